@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <weir/export.hpp>
+
+namespace weir {
+
+/// What kind of failure an Error reports. The values up to `system` are those of weir_result_code in
+/// <weir/driver.h>; the rest are found by Weir itself before a driver is asked.
+enum class ErrorCode : std::int32_t {
+  unknown = 2,
+  invalid = 3,
+  unsupported = 4,
+  abi = 5,
+  no_device = 6,
+  no_library = 7,
+  out_of_memory = 8,
+  code_object = 9,
+  not_found = 10,
+  launch = 11,
+  illegal_address = 12,
+  device_lost = 13,
+  system = 14,
+  kernel = 100,    ///< a kernel was written wrongly; what() lists every diagnostic
+  assertion = 101, ///< an assert_ in a kernel failed
+  compile = 102,   ///< code generation failed
+  parse = 103,     ///< text (IR, NumPy, terrain, manifest) is malformed; what() says where
+};
+
+/// The word for a code, e.g. "out of memory".
+WEIR_API std::string_view to_string(ErrorCode code) noexcept;
+
+/// The one exception that Weir throws. what() is a whole message: the thing, what was expected, what was
+/// found, what to do. Copyable, immutable, safe to pass between threads.
+class WEIR_API Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  Error(ErrorCode code, const std::string& message, std::int64_t vendor_code, std::string vendor_name)
+      : std::runtime_error(message), code_(code), vendor_code_(vendor_code), vendor_name_(std::move(vendor_name)) {}
+  Error(ErrorCode code, const std::string& message, std::string kernel, std::source_location where)
+      : std::runtime_error(message), code_(code), kernel_(std::move(kernel)), where_(where) {}
+  ~Error() override;
+
+  ErrorCode code() const noexcept { return code_; }
+  /// The vendor's own number and name for the failure, e.g. 2 and "CUDA_ERROR_OUT_OF_MEMORY"; 0 and "" if none.
+  std::int64_t vendor_code() const noexcept { return vendor_code_; }
+  const std::string& vendor_name() const noexcept { return vendor_name_; }
+  /// The kernel that failed, or "".
+  const std::string& kernel() const noexcept { return kernel_; }
+  /// Where in the program the failing thing was written; line() is 0 when not known.
+  std::source_location where() const noexcept { return where_; }
+
+ private:
+  ErrorCode code_;
+  std::int64_t vendor_code_ = 0;
+  std::string vendor_name_;
+  std::string kernel_;
+  std::source_location where_{};
+};
+
+}  // namespace weir

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one C++ face over the C table of a driver: the same functions, with results turned into weir::Error.
+// Nothing in the core calls a table slot in any other way. A GpuDriver holds a complete copy of the
+// table, in which missing optional slots answer UNSUPPORTED, and lives until the process ends.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+/// Throws the Error that `result` and `status` describe; `doing` says what was tried: "allocate 64 bytes".
+[[noreturn]] void throw_driver_error(std::string_view driver, std::string_view doing, weir_result result,
+                                     const weir_status& status);
+
+class GpuDriver {
+ public:
+  /// Checks `table` (required slots, versions, name) and completes it. Throws Error{abi} naming what is wrong.
+  GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std::uint32_t abi_max);
+  GpuDriver(const GpuDriver&) = delete;
+  GpuDriver& operator=(const GpuDriver&) = delete;
+
+  const std::string& name() const noexcept { return name_; }
+  const std::string& version() const noexcept { return version_; }
+  const std::string& vendor() const noexcept { return vendor_; }
+  std::uint32_t abi_version() const noexcept { return table_.abi_version; }
+
+  /// The completed table; hot paths call slots directly and pass failures to `check`.
+  const weir_driver_table& table() const noexcept { return table_; }
+
+  void check(weir_result result, const weir_status& status, std::string_view doing) const {
+    if (result != WEIR_OK) throw_driver_error(name_, doing, result, status);
+  }
+
+  // Each function below does what the slot of the same name in <weir/driver.h> does, and throws Error when it
+  // fails. Queries return false for WEIR_NOT_READY. `noexcept` functions are for destructors: they swallow.
+  std::uint32_t device_count() const;
+  weir_device device_open(std::uint32_t index) const;
+  void device_close(weir_device device) const noexcept;
+  weir_device_info device_get_info(std::uint32_t index) const;
+  struct Memory {
+    std::uint64_t free, total;
+  };
+  Memory device_get_memory(weir_device device) const;
+
+  weir_stream stream_create(weir_device device, std::int32_t priority) const;
+  weir_stream stream_wrap(weir_device device, void* native) const;
+  void* stream_get_native(weir_stream stream) const;
+  void stream_destroy(weir_stream stream) const noexcept;
+  void stream_flush(weir_stream stream) const;
+  bool stream_query(weir_stream stream) const;
+  void stream_synchronize(weir_stream stream) const;
+  void stream_wait_event(weir_stream stream, weir_event event) const;
+  void stream_host_callback(weir_stream stream, weir_host_callback callback, void* user) const;
+
+  weir_event event_create(weir_device device, bool timed) const;
+  void event_destroy(weir_event event) const noexcept;
+  void event_record(weir_event event, weir_stream stream) const;
+  bool event_query(weir_event event) const;
+  void event_synchronize(weir_event event) const;
+  double event_elapsed(weir_event start, weir_event end) const;  // nanoseconds
+
+  weir_allocation memory_allocate(weir_device device, std::uint32_t kind, std::uint64_t size) const;
+  void memory_free(weir_allocation allocation) const noexcept;
+  weir_allocation memory_allocate_async(weir_stream stream, std::uint64_t size) const;
+  void memory_free_async(weir_stream stream, weir_allocation allocation) const;
+  weir_memory_info memory_get_info(weir_allocation allocation) const;
+
+  void copy_to_device(weir_stream stream, weir_allocation destination, std::uint64_t offset, const void* source,
+                      std::uint64_t size) const;
+  void copy_to_host(weir_stream stream, void* destination, weir_allocation source, std::uint64_t offset,
+                    std::uint64_t size) const;
+  void copy_on_device(weir_stream stream, weir_allocation destination, std::uint64_t destination_offset,
+                      weir_allocation source, std::uint64_t source_offset, std::uint64_t size) const;
+  void copy_peer(weir_stream stream, weir_allocation destination, std::uint64_t destination_offset,
+                 weir_allocation source, std::uint64_t source_offset, std::uint64_t size) const;
+  void fill(weir_stream stream, weir_allocation destination, std::uint64_t offset, std::uint64_t size,
+            const void* pattern, std::uint32_t pattern_size) const;
+
+  weir_module module_load(weir_device device, const weir_code_object& object) const;
+  void module_unload(weir_module module) const noexcept;
+  weir_kernel module_get_kernel(weir_module module, const char* name, const weir_kernel_layout& layout) const;
+  weir_kernel_info kernel_get_info(weir_kernel kernel) const;
+  void kernel_launch(weir_stream stream, const weir_launch& launch) const;
+
+  /// Null when the driver has no such extension.
+  const void* get_extension(const char* name, std::uint32_t version) const noexcept;
+
+ private:
+  weir_driver_table table_{};
+  std::string name_, version_, vendor_;
+};
+
+}  // namespace weir

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds drivers, loads them, and keeps what became of each candidate.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "driver/gpu_driver.hpp"
+
+namespace weir {
+
+/// What became of a candidate driver. Each has its own plain sentence and remedy in Candidate.
+enum class DriverFate : std::uint8_t {
+  usable,
+  no_device,           ///< its runtime is there, a device is not; not an error
+  no_vendor_library,   ///< e.g. libcuda.so.1 is not installed; not an error
+  wrong_architecture,
+  abi_refused,
+  untrusted,           ///< manifest or library may be written by another user
+  shadowed,            ///< a driver of the same name was found earlier in the search order
+  broken,              ///< anything else: missing file or symbol, malformed manifest, an exception, an error
+};
+std::string_view to_string(DriverFate fate) noexcept;
+
+/// One candidate: a manifest that was found, and what became of it.
+struct Candidate {
+  std::string name;                ///< from the manifest, or the file's stem when it could not be read
+  std::filesystem::path manifest;
+  std::filesystem::path library;   ///< absolute; empty when the manifest could not be read
+  DriverFate fate = DriverFate::broken;
+  std::string reason;              ///< one sentence: what was expected, what was found
+  std::string remedy;              ///< one sentence: what to do; empty when usable
+  std::unique_ptr<GpuDriver> driver;           ///< non-null when the table was accepted
+  std::vector<weir_device_info> devices;       ///< when usable
+};
+
+/// Where drivers are looked for, in order: WEIR_DRIVER_PATH (colon separated), the user's data folder,
+/// the install prefix of libweir itself, the system folder. Environment and user's folder are left out when
+/// the process runs elevated. Absolute, deduplicated; never the current folder.
+std::vector<std::filesystem::path> driver_search_path();
+
+/// Loads and probes everything in `folders`. Never throws for a bad candidate.
+std::vector<Candidate> find_drivers(std::span<const std::filesystem::path> folders);
+
+/// The process's drivers, found on first use (thread-safe) and kept until the process ends.
+const std::vector<Candidate>& drivers();
+
+}  // namespace weir
