@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel IR: small, typed, structured. One statement type for everything, so that the printer, the
+// parser, the verifier and the passes are each one walk. Values are SSA and scalar: vectors and matrices
+// are taken apart by the front end, and an array element's lanes are loaded and stored one by one. What
+// changes lives in locals (`local`, `get`, `set`), which LLVM turns into SSA later.
+#pragma once
+
+#include <weir/types.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::ir {
+
+using ValueId = std::uint32_t;
+inline constexpr ValueId no_value = 0xffffffffu;
+
+// What the operations mean, the same on every target:
+//  - Integers wrap. x / 0 is 0 and x % 0 is 0; the smallest value / -1 wraps to itself. Division truncates.
+//  - Shift amounts are taken modulo the width; shr is arithmetic on signed types, logical on unsigned ones.
+//  - clz and ctz of 0 are the width. mul_hi is the upper half of the double-width product.
+//  - Floats are IEEE 754 with denormals, rounded to nearest even. min and max return the other operand when one
+//    is NaN, and order -0 below +0. rem is fmod. Comparisons with NaN are false, but ne is true.
+//  - cast rounds to nearest even towards floats, truncates and saturates towards integers (NaN becomes 0), wraps
+//    between integers, and is `!= 0` towards boolean. f16 takes part in load, store, cast, bitcast, select only.
+//  - and, or, xor, not, eq, ne and select also take booleans; nothing else does.
+//  - Loads and stores outside an array are undefined unless the kernel checks bounds.
+enum class Op : std::uint8_t {
+#define WEIR_OP(name, mnemonic, operands, bodies, result) name,
+#include "ir/ops.def"
+#undef WEIR_OP
+};
+
+enum class MathFunction : std::uint8_t {
+#define WEIR_MATH(name, operands) name,
+#include "ir/math.def"
+#undef WEIR_MATH
+};
+
+/// On i32, u32, i64, u64, f32 and f64 (and, or, xor on integers); relaxed order, device scope.
+enum class AtomicKind : std::uint8_t { add, sub, min, max, bit_and, bit_or, bit_xor, exchange, compare_exchange };
+
+/// sum, min, max on every arithmetic type but f16; any, all on boolean. See reduce.md in the docs for the order.
+enum class ReduceKind : std::uint8_t { sum, min, max, any, all };
+
+/// How an operation's result type follows; see ops.def.
+enum class ResultRule : std::uint8_t { none, same, boolean, type };
+
+struct OpInfo {
+  std::string_view mnemonic;
+  std::int8_t operands;
+  std::int8_t bodies;
+  ResultRule result;
+};
+const OpInfo& info(Op op) noexcept;
+struct MathInfo {
+  std::string_view name;
+  std::uint8_t operands;
+};
+const MathInfo& info(MathFunction function) noexcept;
+std::string_view to_string(AtomicKind kind) noexcept;
+std::string_view to_string(ReduceKind kind) noexcept;
+
+/// Where a statement was written. Metadata: printed on request, never part of a hash or of equality.
+struct Location {
+  std::uint32_t file = 0;  ///< in Kernel::files
+  std::uint32_t line = 0;  ///< from 1; 0 when not known
+  std::uint32_t column = 0;
+};
+
+struct Statement;
+
+/// A sequence of statements; `arguments` are the values it is entered with: loop indices, i64.
+struct Block {
+  std::vector<ValueId> arguments;
+  std::vector<Statement> statements;
+};
+
+struct Statement {
+  Op op;
+  ScalarType type = ScalarType::boolean;  ///< of the result, or of the stored value, the atomic, the local
+  std::uint8_t lane = 0;                  ///< of an element, or the dimension of `extent`
+  ValueId result = no_value;
+  std::uint32_t index = 0;                ///< parameter, local, string, or an enumerator; see ops.def
+  std::uint64_t immediate = 0;            ///< see ops.def
+  std::vector<ValueId> operands;
+  std::vector<Block> bodies;
+  Location location;
+};
+
+struct Parameter {
+  enum class Kind : std::uint8_t { array, scalar };
+
+  std::string name;  ///< [A-Za-z_][A-Za-z0-9_]*, unique in the kernel
+  Kind kind = Kind::scalar;
+  ElementType element;
+  std::uint8_t rank = 0;  ///< 1 to 4 for arrays, 0 for scalars
+  Location location;
+};
+
+/// What changes the generated code beside the statements. Part of the text form and of the hash.
+struct Options {
+  bool fast_math = false;     ///< gives up "same bits everywhere" for speed
+  bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
+  friend bool operator==(const Options&, const Options&) = default;
+};
+
+/// A kernel as written: parameters and a body. In the body and in the blocks of its regions, each `parallel` and
+/// `reduce` becomes a task, and what stands between them becomes serial tasks. `parallel`, `reduce` and `region`
+/// stand nowhere else, and a region stands in the kernel's body only.
+struct Kernel {
+  std::string name;  ///< any text without control characters, not empty
+  Options options;
+  std::vector<Parameter> parameters;
+  Block body;
+  std::vector<std::string> strings;  ///< messages of asserts
+  std::vector<std::string> files;    ///< of locations
+  std::uint32_t value_count = 0;     ///< value ids are below this
+  std::uint32_t local_count = 0;     ///< local ids are below this
+};
+
+}  // namespace weir::ir

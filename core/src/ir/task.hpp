@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task: the piece of a kernel that one driver launch runs. Made by passes/, compiled by codegen/, packed
+// and launched by runtime/launch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/ir.hpp"
+
+namespace weir::ir {
+
+enum class TaskKind : std::uint8_t {
+  serial,          ///< the body runs once; grid 1
+  parallel,        ///< the body ends in one `parallel`
+  reduce_partial,  ///< the body ends in one `reduce`, whose chunks each leave a partial result in temporaries
+  reduce_final     ///< combines the partials in order; the body is empty; grid 1
+};
+
+/// One field of a task's argument block. Fields lie at multiples of their size, arrays first.
+struct TaskArgument {
+  enum class Kind : std::uint8_t {
+    array,        ///< address of array parameter `parameter`: 8 bytes, or 16 for buffer-style devices
+    temporaries,  ///< address of the launch's temporaries, likewise
+    error,        ///< address of the stream's weir error record (runtime/error_record.hpp), likewise
+    extent,       ///< i64: extent `index` of array `parameter`
+    scalar,       ///< lane `index` of scalar parameter `parameter`
+    launch_key,   ///< u64, see Op::launch_key
+    site_base     ///< u32: added to assert numbers, so that one record serves all kernels
+  };
+  Kind kind;
+  std::uint16_t parameter = 0;
+  std::uint8_t index = 0;
+  ScalarType type = ScalarType::u64;
+  std::uint32_t offset = 0;
+  std::uint32_t size = 8;
+};
+
+/// How a reduction is cut, the same on every driver, so that its bits are the same too. n elements (in row-major
+/// order of the loop's indices) are cut into chunks of reduce_chunk(n) consecutive ones. In a chunk, lane l of 64 takes
+/// elements l, l + 64, ... in order, starting from the first one it has (or the identity); then lane l takes lane l + 32, then
+/// l + 16, ... + 1. The chunks' results are combined in the same way as if they were one chunk.
+inline constexpr std::uint64_t reduce_lanes = 64;
+inline constexpr std::uint64_t reduce_max_chunks = 4096;
+constexpr std::uint64_t reduce_chunk(std::uint64_t n) noexcept {
+  const std::uint64_t even = (n + reduce_max_chunks - 1) / reduce_max_chunks;
+  const std::uint64_t rounded = (even + reduce_lanes - 1) / reduce_lanes * reduce_lanes;
+  return rounded < 1024 ? 1024 : rounded;
+}
+
+struct Task {
+  std::string name;  ///< symbol in the code object: [A-Za-z0-9_], unique in its kernel
+  TaskKind kind = TaskKind::serial;
+  /// Values of the task's own: pure statements, temp.load and, at the end, the loop. Self-contained: no value or
+  /// local from another task. For reduce tasks, `reduce` carries type and kind.
+  Block body;
+  std::vector<TaskArgument> arguments;
+  std::uint32_t argument_bytes = 0;  ///< multiple of 16
+  std::uint32_t value_count = 0;
+  std::uint32_t local_count = 0;
+  /// reduce tasks: where partials start in the temporaries (reduce_max_chunks of 8 bytes each) and where the result goes.
+  std::uint32_t partials_offset = 0;
+  std::uint32_t result_offset = 0;
+  ScalarType reduce_type = ScalarType::f32;
+  ReduceKind reduce_kind = ReduceKind::sum;
+  Location location;
+};
+
+}  // namespace weir::ir
