@@ -11,6 +11,8 @@
 
 namespace weir::ir {
 
+// Generated code is right for every one-dimensional grid of at least one block: it finds the loop's bounds by itself and
+// shares the iterations (or the chunks of a reduction) among the blocks of the grid it was launched with.
 enum class TaskKind : std::uint8_t {
   serial,          ///< the body runs once; grid 1
   parallel,        ///< the body ends in one `parallel`
@@ -59,6 +61,7 @@ struct Task {
   std::uint32_t argument_bytes = 0;  ///< multiple of 16
   std::uint32_t value_count = 0;
   std::uint32_t local_count = 0;
+  std::uint32_t cost = 1;  ///< estimated operations per iteration, so that the host can choose a grid
   /// reduce tasks: where partials start in the temporaries (reduce_max_chunks of 8 bytes each) and where the result goes.
   std::uint32_t partials_offset = 0;
   std::uint32_t result_offset = 0;

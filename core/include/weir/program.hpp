@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel as data: what Kernel<...>, `weir run` and code that reads IR text stand on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <weir/export.hpp>
+#include <weir/types.hpp>
+
+namespace weir {
+
+class StreamRef;
+class AnyArrayView;
+
+namespace detail {
+struct ProgramState;  // the IR, and per device the plan, the code object and the driver's kernels
+}
+
+/// One parameter of a kernel, by position.
+struct ParameterInfo {
+  enum class Kind : std::uint8_t { array, scalar };
+  std::string name;
+  Kind kind;
+  ElementType element;
+  std::uint8_t rank;  ///< 0 for scalars
+  bool written;       ///< the kernel stores to it
+};
+
+/// One argument of a launch: an array, or the bytes of a scalar, Vec or Mat. Refers to what it was made of, which
+/// must live until launch() returns.
+struct LaunchArgument {
+  const AnyArrayView* array = nullptr;  ///< for array parameters
+  const void* data = nullptr;           ///< for scalar parameters: element.size() bytes
+  ElementType element;
+};
+
+struct LaunchOptions {
+  /// Seed of the kernel's random numbers.
+  std::uint64_t seed = 0;
+  /// Number of this launch for random numbers; by default each launch of one Program takes the next, from 0.
+  std::uint64_t launch_number = automatic;
+  static constexpr std::uint64_t automatic = ~std::uint64_t{0};
+};
+
+/// A kernel in IR form, compiled for a device on its first launch there. A cheap handle to shared, immutable state;
+/// all functions may be called from several threads.
+class WEIR_API Program {
+ public:
+  /// Reads the text form. Throws Error{parse} with line and column, or Error{kernel} with everything that the
+  /// verifier or the planner has to say.
+  static Program parse(std::string_view text, std::string_view file_name = "<text>");
+
+  /// The text form; parse(text()) gives the same text.
+  std::string text(bool with_locations = false) const;
+
+  const std::string& name() const noexcept;
+  std::span<const ParameterInfo> parameters() const noexcept;
+
+  /// Submits one run of the kernel to `stream` and returns without waiting for it. Throws Error{invalid} when
+  /// arguments do not fit the parameters, an array is dead or of another device, or blocks of a region would
+  /// conflict; nothing was submitted then. Throws what an earlier launch on the stream left behind.
+  void launch(const StreamRef& stream, std::span<const LaunchArgument> arguments,
+              const LaunchOptions& options = {}) const;
+
+  /// Compiles for the stream's device now instead of at the first launch.
+  void prepare(const StreamRef& stream) const;
+
+  explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept : state_(std::move(state)) {}
+  const std::shared_ptr<detail::ProgramState>& state() const noexcept { return state_; }
+
+ private:
+  std::shared_ptr<detail::ProgramState> state_;
+};
+
+}  // namespace weir
