@@ -17,9 +17,22 @@ namespace weir {
 [[noreturn]] void throw_driver_error(std::string_view driver, std::string_view doing, weir_result result,
                                      const weir_status& status);
 
+/// A weir_status that is ready to be passed to a slot. Sets only what a reader looks at first, because the
+/// message alone is 1 KiB and most calls succeed.
+struct Status : weir_status {
+  Status() noexcept {
+    struct_size = sizeof(weir_status);
+    code = WEIR_OK;
+    vendor_code = 0;
+    vendor_name[0] = '\0';
+    message[0] = '\0';
+  }
+};
+
 class GpuDriver {
  public:
-  /// Checks `table` (required slots, versions, name) and completes it. Throws Error{abi} naming what is wrong.
+  /// Checks `table` (required slots, versions, name) and completes it. Throws Error{abi} when its version is
+  /// outside the range, Error{invalid} naming a required slot that is missing or what else is wrong.
   GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std::uint32_t abi_max);
   GpuDriver(const GpuDriver&) = delete;
   GpuDriver& operator=(const GpuDriver&) = delete;
@@ -31,6 +44,9 @@ class GpuDriver {
 
   /// The completed table; hot paths call slots directly and pass failures to `check`.
   const weir_driver_table& table() const noexcept { return table_; }
+
+  /// The capability bits whose slots the driver filled; a device may claim no others.
+  std::uint64_t possible_capabilities() const noexcept { return possible_capabilities_; }
 
   void check(weir_result result, const weir_status& status, std::string_view doing) const {
     if (result != WEIR_OK) throw_driver_error(name_, doing, result, status);
@@ -93,6 +109,7 @@ class GpuDriver {
  private:
   weir_driver_table table_{};
   std::string name_, version_, vendor_;
+  std::uint64_t possible_capabilities_ = 0;
 };
 
 }  // namespace weir

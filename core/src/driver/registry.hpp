@@ -7,7 +7,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+#include <weir/export.hpp>
 
 #include "driver/gpu_driver.hpp"
 
@@ -24,12 +26,13 @@ enum class DriverFate : std::uint8_t {
   shadowed,            ///< a driver of the same name was found earlier in the search order
   broken,              ///< anything else: missing file or symbol, malformed manifest, an exception, an error
 };
-std::string_view to_string(DriverFate fate) noexcept;
+WEIR_API std::string_view to_string(DriverFate fate) noexcept;
 
 /// One candidate: a manifest that was found, and what became of it.
 struct Candidate {
   std::string name;                ///< from the manifest, or the file's stem when it could not be read
   std::filesystem::path manifest;
+  std::string description;         ///< from the manifest
   std::filesystem::path library;   ///< absolute; empty when the manifest could not be read
   DriverFate fate = DriverFate::broken;
   std::string reason;              ///< one sentence: what was expected, what was found
@@ -43,10 +46,24 @@ struct Candidate {
 /// the process runs elevated. Absolute, deduplicated; never the current folder.
 std::vector<std::filesystem::path> driver_search_path();
 
+/// Why a folder is in the search path.
+enum class SearchOrigin : std::uint8_t { environment, user, install, system };
+WEIR_API std::string_view to_string(SearchOrigin origin) noexcept;
+
+/// A folder of the search path, or an entry that was left out of it.
+struct SearchFolder {
+  std::filesystem::path path;
+  SearchOrigin origin = SearchOrigin::system;
+  std::string ignored;  ///< why it is not searched; empty when it is
+};
+
+/// The search path with the entries that were left out, for `weir info`.
+WEIR_API std::vector<SearchFolder> driver_search_folders();
+
 /// Loads and probes everything in `folders`. Never throws for a bad candidate.
 std::vector<Candidate> find_drivers(std::span<const std::filesystem::path> folders);
 
 /// The process's drivers, found on first use (thread-safe) and kept until the process ends.
-const std::vector<Candidate>& drivers();
+WEIR_API const std::vector<Candidate>& drivers();
 
 }  // namespace weir

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# weir_install_package(NAME): installs the CMake package NAME of the calling folder: its exported targets
+# NAMETargets, cmake/NAMEConfig.cmake.in and a version file.
+include(CMakePackageConfigHelpers)
+
+function(weir_install_package name)
+  set(destination ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
+  configure_package_config_file(cmake/${name}Config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/${name}Config.cmake
+                                INSTALL_DESTINATION ${destination})
+  # Before 1.0 every minor version may change the API.
+  write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/${name}ConfigVersion.cmake
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}Config.cmake
+                ${CMAKE_CURRENT_BINARY_DIR}/${name}ConfigVersion.cmake
+          DESTINATION ${destination} COMPONENT sdk)
+  install(EXPORT ${name}Targets NAMESPACE Weir:: DESTINATION ${destination} COMPONENT sdk)
+endfunction()

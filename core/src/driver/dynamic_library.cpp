@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/dynamic_library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/dll/shared_library.hpp>
+#include <mutex>
+#include <vector>
+
+namespace weir {
+namespace {
+
+// A driver may have threads running and handles outstanding when the process ends, so its library is never
+// closed; kept here, it stays reachable.
+void keep_for_ever(boost::dll::shared_library library) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<boost::dll::shared_library>;
+  const std::lock_guard lock(mutex);
+  kept.push_back(std::move(library));
+}
+
+std::string last_loader_words() {
+  const char* const words = dlerror();
+  return words ? words : "the system's loader gave no reason";
+}
+
+// The text between `begin` and `end` in `words`, or what follows `begin` when `end` does not occur.
+std::string_view between(std::string_view words, std::string_view begin, std::string_view end) {
+  const std::size_t at = words.find(begin);
+  if (at == words.npos) return {};
+  words.remove_prefix(at + begin.size());
+  return words.substr(0, words.find(end));
+}
+
+}  // namespace
+
+Refusal explain_loader_words(std::string_view words, const std::filesystem::path& library,
+                             std::span<const std::string> vendor_libraries) {
+  const std::string file = library.filename().string();
+  // "libfoo.so.1: cannot open shared object file: No such file or directory"
+  if (const auto at = words.find(": cannot open shared object file: No such file"); at != words.npos) {
+    const std::string_view missing = words.substr(0, at);
+    const bool vendor =
+        std::find(vendor_libraries.begin(), vendor_libraries.end(), missing) != vendor_libraries.end();
+    return {vendor ? DriverFate::no_vendor_library : DriverFate::broken,
+            fmt::format("{} needs the library {}, which was not found", file, missing),
+            fmt::format("install the package that provides {}", missing)};
+  }
+  // "/path/libweir-x.so: undefined symbol: name" with ", version V" at times
+  if (const std::string_view symbol = between(words, "undefined symbol: ", ","); !symbol.empty())
+    return {DriverFate::broken, fmt::format("{} uses the symbol {}, which no library provides", file, symbol),
+            "reinstall the driver, or rebuild it with the library that defines the symbol"};
+  // "/lib/libc.so.6: version `GLIBC_2.38' not found (required by /path/libweir-x.so)"
+  if (const std::string_view version = between(words, "version `", "'"); !version.empty())
+    return {DriverFate::broken,
+            fmt::format("{} needs {} of {}, which is not there", file, version,
+                        words.substr(0, words.find(": version"))),
+            "install a build of the driver made for this system, or update the system"};
+  return {DriverFate::broken, fmt::format("{} cannot be loaded: {}", file, words), "reinstall the driver"};
+}
+
+weir_driver_entry_function open_driver_library(const std::filesystem::path& path,
+                                               std::span<const std::string> vendor_libraries) {
+  using boost::dll::load_mode::rtld_local;
+  using boost::dll::load_mode::rtld_now;
+  std::error_code error;
+  boost::dll::shared_library library;
+  library.load(path, rtld_now | rtld_local, error);
+  if (error) throw explain_loader_words(last_loader_words(), path, vendor_libraries);
+  const bool has_entry = library.has(WEIR_DRIVER_ENTRY_NAME);
+  weir_driver_entry_function entry = nullptr;
+  if (has_entry)
+    entry = &library.get<weir_result(const weir_host*, const weir_driver_table**, weir_status*)>(
+        WEIR_DRIVER_ENTRY_NAME);
+  keep_for_ever(std::move(library));
+  if (!entry)
+    throw Refusal{DriverFate::broken,
+                  fmt::format("{} exports no symbol {}", path.filename().string(), WEIR_DRIVER_ENTRY_NAME),
+                  "reinstall the driver; a driver's author exports the symbol with WEIR_DRIVER_EXPORT"};
+  return entry;
+}
+
+}  // namespace weir

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a driver's library, and says in plain words why that failed.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "driver/probe.hpp"
+
+namespace weir {
+
+/// Opens `library` with all its symbols resolved and visible to nobody else, keeps it until the process ends,
+/// and returns its entry point. Throws Refusal.
+weir_driver_entry_function open_driver_library(const std::filesystem::path& library,
+                                               std::span<const std::string> vendor_libraries);
+
+/// What the system's loader meant by `words` when it was to open `library`.
+Refusal explain_loader_words(std::string_view words, const std::filesystem::path& library,
+                             std::span<const std::string> vendor_libraries);
+
+}  // namespace weir

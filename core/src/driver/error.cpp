@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <weir/error.hpp>
+
+namespace weir {
+
+// Defined here so that the class's type information has one home, and catching it works across libraries.
+Error::~Error() = default;
+
+std::string_view to_string(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::unknown:
+      return "unknown error";
+    case ErrorCode::invalid:
+      return "invalid argument";
+    case ErrorCode::unsupported:
+      return "not supported";
+    case ErrorCode::abi:
+      return "no common ABI version";
+    case ErrorCode::no_device:
+      return "no device";
+    case ErrorCode::no_library:
+      return "vendor library missing";
+    case ErrorCode::out_of_memory:
+      return "out of memory";
+    case ErrorCode::code_object:
+      return "code object refused";
+    case ErrorCode::not_found:
+      return "not found";
+    case ErrorCode::launch:
+      return "launch failed";
+    case ErrorCode::illegal_address:
+      return "illegal address";
+    case ErrorCode::device_lost:
+      return "device lost";
+    case ErrorCode::system:
+      return "operating system error";
+    case ErrorCode::kernel:
+      return "invalid kernel";
+    case ErrorCode::assertion:
+      return "assertion failed";
+    case ErrorCode::compile:
+      return "compilation failed";
+    case ErrorCode::parse:
+      return "malformed input";
+  }
+  return "unknown error";
+}
+
+}  // namespace weir

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/probe.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <weir/error.hpp>
+
+#include "driver/dynamic_library.hpp"
+#include "driver/elf.hpp"
+#include "driver/manifest.hpp"
+#include "driver/table.hpp"
+#include "driver/trust.hpp"
+
+namespace weir {
+namespace {
+
+constexpr std::uint32_t abi_min = WEIR_ABI_VERSION(1, 0);
+constexpr std::uint32_t abi_max = WEIR_ABI_CURRENT;
+constexpr std::uint32_t most_devices = 1024;
+constexpr std::uint64_t least_alignment = 64;
+constexpr std::string_view machine = WEIR_MACHINE;
+
+constexpr std::string_view reinstall = "reinstall the driver";
+constexpr std::string_view tell_author = "update the driver, or tell its author";
+
+[[noreturn]] void refuse(DriverFate fate, std::string reason, std::string_view remedy) {
+  throw Refusal{fate, std::move(reason), std::string(remedy)};
+}
+
+void check_trust(const std::filesystem::path& file) {
+  const std::string why = why_untrusted(file);
+  if (!why.empty())
+    refuse(DriverFate::untrusted, why,
+           "let only root and you own and write the driver's files and folder (chown, chmod go-w)");
+}
+
+void check_architecture(std::string_view found, std::string_view where) {
+  if (found != machine)
+    refuse(DriverFate::wrong_architecture,
+           fmt::format("{} is for {}; this process is {}", where, found, machine),
+           fmt::format("install the driver's build for {}", machine));
+}
+
+std::string_view abi_remedy(std::uint32_t driver_max) {
+  return driver_max < abi_min ? "update the driver"
+                              : "update Weir, or install an older version of the driver";
+}
+
+// Runs driver code that must not throw. An exception that leaves it is the driver's mistake, and no reason
+// for the process to end.
+template <class Call>
+weir_result call_driver(std::string_view what, Call call) {
+  constexpr std::string_view must = "a driver must return an error instead";
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    refuse(DriverFate::broken, fmt::format("{} threw an exception (\"{}\"); {}", what, error.what(), must),
+           tell_author);
+  } catch (...) {
+    refuse(DriverFate::broken, fmt::format("{} threw an exception; {}", what, must), tell_author);
+  }
+}
+
+std::string words_of(const weir_status& status, weir_result result) {
+  std::string words(status.message, strnlen(status.message, sizeof status.message));
+  if (words.empty())
+    words = result >= WEIR_ERROR_UNKNOWN && result <= WEIR_ERROR_SYSTEM
+                ? std::string(to_string(static_cast<ErrorCode>(result)))
+                : fmt::format("result {}", result);
+  if (const std::string_view name(status.vendor_name, strnlen(status.vendor_name, sizeof status.vendor_name));
+      !name.empty())
+    words += fmt::format(" ({}, {})", name, status.vendor_code);
+  return words;
+}
+
+std::unique_ptr<GpuDriver> take_table(weir_driver_entry_function entry) {
+  const weir_host host{sizeof(weir_host), abi_min, abi_max};
+  const weir_driver_table* table = nullptr;
+  Status status;
+  const weir_result result = call_driver("its entry point", [&] { return entry(&host, &table, &status); });
+  if (result == WEIR_ERROR_ABI)
+    refuse(DriverFate::abi_refused,
+           fmt::format("the driver refuses ABI {}: {}", abi_range_text(abi_min, abi_max),
+                       words_of(status, result)),
+           "install a version of the driver made for this Weir");
+  if (result != WEIR_OK)
+    refuse(DriverFate::broken, fmt::format("its entry point failed: {}", words_of(status, result)),
+           reinstall);
+  if (!table) refuse(DriverFate::broken, "its entry point succeeded and gave no table", tell_author);
+  try {
+    return std::make_unique<GpuDriver>(*table, abi_min, abi_max);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::abi)
+      refuse(DriverFate::abi_refused, error.what(), abi_remedy(table->abi_version));
+    refuse(DriverFate::broken, error.what(), tell_author);
+  }
+}
+
+std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
+  std::uint32_t count = 0;
+  Status status;
+  const weir_result result =
+      call_driver("device_count", [&] { return driver.table().device_count(&count, &status); });
+  constexpr std::string_view no_device_remedy =
+      "nothing, unless this machine has such a device: then check that its kernel driver is loaded and that "
+      "this "
+      "user may use it";
+  if (result == WEIR_ERROR_NO_LIBRARY) {
+    const std::string remedy =
+        manifest.vendor_libraries.empty()
+            ? "install the vendor's runtime library if this machine has such a device"
+            : fmt::format("install the package that provides {} if this machine has such a device",
+                          fmt::join(manifest.vendor_libraries, " or "));
+    refuse(DriverFate::no_vendor_library, words_of(status, result), remedy);
+  }
+  if (result == WEIR_ERROR_NO_DEVICE)
+    refuse(DriverFate::no_device, words_of(status, result), no_device_remedy);
+  if (result != WEIR_OK)
+    refuse(DriverFate::broken, fmt::format("it cannot count its devices: {}", words_of(status, result)),
+           reinstall);
+  if (count == 0) refuse(DriverFate::no_device, "it found no device", no_device_remedy);
+  if (count > most_devices)
+    refuse(DriverFate::broken,
+           fmt::format("it reports {} devices; at most {} are expected", count, most_devices), tell_author);
+  return count;
+}
+
+void check_device(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info) {
+  const auto fault = [&](std::string what) {
+    refuse(DriverFate::broken, fmt::format("device {} {}", index, what), tell_author);
+  };
+  for (std::uint64_t bits = info.capabilities & ~driver.possible_capabilities(); bits != 0;) {
+    const std::uint64_t bit = bits & (~bits + 1);
+    fault(fmt::format("claims the capability bit {}, but the driver's table lacks its functions: {}",
+                      std::countr_zero(bit), slots_of(bit)));
+  }
+  if (info.memory_alignment < least_alignment || !std::has_single_bit(info.memory_alignment))
+    fault(fmt::format("reports a memory alignment of {}; a power of two of at least {} is expected",
+                      info.memory_alignment, least_alignment));
+  if (info.argument_style > WEIR_ARGUMENT_BUFFER)
+    fault(fmt::format("reports the argument style {}; 0 or 1 is expected", info.argument_style));
+  if (info.code_target_count > WEIR_MAX_CODE_TARGETS)
+    fault(fmt::format("reports {} code targets; at most {} are expected", info.code_target_count,
+                      WEIR_MAX_CODE_TARGETS));
+}
+
+template <std::size_t N>
+void terminate(char (&text)[N]) {
+  text[N - 1] = '\0';
+}
+
+weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
+  weir_device_info info{};
+  info.struct_size = sizeof info;
+  Status status;
+  const weir_result result =
+      call_driver("device_get_info", [&] { return driver.table().device_get_info(index, &info, &status); });
+  if (result != WEIR_OK)
+    refuse(DriverFate::broken,
+           fmt::format("it cannot describe device {}: {}", index, words_of(status, result)), reinstall);
+  terminate(info.name);
+  terminate(info.vendor);
+  terminate(info.driver_version);
+  terminate(info.location);
+  terminate(info.target_features);
+  terminate(info.notes);
+  for (weir_code_target& target : info.code_targets) {
+    terminate(target.format);
+    terminate(target.target);
+  }
+  check_device(driver, index, info);
+  return info;
+}
+
+}  // namespace
+
+Manifest check_manifest(Candidate& candidate) {
+  check_trust(candidate.manifest);
+  Manifest manifest;
+  try {
+    manifest = read_manifest(candidate.manifest);
+  } catch (const Error& error) {
+    refuse(DriverFate::broken, error.what(), "reinstall the driver, or correct its manifest");
+  }
+  candidate.name = manifest.name;
+  candidate.description = manifest.description;
+  candidate.library = manifest.library;
+  check_architecture(manifest.architecture, "the driver");
+  if (manifest.abi_max < abi_min || manifest.abi_min > abi_max)
+    refuse(DriverFate::abi_refused,
+           fmt::format("the driver speaks ABI {}; this Weir speaks {}",
+                       abi_range_text(manifest.abi_min, manifest.abi_max), abi_range_text(abi_min, abi_max)),
+           abi_remedy(manifest.abi_max));
+  return manifest;
+}
+
+void load_driver(Candidate& candidate, const Manifest& manifest) {
+  const std::filesystem::path& library = candidate.library;
+  std::error_code error;
+  if (!std::filesystem::exists(library, error))
+    refuse(DriverFate::broken,
+           fmt::format("the library {} that the manifest names is not there", library.string()), reinstall);
+  check_trust(library);
+  try {
+    const ElfHeader header = read_elf_header(library);
+    if (!header.native) check_architecture(header.machine, library.filename().string());
+    if (!header.shared_object)
+      refuse(DriverFate::broken,
+             fmt::format("{} is an ELF file, but not a shared object", library.filename().string()),
+             reinstall);
+  } catch (const Error& unreadable) {
+    refuse(DriverFate::broken, unreadable.what(), reinstall);
+  }
+
+  const weir_driver_entry_function entry = open_driver_library(library, manifest.vendor_libraries);
+  std::unique_ptr<GpuDriver> driver = take_table(entry);
+  if (driver->name() != manifest.name)
+    refuse(DriverFate::broken,
+           fmt::format("the library calls itself \"{}\", its manifest \"{}\"", driver->name(), manifest.name),
+           reinstall);
+  candidate.driver = std::move(driver);
+  const std::uint32_t count = count_devices(*candidate.driver, manifest);
+  for (std::uint32_t index = 0; index < count; ++index)
+    candidate.devices.push_back(describe_device(*candidate.driver, index));
+}
+
+}  // namespace weir

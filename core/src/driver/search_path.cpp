@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/search_path.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "driver/trust.hpp"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One folder for every architecture: a manifest says which one its library is for.
+constexpr std::string_view system_folder = "/usr/lib/weir/drivers";
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+fs::path own_library() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&own_library), &info) == 0 || !info.dli_fname) return {};
+  std::error_code error;
+  // dli_fname of a program is what it was started as, possibly without a folder.
+  const fs::path named = info.dli_fname;
+  fs::path real = fs::canonical(named.has_parent_path() ? named : fs::path("/proc/self/exe"), error);
+  return error ? fs::path() : real;
+}
+
+// Beside libweir when it is a library; a program that holds the same code lies in bin/, beside lib/.
+fs::path install_folder(const fs::path& own_library) {
+  const fs::path folder = own_library.parent_path();
+  if (folder.filename() == "bin") return folder.parent_path() / WEIR_LIBDIR "/weir/drivers";
+  return folder / "weir/drivers";
+}
+
+class Collector {
+ public:
+  void add(const fs::path& path, SearchOrigin origin) {
+    if (path.empty()) return;
+    SearchFolder folder{path, origin, {}};
+    if (path.is_relative()) {
+      folder.ignored = "it is relative, and drivers are never taken from the current folder";
+    } else {
+      std::error_code error;
+      const fs::path real = fs::weakly_canonical(path, error);
+      folder.path = error ? path.lexically_normal() : real;
+      if (!folder.path.has_filename()) folder.path = folder.path.parent_path();
+      const auto same = [&](const SearchFolder& other) {
+        return other.ignored.empty() && other.path == folder.path;
+      };
+      if (std::any_of(folders_.begin(), folders_.end(), same)) return;
+    }
+    folders_.push_back(std::move(folder));
+  }
+
+  void add_ignored(const fs::path& path, SearchOrigin origin, std::string_view why) {
+    if (!path.empty()) folders_.push_back({path, origin, std::string(why)});
+  }
+
+  std::vector<SearchFolder> take() { return std::move(folders_); }
+
+ private:
+  std::vector<SearchFolder> folders_;
+};
+
+}  // namespace
+
+std::string_view to_string(SearchOrigin origin) noexcept {
+  switch (origin) {
+    case SearchOrigin::environment:
+      return "WEIR_DRIVER_PATH";
+    case SearchOrigin::user:
+      return "user";
+    case SearchOrigin::install:
+      return "install";
+    case SearchOrigin::system:
+      return "system";
+  }
+  return "";
+}
+
+SearchInputs current_search_inputs() {
+  return {environment("WEIR_DRIVER_PATH"), environment("XDG_DATA_HOME"), environment("HOME"), own_library(),
+          process_is_elevated()};
+}
+
+std::vector<SearchFolder> make_search_path(const SearchInputs& inputs) {
+  Collector folders;
+  constexpr std::string_view elevated = "the process runs with rights that its caller lacks";
+
+  for (std::string_view rest = inputs.weir_driver_path; !rest.empty();) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const fs::path entry = rest.substr(0, colon);
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+    if (inputs.elevated)
+      folders.add_ignored(entry, SearchOrigin::environment, elevated);
+    else
+      folders.add(entry, SearchOrigin::environment);
+  }
+
+  if (!inputs.elevated) {
+    // The XDG specification says that a relative XDG_DATA_HOME is to be ignored.
+    if (fs::path(inputs.data_home).is_absolute())
+      folders.add(fs::path(inputs.data_home) / "weir/drivers", SearchOrigin::user);
+    else if (fs::path(inputs.home).is_absolute())
+      folders.add(fs::path(inputs.home) / ".local/share/weir/drivers", SearchOrigin::user);
+  }
+  if (!inputs.own_library.empty()) folders.add(install_folder(inputs.own_library), SearchOrigin::install);
+  folders.add(system_folder, SearchOrigin::system);
+  return folders.take();
+}
+
+std::vector<SearchFolder> driver_search_folders() {
+  return make_search_path(current_search_inputs());
+}
+
+std::vector<fs::path> driver_search_path() {
+  std::vector<fs::path> path;
+  for (SearchFolder& folder : driver_search_folders())
+    if (folder.ignored.empty()) path.push_back(std::move(folder.path));
+  return path;
+}
+
+}  // namespace weir

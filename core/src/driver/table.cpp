@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/table.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weir {
+namespace {
+
+constexpr std::uint64_t required = ~0ull;
+constexpr std::uint64_t optional = 0;
+
+void say_unsupported(weir_status* status, std::string_view slot) noexcept {
+  if (!status || status->struct_size < sizeof(weir_status)) return;
+  status->code = WEIR_ERROR_UNSUPPORTED;
+  status->vendor_code = 0;
+  status->vendor_name[0] = '\0';
+  constexpr std::string_view words = "the driver has no ";
+  const std::size_t length = std::min(slot.size(), sizeof status->message - words.size() - 1);
+  std::memcpy(status->message, words.data(), words.size());
+  std::memcpy(status->message + words.size(), slot.data(), length);
+  status->message[words.size() + length] = '\0';
+}
+
+template <std::size_t N>
+struct Name {
+  constexpr Name(const char (&text)[N]) { std::copy_n(text, N, characters); }
+  char characters[N];
+};
+
+// A function of any slot's type whose last argument is the status; its name is part of the type, so that the
+// message can say which slot was called.
+template <Name slot, class Function>
+struct Unsupported;
+
+template <Name slot, class... Arguments>
+struct Unsupported<slot, weir_result (*)(Arguments...)> {
+  static weir_result call(Arguments... arguments) {
+    const auto last = [](auto... all) {
+      weir_status* status = nullptr;
+      (
+          (void)[&] {
+            if constexpr (std::is_same_v<decltype(all), weir_status*>) status = all;
+          }(),
+          ...);
+      return status;
+    };
+    say_unsupported(last(arguments...), slot.characters);
+    return WEIR_ERROR_UNSUPPORTED;
+  }
+};
+
+// Calls visit(name, offset, need, replacement) for every slot. `need` is `required`, `optional` or the bit
+// of the capability that the slot belongs to.
+template <class Visit>
+void for_each_slot(Visit visit) {
+#define WEIR_SLOT(slot, need) \
+  visit(#slot, &weir_driver_table::slot, need, &Unsupported<#slot, decltype(weir_driver_table::slot)>::call)
+  WEIR_SLOT(device_count, required);
+  WEIR_SLOT(device_open, required);
+  WEIR_SLOT(device_close, required);
+  WEIR_SLOT(device_get_info, required);
+  WEIR_SLOT(device_get_memory, required);
+  WEIR_SLOT(stream_create, required);
+  WEIR_SLOT(stream_destroy, required);
+  WEIR_SLOT(stream_flush, required);
+  WEIR_SLOT(stream_query, required);
+  WEIR_SLOT(stream_synchronize, required);
+  WEIR_SLOT(stream_wait_event, required);
+  WEIR_SLOT(stream_host_callback, WEIR_CAP_HOST_CALLBACK);
+  WEIR_SLOT(stream_wrap, WEIR_CAP_NATIVE_STREAM);
+  WEIR_SLOT(stream_get_native, WEIR_CAP_NATIVE_STREAM);
+  WEIR_SLOT(event_create, required);
+  WEIR_SLOT(event_destroy, required);
+  WEIR_SLOT(event_record, required);
+  WEIR_SLOT(event_query, required);
+  WEIR_SLOT(event_synchronize, required);
+  WEIR_SLOT(event_elapsed, WEIR_CAP_TIMED_EVENTS);
+  WEIR_SLOT(memory_allocate, required);
+  WEIR_SLOT(memory_free, required);
+  WEIR_SLOT(memory_allocate_async, WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  WEIR_SLOT(memory_free_async, WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  WEIR_SLOT(memory_get_info, required);
+  WEIR_SLOT(copy_to_device, required);
+  WEIR_SLOT(copy_to_host, required);
+  WEIR_SLOT(copy_on_device, required);
+  WEIR_SLOT(copy_peer, WEIR_CAP_PEER_COPY);
+  WEIR_SLOT(fill, required);
+  WEIR_SLOT(module_load, required);
+  WEIR_SLOT(module_unload, required);
+  WEIR_SLOT(module_get_kernel, required);
+  WEIR_SLOT(kernel_get_info, required);
+  WEIR_SLOT(kernel_launch, required);
+  WEIR_SLOT(get_extension, optional);
+#undef WEIR_SLOT
+}
+
+}  // namespace
+
+CompletedTable complete_table(const weir_driver_table& table) {
+  CompletedTable completed;
+  // A size that ends inside a slot ends before it.
+  constexpr std::size_t head = offsetof(weir_driver_table, device_count);
+  std::size_t size = std::min<std::size_t>(table.struct_size, sizeof(weir_driver_table));
+  size -= size >= head ? (size - head) % sizeof(void*) : 0;
+  std::memcpy(&completed.table, &table, size);
+  completed.table.struct_size = sizeof(weir_driver_table);
+
+  std::uint64_t lacking = 0;
+  for_each_slot([&](std::string_view name, auto slot, std::uint64_t need, auto replacement) {
+    if (completed.table.*slot) return;
+    completed.table.*slot = replacement;
+    if (need == required)
+      completed.missing_required.push_back(name);
+    else
+      lacking |= need;
+  });
+  completed.possible_capabilities = ~lacking;
+  return completed;
+}
+
+std::string slots_of(std::uint64_t capability) {
+  std::string names;
+  for_each_slot([&](std::string_view name, auto, std::uint64_t need, auto) {
+    if (need == required || !(need & capability)) return;
+    if (!names.empty()) names += ", ";
+    names += name;
+  });
+  return names;
+}
+
+}  // namespace weir
