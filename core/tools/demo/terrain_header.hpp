@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header of an ESRI ASCII grid, and the scanner that reads words and counts lines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weir::demo {
+
+/// Walks over a text word by word and knows the line of each.
+class WordScanner {
+ public:
+  WordScanner(std::string_view text, std::string_view name) : text_(text), name_(name) {}
+
+  /// The next word, or an empty one at the end. Spaces, tabs, CR and LF separate.
+  std::string_view next();
+  /// The word that next() will give.
+  std::string_view peek() const;
+  /// Line of the word that next() gave last; from 1.
+  std::int64_t line() const noexcept { return word_line_; }
+  /// Bytes behind the last word.
+  std::size_t left() const noexcept { return text_.size() - position_; }
+
+  /// Throws Error{parse} "NAME:LINE: message".
+  [[noreturn]] void fail(const std::string& message) const { fail_at(word_line_, message); }
+  [[noreturn]] void fail_at(std::int64_t line, const std::string& message) const;
+
+ private:
+  std::string_view text_;
+  std::string_view name_;
+  std::size_t position_ = 0;
+  std::int64_t line_ = 1;
+  std::int64_t word_line_ = 1;
+};
+
+/// A word for a message: unprintable bytes as \xNN, in quotes, cut when long.
+std::string quoted(std::string_view word);
+
+/// The finite number that `word` is, or nothing.
+std::optional<double> number(std::string_view word);
+
+struct TerrainHeader {
+  std::int64_t cols = 0;
+  std::int64_t rows = 0;
+  double west = 0;   ///< of the grid's outer corner, in the file's unit
+  double south = 0;
+  double cell_x = 0;
+  double cell_y = 0;
+  std::optional<double> no_data;
+};
+
+/// Reads header lines up to the first elevation. Throws Error{parse} with the line.
+TerrainHeader read_header(WordScanner& scanner);
+
+}  // namespace weir::demo

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <weir/driver.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "info_report.hpp"
+
+namespace weir::tool {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string version_text(std::uint32_t version) {
+  return fmt::format("{}.{}", WEIR_ABI_MAJOR(version), WEIR_ABI_MINOR(version));
+}
+
+json device_json(const std::string& driver, std::uint32_t index, const weir_device_info& info) {
+  json targets = json::array();
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(info.code_target_count, WEIR_MAX_CODE_TARGETS); ++i)
+    targets.push_back({{"format", info.code_targets[i].format}, {"target", info.code_targets[i].target}});
+  json capabilities = json::object();
+  for (const CapabilityWords& capability : all_capabilities())
+    capabilities[capability.key] = (info.capabilities & capability.bit) != 0;
+  std::string uuid;
+  for (const std::uint8_t byte : info.uuid) uuid += fmt::format("{:02x}", byte);
+  if (uuid.find_first_not_of('0') == uuid.npos) uuid.clear();
+  return {
+      {"device", fmt::format("{}:{}", driver, index)},
+      {"name", info.name},
+      {"vendor", info.vendor},
+      {"kind", kind_word(info.kind)},
+      {"runtime_version", info.driver_version},
+      {"location", info.location},
+      {"uuid", uuid},
+      {"total_memory_bytes", info.total_memory},
+      {"memory_bandwidth_bytes_per_second", info.memory_bandwidth},
+      {"memory_alignment_bytes", info.memory_alignment},
+      {"multiprocessors", info.multiprocessors},
+      {"lanes", info.lanes},
+      {"max_block_threads", info.max_block_threads},
+      {"max_block", info.max_block},
+      {"max_grid", info.max_grid},
+      {"max_shared_bytes", info.max_shared_bytes},
+      {"max_argument_bytes", info.max_argument_bytes},
+      {"min_priority", info.min_priority},
+      {"max_priority", info.max_priority},
+      {"recommended_streams", info.recommended_streams},
+      {"argument_style", info.argument_style == WEIR_ARGUMENT_BUFFER ? "buffer" : "address"},
+      {"code_targets", targets},
+      {"target_features", info.target_features},
+      {"capabilities", capabilities},
+      {"notes", info.notes},
+  };
+}
+
+json candidate_json(const Candidate& candidate) {
+  json driver = {
+      {"name", candidate.name},
+      {"fate", fate_key(candidate.fate)},
+      {"reason", candidate.reason},
+      {"remedy", candidate.remedy},
+      {"description", candidate.description},
+      {"manifest", candidate.manifest.string()},
+      {"library", candidate.library.string()},
+  };
+  if (candidate.driver) {
+    driver["version"] = candidate.driver->version();
+    driver["vendor"] = candidate.driver->vendor();
+    driver["abi_version"] = version_text(candidate.driver->abi_version());
+  }
+  driver["devices"] = json::array();
+  for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
+    driver["devices"].push_back(device_json(candidate.name, index, candidate.devices[index]));
+  return driver;
+}
+
+}  // namespace
+
+std::string info_json(std::span<const SearchFolder> folders, std::span<const Candidate> candidates) {
+  json report = {
+      {"weir_version", WEIR_VERSION},     {"abi_version", version_text(WEIR_ABI_CURRENT)},
+      {"usable", any_usable(candidates)}, {"folders", json::array()},
+      {"drivers", json::array()},
+  };
+  for (const SearchFolder& folder : folders)
+    report["folders"].push_back({{"path", folder.path.string()},
+                                 {"origin", to_string(folder.origin)},
+                                 {"searched", folder.ignored.empty()},
+                                 {"state", folder_state(folder, candidates)}});
+  for (const Candidate& candidate : candidates) report["drivers"].push_back(candidate_json(candidate));
+  // Text from drivers may be no UTF-8; replaced, the output stays valid JSON.
+  return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace weir::tool

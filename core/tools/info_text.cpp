@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weir/driver.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "info_report.hpp"
+
+namespace weir::tool {
+namespace {
+
+// A driver's words and a file's name may hold anything; control characters would reach the terminal.
+std::string printable(std::string_view text) {
+  std::string clean(text);
+  std::replace_if(
+      clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return clean;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr double unit = 1024;
+  const double mebibytes = static_cast<double>(bytes) / (unit * unit);
+  return mebibytes < unit ? fmt::format("{:.0f} MiB", mebibytes)
+                          : fmt::format("{:.1f} GiB", mebibytes / unit);
+}
+
+std::string count_text(std::uint32_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+class TextReport {
+ public:
+  explicit TextReport(bool coloured) : coloured_(coloured) {}
+
+  void add_driver(const Candidate& candidate) {
+    const bool usable = candidate.fate == DriverFate::usable;
+    out_ += paint(bold, candidate.driver
+                            ? fmt::format("{} {}", candidate.name, printable(candidate.driver->version()))
+                            : printable(candidate.name));
+    out_ += "  " + paint(usable ? green : candidate.driver ? plain : red, to_string(candidate.fate)) + "\n";
+    if (!candidate.description.empty()) line("is", candidate.description);
+    if (candidate.driver) line("made by", candidate.driver->vendor());
+    if (!usable) {
+      line("why", candidate.reason);
+      line("remedy", candidate.remedy);
+    }
+    for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
+      add_device(candidate.name, index, candidate.devices[index]);
+    line("found at", candidate.manifest.string());
+    out_ += "\n";
+  }
+
+  void add_folders(std::span<const SearchFolder> folders, std::span<const Candidate> candidates) {
+    out_ += paint(bold, "Where drivers are looked for, in this order") + "\n";
+    std::size_t width = 0;
+    for (const SearchFolder& folder : folders) width = std::max(width, folder.path.native().size());
+    for (const SearchFolder& folder : folders)
+      out_ += fmt::format("  {:<{}}  {} ({})\n", printable(folder.path.string()), width,
+                          folder_state(folder, candidates), origin_words(folder.origin));
+  }
+
+  void add(std::string_view text) { out_ += text; }
+  std::string take() { return std::move(out_); }
+
+ private:
+  static constexpr std::string_view plain = "", bold = "1", red = "31", green = "32";
+
+  std::string paint(std::string_view colour, std::string_view text) const {
+    if (!coloured_ || colour.empty()) return std::string(text);
+    return fmt::format("\x1b[{}m{}\x1b[0m", colour, text);
+  }
+
+  static std::string_view origin_words(SearchOrigin origin) {
+    switch (origin) {
+      case SearchOrigin::environment:
+        return "from WEIR_DRIVER_PATH";
+      case SearchOrigin::user:
+        return "this user's";
+      case SearchOrigin::install:
+        return "Weir's own";
+      case SearchOrigin::system:
+        return "the system's";
+    }
+    return "";
+  }
+
+  void line(std::string_view label, std::string_view text, int indent = 2) {
+    out_ += fmt::format("{:{}}{:<{}}  {}\n", "", indent, label, 14 - indent, printable(text));
+  }
+
+  void add_device(std::string_view driver, std::uint32_t index, const weir_device_info& info) {
+    out_ +=
+        fmt::format("\n  {}  {}\n", paint(bold, fmt::format("{}:{}", driver, index)), printable(info.name));
+    const bool cpu = info.kind == WEIR_DEVICE_CPU;
+    std::string kind = kind_word(info.kind);
+    if (info.vendor[0]) kind += fmt::format(" by {}", info.vendor);
+    kind += ", " + (cpu ? count_text(info.multiprocessors, "core", "cores")
+                        : count_text(info.multiprocessors, "multiprocessor", "multiprocessors"));
+    if (info.lanes > 1) kind += fmt::format(" of {} lanes", info.lanes);
+    if (info.location[0]) kind += fmt::format(", at {}", info.location);
+    line("is", kind, 4);
+    std::string memory = bytes_text(info.total_memory);
+    if (info.memory_bandwidth)
+      memory += fmt::format(", {:.0f} GB/s", static_cast<double>(info.memory_bandwidth) * 1e-9);
+    line("memory", memory, 4);
+    if (info.driver_version[0]) line("runtime", info.driver_version, 4);
+    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(info.code_target_count, WEIR_MAX_CODE_TARGETS);
+         ++i) {
+      const weir_code_target& target = info.code_targets[i];
+      line(i == 0 ? "loads" : "",
+           target.target[0] ? fmt::format("{} for {}", target.format, target.target) : target.format, 4);
+    }
+    line("block",
+         fmt::format("up to {}, {} shared", count_text(info.max_block_threads, "thread", "threads"),
+                     info.max_shared_bytes < 1024 ? fmt::format("{} bytes", info.max_shared_bytes)
+                                                  : fmt::format("{} KiB", info.max_shared_bytes / 1024)),
+         4);
+    std::vector<std::string_view> can, cannot;
+    for (const CapabilityWords& capability : all_capabilities())
+      (info.capabilities & capability.bit ? can : cannot).push_back(capability.words);
+    list("can", can);
+    list("cannot", cannot);
+    for (std::string_view notes = info.notes; !notes.empty();) {
+      const std::size_t end = std::min(notes.find('\n'), notes.size());
+      line("note", notes.substr(0, end), 4);
+      notes.remove_prefix(std::min(end + 1, notes.size()));
+    }
+  }
+
+  // Wrapped between words of the list, so that the columns stay.
+  void list(std::string_view label, const std::vector<std::string_view>& words) {
+    constexpr std::size_t width = 72;
+    std::string row;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!row.empty() && row.size() + words[i].size() > width) {
+        line(label, row, 4);
+        label = "";
+        row.clear();
+      }
+      row += fmt::format("{}{}{}", row.empty() ? "" : " ", words[i], i + 1 < words.size() ? "," : "");
+    }
+    if (!row.empty()) line(label, row, 4);
+  }
+
+  bool coloured_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string info_text(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
+                      bool coloured) {
+  TextReport report(coloured);
+  report.add(fmt::format("Weir {}, driver ABI {}.{}\n\n", WEIR_VERSION, WEIR_ABI_MAJOR(WEIR_ABI_CURRENT),
+                         WEIR_ABI_MINOR(WEIR_ABI_CURRENT)));
+  for (const Candidate& candidate : candidates) report.add_driver(candidate);
+  report.add_folders(folders, candidates);
+  return report.take();
+}
+
+}  // namespace weir::tool

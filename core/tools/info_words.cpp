@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <weir/driver.h>
+
+#include <algorithm>
+
+#include "info_report.hpp"
+
+namespace weir::tool {
+namespace {
+
+constexpr CapabilityWords capabilities[] = {
+    {WEIR_CAP_CONCURRENT_STREAMS, "concurrent_streams", "run streams concurrently"},
+    {WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream_ordered_allocation", "allocate in stream order"},
+    {WEIR_CAP_TIMED_EVENTS, "timed_events", "time events"},
+    {WEIR_CAP_STREAM_PRIORITY, "stream_priority", "rank streams by priority"},
+    {WEIR_CAP_HOST_CALLBACK, "host_callback", "call the host from a stream"},
+    {WEIR_CAP_PINNED_MEMORY, "pinned_memory", "pin host memory"},
+    {WEIR_CAP_PEER_COPY, "peer_copy", "copy between its devices"},
+    {WEIR_CAP_DEVICE_ADDRESS, "device_address", "give device addresses"},
+    {WEIR_CAP_NATIVE_STREAM, "native_stream", "share streams with other libraries"},
+};
+
+}  // namespace
+
+std::span<const CapabilityWords> all_capabilities() {
+  return capabilities;
+}
+
+bool any_usable(std::span<const Candidate> candidates) {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [](const Candidate& candidate) { return candidate.fate == DriverFate::usable; });
+}
+
+std::string folder_state(const SearchFolder& folder, std::span<const Candidate> candidates) {
+  if (!folder.ignored.empty()) return "ignored: " + folder.ignored;
+  std::error_code error;
+  if (!std::filesystem::exists(folder.path, error))
+    return error ? "cannot be read: " + error.message() : "not there";
+  if (!std::filesystem::is_directory(folder.path, error)) return "not a folder";
+  const std::filesystem::directory_iterator readable(folder.path, error);
+  if (error) return "cannot be read: " + error.message();
+  const auto count = std::count_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.manifest.parent_path() == folder.path;
+  });
+  return count == 0 ? "no drivers" : count == 1 ? "1 driver" : fmt::format("{} drivers", count);
+}
+
+const char* fate_key(DriverFate fate) {
+  switch (fate) {
+    case DriverFate::usable: return "usable";
+    case DriverFate::no_device: return "no_device";
+    case DriverFate::no_vendor_library: return "no_vendor_library";
+    case DriverFate::wrong_architecture: return "wrong_architecture";
+    case DriverFate::abi_refused: return "abi_refused";
+    case DriverFate::untrusted: return "untrusted";
+    case DriverFate::shadowed: return "shadowed";
+    case DriverFate::broken: return "broken";
+  }
+  return "broken";
+}
+
+const char* kind_word(std::uint32_t kind) {
+  switch (kind) {
+    case WEIR_DEVICE_CPU:
+      return "CPU";
+    case WEIR_DEVICE_INTEGRATED:
+      return "integrated GPU";
+    case WEIR_DEVICE_DISCRETE:
+      return "GPU";
+    default:
+      return "other device";
+  }
+}
+
+}  // namespace weir::tool
