@@ -24,7 +24,8 @@ inline constexpr ValueId no_value = 0xffffffffu;
 //  - Floats are IEEE 754 with denormals, rounded to nearest even. min and max return the other operand when one
 //    is NaN, and order -0 below +0. rem is fmod. Comparisons with NaN are false, but ne is true.
 //  - cast rounds to nearest even towards floats, truncates and saturates towards integers (NaN becomes 0), wraps
-//    between integers, and is `!= 0` towards boolean. f16 takes part in load, store, cast, bitcast, select only.
+//    between integers, and is `!= 0` towards boolean. f16 is moved (const, arg, load, store, local, get, set, select)
+//    and converted (cast, bitcast), nothing else.
 //  - and, or, xor, not, eq, ne and select also take booleans; nothing else does.
 //  - Loads and stores outside an array are undefined unless the kernel checks bounds.
 enum class Op : std::uint8_t {
@@ -42,7 +43,7 @@ enum class MathFunction : std::uint8_t {
 /// On i32, u32, i64, u64, f32 and f64 (and, or, xor on integers); relaxed order, device scope.
 enum class AtomicKind : std::uint8_t { add, sub, min, max, bit_and, bit_or, bit_xor, exchange, compare_exchange };
 
-/// sum, min, max on every arithmetic type but f16; any, all on boolean. See reduce.md in the docs for the order.
+/// sum, min, max on every arithmetic type but f16; any, all on boolean. See sdk/docs/ir.md for the order.
 enum class ReduceKind : std::uint8_t { sum, min, max, any, all };
 
 /// How an operation's result type follows; see ops.def.
@@ -60,6 +61,9 @@ struct MathInfo {
   std::uint8_t operands;
 };
 const MathInfo& info(MathFunction function) noexcept;
+inline constexpr std::uint32_t math_function_count = static_cast<std::uint32_t>(MathFunction::isfinite) + 1;
+inline constexpr std::uint32_t atomic_kind_count = static_cast<std::uint32_t>(AtomicKind::compare_exchange) + 1;
+inline constexpr std::uint32_t reduce_kind_count = static_cast<std::uint32_t>(ReduceKind::all) + 1;
 std::string_view to_string(AtomicKind kind) noexcept;
 std::string_view to_string(ReduceKind kind) noexcept;
 

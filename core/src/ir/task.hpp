@@ -62,7 +62,8 @@ struct Task {
   std::uint32_t value_count = 0;
   std::uint32_t local_count = 0;
   std::uint32_t cost = 1;  ///< estimated operations per iteration, so that the host can choose a grid
-  /// reduce tasks: where partials start in the temporaries (reduce_max_chunks of 8 bytes each) and where the result goes.
+  /// reduce tasks: where partials start in the temporaries (reduce_max_chunks of 8 bytes each, then a u64 in which
+  /// reduce_partial leaves the number of chunks for reduce_final; 0 when there are no elements) and where the result goes.
   std::uint32_t partials_offset = 0;
   std::uint32_t result_offset = 0;
   ScalarType reduce_type = ScalarType::f32;
