@@ -67,7 +67,10 @@ struct ScalarOf<T> {
 };
 
 template <class T>
-struct ElementOf {
+struct ElementOf;  // only for the types below, so that KernelElement is false for others instead of ill-formed
+template <class T>
+  requires requires { ScalarOf<T>::value; }
+struct ElementOf<T> {
   using Scalar = T;
   static constexpr ElementType value{ScalarOf<T>::value, ElementType::Shape::scalar, 1, 1};
 };

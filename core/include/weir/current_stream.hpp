@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The current stream of a thread: where work goes that names no stream.
+#pragma once
+
+#include <weir/export.hpp>
+#include <weir/stream.hpp>
+
+namespace weir {
+
+/// Makes `stream` the current stream of its device for this thread until the scope ends, also by an exception; then
+/// the one before is current again. Scopes nest, and scopes of different devices do not disturb one another.
+/// The stream must outlive the scope: using it later throws Error{invalid}.
+class WEIR_API CurrentStream {
+ public:
+  /// Throws Error{invalid} when the stream is gone.
+  explicit CurrentStream(const StreamRef& stream);
+  ~CurrentStream();
+  CurrentStream(const CurrentStream&) = delete;
+  CurrentStream& operator=(const CurrentStream&) = delete;
+
+ private:
+  friend WEIR_API StreamRef current_stream(const Device& device);
+  StreamRef stream_;
+  const CurrentStream* previous_;
+};
+
+/// The innermost current stream of this thread on `device`, or the device's default stream.
+WEIR_API StreamRef current_stream(const Device& device);
+
+}  // namespace weir

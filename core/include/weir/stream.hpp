@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams: in-order queues of work that never wait for one another unless told to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include <weir/device.hpp>
+#include <weir/event.hpp>
+#include <weir/export.hpp>
+
+namespace weir {
+
+/// A view of a stream: cheap, copyable, owns nothing. Every function throws Error{invalid} when the stream is gone
+/// and may be called from several threads; what several threads submit to one stream runs in some order.
+///
+/// What fails on the device (an assert_ in a kernel, an illegal address) is thrown by the next call that names the
+/// stream: a launch, a copy, synchronize(), query(). That call submits nothing. A failed assert is reported once
+/// and then forgotten; a lost device stays lost.
+class WEIR_API StreamRef {
+ public:
+  Device device() const;
+
+  /// Waits on the host until everything submitted before is done.
+  void synchronize() const;
+  /// Whether everything submitted before is done. Does not wait.
+  bool query() const;
+  /// Starts work that the driver may have gathered. Never needed for correctness.
+  void flush() const;
+
+  /// Submits: later work of this stream begins after the mark that `event` holds now. No effect when it was never
+  /// recorded. Throws Error{unsupported} for an event of a device whose events the driver cannot wait for here.
+  void wait(const EventRef& event) const;
+  /// Submits: later work of this stream begins after everything that was submitted to `other` so far.
+  void wait(const StreamRef& other) const;
+
+  /// Submits a call of `callback` on a thread of the driver. It must not throw and must not call Weir; the stream goes
+  /// on when it returns. Throws Error{unsupported} where the driver cannot.
+  void call_host(std::function<void()> callback) const;
+
+  int priority() const;
+  /// The vendor's handle (a CUstream), owned by the stream. Throws Error{unsupported} where there is none.
+  void* native_handle() const;
+  bool alive() const noexcept;
+
+  friend bool operator==(const StreamRef&, const StreamRef&) = default;
+
+  StreamRef(detail::StreamState* state, std::uint64_t generation) noexcept
+      : state_(state), generation_(generation) {}
+  detail::StreamState* state() const noexcept { return state_; }
+  std::uint64_t generation() const noexcept { return generation_; }
+
+ protected:
+  StreamRef() = default;
+
+  detail::StreamState* state_ = nullptr;
+  std::uint64_t generation_ = 0;
+};
+
+/// A stream that belongs to this object. Destroying it never waits; work that was submitted completes.
+/// A moved-from or default-made Stream is not alive.
+class WEIR_API Stream : public StreamRef {
+ public:
+  Stream() = default;
+  Stream(Stream&& other) noexcept : StreamRef(std::exchange(other.state_, nullptr), other.generation_) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(generation_, other.generation_);
+    return *this;
+  }
+  ~Stream();
+
+ private:
+  friend class Device;
+  Stream(detail::StreamState* state, std::uint64_t generation) noexcept : StreamRef(state, generation) {}
+};
+
+}  // namespace weir

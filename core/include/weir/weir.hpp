@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that a program needs.
+#pragma once
+
+#include <weir/array.hpp>
+#include <weir/current_stream.hpp>
+#include <weir/device.hpp>
+#include <weir/element.hpp>
+#include <weir/error.hpp>
+#include <weir/event.hpp>
+#include <weir/module.hpp>
+#include <weir/program.hpp>
+#include <weir/stream.hpp>
+#include <weir/task_list.hpp>
+#include <weir/types.hpp>
