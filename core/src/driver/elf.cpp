@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/elf.hpp"
 
-#include <elf.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <array>
 #include <bit>
@@ -28,6 +28,28 @@ std::string machine_name(std::uint16_t number) {
   for (const Machine& machine : machines)
     if (machine.number == number) return std::string(machine.name);
   return fmt::format("machine {}", number);
+}
+
+template <class T>
+bool read_at(std::ifstream& in, std::uint64_t offset, T& out) {
+  in.clear();
+  in.seekg(static_cast<std::streamoff>(offset));
+  in.read(reinterpret_cast<char*>(&out), sizeof out);
+  return in.gcount() == sizeof out;
+}
+
+// Whether all that the system's loader would map of a native file is there.
+bool is_whole(std::ifstream& in, std::uint64_t file_size) {
+  ElfW(Ehdr) header;
+  if (!read_at(in, 0, header) || header.e_phentsize != sizeof(ElfW(Phdr))) return false;
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    if (header.e_phoff > file_size || !read_at(in, header.e_phoff + i * sizeof segment, segment))
+      return false;
+    if (segment.p_type != PT_LOAD) continue;
+    if (segment.p_offset > file_size || segment.p_filesz > file_size - segment.p_offset) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -58,6 +80,12 @@ ElfHeader read_elf_header(const std::filesystem::path& file) {
   if (wide != (sizeof(void*) == 8)) header.machine += wide ? ", 64 bit" : ", 32 bit";
   if (!native_order) header.machine += big ? ", big endian" : ", little endian";
   header.native = header.machine == WEIR_MACHINE;
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(file, error);
+  if (header.native && (error || !is_whole(in, size)))
+    throw Error(ErrorCode::parse,
+                fmt::format("the library {} is incomplete: it ends before what its program headers name",
+                            file.string()));
   return header;
 }
 

@@ -14,7 +14,9 @@ struct ElfHeader {
   bool shared_object = false;
 };
 
-/// Throws Error{parse} when the file is no ELF file, Error{system} when it cannot be read.
+/// Throws Error{parse} when the file is no ELF file or, for a native one, when it ends before what its program
+/// headers name: mapping such a file kills the process on first touch. Throws Error{system} when it cannot be
+/// read.
 ElfHeader read_elf_header(const std::filesystem::path& file);
 
 }  // namespace weir

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each driver in broken/ is wrong in one way. Its fate, and the words for it, are the specification.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "driver_folder.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::HasSubstr;
+
+Candidate load(const std::string& source, const std::string& name) {
+  const DriverFolder folder;
+  folder.add_driver(source, name);
+  return folder.find_one();
+}
+
+struct Case {
+  const char* source;
+  const char* name;
+  DriverFate fate;
+  const char* reason;
+};
+
+class BrokenDriver : public testing::TestWithParam<Case> {};
+
+// proves R33
+TEST_P(BrokenDriver, HasAFateAPlainReasonAndARemedy) {
+  const Candidate found = load(GetParam().source, GetParam().name);
+  EXPECT_EQ(found.fate, GetParam().fate) << to_string(found.fate);
+  EXPECT_THAT(found.reason, HasSubstr(GetParam().reason));
+  EXPECT_FALSE(found.remedy.empty());
+  EXPECT_TRUE(found.devices.empty());
+}
+
+// proves R33
+TEST_P(BrokenDriver, NeverHidesTheOthers) {
+  const DriverFolder folder;
+  folder.add_driver(GetParam().source, GetParam().name);
+  folder.add_driver("good", "good");
+  std::size_t usable = 0;
+  for (const Candidate& candidate : folder.find())
+    if (candidate.fate == DriverFate::usable) {
+      EXPECT_EQ(candidate.name, "good");
+      ++usable;
+    }
+  EXPECT_EQ(usable, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BrokenDriver,
+    testing::Values(
+        Case{"missing_symbol", "missing-symbol", DriverFate::broken, "exports no symbol weir_driver_entry"},
+        Case{"missing_library", "missing-library", DriverFate::broken,
+             "missing_library.so needs the library libweir-test-absent.so, which was not found"},
+        Case{"undefined_symbol", "undefined-symbol", DriverFate::broken,
+             "uses the symbol function_that_nobody_provides, which no library provides"},
+        Case{"older_abi", "older-abi", DriverFate::abi_refused,
+             "the driver speaks ABI 0.9; this Weir speaks 1.0"},
+        Case{"newer_abi", "newer-abi", DriverFate::abi_refused,
+             "the driver speaks ABI 2.0; this Weir speaks 1.0"},
+        Case{"refuses_abi", "refuses-abi", DriverFate::abi_refused,
+             "the driver refuses ABI 1.0: this driver speaks ABI 2.0"},
+        Case{"null_table", "null-table", DriverFate::broken, "gave no table"},
+        Case{"failing_entry", "failing-entry", DriverFate::broken,
+             "its entry point failed: no thread could be made"},
+        Case{"null_entries", "null-entries", DriverFate::broken,
+             "lacks required functions: stream_flush, kernel_launch"},
+        Case{"null_name", "null-name", DriverFate::broken, "the driver's table has no name"},
+        Case{"bad_name", "bad-name", DriverFate::broken, "the driver calls itself \"Bad Name!\""},
+        Case{"other_name", "other-name", DriverFate::broken,
+             "the library calls itself \"somebody-else\", its manifest \"other-name\""},
+        Case{"too_short_table", "too-short-table", DriverFate::broken,
+             "lacks required functions: fill, module_load"},
+        Case{"lying_capability", "lying-capability", DriverFate::broken,
+             "lacks its functions: memory_allocate_async, memory_free_async"},
+        Case{"small_alignment", "small-alignment", DriverFate::broken, "reports a memory alignment of 16"},
+        Case{"no_device", "no-device", DriverFate::no_device, "the runtime found no device of its kind"},
+        Case{"zero_devices", "zero-devices", DriverFate::no_device, "it found no device"},
+        Case{"no_vendor_library", "no-vendor-library", DriverFate::no_vendor_library,
+             "libvendor.so.1 was not found"},
+        Case{"too_many_devices", "too-many-devices", DriverFate::broken, "it reports 4000000000 devices"},
+        Case{"vendor_failure", "vendor-failure", DriverFate::broken,
+             "the vendor's runtime failed to start (VENDOR_ERROR_UNKNOWN, 999)"},
+        Case{"throwing_entry", "throwing-entry", DriverFate::broken,
+             "its entry point threw an exception (\"thrown by the entry point\")"},
+        Case{"throwing_count", "throwing-count", DriverFate::broken,
+             "device_count threw an exception (\"thrown while counting\")"},
+        Case{"throwing_info", "throwing-info", DriverFate::broken, "device_get_info threw an exception;"}),
+    [](const auto& test) { return std::string(test.param.source); });
+
+TEST(Drivers, CompleteOneIsUsableWithItsDevice) {
+  const Candidate found = load("good", "good");
+  EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+  EXPECT_EQ(found.remedy, "");
+  ASSERT_TRUE(found.driver);
+  EXPECT_EQ(found.driver->version(), "1.2.3");
+  ASSERT_EQ(found.devices.size(), 1u);
+  EXPECT_STREQ(found.devices[0].name, "A device for tests");
+}
+
+// proves R33
+TEST(Drivers, ShortTableWithoutOptionalSlotsIsUsable) {
+  const Candidate found = load("short_table", "short-table");
+  ASSERT_EQ(found.fate, DriverFate::usable) << found.reason;
+  EXPECT_EQ(found.driver->get_extension("anything", 1), nullptr);
+}
+
+TEST(Drivers, TableOfALaterMinorVersionIsUsable) {
+  EXPECT_EQ(load("longer_table", "longer-table").fate, DriverFate::usable);
+}
+
+// proves R35
+TEST(Drivers, UnterminatedTextIsCutAtItsEnd) {
+  const Candidate found = load("unterminated_text", "unterminated-text");
+  ASSERT_EQ(found.fate, DriverFate::usable) << found.reason;
+  EXPECT_EQ(std::strlen(found.devices[0].name), sizeof found.devices[0].name - 1);
+}
+
+TEST(Drivers, MissingLibraryThatTheManifestCallsAVendorsIsNotCalledBroken) {
+  const DriverFolder folder;
+  folder.add_driver("missing_library", "missing-library");
+  auto manifest = DriverFolder::manifest("missing-library", "missing_library.so");
+  manifest["vendor_libraries"] = {"libweir-test-absent.so"};
+  folder.add_manifest("missing-library", manifest);
+  const Candidate found = folder.find_one();
+  EXPECT_EQ(found.fate, DriverFate::no_vendor_library) << found.reason;
+  EXPECT_THAT(found.remedy, HasSubstr("libweir-test-absent.so"));
+}
+
+// proves R33
+TEST(Drivers, LibraryForAnotherMachineIsNamedSo) {
+  const DriverFolder folder;
+  // ELF, 64 bit, little endian, ET_DYN, and the number of a machine that this is not.
+  std::string header(
+      "\x7f"
+      "ELF\2\1\1\0\0\0\0\0\0\0\0\0"
+      "\3\0",
+      18);
+  const bool here_is_arm = std::string(WEIR_MACHINE) == "aarch64";
+  header += std::string(here_is_arm ? "\x3e\0" : "\xb7\0", 2) + std::string(44, '\0');
+  folder.write("foreign.so", header);
+  folder.add_manifest("foreign", DriverFolder::manifest("foreign", "foreign.so"));
+  const Candidate found = folder.find_one();
+  EXPECT_EQ(found.fate, DriverFate::wrong_architecture);
+  EXPECT_THAT(found.reason,
+              HasSubstr(here_is_arm ? "foreign.so is for x86_64" : "foreign.so is for aarch64"));
+}
+
+// proves R33
+TEST(Drivers, ManifestForAnotherMachineIsRefusedBeforeItsLibraryIsOpened) {
+  const DriverFolder folder;
+  auto manifest = DriverFolder::manifest("foreign", "not-there.so");
+  manifest["architecture"] = "riscv128";
+  folder.add_manifest("foreign", manifest);
+  const Candidate found = folder.find_one();
+  EXPECT_EQ(found.fate, DriverFate::wrong_architecture);
+  EXPECT_THAT(found.reason, HasSubstr("the driver is for riscv128; this process is " WEIR_MACHINE));
+}
+
+// proves R33
+TEST(Drivers, ManifestOfANewerAbiIsRefusedWithBothVersions) {
+  const DriverFolder folder;
+  auto manifest = DriverFolder::manifest("newer", "not-there.so");
+  manifest["abi_min"] = "2.0";
+  manifest["abi_max"] = "2.3";
+  folder.add_manifest("newer", manifest);
+  const Candidate found = folder.find_one();
+  EXPECT_EQ(found.fate, DriverFate::abi_refused);
+  EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 2.0 to 2.3; this Weir speaks 1.0"));
+  EXPECT_THAT(found.remedy, HasSubstr("update Weir"));
+}
+
+// proves R33
+TEST(Drivers, ManifestOfAnOlderAbiIsRefusedWithBothVersions) {
+  const DriverFolder folder;
+  auto manifest = DriverFolder::manifest("older", "not-there.so");
+  manifest["abi_min"] = manifest["abi_max"] = "0.4";
+  folder.add_manifest("older", manifest);
+  const Candidate found = folder.find_one();
+  EXPECT_EQ(found.fate, DriverFate::abi_refused);
+  EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 0.4; this Weir speaks 1.0"));
+  EXPECT_THAT(found.remedy, HasSubstr("update the driver"));
+}
+
+TEST(Drivers, AbiRangesThatOverlapAreEnough) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  auto manifest = DriverFolder::manifest("good", "good.so");
+  manifest["abi_max"] = "7.0";
+  folder.add_manifest("good", manifest);
+  EXPECT_EQ(folder.find_one().fate, DriverFate::usable);
+}
+
+// proves R35
+TEST(Drivers, GarbageForALibraryIsRefused) {
+  const DriverFolder folder;
+  folder.write("garbage.so", "this is no library");
+  folder.add_manifest("garbage", DriverFolder::manifest("garbage", "garbage.so"));
+  const Candidate found = folder.find_one();
+  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_THAT(found.reason, HasSubstr("is not a shared object: it has no ELF header"));
+}
+
+// proves R33 R35
+TEST(Drivers, TruncatedLibraryIsRefusedBeforeItIsMapped) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  const std::uintmax_t whole = fs::file_size(folder.path() / "good.so");
+  for (const std::uintmax_t size :
+       {whole / 2, std::uintmax_t{4000}, std::uintmax_t{70}, std::uintmax_t{10}}) {
+    fs::resize_file(folder.path() / "good.so", size);
+    const Candidate found = folder.find_one();
+    EXPECT_EQ(found.fate, DriverFate::broken);
+    EXPECT_THAT(found.reason, HasSubstr(size > 20 ? "is incomplete" : "has no ELF header")) << size;
+  }
+}
+
+TEST(Drivers, LibraryThatIsNotThereIsNamed) {
+  const DriverFolder folder;
+  folder.add_manifest("lonely", DriverFolder::manifest("lonely", "sub/lonely.so"));
+  const Candidate found = folder.find_one();
+  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_THAT(found.reason, HasSubstr((folder.path() / "sub/lonely.so").string()));
+}
+
+TEST(Drivers, OfOneNameTheFirstInOrderWins) {
+  const DriverFolder first, second;
+  first.add_driver("good", "good");
+  second.add_driver("good_twin", "good");
+  const std::array folders{first.path(), second.path()};
+  const std::vector<Candidate> found = find_drivers(folders);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].fate, DriverFate::usable) << found[0].reason;
+  EXPECT_EQ(found[1].fate, DriverFate::shadowed);
+  EXPECT_THAT(found[1].reason, HasSubstr((first.path() / "good.json").string()));
+}
+
+// proves R33
+TEST(Drivers, ABrokenOneDoesNotShadowAGoodOneOfItsName) {
+  const DriverFolder first, second;
+  first.add_driver("missing_symbol", "good");
+  second.add_driver("good", "good");
+  const std::array folders{first.path(), second.path()};
+  const std::vector<Candidate> found = find_drivers(folders);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].fate, DriverFate::broken);
+  EXPECT_EQ(found[1].fate, DriverFate::usable) << found[1].reason;
+}
+
+TEST(Drivers, AFolderNamedTwiceIsSearchedOnce) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  const std::array folders{folder.path(), folder.path() / "." / ""};
+  EXPECT_EQ(find_drivers(folders).size(), 1u);
+}
+
+TEST(Drivers, FoldersThatAreNotThereAreSkipped) {
+  const std::array folders{fs::path("/nonexistent/weir/drivers")};
+  EXPECT_TRUE(find_drivers(folders).empty());
+}
+
+TEST(Drivers, CandidatesComeInTheOrderOfTheirFileNames) {
+  const DriverFolder folder;
+  for (const char* name : {"c", "a", "b"}) folder.write(std::string(name) + ".json", "{}");
+  const std::vector<Candidate> found = folder.find();
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].name + found[1].name + found[2].name, "abc");
+}
+
+TEST(Drivers, OfTheProcessAreFoundOnceForAllThreads) {
+  std::array<const std::vector<Candidate>*, 4> seen{};
+  {
+    std::vector<std::jthread> threads;
+    for (auto& place : seen) threads.emplace_back([&place] { place = &drivers(); });
+  }
+  for (const auto* place : seen) EXPECT_EQ(place, seen[0]);
+}
+
+}  // namespace
+}  // namespace weir::test

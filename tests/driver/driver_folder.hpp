@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder of driver candidates that a test fills, and that goes away with it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "driver/registry.hpp"
+
+namespace weir::test {
+
+namespace fs = std::filesystem;
+
+class DriverFolder {
+ public:
+  DriverFolder() {
+    std::string pattern = (fs::temp_directory_path() / "weir-drivers-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed for " + pattern);
+    path_ = fs::canonical(pattern);
+  }
+  DriverFolder(const DriverFolder&) = delete;
+  DriverFolder& operator=(const DriverFolder&) = delete;
+  ~DriverFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const { return path_; }
+
+  fs::path write(const std::string& name, const std::string& content) const {
+    std::ofstream(path_ / name, std::ios::binary) << content;
+    restrict(path_ / name);
+    return path_ / name;
+  }
+
+  static nlohmann::json manifest(const std::string& name, const std::string& library) {
+    return {{"manifest_version", 1}, {"name", name},     {"library", library},
+            {"abi_min", "1.0"},      {"abi_max", "1.0"}, {"architecture", WEIR_MACHINE}};
+  }
+
+  void add_manifest(const std::string& name, const nlohmann::json& manifest) const {
+    write(name + ".json", manifest.dump());
+  }
+
+  /// Copies the driver built from broken/<source> here, with a manifest for `name`.
+  void add_driver(const std::string& source, const std::string& name) const {
+    const std::string library = source + ".so";
+    fs::copy_file(fs::path(WEIR_BROKEN_DRIVERS) / library, path_ / library,
+                  fs::copy_options::overwrite_existing);
+    restrict(path_ / library);
+    add_manifest(name, manifest(name, library));
+  }
+
+  std::vector<Candidate> find() const {
+    const std::array folders{path_};
+    return find_drivers(folders);
+  }
+
+  /// The only candidate in the folder.
+  Candidate find_one() const {
+    std::vector<Candidate> found = find();
+    if (found.size() != 1)
+      throw std::runtime_error("one candidate was expected, found " + std::to_string(found.size()));
+    return std::move(found.front());
+  }
+
+ private:
+  // Whatever the umask of the one who runs the tests is.
+  static void restrict(const fs::path& file) { chmod(file.c_str(), 0644); }
+
+  fs::path path_;
+};
+
+}  // namespace weir::test

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/manifest.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <weir/error.hpp>
+
+#include "driver_folder.hpp"
+
+namespace weir::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json valid() {
+  return DriverFolder::manifest("good", "libweir-good.so");
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_manifest(text, "/drivers/x.json");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::parse);
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string refusal_with(const char* key, json value) {
+  json manifest = valid();
+  manifest[key] = std::move(value);
+  return refusal(manifest.dump());
+}
+
+std::string refusal_without(const char* key) {
+  json manifest = valid();
+  manifest.erase(key);
+  return refusal(manifest.dump());
+}
+
+TEST(Manifest, GivesWhatItSays) {
+  json text = valid();
+  text["abi_max"] = "1.3";
+  text["vendor_libraries"] = {"libvendor.so.1"};
+  text["a_key_of_a_later_version"] = 1;
+  const Manifest manifest = parse_manifest(text.dump(), "/drivers/good.json");
+  EXPECT_EQ(manifest.name, "good");
+  EXPECT_EQ(manifest.library, "/drivers/libweir-good.so");
+  EXPECT_EQ(manifest.abi_min, WEIR_ABI_VERSION(1, 0));
+  EXPECT_EQ(manifest.abi_max, WEIR_ABI_VERSION(1, 3));
+  EXPECT_EQ(manifest.architecture, WEIR_MACHINE);
+  EXPECT_THAT(manifest.vendor_libraries, testing::ElementsAre("libvendor.so.1"));
+}
+
+// proves R35
+TEST(Manifest, MalformedJsonIsRefusedWithLineAndColumn) {
+  EXPECT_THAT(refusal("{\n  \"name\": \"x\",\n  oops\n}"),
+              HasSubstr("/drivers/x.json is not valid JSON at line 3, column "));
+}
+
+TEST(Manifest, EmptyFileIsRefused) {
+  EXPECT_THAT(refusal(""), HasSubstr("is not valid JSON at line 1, column 1"));
+}
+
+TEST(Manifest, TruncatedTextIsRefused) {
+  const std::string text = valid().dump();
+  for (std::size_t length = 0; length < text.size(); ++length)
+    EXPECT_NE(refusal(text.substr(0, length)), "accepted") << length;
+}
+
+TEST(Manifest, SomethingElseThanAnObjectIsRefused) {
+  EXPECT_THAT(refusal("[1, 2]"), HasSubstr("holds array where an object is expected"));
+}
+
+// proves R35
+TEST(Manifest, DeepNestingIsRefused) {
+  EXPECT_THAT(refusal(std::string(30000, '[')), HasSubstr("is nested more than 8 levels deep"));
+  std::string objects;
+  for (int i = 0; i < 6000; ++i) objects += "{\"a\":";
+  EXPECT_THAT(refusal(objects), HasSubstr("is nested more than 8 levels deep"));
+}
+
+// proves R35
+TEST(Manifest, HugeTextIsRefused) {
+  EXPECT_THAT(refusal(std::string(65537, ' ')),
+              HasSubstr("is too large: 65537 bytes, at most 65536 are expected"));
+}
+
+TEST(Manifest, HugeFileIsRefusedWithoutReadingAllOfIt) {
+  const DriverFolder folder;
+  const fs::path file = folder.write("huge.json", "{");
+  fs::resize_file(file, std::uintmax_t{1} << 40);  // sparse
+  const Candidate found = folder.find_one();
+  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_THAT(found.reason, HasSubstr("is too large: 1099511627776 bytes"));
+}
+
+TEST(Manifest, NamedPipeIsRefusedAndNotWaitedFor) {
+  const DriverFolder folder;
+  ASSERT_EQ(mkfifo((folder.path() / "pipe.json").c_str(), 0644), 0);
+  EXPECT_THAT(folder.find_one().reason, HasSubstr("is not a regular file"));
+}
+
+TEST(Manifest, LinkToNowhereIsRefused) {
+  const DriverFolder folder;
+  fs::create_symlink("nowhere", folder.path() / "link.json");
+  const Candidate found = folder.find_one();
+  EXPECT_NE(found.fate, DriverFate::usable);
+  EXPECT_THAT(found.reason, HasSubstr("link.json"));
+}
+
+TEST(Manifest, EveryMissingKeyIsNamed) {
+  for (const char* key : {"manifest_version", "name", "library", "abi_min", "abi_max", "architecture"})
+    EXPECT_THAT(refusal_without(key), HasSubstr("lacks the key \"" + std::string(key) + "\""));
+}
+
+TEST(Manifest, WrongTypesAreNamed) {
+  for (const char* key : {"name", "library", "abi_min", "abi_max", "architecture"})
+    EXPECT_THAT(refusal_with(key, 7),
+                HasSubstr("has number for \"" + std::string(key) + "\"; a string is expected"));
+  EXPECT_THAT(refusal_with("vendor_libraries", "libx.so"), HasSubstr("a list of strings is expected"));
+  EXPECT_THAT(refusal_with("vendor_libraries", json::array({1})), HasSubstr("a list of strings is expected"));
+}
+
+TEST(Manifest, LaterManifestVersionIsRefused) {
+  EXPECT_THAT(refusal_with("manifest_version", 2), HasSubstr("has manifest_version 2; this Weir reads 1"));
+  EXPECT_THAT(refusal_with("manifest_version", "1"),
+              HasSubstr("has manifest_version \"1\"; this Weir reads 1"));
+}
+
+TEST(Manifest, SameKeyTwiceIsRefused) {
+  EXPECT_THAT(refusal("{\"name\": \"a\", \"name\": \"b\"}"), HasSubstr("has the key \"name\" twice"));
+}
+
+TEST(Manifest, AbsoluteLibraryPathIsRefused) {
+  EXPECT_THAT(refusal_with("library", "/usr/lib/libc.so.6"), HasSubstr("by an absolute path"));
+}
+
+TEST(Manifest, LibraryOutsideTheFolderIsRefused) {
+  for (const char* path : {"../evil.so", "a/../../evil.so", "..", ".", "a/.."})
+    EXPECT_THAT(refusal_with("library", path), HasSubstr("outside the manifest's folder")) << path;
+  EXPECT_THAT(refusal_with("library", ""), HasSubstr("names no library"));
+}
+
+TEST(Manifest, ZeroByteInALibraryPathIsRefused) {
+  EXPECT_THAT(refusal_with("library", std::string("a\0b.so", 6)),
+              HasSubstr("has a zero byte in \"library\""));
+}
+
+TEST(Manifest, NamesAreLowerCaseLettersDigitsAndDashes) {
+  for (const char* name : {"", "Cpu", "a b", "-a", "a/b", "a\n", "aaaaaaaaaabbbbbbbbbbccccccccccddd"})
+    EXPECT_THAT(refusal_with("name", name), HasSubstr("has the name")) << name;
+  EXPECT_EQ(refusal_with("name", "amd-2"), "accepted");
+}
+
+TEST(Manifest, AbiVersionsAreTwoNumbers) {
+  for (const char* version : {"", "1", "1.", "1.0.0", "x.y", "-1.0", "99999.0", "1.0 "})
+    EXPECT_THAT(refusal_with("abi_min", version), HasSubstr("a version like \"1.0\" is expected")) << version;
+}
+
+TEST(Manifest, EmptyAbiRangeIsRefused) {
+  EXPECT_THAT(refusal_with("abi_min", "1.5"), HasSubstr("has abi_min 1.5 above abi_max 1.0"));
+}
+
+}  // namespace
+}  // namespace weir::test

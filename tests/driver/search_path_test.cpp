@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/search_path.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace weir::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+SearchInputs inputs() {
+  return {"", "", "/home/ada", "/opt/weir/lib/libweir.so.1", false};
+}
+
+std::vector<std::string> searched(const SearchInputs& from) {
+  std::vector<std::string> paths;
+  for (const SearchFolder& folder : make_search_path(from))
+    if (folder.ignored.empty()) paths.push_back(folder.path.string());
+  return paths;
+}
+
+TEST(SearchPath, IsEnvironmentUserInstallSystem) {
+  SearchInputs from = inputs();
+  from.weir_driver_path = "/b:/a";
+  EXPECT_THAT(searched(from), ElementsAre("/b", "/a", "/home/ada/.local/share/weir/drivers",
+                                          "/opt/weir/lib/weir/drivers", "/usr/lib/weir/drivers"));
+}
+
+TEST(SearchPath, UsesTheUsersDataFolder) {
+  SearchInputs from = inputs();
+  from.data_home = "/data/ada";
+  EXPECT_EQ(searched(from)[0], "/data/ada/weir/drivers");
+}
+
+TEST(SearchPath, IgnoresARelativeDataFolder) {
+  SearchInputs from = inputs();
+  from.data_home = "data";
+  EXPECT_EQ(searched(from)[0], "/home/ada/.local/share/weir/drivers");
+}
+
+TEST(SearchPath, ServesProgramsThatHoldTheLibrary) {
+  SearchInputs from = inputs();
+  from.own_library = "/opt/weir/bin/program";
+  EXPECT_THAT(searched(from), testing::Contains("/opt/weir/" WEIR_LIBDIR "/weir/drivers"));
+}
+
+TEST(SearchPath, NeverHoldsTheCurrentFolder) {
+  SearchInputs from = inputs();
+  from.weir_driver_path = ".:::drivers:../drivers:";
+  for (const std::string& path : searched(from))
+    EXPECT_TRUE(std::filesystem::path(path).is_absolute()) << path;
+  EXPECT_EQ(searched(from), searched(inputs()));
+}
+
+TEST(SearchPath, SaysWhyARelativeEntryIsIgnored) {
+  SearchInputs from = inputs();
+  from.weir_driver_path = "drivers";
+  const SearchFolder folder = make_search_path(from).front();
+  EXPECT_EQ(folder.path, "drivers");
+  EXPECT_THAT(folder.ignored, HasSubstr("it is relative"));
+}
+
+TEST(SearchPath, HoldsEachFolderOnce) {
+  SearchInputs from = inputs();
+  from.weir_driver_path = "/a:/a/:/b/../a:/usr/lib/weir/drivers";
+  EXPECT_THAT(searched(from),
+              ElementsAre("/a", "/usr/lib/weir/drivers", "/home/ada/.local/share/weir/drivers",
+                          "/opt/weir/lib/weir/drivers"));
+}
+
+// proves R35
+TEST(SearchPath, OfAnElevatedProcessIgnoresTheCallersFolders) {
+  SearchInputs from = inputs();
+  from.weir_driver_path = "/a";
+  from.data_home = "/data/ada";
+  from.elevated = true;
+  EXPECT_THAT(searched(from), ElementsAre("/opt/weir/lib/weir/drivers", "/usr/lib/weir/drivers"));
+  EXPECT_THAT(make_search_path(from).front().ignored, HasSubstr("rights that its caller lacks"));
+}
+
+TEST(SearchPath, OfThisProcessIsMadeFromItsEnvironment) {
+  ASSERT_EQ(setenv("WEIR_DRIVER_PATH", "/some/where", 1), 0);
+  const std::vector<std::filesystem::path> path = driver_search_path();
+  unsetenv("WEIR_DRIVER_PATH");
+  ASSERT_FALSE(path.empty());
+  EXPECT_EQ(path.front(), "/some/where");
+}
+
+}  // namespace
+}  // namespace weir::test
