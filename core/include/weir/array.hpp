@@ -77,6 +77,24 @@ class WEIR_API AnyArrayView {
   std::uint8_t rank_ = 0;
 };
 
+/// An array that belongs to this object and whose type is known at run time only: what Array is to ArrayView.
+class WEIR_API AnyArray : public AnyArrayView {
+ public:
+  AnyArray() = default;
+  /// As Device::array; `stream` is of the array's device. `extents` has 1 to 4 members.
+  AnyArray(const StreamRef& stream, ElementType element, std::span<const std::int64_t> extents);
+  AnyArray(AnyArray&& other) noexcept
+      : AnyArrayView(std::exchange(static_cast<AnyArrayView&>(other), AnyArrayView())) {}
+  AnyArray& operator=(AnyArray&& other) noexcept {
+    if (this != &other) {
+      release();
+      static_cast<AnyArrayView&>(*this) = std::exchange(static_cast<AnyArrayView&>(other), AnyArrayView());
+    }
+    return *this;
+  }
+  ~AnyArray() { release(); }
+};
+
 /// A view of an array of T with `Rank` dimensions. Functions that take no stream use the current one.
 template <KernelElement T, std::size_t Rank = 1>
 class ArrayView : public AnyArrayView {
