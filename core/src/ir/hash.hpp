@@ -11,7 +11,7 @@ namespace weir::ir {
 /// file or its values are numbered differently.
 std::uint64_t hash(const Kernel& kernel);
 
-/// Renumbers values, locals and strings in the order of the text, which leaves the text form as it is.
+/// For verified kernels: renumbers values, locals and strings in the order of the text, which leaves the text form as it is.
 void number(Kernel& kernel);
 
 }  // namespace weir::ir

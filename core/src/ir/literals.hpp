@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Literals of the text form: numbers, strings and type names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <weir/types.hpp>
+
+namespace weir::ir {
+
+std::optional<ScalarType> scalar_type(std::string_view name) noexcept;
+
+/// A decimal number of at most `limit`.
+std::optional<std::uint64_t> unsigned_number(std::string_view text, std::uint64_t limit) noexcept;
+
+/// "0x" and up to 16 hexadecimal digits.
+std::optional<std::uint64_t> hex_number(std::string_view text) noexcept;
+
+/// The bits of a constant of `type`, zero extended; nothing when the text is no such number or does not fit.
+std::optional<std::uint64_t> constant_bits(std::string_view text, ScalarType type) noexcept;
+
+/// True when `bits` are those of a NaN of `type`.
+bool is_nan(ScalarType type, std::uint64_t bits) noexcept;
+
+/// The NaN that `nan` stands for.
+std::uint64_t canonical_nan(ScalarType type) noexcept;
+
+/// Undoes the escapes of quote(); nothing when one is unknown.
+std::optional<std::string> unquote(std::string_view text);
+
+}  // namespace weir::ir

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/operation_rules.hpp"
+
+#include <array>
+
+#include "ir/verifier.hpp"
+
+namespace weir::ir {
+
+namespace {
+
+std::string name(ScalarType type) { return std::string(to_string(type)); }
+
+std::string quoted(const Statement& s) { return "'" + std::string(info(s.op).mnemonic) + "'"; }
+
+std::string list(std::span<const ScalarType> types) {
+  std::string out;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (i != 0) out += i + 1 == types.size() ? " and " : ", ";
+    out += name(types[i]);
+  }
+  return out.empty() ? "nothing" : out;
+}
+
+bool is_arithmetic(ScalarType type) { return is_integer(type) || type == ScalarType::f32 || type == ScalarType::f64; }
+bool is_wide(ScalarType type) {
+  switch (type) {
+    case ScalarType::i32:
+    case ScalarType::u32:
+    case ScalarType::i64:
+    case ScalarType::u64:
+    case ScalarType::f32:
+    case ScalarType::f64: return true;
+    default: return false;
+  }
+}
+
+class Rules {
+ public:
+  Rules(const Kernel& kernel, const Statement& s, std::span<const ScalarType> types, const LocalShape& local)
+      : kernel_(kernel), s_(s), types_(types), local_(local) {}
+
+  std::string check() const {
+    const OpInfo& op = info(s_.op);
+    if (op.operands >= 0 && types_.size() != static_cast<std::size_t>(op.operands)) return count(op.operands);
+    switch (s_.op) {
+      case Op::constant: return constant();
+      case Op::argument: return argument();
+      case Op::extent: return extent();
+      case Op::launch_key: return result(ScalarType::u64);
+      case Op::add:
+      case Op::sub:
+      case Op::mul:
+      case Op::div:
+      case Op::rem:
+      case Op::neg:
+      case Op::abs:
+      case Op::min:
+      case Op::max: return uniform(is_arithmetic, "integers, f32 or f64", types_[0]);
+      case Op::lt:
+      case Op::le:
+      case Op::gt:
+      case Op::ge: return uniform(is_arithmetic, "integers, f32 or f64", ScalarType::boolean);
+      case Op::mul_hi:
+      case Op::shl:
+      case Op::shr:
+      case Op::popcount:
+      case Op::clz:
+      case Op::ctz: return uniform(is_integer, "integers", types_[0]);
+      case Op::bit_and:
+      case Op::bit_or:
+      case Op::bit_xor:
+      case Op::bit_not:
+        return uniform([](ScalarType t) { return is_integer(t) || t == ScalarType::boolean; }, "integers or booleans",
+                       types_[0]);
+      case Op::eq:
+      case Op::ne:
+        return uniform([](ScalarType t) { return is_arithmetic(t) || t == ScalarType::boolean; },
+                       "integers, f32, f64 or booleans", ScalarType::boolean);
+      case Op::select: return select();
+      case Op::cast: return {};
+      case Op::bitcast: return bitcast();
+      case Op::math: return math();
+      case Op::philox: return philox();
+      case Op::load: return element(0);
+      case Op::store: return element(1);
+      case Op::atomic: return atomic();
+      case Op::local: return local();
+      case Op::get: return local_access(0);
+      case Op::set: return local_access(1);
+      case Op::temp_load: return temporary(0);
+      case Op::temp_store: return temporary(1);
+      case Op::if_: return expect(0, ScalarType::boolean, "a condition");
+      case Op::assert_: return assertion();
+      case Op::for_: return indices(types_, "bounds and step");
+      case Op::parallel: return bounds();
+      case Op::reduce: return reduction();
+      case Op::region:
+        return s_.immediate <= 1 ? "" : "the mark of 'region' is 0 or 1, found " + std::to_string(s_.immediate);
+      default: return {};
+    }
+  }
+
+ private:
+  std::string count(int expected) const {
+    return quoted(s_) + " takes " + std::to_string(expected) + (expected == 1 ? " value" : " values") + ", found " +
+           std::to_string(types_.size());
+  }
+
+  std::string result(ScalarType expected) const {
+    if (s_.type == expected) return {};
+    return "the result of " + quoted(s_) + " is " + name(expected) + " here, found " + name(s_.type);
+  }
+
+  std::string expect(std::size_t i, ScalarType expected, const std::string& what) const {
+    if (types_[i] == expected) return {};
+    return quoted(s_) + " takes " + what + " of type " + name(expected) + ", found " + name(types_[i]);
+  }
+
+  template <class Accepts>
+  std::string uniform(Accepts accepts, const std::string& kinds, ScalarType gives) const {
+    for (const ScalarType type : types_) {
+      if (!accepts(type) || type != types_[0]) {
+        const std::string f16 = type == ScalarType::f16 ? "; cast f16 to f32 to compute with it" : "";
+        return quoted(s_) + " takes " + kinds + (types_.size() > 1 ? ", all of one type" : "") + ", found " +
+               list(types_) + f16;
+      }
+    }
+    return result(gives);
+  }
+
+  std::string indices(std::span<const ScalarType> types, const std::string& what) const {
+    for (const ScalarType type : types) {
+      if (type != ScalarType::i64) return quoted(s_) + " takes " + what + " of type i64, found " + name(type);
+    }
+    return {};
+  }
+
+  std::string constant() const {
+    if (fits(s_.type, s_.immediate)) return {};
+    return "a constant of type " + name(s_.type) + " has bits set beyond its " +
+           std::to_string(s_.type == ScalarType::boolean ? 1 : 8 * size_of(s_.type)) + ", found " +
+           std::to_string(s_.immediate);
+  }
+
+  const Parameter* parameter(Parameter::Kind kind) const {
+    if (s_.index >= kernel_.parameters.size()) return nullptr;
+    const Parameter& parameter = kernel_.parameters[s_.index];
+    return parameter.kind == kind ? &parameter : nullptr;
+  }
+
+  std::string no_parameter(const std::string& kind) const {
+    const std::string expected = quoted(s_) + " names " + kind + " parameter, found ";
+    if (s_.index >= kernel_.parameters.size()) {
+      return expected + "parameter number " + std::to_string(s_.index) + " of " +
+             std::to_string(kernel_.parameters.size());
+    }
+    const Parameter& other = kernel_.parameters[s_.index];
+    return expected + "@" + other.name + ", which is " +
+           (other.kind == Parameter::Kind::array ? "an array" : "a scalar");
+  }
+
+  std::string lane(const Parameter& parameter) const {
+    if (s_.lane < parameter.element.lanes()) return {};
+    return "@" + parameter.name + " holds " + to_string(parameter.element) + ", whose components are numbered 0 to " +
+           std::to_string(parameter.element.lanes() - 1) + ", found component " + std::to_string(s_.lane);
+  }
+
+  std::string argument() const {
+    const Parameter* const p = parameter(Parameter::Kind::scalar);
+    if (p == nullptr) return no_parameter("a scalar");
+    if (auto wrong = lane(*p); !wrong.empty()) return wrong;
+    return result(p->element.scalar);
+  }
+
+  std::string extent() const {
+    const Parameter* const p = parameter(Parameter::Kind::array);
+    if (p == nullptr) return no_parameter("an array");
+    if (s_.lane >= p->rank) {
+      return "@" + p->name + " has " + std::to_string(p->rank) + " dimensions, numbered from 0, found dimension " +
+             std::to_string(s_.lane);
+    }
+    return result(ScalarType::i64);
+  }
+
+  std::string select() const {
+    if (types_[0] == ScalarType::boolean && types_[1] == types_[2]) return result(types_[1]);
+    return "'select' takes a bool and two values of one type, found " + list(types_);
+  }
+
+  std::string bitcast() const {
+    const bool booleans = types_[0] == ScalarType::boolean || s_.type == ScalarType::boolean;
+    if (!booleans && size_of(types_[0]) == size_of(s_.type)) return {};
+    return "'bitcast' goes between types of one size other than bool, found " + name(types_[0]) + " to " +
+           name(s_.type);
+  }
+
+  std::string math() const {
+    if (s_.index >= math_function_count) return "there is no math function number " + std::to_string(s_.index);
+    const auto function = static_cast<MathFunction>(s_.index);
+    const MathInfo& math = info(function);
+    const std::string what = "'math." + std::string(math.name) + "'";
+    if (types_.size() != math.operands) {
+      return what + " takes " + std::to_string(math.operands) + (math.operands == 1 ? " value" : " values") +
+             ", found " + std::to_string(types_.size());
+    }
+    const bool by_integer =
+        function == MathFunction::ldexp || function == MathFunction::pown || function == MathFunction::rootn;
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      const bool integer = by_integer && i == 1;
+      const bool good = integer ? types_[i] == ScalarType::i32
+                                : (types_[i] == ScalarType::f32 || types_[i] == ScalarType::f64) && types_[i] == types_[0];
+      if (!good) {
+        return what + " takes " +
+               (by_integer ? "f32 or f64 and then i32" : math.operands == 1 ? "f32 or f64" : "f32 or f64, all of one type") +
+               ", found " + list(types_);
+      }
+    }
+    switch (function) {
+      case MathFunction::ilogb: return result(ScalarType::i32);
+      case MathFunction::isnan:
+      case MathFunction::isinf:
+      case MathFunction::isfinite: return result(ScalarType::boolean);
+      default: return result(types_[0]);
+    }
+  }
+
+  std::string philox() const {
+    for (const ScalarType type : types_) {
+      if (type != ScalarType::u32) return "'philox' takes six values of type u32, found " + list(types_);
+    }
+    if (s_.lane > 3) return "'philox' gives words numbered 0 to 3, found word " + std::to_string(s_.lane);
+    return result(ScalarType::u32);
+  }
+
+  // An access of an array's element with `others` values behind the indices.
+  std::string element(std::size_t others) const {
+    const Parameter* const p = parameter(Parameter::Kind::array);
+    if (p == nullptr) return no_parameter("an array");
+    if (types_.size() != p->rank + others) {
+      const std::size_t found = types_.size() < others ? 0 : types_.size() - others;
+      return "@" + p->name + " has rank " + std::to_string(p->rank) + " and takes as many indices, found " +
+             std::to_string(found);
+    }
+    if (auto wrong = indices(types_.first(p->rank), "indices"); !wrong.empty()) return wrong;
+    if (auto wrong = lane(*p); !wrong.empty()) return wrong;
+    for (const ScalarType type : types_.subspan(p->rank)) {
+      if (type != p->element.scalar) {
+        return quoted(s_) + " to @" + p->name + " takes values of type " + name(p->element.scalar) + ", found " +
+               name(type);
+      }
+    }
+    return result(p->element.scalar);
+  }
+
+  std::string atomic() const {
+    if (s_.immediate >= atomic_kind_count) return "there is no atomic number " + std::to_string(s_.immediate);
+    const auto kind = static_cast<AtomicKind>(s_.immediate);
+    if (auto wrong = element(kind == AtomicKind::compare_exchange ? 2 : 1); !wrong.empty()) return wrong;
+    const std::string what = "'atomic." + std::string(to_string(kind)) + "'";
+    if (!is_wide(s_.type)) return what + " works on i32, u32, i64, u64, f32 and f64, found " + name(s_.type);
+    const bool bits = kind == AtomicKind::bit_and || kind == AtomicKind::bit_or || kind == AtomicKind::bit_xor;
+    if (bits && !is_integer(s_.type)) return what + " works on i32, u32, i64 and u64, found " + name(s_.type);
+    return {};
+  }
+
+  std::string local() const {
+    if (s_.immediate != 0 && s_.immediate <= max_local_bytes / size_of(s_.type)) return {};
+    return "a local variable of type " + name(s_.type) + " has 1 to " +
+           std::to_string(max_local_bytes / size_of(s_.type)) + " elements, found " + std::to_string(s_.immediate) +
+           "; use an array parameter for more";
+  }
+
+  std::string local_access(std::size_t others) const {
+    const std::size_t wanted = local_.count == 1 ? 0 : 1;
+    if (types_.size() != wanted + others) {
+      const std::size_t found = types_.size() < others ? 0 : types_.size() - others;
+      return quoted(s_) + (wanted == 0 ? " of a single local variable takes no index, found "
+                                       : " of a local array takes one index, found ") +
+             std::to_string(found);
+    }
+    if (auto wrong = indices(types_.first(wanted), "an index"); !wrong.empty()) return wrong;
+    if (others == 1 && types_.back() != local_.type) {
+      return "'set' takes a value of the local variable's type " + name(local_.type) + ", found " + name(types_.back());
+    }
+    return result(local_.type);
+  }
+
+  std::string temporary(std::size_t others) const {
+    if (types_.size() < others || types_.size() > others + 1) {
+      return quoted(s_) + " takes at most one index, found " + std::to_string(types_.size());
+    }
+    if (auto wrong = indices(types_.first(types_.size() - others), "an index"); !wrong.empty()) return wrong;
+    if (s_.immediate % size_of(s_.type) != 0) {
+      return quoted(s_) + " of type " + name(s_.type) + " lies at a multiple of its size, found offset " +
+             std::to_string(s_.immediate);
+    }
+    return others == 1 ? result(types_.back()) : std::string();
+  }
+
+  std::string assertion() const {
+    if (s_.index >= kernel_.strings.size()) {
+      return "'assert' names a message of the kernel's " + std::to_string(kernel_.strings.size()) + ", found number " +
+             std::to_string(s_.index);
+    }
+    return expect(0, ScalarType::boolean, "a condition");
+  }
+
+  std::string bounds() const {
+    const std::size_t rank = s_.bodies.empty() ? 0 : s_.bodies[0].arguments.size();
+    if (rank == 0 || rank > max_rank) {
+      return quoted(s_) + " runs over 1 to 4 dimensions, found " + std::to_string(rank);
+    }
+    if (types_.size() != 2 * rank) {
+      return quoted(s_) + " takes a low and a high bound for each of its " + std::to_string(rank) +
+             " indices, found " + std::to_string(types_.size()) + " values";
+    }
+    return indices(types_, "bounds");
+  }
+
+  std::string reduction() const {
+    if (auto wrong = bounds(); !wrong.empty()) return wrong;
+    if (s_.index >= reduce_kind_count) return "there is no reduction number " + std::to_string(s_.index);
+    const auto kind = static_cast<ReduceKind>(s_.index);
+    const std::string what = "'reduce." + std::string(to_string(kind)) + "'";
+    if (kind == ReduceKind::any || kind == ReduceKind::all) {
+      return s_.type == ScalarType::boolean ? "" : what + " works on bool, found " + name(s_.type);
+    }
+    return is_arithmetic(s_.type) ? "" : what + " works on integers, f32 and f64, found " + name(s_.type);
+  }
+
+  const Kernel& kernel_;
+  const Statement& s_;
+  std::span<const ScalarType> types_;
+  const LocalShape& local_;
+};
+
+}  // namespace
+
+bool fits(ScalarType type, std::uint64_t immediate) noexcept {
+  if (type == ScalarType::boolean) return immediate <= 1;
+  const std::size_t bits = 8 * size_of(type);
+  return bits == 64 || immediate >> bits == 0;
+}
+
+bool known(Op op) noexcept { return op <= Op::region; }
+
+std::string check_operation(const Kernel& kernel, const Statement& statement, std::span<const ScalarType> types,
+                            const LocalShape& local) {
+  return Rules(kernel, statement, types, local).check();
+}
+
+}  // namespace weir::ir

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/task_rules.hpp"
+
+#include <algorithm>
+
+namespace weir::ir {
+
+namespace {
+
+void add(std::vector<std::uint8_t>& sorted, std::uint8_t value) {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), value);
+  if (at == sorted.end() || *at != value) sorted.insert(at, value);
+}
+
+void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
+  for (const Statement& s : block.statements) {
+    switch (s.op) {
+      case Op::argument:
+        if (s.index < needs.lanes.size()) add(needs.lanes[s.index], s.lane);
+        break;
+      case Op::extent:
+        if (s.index < needs.extents.size()) add(needs.extents[s.index], s.lane);
+        break;
+      case Op::load:
+      case Op::store:
+      case Op::atomic:
+        if (s.index >= kernel.parameters.size()) break;
+        needs.arrays[s.index] = true;
+        // Row-major addresses need every extent but the first; bounds checks need that one too.
+        for (std::uint8_t d = kernel.options.check_bounds ? 0 : 1; d < kernel.parameters[s.index].rank; ++d) {
+          add(needs.extents[s.index], d);
+        }
+        if (kernel.options.check_bounds) needs.error = true;
+        break;
+      case Op::assert_: needs.error = true; break;
+      case Op::launch_key: needs.launch_key = true; break;
+      case Op::temp_load:
+      case Op::temp_store: needs.temporaries = true; break;
+      case Op::get:
+      case Op::set:
+        if (kernel.options.check_bounds && s.operands.size() > (s.op == Op::set ? 1u : 0u)) needs.error = true;
+        break;
+      default: break;
+    }
+    for (const Block& body : s.bodies) gather(kernel, body, needs);
+  }
+}
+
+class TaskRules {
+ public:
+  TaskRules(const Kernel& kernel, const Task& task, std::vector<Diagnostic>& diagnostics)
+      : kernel_(kernel), task_(task), diagnostics_(diagnostics) {}
+
+  void check() {
+    check_loop();
+    check_arguments();
+  }
+
+ private:
+  void report(std::string message) {
+    diagnostics_.push_back({task_.location, "task " + task_.name + ": " + std::move(message)});
+  }
+
+  void check_loop() {
+    const auto loop = [](const Statement& s) { return s.op == Op::parallel || s.op == Op::reduce; };
+    const auto& statements = task_.body.statements;
+    const auto loops = std::count_if(statements.begin(), statements.end(), loop);
+    switch (task_.kind) {
+      case TaskKind::serial:
+        if (loops != 0) report("a serial task has no parallel loop, found " + std::to_string(loops));
+        break;
+      case TaskKind::parallel: expect_last(Op::parallel, loops); break;
+      case TaskKind::reduce_partial: expect_last(Op::reduce, loops); break;
+      case TaskKind::reduce_final:
+        if (!statements.empty()) report("the body of a task that combines partial results is empty");
+        break;
+    }
+  }
+
+  void expect_last(Op op, std::ptrdiff_t loops) {
+    const auto& statements = task_.body.statements;
+    if (loops != 1 || statements.back().op != op) {
+      report("the body ends in its only loop, a '" + std::string(info(op).mnemonic) + "', found " +
+             std::to_string(loops) + " loops");
+    }
+  }
+
+  void check_arguments() {
+    std::uint32_t end = 0;
+    for (const TaskArgument& a : task_.arguments) {
+      if (a.size == 0 || a.offset % a.size != 0) report("argument fields lie at multiples of their size");
+      if (a.offset < end) report("argument fields lie behind one another");
+      end = a.offset + a.size;
+    }
+    if (task_.argument_bytes % 16 != 0 || task_.argument_bytes < end) {
+      report("the argument block is a multiple of 16 bytes that holds all fields, found " +
+             std::to_string(task_.argument_bytes));
+    }
+    const ArgumentNeeds needs = argument_needs(kernel_, task_);
+    for (std::size_t p = 0; p < kernel_.parameters.size(); ++p) {
+      if (needs.arrays[p]) expect(TaskArgument::Kind::array, p, 0, "the address of ");
+      for (const auto d : needs.extents[p]) expect(TaskArgument::Kind::extent, p, d, "an extent of ");
+      for (const auto l : needs.lanes[p]) expect(TaskArgument::Kind::scalar, p, l, "the value of ");
+    }
+    if (needs.temporaries) expect(TaskArgument::Kind::temporaries, 0, 0, "temporaries");
+    if (needs.error) {
+      expect(TaskArgument::Kind::error, 0, 0, "the error record");
+      expect(TaskArgument::Kind::site_base, 0, 0, "the base of assert numbers");
+    }
+    if (needs.launch_key) expect(TaskArgument::Kind::launch_key, 0, 0, "the launch key");
+  }
+
+  void expect(TaskArgument::Kind kind, std::size_t parameter, std::uint8_t index, const std::string& what) {
+    const bool named = kind == TaskArgument::Kind::array || kind == TaskArgument::Kind::extent ||
+                       kind == TaskArgument::Kind::scalar;
+    for (const TaskArgument& a : task_.arguments) {
+      if (a.kind == kind && (!named || (a.parameter == parameter && a.index == index))) return;
+    }
+    report("uses " + what + (named ? "@" + kernel_.parameters[parameter].name : "") +
+           " that its argument block does not hold");
+  }
+
+  const Kernel& kernel_;
+  const Task& task_;
+  std::vector<Diagnostic>& diagnostics_;
+};
+
+}  // namespace
+
+ArgumentNeeds argument_needs(const Kernel& kernel, const Task& task) {
+  ArgumentNeeds needs;
+  needs.extents.resize(kernel.parameters.size());
+  needs.lanes.resize(kernel.parameters.size());
+  needs.arrays.resize(kernel.parameters.size());
+  gather(kernel, task.body, needs);
+  if (task.kind == TaskKind::reduce_partial || task.kind == TaskKind::reduce_final) needs.temporaries = true;
+  return needs;
+}
+
+void check_task_shape(const Kernel& kernel, const Task& task, std::vector<Diagnostic>& diagnostics) {
+  TaskRules(kernel, task, diagnostics).check();
+}
+
+}  // namespace weir::ir

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a task looks like beyond its statements: its loop, its argument block, its temporaries.
+#pragma once
+
+#include <vector>
+
+#include "ir/verifier.hpp"
+
+namespace weir::ir {
+
+void check_task_shape(const Kernel& kernel, const Task& task, std::vector<Diagnostic>& diagnostics);
+
+/// What statements of a task need from its argument block.
+struct ArgumentNeeds {
+  std::vector<std::vector<std::uint8_t>> extents;  ///< per parameter: the dimensions, sorted
+  std::vector<std::vector<std::uint8_t>> lanes;    ///< per parameter: the lanes of a scalar, sorted
+  std::vector<bool> arrays;                        ///< per parameter: loaded, stored or changed atomically
+  bool temporaries = false;
+  bool error = false;
+  bool launch_key = false;
+};
+ArgumentNeeds argument_needs(const Kernel& kernel, const Task& task);
+
+}  // namespace weir::ir

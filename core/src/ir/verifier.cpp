@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+// One walk over a kernel or task: scopes of values and locals, placement of control operations, and by
+// operation_rules what each statement may look like by itself.
+#include "ir/verifier.hpp"
+
+#include <algorithm>
+
+#include <weir/error.hpp>
+
+#include "ir/operation_rules.hpp"
+#include "ir/task_rules.hpp"
+
+namespace weir::ir {
+
+namespace {
+
+// Where a block stands; decides which control operations may stand in it.
+struct Context {
+  enum class Ends : std::uint8_t { open, condition, reduction };
+  const Statement* enclosing = nullptr;  // the innermost statement around
+  const Statement* task_loop = nullptr;  // the parallel or reduce around
+  bool sequential_loop = false;          // a while or for around, inside task_loop
+  bool condition = false;                // in the condition of the innermost while
+  Ends ends = Ends::open;                // condition, reduction: the block ends in yield
+  ScalarType yields = ScalarType::boolean;
+  std::size_t depth = 0;
+};
+
+class Verifier {
+ public:
+  Verifier(const Kernel& kernel, std::uint32_t values, std::uint32_t locals, bool task)
+      : kernel_(kernel), task_(task) {
+    if (values > max_ids || locals > max_ids) {
+      report({}, "a kernel has at most " + std::to_string(max_ids) + " values and as many local variables, found " +
+                     std::to_string(std::max(values, locals)));
+      return;
+    }
+    values_.resize(values);
+    locals_.resize(locals);
+  }
+
+  void header() {
+    const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    if (kernel_.name.empty()) report({}, "a kernel has a name, found none");
+    if (std::any_of(kernel_.name.begin(), kernel_.name.end(), control)) {
+      report({}, "a kernel's name has no control characters such as line ends");
+    }
+    if (kernel_.parameters.size() > max_parameters) {
+      report({}, "a kernel has at most " + std::to_string(max_parameters) + " parameters, found " +
+                     std::to_string(kernel_.parameters.size()));
+    }
+    std::vector<std::string_view> names;
+    for (const Parameter& parameter : kernel_.parameters) {
+      check_parameter(parameter);
+      names.push_back(parameter.name);
+    }
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) report({}, "two parameters are named @" + std::string(*twice) + "; names are unique");
+  }
+
+  void body(const Block& block) {
+    if (full()) return;
+    if (!block.arguments.empty()) report({}, "the body of a kernel takes no arguments");
+    walk(block, Context{});
+    if (local_bytes_ > max_local_bytes) {
+      report({}, "the local variables of a kernel take at most " + std::to_string(max_local_bytes) +
+                     " bytes together, found " + std::to_string(local_bytes_) + "; use array parameters for more");
+    }
+  }
+
+  std::vector<Diagnostic> take() { return std::move(diagnostics_); }
+
+ private:
+  enum class State : std::uint8_t { unknown, visible, gone };
+  struct Value {
+    State state = State::unknown;
+    ScalarType type = ScalarType::boolean;
+    Location location;
+  };
+  struct Local {
+    State state = State::unknown;
+    LocalShape shape;
+    const Statement* task_loop = nullptr;  // the loop it is declared in
+    Location location;
+  };
+
+  bool full() const { return diagnostics_.size() >= max_diagnostics; }
+  void report(const Location& where, std::string message) {
+    if (!full()) diagnostics_.push_back({where, std::move(message)});
+  }
+
+  std::string at(const Location& where) const { return describe(kernel_, where); }
+
+  void check_parameter(const Parameter& p) {
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    const auto word = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+    if (p.name.empty() || !letter(p.name[0]) || !std::all_of(p.name.begin(), p.name.end(), word)) {
+      report(p.location, "a parameter's name is made of letters, digits and '_' and begins with no digit, found \"" +
+                             p.name + "\"");
+    }
+    check_location(p.location);
+    const bool array = p.kind == Parameter::Kind::array;
+    if (array ? p.rank < 1 || p.rank > max_rank : p.rank != 0) {
+      report(p.location, "@" + p.name + " is " + (array ? "an array, of rank 1 to 4" : "a scalar, of rank 0") +
+                             ", found rank " + std::to_string(p.rank));
+    }
+    const ElementType& e = p.element;
+    const bool counts = e.rows >= 1 && e.rows <= 16 && e.cols >= 1 && e.cols <= 16;
+    const bool shaped = e.shape == ElementType::Shape::matrix || (e.shape == ElementType::Shape::vector && e.cols == 1) ||
+                        (e.shape == ElementType::Shape::scalar && e.rows == 1 && e.cols == 1);
+    if (e.scalar > ScalarType::f64 || !counts || !shaped) {
+      report(p.location, "@" + p.name + " holds a scalar, a vector of 1 to 16 or a matrix of 1 to 16 by 1 to 16, found " +
+                             to_string(e));
+    }
+  }
+
+  void check_location(const Location& where) {
+    if (where.line == 0 || where.file < kernel_.files.size()) return;
+    report({}, "a location names one of the kernel's " + std::to_string(kernel_.files.size()) + " files, found number " +
+                   std::to_string(where.file));
+  }
+
+  // ---- scopes
+
+  void define(ValueId id, ScalarType type, const Location& where) {
+    if (id >= values_.size()) {
+      report(where, "a result is one of the kernel's " + std::to_string(values_.size()) + " values, found number " +
+                        std::to_string(id));
+      return;
+    }
+    if (values_[id].state != State::unknown) {
+      report(where, "%" + std::to_string(id) + " is defined twice, before at " + at(values_[id].location));
+      return;
+    }
+    values_[id] = {State::visible, type, where};
+    scope_values_.push_back(id);
+  }
+
+  // The types of the operands; false when one of them cannot be used here.
+  bool resolve(const Statement& s, std::vector<ScalarType>& types) {
+    bool good = true;
+    types.clear();
+    for (const ValueId id : s.operands) {
+      const State state = id < values_.size() ? values_[id].state : State::unknown;
+      if (state == State::visible) {
+        types.push_back(values_[id].type);
+        continue;
+      }
+      good = false;
+      if (id >= values_.size()) {
+        report(s.location, "an operand is one of the kernel's " + std::to_string(values_.size()) +
+                               " values, found number " + std::to_string(id));
+      } else if (state == State::unknown) {
+        report(s.location, "%" + std::to_string(id) + " is used before it is defined");
+      } else {
+        report(s.location, "%" + std::to_string(id) + ", defined at " + at(values_[id].location) +
+                               ", is used outside the block that defines it; a local variable declared before that "
+                               "block carries a value out of it");
+      }
+    }
+    return good;
+  }
+
+  void declare(const Statement& s, const Context& context) {
+    if (s.index >= locals_.size()) {
+      report(s.location, "a local variable is one of the kernel's " + std::to_string(locals_.size()) +
+                             ", found number " + std::to_string(s.index));
+      return;
+    }
+    Local& local = locals_[s.index];
+    if (local.state != State::unknown) {
+      report(s.location, "a local variable is declared twice, before at " + at(local.location));
+      return;
+    }
+    local = {State::visible, {s.type, s.immediate}, context.task_loop, s.location};
+    scope_locals_.push_back(s.index);
+    if (s.immediate <= max_local_bytes) local_bytes_ += s.immediate * size_of(s.type);
+  }
+
+  bool resolve_local(const Statement& s, const Context& context) {
+    const State state = s.index < locals_.size() ? locals_[s.index].state : State::unknown;
+    const std::string verb = s.op == Op::set ? "set" : "read";
+    if (state == State::unknown) {
+      report(s.location, "a local variable is " + verb + " before it is declared");
+      return false;
+    }
+    const Local& local = locals_[s.index];
+    if (state == State::gone) {
+      report(s.location, "the local variable declared at " + at(local.location) + " is " + verb +
+                             " outside the block that declares it; declare it before that block");
+      return false;
+    }
+    if (s.op == Op::set && context.task_loop != local.task_loop) {
+      report(s.location, "the local variable declared at " + at(local.location) +
+                             " is set inside the parallel loop at " + at(context.task_loop->location) +
+                             ", whose iterations would race for it; use a reduction, or an atomic on an array element, "
+                             "or declare the variable inside the loop");
+      return false;
+    }
+    return true;
+  }
+
+  // ---- the walk
+
+  void walk(const Block& block, const Context& context) {
+    const std::size_t values = scope_values_.size();
+    const std::size_t locals = scope_locals_.size();
+    const Location where = context.enclosing == nullptr ? Location{} : context.enclosing->location;
+    for (const ValueId id : block.arguments) define(id, ScalarType::i64, where);
+    const Statement* ended_by = nullptr;
+    for (const Statement& s : block.statements) {
+      if (full()) break;
+      if (!known(s.op)) {
+        report(s.location, "there is no operation number " + std::to_string(static_cast<int>(s.op)));
+        continue;
+      }
+      if (ended_by != nullptr) {
+        report(s.location, "nothing may follow '" + std::string(info(ended_by->op).mnemonic) +
+                               "' in its block, found '" + std::string(info(s.op).mnemonic) + "', which never runs");
+        break;
+      }
+      statement(s, context);
+      if (s.op == Op::break_ || s.op == Op::continue_ || s.op == Op::yield) ended_by = &s;
+    }
+    check_end(block, context, where);
+    for (; scope_values_.size() > values; scope_values_.pop_back()) values_[scope_values_.back()].state = State::gone;
+    for (; scope_locals_.size() > locals; scope_locals_.pop_back()) locals_[scope_locals_.back()].state = State::gone;
+  }
+
+  void check_end(const Block& block, const Context& context, const Location& where) {
+    if (context.ends == Context::Ends::open) return;
+    if (!block.statements.empty()) {
+      const Op last = block.statements.back().op;
+      if (last == Op::yield || (last == Op::continue_ && context.ends == Context::Ends::reduction)) return;
+    }
+    report(where, context.ends == Context::Ends::condition
+                      ? "the condition of 'while' ends in 'yield' of a bool, found none at its end"
+                      : "the body of 'reduce' ends in 'yield' of the iteration's value, found none at its end");
+  }
+
+  void statement(const Statement& s, const Context& context) {
+    check_location(s.location);
+    if (s.type > ScalarType::f64) {
+      report(s.location, "there is no scalar type number " + std::to_string(static_cast<int>(s.type)));
+      return;
+    }
+    std::vector<ScalarType> types;
+    types.reserve(s.operands.size());
+    bool usable = resolve(s, types);
+    usable = check_bodies(s) && usable;
+    if (s.op == Op::get || s.op == Op::set) usable = resolve_local(s, context) && usable;
+    if (usable) {
+      const bool by_local = s.op == Op::get || s.op == Op::set;
+      const std::string wrong =
+          check_operation(kernel_, s, types, by_local ? locals_[s.index].shape : LocalShape{});
+      if (!wrong.empty()) report(s.location, wrong);
+    }
+    check_placement(s, context, types);
+    if (s.op == Op::local) declare(s, context);
+    descend(s, context);
+    check_result(s);
+  }
+
+  bool check_bodies(const Statement& s) {
+    const int wanted = info(s.op).bodies;
+    const std::string name = "'" + std::string(info(s.op).mnemonic) + "'";
+    if (wanted < 0 && !s.bodies.empty() && s.op == Op::region) {
+      for (const Block& block : s.bodies) {
+        if (!block.arguments.empty()) {
+          report(s.location, "the blocks of 'region' take no arguments");
+          return false;
+        }
+      }
+      return true;
+    }
+    if (wanted < 0 ? s.bodies.empty() : s.bodies.size() != static_cast<std::size_t>(wanted)) {
+      report(s.location, name + " has " + (wanted < 0 ? "at least 1 block" : std::to_string(wanted) + " blocks") +
+                             ", found " + std::to_string(s.bodies.size()));
+      return false;
+    }
+    for (const Block& block : s.bodies) {
+      const std::size_t found = block.arguments.size();
+      const bool loop = s.op == Op::parallel || s.op == Op::reduce;  // by rank, see operation_rules
+      if (!loop && found != (s.op == Op::for_ ? 1u : 0u)) {
+        report(s.location, "the blocks of " + name + " take " + (s.op == Op::for_ ? "the index" : "no arguments") +
+                               ", found " + std::to_string(found) + " arguments");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void check_result(const Statement& s) {
+    const bool gives = info(s.op).result != ResultRule::none;
+    if (gives && s.result == no_value) {
+      report(s.location, "'" + std::string(info(s.op).mnemonic) + "' gives a result, found no value for it");
+    } else if (!gives && s.result != no_value) {
+      report(s.location, "'" + std::string(info(s.op).mnemonic) + "' gives no result, found %" +
+                             std::to_string(s.result));
+    } else if (gives) {
+      define(s.result, s.type, s.location);
+    }
+  }
+
+  void check_placement(const Statement& s, const Context& context, const std::vector<ScalarType>& types) {
+    const std::string name = "'" + std::string(info(s.op).mnemonic) + "'";
+    switch (s.op) {
+      case Op::break_:
+        if (context.condition || !context.sequential_loop) {
+          report(s.location, context.condition ? "'break' stands in the body of a loop, found it in a condition"
+                             : context.task_loop != nullptr
+                                 ? "'break' leaves a 'while' or 'for' inside the parallel loop, found none around it; "
+                                   "iterations of a parallel loop cannot stop one another, 'continue' ends one"
+                                 : "'break' leaves a 'while' or 'for', found none around it");
+        }
+        break;
+      case Op::continue_:
+        if (context.condition) {
+          report(s.location, "'continue' stands in the body of a loop, found it in a condition");
+        } else if (!context.sequential_loop && context.task_loop == nullptr) {
+          report(s.location, "'continue' goes on with the next iteration of a loop, found none around it");
+        }
+        break;
+      case Op::yield: check_yield(s, context, types); break;
+      case Op::parallel:
+      case Op::reduce:
+        if (context.enclosing != nullptr && context.enclosing->op != Op::region) {
+          report(s.location, name + " stands inside '" + std::string(info(context.enclosing->op).mnemonic) + "' at " +
+                                 at(context.enclosing->location) +
+                                 "; parallel loops stand only directly in the kernel or in a stream_parallel block. Use "
+                                 "a sequential 'for' here, or move the outer statement into the parallel loop");
+        }
+        break;
+      case Op::region: check_region(s, context); break;
+      case Op::temp_load:
+      case Op::temp_store:
+        if (!task_) report(s.location, name + " stands in tasks only; a kernel uses local variables instead");
+        break;
+      default: break;
+    }
+  }
+
+  void check_yield(const Statement& s, const Context& context, const std::vector<ScalarType>& types) {
+    if (context.ends == Context::Ends::open) {
+      report(s.location, "'yield' ends the condition of a 'while' or the body of a 'reduce', found it elsewhere");
+    } else if (types.size() == 1 && types[0] != context.yields) {
+      report(s.location, std::string(context.ends == Context::Ends::condition ? "the condition of 'while' yields "
+                                                                              : "the body of this 'reduce' yields ") +
+                             std::string(to_string(context.yields)) + ", found " + std::string(to_string(types[0])));
+    }
+  }
+
+  void check_region(const Statement& s, const Context& context) {
+    if (task_) {
+      report(s.location, "'region' stands in kernels only, found one in a task");
+    } else if (context.enclosing != nullptr && context.enclosing->op == Op::region) {
+      report(s.location, "a stream_parallel block stands inside the stream_parallel block at " +
+                             at(context.enclosing->location) +
+                             "; blocks do not nest. Put them side by side in the kernel, or leave out the inner one");
+    } else if (context.enclosing != nullptr) {
+      report(s.location, "a stream_parallel block stands inside '" +
+                             std::string(info(context.enclosing->op).mnemonic) + "' at " +
+                             at(context.enclosing->location) +
+                             "; blocks stand only directly in the kernel. Move the outer statement into the block, or "
+                             "launch one kernel per iteration");
+    }
+  }
+
+  void descend(const Statement& s, const Context& context) {
+    if (s.bodies.empty()) return;
+    if (context.depth >= max_nesting) {
+      report(s.location, "blocks stand at most " + std::to_string(max_nesting) + " deep inside one another");
+      return;
+    }
+    Context inner = context;
+    inner.enclosing = &s;
+    inner.depth = context.depth + 1;
+    inner.ends = Context::Ends::open;
+    switch (s.op) {
+      case Op::for_:
+        inner.sequential_loop = true;
+        inner.condition = false;
+        break;
+      case Op::parallel:
+      case Op::reduce:
+        inner.task_loop = &s;
+        inner.sequential_loop = false;
+        inner.condition = false;
+        if (s.op == Op::reduce) inner.ends = Context::Ends::reduction;
+        inner.yields = s.type;
+        break;
+      default: break;
+    }
+    for (std::size_t i = 0; i < s.bodies.size(); ++i) {
+      if (s.op == Op::while_) {
+        inner.sequential_loop = true;
+        inner.condition = i == 0;
+        inner.ends = i == 0 ? Context::Ends::condition : Context::Ends::open;
+        inner.yields = ScalarType::boolean;
+      }
+      walk(s.bodies[i], inner);
+    }
+  }
+
+  const Kernel& kernel_;
+  bool task_;
+  std::vector<Value> values_;
+  std::vector<Local> locals_;
+  std::vector<ValueId> scope_values_;
+  std::vector<std::uint32_t> scope_locals_;
+  std::uint64_t local_bytes_ = 0;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> verify(const Kernel& kernel) {
+  Verifier verifier(kernel, kernel.value_count, kernel.local_count, false);
+  verifier.header();
+  verifier.body(kernel.body);
+  return verifier.take();
+}
+
+std::vector<Diagnostic> verify_task(const Kernel& kernel, const Task& task) {
+  Verifier verifier(kernel, task.value_count, task.local_count, true);
+  verifier.body(task.body);
+  std::vector<Diagnostic> diagnostics = verifier.take();
+  check_task_shape(kernel, task, diagnostics);
+  return diagnostics;
+}
+
+void verify_or_throw(const Kernel& kernel) {
+  const std::vector<Diagnostic> diagnostics = verify(kernel);
+  if (!diagnostics.empty()) throw_diagnostics(kernel, diagnostics);
+}
+
+std::string describe(const Kernel& kernel, const Location& location) {
+  if (location.line == 0 || location.file >= kernel.files.size()) return "kernel \"" + kernel.name + "\"";
+  std::string out = kernel.files[location.file] + ":" + std::to_string(location.line);
+  if (location.column != 0) out += ":" + std::to_string(location.column);
+  return out;
+}
+
+void throw_diagnostics(const Kernel& kernel, std::span<const Diagnostic> diagnostics) {
+  std::string message;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (!message.empty()) message += '\n';
+    message += describe(kernel, diagnostic.location) + ": " + diagnostic.message;
+  }
+  throw Error(ErrorCode::kernel, message, kernel.name, {});
+}
+
+}  // namespace weir::ir
