@@ -48,14 +48,22 @@ std::string folder_state(const SearchFolder& folder, std::span<const Candidate> 
 
 const char* fate_key(DriverFate fate) {
   switch (fate) {
-    case DriverFate::usable: return "usable";
-    case DriverFate::no_device: return "no_device";
-    case DriverFate::no_vendor_library: return "no_vendor_library";
-    case DriverFate::wrong_architecture: return "wrong_architecture";
-    case DriverFate::abi_refused: return "abi_refused";
-    case DriverFate::untrusted: return "untrusted";
-    case DriverFate::shadowed: return "shadowed";
-    case DriverFate::broken: return "broken";
+    case DriverFate::usable:
+      return "usable";
+    case DriverFate::no_device:
+      return "no_device";
+    case DriverFate::no_vendor_library:
+      return "no_vendor_library";
+    case DriverFate::wrong_architecture:
+      return "wrong_architecture";
+    case DriverFate::abi_refused:
+      return "abi_refused";
+    case DriverFate::untrusted:
+      return "untrusted";
+    case DriverFate::shadowed:
+      return "shadowed";
+    case DriverFate::broken:
+      return "broken";
   }
   return "broken";
 }

@@ -32,6 +32,12 @@ int run(int argc, char** argv) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
   }
+  const std::string first = argv[1];
+  const auto named = [&](const auto* command) { return command->name == first; };
+  if (!first.starts_with('-') && std::none_of(commands.begin(), commands.end(), named)) {
+    std::fprintf(stderr, "weir: there is no subcommand '%s'; weir --help lists them\n", first.c_str());
+    return wrong_usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

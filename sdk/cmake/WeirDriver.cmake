@@ -53,8 +53,7 @@ function(weir_add_driver name)
   \"name\": \"${name}\",
   \"description\": \"${arg_DESCRIPTION}\",
   \"library\": \"libweir-${name}.so\",
-  \"abi_min\": \"1.0\",
-  \"abi_max\": \"1.0\",
+  \"abi\": {\"min\": \"1.0\", \"max\": \"1.0\"},
   \"architecture\": \"${CMAKE_SYSTEM_PROCESSOR}\",
   \"vendor_libraries\": [${vendor_libraries}]
 }

@@ -166,8 +166,8 @@ TEST(Drivers, ManifestForAnotherMachineIsRefusedBeforeItsLibraryIsOpened) {
 TEST(Drivers, ManifestOfANewerAbiIsRefusedWithBothVersions) {
   const DriverFolder folder;
   auto manifest = DriverFolder::manifest("newer", "not-there.so");
-  manifest["abi_min"] = "2.0";
-  manifest["abi_max"] = "2.3";
+  manifest["abi"]["min"] = "2.0";
+  manifest["abi"]["max"] = "2.3";
   folder.add_manifest("newer", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.fate, DriverFate::abi_refused);
@@ -179,7 +179,7 @@ TEST(Drivers, ManifestOfANewerAbiIsRefusedWithBothVersions) {
 TEST(Drivers, ManifestOfAnOlderAbiIsRefusedWithBothVersions) {
   const DriverFolder folder;
   auto manifest = DriverFolder::manifest("older", "not-there.so");
-  manifest["abi_min"] = manifest["abi_max"] = "0.4";
+  manifest["abi"]["min"] = manifest["abi"]["max"] = "0.4";
   folder.add_manifest("older", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.fate, DriverFate::abi_refused);
@@ -191,7 +191,7 @@ TEST(Drivers, AbiRangesThatOverlapAreEnough) {
   const DriverFolder folder;
   folder.add_driver("good", "good");
   auto manifest = DriverFolder::manifest("good", "good.so");
-  manifest["abi_max"] = "7.0";
+  manifest["abi"]["max"] = "7.0";
   folder.add_manifest("good", manifest);
   EXPECT_EQ(folder.find_one().fate, DriverFate::usable);
 }

@@ -43,8 +43,10 @@ class DriverFolder {
   }
 
   static nlohmann::json manifest(const std::string& name, const std::string& library) {
-    return {{"manifest_version", 1}, {"name", name},     {"library", library},
-            {"abi_min", "1.0"},      {"abi_max", "1.0"}, {"architecture", WEIR_MACHINE}};
+    return {{"name", name},
+            {"library", library},
+            {"abi", {{"min", "1.0"}, {"max", "1.0"}}},
+            {"architecture", WEIR_MACHINE}};
   }
 
   void add_manifest(const std::string& name, const nlohmann::json& manifest) const {

@@ -43,7 +43,7 @@ std::string refusal_without(const char* key) {
 
 TEST(Manifest, GivesWhatItSays) {
   json text = valid();
-  text["abi_max"] = "1.3";
+  text["abi"]["max"] = "1.3";
   text["vendor_libraries"] = {"libvendor.so.1"};
   text["a_key_of_a_later_version"] = 1;
   const Manifest manifest = parse_manifest(text.dump(), "/drivers/good.json");
@@ -113,14 +113,17 @@ TEST(Manifest, LinkToNowhereIsRefused) {
 }
 
 TEST(Manifest, EveryMissingKeyIsNamed) {
-  for (const char* key : {"manifest_version", "name", "library", "abi_min", "abi_max", "architecture"})
+  for (const char* key : {"name", "library", "abi", "architecture"})
     EXPECT_THAT(refusal_without(key), HasSubstr("lacks the key \"" + std::string(key) + "\""));
 }
 
 TEST(Manifest, WrongTypesAreNamed) {
-  for (const char* key : {"name", "library", "abi_min", "abi_max", "architecture"})
+  for (const char* key : {"name", "library", "architecture"})
     EXPECT_THAT(refusal_with(key, 7),
                 HasSubstr("has number for \"" + std::string(key) + "\"; a string is expected"));
+  EXPECT_THAT(refusal_with("abi", "1.0"), HasSubstr("an object with \"min\" and \"max\" is expected"));
+  EXPECT_THAT(refusal_with("abi", {{"min", 1.0}}), HasSubstr("has number for \"min\"; a string is expected"));
+  EXPECT_THAT(refusal_with("abi", {{"min", "1.0"}}), HasSubstr("lacks the key \"max\""));
   EXPECT_THAT(refusal_with("vendor_libraries", "libx.so"), HasSubstr("a list of strings is expected"));
   EXPECT_THAT(refusal_with("vendor_libraries", json::array({1})), HasSubstr("a list of strings is expected"));
 }
@@ -158,11 +161,14 @@ TEST(Manifest, NamesAreLowerCaseLettersDigitsAndDashes) {
 
 TEST(Manifest, AbiVersionsAreTwoNumbers) {
   for (const char* version : {"", "1", "1.", "1.0.0", "x.y", "-1.0", "99999.0", "1.0 "})
-    EXPECT_THAT(refusal_with("abi_min", version), HasSubstr("a version like \"1.0\" is expected")) << version;
+    EXPECT_THAT(refusal_with("abi", {{"min", version}, {"max", "1.0"}}),
+                HasSubstr("a version like \"1.0\" is expected"))
+        << version;
 }
 
 TEST(Manifest, EmptyAbiRangeIsRefused) {
-  EXPECT_THAT(refusal_with("abi_min", "1.5"), HasSubstr("has abi_min 1.5 above abi_max 1.0"));
+  EXPECT_THAT(refusal_with("abi", {{"min", "1.5"}, {"max", "1.0"}}),
+              HasSubstr("has the ABI range 1.5 to 1.0, which is empty"));
 }
 
 }  // namespace

@@ -153,10 +153,9 @@ Manifest parse_manifest(std::string_view text, const fs::path& file) {
   const json root = parse_json(text, file);
   if (!root.is_object()) refuse(file, fmt::format("holds {} where an object is expected", root.type_name()));
 
-  const json& version = get(root, "manifest_version", file);
-  if (!version.is_number_integer() || version != known_version)
+  if (const auto version = root.find("manifest_version"); version != root.end() && *version != known_version)
     refuse(file, fmt::format("has manifest_version {}; this Weir reads {}",
-                             version.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
+                             version->dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
                              known_version));
 
   Manifest manifest;
@@ -167,10 +166,14 @@ Manifest parse_manifest(std::string_view text, const fs::path& file) {
                        manifest.name.substr(0, 40)));
   manifest.description = get_string_or_empty(root, "description", file);
   manifest.library = library_path(get_string(root, "library", file), file);
-  manifest.abi_min = get_abi(root, "abi_min", file);
-  manifest.abi_max = get_abi(root, "abi_max", file);
+  const json& abi = get(root, "abi", file);
+  if (!abi.is_object())
+    refuse(file, fmt::format("has {} for \"abi\"; an object with \"min\" and \"max\" is expected",
+                             abi.type_name()));
+  manifest.abi_min = get_abi(abi, "min", file);
+  manifest.abi_max = get_abi(abi, "max", file);
   if (manifest.abi_min > manifest.abi_max)
-    refuse(file, fmt::format("has abi_min {} above abi_max {}", abi_text(manifest.abi_min),
+    refuse(file, fmt::format("has the ABI range {} to {}, which is empty", abi_text(manifest.abi_min),
                              abi_text(manifest.abi_max)));
   manifest.architecture = get_string(root, "architecture", file);
   manifest.vendor_libraries = get_strings(root, "vendor_libraries", file);

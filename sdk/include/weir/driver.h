@@ -12,13 +12,13 @@
  * A driver is found by its manifest, a JSON file `<name>.json`, at most 64 KiB, in one of the driver
  * folders that `weir info` lists; weir_add_driver() of the SDK's CMake package writes it:
  *
- *   { "manifest_version": 1,
- *     "name": "cuda",                        the table's name
- *     "library": "libweir-cuda.so",          relative to the manifest, inside its folder
- *     "abi_min": "1.0", "abi_max": "1.0",    the ABI versions that the library speaks
- *     "architecture": "x86_64",              as `uname -m` says it
- *     "vendor_libraries": ["libcuda.so.1"],  what it opens at run time; may be left out
- *     "description": "NVIDIA GPUs" }         may be left out; other keys are ignored
+ *   { "name": "cuda",                             the table's name
+ *     "library": "libweir-cuda.so",               relative to the manifest, inside its folder
+ *     "abi": { "min": "1.0", "max": "1.0" },      the ABI versions that the library speaks
+ *     "architecture": "x86_64",                   as `uname -m` says it
+ *     "vendor_libraries": ["libcuda.so.1"],       what it opens at run time; may be left out
+ *     "description": "NVIDIA GPUs",               may be left out
+ *     "manifest_version": 1 }                     of this format; may be left out; other keys are ignored
  *
  * Rules that hold for every function in the table
  *

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir info` as a user runs it, on folders of drivers that are good and bad.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "driver/driver_folder.hpp"
+#include "tools/run_program.hpp"
+
+namespace weir::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+ProgramResult info(const DriverFolder& folder, std::vector<std::string> options = {}) {
+  std::vector<std::string> command{WEIR_TOOL, "info"};
+  command.insert(command.end(), options.begin(), options.end());
+  return run_program(command,
+                     {"WEIR_DRIVER_PATH=" + folder.path().string(), "HOME=/nonexistent", "XDG_DATA_HOME"});
+}
+
+json driver_of(const json& report, const std::string& name) {
+  for (const json& driver : report["drivers"])
+    if (driver["name"] == name) return driver;
+  return {};
+}
+
+// proves R33
+TEST(Info, ListsEveryCandidateWithItsFateReasonAndRemedy) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  folder.add_driver("missing_symbol", "missing-symbol");
+  folder.add_driver("no_vendor_library", "no-vendor-library");
+  folder.write("malformed.json", "{");
+  const ProgramResult result = info(folder);
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("good 1.2.3  usable"));
+  EXPECT_THAT(result.out, HasSubstr("A device for tests"));
+  EXPECT_THAT(result.out, HasSubstr("missing-symbol  broken"));
+  EXPECT_THAT(result.out, HasSubstr("exports no symbol weir_driver_entry"));
+  EXPECT_THAT(result.out, HasSubstr("no-vendor-library 1.2.3  vendor library missing"));
+  EXPECT_THAT(result.out, HasSubstr("malformed  broken"));
+  EXPECT_THAT(result.out, HasSubstr("remedy"));
+  EXPECT_THAT(result.out, HasSubstr(folder.path().string() + " "));
+}
+
+// proves R33
+TEST(Info, JsonHasTheSameContent) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  folder.add_driver("throwing_entry", "throwing-entry");
+  const ProgramResult result = info(folder, {"--json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const json report = json::parse(result.out);
+  EXPECT_EQ(report["usable"], true);
+  EXPECT_EQ(report["folders"][0]["path"], folder.path().string());
+  EXPECT_EQ(report["folders"][0]["state"], "2 drivers");
+  const json good = driver_of(report, "good"), bad = driver_of(report, "throwing-entry");
+  EXPECT_EQ(good["fate"], "usable");
+  EXPECT_EQ(good["devices"][0]["device"], "good:0");
+  EXPECT_EQ(good["devices"][0]["capabilities"]["timed_events"], false);
+  EXPECT_EQ(bad["fate"], "broken");
+  EXPECT_NE(bad["reason"], "");
+  EXPECT_NE(bad["remedy"], "");
+  EXPECT_TRUE(bad["devices"].empty());
+}
+
+TEST(Info, RelativeEntryOfTheDriverPathIsShownAndNotSearched) {
+  const ProgramResult result = run_program({WEIR_TOOL, "info"}, {"WEIR_DRIVER_PATH=here"});
+  EXPECT_THAT(result.out, HasSubstr("here"));
+  EXPECT_THAT(result.out, HasSubstr("ignored: it is relative"));
+}
+
+}  // namespace
+}  // namespace weir::test
