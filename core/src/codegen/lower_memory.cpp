@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays, locals, temporaries and atomics.
+#include <weir/error.hpp>
+
+#include "codegen/lowering.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+// Indices lie inside the array, and an array's bytes fit in the address space, so no step of the address wraps.
+Value* TaskLowering::element_address(const ir::Statement& s, std::size_t operands) {
+  const ir::Parameter& array = kernel_.parameters.at(s.index);
+  std::vector<Value*> indices;
+  for (std::size_t d = 0; d < array.rank; ++d) indices.push_back(value(s.operands.at(d)));
+  if (indices.size() > operands)
+    throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "': an access to '" + array.name + "' has " +
+                                        std::to_string(operands) + " indices, expected " +
+                                        std::to_string(array.rank));
+  if (kernel_.options.check_bounds) {
+    std::vector<Value*> extents;
+    for (std::size_t d = 0; d < indices.size(); ++d) extents.push_back(extent(s.index, std::uint32_t(d)));
+    check_index(s, indices, extents);
+  }
+  if (!arrays_.at(s.index))
+    throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name + "': array '" + array.name +
+                                        "' is used but is no task argument");
+  Value* offset = indices[0];
+  for (std::size_t d = 1; d < indices.size(); ++d)
+    offset = b_.CreateAdd(b_.CreateMul(offset, extent(s.index, std::uint32_t(d)), "", true, true), indices[d], "",
+                          true, true);
+  llvm::Type* scalar = memory_type(context_, array.element.scalar);
+  const auto flags = llvm::GEPNoWrapFlags::inBounds() | llvm::GEPNoWrapFlags::noUnsignedWrap();
+  const std::uint64_t lanes = array.element.lanes();
+  if (lanes == 1) return b_.CreateGEP(scalar, arrays_[s.index], {offset}, "", flags);
+  return b_.CreateGEP(llvm::ArrayType::get(scalar, lanes), arrays_[s.index], {offset, i64(s.lane)}, "", flags);
+}
+
+Value* TaskLowering::load_scalar(Type type, Value* address, bool independent) {
+  llvm::LoadInst* load = b_.CreateAlignedLoad(memory_type(context_, type), address, llvm::Align(size_of(type)));
+  if (independent && access_group_) load->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+  return type == Type::boolean ? b_.CreateICmpNE(load, b_.getInt8(0)) : static_cast<Value*>(load);
+}
+
+void TaskLowering::store_scalar(Type type, Value* v, Value* address, bool independent) {
+  if (type == Type::boolean) v = b_.CreateZExt(v, b_.getInt8Ty());
+  llvm::StoreInst* store = b_.CreateAlignedStore(v, address, llvm::Align(size_of(type)));
+  if (independent && access_group_) store->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+}
+
+Value* TaskLowering::lower_atomic(const ir::Statement& s) {
+  using Kind = ir::AtomicKind;
+  using Rmw = llvm::AtomicRMWInst;
+  const auto kind = static_cast<Kind>(s.immediate);
+  const auto relaxed = llvm::AtomicOrdering::Monotonic;
+  const llvm::Align align(size_of(s.type));
+  const bool with_sign = is_signed(s.type);
+  const std::size_t values = kind == Kind::compare_exchange ? 2 : 1;
+  Value* address = element_address(s, s.operands.size() - values);
+  Value* operand = value(s.operands.back());
+  if (kind == Kind::compare_exchange) {
+    // Bits are compared, so that -0 is not 0 and a NaN equals itself.
+    llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(s.type)));
+    Value* expected = b_.CreateBitCast(value(s.operands[s.operands.size() - 2]), bits);
+    Value* pair = b_.CreateAtomicCmpXchg(address, expected, b_.CreateBitCast(operand, bits), align, relaxed, relaxed);
+    return b_.CreateBitCast(b_.CreateExtractValue(pair, 0), register_type(context_, s.type));
+  }
+  if (is_float(s.type) && (kind == Kind::min || kind == Kind::max)) return float_atomic(kind, s.type, address, operand);
+  Rmw::BinOp op = Rmw::Xchg;
+  switch (kind) {
+    case Kind::add: op = is_float(s.type) ? Rmw::FAdd : Rmw::Add; break;
+    case Kind::sub: op = is_float(s.type) ? Rmw::FSub : Rmw::Sub; break;
+    case Kind::min: op = with_sign ? Rmw::Min : Rmw::UMin; break;
+    case Kind::max: op = with_sign ? Rmw::Max : Rmw::UMax; break;
+    case Kind::bit_and: op = Rmw::And; break;
+    case Kind::bit_or: op = Rmw::Or; break;
+    case Kind::bit_xor: op = Rmw::Xor; break;
+    default: break;
+  }
+  return b_.CreateAtomicRMW(op, address, operand, align, relaxed);
+}
+
+// A loop around compare-and-swap, because no target's own minimum orders -0 below +0 and drops NaN.
+Value* TaskLowering::float_atomic(ir::AtomicKind kind, Type type, Value* address, Value* operand) {
+  const auto relaxed = llvm::AtomicOrdering::Monotonic;
+  const llvm::Align align(size_of(type));
+  llvm::Type* real = register_type(context_, type);
+  llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(type)));
+  llvm::LoadInst* first = b_.CreateAlignedLoad(bits, address, align);
+  first->setAtomic(relaxed);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::BasicBlock* loop = new_block("atomic");
+  llvm::BasicBlock* done = new_block("atomic.done");
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* seen = b_.CreatePHI(bits, 2);
+  seen->addIncoming(first, before);
+  Value* old = b_.CreateBitCast(seen, real);
+  Value* next = lower_binary(kind == ir::AtomicKind::min ? ir::Op::min : ir::Op::max, type, old, operand);
+  Value* pair = b_.CreateAtomicCmpXchg(address, seen, b_.CreateBitCast(next, bits), align, relaxed, relaxed);
+  seen->addIncoming(b_.CreateExtractValue(pair, 0), loop);
+  b_.CreateCondBr(b_.CreateExtractValue(pair, 1), done, loop);
+  b_.SetInsertPoint(done);
+  return old;
+}
+
+void TaskLowering::declare_local(const ir::Statement& s) {
+  Local& local = locals_.at(s.index);
+  if (!local.storage) {
+    local.type = s.type;
+    local.count = s.immediate;
+    local.storage = stack_slot(memory_type(context_, s.type), s.immediate, "local");
+    local.storage->setAlignment(llvm::Align(s.immediate > 1 ? 16 : size_of(s.type)));
+    stack_bytes_ += s.immediate * size_of(s.type);
+  }
+  // Says that no iteration sees what another left, so that the storage can become registers.
+  b_.CreateLifetimeStart(local.storage);
+  if (s.immediate == 1)
+    b_.CreateStore(llvm::Constant::getNullValue(memory_type(context_, s.type)), local.storage);
+  else
+    b_.CreateMemSet(local.storage, b_.getInt8(0), s.immediate * size_of(s.type), local.storage->getAlign());
+}
+
+Value* TaskLowering::local_address(const ir::Statement& s, bool indexed) {
+  const Local& local = locals_.at(s.index);
+  if (!local.storage)
+    throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name + "': local " +
+                                        std::to_string(s.index) + " is used before it is declared");
+  if (!indexed) return local.storage;
+  Value* index = value(s.operands.at(0));
+  if (kernel_.options.check_bounds) check_index(s, {index}, {i64(local.count)});
+  return b_.CreateInBoundsGEP(memory_type(context_, local.type), local.storage, index);
+}
+
+Value* TaskLowering::temporary_address(const ir::Statement& s, bool indexed) {
+  if (!temporaries_)
+    throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name +
+                                        "': temporaries are used but are no task argument");
+  Value* address = b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(s.immediate));
+  if (!indexed) return address;
+  return b_.CreateInBoundsGEP(memory_type(context_, s.type), address, value(s.operands.at(0)));
+}
+
+}  // namespace weir::codegen
