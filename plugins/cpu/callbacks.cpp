@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "callbacks.hpp"
+
+#include <chrono>
+
+#include "scheduler.hpp"
+#include "thread.hpp"
+
+namespace weir::cpu {
+namespace {
+constexpr std::chrono::seconds idle_time{2};  // then a thread without calls ends
+}
+
+Callbacks& Callbacks::get() {
+  static Callbacks* const callbacks = new Callbacks;
+  return *callbacks;
+}
+
+void Callbacks::run(Stream& stream, weir_host_callback function, void* user) noexcept {
+  try {
+    std::unique_lock lock(mutex_);
+    if (idle_ <= calls_.size()) {
+      // Without a thread of its own the call would wait for another, perhaps for one that waits for it.
+      start_thread("weir-callback", [](void* self) { static_cast<Callbacks*>(self)->serve(); }, this);
+      ++idle_;
+    }
+    calls_.push_back({&stream, function, user});
+    lock.unlock();
+    waiting_.notify_one();
+  } catch (...) {  // no thread or no memory to be had: here, then
+    function(user);
+    Scheduler::get().callback_done(stream);
+  }
+}
+
+// idle_ counts the threads that are not inside a call, those that have just started among them.
+void Callbacks::serve() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (calls_.empty() && waiting_.wait_for(lock, idle_time) == std::cv_status::timeout && calls_.empty()) break;
+    if (calls_.empty()) continue;
+    Call call = calls_.front();
+    calls_.pop_front();
+    --idle_;
+    lock.unlock();
+    call.function(call.user);
+    Scheduler::get().callback_done(*call.stream);
+    lock.lock();
+    ++idle_;
+  }
+  --idle_;
+}
+
+}  // namespace weir::cpu

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads for host callbacks, which may block for as long as they like: as many as there are callbacks at once.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+namespace weir::cpu {
+
+struct Stream;
+
+class Callbacks {
+ public:
+  static Callbacks& get();
+
+  /// Has `function(user)` called soon, then tells the scheduler that the parked stream may go on.
+  void run(Stream& stream, weir_host_callback function, void* user) noexcept;
+
+ private:
+  struct Call {
+    Stream* stream;
+    weir_host_callback function;
+    void* user;
+  };
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable waiting_;
+  std::deque<Call> calls_;
+  unsigned idle_ = 0;
+};
+
+}  // namespace weir::cpu

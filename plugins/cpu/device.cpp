@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "cpu_target.hpp"
+#include "functions.hpp"
+#include "machine.hpp"
+#include "memory.hpp"
+
+namespace weir::cpu {
+namespace {
+
+Device& device_at(std::uint32_t index) {
+  const Machine& machine = Machine::checked();
+  if (index >= machine.devices)
+    fail(WEIR_ERROR_INVALID, "device index is %u; the CPU driver has %u (WEIR_CPU_DEVICES)", index, machine.devices);
+  static auto* const devices = new std::array<Device, 16>;
+  return (*devices)[index];
+}
+
+template <std::size_t Size>
+void put(char (&out)[Size], const std::string& text) {
+  std::snprintf(out, Size, "%s", text.c_str());
+}
+
+}  // namespace
+
+weir_result device_count(uint32_t* out_count, weir_status* status) {
+  return guarded(status, [&] {
+    std::uint32_t& out = output(out_count, "out_count");
+    out = Machine::checked().devices;
+  });
+}
+
+weir_result device_open(uint32_t index, weir_device* out_device, weir_status* status) {
+  return guarded(status, [&] {
+    weir_device& out = output(out_device, "out_device");
+    Device& device = device_at(index);
+    device.index = index;
+    device.openings.fetch_add(1);
+    device.kind.store(Kind::device, std::memory_order_release);
+    out = handle_of<weir_device>(device);
+  });
+}
+
+weir_result device_close(weir_device handle, weir_status* status) {
+  return guarded(status, [&] {
+    Device& device = live<Device>(handle, "device");
+    std::uint32_t openings = device.openings.load();
+    do {
+      if (openings == 0) fail(WEIR_ERROR_INVALID, "device was closed as often as it was opened");
+    } while (!device.openings.compare_exchange_weak(openings, openings - 1));
+    if (openings == 1) device.kind.store(Kind::dead, std::memory_order_release);
+  });
+}
+
+weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* status) {
+  return guarded(status, [&] {
+    device_at(index);
+    const Machine& machine = Machine::get();
+    weir_device_info info{};
+    info.kind = WEIR_DEVICE_CPU;
+    put(info.name, machine.devices == 1 ? machine.name : machine.name + " #" + std::to_string(index));
+    put(info.vendor, machine.vendor);
+    put(info.driver_version, WEIR_VERSION);
+    info.capabilities = WEIR_CAP_STREAM_ORDERED_ALLOCATION | WEIR_CAP_TIMED_EVENTS | WEIR_CAP_HOST_CALLBACK |
+                        WEIR_CAP_PINNED_MEMORY | WEIR_CAP_PEER_COPY | WEIR_CAP_DEVICE_ADDRESS |
+                        WEIR_CAP_CONCURRENT_STREAMS;
+    info.total_memory = machine.memory;
+    info.argument_style = WEIR_ARGUMENT_ADDRESS;
+    auto add_target = [&](const std::string& target) {
+      weir_code_target& entry = info.code_targets[info.code_target_count++];
+      put(entry.format, "elf-x86_64");
+      put(entry.target, target);
+    };
+    add_target(host_level());
+    if (host_level() != "x86-64") add_target("x86-64");
+    put(info.target_features, host_features());
+    info.multiprocessors = machine.cores;
+    info.lanes = 1;
+    info.max_block_threads = DeviceLimits::max_block_threads;
+    for (int i = 0; i < 3; ++i) {
+      info.max_block[i] = DeviceLimits::max_block[i];
+      info.max_grid[i] = DeviceLimits::max_grid[i];
+    }
+    info.max_shared_bytes = DeviceLimits::max_shared_bytes;
+    info.max_argument_bytes = DeviceLimits::max_argument_bytes;
+    info.memory_alignment = DeviceLimits::memory_alignment;
+    info.recommended_streams = machine.threads;
+    std::string notes;
+    if (machine.devices > 1) notes += "WEIR_CPU_DEVICES: all devices share the same cores and memory\n";
+    if (machine.threads != machine.cores)
+      notes += "WEIR_CPU_THREADS: " + std::to_string(machine.threads) + " threads on " +
+               std::to_string(machine.cores) + " cores\n";
+    if (!notes.empty()) notes.pop_back();
+    put(info.notes, notes);
+    write_struct(out, info, "info");
+  });
+}
+
+weir_result device_get_memory(weir_device handle, uint64_t* out_free, uint64_t* out_total, weir_status* status) {
+  return guarded(status, [&] {
+    live<Device>(handle, "device");
+    std::uint64_t& free = output(out_free, "out_free");
+    std::uint64_t& total = output(out_total, "out_total");
+    total = Machine::get().memory;
+    free = std::min(available_memory(), total - std::min(total, allocated_memory()));
+  });
+}
+
+}  // namespace weir::cpu

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "functions.hpp"
+#include "module.hpp"
+#include "stream.hpp"
+
+namespace weir::cpu {
+namespace {
+
+// What is worth less than about 10 microseconds is not worth waking a worker for. In time stamp ticks.
+constexpr std::uint64_t light_ticks = 30'000;
+// Each core's share of the blocks is taken in so many runs, so that a core that falls behind can be helped.
+constexpr std::uint64_t runs_per_share = 16;
+constexpr unsigned max_shares = 256;
+
+/// This thread's memory for the shared bytes of the block that it runs; null when there is none to be had.
+void* shared_memory(std::uint32_t bytes) noexcept {
+  struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+  };
+  thread_local std::unique_ptr<void, Free> memory;
+  thread_local std::uint32_t capacity = 0;
+  if (bytes > capacity) {
+    capacity = 0;
+    const std::uint32_t rounded = (bytes + 4095) / 4096 * 4096;
+    memory.reset(std::aligned_alloc(64, rounded));
+    if (memory) capacity = rounded;
+  }
+  return memory.get();
+}
+
+bool call_kernel(const BlockWork& work, std::uint64_t first, std::uint64_t end) noexcept {
+  void* shared = nullptr;
+  if (work.shared_bytes && !(shared = shared_memory(work.shared_bytes))) return false;
+  const weir_cpu_run run{sizeof run,
+                         {work.grid[0], work.grid[1], work.grid[2]},
+                         {work.block[0], work.block[1], work.block[2]},
+                         work.shared_bytes,
+                         first,
+                         end,
+                         shared};
+  work.function(work.arguments, &run);
+  return true;
+}
+
+/// The blocks of one launch, cut into one share of neighbours per core. A thread works through its own share, then
+/// helps with the others.
+class SharedOut {
+ public:
+  explicit SharedOut(const BlockWork& work) noexcept
+      : work_(work),
+        scheduler_(Scheduler::get()),
+        shares_(static_cast<unsigned>(std::min<std::uint64_t>({scheduler_.threads(), work.blocks, max_shares}))),
+        run_(std::max<std::uint64_t>(1, work.blocks / shares_ / runs_per_share)) {
+    const std::uint64_t each = work.blocks / shares_, larger = work.blocks % shares_;
+    std::uint64_t begin = 0;
+    for (unsigned i = 0; i < shares_; ++i) {
+      const std::uint64_t end = begin + each + (i < larger ? 1 : 0);
+      Share* share = new (&storage_[i * sizeof(Share)]) Share;
+      share->next.store(begin, std::memory_order_relaxed);
+      share->end = end;
+      begin = end;
+    }
+  }
+
+  bool run() noexcept {
+    // oneTBB orders what threads do, but not where a race detector sees it; these two atomics do it once more.
+    self_.store(this, std::memory_order_release);
+    while (!exhausted_.load(std::memory_order_relaxed)) {
+      deserted_.store(false, std::memory_order_relaxed);
+      const unsigned helpers = std::min(scheduler_.free_cores(), shares_ - 1);
+      const bool forked = helpers > 0 && scheduler_.fork(helpers + 1, [](void* context, unsigned i) {
+        auto* self = static_cast<std::atomic<SharedOut*>*>(context)->load(std::memory_order_acquire);
+        self->take_part(i, i == 0);
+        self->left_.fetch_add(1, std::memory_order_release);
+      }, &self_);
+      if (!forked) {
+        deserted_.store(true, std::memory_order_relaxed);
+        take_part(0, true);
+      }
+      left_.load(std::memory_order_acquire);
+    }
+    return !failed_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct alignas(64) Share {
+    std::atomic<std::uint64_t> next;
+    std::uint64_t end;
+  };
+
+  Share& share(unsigned i) noexcept { return *std::launder(reinterpret_cast<Share*>(&storage_[i * sizeof(Share)])); }
+
+  void take_part(unsigned self, bool owner) noexcept {
+    for (unsigned i = 0; i < shares_; ++i) {
+      Share& from = share((self + i) % shares_);
+      while (from.next.load(std::memory_order_relaxed) < from.end) {
+        const std::uint64_t first = from.next.fetch_add(run_, std::memory_order_relaxed);
+        if (first >= from.end) break;
+        if (!call_kernel(work_, first, std::min(first + run_, from.end))) failed_.store(true, std::memory_order_relaxed);
+        if (should_leave(owner)) return;
+      }
+    }
+    exhausted_.store(true, std::memory_order_relaxed);
+  }
+
+  // Helpers leave their core to other streams; the owner, once alone, comes back to find helpers for free cores.
+  bool should_leave(bool owner) noexcept {
+    if (owner)
+      return deserted_.load(std::memory_order_relaxed) && scheduler_.free_cores() > 0 && !scheduler_.exiting();
+    if (scheduler_.free_cores() > 0 && !scheduler_.exiting()) return false;
+    deserted_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+
+  const BlockWork& work_;
+  Scheduler& scheduler_;
+  const unsigned shares_;
+  const std::uint64_t run_;
+  std::atomic<SharedOut*> self_{nullptr};
+  std::atomic<unsigned> left_{0};
+  std::atomic<bool> exhausted_{false}, deserted_{false}, failed_{false};
+  alignas(Share) std::byte storage_[max_shares * sizeof(Share)];
+};
+
+void check_dimensions(const std::uint32_t (&given)[3], const std::uint32_t (&most)[3], const char* what) {
+  for (int i = 0; i < 3; ++i)
+    if (given[i] == 0 || given[i] > most[i])
+      fail(WEIR_ERROR_INVALID, "%s is %u x %u x %u; expected each from 1 to %u x %u x %u", what, given[0], given[1],
+           given[2], most[0], most[1], most[2]);
+}
+
+bool is_light(const Kernel& kernel, std::uint64_t blocks) noexcept {
+  const std::uint64_t cost = kernel.cost.sixteenths_per_block.load(std::memory_order_relaxed);
+  if (cost == 0) return blocks == 1;
+  return blocks <= light_ticks && cost * blocks <= light_ticks * 16;
+}
+
+}  // namespace
+
+bool run_blocks(const BlockWork& work) noexcept {
+  const std::uint64_t began = __rdtsc();
+  const bool done = work.blocks == 1 ? call_kernel(work, 0, 1) : SharedOut(work).run();
+  if (work.cost) {
+    const std::uint64_t cost = (__rdtsc() - began) * 16 / work.blocks;
+    work.cost->sixteenths_per_block.store(std::clamp<std::uint64_t>(cost, 1, std::uint64_t{1} << 40),
+                                          std::memory_order_relaxed);
+  }
+  return done;
+}
+
+weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, weir_status* status) {
+  return guarded(status, [&] {
+    Stream& stream = live<Stream>(stream_handle, "stream");
+    const weir_launch launch = read_struct(asked, "launch");
+    Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
+    auto name = [&] { return kernel.name.c_str(); };
+    if (kernel.device != stream.device)
+      fail(WEIR_ERROR_INVALID, "kernel '%.128s' is of device %u, the stream of device %u", name(),
+           kernel.device->index, stream.device->index);
+    check_dimensions(launch.grid, DeviceLimits::max_grid, "launch.grid");
+    check_dimensions(launch.block, DeviceLimits::max_block, "launch.block");
+    const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+    if (threads > DeviceLimits::max_block_threads)
+      fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; at most %u", threads,
+           DeviceLimits::max_block_threads);
+    if (launch.dynamic_shared_bytes > DeviceLimits::max_shared_bytes)
+      fail(WEIR_ERROR_INVALID, "launch.dynamic_shared_bytes is %u; at most %u", launch.dynamic_shared_bytes,
+           DeviceLimits::max_shared_bytes);
+    if (launch.argument_bytes != kernel.argument_bytes)
+      fail(WEIR_ERROR_INVALID, "launch.argument_bytes is %u; kernel '%.128s' was looked up with %u",
+           launch.argument_bytes, name(), kernel.argument_bytes);
+    if (launch.argument_bytes && !launch.arguments)
+      fail(WEIR_ERROR_INVALID, "launch.arguments is null; kernel '%.128s' takes %u bytes", name(),
+           kernel.argument_bytes);
+    check_stream(stream);
+    const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    struct Delete {
+      void operator()(void* memory) const noexcept { ::operator delete(memory, std::align_val_t{16}); }
+    };
+    std::unique_ptr<void, Delete> large;
+    if (launch.argument_bytes > inline_argument_bytes)
+      large.reset(::operator new(launch.argument_bytes, std::align_val_t{16}));
+    submit(stream, is_light(kernel, blocks), [&](Operation& operation) {
+      operation.kind = Operation::Kind::blocks;
+      operation.owns_arguments = large != nullptr;
+      void* arguments = large ? large.release() : operation.arguments;
+      if (launch.argument_bytes) std::memcpy(arguments, launch.arguments, launch.argument_bytes);
+      operation.work = {kernel.function,
+                        arguments,
+                        &kernel.cost,
+                        blocks,
+                        {launch.grid[0], launch.grid[1], launch.grid[2]},
+                        {launch.block[0], launch.block[1], launch.block[2]},
+                        launch.dynamic_shared_bytes};
+    });
+  });
+}
+
+}  // namespace weir::cpu

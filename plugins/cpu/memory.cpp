@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cinttypes>
+#include <cstdlib>
+
+#include "functions.hpp"
+#include "machine.hpp"
+#include "stream.hpp"
+
+namespace weir::cpu {
+namespace {
+
+constexpr std::uint64_t huge_page = 2u << 20;
+constexpr std::uint64_t max_alignment = 1u << 30;
+constexpr int poison = 0xdd;
+
+std::atomic<std::uint64_t> allocated{0};
+
+/// Counts `size` as allocated, or throws: the system itself would promise more memory than there is.
+void reserve(std::uint64_t size) {
+  const std::uint64_t total = Machine::get().memory;
+  std::uint64_t held = allocated.load(std::memory_order_relaxed);
+  do {
+    if (size > total || held > total - size)
+      fail(WEIR_ERROR_OUT_OF_MEMORY,
+           "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64 " are allocated already", size,
+           total, held);
+  } while (!allocated.compare_exchange_weak(held, held + size, std::memory_order_relaxed));
+}
+
+Allocation& allocate(Device& device, const weir_memory_options* asked) {
+  const weir_memory_options options = read_struct(asked, "options");
+  if (options.kind > WEIR_MEMORY_PINNED)
+    fail(WEIR_ERROR_INVALID, "options.kind is %u; expected WEIR_MEMORY_DEVICE or WEIR_MEMORY_PINNED", options.kind);
+  if (options.size == 0) fail(WEIR_ERROR_INVALID, "options.size is 0; expected at least 1 byte");
+  if (options.alignment && (!std::has_single_bit(options.alignment) || options.alignment > max_alignment))
+    fail(WEIR_ERROR_INVALID, "options.alignment is %" PRIu64 "; expected 0 or a power of two up to %" PRIu64,
+         options.alignment, max_alignment);
+  reserve(options.size);
+  std::uint64_t alignment = std::max<std::uint64_t>(options.alignment, DeviceLimits::memory_alignment);
+  const bool huge = options.size >= 2 * huge_page;
+  if (huge) alignment = std::max(alignment, huge_page);
+  const std::uint64_t padded = (options.size + alignment - 1) / alignment * alignment;
+  void* address = nullptr;
+  Allocation* allocation = nullptr;
+  try {
+    address = std::aligned_alloc(alignment, padded);
+    if (!address)
+      fail(WEIR_ERROR_OUT_OF_MEMORY, "the system has no %" PRIu64 " bytes of memory left", options.size);
+    if (huge) madvise(address, options.size, MADV_HUGEPAGE);  // fewer address look-ups; a wish, so not checked
+    allocation = Pool<Allocation>::of().take();
+  } catch (...) {
+    std::free(address);
+    allocated.fetch_sub(options.size, std::memory_order_relaxed);
+    throw;
+  }
+  allocation->device = &device;
+  allocation->memory_kind = options.kind;
+  allocation->size = options.size;
+  allocation->address = address;
+  allocation->kind.store(Kind::allocation, std::memory_order_release);
+  return *allocation;
+}
+
+/// Makes the handle dead; one of several threads that try succeeds.
+void retire(Allocation& allocation) {
+  Kind expected = Kind::allocation;
+  if (!allocation.kind.compare_exchange_strong(expected, Kind::dead))
+    fail(WEIR_ERROR_INVALID, "allocation is being freed by another thread at the same time");
+}
+
+}  // namespace
+
+std::uint64_t allocated_memory() noexcept { return allocated.load(std::memory_order_relaxed); }
+
+void release_allocation(Allocation& allocation) noexcept {
+#ifndef NDEBUG
+  std::memset(allocation.address, poison, allocation.size);  // so that use after free shows in debug builds
+#else
+  (void)poison;
+#endif
+  std::free(allocation.address);
+  allocated.fetch_sub(allocation.size, std::memory_order_relaxed);
+  Pool<Allocation>::of().give(&allocation);
+}
+
+void* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size, const char* what) {
+  if (offset > allocation.size || size > allocation.size - offset)
+    fail(WEIR_ERROR_INVALID,
+         "%s: %" PRIu64 " bytes at offset %" PRIu64 " do not lie inside the allocation of %" PRIu64 " bytes", what,
+         size, offset, allocation.size);
+  return static_cast<std::byte*>(allocation.address) + offset;
+}
+
+weir_result memory_allocate(weir_device device_handle, const weir_memory_options* options,
+                            weir_allocation* out_allocation, weir_status* status) {
+  return guarded(status, [&] {
+    Device& device = live<Device>(device_handle, "device");
+    weir_allocation& out = output(out_allocation, "out_allocation");
+    out = handle_of<weir_allocation>(allocate(device, options));
+  });
+}
+
+weir_result memory_free(weir_allocation handle, weir_status* status) {
+  return guarded(status, [&] {
+    Allocation& allocation = live<Allocation>(handle, "allocation");
+    retire(allocation);
+    release_allocation(allocation);
+  });
+}
+
+weir_result memory_allocate_async(weir_stream stream_handle, const weir_memory_options* options,
+                                  weir_allocation* out_allocation, weir_status* status) {
+  return guarded(status, [&] {
+    Stream& stream = live<Stream>(stream_handle, "stream");
+    check_stream(stream);
+    weir_allocation& out = output(out_allocation, "out_allocation");
+    out = handle_of<weir_allocation>(allocate(*stream.device, options));  // at once is before all later work
+  });
+}
+
+weir_result memory_free_async(weir_stream stream_handle, weir_allocation handle, weir_status* status) {
+  return guarded(status, [&] {
+    Stream& stream = live<Stream>(stream_handle, "stream");
+    Allocation& allocation = live<Allocation>(handle, "allocation");
+    if (allocation.device != stream.device)
+      fail(WEIR_ERROR_INVALID, "the allocation is of device %u, the stream of device %u", allocation.device->index,
+           stream.device->index);
+    check_stream(stream);
+    retire(allocation);
+    try {
+      submit(stream, true, [&](Operation& operation) {
+        operation.kind = Operation::Kind::release;
+        operation.allocation = &allocation;
+      });
+    } catch (...) {
+      allocation.kind.store(Kind::allocation, std::memory_order_release);
+      throw;
+    }
+  });
+}
+
+weir_result memory_get_info(weir_allocation handle, weir_memory_info* out, weir_status* status) {
+  return guarded(status, [&] {
+    Allocation& allocation = live<Allocation>(handle, "allocation");
+    weir_memory_info info{};
+    info.kind = allocation.memory_kind;
+    info.size = allocation.size;
+    info.device_address = reinterpret_cast<std::uint64_t>(allocation.address);
+    info.host_pointer = allocation.address;
+    write_struct(out, info, "info");
+  });
+}
+
+}  // namespace weir::cpu

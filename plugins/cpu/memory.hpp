@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device.hpp"
+
+namespace weir::cpu {
+
+struct Allocation : Object {
+  static constexpr Kind object_kind = Kind::allocation;
+
+  Allocation* next_in_pool = nullptr;
+  Device* device = nullptr;
+  std::uint32_t memory_kind = WEIR_MEMORY_DEVICE;
+  std::uint64_t size = 0;
+  void* address = nullptr;
+};
+
+/// Gives the memory back; the handle is dead already.
+void release_allocation(Allocation& allocation) noexcept;
+
+/// Bytes that all live allocations hold together.
+std::uint64_t allocated_memory() noexcept;
+
+/// The address of a range. Throws when it does not lie inside the allocation.
+void* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size, const char* what);
+
+}  // namespace weir::cpu

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <weir/cpu_kernel.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+#include "operation.hpp"
+
+namespace weir::cpu {
+
+struct Kernel : Object {
+  static constexpr Kind object_kind = Kind::kernel;
+
+  Kernel* next_in_pool = nullptr;
+  Device* device = nullptr;
+  weir_cpu_kernel function = nullptr;
+  std::string name;
+  std::uint32_t argument_bytes = 0;
+  std::vector<weir_parameter> parameters;
+  Cost cost;
+};
+
+struct Module : Object {
+  static constexpr Kind object_kind = Kind::module;
+
+  Module* next_in_pool = nullptr;
+  Device* device = nullptr;
+  std::string name;
+  void* library = nullptr;
+  int file = -1;  ///< open as long as the library is loaded: its path must name no other library meanwhile
+  std::mutex mutex;
+  std::vector<Kernel*> kernels;
+};
+
+}  // namespace weir::cpu

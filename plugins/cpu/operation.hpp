@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in a stream's queue.
+#pragma once
+
+#include <weir/cpu_kernel.h>
+#include <weir/driver.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::cpu {
+
+struct Stream;
+struct Event;
+struct Allocation;
+
+/// Remembers what a block of a kernel took last time, to tell tiny work from work that is worth a wake-up.
+/// Unit: ticks of the processor's time stamp counter, times 16, per block; 0 when not known.
+struct Cost {
+  std::atomic<std::uint64_t> sixteenths_per_block{0};
+};
+
+/// A run over a grid of blocks: a kernel, or a copy or fill, which are kernels of the driver's own.
+struct BlockWork {
+  weir_cpu_kernel function;
+  const void* arguments;
+  Cost* cost;  ///< null when not kept
+  std::uint64_t blocks;
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+  std::uint32_t shared_bytes;
+};
+
+constexpr std::uint32_t inline_argument_bytes = 256;
+
+struct Operation {
+  enum class Kind : std::uint8_t { blocks, wait, stamp, callback, release };
+
+  Operation* next = nullptr;
+  Kind kind = Kind::blocks;
+  bool owns_arguments = false;  ///< work.arguments came from aligned operator new
+  union {
+    BlockWork work;
+    struct {
+      Stream* stream;  ///< one reference
+      std::uint64_t mark;
+    } wait;
+    struct {
+      Event* event;  ///< one reference
+      std::uint64_t generation;
+    } stamp;
+    struct {
+      weir_host_callback function;
+      void* user;
+    } callback;
+    Allocation* allocation;
+  };
+  alignas(16) std::byte arguments[inline_argument_bytes];
+
+  Operation() : work{} {}
+};
+
+/// Gives back what the operation holds, after it ran.
+void release_contents(Operation& operation) noexcept;
+
+/// Runs the blocks on this thread and on whatever cores are free; false when a thread had no memory for the
+/// blocks' shared bytes.
+bool run_blocks(const BlockWork& work) noexcept;
+
+}  // namespace weir::cpu

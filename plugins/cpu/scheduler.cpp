@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draining streams, marks and their waiters. Sleeping and waking is in workers.cpp.
+#include "scheduler.hpp"
+
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "arena.hpp"
+#include "callbacks.hpp"
+#include "event.hpp"
+#include "futex.hpp"
+#include "stream.hpp"
+
+namespace weir::cpu {
+namespace {
+
+// A stream that keeps this many tiny operations back is worth a wake-up.
+constexpr std::uint32_t many_operations = 16;
+// After so many operations or ticks a worker lets other streams have their turn.
+constexpr unsigned turn_operations = 64;
+constexpr std::uint64_t turn_ticks = 1'500'000;
+// How long a host thread spins before it sleeps: about 10 microseconds, what a sleep and wake-up cost.
+constexpr std::uint64_t spin_ticks = 30'000;
+// Spares kept by a stream; more go back to the system.
+constexpr std::uint32_t max_spares = 4096;
+
+// Longer chains of parked streams are left to the workers.
+constexpr unsigned long_chain = 1024;
+// What a sleeping host thread's word holds.
+constexpr std::uint32_t sleeping = 1, signalled = 2;
+
+}  // namespace
+
+Announcement note_submitted(Stream& stream, bool light) {
+  Announcement announcement;
+  if (stream.state == Stream::State::idle) {
+    stream.state = Stream::State::queued;
+    stream.add_reference();  // the queued work's
+  }
+  bool was_urgent = stream.urgent;
+  if (!light || stream.queued_operations > many_operations) stream.urgent = true;
+  if (stream.state != Stream::State::queued) return announcement;
+  if (!stream.listed) {
+    stream.listed = true;
+    stream.add_reference();  // the ready list's
+    announcement.list = true;
+  }
+  announcement.wake = stream.urgent && !was_urgent;
+  announcement.tick = !stream.urgent;
+  return announcement;
+}
+
+void Scheduler::announce(Stream& stream, Announcement announcement) noexcept {
+  if (announcement.list) push(stream);
+  if (announcement.wake || (announcement.tick && !ticking_.load(std::memory_order_seq_cst))) wake_worker();
+}
+
+void Scheduler::flush(Stream& stream) noexcept {
+  bool wake = false;
+  {
+    std::lock_guard lock(stream.mutex);
+    wake = stream.state == Stream::State::queued && stream.first &&
+           (stream.first->kind != Operation::Kind::blocks ||
+            (stream.first->work.cost && stream.first->work.cost->sixteenths_per_block.load() == 0));
+  }
+  if (wake) wake_worker();
+}
+
+// Drains until the queue is empty, parked, at `limit`, or (for an endless limit) for one turn. The caller owns the
+// stream and no longer does afterwards. Streams that were resumed last are left in `resumed`.
+void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noexcept {
+  const std::uint64_t began = __rdtsc();
+  for (unsigned operations = 0;; ++operations) {
+    if (!stream.taken && !refill(stream)) return;
+    if (stream.completed.load(std::memory_order_relaxed) >= limit) return requeue(stream);
+    if (limit == Stream::no_mark && (operations >= turn_operations || __rdtsc() - began > turn_ticks) && work_listed())
+      return requeue(stream);
+    if (resumed.count) publish_all(resumed);  // they must not wait for what runs next
+    Operation* operation = stream.taken;
+    switch (operation->kind) {
+      case Operation::Kind::blocks:
+        if (!run_blocks(operation->work)) stream.error.store(WEIR_ERROR_OUT_OF_MEMORY, std::memory_order_relaxed);
+        break;
+      case Operation::Kind::wait:
+        if (!operation->wait.stream->reached(operation->wait.mark) && park_on_mark(stream, *operation)) return;
+        break;
+      case Operation::Kind::stamp:
+        stamp_event(*operation->stamp.event, operation->stamp.generation);
+        break;
+      case Operation::Kind::callback: {
+        {
+          std::lock_guard lock(stream.mutex);
+          stream.state = Stream::State::parked;
+          stream.parked_on = nullptr;
+        }
+        Callbacks::get().run(stream, operation->callback.function, operation->callback.user);
+        return;
+      }
+      case Operation::Kind::release:
+        break;  // release_contents does it
+    }
+    finish(stream, operation, resumed);
+  }
+}
+
+void Scheduler::finish(Stream& stream, Operation* operation, Resumed& resumed) noexcept {
+  stream.taken = operation->next;
+  release_contents(*operation);
+  operation->next = stream.done;
+  stream.done = operation;
+  ++stream.done_operations;
+  complete(stream, resumed);
+}
+
+void Scheduler::complete(Stream& stream, Resumed& resumed) noexcept {
+  // This store and the load below stand against those of whoever becomes a waiter: one of the two sees the other.
+  std::uint64_t completed = stream.completed.load(std::memory_order_relaxed) + 1;
+  stream.completed.store(completed, std::memory_order_seq_cst);
+  if (stream.watched_mark.load(std::memory_order_seq_cst) <= completed) notify(stream, completed, resumed);
+}
+
+// Takes what was submitted meanwhile and gives done operations back; false when the stream became idle.
+bool Scheduler::refill(Stream& stream) noexcept {
+  Operation* surplus = nullptr;
+  bool more;
+  {
+    std::lock_guard lock(stream.mutex);
+    if (stream.done) {
+      Operation* operation = stream.done;
+      if (stream.spare_operations + stream.done_operations > max_spares) {
+        surplus = operation;
+      } else {
+        Operation* end = operation;
+        while (end->next) end = end->next;
+        end->next = stream.spare;
+        stream.spare = operation;
+        stream.spare_operations += stream.done_operations;
+      }
+      stream.done = nullptr;
+      stream.done_operations = 0;
+    }
+    stream.taken = stream.first;
+    stream.first = stream.last = nullptr;
+    stream.queued_operations = 0;
+    more = stream.taken != nullptr;
+    if (!more) {
+      stream.state = Stream::State::idle;
+      stream.urgent = false;
+    }
+  }
+  while (surplus) delete std::exchange(surplus, surplus->next);
+  if (!more) stream.drop_reference();
+  return more;
+}
+
+void Scheduler::requeue(Stream& stream) noexcept {
+  stream.add_reference();  // others may drain it to its end before it is published
+  {
+    std::lock_guard lock(stream.mutex);
+    stream.state = Stream::State::queued;
+  }
+  publish(stream);
+  stream.drop_reference();
+}
+
+// True when the stream now waits; its owner must not touch it any more.
+bool Scheduler::park_on_mark(Stream& stream, Operation& wait) noexcept {
+  Stream& other = *wait.wait.stream;
+  const std::uint64_t mark = wait.wait.mark;
+  other.add_reference();  // the operation's reference ends when the stream is resumed, which may be at once
+  {
+    std::lock_guard lock(stream.mutex);
+    stream.state = Stream::State::parked;
+    stream.parked_on = &other;
+    stream.parked_mark = mark;
+  }
+  bool waits;
+  {
+    std::lock_guard lock(other.mutex);
+    if (mark < other.watched_mark.load(std::memory_order_relaxed))
+      other.watched_mark.store(mark, std::memory_order_seq_cst);
+    waits = !other.reached(mark);
+    if (waits) {
+      stream.as_waiter = {other.waiters, mark, &stream, nullptr};
+      other.waiters = &stream.as_waiter;
+    }
+  }
+  if (!waits) {
+    std::lock_guard lock(stream.mutex);
+    stream.state = Stream::State::running;
+  }
+  other.drop_reference();
+  return waits;
+}
+
+void Scheduler::notify(Stream& stream, std::uint64_t completed, Resumed& resumed) noexcept {
+  Waiter* ended = nullptr;
+  {
+    std::lock_guard lock(stream.mutex);
+    std::uint64_t smallest = Stream::no_mark;
+    for (Waiter** link = &stream.waiters; *link;) {
+      Waiter* waiter = *link;
+      if (waiter->mark <= completed) {
+        *link = waiter->next;
+        waiter->next = ended;
+        ended = waiter;
+      } else {
+        smallest = std::min(smallest, waiter->mark);
+        link = &waiter->next;
+      }
+    }
+    stream.watched_mark.store(smallest, std::memory_order_seq_cst);
+  }
+  while (ended) {
+    Waiter* waiter = std::exchange(ended, ended->next);
+    if (Stream* other = waiter->stream) {
+      other->add_reference();
+      {
+        std::lock_guard lock(other->mutex);
+        other->state = Stream::State::queued;
+      }
+      if (resumed.count == resumed.streams.size()) publish_all(resumed);
+      resumed.streams[resumed.count++] = other;
+    } else if (auto& signal = *waiter->signal; signal.exchange(signalled, std::memory_order_acq_rel) == sleeping) {
+      futex_wake_one(signal);  // only the address is used: the sleeper may be gone
+    }
+  }
+}
+
+void Scheduler::publish(Stream& stream) noexcept {
+  Announcement announcement;
+  {
+    std::lock_guard lock(stream.mutex);
+    if (stream.state != Stream::State::queued) return;
+    if (!stream.listed) {
+      stream.listed = true;
+      stream.add_reference();
+      announcement.list = true;
+    }
+    announcement.wake = stream.urgent;
+    announcement.tick = !stream.urgent;
+  }
+  announce(stream, announcement);
+}
+
+void Scheduler::publish_all(Resumed& resumed) noexcept {
+  for (unsigned i = 0; i < resumed.count; ++i) {
+    publish(*resumed.streams[i]);
+    resumed.streams[i]->drop_reference();
+  }
+  resumed.count = 0;
+}
+
+void Scheduler::callback_done(Stream& stream) noexcept {
+  stream.add_reference();
+  {
+    std::lock_guard lock(stream.mutex);
+    stream.state = Stream::State::running;  // by this thread, for a moment
+  }
+  Resumed resumed;
+  finish(stream, stream.taken, resumed);
+  if (stream.taken || refill(stream)) requeue(stream);
+  publish_all(resumed);
+  stream.drop_reference();
+}
+
+// Follows the streams that `target` waits for to one that nobody works on; claims it, with the mark up to which
+// it is needed. Null when there is none, or no core to do it on. Returns with a reference.
+Stream* Scheduler::claim_for(Stream& target, std::uint64_t mark, std::uint64_t& limit) noexcept {
+  Stream* stream = &target;
+  stream->add_reference();
+  for (unsigned length = 0; length < long_chain; ++length) {
+    Stream* next = nullptr;
+    {
+      std::lock_guard lock(stream->mutex);
+      if (stream->state == Stream::State::queued) {
+        if (enter_draining()) {
+          stream->state = Stream::State::running;
+          limit = mark;
+          return stream;
+        }
+      } else if (stream->state == Stream::State::parked && stream->parked_on) {
+        next = stream->parked_on;
+        mark = stream->parked_mark;
+        next->add_reference();  // alive: the parked operation holds it, and cannot end while this mutex is held
+      }
+    }
+    stream->drop_reference();
+    if (!next) return nullptr;
+    stream = next;
+  }
+  stream->drop_reference();
+  return nullptr;
+}
+
+void Scheduler::wait(Stream& target, std::uint64_t mark) noexcept {
+  Resumed resumed;
+  std::uint64_t spin_began = 0;
+  while (!target.reached(mark)) {
+    std::uint64_t limit;
+    if (Stream* stream = claim_for(target, mark, limit)) {
+      publish_all(resumed);
+      drain(*stream, limit, resumed);
+      leave_draining();
+      stream->drop_reference();
+      spin_began = 0;
+      continue;
+    }
+    publish_all(resumed);
+    const std::uint64_t now = __rdtsc();
+    if (spin_began == 0) spin_began = now;
+    if (now - spin_began < spin_ticks) {
+      for (unsigned i = 0; i < 32 && !target.reached(mark); ++i) _mm_pause();
+      continue;
+    }
+    std::atomic<std::uint32_t> signal{0};
+    Waiter waiter{nullptr, mark, nullptr, &signal};
+    {
+      std::lock_guard lock(target.mutex);
+      if (mark < target.watched_mark.load(std::memory_order_relaxed))
+        target.watched_mark.store(mark, std::memory_order_seq_cst);
+      if (target.reached(mark)) break;
+      waiter.next = target.waiters;
+      target.waiters = &waiter;
+    }
+    std::uint32_t expected = 0;
+    signal.compare_exchange_strong(expected, sleeping, std::memory_order_acq_rel);
+    while (signal.load(std::memory_order_acquire) != signalled) futex_wait(signal, sleeping, -1);
+  }
+  publish_all(resumed);
+}
+
+}  // namespace weir::cpu

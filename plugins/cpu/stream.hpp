@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stream: an in-order queue of operations, numbered from 1. A mark is such a number; it is reached when that
+// operation and so all before it are done. Events are marks, and so cost no operation of their own.
+#pragma once
+
+#include <limits>
+#include <mutex>
+
+#include "device.hpp"
+#include "operation.hpp"
+#include "scheduler.hpp"
+
+namespace weir::cpu {
+
+/// Somebody who is told when a stream reaches a mark: another stream, or a sleeping thread of the host.
+struct Waiter {
+  Waiter* next = nullptr;
+  std::uint64_t mark = 0;
+  Stream* stream = nullptr;                      ///< resumed, when not null,
+  std::atomic<std::uint32_t>* signal = nullptr;  ///< else signalled
+};
+
+struct Stream : Object {
+  static constexpr Kind object_kind = Kind::stream;
+  static constexpr std::uint64_t no_mark = std::numeric_limits<std::uint64_t>::max();
+
+  /// idle: nothing queued. queued: any thread may claim it. running: one thread, the owner, works on it.
+  /// parked: its next operation waits for a mark or for a callback.
+  enum class State : std::uint8_t { idle, queued, running, parked };
+
+  Stream* next_in_pool = nullptr;
+  Device* device = nullptr;
+  std::atomic<std::uint32_t> references{0};  ///< handle, queued work, place in the ready list, marks, waits
+
+  std::mutex mutex;  // guards from here; held for a few instructions, never while anything runs
+  State state = State::idle;
+  bool listed = false;  ///< stands in the ready list, perhaps no longer with reason
+  bool urgent = false;  ///< holds work that is worth a wake-up
+  Operation* first = nullptr;
+  Operation* last = nullptr;
+  std::uint32_t queued_operations = 0;
+  Operation* spare = nullptr;
+  std::uint32_t spare_operations = 0;
+  Waiter* waiters = nullptr;
+  Stream* parked_on = nullptr;
+  std::uint64_t parked_mark = 0;
+
+  // the owner's alone
+  Operation* taken = nullptr;
+  Operation* done = nullptr;
+  std::uint32_t done_operations = 0;
+  Waiter as_waiter;
+
+  Stream* next_in_list = nullptr;  // the ready list's
+
+  alignas(64) std::atomic<std::uint64_t> submitted{0};  ///< written under the mutex
+  alignas(64) std::atomic<std::uint64_t> completed{0};  ///< written by the owner
+  std::atomic<std::uint64_t> watched_mark{no_mark};     ///< the smallest mark that a waiter waits for
+  std::atomic<weir_result> error{WEIR_OK};              ///< stays once set
+
+  bool reached(std::uint64_t mark) const noexcept { return completed.load(std::memory_order_seq_cst) >= mark; }
+  void add_reference() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
+  void drop_reference() noexcept;
+};
+
+/// An operation to fill: recycled, or new. With the stream's mutex held.
+Operation* take_operation(Stream& stream);
+
+/// Throws the stream's error, if it has one.
+void check_stream(const Stream& stream);
+
+/// Appends an operation that `fill` fills, which must not throw. Light work may stay back for a moment when the
+/// stream is idle, so that a host that is about to wait does it without waking anyone.
+template <class Fill>
+void submit(Stream& stream, bool light, Fill&& fill) {
+  check_stream(stream);
+  Announcement announcement;
+  {
+    std::lock_guard lock(stream.mutex);
+    Operation* operation = take_operation(stream);
+    operation->next = nullptr;
+    fill(*operation);
+    (stream.last ? stream.last->next : stream.first) = operation;
+    stream.last = operation;
+    ++stream.queued_operations;
+    stream.submitted.store(stream.submitted.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    announcement = note_submitted(stream, light);
+  }
+  Scheduler::get().announce(stream, announcement);
+}
+
+}  // namespace weir::cpu
