@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops: every iteration runs once, whatever the rank, the extents, the grid and the split into runs.
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+#include "harness.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr const char* triad = R"(weir-ir 1
+kernel "triad"
+param @a: array<f32, 1>
+param @b: array<f32, 1>
+param @c: array<f32, 1>
+param @s: f32
+{
+  %zero = const 0 : i64
+  %n = extent @a, 0 : i64
+  %s = arg @s : f32
+  parallel (%i) in (%zero to %n) {
+    %b = load @b[%i] : f32
+    %c = load @c[%i] : f32
+    %p = mul %s, %c : f32
+    %r = add %b, %p : f32
+    store @a[%i], %r
+  }
+}
+)";
+
+TEST(Loop, ComputesEveryElement) {
+  Code code(triad);
+  for (std::size_t n : {0u, 1u, 7u, 64u, 1000u, 4097u}) {
+    std::vector<float> a(n, -1), b(n), c(n);
+    std::iota(b.begin(), b.end(), 1.0f);
+    std::iota(c.begin(), c.end(), 0.5f);
+    code.array("a", a).array("b", b).array("c", c).scalar("s", 3.0f).run(5, 2);
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(a[i], b[i] + 3.0f * c[i]) << "n " << n << ", i " << i;
+  }
+}
+
+std::string counting_kernel(int rank) {
+  static const char* names[] = {"%i", "%j", "%k", "%l"};
+  std::string indices, bounds, setup;
+  for (int d = 0; d < rank; ++d) {
+    const std::string n = std::to_string(d);
+    setup += "  %lo" + n + " = arg @low." + n + " : i64\n  %hi" + n + " = arg @high." + n + " : i64\n";
+    indices += std::string(d ? ", " : "") + names[d];
+    bounds += std::string(d ? ", " : "") + "%lo" + n + " to %hi" + n;
+  }
+  return "weir-ir 1\nkernel \"count\"\nparam @x: array<i32, " + std::to_string(rank) +
+         ">\nparam @low: vec<i64, 4>\nparam @high: vec<i64, 4>\n{\n  %one = const 1 : i32\n" + setup + "  parallel (" + indices +
+         ") in (" + bounds + ") {\n    %old = load @x[" + indices + "] : i32\n    %new = add %old, %one : i32\n    store @x[" +
+         indices + "], %new\n  }\n}\n";
+}
+
+class LoopOfRank : public testing::TestWithParam<int> {};
+
+TEST_P(LoopOfRank, RunsEachIterationOnceForAnyGridAndSplit) {
+  const int rank = GetParam();
+  Code code(counting_kernel(rank));
+  const std::vector<std::int64_t> all_extents{7, 5, 9, 3}, all_low{1, 0, 2, 1}, all_high{6, 5, 9, 2};
+  std::vector<std::int64_t> extents(all_extents.begin(), all_extents.begin() + rank);
+  std::vector<std::int64_t> low = all_low, high = all_high;
+  if (rank == 1) extents = {5000}, low[0] = 3, high[0] = 4711;
+  const std::size_t size = std::size_t(std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>()));
+  for (std::uint32_t grid : {1u, 2u, 3u, 16u, 1000u}) {
+    for (std::uint32_t per_run : {1u, 2u, 7u, 1000u}) {
+      std::vector<std::int32_t> x(size);
+      code.array("x", x.data(), extents)
+          .scalar("low", std::array<std::int64_t, 4>{low[0], low[1], low[2], low[3]})
+          .scalar("high", std::array<std::int64_t, 4>{high[0], high[1], high[2], high[3]});
+      code.run(grid, per_run);
+      for (std::size_t at = 0; at < size; ++at) {
+        bool inside = true;
+        std::size_t rest = at;
+        for (int d = rank; d-- > 0;) {
+          const auto i = std::int64_t(rest % std::size_t(extents[d]));
+          rest /= std::size_t(extents[d]);
+          inside &= i >= low[d] && i < high[d];
+        }
+        ASSERT_EQ(x[at], inside ? 1 : 0) << "element " << at << ", grid " << grid << ", blocks per run " << per_run;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, LoopOfRank, testing::Values(1, 2, 3, 4));
+
+TEST(Loop, BoundsThatCrossRunNothing) {
+  Code code(counting_kernel(2));
+  std::vector<std::int32_t> x(4);
+  code.array("x", x.data(), {2, 2})
+      .scalar("low", std::array<std::int64_t, 4>{0, 5, 0, 0})
+      .scalar("high", std::array<std::int64_t, 4>{2, -5, 0, 0})
+      .run(3, 1);
+  EXPECT_EQ(x, std::vector<std::int32_t>(4));
+}
+
+}  // namespace
+}  // namespace weir::test
