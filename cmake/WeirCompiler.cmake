@@ -7,4 +7,15 @@ if(WEIR_SANITIZE)
                                                 -fno-sanitize-recover=all -g)
   target_link_options(weir_compiler INTERFACE -fsanitize=${WEIR_SANITIZE})
   target_compile_definitions(weir_compiler INTERFACE WEIR_SANITIZED=1)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # clang puts the sanitizer's own code into programs only, so that libraries must be allowed to miss it.
+    target_link_options(weir_compiler INTERFACE LINKER:-z,undefs)
+  else()
+    # g++ 12 warns wrongly about the memory that instrumented standard containers use.
+    target_compile_options(weir_compiler INTERFACE -Wno-maybe-uninitialized)
+  endif()
+endif()
+if(WEIR_BUILD_FUZZERS)
+  # Coverage in the libraries too, so that the fuzzer sees what its input reaches.
+  target_compile_options(weir_compiler INTERFACE -fsanitize=fuzzer-no-link)
 endif()

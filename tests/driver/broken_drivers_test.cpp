@@ -26,6 +26,8 @@ struct Case {
   const char* reason;
 };
 
+void PrintTo(const Case& broken, std::ostream* out) { *out << broken.source; }
+
 class BrokenDriver : public testing::TestWithParam<Case> {};
 
 // proves R33
