@@ -20,15 +20,22 @@ constexpr Colour rgb(std::uint32_t hex) {
 constexpr Colour mix(Colour a, Colour b, float t) {
   return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t};
 }
-constexpr Colour operator*(Colour a, float s) { return {a.r * s, a.g * s, a.b * s}; }
+constexpr Colour operator*(Colour a, float s) {
+  return {a.r * s, a.g * s, a.b * s};
+}
 
 class Image {
  public:
   Image(int width, int height, Colour fill = {})
-      : width_(width), height_(height), pixels_(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), fill) {}
+      : width_(width),
+        height_(height),
+        pixels_(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), fill) {}
   int width() const noexcept { return width_; }
   int height() const noexcept { return height_; }
-  Colour& at(int x, int y) { return pixels_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)]; }
+  Colour& at(int x, int y) {
+    return pixels_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) +
+                   static_cast<std::size_t>(x)];
+  }
   const Colour& at(int x, int y) const { return const_cast<Image*>(this)->at(x, y); }
   /// Lays `colour` over a pixel with an opacity of 0 to 1; outside the picture nothing happens.
   void blend(int x, int y, Colour colour, float opacity) {

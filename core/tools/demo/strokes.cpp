@@ -7,8 +7,8 @@
 namespace weir::demo {
 namespace {
 
-// A glyph is a list of strokes divided by spaces; a stroke is a list of points of two digits each: x from 0 to `width`,
-// y from 0 (top of capitals) over 6 (the line they stand on) to 8 (depth of a g).
+// A glyph is a list of strokes divided by spaces; a stroke is a list of points of two digits each: x from 0
+// to `width`, y from 0 (top of capitals) over 6 (the line they stand on) to 8 (depth of a g).
 struct Glyph {
   char letter;
   int width;
@@ -108,10 +108,13 @@ float advance(char letter) {
 
 }  // namespace
 
-void draw_line(Image& image, float x0, float y0, float x1, float y1, float thickness, Colour colour, float opacity) {
+void draw_line(Image& image, float x0, float y0, float x1, float y1, float thickness, Colour colour,
+               float opacity) {
   const float reach = thickness / 2 + 1;
-  const int left = static_cast<int>(std::floor(std::min(x0, x1) - reach)), right = static_cast<int>(std::ceil(std::max(x0, x1) + reach));
-  const int top = static_cast<int>(std::floor(std::min(y0, y1) - reach)), bottom = static_cast<int>(std::ceil(std::max(y0, y1) + reach));
+  const int left = static_cast<int>(std::floor(std::min(x0, x1) - reach)),
+            right = static_cast<int>(std::ceil(std::max(x0, x1) + reach));
+  const int top = static_cast<int>(std::floor(std::min(y0, y1) - reach)),
+            bottom = static_cast<int>(std::ceil(std::max(y0, y1) + reach));
   const float dx = x1 - x0, dy = y1 - y0;
   const float length2 = std::max(dx * dx + dy * dy, 1e-9f);
   for (int y = top; y <= bottom; ++y) {
@@ -124,7 +127,8 @@ void draw_line(Image& image, float x0, float y0, float x1, float y1, float thick
   }
 }
 
-void draw_text(Image& image, float x, float y, float height, std::string_view text, Colour colour, float opacity) {
+void draw_text(Image& image, float x, float y, float height, std::string_view text, Colour colour,
+               float opacity) {
   const float unit = height / 6;
   const float thickness = std::max(1.1f, height / 8);
   for (char letter : text) {
@@ -134,7 +138,8 @@ void draw_text(Image& image, float x, float y, float height, std::string_view te
         if (s[i] == ' ') ++i;
         if (i + 3 >= s.size() || s[i + 2] == ' ') continue;
         const auto point = [&](std::size_t k) { return static_cast<float>(s[k] - '0') * unit; };
-        draw_line(image, x + point(i), y + point(i + 1), x + point(i + 2), y + point(i + 3), thickness, colour, opacity);
+        draw_line(image, x + point(i), y + point(i + 1), x + point(i + 2), y + point(i + 3), thickness,
+                  colour, opacity);
       }
     }
     x += advance(letter) * unit;

@@ -19,8 +19,8 @@ constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 30;
 constexpr double lowest_elevation = -12000;  // metres; below the deepest trench
 constexpr double highest_elevation = 10000;  // metres; above the highest mountain
 
-/// Remembers the first line that holds another number of values than the grid has columns: the likely culprit when the
-/// total is wrong, though the format allows rows to be broken anywhere.
+/// Remembers the first line that holds another number of values than the grid has columns: the likely culprit
+/// when the total is wrong, though the format allows rows to be broken anywhere.
 class LineCounter {
  public:
   explicit LineCounter(std::int64_t cols) : cols_(cols) {}
@@ -31,8 +31,8 @@ class LineCounter {
   std::string hint() {
     close();
     if (odd_line_ == 0) return "";
-    return "; the first line without " + std::to_string(cols_) + " values is line " + std::to_string(odd_line_) + ", with " +
-           std::to_string(odd_count_);
+    return "; the first line without " + std::to_string(cols_) + " values is line " +
+           std::to_string(odd_line_) + ", with " + std::to_string(odd_count_);
   }
 
  private:
@@ -51,13 +51,14 @@ std::string position(std::int64_t index, std::int64_t cols) {
 std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& header) {
   const std::int64_t total = header.rows * header.cols;
   const auto too_few = [&](std::int64_t found, const std::string& hint) {
-    scanner.fail("the grid ends after " + std::to_string(found) + " of " + std::to_string(total) + " values (" +
-                 std::to_string(header.rows) + " rows of " + std::to_string(header.cols) + ")" + hint +
-                 "; is the file truncated?");
+    scanner.fail("the grid ends after " + std::to_string(found) + " of " + std::to_string(total) +
+                 " values (" + std::to_string(header.rows) + " rows of " + std::to_string(header.cols) + ")" +
+                 hint + "; is the file truncated?");
   };
   LineCounter lines(header.cols);
   std::vector<float> elevation;
-  // A value takes a digit and a separator, so that a lying header cannot make us allocate more than the file's size.
+  // A value takes a digit and a separator, so that a lying header cannot make us allocate more than the
+  // file's size.
   elevation.reserve(std::min(static_cast<std::size_t>(total), scanner.left() / 2 + 1));
   bool any = false;
   for (std::int64_t i = 0; i < total; ++i) {
@@ -74,7 +75,8 @@ std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& he
       continue;
     }
     if (*value < lowest_elevation || *value > highest_elevation) {
-      scanner.fail(position(i, header.cols) + " is " + quoted(word) + ", expected metres from -12000 to 10000" +
+      scanner.fail(position(i, header.cols) + " is " + quoted(word) +
+                   ", expected metres from -12000 to 10000" +
                    (header.no_data ? "" : "; the header has no NODATA_value"));
     }
     elevation.push_back(static_cast<float>(*value));
@@ -83,8 +85,8 @@ std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& he
   const std::string_view extra = scanner.next();
   if (!extra.empty()) {
     if (number(extra)) lines.value_on(scanner.line());
-    scanner.fail("found " + quoted(extra) + " after the last of " + std::to_string(header.rows) + " rows of " +
-                 std::to_string(header.cols) + " values" + lines.hint());
+    scanner.fail("found " + quoted(extra) + " after the last of " + std::to_string(header.rows) +
+                 " rows of " + std::to_string(header.cols) + " values" + lines.hint());
   }
   if (!any) scanner.fail("every cell is the NODATA_value; expected at least one elevation");
   return elevation;
@@ -93,7 +95,8 @@ std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& he
 bool looks_geographic(const TerrainHeader& header) {
   const double east = header.west + header.cell_x * static_cast<double>(header.cols);
   const double north = header.south + header.cell_y * static_cast<double>(header.rows);
-  return header.cell_x <= 1 && header.cell_y <= 1 && header.west >= -360 && east <= 360 && header.south >= -90 && north <= 90;
+  return header.cell_x <= 1 && header.cell_y <= 1 && header.west >= -360 && east <= 360 &&
+         header.south >= -90 && north <= 90;
 }
 
 }  // namespace
@@ -108,11 +111,13 @@ Terrain parse_terrain(std::string_view text, std::string_view name, CellUnits un
   terrain.cell_width = header.cell_x;
   terrain.cell_height = header.cell_y;
   if (units == CellUnits::degrees || (units == CellUnits::automatic && looks_geographic(header))) {
-    // A sphere of the Earth's mean radius, 6371.0088 km (IUGG): within 0.6 % of the ellipsoid, and water does not mind.
+    // A sphere of the Earth's mean radius, 6371.0088 km (IUGG): within 0.6 % of the ellipsoid, and water does
+    // not mind.
     constexpr double metres_per_degree = 6371008.8 * std::numbers::pi / 180;
     const double latitude = header.south + header.cell_y * static_cast<double>(header.rows) / 2;
     if (!(std::abs(latitude) < 89))
-      scanner.fail("the grid's middle lies at latitude " + std::to_string(latitude) + ", expected -89 to 89 for cells in degrees");
+      scanner.fail("the grid's middle lies at latitude " + std::to_string(latitude) +
+                   ", expected -89 to 89 for cells in degrees");
     terrain.cell_height *= metres_per_degree;
     terrain.cell_width *= metres_per_degree * std::cos(latitude * std::numbers::pi / 180);
   }
@@ -122,7 +127,9 @@ Terrain parse_terrain(std::string_view text, std::string_view name, CellUnits un
 
 Terrain read_terrain(const std::filesystem::path& path, CellUnits units) {
   const std::string name = path.string();
-  const auto refuse = [&](const std::string& why) { throw Error(ErrorCode::system, name + ": cannot read the terrain: " + why); };
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::system, name + ": cannot read the terrain: " + why);
+  };
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) refuse("no such file");

@@ -12,7 +12,8 @@ namespace weir::demo {
 
 /// In which unit a grid states its cell size; the format does not say.
 enum class CellUnits {
-  automatic,  ///< degrees when the grid's corners are a longitude and a latitude and its cells at most 1, else metres
+  automatic,  ///< degrees when the grid's corners are a longitude and a latitude and its cells at most 1,
+              ///< else metres
   degrees,
   metres
 };
@@ -25,14 +26,17 @@ struct Terrain {
   double cell_height = 0;        ///< metres, north to south
   std::vector<float> elevation;  ///< rows * cols; NaN where the file has no data
 
-  float at(std::int64_t row, std::int64_t col) const { return elevation[static_cast<std::size_t>(row * cols + col)]; }
+  float at(std::int64_t row, std::int64_t col) const {
+    return elevation[static_cast<std::size_t>(row * cols + col)];
+  }
 };
 
 inline constexpr std::int64_t min_terrain_side = 3;
 inline constexpr std::int64_t max_terrain_side = 16384;
 inline constexpr std::int64_t max_terrain_cells = std::int64_t{1} << 25;
 
-/// Reads a grid from text. Throws Error{parse} with "NAME:LINE: what is wrong". Allocates no more than the text can fill.
+/// Reads a grid from text. Throws Error{parse} with "NAME:LINE: what is wrong". Allocates no more than the
+/// text can fill.
 Terrain parse_terrain(std::string_view text, std::string_view name, CellUnits units = CellUnits::automatic);
 
 /// Reads a file. Throws Error{system} when it cannot be read, else as parse_terrain.

@@ -11,7 +11,9 @@
 namespace weir::demo {
 namespace {
 
-constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
+constexpr bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+}
 
 std::string lower(std::string_view word) {
   std::string text(word);
@@ -20,9 +22,22 @@ std::string lower(std::string_view word) {
   return text;
 }
 
-enum Key { ncols, nrows, xllcorner, xllcenter, yllcorner, yllcenter, cellsize, dx, dy, nodata_value, key_count };
+enum Key {
+  ncols,
+  nrows,
+  xllcorner,
+  xllcenter,
+  yllcorner,
+  yllcenter,
+  cellsize,
+  dx,
+  dy,
+  nodata_value,
+  key_count
+};
 constexpr std::array<std::string_view, key_count> key_names = {
-    "ncols", "nrows", "xllcorner", "xllcenter", "yllcorner", "yllcenter", "cellsize", "dx", "dy", "nodata_value"};
+    "ncols",     "nrows",    "xllcorner", "xllcenter", "yllcorner",
+    "yllcenter", "cellsize", "dx",        "dy",        "nodata_value"};
 
 /// What the header said, by key.
 struct Entries {
@@ -41,8 +56,10 @@ Entries read_entries(WordScanner& scanner) {
     int key = 0;
     while (key < key_count && key_names[key] != lower(word)) ++key;
     if (key == key_count) {
-      scanner.fail("expected a header key (ncols, nrows, xllcorner, yllcorner, cellsize, NODATA_value) or an elevation, found " +
-                   quoted(word) + "; is this an ESRI ASCII grid?");
+      scanner.fail(
+          "expected a header key (ncols, nrows, xllcorner, yllcorner, cellsize, NODATA_value) or an "
+          "elevation, found " +
+          quoted(word) + "; is this an ESRI ASCII grid?");
     }
     if (entries.value[key]) {
       scanner.fail("'" + std::string(key_names[key]) + "' is given twice; the first is on line " +
@@ -63,8 +80,10 @@ std::int64_t side(const WordScanner& scanner, const Entries& entries, Key key) {
   if (value != std::floor(value) || value < min_terrain_side || value > max_terrain_side) {
     std::array<char, 32> text{};
     std::to_chars(text.data(), text.data() + text.size() - 1, value);
-    scanner.fail_at(entries.line[key], "'" + std::string(key_names[key]) + "' is " + text.data() + ", expected a whole number from " +
-                                           std::to_string(min_terrain_side) + " to " + std::to_string(max_terrain_side));
+    scanner.fail_at(entries.line[key], "'" + std::string(key_names[key]) + "' is " + text.data() +
+                                           ", expected a whole number from " +
+                                           std::to_string(min_terrain_side) + " to " +
+                                           std::to_string(max_terrain_side));
   }
   return static_cast<std::int64_t>(value);
 }
@@ -151,7 +170,8 @@ TerrainHeader read_header(WordScanner& scanner) {
   }
   const bool square = entries.has(cellsize);
   if (square && (entries.has(dx) || entries.has(dy)))
-    scanner.fail_at(entries.line[entries.has(dx) ? dx : dy], "both 'cellsize' and 'dx' or 'dy' are given; keep one");
+    scanner.fail_at(entries.line[entries.has(dx) ? dx : dy],
+                    "both 'cellsize' and 'dx' or 'dy' are given; keep one");
   if (!square && !(entries.has(dx) && entries.has(dy)))
     scanner.fail("the header ends without 'cellsize' (or 'dx' and 'dy')");
   header.cell_x = length(scanner, entries, square ? cellsize : dx);

@@ -44,7 +44,7 @@ std::optional<double> number(std::string_view word);
 struct TerrainHeader {
   std::int64_t cols = 0;
   std::int64_t rows = 0;
-  double west = 0;   ///< of the grid's outer corner, in the file's unit
+  double west = 0;  ///< of the grid's outer corner, in the file's unit
   double south = 0;
   double cell_x = 0;
   double cell_y = 0;

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relief.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace weir::demo {
+namespace {
+
+constexpr double long_side = 1100;  // pixels of a map's longer side
+
+/// Elevations with the holes grown over from their rims, so that sampling near a hole sees no cliff.
+std::vector<float> without_holes(const Terrain& terrain) {
+  std::vector<float> z = terrain.elevation;
+  double sum = 0;
+  std::int64_t known = 0;
+  for (float value : z)
+    if (!std::isnan(value)) sum += value, ++known;
+  for (int pass = 0; pass < 4; ++pass) {
+    const std::vector<float> before = z;
+    for (std::int64_t r = 0; r < terrain.rows; ++r) {
+      for (std::int64_t c = 0; c < terrain.cols; ++c) {
+        float& here = z[static_cast<std::size_t>(r * terrain.cols + c)];
+        if (!std::isnan(here)) continue;
+        float total = 0, count = 0;
+        for (std::int64_t i = std::max<std::int64_t>(r - 1, 0); i <= std::min(r + 1, terrain.rows - 1); ++i) {
+          for (std::int64_t j = std::max<std::int64_t>(c - 1, 0); j <= std::min(c + 1, terrain.cols - 1);
+               ++j) {
+            const float near = before[static_cast<std::size_t>(i * terrain.cols + j)];
+            if (!std::isnan(near)) total += near, ++count;
+          }
+        }
+        if (count > 0) here = total / count;
+      }
+    }
+  }
+  const float mean = static_cast<float>(sum / static_cast<double>(std::max<std::int64_t>(known, 1)));
+  for (float& value : z)
+    if (std::isnan(value)) value = mean;
+  return z;
+}
+
+/// Three passes of a box filter: close to a Gaussian.
+std::vector<float> blurred(std::vector<float> field, int width, int height, int radius) {
+  std::vector<float> line;
+  const auto blur_line = [&](std::size_t begin, std::size_t step, int count) {
+    line.resize(static_cast<std::size_t>(count));
+    double sum = 0;
+    const auto at = [&](int i) {
+      return field[begin + static_cast<std::size_t>(std::clamp(i, 0, count - 1)) * step];
+    };
+    for (int i = -radius; i <= radius; ++i) sum += at(i);
+    for (int i = 0; i < count; ++i) {
+      line[static_cast<std::size_t>(i)] = static_cast<float>(sum / (2 * radius + 1));
+      sum += at(i + radius + 1) - at(i - radius);
+    }
+    for (int i = 0; i < count; ++i)
+      field[begin + static_cast<std::size_t>(i) * step] = line[static_cast<std::size_t>(i)];
+  };
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int y = 0; y < height; ++y)
+      blur_line(static_cast<std::size_t>(y) * static_cast<std::size_t>(width), 1, width);
+    for (int x = 0; x < width; ++x)
+      blur_line(static_cast<std::size_t>(x), static_cast<std::size_t>(width), height);
+  }
+  return field;
+}
+
+float quantile(std::span<const float> field, std::span<const float> coverage, double q) {
+  std::vector<float> values;
+  for (std::size_t i = 0; i < field.size(); ++i)
+    if (coverage[i] > 0.5f) values.push_back(field[i]);
+  if (values.empty()) return 0;
+  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), nth, values.end());
+  return *nth;
+}
+
+std::array<float, 4> spline_weights(float t) {
+  const float s = 1 - t;
+  return {s * s * s / 6, (4 - 6 * t * t + 3 * t * t * t) / 6, (4 - 6 * s * s + 3 * s * s * s) / 6,
+          t * t * t / 6};
+}
+
+/// Light on a slope from a main lamp in the north-west and two weaker ones beside it; 1 where the ground is
+/// flat.
+float lit(float east, float north) {
+  struct Lamp {
+    float azimuth, weight;
+  };
+  constexpr std::array<Lamp, 3> lamps = {{{315, 0.6f}, {270, 0.2f}, {0, 0.2f}}};
+  constexpr float altitude = 45 * std::numbers::pi_v<float> / 180;
+  const float norm = 1 / std::sqrt(1 + east * east + north * north);
+  float light = 0;
+  for (const Lamp& lamp : lamps) {
+    const float a = lamp.azimuth * std::numbers::pi_v<float> / 180;
+    const float towards =
+        (-east * std::sin(a) - north * std::cos(a)) * std::cos(altitude) + std::sin(altitude);
+    light += lamp.weight * std::max(0.0f, towards * norm);
+  }
+  return light / std::sin(altitude);
+}
+
+}  // namespace
+
+Colour Ramp::operator()(float t) const {
+  if (!(t > stops_.front().place)) return stops_.front().colour;
+  for (std::size_t i = 1; i < stops_.size(); ++i) {
+    if (t <= stops_[i].place) {
+      const Stop &a = stops_[i - 1], &b = stops_[i];
+      return mix(a.colour, b.colour, (t - a.place) / (b.place - a.place));
+    }
+  }
+  return stops_.back().colour;
+}
+
+const Ramp& Relief::tints() {
+  static const Ramp ramp{{0.00f, rgb(0x86a57c)}, {0.15f, rgb(0xa5bb87)}, {0.35f, rgb(0xcdd0a0)},
+                         {0.55f, rgb(0xdfcfa2)}, {0.72f, rgb(0xcfb08c)}, {0.88f, rgb(0xbfa899)},
+                         {1.00f, rgb(0xe4dcd4)}};
+  return ramp;
+}
+
+Relief::Relief(const Terrain& terrain) : rows_(terrain.rows), cols_(terrain.cols) {
+  const double east_west = terrain.cell_width * static_cast<double>(cols_);
+  const double north_south = terrain.cell_height * static_cast<double>(rows_);
+  // At most four pixels to a cell: more shows nothing but the spline.
+  pixel_ = std::max(std::max(east_west, north_south) / long_side,
+                    std::min(terrain.cell_width, terrain.cell_height) / 4);
+  width_ = std::max(1, static_cast<int>(std::lround(east_west / pixel_)));
+  height_ = std::max(1, static_cast<int>(std::lround(north_south / pixel_)));
+
+  std::vector<float> known(terrain.elevation.size());
+  for (std::size_t i = 0; i < known.size(); ++i) known[i] = std::isnan(terrain.elevation[i]) ? 0.0f : 1.0f;
+  coverage_ = resample(known);
+  height_field_ = resample(without_holes(terrain));
+  low_ = quantile(height_field_, coverage_, 0.01);
+  high_ = std::max(quantile(height_field_, coverage_, 0.995), low_ + 1);
+
+  const auto at = [&](int x, int y) {
+    x = std::clamp(x, 0, width_ - 1), y = std::clamp(y, 0, height_ - 1);
+    return height_field_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) +
+                         static_cast<std::size_t>(x)];
+  };
+  std::vector<float> east(height_field_.size()), north(height_field_.size());
+  double square = 0;
+  for (int y = 0; y < height_; ++y) {
+    for (int x = 0; x < width_; ++x) {
+      const std::size_t i =
+          static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x);
+      east[i] = (at(x + 1, y) - at(x - 1, y)) / static_cast<float>(2 * pixel_);
+      north[i] = (at(x, y - 1) - at(x, y + 1)) / static_cast<float>(2 * pixel_);
+      square += east[i] * east[i] + north[i] * north[i];
+    }
+  }
+  // Exaggerated until the typical slope is 0.5, so that plains and mountains both show their forms.
+  const double typical = std::sqrt(square / static_cast<double>(east.size()));
+  const float exaggeration = static_cast<float>(std::clamp(0.5 / std::max(typical, 1e-6), 0.2, 40.0));
+  const std::vector<float> around = blurred(height_field_, width_, height_, std::max(3, width_ / 60));
+  const float relief = (high_ - low_) * 0.14f;
+  light_.resize(height_field_.size());
+  prominence_.resize(height_field_.size());
+  for (std::size_t i = 0; i < light_.size(); ++i) {
+    light_[i] = lit(east[i] * exaggeration, north[i] * exaggeration);
+    prominence_[i] = std::clamp((height_field_[i] - around[i]) / relief, -1.0f, 1.0f);
+  }
+}
+
+std::vector<float> Relief::resample(std::span<const float> field) const {
+  std::vector<float> pixels(static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_));
+  const auto clamp_index = [](std::int64_t i, std::int64_t count) {
+    return std::clamp<std::int64_t>(i, 0, count - 1);
+  };
+  for (int y = 0; y < height_; ++y) {
+    const float v =
+        (static_cast<float>(y) + 0.5f) * static_cast<float>(rows_) / static_cast<float>(height_) - 0.5f;
+    const auto row = static_cast<std::int64_t>(std::floor(v));
+    const std::array<float, 4> wy = spline_weights(v - static_cast<float>(row));
+    for (int x = 0; x < width_; ++x) {
+      const float u =
+          (static_cast<float>(x) + 0.5f) * static_cast<float>(cols_) / static_cast<float>(width_) - 0.5f;
+      const auto col = static_cast<std::int64_t>(std::floor(u));
+      const std::array<float, 4> wx = spline_weights(u - static_cast<float>(col));
+      float sum = 0;
+      for (int i = 0; i < 4; ++i) {
+        const std::int64_t r = clamp_index(row - 1 + i, rows_) * cols_;
+        for (int j = 0; j < 4; ++j) {
+          sum += wy[static_cast<std::size_t>(i)] * wx[static_cast<std::size_t>(j)] *
+                 field[static_cast<std::size_t>(r + clamp_index(col - 1 + j, cols_))];
+        }
+      }
+      pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)] =
+          sum;
+    }
+  }
+  return pixels;
+}
+
+Image Relief::draw(bool tint) const {
+  constexpr Colour paper = rgb(0xf7f5f0), shadow = rgb(0x2b3350), sun = rgb(0xfffbef);
+  Image image(width_, height_, paper);
+  for (int y = 0; y < height_; ++y) {
+    for (int x = 0; x < width_; ++x) {
+      const std::size_t i =
+          static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x);
+      Colour ground = tint ? tints()((height_field_[i] - low_) / (high_ - low_)) : rgb(0xe9e6df);
+      ground = ground * (1 + 0.10f * prominence_[i]);
+      const float light = light_[i];
+      if (light < 1)
+        ground = mix(ground, shadow, std::min(0.75f, (1 - light) * (tint ? 0.85f : 0.6f)));
+      else
+        ground = mix(ground, sun, std::min(0.8f, (light - 1) * (tint ? 0.9f : 1.2f)));
+      image.at(x, y) = mix(paper, ground, coverage_[i]);
+    }
+  }
+  return image;
+}
+
+}  // namespace weir::demo

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ground of every map: shaded relief on square pixels, and smooth sampling of a terrain's fields.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "image.hpp"
+#include "terrain.hpp"
+
+namespace weir::demo {
+
+/// Colours at places from 0 to 1, blended between.
+class Ramp {
+ public:
+  struct Stop {
+    float place;
+    Colour colour;
+  };
+  Ramp(std::initializer_list<Stop> stops) : stops_(stops) {}
+  Colour operator()(float t) const;
+
+ private:
+  std::vector<Stop> stops_;
+};
+
+/// A terrain drawn as seen from above with soft light from the north-west. Made once, then copied under each
+/// map.
+class Relief {
+ public:
+  explicit Relief(const Terrain& terrain);
+
+  int width() const noexcept { return width_; }
+  int height() const noexcept { return height_; }
+  double metres_per_pixel() const noexcept { return pixel_; }
+  /// Elevations at the two ends of the colour ramp, metres.
+  float low() const noexcept { return low_; }
+  float high() const noexcept { return high_; }
+
+  /// The relief in hypsometric tints, or nearly white where colour is kept for what lies upon it.
+  Image tinted() const { return draw(true); }
+  Image pale() const { return draw(false); }
+
+  /// A field of rows * cols values, smoothed by a cubic B-spline and laid out as width * height pixels. Stays
+  /// inside the range of the values.
+  std::vector<float> resample(std::span<const float> field) const;
+  /// Whether the pixel lies where the terrain has data: 0 to 1.
+  std::span<const float> coverage() const noexcept { return coverage_; }
+
+  static const Ramp& tints();
+
+ private:
+  Image draw(bool tint) const;
+
+  std::int64_t rows_, cols_;
+  int width_ = 0, height_ = 0;
+  double pixel_ = 0;
+  float low_ = 0, high_ = 0;
+  std::vector<float> height_field_;  ///< metres, per pixel
+  std::vector<float> light_;         ///< 1 on flat ground, per pixel
+  std::vector<float> prominence_;    ///< -1 in deep valleys to 1 on ridges, per pixel
+  std::vector<float> coverage_;
+};
+
+}  // namespace weir::demo
