@@ -41,7 +41,7 @@ struct TaskArgument {
 
 /// How a reduction is cut, the same on every driver, so that its bits are the same too. n elements (in row-major
 /// order of the loop's indices) are cut into chunks of reduce_chunk(n) consecutive ones. In a chunk, lane l of 64 takes
-/// elements l, l + 64, ... in order, starting from the first one it has (or the identity); then lane l takes lane l + 32, then
+/// elements l, l + 64, ... in order, starting from the identity (0, the largest or smallest value, false, true); then lane l takes lane l + 32, then
 /// l + 16, ... + 1. The chunks' results are combined in the same way as if they were one chunk.
 inline constexpr std::uint64_t reduce_lanes = 64;
 inline constexpr std::uint64_t reduce_max_chunks = 4096;
@@ -62,8 +62,8 @@ struct Task {
   std::uint32_t value_count = 0;
   std::uint32_t local_count = 0;
   std::uint32_t cost = 1;  ///< estimated operations per iteration, so that the host can choose a grid
-  /// reduce tasks: where partials start in the temporaries (reduce_max_chunks of 8 bytes each, then a u64 in which
-  /// reduce_partial leaves the number of chunks for reduce_final; 0 when there are no elements) and where the result goes.
+  /// reduce tasks: where partials start in the temporaries (reduce_max_chunks of 8 bytes each; reduce_partial fills those
+  /// past the last chunk with the identity) and where the result goes.
   std::uint32_t partials_offset = 0;
   std::uint32_t result_offset = 0;
   ScalarType reduce_type = ScalarType::f32;

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/conflicts.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "ir/verifier.hpp"
+
+namespace weir::passes {
+
+namespace {
+
+using ir::Block;
+using ir::Location;
+using ir::Op;
+using ir::Statement;
+
+// Where something is first touched, and first written, in one block.
+struct Use {
+  Location touched;
+  std::optional<Location> written;
+};
+
+// An array parameter, or a local variable of the kernel's body.
+struct Thing {
+  bool local;
+  std::uint32_t index;
+  friend auto operator<=>(const Thing&, const Thing&) = default;
+};
+
+using Uses = std::map<Thing, Use>;
+
+void note(Uses& uses, Thing thing, const Location& where, bool writes) {
+  Use& use = uses.try_emplace(thing, Use{where, {}}).first->second;
+  if (writes && !use.written) use.written = where;
+}
+
+void gather(const Block& block, Uses& uses) {
+  for (const Statement& s : block.statements) {
+    switch (s.op) {
+      case Op::load: note(uses, {false, s.index}, s.location, false); break;
+      case Op::store:
+      case Op::atomic: note(uses, {false, s.index}, s.location, true); break;
+      case Op::get: note(uses, {true, s.index}, s.location, false); break;
+      case Op::set: note(uses, {true, s.index}, s.location, true); break;
+      default: break;
+    }
+    for (const Block& body : s.bodies) gather(body, uses);
+  }
+}
+
+class Conflicts {
+ public:
+  Conflicts(const Draft& draft, std::vector<AliasCheck>& checks) : draft_(draft), checks_(checks) {}
+
+  void run() {
+    for (const Statement* const region : draft_.regions) {
+      if (region->immediate == 0) this->region(*region);
+    }
+    if (!diagnostics_.empty()) ir::throw_diagnostics(*draft_.kernel, diagnostics_);
+  }
+
+ private:
+  struct Place {
+    std::size_t block;
+    Use use;
+  };
+
+  void region(const Statement& region) {
+    std::map<Thing, std::vector<Place>> places;
+    std::size_t number = 0;
+    for (const Block& block : region.bodies) {
+      Uses uses;
+      if (has_effect(block)) gather(block, uses);
+      for (const auto& [thing, use] : uses) places[thing].push_back({number, use});
+      ++number;
+    }
+    for (const auto& [thing, users] : places) same_thing(thing, users);
+    // Parameters, which sort before locals, are few.
+    const auto end = places.lower_bound(Thing{true, 0});
+    for (auto written = places.begin(); written != end; ++written) {
+      for (auto touched = places.begin(); touched != end; ++touched) {
+        if (written != touched) two_parameters(written->first, written->second, touched->first, touched->second);
+      }
+    }
+  }
+
+  bool has_effect(const Block& block) const {
+    for (const Statement& s : block.statements) {
+      if (draft_.effects.contains(&s)) return true;
+    }
+    return false;
+  }
+
+  void same_thing(Thing thing, const std::vector<Place>& users) {
+    for (const Place& writer : users) {
+      if (!writer.use.written) continue;
+      for (const Place& other : users) {
+        if (other.block == writer.block) continue;
+        if (diagnostics_.size() < ir::max_diagnostics) refuse(thing, writer, other);
+        return;
+      }
+    }
+  }
+
+  void refuse(Thing thing, const Place& writer, const Place& other) {
+    const ir::Kernel& kernel = *draft_.kernel;
+    std::string what;
+    if (thing.local) {
+      what = "the variable declared at " + ir::describe(kernel, draft_.locals[thing.index].declaration->location);
+    } else {
+      what = "@" + kernel.parameters[thing.index].name;
+    }
+    const std::string verb = other.use.written ? "written" : "read";
+    const Location at = other.use.written.value_or(other.use.touched);
+    diagnostics_.push_back({*writer.use.written,
+                            what + " is written in this stream_parallel block and " + verb + " in another one at " +
+                                ir::describe(kernel, at) +
+                                "; blocks of one region run at the same time. Move one of them out of the region, or "
+                                "allow conflicts on the region if this is meant"});
+  }
+
+  // A pair that is written on both sides is checked once.
+  void two_parameters(Thing written, const std::vector<Place>& writers, Thing touched, const std::vector<Place>& users) {
+    for (const Place& writer : writers) {
+      if (!writer.use.written) continue;
+      for (const Place& user : users) {
+        if (user.block == writer.block) continue;
+        if (seen_.contains({touched.index, written.index}) && user.use.written) continue;
+        if (!seen_.insert({written.index, touched.index}).second) return;
+        AliasCheck check{};
+        check.written = static_cast<std::uint16_t>(written.index);
+        check.touched = static_cast<std::uint16_t>(touched.index);
+        check.written_at = *writer.use.written;
+        check.touched_at = user.use.written.value_or(user.use.touched);
+        checks_.push_back(check);
+        return;
+      }
+    }
+  }
+
+  const Draft& draft_;
+  std::vector<AliasCheck>& checks_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
+  std::vector<ir::Diagnostic> diagnostics_;
+};
+
+void gather_uses(const Block& block, std::vector<ParameterUse>& uses) {
+  for (const Statement& s : block.statements) {
+    if (s.op == Op::load || s.op == Op::argument || s.op == Op::atomic) uses[s.index].read = true;
+    if (s.op == Op::store || s.op == Op::atomic) uses[s.index].written = true;
+    for (const Block& body : s.bodies) gather_uses(body, uses);
+  }
+}
+
+}  // namespace
+
+void find_conflicts(const Draft& draft, std::vector<AliasCheck>& checks) { Conflicts(draft, checks).run(); }
+
+std::vector<ParameterUse> find_uses(const ir::Kernel& kernel) {
+  std::vector<ParameterUse> uses(kernel.parameters.size());
+  gather_uses(kernel.body, uses);
+  return uses;
+}
+
+}  // namespace weir::passes

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rough weights, in additions: the host only needs to know whether an iteration is tens or thousands of them.
+#include <algorithm>
+
+#include "passes/arguments.hpp"
+
+namespace weir::passes {
+
+namespace {
+
+constexpr std::uint64_t max_cost = 1'000'000'000;
+constexpr std::uint64_t assumed_trips = 16;  // of loops whose bounds are not constants
+
+class Cost {
+ public:
+  explicit Cost(const ir::Task& task) : constants_(task.value_count), known_(task.value_count) {}
+
+  std::uint64_t block(const ir::Block& block) {
+    std::uint64_t sum = 0;
+    for (const ir::Statement& s : block.statements) sum = std::min(sum + statement(s), max_cost);
+    return sum;
+  }
+
+ private:
+  std::uint64_t statement(const ir::Statement& s) {
+    using ir::Op;
+    switch (s.op) {
+      case Op::constant:
+        constants_[s.result] = static_cast<std::int64_t>(s.immediate);
+        known_[s.result] = s.type == ScalarType::i64;
+        return 0;
+      case Op::argument:
+      case Op::extent:
+      case Op::launch_key: return 0;
+      case Op::div:
+      case Op::rem: return 8;
+      case Op::math: return 16;
+      case Op::philox: return 40;
+      case Op::load:
+      case Op::store:
+      case Op::temp_load:
+      case Op::temp_store: return 2;
+      case Op::atomic: return 16;
+      case Op::if_: return 1 + std::max(block(s.bodies[0]), block(s.bodies[1]));
+      case Op::while_: return times(assumed_trips, block(s.bodies[0]) + block(s.bodies[1]));
+      case Op::for_: return times(trips(s), block(s.bodies[0]));
+      default: return 1;
+    }
+  }
+
+  static std::uint64_t times(std::uint64_t trips, std::uint64_t body) { return std::min(trips * (body + 1), max_cost); }
+
+  std::uint64_t trips(const ir::Statement& s) const {
+    for (const ir::ValueId id : s.operands) {
+      if (!known_[id]) return assumed_trips;
+    }
+    const std::int64_t low = constants_[s.operands[0]], high = constants_[s.operands[1]], step = constants_[s.operands[2]];
+    if (step <= 0 || low >= high) return 0;
+    const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+    return std::min((span - 1) / static_cast<std::uint64_t>(step) + 1, max_cost);
+  }
+
+  std::vector<std::int64_t> constants_;
+  std::vector<bool> known_;
+};
+
+}  // namespace
+
+std::uint32_t estimate_cost(const ir::Task& task) {
+  Cost cost(task);
+  std::uint64_t operations = 1;
+  if (task.kind == ir::TaskKind::serial) {
+    operations = cost.block(task.body);
+  } else if (!task.body.statements.empty()) {
+    // The prologue runs once per launch block; walked for its constants, not counted.
+    ir::Block prologue;
+    for (const ir::Statement& s : task.body.statements) {
+      if (s.op == ir::Op::constant) prologue.statements.push_back(s);
+    }
+    cost.block(prologue);
+    operations = cost.block(task.body.statements.back().bodies.front());
+  } else {
+    operations = ir::reduce_max_chunks;
+  }
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(operations, 1));
+}
+
+}  // namespace weir::passes

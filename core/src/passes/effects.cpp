@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/draft.hpp"
+
+namespace weir::passes {
+
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Statement;
+
+void find_reads(const Block& block, std::vector<TopLocal>& locals) {
+  for (const Statement& s : block.statements) {
+    if (s.op == Op::get) locals[s.index].read = true;
+    for (const Block& body : s.bodies) find_reads(body, locals);
+  }
+}
+
+class Effects {
+ public:
+  explicit Effects(Draft& draft) : draft_(draft), checked_(draft.kernel->options.check_bounds) {}
+
+  bool block(const Block& block) {
+    bool any = false;
+    for (const Statement& s : block.statements) any = statement(s) || any;
+    return any;
+  }
+
+ private:
+  bool statement(const Statement& s) {
+    bool effect = own(s);
+    for (const Block& body : s.bodies) effect = block(body) || effect;
+    if (effect) draft_.effects.insert(&s);
+    return effect;
+  }
+
+  // An index outside its array fails the launch when bounds are checked, whether the value is used or not.
+  bool own(const Statement& s) const {
+    switch (s.op) {
+      case Op::store:
+      case Op::atomic:
+      case Op::assert_: return true;
+      case Op::load: return checked_;
+      case Op::get: return checked_ && !s.operands.empty();
+      case Op::set: return draft_.locals[s.index].read || (checked_ && s.operands.size() > 1);
+      case Op::local: return draft_.locals[s.index].read || checked_;
+      default: return false;
+    }
+  }
+
+  Draft& draft_;
+  bool checked_;
+};
+
+}  // namespace
+
+bool is_pure(Op op) noexcept { return op <= Op::philox; }
+
+void find_effects(Draft& draft) {
+  draft.locals.resize(draft.kernel->local_count);
+  find_reads(draft.kernel->body, draft.locals);
+  Effects(draft).block(draft.kernel->body);
+}
+
+}  // namespace weir::passes

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a kernel to its plan: effects, segments, needs, conflicts, temporaries, tasks.
+#include "passes/plan.hpp"
+
+#include <weir/error.hpp>
+
+#include "ir/verifier.hpp"
+#include "passes/arguments.hpp"
+#include "passes/bounds.hpp"
+#include "passes/conflicts.hpp"
+#include "passes/draft.hpp"
+#include "passes/task_builder.hpp"
+
+namespace weir::passes {
+
+namespace {
+
+constexpr std::size_t max_symbol_stem = 48;  // of the kernel's name, in symbols
+
+std::string symbol_stem(const std::string& kernel) {
+  std::string stem;
+  for (const char c : kernel.substr(0, max_symbol_stem)) {
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    stem += word ? c : '_';
+  }
+  return stem[0] >= '0' && stem[0] <= '9' ? "k" + stem : stem;
+}
+
+std::string_view symbol_end(ir::TaskKind kind) {
+  switch (kind) {
+    case ir::TaskKind::serial: return "serial";
+    case ir::TaskKind::parallel: return "loop";
+    case ir::TaskKind::reduce_partial: return "reduce";
+    case ir::TaskKind::reduce_final: return "combine";
+  }
+  return "task";
+}
+
+class Planner {
+ public:
+  Planner(const ir::Kernel& kernel, std::uint32_t address_bytes)
+      : kernel_(kernel), address_bytes_(address_bytes), stem_(symbol_stem(kernel.name)) {}
+
+  Plan run() {
+    draft_.kernel = &kernel_;
+    find_effects(draft_);
+    split(draft_);
+    find_conflicts(draft_, plan_.alias_checks);
+    find_needs(draft_);
+    place_temporaries(draft_);
+    build_tasks();
+    number_regions();
+    plan_.parameters = find_uses(kernel_);
+    plan_.temporary_bytes = draft_.temporary_bytes;
+    return std::move(plan_);
+  }
+
+ private:
+  void build_tasks() {
+    TaskBuilder builder(draft_);
+    Bounds bounds(draft_, plan_.expressions);
+    for (std::size_t i = 0; i < draft_.segments.size(); ++i) {
+      const Segment& segment = draft_.segments[i];
+      if (!segment.live) continue;
+      PlannedTask& planned = add(builder.build(i), segment);
+      if (segment.kind == Segment::Kind::serial) continue;
+      bounds.describe(*segment.statements.front(), planned);
+      if (segment.kind == Segment::Kind::reduce) {
+        ir::Task final = TaskBuilder::combine(planned.task);
+        add(std::move(final), segment);
+      }
+    }
+  }
+
+  PlannedTask& add(ir::Task task, const Segment& segment) {
+    task.name = stem_ + "_" + std::to_string(plan_.tasks.size()) + "_" + std::string(symbol_end(task.kind));
+    lay_out_arguments(kernel_, address_bytes_, task);
+    task.cost = estimate_cost(task);
+#ifndef NDEBUG
+    if (const auto wrong = ir::verify_task(kernel_, task); !wrong.empty()) ir::throw_diagnostics(kernel_, wrong);
+#endif
+    for (const ir::TaskArgument& argument : task.arguments) {
+      if (argument.kind == ir::TaskArgument::Kind::error) plan_.uses_error_record = true;
+      if (argument.kind == ir::TaskArgument::Kind::launch_key) plan_.uses_launch_key = true;
+    }
+    PlannedTask planned{};
+    planned.task = std::move(task);
+    planned.region = segment.region;
+    planned.block = segment.block;
+    plan_.tasks.push_back(std::move(planned));
+    return plan_.tasks.back();
+  }
+
+  // Blocks may have lost all their tasks by now: the rest are numbered anew, and a single one is no region.
+  void number_regions() {
+    std::size_t begin = 0;
+    while (begin < plan_.tasks.size()) {
+      const std::int32_t region = plan_.tasks[begin].region;
+      std::size_t end = begin;
+      std::uint32_t blocks = 0;
+      std::int32_t last = -1;
+      for (; end < plan_.tasks.size() && plan_.tasks[end].region == region; ++end) {
+        if (region < 0) continue;
+        if (plan_.tasks[end].block != last) ++blocks;
+        last = plan_.tasks[end].block;
+        plan_.tasks[end].block = static_cast<std::int32_t>(blocks - 1);
+      }
+      if (region >= 0) {
+        const auto number = blocks > 1 ? static_cast<std::int32_t>(plan_.region_blocks.size()) : -1;
+        for (std::size_t i = begin; i < end; ++i) {
+          plan_.tasks[i].region = number;
+          if (number < 0) plan_.tasks[i].block = -1;
+        }
+        if (number >= 0) plan_.region_blocks.push_back(blocks);
+      }
+      begin = end;
+    }
+  }
+
+  const ir::Kernel& kernel_;
+  std::uint32_t address_bytes_;
+  std::string stem_;
+  Draft draft_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes) {
+  if (address_bytes != 8 && address_bytes != 16) {
+    throw Error(ErrorCode::invalid, "an address takes 8 or 16 bytes in argument blocks, found " +
+                                        std::to_string(address_bytes));
+  }
+  ir::verify_or_throw(kernel);
+  return Planner(kernel, address_bytes).run();
+}
+
+}  // namespace weir::passes

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/task_builder.hpp"
+
+#include <utility>
+
+namespace weir::passes {
+
+using ir::Block;
+using ir::Op;
+using ir::Statement;
+using ir::ValueId;
+
+TaskBuilder::TaskBuilder(const Draft& draft)
+    : draft_(draft), values_(draft.kernel->value_count), locals_(draft.kernel->local_count) {}
+
+ir::Task TaskBuilder::build(std::size_t index) {
+  const Segment& segment = draft_.segments[index];
+  task_ = ir::Task{};
+  prologue(segment);
+  for (const Statement* const s : segment.statements) {
+    if (!draft_.kept.contains(s)) continue;
+    if (task_.location.line == 0) task_.location = s->location;
+    statement(*s, task_.body);
+    const bool crosses = s->result != ir::no_value && s->op != Op::reduce && draft_.values[s->result].exported;
+    if (crosses) store(s->type, draft_.values[s->result].offset, values_[s->result], s->location);
+  }
+  epilogue(segment);
+  const Statement& last = *segment.statements.back();
+  if (segment.kind == Segment::Kind::parallel) task_.kind = ir::TaskKind::parallel;
+  if (segment.kind == Segment::Kind::reduce) {
+    task_.kind = ir::TaskKind::reduce_partial;
+    task_.partials_offset = draft_.partials[index];
+    task_.result_offset = draft_.values[last.result].offset;
+    task_.reduce_type = last.type;
+    task_.reduce_kind = static_cast<ir::ReduceKind>(last.index);
+  }
+  return std::move(task_);
+}
+
+ir::Task TaskBuilder::combine(const ir::Task& partial) {
+  ir::Task task;
+  task.kind = ir::TaskKind::reduce_final;
+  task.partials_offset = partial.partials_offset;
+  task.result_offset = partial.result_offset;
+  task.reduce_type = partial.reduce_type;
+  task.reduce_kind = partial.reduce_kind;
+  task.location = partial.location;
+  return task;
+}
+
+bool TaskBuilder::in_temporaries(std::uint32_t local) const {
+  return draft_.locals[local].shared && !mirrored(local);
+}
+
+// A shared array whose indices are checked is copied into each task that touches it, where the check of ordinary
+// local arrays covers it.
+bool TaskBuilder::mirrored(std::uint32_t local) const {
+  const TopLocal& l = draft_.locals[local];
+  return l.shared && l.declaration->immediate > 1 && draft_.kernel->options.check_bounds;
+}
+
+void TaskBuilder::prologue(const Segment& segment) {
+  // Both lists are in program order; merging them keeps every value behind those it is made of.
+  auto imported = segment.imported.begin();
+  auto recomputed = segment.recomputed.begin();
+  while (imported != segment.imported.end() || recomputed != segment.recomputed.end()) {
+    const bool import = recomputed == segment.recomputed.end() ||
+                        (imported != segment.imported.end() &&
+                         draft_.values[*imported].order < draft_.values[*recomputed].order);
+    if (import) {
+      const TopValue& value = draft_.values[*imported];
+      values_[*imported] = load(value.definition->type, value.offset, value.definition->location);
+      ++imported;
+    } else {
+      statement(*draft_.values[*recomputed].definition, task_.body);
+      ++recomputed;
+    }
+  }
+  for (const auto& [local, use] : segment.locals) {
+    if (mirrored(local) && !use.declared) import_array(*draft_.locals[local].declaration);
+  }
+}
+
+void TaskBuilder::epilogue(const Segment& segment) {
+  for (const auto& [local, use] : segment.locals) {
+    if (mirrored(local) && (use.declared || use.set)) export_array(*draft_.locals[local].declaration);
+  }
+}
+
+void TaskBuilder::block(const Block& from, Block& out) {
+  for (const ValueId id : from.arguments) out.arguments.push_back(define(id));
+  for (const Statement& s : from.statements) {
+    if (draft_.kept.contains(&s)) statement(s, out);
+  }
+}
+
+void TaskBuilder::statement(const Statement& s, Block& out) {
+  switch (s.op) {
+    case Op::local:
+      if (in_temporaries(s.index)) return clear_temporary(s);
+      return declare(s, out);
+    case Op::get:
+    case Op::set:
+      if (in_temporaries(s.index)) return access_temporary(s, out);
+      break;
+    default: break;
+  }
+  Statement copy;
+  copy.op = s.op;
+  copy.type = s.type;
+  copy.lane = s.lane;
+  copy.index = s.op == Op::get || s.op == Op::set ? locals_[s.index] : s.index;
+  copy.immediate = s.immediate;
+  copy.location = s.location;
+  copy.operands.reserve(s.operands.size());
+  for (const ValueId id : s.operands) copy.operands.push_back(values_[id]);
+  copy.bodies.resize(s.bodies.size());
+  for (std::size_t i = 0; i < s.bodies.size(); ++i) block(s.bodies[i], copy.bodies[i]);
+  if (s.result != ir::no_value) copy.result = define(s.result);
+  out.statements.push_back(std::move(copy));
+}
+
+void TaskBuilder::access_temporary(const Statement& s, Block& out) {
+  Statement access;
+  access.op = s.op == Op::get ? Op::temp_load : Op::temp_store;
+  access.type = s.type;
+  access.immediate = draft_.locals[s.index].offset;
+  access.location = s.location;
+  for (const ValueId id : s.operands) access.operands.push_back(values_[id]);
+  if (s.result != ir::no_value) access.result = define(s.result);
+  out.statements.push_back(std::move(access));
+}
+
+// Locals that several tasks touch are declared directly in the body or in a block, never inside a loop.
+void TaskBuilder::clear_temporary(const Statement& s) {
+  const std::uint32_t offset = draft_.locals[s.index].offset;
+  const ValueId zero = constant(s.type, 0, s.location);
+  if (s.immediate == 1) return store(s.type, offset, zero, s.location);
+  for_each_element(s, [&](ValueId index, Block& body) {
+    Statement clear;
+    clear.op = Op::temp_store;
+    clear.type = s.type;
+    clear.immediate = offset;
+    clear.operands = {index, zero};
+    clear.location = s.location;
+    body.statements.push_back(std::move(clear));
+  });
+}
+
+void TaskBuilder::declare(const Statement& s, Block& out) {
+  Statement local;
+  local.op = Op::local;
+  local.type = s.type;
+  local.index = locals_[s.index] = task_.local_count++;
+  local.immediate = s.immediate;
+  local.location = s.location;
+  out.statements.push_back(std::move(local));
+}
+
+void TaskBuilder::import_array(const Statement& local) {
+  declare(local, task_.body);
+  for_each_element(local, [&](ValueId index, Block& body) {
+    Statement load;
+    load.op = Op::temp_load;
+    load.type = local.type;
+    load.immediate = draft_.locals[local.index].offset;
+    load.operands = {index};
+    load.result = fresh();
+    load.location = local.location;
+    Statement set;
+    set.op = Op::set;
+    set.type = local.type;
+    set.index = locals_[local.index];
+    set.operands = {index, load.result};
+    set.location = local.location;
+    body.statements.push_back(std::move(load));
+    body.statements.push_back(std::move(set));
+  });
+}
+
+void TaskBuilder::export_array(const Statement& local) {
+  for_each_element(local, [&](ValueId index, Block& body) {
+    Statement get;
+    get.op = Op::get;
+    get.type = local.type;
+    get.index = locals_[local.index];
+    get.operands = {index};
+    get.result = fresh();
+    get.location = local.location;
+    Statement store;
+    store.op = Op::temp_store;
+    store.type = local.type;
+    store.immediate = draft_.locals[local.index].offset;
+    store.operands = {index, get.result};
+    store.location = local.location;
+    body.statements.push_back(std::move(get));
+    body.statements.push_back(std::move(store));
+  });
+}
+
+ValueId TaskBuilder::constant(ScalarType type, std::uint64_t bits, ir::Location where) {
+  Statement s;
+  s.op = Op::constant;
+  s.type = type;
+  s.immediate = bits;
+  s.result = fresh();
+  s.location = where;
+  task_.body.statements.push_back(std::move(s));
+  return task_.value_count - 1;
+}
+
+ValueId TaskBuilder::load(ScalarType type, std::uint32_t offset, ir::Location where) {
+  Statement s;
+  s.op = Op::temp_load;
+  s.type = type;
+  s.immediate = offset;
+  s.result = fresh();
+  s.location = where;
+  task_.body.statements.push_back(std::move(s));
+  return task_.value_count - 1;
+}
+
+void TaskBuilder::store(ScalarType type, std::uint32_t offset, ValueId value, ir::Location where) {
+  Statement s;
+  s.op = Op::temp_store;
+  s.type = type;
+  s.immediate = offset;
+  s.operands = {value};
+  s.location = where;
+  task_.body.statements.push_back(std::move(s));
+}
+
+template <class Body>
+void TaskBuilder::for_each_element(const Statement& local, Body body) {
+  const ValueId low = constant(ScalarType::i64, 0, local.location);
+  const ValueId high = constant(ScalarType::i64, local.immediate, local.location);
+  const ValueId step = constant(ScalarType::i64, 1, local.location);
+  Statement loop;
+  loop.op = Op::for_;
+  loop.operands = {low, high, step};
+  loop.location = local.location;
+  Block& block = loop.bodies.emplace_back();
+  block.arguments = {fresh()};
+  body(block.arguments.front(), block);
+  task_.body.statements.push_back(std::move(loop));
+}
+
+}  // namespace weir::passes

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/task.hpp"
+#include "passes/draft.hpp"
+
+namespace weir::passes {
+
+/// Writes the tasks of a draft: self-contained copies of its segments, with temporaries where values cross.
+class TaskBuilder {
+ public:
+  explicit TaskBuilder(const Draft& draft);
+
+  /// The task of a live segment; for reductions the one that leaves partial results. Has no name and no arguments yet.
+  ir::Task build(std::size_t segment);
+
+  /// The task that combines the partial results which `partial` leaves.
+  static ir::Task combine(const ir::Task& partial);
+
+ private:
+  ir::ValueId fresh() { return task_.value_count++; }
+  ir::ValueId define(ir::ValueId old) { return values_[old] = fresh(); }
+  bool in_temporaries(std::uint32_t local) const;
+  bool mirrored(std::uint32_t local) const;
+
+  void prologue(const Segment& segment);
+  void epilogue(const Segment& segment);
+  void block(const ir::Block& from, ir::Block& out);
+  void statement(const ir::Statement& s, ir::Block& out);
+  void access_temporary(const ir::Statement& s, ir::Block& out);
+  void clear_temporary(const ir::Statement& s);
+  void declare(const ir::Statement& s, ir::Block& out);
+  void import_array(const ir::Statement& local);
+  void export_array(const ir::Statement& local);
+
+  ir::ValueId constant(ScalarType type, std::uint64_t bits, ir::Location where);
+  ir::ValueId load(ScalarType type, std::uint32_t offset, ir::Location where);
+  void store(ScalarType type, std::uint32_t offset, ir::ValueId value, ir::Location where);
+  template <class Body>
+  void for_each_element(const ir::Statement& local, Body body);
+
+  const Draft& draft_;
+  ir::Task task_;
+  std::vector<ir::ValueId> values_;    // by the kernel's id: the task's
+  std::vector<std::uint32_t> locals_;  // likewise
+};
+
+}  // namespace weir::passes
