@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops, branches and stream_parallel. Bodies are lambdas that capture by reference and run once, while the kernel is
+// built.
+#pragma once
+
+#include <weir/dsl/value.hpp>
+
+namespace weir {
+
+/// Half-open range of indices; made by range().
+class Range {
+ public:
+  Range(const detail::Subscript& low, const detail::Subscript& high) : bounds_{low.handle(), high.handle()} {}
+  const detail::Bounds& bounds() const noexcept { return bounds_; }
+
+ private:
+  detail::Bounds bounds_;
+};
+
+/// From `low` up to, not including, `high`; empty when high <= low.
+inline Range range(const detail::Subscript& low, const detail::Subscript& high) { return Range(low, high); }
+
+namespace detail {
+
+/// What bounds one dimension of range_for and the reductions: n for 0 to n, or range(low, high).
+class Extent {
+ public:
+  template <class N>
+    requires(Traced<N> || HostNumber<N>)
+  Extent(N&& count, Where where = Where::current())
+      : bounds_{emit_constant(ScalarType::i64, 0, where), Subscript(static_cast<N&&>(count), where).handle()} {}
+  Extent(const Range& range) : bounds_(range.bounds()) {}
+  const Bounds& bounds() const noexcept { return bounds_; }
+
+ private:
+  Bounds bounds_;
+};
+
+template <class F>
+constexpr void check_body() {
+  static_assert(std::is_invocable_v<F&>, "the body is a lambda without parameters: [&] { ... }");
+}
+
+template <class F, std::size_t Rank>
+decltype(auto) call_with_indices(F& body, const Handle* indices) {
+  const auto index = [&](std::size_t d) { return Access::value<std::int64_t>(indices + d); };
+  if constexpr (Rank == 1) {
+    static_assert(std::is_invocable_v<F&, Index>, "the body of a loop over 1 range takes 1 index: [&](Index i) { ... }");
+    return body(index(0));
+  } else if constexpr (Rank == 2) {
+    static_assert(std::is_invocable_v<F&, Index, Index>,
+                  "the body of a loop over 2 ranges takes 2 indices: [&](Index i, Index j) { ... }");
+    return body(index(0), index(1));
+  } else if constexpr (Rank == 3) {
+    static_assert(std::is_invocable_v<F&, Index, Index, Index>,
+                  "the body of a loop over 3 ranges takes 3 indices: [&](Index i, Index j, Index k) { ... }");
+    return body(index(0), index(1), index(2));
+  } else {
+    static_assert(std::is_invocable_v<F&, Index, Index, Index, Index>,
+                  "the body of a loop over 4 ranges takes 4 indices: [&](Index i, Index j, Index k, Index l) { ... }");
+    return body(index(0), index(1), index(2), index(3));
+  }
+}
+
+template <std::size_t Rank, class F>
+void trace_range(const Bounds (&bounds)[Rank], F& body, Where where) {
+  Handle indices[Rank];
+  Scope scope;
+  open_range(scope, bounds, Rank, indices, where);
+  call_with_indices<F, Rank>(body, indices);
+}
+
+}  // namespace detail
+
+/// Runs the body for every index of the ranges. Directly in the kernel or in a stream_parallel block all iterations
+/// run in parallel, in any order; inside any other loop or branch it is a sequential loop, the last range innermost.
+/// Bounds are evaluated once, on the device if need be.
+template <class F>
+void range_for(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {
+  detail::trace_range<1>({n.bounds()}, body, where);
+}
+template <class F>
+void range_for(const detail::Extent& n0, const detail::Extent& n1, F&& body,
+               detail::Where where = detail::Where::current()) {
+  detail::trace_range<2>({n0.bounds(), n1.bounds()}, body, where);
+}
+template <class F>
+void range_for(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2, F&& body,
+               detail::Where where = detail::Where::current()) {
+  detail::trace_range<3>({n0.bounds(), n1.bounds(), n2.bounds()}, body, where);
+}
+template <class F>
+void range_for(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2, const detail::Extent& n3,
+               F&& body, detail::Where where = detail::Where::current()) {
+  detail::trace_range<4>({n0.bounds(), n1.bounds(), n2.bounds(), n3.bounds()}, body, where);
+}
+
+/// A sequential loop: index = low, low + step, ... while index < high. A step of 0 or less runs nothing.
+template <class F>
+void for_(const detail::Subscript& low, const detail::Subscript& high, const detail::Subscript& step, F&& body,
+          detail::Where where = detail::Where::current()) {
+  detail::Handle index;
+  detail::Scope scope;
+  detail::open_for(scope, low.handle(), high.handle(), step.handle(), &index, where);
+  detail::call_with_indices<std::remove_reference_t<F>, 1>(body, &index);
+}
+template <class F>
+void for_(const detail::Subscript& low, const detail::Subscript& high, F&& body,
+          detail::Where where = detail::Where::current()) {
+  for_(low, high, detail::Subscript(1, where), body, where);
+}
+
+/// Runs the body as long as the condition, a lambda that is evaluated before each turn, gives true.
+template <class C, class F>
+void while_(C&& condition, F&& body, detail::Where where = detail::Where::current()) {
+  static_assert(std::is_invocable_v<C&>,
+                "the condition of while_ is evaluated on every turn: write it as a lambda, while_([&] { return v < 10; "
+                "}, [&] { ... })");
+  detail::check_body<std::remove_reference_t<F>>();
+  if constexpr (std::is_invocable_v<C&>) {
+    detail::Scope scope;
+    detail::open_condition(scope, where);
+    const detail::Handle holds = detail::Operand<bool>(condition(), where)[0];
+    detail::open_while(scope, holds, where);
+    body();
+  }
+}
+
+/// Leaves the innermost for_ or while_.
+inline void break_(detail::Where where = detail::Where::current()) { detail::emit_break(where); }
+/// Goes on with the next iteration of the innermost loop of any kind.
+inline void continue_(detail::Where where = detail::Where::current()) { detail::emit_continue(where); }
+
+/// What if_ returns, so that else_ and else_if can follow it.
+class Branch {
+ public:
+  explicit Branch(const detail::BranchPoint& point) noexcept : point_(point) {}
+
+  template <class F>
+  void else_(F&& body, detail::Where where = detail::Where::current()) const {
+    detail::check_body<std::remove_reference_t<F>>();
+    detail::Scope scope;
+    detail::open_else(scope, point_, where);
+    body();
+  }
+
+  /// `condition` is evaluated only where the conditions before it were false.
+  template <class F>
+  Branch& else_if(const detail::Operand<bool>& condition, F&& body, detail::Where where = detail::Where::current()) {
+    detail::check_body<std::remove_reference_t<F>>();
+    detail::Scope scope;
+    detail::open_else_if(scope, point_, condition[0], where);
+    body();
+    return *this;
+  }
+
+ private:
+  detail::BranchPoint point_;
+};
+
+/// Runs the body where the condition holds: if_(c, [&] { ... }).else_if(d, [&] { ... }).else_([&] { ... });
+template <class F>
+Branch if_(const detail::Operand<bool>& condition, F&& body, detail::Where where = detail::Where::current()) {
+  detail::check_body<std::remove_reference_t<F>>();
+  detail::Scope scope;
+  const detail::BranchPoint point = detail::open_if(scope, condition[0], where);
+  body();
+  return Branch(point);
+}
+
+/// Says that blocks of a region may touch the same memory, and that the kernel sees to it that this is right.
+struct ConflictsAreMeant {};
+inline constexpr ConflictsAreMeant conflicts_are_meant;
+
+/// A block that runs at the same time as the stream_parallel blocks next to it. Consecutive blocks form one region: it
+/// begins after everything before it and ends before anything after it. Stands in the kernel's body only. Computing
+/// with scalars and extents between two blocks does not separate them; loads, stores and loops do.
+template <class F>
+void stream_parallel(F&& body, detail::Where where = detail::Where::current()) {
+  detail::check_body<std::remove_reference_t<F>>();
+  detail::Scope scope;
+  detail::open_stream_block(scope, false, where);
+  body();
+}
+/// The same, without the check for conflicts in the whole region.
+template <class F>
+void stream_parallel(ConflictsAreMeant, F&& body, detail::Where where = detail::Where::current()) {
+  detail::check_body<std::remove_reference_t<F>>();
+  detail::Scope scope;
+  detail::open_stream_block(scope, true, where);
+  body();
+}
+
+/// Where the condition is false the iteration ends, and the launch fails with `message` and this line.
+inline void assert_(const detail::Operand<bool>& condition, std::string_view message,
+                    detail::Where where = detail::Where::current()) {
+  detail::emit_assert(condition[0], message, where);
+}
+
+}  // namespace weir

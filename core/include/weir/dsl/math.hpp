@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of traced numbers: OpenCL C's list, casts, bits and selection. Vec operands are taken component by
+// component; a number beside a Vec stands for all components.
+#pragma once
+
+#include <weir/dsl/value.hpp>
+
+namespace weir {
+
+namespace detail {
+
+// The T that a function of these operands computes with: the traced one, or the Vec among them.
+template <class... A>
+struct CommonOf;
+template <class A>
+struct CommonOf<A> {
+  using type = void;
+};
+template <Traced A>
+struct CommonOf<A> {
+  using type = traced_t<A>;
+};
+template <class A, class... B>
+  requires(sizeof...(B) > 0)
+struct CommonOf<A, B...> {
+  using first = typename CommonOf<A>::type;
+  using rest = typename CommonOf<B...>::type;
+  static constexpr bool rest_wins = std::is_void_v<first> || is_vec<rest>;
+  using type = std::conditional_t<rest_wins && !std::is_void_v<rest>, rest, first>;
+};
+template <class... A>
+using common_t = typename CommonOf<std::remove_cvref_t<A>...>::type;
+
+template <class T, class... A>
+constexpr void check_operands() {
+  static_assert((FitsAs<A, T> && ...),
+                "the operands of a function have different types: write cast<T>(...) around some of them");
+}
+
+template <class Result, class T, std::size_t N>
+Value<Result> emit_lanes(std::string_view op, std::string_view function, const Operand<T> (&operands)[N]) {
+  Handle lanes[lanes_of<T>];
+  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
+    Handle lane[N];
+    for (std::size_t k = 0; k < N; ++k) lane[k] = operands[k][i];
+    lanes[i] = function.empty() ? emit(op, scalar_type<Result>, lane, N, operands[0].where())
+                                : emit_math(function, scalar_type<Result>, lane, N, operands[0].where());
+  }
+  return Access::value<Result>(lanes);
+}
+
+template <class T, class... A>
+Value<T> emit_op(std::string_view op, Where where, A&&... operands) {
+  check_operands<T, A...>();
+  return emit_lanes<T, T, sizeof...(A)>(op, "", {Operand<T>(static_cast<A&&>(operands), where)...});
+}
+
+template <class T, class Result, class... A>
+Value<Result> emit_function(std::string_view function, Where where, A&&... operands) {
+  static_assert(has_floats<T>, "the functions of the math library take floats: write cast<float>(...) around this one");
+  check_operands<T, A...>();
+  return emit_lanes<Result, T, sizeof...(A)>("", function, {Operand<T>(static_cast<A&&>(operands), where)...});
+}
+
+// f(x, n) with an i32 for n.
+template <class T, class A, class N>
+Value<T> emit_with_integer(std::string_view function, Where where, A&& x, N&& n) {
+  static_assert(has_floats<T>, "the functions of the math library take floats: write cast<float>(...) around this one");
+  using I = rebind_t<T, std::int32_t>;
+  const Operand<T> base(static_cast<A&&>(x), where);
+  const Operand<I> integer(static_cast<N&&>(n), where);
+  Handle lanes[lanes_of<T>];
+  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
+    const Handle operands[] = {base[i], integer[i]};
+    lanes[i] = emit_math(function, scalar_type<T>, operands, 2, where);
+  }
+  return Access::value<T>(lanes);
+}
+
+}  // namespace detail
+
+#define WEIR_MATH_1(name)                                                                  \
+  template <detail::Traced A>                                                              \
+  auto name(A&& x, detail::Where where = detail::Where::current()) {                       \
+    using T = detail::traced_t<A>;                                                         \
+    return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x));                 \
+  }
+#define WEIR_MATH_2(name)                                                                               \
+  template <class A, class B>                                                                           \
+    requires detail::AnyTraced<A, B>                                                                    \
+  auto name(A&& x, B&& y, detail::Where where = detail::Where::current()) {                             \
+    using T = detail::common_t<A, B>;                                                                   \
+    return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x), static_cast<B&&>(y));         \
+  }
+#define WEIR_MATH_INTEGER(name)                                                                          \
+  template <detail::Traced A, class N>                                                                   \
+  auto name(A&& x, N&& n, detail::Where where = detail::Where::current()) {                              \
+    return detail::emit_with_integer<detail::traced_t<A>>(#name, where, static_cast<A&&>(x), static_cast<N&&>(n)); \
+  }
+#define WEIR_MATH_TEST(name)                                                                                \
+  template <detail::Traced A>                                                                               \
+  auto name(A&& x, detail::Where where = detail::Where::current()) {                                        \
+    using T = detail::traced_t<A>;                                                                          \
+    return detail::emit_function<T, detail::rebind_t<T, bool>>(#name, where, static_cast<A&&>(x));          \
+  }
+
+WEIR_MATH_1(acos) WEIR_MATH_1(acosh) WEIR_MATH_1(acospi) WEIR_MATH_1(asin) WEIR_MATH_1(asinh) WEIR_MATH_1(asinpi)
+WEIR_MATH_1(atan) WEIR_MATH_1(atanh) WEIR_MATH_1(atanpi) WEIR_MATH_1(cbrt) WEIR_MATH_1(ceil) WEIR_MATH_1(cos)
+WEIR_MATH_1(cosh) WEIR_MATH_1(cospi) WEIR_MATH_1(erf) WEIR_MATH_1(erfc) WEIR_MATH_1(exp) WEIR_MATH_1(exp2)
+WEIR_MATH_1(exp10) WEIR_MATH_1(expm1) WEIR_MATH_1(floor) WEIR_MATH_1(lgamma) WEIR_MATH_1(log) WEIR_MATH_1(log2)
+WEIR_MATH_1(log10) WEIR_MATH_1(log1p) WEIR_MATH_1(logb) WEIR_MATH_1(rint) WEIR_MATH_1(round) WEIR_MATH_1(rsqrt)
+WEIR_MATH_1(sin) WEIR_MATH_1(sinh) WEIR_MATH_1(sinpi) WEIR_MATH_1(sqrt) WEIR_MATH_1(tan) WEIR_MATH_1(tanh)
+WEIR_MATH_1(tanpi) WEIR_MATH_1(tgamma) WEIR_MATH_1(trunc)
+WEIR_MATH_2(atan2) WEIR_MATH_2(atan2pi) WEIR_MATH_2(copysign) WEIR_MATH_2(fdim) WEIR_MATH_2(fmod) WEIR_MATH_2(hypot)
+WEIR_MATH_2(maxmag) WEIR_MATH_2(minmag) WEIR_MATH_2(nextafter) WEIR_MATH_2(pow) WEIR_MATH_2(powr)
+WEIR_MATH_2(remainder)
+WEIR_MATH_INTEGER(ldexp) WEIR_MATH_INTEGER(pown) WEIR_MATH_INTEGER(rootn)
+WEIR_MATH_TEST(isnan) WEIR_MATH_TEST(isinf) WEIR_MATH_TEST(isfinite)
+
+#undef WEIR_MATH_1
+#undef WEIR_MATH_2
+#undef WEIR_MATH_INTEGER
+#undef WEIR_MATH_TEST
+
+/// The exponent as an i32.
+template <detail::Traced A>
+auto ilogb(A&& x, detail::Where where = detail::Where::current()) {
+  using T = detail::traced_t<A>;
+  return detail::emit_function<T, detail::rebind_t<T, std::int32_t>>("ilogb", where, static_cast<A&&>(x));
+}
+
+/// x * y + z, rounded once.
+template <class A, class B, class C>
+  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
+auto fma(A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
+  using T = detail::common_t<A, B, C>;
+  return detail::emit_function<T, T>("fma", where, static_cast<A&&>(x), static_cast<B&&>(y), static_cast<C&&>(z));
+}
+
+/// The smaller or larger one; the other one when one is NaN; -0 is below +0.
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+auto min(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  return detail::emit_op<detail::common_t<A, B>>("min", where, static_cast<A&&>(a), static_cast<B&&>(b));
+}
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+auto max(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  return detail::emit_op<detail::common_t<A, B>>("max", where, static_cast<A&&>(a), static_cast<B&&>(b));
+}
+template <detail::Traced A>
+auto abs(A&& x, detail::Where where = detail::Where::current()) {
+  return detail::emit_op<detail::traced_t<A>>("abs", where, static_cast<A&&>(x));
+}
+/// min(max(x, low), high).
+template <detail::Traced A, class B, class C>
+auto clamp(A&& x, B&& low, C&& high, detail::Where where = detail::Where::current()) {
+  auto raised = weir::max(static_cast<A&&>(x), static_cast<B&&>(low), where);
+  return weir::min(raised, static_cast<C&&>(high), where);
+}
+/// a + (b - a) * t.
+template <class A, class B, class C>
+  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
+auto mix(A&& a, B&& b, C&& t, detail::Where where = detail::Where::current()) {
+  using T = detail::common_t<A, B, C>;
+  const Value<T> from(static_cast<A&&>(a), where), to(static_cast<B&&>(b), where), by(static_cast<C&&>(t), where);
+  return from + (to - from) * by;
+}
+/// 0 below `low`, 1 above `high`, 3t^2 - 2t^3 between.
+template <class A, class B, class C>
+  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
+auto smoothstep(A&& low, B&& high, C&& x, detail::Where where = detail::Where::current()) {
+  using T = detail::common_t<A, B, C>;
+  const Value<T> from(static_cast<A&&>(low), where), to(static_cast<B&&>(high), where), at(static_cast<C&&>(x), where);
+  const Value<T> distance = at - from;
+  const Value<T> t = weir::clamp(distance / (to - from), 0, 1, where);
+  const Value<T> square = t * t;
+  return square * (3 - 2 * t);
+}
+/// -1, 0 or 1 with x's sign; NaN gives 0.
+template <detail::Traced A>
+auto sign(A&& x, detail::Where where = detail::Where::current());
+
+/// Upper half of the double-width product of integers.
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+auto mul_hi(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  using T = detail::common_t<A, B>;
+  static_assert(detail::has_integers<T>, "mul_hi multiplies integers");
+  return detail::emit_op<T>("mul_hi", where, static_cast<A&&>(a), static_cast<B&&>(b));
+}
+/// Number of bits that are 1, of zeros above the highest 1, of zeros below the lowest 1; the latter two are the width
+/// for 0.
+template <detail::Traced A>
+auto popcount(A&& x, detail::Where where = detail::Where::current()) {
+  static_assert(detail::has_integers<detail::traced_t<A>>, "popcount counts the bits of integers");
+  return detail::emit_op<detail::traced_t<A>>("popcount", where, static_cast<A&&>(x));
+}
+template <detail::Traced A>
+auto clz(A&& x, detail::Where where = detail::Where::current()) {
+  static_assert(detail::has_integers<detail::traced_t<A>>, "clz counts the bits of integers");
+  return detail::emit_op<detail::traced_t<A>>("clz", where, static_cast<A&&>(x));
+}
+template <detail::Traced A>
+auto ctz(A&& x, detail::Where where = detail::Where::current()) {
+  static_assert(detail::has_integers<detail::traced_t<A>>, "ctz counts the bits of integers");
+  return detail::emit_op<detail::traced_t<A>>("ctz", where, static_cast<A&&>(x));
+}
+
+/// `yes` where the condition holds, otherwise `no`; both are evaluated.
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+auto select(const detail::Operand<bool>& condition, A&& yes, B&& no) {
+  using T = detail::common_t<A, B>;
+  detail::check_operands<T, A, B>();
+  const detail::Operand<T> a(static_cast<A&&>(yes), condition.where()), b(static_cast<B&&>(no), condition.where());
+  detail::Handle lanes[detail::lanes_of<T>];
+  for (std::size_t i = 0; i < detail::lanes_of<T>; ++i) {
+    const detail::Handle operands[] = {condition[0], a[i], b[i]};
+    lanes[i] = detail::emit("select", detail::scalar_type<T>, operands, 3, condition.where());
+  }
+  return detail::Access::value<T>(lanes);
+}
+
+/// x as a To. Floats round to nearest even, integers wrap, floats become integers by truncation and saturation (NaN
+/// becomes 0), and anything but 0 becomes true. On a Vec or Mat, To is the new type of the components.
+template <class To, detail::Traced A>
+auto cast(A&& x, detail::Where where = detail::Where::current()) {
+  using T = detail::traced_t<A>;
+  static_assert(KernelScalar<To>, "cast<To> takes a number type or bool; a Vec is cast by its component type");
+  static_assert(!std::same_as<To, half>, "halves are rounded when they are stored: cast<float> is enough");
+  using Result = detail::rebind_t<T, To>;
+  const detail::Operand<T> operand(static_cast<A&&>(x), where);
+  if constexpr (std::same_as<Result, T>) {
+    return detail::Access::value<T>(operand.lanes());
+  } else if constexpr (detail::scalar_type<Result> == detail::scalar_type<T>) {
+    return detail::Access::value<Result>(operand.lanes());  // long and long long
+  } else {
+    return detail::emit_unary<Result>("cast", operand);
+  }
+}
+
+/// The bits of x as a To of the same size.
+template <class To, detail::Traced A>
+auto bit_cast(A&& x, detail::Where where = detail::Where::current()) {
+  using T = detail::traced_t<A>;
+  static_assert(KernelScalar<To> && sizeof(To) == sizeof(detail::scalar_t<T>),
+                "bit_cast<To> keeps the bits: To must be a number type of the same size");
+  return detail::emit_unary<detail::rebind_t<T, To>>("bitcast", detail::Operand<T>(static_cast<A&&>(x), where));
+}
+
+template <detail::Traced A>
+auto sign(A&& x, detail::Where where) {
+  using T = detail::traced_t<A>;
+  static_assert(detail::is_scalar<T>, "sign takes a number");
+  const Value<T> value(static_cast<A&&>(x), where);
+  const Value<T> zero(0, where), negative = select(value < zero, Value<T>(-1, where), zero);
+  return select(value > zero, Value<T>(1, where), negative);
+}
+
+/// True where any, or all, components are.
+template <detail::Traced A>
+  requires detail::has_booleans<detail::traced_t<A>>
+Value<bool> any(A&& x, detail::Where where = detail::Where::current()) {
+  const detail::Operand<detail::traced_t<A>> operand(static_cast<A&&>(x), where);
+  detail::Handle lane = operand[0];
+  for (std::size_t i = 1; i < detail::lanes_of<detail::traced_t<A>>; ++i) {
+    const detail::Handle operands[] = {lane, operand[i]};
+    lane = detail::emit("or", ScalarType::boolean, operands, 2, where);
+  }
+  return detail::Access::value<bool>(&lane);
+}
+template <detail::Traced A>
+  requires detail::has_booleans<detail::traced_t<A>>
+Value<bool> all(A&& x, detail::Where where = detail::Where::current()) {
+  const detail::Operand<detail::traced_t<A>> operand(static_cast<A&&>(x), where);
+  detail::Handle lane = operand[0];
+  for (std::size_t i = 1; i < detail::lanes_of<detail::traced_t<A>>; ++i) {
+    const detail::Handle operands[] = {lane, operand[i]};
+    lane = detail::emit("and", ScalarType::boolean, operands, 2, where);
+  }
+  return detail::Access::value<bool>(&lane);
+}
+
+}  // namespace weir

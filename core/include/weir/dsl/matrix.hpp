@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear algebra of small vectors and matrices, written out component by component.
+#pragma once
+
+#include <weir/dsl/math.hpp>
+
+namespace weir {
+
+/// A Vec of the given components, at least one of them traced: vec(x, 2 * x, 0).
+template <class... A>
+  requires(sizeof...(A) >= 2 && sizeof...(A) <= 16 && (detail::Traced<A> || ...))
+auto vec(A&&... components) {
+  using T = detail::common_t<A...>;
+  detail::check_operands<T, A...>();
+  return Value<Vec<T, sizeof...(A)>>(static_cast<A&&>(components)...);
+}
+
+/// A matrix of R rows and C columns from its entries, row by row.
+template <std::size_t R, std::size_t C, class... A>
+  requires(sizeof...(A) == R * C && (detail::Traced<A> || ...))
+auto mat(A&&... entries) {
+  using T = detail::common_t<A...>;
+  detail::check_operands<T, A...>();
+  return Value<Mat<T, R, C>>(static_cast<A&&>(entries)...);
+}
+
+namespace detail {
+template <class A>
+concept TracedVec = Traced<A> && is_vec<traced_t<A>>;
+template <class A>
+concept TracedMat = Traced<A> && is_mat<traced_t<A>>;
+template <class M>
+inline constexpr std::size_t rows_of = ElementOf<M>::value.rows;
+template <class M>
+inline constexpr std::size_t cols_of = ElementOf<M>::value.cols;
+
+// Builds a Vec or Mat one lane at a time.
+template <class T>
+class Lanes {
+ public:
+  void set(std::size_t lane, const Value<scalar_t<T>>& value) { lanes_[lane] = Access::lanes(value)[0]; }
+  Value<T> value() const { return Access::value<T>(lanes_); }
+
+ private:
+  Handle lanes_[lanes_of<T>];
+};
+
+// terms(k) summed over k, from the left.
+template <class F>
+auto sum_terms(std::size_t count, F&& term) {
+  auto first = term(0);
+  Handle sum = Access::lanes(first)[0];
+  using S = traced_t<decltype(first)>;
+  for (std::size_t k = 1; k < count; ++k) {
+    const auto next = Access::value<S>(&sum) + term(k);
+    sum = Access::lanes(next)[0];
+  }
+  return Access::value<S>(&sum);
+}
+}  // namespace detail
+
+/// Sum of the products of the components, from the left.
+template <class A, class B>
+  requires(detail::TracedVec<A> || detail::TracedVec<B>)
+auto dot(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  using T = detail::common_t<A, B>;
+  detail::check_operands<T, A, B>();
+  const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
+  return detail::sum_terms(detail::lanes_of<T>, [&](std::size_t k) { return left[k] * right[k]; });
+}
+
+template <class A, class B>
+  requires(detail::TracedVec<A> || detail::TracedVec<B>)
+auto cross(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  using T = detail::common_t<A, B>;
+  static_assert(detail::lanes_of<T> == 3, "the cross product takes vectors of 3 components");
+  detail::check_operands<T, A, B>();
+  const Value<T> l(static_cast<A&&>(a), where), r(static_cast<B&&>(b), where);
+  detail::Lanes<T> result;
+  for (std::size_t c = 0; c < 3; ++c) {
+    const std::size_t next = (c + 1) % 3, last = (c + 2) % 3;
+    const auto positive = l[next] * r[last];
+    result.set(c, positive - l[last] * r[next]);
+  }
+  return result.value();
+}
+
+/// Euclidean length.
+template <detail::TracedVec A>
+auto length(A&& a, detail::Where where = detail::Where::current()) {
+  const Value<detail::traced_t<A>> value(static_cast<A&&>(a), where);
+  return sqrt(dot(value, value, where), where);
+}
+template <class A, class B>
+  requires(detail::TracedVec<A> || detail::TracedVec<B>)
+auto distance(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  using T = detail::common_t<A, B>;
+  const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
+  return length(left - right, where);
+}
+/// a / length(a).
+template <detail::TracedVec A>
+auto normalize(A&& a, detail::Where where = detail::Where::current()) {
+  using T = detail::traced_t<A>;
+  const Value<T> value(static_cast<A&&>(a), where);
+  return value / Value<T>(length(value, where), where);
+}
+
+/// The matrix product; the right side may be a Vec, taken as a column.
+template <detail::TracedMat A, class B>
+  requires(detail::TracedMat<B> || detail::TracedVec<B>)
+auto matmul(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  using L = detail::traced_t<A>;
+  using R = detail::traced_t<B>;
+  using S = detail::scalar_t<L>;
+  static_assert(std::same_as<S, detail::scalar_t<R>>,
+                "the factors of a matrix product have different types: write cast<T>(...) around one of them");
+  constexpr std::size_t rows = detail::rows_of<L>, inner = detail::cols_of<L>, columns = detail::cols_of<R>;
+  static_assert(inner == detail::rows_of<R>,
+                "a matrix product needs as many columns on the left as there are rows on the right");
+  using Result = std::conditional_t<detail::is_vec<R>, Vec<S, rows>, Mat<S, rows, columns>>;
+  const Value<L> left(static_cast<A&&>(a), where);
+  const Value<R> right(static_cast<B&&>(b), where);
+  detail::Lanes<Result> result;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      result.set(r * columns + c, detail::sum_terms(inner, [&](std::size_t k) {
+                   if constexpr (detail::is_vec<R>) {
+                     return left(r, k) * right[k];
+                   } else {
+                     return left(r, k) * right(k, c);
+                   }
+                 }));
+    }
+  }
+  return result.value();
+}
+template <detail::TracedMat A, class B>
+  requires((detail::TracedMat<B> || detail::TracedVec<B>) &&
+           std::same_as<detail::scalar_t<detail::traced_t<A>>, detail::scalar_t<detail::traced_t<B>>>)
+auto operator*(A&& a, B&& b) {
+  return matmul(static_cast<A&&>(a), static_cast<B&&>(b), detail::Where());
+}
+
+template <detail::TracedMat A>
+auto transpose(A&& a, detail::Where where = detail::Where::current()) {
+  using M = detail::traced_t<A>;
+  constexpr std::size_t rows = detail::rows_of<M>, columns = detail::cols_of<M>;
+  const Value<M> value(static_cast<A&&>(a), where);
+  detail::Lanes<Mat<detail::scalar_t<M>, columns, rows>> result;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) result.set(c * rows + r, value(r, c));
+  }
+  return result.value();
+}
+
+/// a as a column times b as a row.
+template <detail::TracedVec A, detail::TracedVec B>
+auto outer(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  using L = detail::traced_t<A>;
+  using R = detail::traced_t<B>;
+  constexpr std::size_t rows = detail::lanes_of<L>, columns = detail::lanes_of<R>;
+  const Value<L> left(static_cast<A&&>(a), where);
+  const Value<R> right(static_cast<B&&>(b), where);
+  detail::Lanes<Mat<detail::scalar_t<L>, rows, columns>> result;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) result.set(r * columns + c, left[r] * right[c]);
+  }
+  return result.value();
+}
+
+namespace detail {
+
+// The minor of a square matrix without row `row` and column `column`.
+template <class S, std::size_t N>
+auto minor_of(const Value<Mat<S, N, N>>& m, std::size_t row, std::size_t column) {
+  if constexpr (N == 2) {
+    return m(1 - row, 1 - column);
+  } else {
+    Lanes<Mat<S, N - 1, N - 1>> lanes;
+    std::size_t lane = 0;
+    for (std::size_t r = 0; r < N; ++r) {
+      for (std::size_t c = 0; c < N; ++c) {
+        if (r != row && c != column) lanes.set(lane++, m(r, c));
+      }
+    }
+    return determinant_of(lanes.value());
+  }
+}
+
+// Along the first row.
+template <class S, std::size_t N>
+Value<S> determinant_of(const Value<Mat<S, N, N>>& m) {
+  if constexpr (N == 1) {
+    return m(0, 0);
+  } else {
+    return sum_terms(N, [&](std::size_t c) {
+      const Value<S> product = m(0, c) * minor_of(m, 0, c);
+      return c % 2 == 0 ? product : -product;
+    });
+  }
+}
+
+template <class M>
+constexpr void check_square() {
+  static_assert(rows_of<M> == cols_of<M> && rows_of<M> <= 4, "determinant and inverse take square matrices up to 4 x 4");
+  static_assert(has_floats<M>, "determinant and inverse take matrices of floats");
+}
+}  // namespace detail
+
+template <detail::TracedMat A>
+auto determinant(A&& a, detail::Where where = detail::Where::current()) {
+  using M = detail::traced_t<A>;
+  detail::check_square<M>();
+  return detail::determinant_of(Value<M>(static_cast<A&&>(a), where));
+}
+
+/// By cofactors; the inverse of a singular matrix is not finite.
+template <detail::TracedMat A>
+auto inverse(A&& a, detail::Where where = detail::Where::current()) {
+  using M = detail::traced_t<A>;
+  using S = detail::scalar_t<M>;
+  detail::check_square<M>();
+  constexpr std::size_t n = detail::rows_of<M>;
+  const Value<M> m(static_cast<A&&>(a), where);
+  detail::Lanes<M> result;
+  if constexpr (n == 1) {
+    result.set(0, 1 / m(0, 0));
+  } else {
+    const Value<S> determinant = detail::determinant_of(m);
+    for (std::size_t r = 0; r < n; ++r) {
+      for (std::size_t c = 0; c < n; ++c) {
+        const Value<S> minor = detail::minor_of(m, c, r);
+        result.set(r * n + c, ((r + c) % 2 == 0 ? minor : -minor) / determinant);
+      }
+    }
+  }
+  return result.value();
+}
+
+}  // namespace weir

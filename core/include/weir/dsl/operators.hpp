@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators of traced values: friends that are only found for traced operands, one lane at a time.
+#pragma once
+
+#include <weir/dsl/operand.hpp>
+
+namespace weir::detail {
+
+template <class Result, class T>
+Value<Result> emit_unary(std::string_view op, const Operand<T>& a) {
+  Handle lanes[lanes_of<T>];
+  for (std::size_t i = 0; i < lanes_of<T>; ++i) lanes[i] = emit(op, scalar_type<Result>, &a[i], 1, a.where());
+  return Access::value<Result>(lanes);
+}
+
+template <class Result, class T>
+Value<Result> emit_binary(std::string_view op, const Operand<T>& a, const Operand<T>& b) {
+  Handle lanes[lanes_of<T>];
+  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
+    const Handle operands[] = {a[i], b[i]};
+    lanes[i] = emit(op, scalar_type<Result>, operands, 2, a.where());
+  }
+  return Access::value<Result>(lanes);
+}
+
+#define WEIR_BINARY(symbol, word, result, rule, message)                             \
+  friend Value<result> operator symbol(const Operand<T>& a, const Operand<T>& b) {   \
+    static_assert(rule, message);                                                    \
+    return emit_binary<result>(word, a, b);                                          \
+  }
+
+/// Base of everything that stands for a T in an expression.
+template <class T>
+class Arithmetic {
+  using Boolean = rebind_t<T, bool>;
+
+  WEIR_BINARY(+, "add", T, has_numbers<T>, "booleans are not added: use |, & or select()")
+  WEIR_BINARY(-, "sub", T, has_numbers<T>, "booleans are not subtracted: use ^ or select()")
+  WEIR_BINARY(*, "mul", T, has_numbers<T>, "booleans are not multiplied: use & or select()")
+  WEIR_BINARY(/, "div", T, has_numbers<T>, "booleans are not divided")
+  WEIR_BINARY(%, "rem", T, has_numbers<T>, "booleans have no remainder")
+  WEIR_BINARY(&, "and", T, !has_floats<T>, "& works on integers and booleans: use bit_cast or cast on floats")
+  WEIR_BINARY(|, "or", T, !has_floats<T>, "| works on integers and booleans: use bit_cast or cast on floats")
+  WEIR_BINARY(^, "xor", T, !has_floats<T>, "^ works on integers and booleans: pow(x, y) raises to a power")
+  WEIR_BINARY(<<, "shl", T, has_integers<T>, "<< shifts integers only: use ldexp on floats")
+  WEIR_BINARY(>>, "shr", T, has_integers<T>, ">> shifts integers only: use ldexp on floats")
+  WEIR_BINARY(==, "eq", Boolean, true, "")
+  WEIR_BINARY(!=, "ne", Boolean, true, "")
+  WEIR_BINARY(<, "lt", Boolean, has_numbers<T>, "booleans have no order")
+  WEIR_BINARY(<=, "le", Boolean, has_numbers<T>, "booleans have no order")
+  WEIR_BINARY(>, "gt", Boolean, has_numbers<T>, "booleans have no order")
+  WEIR_BINARY(>=, "ge", Boolean, has_numbers<T>, "booleans have no order")
+
+  friend Value<T> operator-(const Operand<T>& a) {
+    static_assert(has_numbers<T>, "booleans have no sign: use ! to negate");
+    return emit_unary<T>("neg", a);
+  }
+  friend Value<T> operator~(const Operand<T>& a) {
+    static_assert(!has_floats<T>, "~ works on integers and booleans: use bit_cast on floats");
+    return emit_unary<T>("not", a);
+  }
+};
+
+/// Matrices add and scale lane by lane; * between matrices is in matrix.hpp.
+template <class S, std::size_t R, std::size_t C>
+class Arithmetic<Mat<S, R, C>> {
+  using T = Mat<S, R, C>;
+  static constexpr bool numbers = has_numbers<T>;
+
+  WEIR_BINARY(+, "add", T, numbers, "matrices of booleans have no arithmetic")
+  WEIR_BINARY(-, "sub", T, numbers, "matrices of booleans have no arithmetic")
+  friend Value<T> operator-(const Operand<T>& a) { return emit_unary<T>("neg", a); }
+  friend Value<T> operator*(const Operand<T>& a, const Operand<S>& b) { return scale("mul", a, b); }
+  friend Value<T> operator*(const Operand<S>& a, const Operand<T>& b) { return scale("mul", b, a); }
+  friend Value<T> operator/(const Operand<T>& a, const Operand<S>& b) { return scale("div", a, b); }
+
+  static Value<T> scale(std::string_view op, const Operand<T>& a, const Operand<S>& b) {
+    static_assert(numbers, "matrices of booleans have no arithmetic");
+    Handle lanes[lanes_of<T>];
+    for (std::size_t i = 0; i < lanes_of<T>; ++i) {
+      const Handle operands[] = {a[i], b[0]};
+      lanes[i] = emit(op, scalar_type<T>, operands, 2, a.where());
+    }
+    return Access::value<T>(lanes);
+  }
+};
+#undef WEIR_BINARY
+
+}  // namespace weir::detail
+
+namespace weir {
+
+namespace detail {
+template <class A, class B>
+inline constexpr bool has_mat = is_mat<traced_t<A>> || is_mat<traced_t<B>>;
+
+/// Two traced operands that no operator takes together.
+template <class A, class B>
+concept Mixed = Traced<A> && Traced<B> && !std::same_as<traced_t<A>, traced_t<B>> && !FitsAs<A, traced_t<B>> &&
+                !FitsAs<B, traced_t<A>> &&
+                !(has_mat<A, B> && std::same_as<scalar_t<traced_t<A>>, scalar_t<traced_t<B>>>);
+template <class A, class B>
+concept AnyTraced = Traced<A> || Traced<B>;
+}  // namespace detail
+
+#define WEIR_MIXED(symbol)                                                                                         \
+  template <class A, class B>                                                                                      \
+    requires detail::Mixed<A, B>                                                                                   \
+  void operator symbol(A&&, B&&) {                                                                                 \
+    static_assert(detail::always_false<A, B>,                                                                      \
+                  "the two sides of an operator have different types: write cast<T>(...) around one of them");     \
+  }
+WEIR_MIXED(+)
+WEIR_MIXED(-)
+WEIR_MIXED(*)
+WEIR_MIXED(/)
+WEIR_MIXED(%)
+WEIR_MIXED(&)
+WEIR_MIXED(|)
+WEIR_MIXED(^)
+WEIR_MIXED(<<)
+WEIR_MIXED(>>)
+WEIR_MIXED(==)
+WEIR_MIXED(!=)
+WEIR_MIXED(<)
+WEIR_MIXED(<=)
+WEIR_MIXED(>)
+WEIR_MIXED(>=)
+#undef WEIR_MIXED
+
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+void operator&&(A&&, B&&) {
+  static_assert(detail::always_false<A, B>,
+                "&& cannot skip its right side in a kernel: use & (or and_) where both sides may be evaluated, nested "
+                "if_ where the right side must not be");
+}
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+void operator||(A&&, B&&) {
+  static_assert(detail::always_false<A, B>,
+                "|| cannot skip its right side in a kernel: use | (or or_) where both sides may be evaluated, nested "
+                "if_ where the right side must not be");
+}
+
+// A template, because it must be a better match than the conversion to bool that exists to explain itself.
+template <detail::Traced A>
+Value<detail::traced_t<A>> operator!(A&& a) {
+  using T = detail::traced_t<A>;
+  static_assert(detail::has_booleans<T>, "! works on booleans: compare the number with 0");
+  return detail::emit_unary<T>("not", detail::Operand<T>(static_cast<A&&>(a), detail::Where()));
+}
+
+/// Both sides are evaluated. Lane by lane on Vec.
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+auto and_(A&& a, B&& b) {
+  return static_cast<A&&>(a) & static_cast<B&&>(b);
+}
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+auto or_(A&& a, B&& b) {
+  return static_cast<A&&>(a) | static_cast<B&&>(b);
+}
+template <detail::Traced A>
+auto not_(A&& a) {
+  return !static_cast<A&&>(a);
+}
+
+}  // namespace weir

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the templates of the kernel language stand on: plain functions that append statements to the kernel that
+// this thread is tracing. Users write kernels with <weir/kernel.hpp>; nothing here is meant for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include <weir/export.hpp>
+#include <weir/types.hpp>
+
+namespace weir {
+class Program;
+}
+
+namespace weir::detail {
+
+using Where = std::source_location;
+
+/// A scalar value of one trace. Names, never addresses: a handle of another kernel is recognised and refused.
+struct Handle {
+  std::uint32_t trace = 0;
+  std::uint32_t value = ~std::uint32_t{0};
+};
+
+/// An array element or a local variable, before it is read or written.
+struct Place {
+  enum class Kind : std::uint8_t { array, local };
+
+  std::uint32_t trace = 0;
+  std::uint32_t id = 0;  ///< array parameter; for locals the first of as many locals as there are lanes
+  Kind kind = Kind::array;
+  std::uint8_t rank = 0;  ///< number of indices
+  std::uint8_t lane = 0;  ///< first lane of the part that is meant
+  Handle index[max_rank];
+};
+
+/// Half-open range of a loop.
+struct Bounds {
+  Handle low, high;
+};
+
+// A `where` without a line stands for the place of the statement before.
+
+WEIR_API Handle emit_constant(ScalarType type, std::uint64_t bits, Where where);
+/// `op` is a mnemonic of the IR's operations; `type` that of the result.
+WEIR_API Handle emit(std::string_view op, ScalarType type, const Handle* operands, std::size_t count, Where where);
+WEIR_API Handle emit_math(std::string_view function, ScalarType type, const Handle* operands, std::size_t count,
+                          Where where);
+WEIR_API Handle emit_extent(std::uint32_t trace, std::uint32_t parameter, std::size_t dimension, Where where);
+WEIR_API Handle emit_load(const Place& place, std::size_t lane, ScalarType type, Where where);
+WEIR_API void emit_store(const Place& place, std::size_t lane, ScalarType type, Handle value, Where where);
+/// `expected` is only looked at by "compare_exchange".
+WEIR_API Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, Handle value, Handle expected,
+                            Where where);
+WEIR_API void emit_assert(Handle condition, std::string_view message, Where where);
+/// Makes `lanes` locals of `count` zeros each.
+WEIR_API Place emit_local(ScalarType type, std::size_t lanes, std::uint64_t count, Where where);
+/// Words `first` to `first + count` (at most 4) of one random draw at a new call site.
+WEIR_API void emit_random(Handle* words, std::size_t count, Where where);
+
+/// Keeps a message for the exception that the kernel's constructor throws at the end.
+WEIR_API void report(std::string_view message, Where where);
+
+WEIR_API void emit_break(Where where);
+WEIR_API void emit_continue(Where where);
+
+/// An open block: what is emitted goes into it until it is closed, by close() or by the destructor.
+class WEIR_API Scope {
+ public:
+  Scope() = default;
+  Scope(const Scope&) = delete;
+  void operator=(const Scope&) = delete;
+  ~Scope() { close(); }
+  void close() noexcept;
+
+ private:
+  friend class Trace;
+  std::uint32_t trace_ = 0;
+  std::uint32_t depth_ = 0;  ///< open blocks to leave
+  bool function_ = false;    ///< a device function to leave
+};
+
+/// Where an if_ stands, for its else_.
+struct BranchPoint {
+  std::uint32_t trace = 0;
+  std::uint32_t block = 0;
+  std::uint32_t statement = 0;
+  std::uint32_t depth = 0;  ///< number of else_if so far
+};
+
+/// A loop over `rank` ranges: parallel in the kernel's body and in stream_parallel, otherwise nested sequential ones.
+WEIR_API void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, Where where);
+WEIR_API void open_for(Scope& scope, Handle low, Handle high, Handle step, Handle* index, Where where);
+WEIR_API void open_condition(Scope& scope, Where where);
+WEIR_API void open_while(Scope& scope, Handle condition, Where where);  ///< closes the condition
+WEIR_API BranchPoint open_if(Scope& scope, Handle condition, Where where);
+WEIR_API void open_else(Scope& scope, const BranchPoint& branch, Where where);
+/// Opens the body of `if condition` in the else; what was emitted since the if_, the condition, moves in before it.
+WEIR_API void open_else_if(Scope& scope, BranchPoint& branch, Handle condition, Where where);
+WEIR_API void open_stream_block(Scope& scope, bool conflicts_are_meant, Where where);
+
+/// A device function named `name`, made at `where`.
+WEIR_API void open_function(Scope& scope, std::string_view name, Where where);
+
+/// A reduction as open_range; close_reduce gives its result.
+class WEIR_API Reduction {
+ public:
+  Reduction(std::string_view kind, ScalarType type, const Bounds* bounds, std::size_t rank, Handle* indices,
+            Where where);
+  Handle close(Handle value, Where where);
+
+ private:
+  std::string_view kind_;
+  ScalarType type_;
+  bool parallel_ = false;
+  Place accumulator_;
+  Scope scope_;
+};
+
+/// What a parameter of a kernel's lambda is.
+struct ParameterType {
+  bool is_array;
+  ElementType element;
+  std::uint8_t rank;
+};
+
+/// A kernel before it is traced. `body` calls the lambda; lanes[p] are the components of scalar parameter p.
+struct KernelSource {
+  std::string_view name;
+  bool fast_math = false;
+  bool check_bounds = false;
+  const std::string* parameter_names = nullptr;
+  std::size_t parameter_name_count = 0;
+  const ParameterType* parameters = nullptr;
+  std::size_t parameter_count = 0;
+  void (*body)(void* lambda, std::uint32_t trace, const Handle* const* lanes) = nullptr;
+  void* lambda = nullptr;
+  Where where;
+};
+
+/// Throws Error{kernel} with everything that is wrong, and whatever the lambda throws.
+WEIR_API Program trace_program(const KernelSource& source);
+
+}  // namespace weir::detail

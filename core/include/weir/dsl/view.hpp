@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays as kernels see them.
+#pragma once
+
+#include <weir/dsl/value.hpp>
+
+namespace weir {
+
+namespace detail {
+struct KernelParameters;
+}
+
+/// An array parameter of a kernel: elements T, `Rank` dimensions whose extents are known at the launch. View<const T>
+/// is read-only. Elements lie in row-major order: the last index varies fastest. Halves are computed as float.
+template <class T, std::size_t Rank = 1>
+class View {
+  static_assert(KernelElement<std::remove_const_t<T>>, "View<T> holds numbers, bools, or Vecs or Mats of these");
+  static_assert(Rank >= 1 && Rank <= max_rank, "arrays have 1 to 4 dimensions");
+
+ public:
+  using element_type = T;
+  static constexpr std::size_t rank = Rank;
+
+  /// Length of dimension `dimension`, counted from 0.
+  Index extent(std::size_t dimension, detail::Where where = detail::Where::current()) const {
+    const detail::Handle extent = detail::emit_extent(trace_, parameter_, dimension, where);
+    return detail::Access::value<std::int64_t>(&extent);
+  }
+  /// Number of elements, over all dimensions.
+  Index size(detail::Where where = detail::Where::current()) const {
+    Index size = extent(0, where);
+    if constexpr (Rank == 1) {
+      return size;
+    } else {
+      const Index rest = rest_size(1, where);
+      return size * rest;
+    }
+  }
+
+  Element<T> operator[](const detail::Subscript& i) const {
+    static_assert(Rank == 1, "an array with several dimensions is indexed as x(i, j), one index for each");
+    return at({&i}, 1);
+  }
+  Element<T> operator()(const detail::Subscript& i) const {
+    static_assert(Rank == 1, "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+    return at({&i}, 1);
+  }
+  Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j) const {
+    static_assert(Rank == 2, "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+    return at({&i, &j}, 2);
+  }
+  Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j, const detail::Subscript& k) const {
+    static_assert(Rank == 3, "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+    return at({&i, &j, &k}, 3);
+  }
+  Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j, const detail::Subscript& k,
+                        const detail::Subscript& l) const {
+    static_assert(Rank == 4, "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+    return at({&i, &j, &k, &l}, 4);
+  }
+
+ private:
+  friend struct detail::KernelParameters;
+  View(std::uint32_t trace, std::uint32_t parameter) noexcept : trace_(trace), parameter_(parameter) {}
+
+  struct Indices {
+    const detail::Subscript* at[max_rank];
+  };
+  Element<T> at(const Indices& indices, std::size_t count) const {
+    detail::Place place;
+    place.trace = trace_;
+    place.id = parameter_;
+    place.rank = static_cast<std::uint8_t>(count);
+    for (std::size_t d = 0; d < count; ++d) place.index[d] = indices.at[d]->handle();
+    return detail::Access::element<T>(place);
+  }
+  Index rest_size(std::size_t dimension, detail::Where where) const {
+    Index size = extent(dimension, where);
+    if (dimension + 1 == Rank) return size;
+    const Index rest = rest_size(dimension + 1, where);
+    return size * rest;
+  }
+
+  std::uint32_t trace_;
+  std::uint32_t parameter_;
+};
+
+}  // namespace weir

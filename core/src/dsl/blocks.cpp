@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops, branches and stream_parallel blocks of a trace.
+#include <iterator>
+
+#include "dsl/names.hpp"
+#include "dsl/trace.hpp"
+
+namespace weir::detail {
+
+namespace {
+
+// An else_if is an if at the end of an else.
+ir::Block& else_of(std::vector<ir::Statement>& statements, const BranchPoint& branch) {
+  ir::Statement* owner = &statements[branch.statement];
+  for (std::uint32_t d = 0; d < branch.depth; ++d) owner = &owner->bodies[1].statements.back();
+  return owner->bodies[1];
+}
+
+}  // namespace
+
+void Trace::open(BlockKind kind, ir::Statement owner, std::size_t arguments, const Where& where) {
+  OpenBlock block;
+  block.kind = kind;
+  block.id = static_cast<std::uint32_t>(open_.size());
+  block.owner = std::move(owner);
+  block.opened = known(where);
+  for (std::size_t i = 0; i < arguments; ++i) block.block.arguments.push_back(add_value(block.id, where).value);
+  open_.push_back(true);
+  stack_.push_back(std::move(block));
+}
+
+Handle Trace::argument(std::size_t index) const { return {id_, stack_.back().block.arguments[index]}; }
+
+void Trace::close() {
+  OpenBlock block = std::move(stack_.back());
+  stack_.pop_back();
+  open_[block.id] = false;
+  if (block.dropped) return;
+  auto& statements = stack_.back().block.statements;
+  switch (block.kind) {
+    case BlockKind::otherwise:
+      else_of(statements, block.branch) = std::move(block.block);
+      return;
+    case BlockKind::stream_block:
+      if (statements.empty() || statements.back().op != ir::Op::region) {
+        statements.push_back(std::move(block.owner));
+      } else {
+        statements.back().immediate |= block.owner.immediate;
+      }
+      statements.back().bodies.push_back(std::move(block.block));
+      return;
+    case BlockKind::then:
+      block.owner.bodies.push_back(std::move(block.block));
+      block.owner.bodies.emplace_back();
+      break;
+    default: block.owner.bodies.push_back(std::move(block.block)); break;
+  }
+  statements.push_back(std::move(block.owner));
+}
+
+void Trace::close_scope(const Scope& scope) noexcept {
+  for (std::uint32_t i = 0; i < scope.depth_ && stack_.size() > 1; ++i) close();
+  if (scope.function_ && !functions_.empty()) functions_.pop_back();
+}
+
+bool Trace::is_open(std::uint32_t block) const noexcept { return block < open_.size() && open_[block]; }
+
+bool Trace::at_task_level() const noexcept {
+  return stack_.back().kind == BlockKind::body || stack_.back().kind == BlockKind::stream_block;
+}
+
+std::size_t Trace::task_depth() const noexcept {
+  std::size_t depth = stack_.size() - 1;
+  while (stack_[depth].kind > BlockKind::reduce) --depth;
+  return depth;
+}
+
+std::string_view Trace::describe(BlockKind kind) const noexcept {
+  switch (kind) {
+    case BlockKind::body: return "kernel";
+    case BlockKind::stream_block: return "stream_parallel block";
+    case BlockKind::parallel: return "range_for";
+    case BlockKind::reduce: return "reduction";
+    case BlockKind::for_body: return "loop";
+    case BlockKind::while_condition:
+    case BlockKind::while_body: return "while_";
+    default: return "if_";
+  }
+}
+
+std::vector<ir::ValueId> Trace::bound_operands(const Bounds* bounds, std::size_t rank, const Where& where) {
+  std::vector<ir::ValueId> operands;
+  for (std::size_t d = 0; d < rank; ++d) {
+    operands.push_back(use(bounds[d].low, where));
+    operands.push_back(use(bounds[d].high, where));
+  }
+  return operands;
+}
+
+void Trace::open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, const Where& where) {
+  scope.trace_ = id_;
+  if (!at_task_level()) {
+    const Handle one = constant(ScalarType::i64, 1, where);
+    for (std::size_t d = 0; d < rank; ++d) {
+      open_for(scope, bounds[d].low, bounds[d].high, one, where);
+      indices[d] = argument(0);
+    }
+    return;
+  }
+  ir::Statement loop = statement_of(ir::Op::parallel);
+  loop.operands = bound_operands(bounds, rank, where);
+  loop.location = locate(where);
+  open(BlockKind::parallel, std::move(loop), rank, where);
+  for (std::size_t d = 0; d < rank; ++d) {
+    indices[d] = argument(d);
+    stack_.back().low.push_back(bounds[d].low);
+    stack_.back().high.push_back(bounds[d].high);
+  }
+  scope.depth_ = 1;
+}
+
+void Trace::open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step, const Where& where) {
+  ir::Statement loop = statement_of(ir::Op::for_);
+  loop.operands = {use(low, where), use(high, where), use(step, where)};
+  loop.location = locate(where);
+  open(BlockKind::for_body, std::move(loop), 1, where);
+  scope.trace_ = id_;
+  ++scope.depth_;
+}
+
+void Trace::open_condition(Scope& scope, const Where& where) {
+  ir::Statement loop = statement_of(ir::Op::while_);
+  loop.location = locate(where);
+  open(BlockKind::while_condition, std::move(loop), 0, where);
+  scope.trace_ = id_;
+  scope.depth_ = 1;
+}
+
+void Trace::open_while(Scope&, const Handle& condition, const Where& where) {
+  operation(ir::Op::yield, ScalarType::boolean, {condition}, where);
+  OpenBlock finished = std::move(stack_.back());
+  stack_.pop_back();
+  open_[finished.id] = false;
+  finished.owner.bodies.push_back(std::move(finished.block));
+  open(BlockKind::while_body, std::move(finished.owner), 0, where);
+}
+
+BranchPoint Trace::open_if(Scope& scope, const Handle& condition, const Where& where) {
+  ir::Statement branch = statement_of(ir::Op::if_);
+  branch.operands = {use(condition, where)};
+  branch.location = locate(where);
+  OpenBlock& around = stack_.back();
+  const BranchPoint point{id_, around.id, static_cast<std::uint32_t>(around.block.statements.size()), 0};
+  around.last_branch = point;
+  around.last_branch_closed = false;
+  open(BlockKind::then, std::move(branch), 0, where);
+  scope.trace_ = id_;
+  scope.depth_ = 1;
+  return point;
+}
+
+// Whether an else_ or else_if may follow; `directly` when nothing may have been written since.
+bool Trace::may_continue(const BranchPoint& branch, std::string_view word, bool directly, const Where& where) {
+  const OpenBlock& around = stack_.back();
+  const BranchPoint& last = around.last_branch;
+  const auto& statements = around.block.statements;
+  const bool is_last = branch.trace == id_ && branch.block == around.id && last.statement == branch.statement &&
+                       branch.statement < statements.size();
+  if (is_last && (around.last_branch_closed || last.depth != branch.depth)) {
+    report("a second " + std::string(word) + " follows the if_ at line " +
+               std::to_string(statements[branch.statement].location.line) + ": an if_ has one else_, at its end",
+           where);
+    return false;
+  }
+  if (is_last && (!directly || branch.statement + 1 == statements.size())) return true;
+  report(std::string(word) + " does not follow its if_ directly: write if_(c, [&] { ... })." + std::string(word) +
+             "(...) with nothing in between",
+         where);
+  return false;
+}
+
+void Trace::open_else(Scope& scope, const BranchPoint& branch, const Where& where) {
+  const bool allowed = may_continue(branch, "else_", true, where);
+  if (allowed) stack_.back().last_branch_closed = true;
+  open(BlockKind::otherwise, {}, 0, where);
+  stack_.back().branch = branch;
+  stack_.back().dropped = !allowed;
+  scope.trace_ = id_;
+  scope.depth_ = 1;
+}
+
+void Trace::open_else_if(Scope& scope, BranchPoint& branch, const Handle& condition, const Where& where) {
+  const bool allowed = may_continue(branch, "else_if", false, where);
+  open(BlockKind::otherwise, {}, 0, where);
+  OpenBlock& block = stack_.back();
+  block.branch = branch;
+  block.dropped = !allowed;
+  scope.trace_ = id_;
+  scope.depth_ = 2;
+  if (allowed) {
+    // The condition was computed after the if_: it moves to where it is needed.
+    OpenBlock& around = stack_[stack_.size() - 2];
+    auto& before = around.block.statements;
+    const auto first = before.begin() + branch.statement + 1;
+    for (auto moved = first; moved != before.end(); ++moved) {
+      if (moved->result != ir::no_value) values_[moved->result].block = block.id;
+      if (!moved->bodies.empty() || moved->op == ir::Op::local) {
+        report("the condition of else_if is more than an expression: use else_ with an if_ inside", where);
+      }
+    }
+    block.block.statements.assign(std::make_move_iterator(first), std::make_move_iterator(before.end()));
+    before.erase(first, before.end());
+    ++branch.depth;
+    around.last_branch = branch;
+  }
+  ir::Statement inner = statement_of(ir::Op::if_);
+  inner.operands = {use(condition, where)};
+  inner.location = locate(where);
+  open(BlockKind::then, std::move(inner), 0, where);
+}
+
+void Trace::open_function(Scope& scope, std::string_view name, const Where& where) {
+  functions_.push_back({std::string(name), where});
+  scope.trace_ = id_;
+  scope.function_ = true;
+}
+
+void Trace::leave_loop(ir::Op op, const Where& where) {
+  const bool is_break = op == ir::Op::break_;
+  std::size_t depth = stack_.size() - 1;
+  while (stack_[depth].kind == BlockKind::then || stack_[depth].kind == BlockKind::otherwise) --depth;
+  const OpenBlock& target = stack_[depth];
+  const bool is_loop = target.kind == BlockKind::for_body || target.kind == BlockKind::while_body;
+  const bool is_iteration = target.kind == BlockKind::parallel || target.kind == BlockKind::reduce;
+  if (is_break && is_iteration) {
+    report("break_ cannot leave the " + std::string(describe(target.kind)) + " at " + at(target.opened) +
+               ": its iterations run in parallel; use continue_() to end this iteration, or a for_ loop",
+           where);
+  } else if (target.kind == BlockKind::reduce) {
+    report("continue_ cannot skip an iteration of the reduction at " + at(target.opened) +
+               ", which needs a value from each: return select(condition, value, 0)",
+           where);
+  } else if (!is_loop && !is_iteration) {
+    report(std::string(is_break ? "break_" : "continue_") + " stands outside any loop: it belongs inside for_" +
+               (is_break ? " or while_" : ", while_ or range_for"),
+           where);
+  } else {
+    append(statement_of(op), where);
+  }
+}
+
+}  // namespace weir::detail

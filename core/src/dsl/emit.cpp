@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exported functions that the header templates call.
+#include "dsl/names.hpp"
+#include "dsl/trace.hpp"
+
+namespace weir::detail {
+
+Handle emit_constant(ScalarType type, std::uint64_t bits, Where where) {
+  return Trace::current("a constant of the kernel language", where).constant(type, bits, where);
+}
+
+Handle emit(std::string_view op, ScalarType type, const Handle* operands, std::size_t count, Where where) {
+  Trace& trace = Trace::current("a traced value", where);
+  ir::Statement statement = statement_of(op_named(op), type);
+  for (std::size_t i = 0; i < count; ++i) statement.operands.push_back(trace.use(operands[i], where));
+  return trace.append(std::move(statement), where);
+}
+
+Handle emit_math(std::string_view function, ScalarType type, const Handle* operands, std::size_t count, Where where) {
+  Trace& trace = Trace::current("a traced value", where);
+  ir::Statement statement = statement_of(ir::Op::math, type);
+  statement.index = math_named(function);
+  for (std::size_t i = 0; i < count; ++i) statement.operands.push_back(trace.use(operands[i], where));
+  return trace.append(std::move(statement), where);
+}
+
+Handle emit_extent(std::uint32_t array_trace, std::uint32_t parameter, std::size_t dimension, Where where) {
+  Trace& trace = Trace::current("an array of a kernel", where);
+  if (!trace.owns_array(array_trace, where)) return {trace.id(), ir::no_value};
+  ir::Statement extent = statement_of(ir::Op::extent, ScalarType::i64);
+  extent.index = parameter;
+  extent.lane = static_cast<std::uint8_t>(dimension);
+  if (dimension >= max_rank) {
+    trace.report("extent(" + std::to_string(dimension) + ") names a dimension that the array does not have", where);
+    extent.lane = 0;
+  }
+  return trace.append(std::move(extent), where);
+}
+
+Handle emit_load(const Place& place, std::size_t lane, ScalarType type, Where where) {
+  Trace& trace = Trace::current(place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel",
+                                where);
+  if (place.kind == Place::Kind::local) return trace.get_local(place, lane, type, where);
+  if (!trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
+  ir::Statement load = statement_of(ir::Op::load, type);
+  load.index = place.id;
+  load.lane = static_cast<std::uint8_t>(place.lane + lane);
+  for (std::size_t d = 0; d < place.rank; ++d) load.operands.push_back(trace.use(place.index[d], where));
+  return trace.append(std::move(load), where);
+}
+
+void emit_store(const Place& place, std::size_t lane, ScalarType type, Handle value, Where where) {
+  Trace& trace = Trace::current(place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel",
+                                where);
+  if (place.kind == Place::Kind::local) return trace.set_local(place, lane, type, value, where);
+  if (!trace.owns_array(place.trace, where)) return;
+  ir::Statement store = statement_of(ir::Op::store, type);
+  store.index = place.id;
+  store.lane = static_cast<std::uint8_t>(place.lane + lane);
+  for (std::size_t d = 0; d < place.rank; ++d) store.operands.push_back(trace.use(place.index[d], where));
+  store.operands.push_back(trace.use(value, where));
+  trace.append(std::move(store), where);
+}
+
+Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, Handle value, Handle expected,
+                   Where where) {
+  Trace& trace = Trace::current("an atomic", where);
+  if (place.kind == Place::Kind::local) {
+    trace.report("an atomic names a local variable, which only its own iteration sees: assign to it directly", where);
+    return {trace.id(), ir::no_value};
+  }
+  if (!trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
+  const ir::AtomicKind what = atomic_named(kind);
+  ir::Statement atomic = statement_of(ir::Op::atomic, type);
+  atomic.index = place.id;
+  atomic.lane = place.lane;
+  atomic.immediate = static_cast<std::uint64_t>(what);
+  for (std::size_t d = 0; d < place.rank; ++d) atomic.operands.push_back(trace.use(place.index[d], where));
+  if (what == ir::AtomicKind::compare_exchange) atomic.operands.push_back(trace.use(expected, where));
+  atomic.operands.push_back(trace.use(value, where));
+  return trace.append(std::move(atomic), where);
+}
+
+void emit_assert(Handle condition, std::string_view message, Where where) {
+  Trace& trace = Trace::current("assert_", where);
+  ir::Statement assertion = statement_of(ir::Op::assert_);
+  assertion.operands = {trace.use(condition, where)};
+  assertion.index = trace.add_string(message);
+  trace.append(std::move(assertion), where);
+}
+
+Place emit_local(ScalarType type, std::size_t lanes, std::uint64_t count, Where where) {
+  return Trace::current("a Var or LocalArray", where).make_local(type, lanes, count, where);
+}
+
+void emit_random(Handle* words, std::size_t count, Where where) {
+  Trace::current("random", where).random(words, count, where);
+}
+
+void report(std::string_view message, Where where) {
+  Trace::current("the kernel language", where).report(std::string(message), where);
+}
+
+void emit_break(Where where) { Trace::current("break_", where).leave_loop(ir::Op::break_, where); }
+void emit_continue(Where where) { Trace::current("continue_", where).leave_loop(ir::Op::continue_, where); }
+
+void Scope::close() noexcept {
+  if (Trace* trace = Trace::find(trace_)) trace->close_scope(*this);
+  trace_ = 0;
+  depth_ = 0;
+  function_ = false;
+}
+
+void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, Where where) {
+  Trace::current("range_for", where).open_range(scope, bounds, rank, indices, where);
+}
+
+void open_for(Scope& scope, Handle low, Handle high, Handle step, Handle* index, Where where) {
+  Trace& trace = Trace::current("for_", where);
+  trace.open_for(scope, low, high, step, where);
+  *index = trace.argument(0);
+}
+
+void open_condition(Scope& scope, Where where) { Trace::current("while_", where).open_condition(scope, where); }
+
+void open_while(Scope& scope, Handle condition, Where where) {
+  Trace::current("while_", where).open_while(scope, condition, where);
+}
+
+BranchPoint open_if(Scope& scope, Handle condition, Where where) {
+  return Trace::current("if_", where).open_if(scope, condition, where);
+}
+
+void open_else(Scope& scope, const BranchPoint& branch, Where where) {
+  Trace::current("else_", where).open_else(scope, branch, where);
+}
+
+void open_else_if(Scope& scope, BranchPoint& branch, Handle condition, Where where) {
+  Trace::current("else_if", where).open_else_if(scope, branch, condition, where);
+}
+
+void open_stream_block(Scope& scope, bool conflicts_are_meant, Where where) {
+  Trace::current("stream_parallel", where).open_stream_block(scope, conflicts_are_meant, where);
+}
+
+void open_function(Scope& scope, std::string_view name, Where where) {
+  Trace::current("a weir::Function", where).open_function(scope, name, where);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a traced kernel to one that can be launched.
+#include <weir/array.hpp>
+#include <weir/kernel.hpp>
+#include <weir/program.hpp>
+
+#include "dsl/trace.hpp"
+#include "runtime/program_state.hpp"
+
+namespace weir::detail {
+
+Program trace_program(const KernelSource& source) { return make_program(trace_kernel(source)); }
+
+Device device_of(const LaunchArgument* arguments, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (arguments[i].array != nullptr) return arguments[i].array->device();
+  }
+  return open();
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers: Philox 4x32-10 with the counter laid out as sdk/docs/kernel-language.md says.
+#include "dsl/trace.hpp"
+
+namespace weir::detail {
+
+namespace {
+
+// FNV-1a of the kernel's name keeps two kernels with one seed and launch number apart.
+std::uint32_t name_number(std::string_view name) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
+}
+
+}  // namespace
+
+// Row-major number of the iteration in its parallel loop or reduction; 0 in serial code.
+Handle Trace::element_number(const Where& where) {
+  const std::size_t depth = task_depth();
+  if (stack_[depth].block.arguments.empty()) return constant(ScalarType::i64, 0, where);
+  const std::size_t rank = stack_[depth].block.arguments.size();
+  Handle number;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const Handle index{id_, stack_[depth].block.arguments[d]}, low = stack_[depth].low[d], high = stack_[depth].high[d];
+    const Handle offset = operation(ir::Op::sub, ScalarType::i64, {index, low}, where);
+    if (d == 0) {
+      number = offset;
+      continue;
+    }
+    const Handle length = operation(ir::Op::sub, ScalarType::i64, {high, low}, where);
+    const Handle row = operation(ir::Op::mul, ScalarType::i64, {number, length}, where);
+    number = operation(ir::Op::add, ScalarType::i64, {row, offset}, where);
+  }
+  return number;
+}
+
+// How often this iteration came by the call site before. Only loops inside the iteration need to count.
+Handle Trace::draw_number(const Where& where) {
+  std::size_t loop = task_depth() + 1;
+  while (loop < stack_.size() && (stack_[loop].kind == BlockKind::then || stack_[loop].kind == BlockKind::otherwise)) {
+    ++loop;
+  }
+  if (loop >= stack_.size()) return constant(ScalarType::u32, 0, where);
+
+  // The counter lives around the outermost loop, whose statement comes after what its block holds so far.
+  OpenBlock& around = stack_[loop - 1];
+  const auto id = static_cast<std::uint32_t>(locals_.size());
+  ir::Statement local = statement_of(ir::Op::local, ScalarType::u32);
+  local.index = id;
+  local.immediate = 1;
+  local.location = locate(where);
+  around.block.statements.push_back(std::move(local));
+  locals_.push_back({around.id, stack_[task_depth()].id, known(where)});
+
+  Place place;
+  place.trace = id_;
+  place.kind = Place::Kind::local;
+  place.id = id;
+  const Handle count = get_local(place, 0, ScalarType::u32, where);
+  const Handle one = constant(ScalarType::u32, 1, where);
+  set_local(place, 0, ScalarType::u32, operation(ir::Op::add, ScalarType::u32, {count, one}, where), where);
+  return count;
+}
+
+void Trace::random(Handle* words, std::size_t count, const Where& where) {
+  const Handle key = append(statement_of(ir::Op::launch_key, ScalarType::u64), where);
+  const Handle half = constant(ScalarType::u64, 32, where);
+  const Handle key_low = operation(ir::Op::cast, ScalarType::u32, {key}, where);
+  const Handle key_upper = operation(ir::Op::shr, ScalarType::u64, {key, half}, where);
+  const Handle key_high = operation(ir::Op::cast, ScalarType::u32, {key_upper}, where);
+
+  const Handle number = operation(ir::Op::cast, ScalarType::u64, {element_number(where)}, where);
+  const Handle number_low = operation(ir::Op::cast, ScalarType::u32, {number}, where);
+  const Handle number_upper = operation(ir::Op::shr, ScalarType::u64, {number, half}, where);
+  const Handle number_high = operation(ir::Op::cast, ScalarType::u32, {number_upper}, where);
+  const std::uint32_t site_number = name_number(kernel_.name) + random_sites_++;
+  const Handle site = constant(ScalarType::u32, site_number, where);
+  const Handle draw = draw_number(where);
+
+  for (std::size_t word = 0; word < count; ++word) {
+    ir::Statement philox = statement_of(ir::Op::philox, ScalarType::u32);
+    philox.lane = static_cast<std::uint8_t>(word);
+    for (const Handle& h : {key_low, key_high, number_low, number_high, site, draw}) {
+      philox.operands.push_back(use(h, where));
+    }
+    words[word] = append(std::move(philox), where);
+  }
+}
+
+}  // namespace weir::detail

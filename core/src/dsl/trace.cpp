@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements, values and messages of a trace.
+#include "dsl/trace.hpp"
+
+#include <algorithm>
+
+#include <weir/error.hpp>
+#include <weir/program.hpp>
+
+#include "dsl/names.hpp"
+#include "ir/verifier.hpp"
+
+namespace weir::detail {
+
+namespace {
+thread_local Trace* current_trace = nullptr;
+constexpr std::size_t max_reports = 50;  // as many as the verifier gives
+}  // namespace
+
+std::string at(const Where& where) {
+  return where.line() == 0 ? "an unknown line" : std::string(where.file_name()) + ":" + std::to_string(where.line());
+}
+
+Trace::Trace(const KernelSource& source) : where_(source.where), last_(source.where) {
+  if (current_trace != nullptr) {
+    const std::string message = at(where_) + ": kernel '" + std::string(source.name) + "' is made inside kernel '" +
+                                current_trace->kernel_.name + "', which began at " + at(current_trace->where_) +
+                                ": make it before that kernel, or call a function instead";
+    throw Error(ErrorCode::kernel, message, std::string(source.name), where_);
+  }
+  kernel_.name = source.name;
+  kernel_.options = {source.fast_math, source.check_bounds};
+  id_ = remember_kernel(kernel_.name, where_);
+  current_trace = this;
+}
+
+Trace::~Trace() { current_trace = nullptr; }
+
+Trace& Trace::current(std::string_view what, const Where& where) {
+  if (current_trace != nullptr) return *current_trace;
+  throw Error(ErrorCode::kernel,
+              at(where) + ": " + std::string(what) +
+                  " was used outside a kernel: values of the kernel language exist only while the lambda of a "
+                  "Kernel runs in its constructor, and on that thread",
+              "", where);
+}
+
+Trace* Trace::find(std::uint32_t id) noexcept {
+  return current_trace != nullptr && current_trace->id_ == id ? current_trace : nullptr;
+}
+
+ir::Kernel Trace::run(const KernelSource& source) {
+  std::vector<std::vector<Handle>> components(source.parameter_count);
+  std::vector<const Handle*> lanes(source.parameter_count);
+  open(BlockKind::body, {}, 0, where_);
+  for (std::size_t p = 0; p < source.parameter_count; ++p) {
+    const ParameterType& type = source.parameters[p];
+    ir::Parameter parameter;
+    parameter.name = p < source.parameter_name_count ? source.parameter_names[p] : "p" + std::to_string(p);
+    parameter.kind = type.is_array ? ir::Parameter::Kind::array : ir::Parameter::Kind::scalar;
+    parameter.element = type.element;
+    parameter.rank = type.rank;
+    parameter.location = locate(where_);
+    kernel_.parameters.push_back(parameter);
+    if (type.is_array) continue;
+    for (std::size_t lane = 0; lane < type.element.lanes(); ++lane) {
+      ir::Statement argument = statement_of(ir::Op::argument, type.element.scalar);
+      argument.index = static_cast<std::uint32_t>(p);
+      argument.lane = static_cast<std::uint8_t>(lane);
+      components[p].push_back(append(std::move(argument), where_));
+    }
+    lanes[p] = components[p].data();
+  }
+  if (source.parameter_name_count > source.parameter_count) {
+    report("KernelOptions::parameter_names has " + std::to_string(source.parameter_name_count) + " names for " +
+               std::to_string(source.parameter_count) + " parameters: leave out what is too much",
+           where_);
+  }
+
+  source.body(source.lambda, id_, lanes.data());
+
+  kernel_.body = std::move(stack_.front().block);
+  kernel_.value_count = static_cast<std::uint32_t>(values_.size());
+  kernel_.local_count = static_cast<std::uint32_t>(locals_.size());
+  if (!diagnostics_.empty()) refuse();
+  ir::verify_or_throw(kernel_);
+  return std::move(kernel_);
+}
+
+void Trace::report(std::string message, const Where& where) {
+  if (diagnostics_.size() < max_reports) diagnostics_.push_back({known(where), std::move(message)});
+}
+
+void Trace::refuse() const {
+  std::string text = "kernel '" + kernel_.name + "' cannot be built:";
+  for (const Diagnostic& diagnostic : diagnostics_) text += "\n  " + at(diagnostic.where) + ": " + diagnostic.message;
+  throw Error(ErrorCode::kernel, text, kernel_.name, diagnostics_.front().where);
+}
+
+ir::Location Trace::locate(const Where& where) {
+  if (where.line() != 0) last_ = where;
+  const char* file = last_.file_name();
+  if (file != last_file_) {
+    const auto found = std::find(kernel_.files.begin(), kernel_.files.end(), file);
+    last_file_index_ = static_cast<std::uint32_t>(found - kernel_.files.begin());
+    if (found == kernel_.files.end()) kernel_.files.emplace_back(file);
+    last_file_ = file;
+  }
+  return {last_file_index_, last_.line(), last_.column()};
+}
+
+Handle Trace::add_value(std::uint32_t block, const Where& where) {
+  values_.push_back({block, known(where)});
+  return {id_, static_cast<std::uint32_t>(values_.size() - 1)};
+}
+
+Handle Trace::append(ir::Statement statement, const Where& where) {
+  statement.location = locate(where);
+  Handle result;
+  if (ir::info(statement.op).result != ir::ResultRule::none) {
+    result = add_value(stack_.back().id, where);
+    statement.result = result.value;
+  }
+  stack_.back().block.statements.push_back(std::move(statement));
+  return result;
+}
+
+Handle Trace::constant(ScalarType type, std::uint64_t bits, const Where& where) {
+  ir::Statement statement = statement_of(ir::Op::constant, type);
+  statement.immediate = bits;
+  return append(std::move(statement), where);
+}
+
+Handle Trace::operation(ir::Op op, ScalarType type, std::initializer_list<Handle> operands, const Where& where) {
+  ir::Statement statement = statement_of(op, type);
+  for (const Handle& operand : operands) statement.operands.push_back(use(operand, where));
+  return append(std::move(statement), where);
+}
+
+ir::ValueId Trace::use(const Handle& handle, const Where& where) {
+  if (handle.trace != id_) {
+    report("a value of another kernel, " + kernel_of_trace(handle.trace) +
+               ", is used here: a kernel only computes with its own parameters and what it makes of them",
+           where);
+    return ir::no_value;
+  }
+  if (handle.value >= values_.size()) return ir::no_value;  // made of something that was reported
+  const ValueInfo& value = values_[handle.value];
+  if (!is_open(value.block)) {
+    report("a value made at " + at(value.made) +
+               " is used after the loop or branch that it belongs to has ended: keep it in a Var or an array",
+           where);
+    return ir::no_value;
+  }
+  return handle.value;
+}
+
+bool Trace::owns_array(std::uint32_t trace, const Where& where) {
+  if (trace == id_) return true;
+  report("an array of another kernel, " + kernel_of_trace(trace) +
+             ", is used here: make it a View parameter of this kernel too",
+         where);
+  return false;
+}
+
+std::uint32_t Trace::add_string(std::string_view text) {
+  const auto found = std::find(kernel_.strings.begin(), kernel_.strings.end(), text);
+  if (found == kernel_.strings.end()) kernel_.strings.emplace_back(text);
+  return static_cast<std::uint32_t>(std::find(kernel_.strings.begin(), kernel_.strings.end(), text) -
+                                    kernel_.strings.begin());
+}
+
+ir::Kernel trace_kernel(const KernelSource& source) {
+  Trace trace(source);
+  return trace.run(source);
+}
+
+}  // namespace weir::detail

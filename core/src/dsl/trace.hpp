@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel that this thread is tracing: the statements so far, the blocks that are open, and what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <weir/dsl/trace.hpp>
+
+#include "ir/ir.hpp"
+
+namespace weir::detail {
+
+/// "file:line", for the second place that a message names.
+std::string at(const Where& where);
+
+/// Traces `source` on this thread and verifies what came out. Throws Error{kernel} with everything that is wrong.
+ir::Kernel trace_kernel(const KernelSource& source);
+
+inline ir::Statement statement_of(ir::Op op, ScalarType type = ScalarType::boolean) {
+  ir::Statement statement{};
+  statement.op = op;
+  statement.type = type;
+  return statement;
+}
+
+class Trace {
+ public:
+  enum class BlockKind : std::uint8_t {
+    body,
+    stream_block,
+    parallel,
+    reduce,
+    for_body,
+    while_condition,
+    while_body,
+    then,
+    otherwise
+  };
+
+  explicit Trace(const KernelSource& source);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  void operator=(const Trace&) = delete;
+
+  /// The trace of this thread. Throws Error{kernel} outside any kernel: `what` says who asked.
+  static Trace& current(std::string_view what, const Where& where);
+  /// The trace of this thread if it is number `id`, otherwise null.
+  static Trace* find(std::uint32_t id) noexcept;
+
+  std::uint32_t id() const noexcept { return id_; }
+  /// Calls the lambda, checks the result and gives it away.
+  ir::Kernel run(const KernelSource& source);
+
+  void report(std::string message, const Where& where);
+
+  // Statements
+  Handle append(ir::Statement statement, const Where& where);  ///< gives it a result if its operation has one
+  Handle constant(ScalarType type, std::uint64_t bits, const Where& where);
+  Handle operation(ir::Op op, ScalarType type, std::initializer_list<Handle> operands, const Where& where);
+  ir::ValueId use(const Handle& handle, const Where& where);  ///< no_value, and a report, if it cannot be used here
+  bool owns_array(std::uint32_t trace, const Where& where);
+  std::uint32_t add_string(std::string_view text);
+
+  // Locals
+  Place make_local(ScalarType type, std::size_t lanes, std::uint64_t count, const Where& where);
+  Handle get_local(const Place& place, std::size_t lane, ScalarType type, const Where& where);
+  void set_local(const Place& place, std::size_t lane, ScalarType type, const Handle& value, const Where& where);
+
+  // Blocks
+  void open(BlockKind kind, ir::Statement owner, std::size_t arguments, const Where& where);
+  Handle argument(std::size_t index) const;  ///< of the innermost block
+  void close();
+  void close_scope(const Scope& scope) noexcept;
+  bool at_task_level() const noexcept;  ///< loops that open here run in parallel
+  void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, const Where& where);
+  void open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step, const Where& where);
+  void open_condition(Scope& scope, const Where& where);
+  void open_while(Scope& scope, const Handle& condition, const Where& where);
+  BranchPoint open_if(Scope& scope, const Handle& condition, const Where& where);
+  void open_else(Scope& scope, const BranchPoint& branch, const Where& where);
+  void open_else_if(Scope& scope, BranchPoint& branch, const Handle& condition, const Where& where);
+  void open_stream_block(Scope& scope, bool conflicts_are_meant, const Where& where);
+  void open_function(Scope& scope, std::string_view name, const Where& where);
+  void open_reduce(Scope& scope, std::string_view kind, ScalarType type, const Bounds* bounds, std::size_t rank,
+                   Handle* indices, const Where& where);
+  Handle close_reduce(Scope& scope, const Handle& value, const Where& where);
+  void leave_loop(ir::Op op, const Where& where);  ///< break_ or continue_
+
+  void random(Handle* words, std::size_t count, const Where& where);
+
+ private:
+  struct OpenBlock {
+    BlockKind kind;
+    std::uint32_t id;
+    ir::Block block;
+    ir::Statement owner;                          ///< gets the block as a body when it closes
+    Where opened;
+    std::vector<Handle> low, high;                ///< of parallel and reduce
+    BranchPoint branch;                           ///< otherwise: whose else
+    BranchPoint last_branch;                      ///< the last if_ in this block; where its next else_ goes
+    bool last_branch_closed = true;               ///< it has its else_
+    bool dropped = false;                         ///< where it must not stand; already reported
+  };
+  struct ValueInfo {
+    std::uint32_t block;
+    Where made;
+  };
+  struct LocalInfo {
+    std::uint32_t block;
+    std::uint32_t task_block;
+    Where made;
+  };
+  struct Diagnostic {
+    Where where;
+    std::string message;
+  };
+  struct ActiveFunction {
+    std::string name;
+    Where made;
+  };
+
+  ir::Location locate(const Where& where);
+  const Where& known(const Where& where) const noexcept { return where.line() != 0 ? where : last_; }
+  Handle add_value(std::uint32_t block, const Where& where);
+  bool is_open(std::uint32_t block) const noexcept;
+  std::size_t task_depth() const noexcept;  ///< in stack_, of the innermost block that becomes tasks
+  std::string_view describe(BlockKind kind) const noexcept;
+  bool may_continue(const BranchPoint& branch, std::string_view word, bool directly, const Where& where);
+  Handle element_number(const Where& where);
+  Handle draw_number(const Where& where);
+  std::vector<ir::ValueId> bound_operands(const Bounds* bounds, std::size_t rank, const Where& where);
+  [[noreturn]] void refuse() const;
+
+  std::uint32_t id_;
+  ir::Kernel kernel_;
+  Where where_;
+  Where last_;
+  std::vector<OpenBlock> stack_;
+  std::vector<bool> open_;  ///< by block id
+  std::vector<ValueInfo> values_;
+  std::vector<LocalInfo> locals_;
+  std::vector<ActiveFunction> functions_;
+  std::vector<Diagnostic> diagnostics_;
+  std::uint32_t random_sites_ = 0;
+  const char* last_file_ = nullptr;
+  std::uint32_t last_file_index_ = 0;
+};
+
+}  // namespace weir::detail
