@@ -44,7 +44,27 @@ class WEIR_API Error : public std::runtime_error {
   Error(ErrorCode code, const std::string& message, std::int64_t vendor_code, std::string vendor_name)
       : std::runtime_error(message), code_(code), vendor_code_(vendor_code), vendor_name_(std::move(vendor_name)) {}
   Error(ErrorCode code, const std::string& message, std::string kernel, std::source_location where)
-      : std::runtime_error(message), code_(code), kernel_(std::move(kernel)), where_(where) {}
+      : std::runtime_error(message),
+        code_(code),
+        kernel_(std::move(kernel)),
+        where_(where),
+        file_(where.file_name()),
+        line_(where.line()) {}
+  /// A driver's failure while `kernel` ran or was launched.
+  Error(ErrorCode code, const std::string& message, std::int64_t vendor_code, std::string vendor_name,
+        std::string kernel)
+      : std::runtime_error(message),
+        code_(code),
+        vendor_code_(vendor_code),
+        vendor_name_(std::move(vendor_name)),
+        kernel_(std::move(kernel)) {}
+  /// A failure at a line that is known at run time only, such as that of an assert_ that failed on a device.
+  Error(ErrorCode code, const std::string& message, std::string kernel, std::string file, std::uint32_t line)
+      : std::runtime_error(message),
+        code_(code),
+        kernel_(std::move(kernel)),
+        file_(std::move(file)),
+        line_(line) {}
   ~Error() override;
 
   ErrorCode code() const noexcept { return code_; }
@@ -55,6 +75,9 @@ class WEIR_API Error : public std::runtime_error {
   const std::string& kernel() const noexcept { return kernel_; }
   /// Where in the program the failing thing was written; line() is 0 when not known.
   std::source_location where() const noexcept { return where_; }
+  /// The same as text and number, also for lines that only the kernel's IR knows; "" and 0 when not known.
+  const std::string& file() const noexcept { return file_; }
+  std::uint32_t line() const noexcept { return line_; }
 
  private:
   ErrorCode code_;
@@ -62,6 +85,8 @@ class WEIR_API Error : public std::runtime_error {
   std::string vendor_name_;
   std::string kernel_;
   std::source_location where_{};
+  std::string file_;
+  std::uint32_t line_ = 0;
 };
 
 }  // namespace weir

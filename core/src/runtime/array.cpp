@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <weir/array.hpp>
+#include <weir/current_stream.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "runtime/array_use.hpp"
+#include "runtime/stream_errors.hpp"
+
+namespace weir {
+
+using detail::Block;
+using detail::DeviceState;
+using detail::live;
+using detail::StreamState;
+
+namespace detail {
+
+std::size_t checked_bytes(std::size_t count, std::size_t size) {
+  if (size != 0 && count > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / size)
+    throw Error(ErrorCode::invalid, fmt::format("an array of {} elements of {} bytes is larger than any memory; check "
+                                                "for a negative number that became unsigned",
+                                                count, size));
+  return count * size;
+}
+
+Block& live(const AnyArrayView& view) {
+  if (!view.alive()) throw_dead("array");
+  return *view.block();
+}
+
+PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : device_(device.state()), bytes_(bytes) {
+  if (bytes == 0) return;
+  if (!device_->has(Capability::pinned_memory)) {
+    data_ = ::operator new(bytes, std::align_val_t{64});
+    std::memset(data_, 0, bytes);
+    return;
+  }
+  weir_memory_options options{};
+  options.struct_size = sizeof options;
+  options.kind = WEIR_MEMORY_PINNED;
+  options.size = bytes;
+  const weir_device handle = device_->handle();
+  weir_allocation allocation = nullptr;
+  device_->call([&] { return fmt::format("allocate {} bytes of pinned memory", bytes); }, [&](weir_status* status) {
+    return device_->table().memory_allocate(handle, &options, &allocation, status);
+  });
+  weir_memory_info info{};
+  info.struct_size = sizeof info;
+  const weir_result result = device_->quiet(
+      [&](weir_status* status) { return device_->table().memory_get_info(allocation, &info, status); });
+  if (result != WEIR_OK || !info.host_pointer) {
+    device_->quiet([&](weir_status* status) { return device_->table().memory_free(allocation, status); });
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the {} driver's pinned memory has no host address", device_->driver().name()));
+  }
+  allocation_ = allocation;
+  data_ = info.host_pointer;
+  std::memset(data_, 0, bytes);
+}
+
+// Copies that still use the memory end before it goes away.
+PinnedMemory::~PinnedMemory() {
+  if (!data_) return;
+  device_->memory.when_unused([device = device_, allocation = allocation_, data = data_]() noexcept {
+    if (allocation)
+      device->quiet([&](weir_status* status) {
+        return device->table().memory_free(static_cast<weir_allocation>(allocation), status);
+      });
+    else
+      ::operator delete(data, std::align_val_t{64});
+  });
+}
+
+}  // namespace detail
+
+AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
+                           std::span<const std::int64_t> extents)
+    : element_(element), rank_(static_cast<std::uint8_t>(extents.size())) {
+  std::size_t count = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] < 0)
+      throw Error(ErrorCode::invalid,
+                  fmt::format("array extent {} is {}; extents are 0 or more", d, extents[d]));
+    extents_[d] = extents[d];
+    count = detail::checked_bytes(count, static_cast<std::size_t>(extents[d]));
+  }
+  size_ = count;
+  const std::size_t bytes = detail::checked_bytes(count, element.size());
+  const StreamRef on = stream ? *stream : current_stream(device);
+  StreamState& state = live(on);
+  if (&state.device != device.state())
+    throw Error(ErrorCode::invalid, "an array of " + device.name() + " cannot be allocated on a stream of " +
+                                        state.device.device_name());
+  detail::throw_failure(state);
+  block_ = state.device.memory.allocate(state, bytes);
+  generation_ = block_->generation.load(std::memory_order_relaxed);
+}
+
+bool AnyArrayView::alive() const noexcept {
+  return block_ && block_->generation.load(std::memory_order_acquire) == generation_;
+}
+
+void AnyArrayView::release() noexcept {
+  if (alive()) block_->device.memory.release(block_);
+  block_ = nullptr;
+}
+
+Device AnyArrayView::device() const { return Device(&live(*this).device); }
+
+std::uint64_t AnyArrayView::device_address() const {
+  const Block& block = live(*this);
+  if (!block.address)
+    throw Error(ErrorCode::unsupported,
+                "device " + block.device.device_name() + " gives no addresses; pass the array itself instead");
+  return block.address + offset_;
+}
+
+StreamRef AnyArrayView::stream_or_current() const { return current_stream(device()); }
+
+AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const {
+  if (rank_ == 0) detail::throw_dead("array");
+  if (begin < 0 || begin > end || end > extents_[0])
+    throw Error(ErrorCode::invalid, fmt::format("slice [{}, {}) lies outside an array of {} along its first dimension",
+                                                begin, end, extents_[0]));
+  AnyArrayView part = *this;
+  const std::uint64_t row = extents_[0] ? size_ / static_cast<std::uint64_t>(extents_[0]) : 0;
+  part.extents_[0] = end - begin;
+  part.size_ = row * static_cast<std::uint64_t>(end - begin);
+  part.offset_ += row * static_cast<std::uint64_t>(begin) * element_.size();
+  return part;
+}
+
+AnyArrayView AnyArrayView::flattened() const noexcept {
+  AnyArrayView flat = *this;
+  flat.extents_ = {static_cast<std::int64_t>(size_), 0, 0, 0};
+  flat.rank_ = 1;
+  return flat;
+}
+
+}  // namespace weir

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies and fills.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/array_use.hpp"
+#include "runtime/stream_errors.hpp"
+
+namespace weir {
+
+using detail::Block;
+using detail::DeviceState;
+using detail::live;
+using detail::StreamState;
+
+namespace {
+
+std::string array_word() { return "the array"; }
+
+const std::string* last_kernel(const StreamState& stream) {
+  return stream.last_kernel.load(std::memory_order_relaxed);
+}
+
+void check_size(std::size_t host, const AnyArrayView& view) {
+  if (host == view.size_bytes()) return;
+  const std::size_t element = view.element().size();
+  throw Error(ErrorCode::invalid, fmt::format("a copy needs {} elements ({} bytes) on the host, as the array has, but "
+                                              "was given {} bytes ({} elements)",
+                                              view.size(), view.size_bytes(), host, host / element));
+}
+
+/// The smallest power of two up to 16 whose repetition gives the element, or 0.
+std::uint32_t pattern_size(const std::byte* element, std::size_t size) {
+  for (std::uint32_t period = 1; period <= 16; period *= 2) {
+    if (size % period != 0) break;
+    bool repeats = true;
+    for (std::size_t i = period; i < size && repeats; ++i) repeats = element[i] == element[i - period];
+    if (repeats) return period;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const std::byte> source) const {
+  StreamState& stream = live(on);
+  live(*this);
+  check_size(source.size(), *this);
+  detail::throw_failure(stream);
+  if (source.empty()) return;
+  Block& block = detail::use_on(*this, stream, array_word);
+  DeviceState& device = stream.device;
+  device.call_for(last_kernel(stream), "copy to the device", [&](weir_status* status) {
+    return device.table().copy_to_device(stream.stream, block.allocation, offset_, source.data(), source.size(), status);
+  });
+  stream.note_submission();
+}
+
+void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte> destination) const {
+  StreamState& stream = live(on);
+  live(*this);
+  check_size(destination.size(), *this);
+  detail::throw_failure(stream);
+  if (destination.empty()) return;
+  Block& block = detail::use_on(*this, stream, array_word);
+  DeviceState& device = stream.device;
+  device.call_for(last_kernel(stream), "copy to the host", [&](weir_status* status) {
+    return device.table().copy_to_host(stream.stream, destination.data(), block.allocation, offset_, destination.size(),
+                                       status);
+  });
+  stream.note_submission();
+}
+
+void AnyArrayView::copy_from_bytes(const StreamRef& on, std::span<const std::byte> source) const {
+  copy_from_bytes_async(on, source);
+  StreamState& stream = live(on);
+  stream.device.streams.synchronize(stream);
+}
+
+void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> destination) const {
+  copy_to_bytes_async(on, destination);
+  StreamState& stream = live(on);
+  stream.device.streams.synchronize(stream);
+}
+
+void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const {
+  StreamState& stream = live(on);
+  Block& to = live(*this);
+  Block& from = live(source);
+  if (source.size_bytes() != size_bytes())
+    throw Error(ErrorCode::invalid, fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the "
+                                                "destination {}",
+                                                source.size_bytes(), size_bytes()));
+  if (&to == &from && offset_ < source.offset_ + size_bytes() && source.offset_ < offset_ + size_bytes() && size_ != 0)
+    throw Error(ErrorCode::invalid, "a copy between overlapping parts of one array; copy through a third array");
+  detail::throw_failure(stream);
+  if (size_bytes() == 0) return;
+  DeviceState& device = stream.device;
+  if (&to.device == &from.device) {
+    detail::use_on(*this, stream, array_word);
+    detail::use_on(source, stream, array_word);
+    device.call_for(last_kernel(stream), "copy on the device", [&](weir_status* status) {
+      return device.table().copy_on_device(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
+                                           size_bytes(), status);
+    });
+    stream.note_submission();
+    return;
+  }
+  const bool possible = &to.device.driver() == &from.device.driver() && device.has(Capability::peer_copy);
+  if (!possible || (&device != &to.device && &device != &from.device))
+    throw Error(ErrorCode::unsupported,
+                fmt::format("cannot copy from {} to {} on a stream of {}: {}; copy through the host",
+                            from.device.device_name(), to.device.device_name(), device.device_name(),
+                            possible ? "the stream must be of one of the two devices" : "there are no peer copies between them"));
+  to.device.memory.use(to, stream);
+  from.device.memory.use(from, stream);
+  device.call_for(last_kernel(stream), "copy between devices", [&](weir_status* status) {
+    return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_, size_bytes(),
+                                    status);
+  });
+  stream.note_submission();
+  // The block of the other device is freed in the order of its own streams; its home stream stands for them.
+  Block& other = &to.device == &device ? from : to;
+  other.device.streams.wait(*other.home, stream);
+  other.device.memory.use(other, *other.home);
+}
+
+void AnyArrayView::fill_zero(const StreamRef& stream) const {
+  const std::byte zeros[16 * 16 * 8] = {};
+  fill_bytes(stream, zeros);
+}
+
+void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
+  StreamState& stream = live(on);
+  live(*this);
+  const std::size_t size = element_.size();
+  const auto* bytes = static_cast<const std::byte*>(element);
+  const std::uint32_t pattern = pattern_size(bytes, size);
+  if (!pattern) {  // drivers repeat up to 16 bytes; longer elements go through the host
+    std::vector<std::byte> values(size_bytes());
+    for (std::size_t i = 0; i < values.size(); i += size) std::copy_n(bytes, size, values.begin() + static_cast<std::ptrdiff_t>(i));
+    return copy_from_bytes(on, values);
+  }
+  detail::throw_failure(stream);
+  if (size_ == 0) return;
+  Block& block = detail::use_on(*this, stream, array_word);
+  DeviceState& device = stream.device;
+  device.call_for(last_kernel(stream), "fill an array", [&](weir_status* status) {
+    return device.table().fill(stream.stream, block.allocation, offset_, size_bytes(), bytes, pattern, status);
+  });
+  stream.note_submission();
+}
+
+}  // namespace weir

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <weir/current_stream.hpp>
+#include <weir/device.hpp>
+#include <weir/event.hpp>
+#include <weir/stream.hpp>
+
+#include <algorithm>
+
+#include "runtime/device_state.hpp"
+
+namespace weir {
+
+const std::string& Device::driver() const noexcept { return state_->driver().name(); }
+std::uint32_t Device::index() const noexcept { return state_->index; }
+std::string Device::name() const { return state_->device_name(); }
+const DeviceInfo& Device::info() const noexcept { return state_->info; }
+
+MemorySize Device::memory() const {
+  MemorySize size;
+  const weir_device handle = state_->handle();
+  state_->call("ask how much memory is free", [&](weir_status* status) {
+    return state_->table().device_get_memory(handle, &size.free, &size.total, status);
+  });
+  return size;
+}
+
+Stream Device::create_stream(int priority) const {
+  const DeviceInfo& info = state_->info;
+  const int most = std::max(info.min_priority, info.max_priority), least = std::min(info.min_priority, info.max_priority);
+  detail::StreamState* stream = state_->streams.create(std::clamp(priority, least, most));
+  return Stream(stream, stream->generation.load(std::memory_order_relaxed));
+}
+
+Stream Device::wrap_stream(void* native) const {
+  detail::StreamState* stream = state_->streams.wrap(native);
+  return Stream(stream, stream->generation.load(std::memory_order_relaxed));
+}
+
+StreamRef Device::default_stream() const {
+  detail::StreamState* stream = state_->streams.default_stream();
+  return StreamRef(stream, stream->generation.load(std::memory_order_relaxed));
+}
+
+Event Device::create_event() const {
+  detail::EventState* event = state_->events.acquire(false);
+  return Event(event, event->generation.load(std::memory_order_relaxed));
+}
+
+TimedEvent Device::create_timed_event() const {
+  if (!state_->has(Capability::timed_events))
+    throw Error(ErrorCode::unsupported,
+                "device " + name() + " has no timed events; use create_event() where no times are needed");
+  detail::EventState* event = state_->events.acquire(true);
+  return TimedEvent(event, event->generation.load(std::memory_order_relaxed));
+}
+
+void Device::synchronize() const {
+  state_->streams.synchronize_all();
+  state_->memory.collect_pending();
+}
+
+std::uint64_t Device::trim_memory() const {
+  const std::uint64_t bytes = state_->memory.trim();
+  state_->streams.trim();
+  state_->events.trim();
+  return bytes;
+}
+
+MemoryStatistics Device::memory_statistics() const noexcept { return state_->memory.statistics(); }
+
+StreamStatistics Device::stream_statistics() const noexcept {
+  StreamStatistics result;
+  result.streams_created = state_->streams.created();
+  result.streams_leased = state_->streams.leased();
+  result.lease_limit = state_->streams.lane_limit();
+  result.events_created = state_->events.created();
+  return result;
+}
+
+}  // namespace weir

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device_state.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+
+namespace weir::detail {
+namespace {
+
+// Everything that lives as long as the process. Never destroyed, so that static objects of the program may be
+// destroyed in any order.
+struct Runtime {
+  std::mutex mutex;  // taken when a device is seen for the first time
+  std::map<std::pair<const GpuDriver*, std::uint32_t>, DeviceState*> devices;
+  std::array<std::atomic<DeviceState*>, max_devices> by_number{};
+  std::uint32_t count = 0;
+
+  std::mutex names_mutex;  // taken when kernels are looked up
+  std::set<std::string, std::less<>> names;
+
+  std::atomic<bool> exiting{false};
+};
+
+Runtime& runtime() {
+  static auto* instance = new Runtime;
+  return *instance;
+}
+
+// Work in flight ends before static objects are destroyed and before drivers' own exit handlers run; later
+// destructors leave the drivers alone.
+void at_exit() {
+  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n) try {
+      if (!device->lost()) device->streams.synchronize_all();
+    } catch (...) {  // nobody is left to hear it
+    }
+  runtime().exiting.store(true);
+}
+
+template <std::size_t N>
+std::string text(const char (&chars)[N]) {
+  return std::string(chars, strnlen(chars, N));
+}
+
+DeviceInfo to_info(const weir_device_info& raw) {
+  DeviceInfo info;
+  info.name = text(raw.name);
+  info.vendor = text(raw.vendor);
+  info.driver_version = text(raw.driver_version);
+  info.location = text(raw.location);
+  info.kind = raw.kind <= WEIR_DEVICE_OTHER ? static_cast<DeviceKind>(raw.kind) : DeviceKind::other;
+  std::memcpy(info.uuid.data(), raw.uuid, sizeof raw.uuid);
+  info.capabilities = raw.capabilities;
+  info.total_memory = raw.total_memory;
+  info.memory_bandwidth = raw.memory_bandwidth;
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(raw.code_target_count, WEIR_MAX_CODE_TARGETS); ++i)
+    info.code_targets.push_back({text(raw.code_targets[i].format), text(raw.code_targets[i].target)});
+  info.target_features = text(raw.target_features);
+  info.multiprocessors = raw.multiprocessors;
+  info.lanes = std::max(raw.lanes, 1u);
+  info.max_block_threads = raw.max_block_threads;
+  std::memcpy(info.max_block.data(), raw.max_block, sizeof raw.max_block);
+  std::memcpy(info.max_grid.data(), raw.max_grid, sizeof raw.max_grid);
+  info.max_shared_bytes = raw.max_shared_bytes;
+  info.max_argument_bytes = raw.max_argument_bytes;
+  info.memory_alignment = raw.memory_alignment;
+  info.min_priority = raw.min_priority;
+  info.max_priority = raw.max_priority;
+  info.recommended_streams = raw.recommended_streams;
+  info.notes = text(raw.notes);
+  return info;
+}
+
+}  // namespace
+
+DeviceState::DeviceState(const GpuDriver& driver, std::uint32_t index_, std::uint32_t number_,
+                         const weir_device_info& raw)
+    : DriverCaller(driver),
+      index(index_),
+      number(number_),
+      info(to_info(raw)),
+      argument_style(raw.argument_style),
+      address_bytes(raw.argument_style == WEIR_ARGUMENT_BUFFER ? 16 : 8),
+      streams(*this),
+      events(*this),
+      memory(*this) {
+  device_name_ = fmt::format("{}:{}", driver.name(), index);
+}
+
+// Two threads may open at once: openings are counted by the driver and give the same device.
+weir_device DeviceState::open() {
+  weir_device device = nullptr;
+  call(fmt::format("open device {}", device_name_),
+       [&](weir_status* status) { return table().device_open(index, &device, status); });
+  weir_device expected = nullptr;
+  if (handle_.compare_exchange_strong(expected, device, std::memory_order_acq_rel)) return device;
+  quiet([&](weir_status* status) { return table().device_close(device, status); });
+  return expected;
+}
+
+DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info) {
+  Runtime& r = runtime();
+  std::lock_guard lock(r.mutex);
+  DeviceState*& state = r.devices[{&driver, index}];
+  if (state) return *state;
+  if (r.count == max_devices)
+    throw Error(ErrorCode::system, fmt::format("this process uses {} devices, the most that Weir keeps", max_devices));
+  if (r.count == 0) std::atexit(at_exit);
+  state = new DeviceState(driver, index, r.count, info);
+  r.by_number[r.count++].store(state, std::memory_order_release);
+  return *state;
+}
+
+DeviceState& device_state(const GpuDriver& driver, std::uint32_t index) {
+  return device_state(driver, index, driver.device_get_info(index));
+}
+
+DeviceState* device_by_number(std::uint32_t number) noexcept {
+  return number < max_devices ? runtime().by_number[number].load(std::memory_order_acquire) : nullptr;
+}
+
+bool process_is_exiting() noexcept { return runtime().exiting.load(std::memory_order_relaxed); }
+
+const std::string* intern(std::string_view text) {
+  Runtime& r = runtime();
+  std::lock_guard lock(r.names_mutex);
+  return &*r.names.emplace(text).first;
+}
+
+void throw_dead(std::string_view what) {
+  throw Error(ErrorCode::invalid,
+              fmt::format("this {0} is gone: it was destroyed, moved from, or never made; keep its owner alive while it "
+                          "is used",
+                          what));
+}
+
+StreamState& live(const StreamRef& stream) {
+  if (!stream.alive()) throw_dead("stream");
+  return *stream.state();
+}
+
+EventState& live(const EventRef& event) {
+  if (!event.alive()) throw_dead("event");
+  return *event.state();
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind a Device. States are made once per process and never destroyed, so that handles never dangle and
+// the order of destruction among objects, and at process exit, does not matter.
+#pragma once
+
+#include <weir/device.hpp>
+#include <weir/error.hpp>
+#include <weir/stream.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "driver/gpu_driver.hpp"
+#include "runtime/driver_call.hpp"
+#include "runtime/event_pool.hpp"
+#include "runtime/memory_pool.hpp"
+#include "runtime/stream_manager.hpp"
+
+namespace weir::detail {
+
+struct DeviceState : DriverCaller {
+  DeviceState(const GpuDriver& driver, std::uint32_t index, std::uint32_t number, const weir_device_info& raw);
+
+  /// The driver's device, opened on first use.
+  weir_device handle() {
+    weir_device device = handle_.load(std::memory_order_acquire);
+    return device ? device : open();
+  }
+  bool has(Capability capability) const noexcept { return info.has(capability); }
+  const std::string& device_name() const noexcept { return device_name_; }
+
+  const std::uint32_t index;   ///< among the driver's devices
+  const std::uint32_t number;  ///< among the process's devices, below max_devices
+  const DeviceInfo info;
+  const std::uint32_t argument_style;
+  const std::uint32_t address_bytes;  ///< of an array in argument blocks
+
+  StreamManager streams;
+  EventPool events;
+  MemoryPool memory;
+
+ private:
+  weir_device open();
+
+  std::atomic<weir_device> handle_{nullptr};
+};
+
+inline constexpr std::uint32_t max_devices = 64;
+
+/// The state of device `index` of `driver`, made on first use. Tests hand in drivers of their own; `driver` must live
+/// until the process ends.
+DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info);
+DeviceState& device_state(const GpuDriver& driver, std::uint32_t index);
+
+/// Devices that were made so far, by number; null past the end.
+DeviceState* device_by_number(std::uint32_t number) noexcept;
+
+/// True once the process has begun to exit: drivers are no longer called by destructors.
+bool process_is_exiting() noexcept;
+
+/// A copy of `text` that lives as long as the process; equal texts give the same copy.
+const std::string* intern(std::string_view text);
+
+/// Set when a stream has waited on an event of another device.
+inline std::atomic<bool> waits_across_devices{false};
+
+/// The state behind a handle; throws Error{invalid} when the object is gone.
+StreamState& live(const StreamRef& stream);
+EventState& live(const EventRef& event);
+[[noreturn]] void throw_dead(std::string_view what);
+
+}  // namespace weir::detail

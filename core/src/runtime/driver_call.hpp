@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of driver functions on behalf of a device: results become Errors, and a lost device is remembered.
+#pragma once
+
+#include <weir/error.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "driver/gpu_driver.hpp"
+
+namespace weir {
+
+/// A weir_status that is safe to read even when a driver forgets to fill it.
+struct DriverStatus : weir_status {
+  DriverStatus() noexcept {
+    struct_size = sizeof(weir_status);
+    code = WEIR_OK;
+    vendor_code = 0;
+    vendor_name[0] = 0;
+    message[0] = 0;
+  }
+};
+
+/// Calls slots of one device's driver. `doing` is a word like "copy 64 bytes to the device", or a function that
+/// makes it, called on failure only.
+class DriverCaller {
+ public:
+  explicit DriverCaller(const GpuDriver& driver) : driver_(driver) {}
+
+  const GpuDriver& driver() const noexcept { return driver_; }
+  const weir_driver_table& table() const noexcept { return driver_.table(); }
+  bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+
+  /// Throws unless the call answers WEIR_OK.
+  template <class Doing, class Call>
+  void call(Doing&& doing, Call&& call) {
+    DriverStatus status;
+    const weir_result result = attempt(status, call);
+    if (result != WEIR_OK) [[unlikely]] fail(word(doing), result, status, nullptr);
+  }
+  /// As call, for work on a stream on which `kernel` (may be null) was launched last.
+  template <class Doing, class Call>
+  void call_for(const std::string* kernel, Doing&& doing, Call&& call) {
+    DriverStatus status;
+    const weir_result result = attempt(status, call);
+    if (result != WEIR_OK) [[unlikely]] fail(word(doing), result, status, kernel);
+  }
+  /// As call_for; false for WEIR_NOT_READY.
+  template <class Doing, class Call>
+  bool query(const std::string* kernel, Doing&& doing, Call&& call) {
+    DriverStatus status;
+    const weir_result result = attempt(status, call);
+    if (result == WEIR_NOT_READY) return false;
+    if (result != WEIR_OK) [[unlikely]] fail(word(doing), result, status, kernel);
+    return true;
+  }
+  /// Returns the result; for destructors and for failures that the caller handles.
+  template <class Call>
+  weir_result quiet(Call&& call) noexcept {
+    DriverStatus status;
+    const weir_result result = call(&status);
+    if (result == WEIR_ERROR_DEVICE_LOST) [[unlikely]] remember_loss(status);
+    return result;
+  }
+  /// As quiet, keeping the status.
+  template <class Call>
+  weir_result attempt(DriverStatus& status, Call&& call) {
+    if (lost()) [[unlikely]] throw_lost();
+    return call(&status);
+  }
+
+  /// `kernel` may be null.
+  [[noreturn]] void fail(std::string_view doing, weir_result result, const weir_status& status,
+                         const std::string* kernel);
+  [[noreturn]] void throw_lost() const;
+
+ protected:
+  std::string device_name_;  // set by the device before the first call
+
+ private:
+  template <class Doing>
+  static std::string word(Doing&& doing) {
+    if constexpr (std::invocable<Doing>)
+      return doing();
+    else
+      return std::string(doing);
+  }
+  void remember_loss(const weir_status& status) noexcept;
+
+  const GpuDriver& driver_;
+  std::atomic<bool> lost_{false};
+  std::atomic<const std::string*> loss_{nullptr};  // set once, never freed
+};
+
+}  // namespace weir

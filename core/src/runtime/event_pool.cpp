@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/event_pool.hpp"
+
+#include "runtime/device_state.hpp"
+
+namespace weir::detail {
+
+EventState* EventPool::acquire(bool timed) {
+  EventState* state = nullptr;
+  bool fresh = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (!ready_[timed].empty()) {
+      state = ready_[timed].back();
+      ready_[timed].pop_back();
+    } else if (!empty_.empty()) {
+      state = empty_.back();
+      empty_.pop_back();
+      fresh = true;
+    } else {
+      state = &states_.emplace_back(device_);
+      fresh = true;
+    }
+  }
+  if (fresh) {
+    weir_event event = nullptr;
+    try {
+      const weir_device device = device_.handle();
+      device_.call("create an event", [&](weir_status* status) {
+        return device_.table().event_create(device, timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN, &event, status);
+      });
+    } catch (...) {
+      std::lock_guard lock(mutex_);
+      empty_.push_back(state);
+      throw;
+    }
+    state->event = event;
+    state->timed = timed;
+    created_.fetch_add(1, std::memory_order_relaxed);
+  }
+  state->shares.store(1, std::memory_order_relaxed);
+  state->recorded.store(false, std::memory_order_relaxed);
+  state->generation.fetch_add(1, std::memory_order_release);
+  return state;
+}
+
+void EventPool::release(EventState* event) noexcept {
+  if (event->shares.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  event->generation.fetch_add(1, std::memory_order_release);
+  {
+    std::lock_guard lock(mutex_);
+    if (ready_[event->timed].size() < kept) {
+      ready_[event->timed].push_back(event);
+      return;
+    }
+  }
+  destroy(event);
+}
+
+void EventPool::destroy(EventState* event) noexcept {
+  if (!process_is_exiting())
+    device_.quiet([&](weir_status* status) { return device_.table().event_destroy(event->event, status); });
+  event->event = nullptr;
+  created_.fetch_sub(1, std::memory_order_relaxed);
+  std::lock_guard lock(mutex_);
+  empty_.push_back(event);
+}
+
+void EventPool::trim() noexcept {
+  std::array<std::vector<EventState*>, 2> taken;
+  {
+    std::lock_guard lock(mutex_);
+    taken.swap(ready_);
+  }
+  for (auto& list : taken)
+    for (EventState* event : list) destroy(event);
+}
+
+}  // namespace weir::detail

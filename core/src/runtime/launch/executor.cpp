@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace weir::detail {
+
+std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
+  std::vector<PlacedTask> tasks(places.size());
+  std::vector<std::int32_t> seen;
+  for (std::size_t begin = 0; begin < places.size();) {
+    const std::int32_t region = places[begin].region;
+    std::size_t end = begin + 1;
+    if (region < 0) {
+      begin = end;
+      continue;
+    }
+    if (std::ranges::find(seen, region) != seen.end())
+      throw Error(ErrorCode::invalid,
+                  fmt::format("task {} belongs to region {}, which ended before it; tasks of one region stand together",
+                              begin, region));
+    seen.push_back(region);
+    while (end < places.size() && places[end].region == region) ++end;
+    std::vector<std::int32_t> blocks;  // by lane; the smallest number stays on the caller's stream
+    for (std::size_t i = begin; i < end; ++i) {
+      if (places[i].block < 0)
+        throw Error(ErrorCode::invalid, fmt::format("task {} has block number {}; blocks count from 0", i, places[i].block));
+      if (std::ranges::find(blocks, places[i].block) == blocks.end()) blocks.push_back(places[i].block);
+    }
+    std::ranges::sort(blocks);
+    for (std::size_t i = begin; i < end; ++i)
+      tasks[i].lane = static_cast<std::uint32_t>(std::ranges::find(blocks, places[i].block) - blocks.begin());
+    if (blocks.size() > 1) {
+      tasks[begin].fork = static_cast<std::uint32_t>(blocks.size());
+      tasks[end - 1].join = true;
+    }
+    begin = end;
+  }
+  return tasks;
+}
+
+void StreamFork::fork(std::uint32_t lanes) {
+  DeviceState& device = caller_.device;
+  const weir_driver_table& table = device.table();
+  while (leased_ < lanes - 1 && leased_ < lanes_.size()) {
+    StreamState* lane = device.streams.lease(caller_);
+    if (!lane) break;  // other regions have the rest; blocks share what there is
+    lanes_[leased_++] = lane;
+  }
+  if (!leased_) return;
+  const std::string* kernel = caller_.last_kernel.load(std::memory_order_relaxed);
+  device.call_for(kernel, "begin a region", [&](weir_status* status) {
+    return table.event_record(caller_.mark, caller_.stream, status);
+  });
+  caller_.note_submission();
+  for (std::uint32_t i = 0; i < leased_; ++i) {
+    device.call_for(kernel, "begin a block of a region", [&](weir_status* status) {
+      return table.stream_wait_event(lanes_[i]->stream, caller_.mark, status);
+    });
+    lanes_[i]->note_submission();
+  }
+}
+
+void StreamFork::join() {
+  StreamManager& streams = caller_.device.streams;
+  std::exception_ptr first;
+  while (leased_) {
+    StreamState* lane = lanes_[--leased_];
+    StreamState* joined = &caller_;
+    try {
+      streams.wait(caller_, *lane);
+    } catch (...) {
+      // The device cannot order the streams any more: the host does, so that nothing runs past the region's end.
+      caller_.device.quiet([&](weir_status* status) {
+        return caller_.device.table().stream_synchronize(lane->stream, status);
+      });
+      joined = nullptr;
+      if (!first) first = std::current_exception();
+    }
+    streams.give_back(lane, joined);
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+StreamFork::~StreamFork() {
+  try {
+    join();
+  } catch (...) {  // the error that led here is already on its way
+  }
+}
+
+}  // namespace weir::detail

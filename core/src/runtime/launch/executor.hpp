@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs an ordered list of tasks with regions: the walk over the list, and the executor that walks it with streams and
+// events. Those who have tasks (Program, TaskList) pack arguments and submit; the walk does not know what tasks are.
+#pragma once
+
+#include <weir/task_list.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/device_state.hpp"
+#include "runtime/module_state.hpp"
+
+namespace weir::detail {
+
+/// A task's part in the walk. Lane 0 is the caller's stream.
+struct PlacedTask {
+  std::uint32_t lane = 0;
+  std::uint32_t fork = 0;  ///< lanes of the region that begins before this task; 0 for none
+  bool join = false;       ///< the region ends behind this task
+};
+
+/// Turns regions and block numbers into lanes. Blocks without tasks take no lane; a region with one block is no region.
+/// Throws Error{invalid} when a region is entered again after it was left, or a block is negative.
+std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places);
+
+/// The one walk over a list. `target` has fork(lanes), task(index, lane) and join().
+template <class Target>
+void walk(std::span<const PlacedTask> tasks, Target& target) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].fork) target.fork(tasks[i].fork);
+    target.task(i, tasks[i].lane);
+    if (tasks[i].join) target.join();
+  }
+}
+
+/// Forks by one event of the caller's stream that every lane waits on, and joins by one event of each lane that the
+/// caller waits on. Never waits on the host. When something throws, what was submitted is joined all the same.
+class StreamFork {
+ public:
+  explicit StreamFork(StreamState& caller) noexcept : caller_(caller) {}
+  StreamFork(const StreamFork&) = delete;
+  StreamFork& operator=(const StreamFork&) = delete;
+  ~StreamFork();
+
+  void fork(std::uint32_t lanes);
+  void join();
+  /// More lanes than the pool has streams share them in turn.
+  StreamState& stream(std::uint32_t lane) noexcept {
+    const std::uint32_t place = leased_ ? lane % (leased_ + 1) : 0;
+    return place == 0 ? caller_ : *lanes_[place - 1];
+  }
+
+ private:
+  StreamState& caller_;
+  std::array<StreamState*, StreamManager::max_lanes> lanes_;
+  std::uint32_t leased_ = 0;
+};
+
+/// Walks `tasks` with streams and events; `submit(index, stream)` submits one task.
+template <class Submit>
+void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, Submit&& submit) {
+  struct Target {
+    StreamFork streams;
+    Submit& submit;
+    void fork(std::uint32_t lanes) { streams.fork(lanes); }
+    void task(std::size_t index, std::uint32_t lane) { submit(index, streams.stream(lane)); }
+    void join() { streams.join(); }
+  } target{StreamFork(caller), submit};
+  walk(tasks, target);
+}
+
+inline weir_launch make_launch(weir_kernel kernel, const LaunchShape& shape, const void* arguments,
+                               std::uint32_t argument_bytes) noexcept {
+  weir_launch launch{};
+  launch.struct_size = sizeof launch;
+  launch.grid[0] = shape.grid.x;
+  launch.grid[1] = shape.grid.y;
+  launch.grid[2] = shape.grid.z;
+  launch.block[0] = shape.block.x;
+  launch.block[1] = shape.block.y;
+  launch.block[2] = shape.block.z;
+  launch.dynamic_shared_bytes = shape.shared_bytes;
+  launch.argument_bytes = argument_bytes;
+  launch.kernel = kernel;
+  launch.arguments = arguments;
+  return launch;
+}
+
+/// Room for one argument block on the stack; blocks larger than any common device's limit go to the heap.
+class ArgumentBuffer {
+ public:
+  explicit ArgumentBuffer(std::size_t bytes) {
+    if (bytes > sizeof inline_) heap_ = std::make_unique<std::byte[]>(bytes);
+  }
+  std::byte* data() noexcept { return heap_ ? heap_.get() : inline_; }
+
+ private:
+  alignas(16) std::byte inline_[4096];
+  std::unique_ptr<std::byte[]> heap_;
+};
+
+}  // namespace weir::detail

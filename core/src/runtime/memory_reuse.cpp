@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a block comes from, in this order: the stream's own cache; blocks that are ready for all; the caches of idle
+// streams; the driver; and when the driver has no memory left, blocks of busy streams behind events, and at last the
+// driver again after all caches were given back. Busy streams come late so that two streams that allocate side by
+// side do not end up waiting for one another.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/device_state.hpp"
+#include "runtime/memory_pool.hpp"
+
+namespace weir::detail {
+
+Block* MemoryPool::take_from(StreamState& owner, std::uint32_t index) noexcept {
+  std::lock_guard lock(owner.cache.mutex);
+  ++owner.cache.allocations;
+  Block* block = owner.cache.lists[index];
+  if (!block) return nullptr;
+  owner.cache.lists[index] = block->next;
+  owner.cache.bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
+  return block;
+}
+
+Block* MemoryPool::take_ready(std::uint32_t index) noexcept {
+  std::lock_guard lock(mutex_);
+  Block* block = ready_[index];
+  if (!block) return nullptr;
+  ready_[index] = block->next;
+  ready_bytes_ -= class_bytes(index);
+  return block;
+}
+
+Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
+  int queries = 4;  // a miss stays cheaper than an allocation
+  for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
+    StreamState& owner = *device_.streams.at(slot);
+    if (&owner == &stream || !owner.cache.bytes.load(std::memory_order_relaxed)) continue;
+    Block* block = steal_from(owner, index);
+    if (!block) continue;
+    // The block's uses were counted before it was freed, so idleness that is seen now covers them.
+    bool idle = owner.known_idle();
+    if (!idle && queries-- > 0 && device_.streams.pin(owner)) {
+      const std::uint64_t submitted = owner.submitted.load(std::memory_order_acquire);
+      idle = device_.quiet([&](weir_status* status) {
+               return device_.table().stream_query(owner.stream, status);
+             }) == WEIR_OK;
+      if (idle) owner.note_completion(submitted);
+      device_.streams.unpin(owner);
+    }
+    if (idle) {
+      cross_stream_.fetch_add(1, std::memory_order_relaxed);
+      return block;
+    }
+    put(owner, block);
+  }
+  return nullptr;
+}
+
+Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) {
+  const std::uint32_t last = std::min(index + 8, size_class_count - 1);  // up to twice the size will do now
+  Block* block = nullptr;
+  Marks marks;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto entry = pending_.begin(); entry != pending_.end(); ++entry) {
+      if (!entry->block || entry->block->size_class < index || entry->block->size_class > last) continue;
+      block = entry->block;
+      marks = std::move(entry->marks);
+      pending_.erase(entry);
+      pending_bytes_ -= class_bytes(block->size_class);
+      pending_count_.fetch_sub(1, std::memory_order_relaxed);
+      break;
+    }
+  }
+  for (std::uint32_t slot = 0; !block && slot < device_.streams.size(); ++slot) {
+    StreamState& owner = *device_.streams.at(slot);
+    if (&owner == &stream || !owner.cache.bytes.load(std::memory_order_relaxed)) continue;
+    for (std::uint32_t i = index; i <= last && !block; ++i) block = steal_from(owner, i);
+    if (!block) continue;
+    try {
+      if (EventState* mark = device_.streams.mark(slot)) marks.push_back(mark);
+    } catch (...) {
+      put(owner, block);
+      throw;
+    }
+  }
+  if (!block) return nullptr;
+  // The stream waits, not the host. If that fails the device is gone, and so is the block.
+  try {
+    for (EventState* mark : marks) {
+      device_.call("wait for memory that another stream used", [&](weir_status* status) {
+        return device_.table().stream_wait_event(stream.stream, mark->event, status);
+      });
+      stream.note_submission();
+    }
+  } catch (...) {
+    drop(marks);
+    throw;
+  }
+  drop(marks);
+  cross_stream_.fetch_add(1, std::memory_order_relaxed);
+  return block;
+}
+
+Block* MemoryPool::steal_from(StreamState& owner, std::uint32_t index) noexcept {
+  std::lock_guard lock(owner.cache.mutex);
+  Block* block = owner.cache.lists[index];
+  if (!block) return nullptr;
+  owner.cache.lists[index] = block->next;
+  owner.cache.bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
+  return block;
+}
+
+weir_result MemoryPool::ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out,
+                                   DriverStatus& status) {
+  weir_memory_options options{};
+  options.struct_size = sizeof options;
+  options.kind = WEIR_MEMORY_DEVICE;
+  options.size = bytes;
+  const weir_driver_table& table = device_.table();
+  if (device_.has(Capability::stream_ordered_allocation))
+    return device_.attempt(status, [&](weir_status* s) {
+      return table.memory_allocate_async(stream.stream, &options, out, s);
+    });
+  const weir_device device = device_.handle();
+  return device_.attempt(status, [&](weir_status* s) { return table.memory_allocate(device, &options, out, s); });
+}
+
+Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index) {
+  const std::uint64_t bytes = class_bytes(index);
+  weir_allocation allocation = nullptr;
+  DriverStatus status;
+  weir_result result = ask_driver(stream, bytes, &allocation, status);
+  if (result == WEIR_ERROR_OUT_OF_MEMORY) {
+    if (Block* block = take_behind_events(stream, index)) return hand_out(block, stream, false);
+    trim();
+    result = ask_driver(stream, bytes, &allocation, status);
+    if (result == WEIR_ERROR_OUT_OF_MEMORY) throw_out_of_memory(bytes, status);
+  }
+  if (result != WEIR_OK) device_.fail(fmt::format("allocate {} bytes", bytes), result, status, nullptr);
+  const bool ordered = device_.has(Capability::stream_ordered_allocation);
+  if (ordered) stream.note_submission();
+
+  weir_memory_info info{};
+  info.struct_size = sizeof info;
+  Block* block = nullptr;
+  try {
+    device_.call("ask where memory lies",
+                 [&](weir_status* s) { return device_.table().memory_get_info(allocation, &info, s); });
+    block = new_block();
+  } catch (...) {
+    device_.quiet([&](weir_status* s) { return device_.table().memory_free(allocation, s); });
+    throw;
+  }
+  block->allocation = allocation;
+  block->address = device_.has(Capability::device_address) ? info.device_address : 0;
+  block->size_class = index;
+  driver_allocations_.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t held = driver_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::uint64_t peak = peak_bytes_.load(std::memory_order_relaxed);
+  while (peak < held && !peak_bytes_.compare_exchange_weak(peak, held, std::memory_order_relaxed)) {
+  }
+  return hand_out(block, stream, !ordered);
+}
+
+Block* MemoryPool::new_block() {
+  std::lock_guard lock(mutex_);
+  if (Block* block = unused_blocks_) {
+    unused_blocks_ = block->next;
+    return block;
+  }
+  return &blocks_.emplace_back(device_);
+}
+
+void MemoryPool::throw_out_of_memory(std::uint64_t bytes, const DriverStatus& status) {
+  const MemoryStatistics now = statistics();
+  std::uint64_t free = 0, total = 0;
+  device_.quiet([&](weir_status* s) {
+    return device_.table().device_get_memory(device_.handle(), &free, &total, s);
+  });
+  throw Error(ErrorCode::out_of_memory,
+              fmt::format("cannot allocate {} bytes on {}: the device has {} of {} bytes free, and arrays of this process "
+                          "hold {} bytes ({} more were cached and have been given back first){}{}; free arrays or use "
+                          "smaller ones",
+                          bytes, device_.device_name(), free, total, now.bytes_in_use, last_trim_.load(),
+                          status.message[0] ? ": " : "", status.message),
+              status.vendor_code, status.vendor_name);
+}
+
+void MemoryPool::collect_pending() {
+  std::vector<Pending> entries;
+  {
+    std::lock_guard lock(mutex_);
+    entries.swap(pending_);
+  }
+  std::vector<Pending> waiting;
+  for (Pending& entry : entries) {
+    const bool reached = std::ranges::all_of(entry.marks, [&](EventState* mark) {
+      return device_.quiet([&](weir_status* status) {
+               return device_.table().event_query(mark->event, status);
+             }) != WEIR_NOT_READY;
+    });
+    if (!reached) {
+      waiting.push_back(std::move(entry));
+      continue;
+    }
+    finish(entry);
+  }
+  std::lock_guard lock(mutex_);
+  std::ranges::move(waiting, std::back_inserter(pending_));
+}
+
+void MemoryPool::finish(Pending& entry) noexcept {
+  drop(entry.marks);
+  pending_count_.fetch_sub(1, std::memory_order_relaxed);
+  if (entry.action) return entry.action();
+  {
+    std::lock_guard lock(mutex_);
+    pending_bytes_ -= class_bytes(entry.block->size_class);
+  }
+  put_ready(entry.block);
+}
+
+void MemoryPool::wait_on_host(const Marks& marks) noexcept {
+  device_.streams.flush_all();
+  for (EventState* mark : marks)
+    device_.quiet([&](weir_status* status) { return device_.table().event_synchronize(mark->event, status); });
+}
+
+std::uint64_t MemoryPool::trim() {
+  std::vector<Pending> entries;
+  {
+    std::lock_guard lock(mutex_);
+    entries.swap(pending_);
+  }
+  for (Pending& entry : entries) {
+    wait_on_host(entry.marks);
+    finish(entry);
+  }
+  std::uint64_t bytes = 0;
+  for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
+    StreamCache& cache = device_.streams.at(slot)->cache;
+    decltype(cache.lists) lists{};
+    {
+      std::lock_guard lock(cache.mutex);
+      if (!cache.bytes.exchange(0, std::memory_order_relaxed)) continue;
+      lists.swap(cache.lists);
+    }
+    Marks marks;
+    if (EventState* mark = device_.lost() ? nullptr : device_.streams.mark(slot)) marks.push_back(mark);
+    wait_on_host(marks);
+    drop(marks);
+    for (Block* list : lists) bytes += give_to_driver(list);
+  }
+  decltype(ready_) lists{};
+  {
+    std::lock_guard lock(mutex_);
+    lists.swap(ready_);
+    ready_bytes_ = 0;
+  }
+  for (Block* list : lists) bytes += give_to_driver(list);
+  last_trim_.store(bytes, std::memory_order_relaxed);
+  return bytes;
+}
+
+std::uint64_t MemoryPool::give_to_driver(Block* list) noexcept {
+  std::uint64_t bytes = 0;
+  while (list) {
+    Block* block = list;
+    list = block->next;
+    device_.quiet([&](weir_status* status) { return device_.table().memory_free(block->allocation, status); });
+    block->allocation = nullptr;
+    bytes += class_bytes(block->size_class);
+    std::lock_guard lock(mutex_);
+    block->next = unused_blocks_;
+    unused_blocks_ = block;
+  }
+  driver_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  return bytes;
+}
+
+void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
+  decltype(stream.cache.lists) lists{};
+  {
+    std::lock_guard lock(stream.cache.mutex);
+    if (!stream.cache.bytes.exchange(0, std::memory_order_relaxed)) return;
+    lists.swap(stream.cache.lists);
+  }
+  for (Block* list : lists)
+    while (list) {
+      Block* block = list;
+      list = block->next;
+      if (!mark) {
+        put_ready(block);
+        continue;
+      }
+      mark->shares.fetch_add(1, std::memory_order_relaxed);
+      try {
+        std::lock_guard lock(mutex_);
+        pending_.push_back({block, nullptr, {mark}});
+        pending_bytes_ += class_bytes(block->size_class);
+        pending_count_.fetch_add(1, std::memory_order_relaxed);
+      } catch (...) {  // no host memory: the block is lost to reuse, and never handed out too early
+        device_.events.release(mark);
+      }
+    }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <weir/module.hpp>
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "runtime/array_use.hpp"
+#include "runtime/launch/executor.hpp"
+#include "runtime/module_state.hpp"
+#include "runtime/stream_errors.hpp"
+
+namespace weir {
+namespace detail {
+
+ModuleState::~ModuleState() {
+  device.memory.when_unused([&state = device, handle = module]() noexcept {
+    state.quiet([&](weir_status* status) { return state.table().module_unload(handle, status); });
+  });
+}
+
+std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object) {
+  if (object.data.empty())
+    throw Error(ErrorCode::invalid, fmt::format("code object '{}' is empty", object.name));
+  device.memory.collect_pending();
+  const std::string format(object.format), target(object.target), name(object.name);
+  weir_code_object raw{};
+  raw.struct_size = sizeof raw;
+  raw.format = format.c_str();
+  raw.target = target.c_str();
+  raw.data = object.data.data();
+  raw.size = object.data.size();
+  raw.name = name.empty() ? nullptr : name.c_str();
+  weir_module module = nullptr;
+  const weir_device handle = device.handle();
+  device.call([&] { return fmt::format("load code object '{}' ({})", name, format); }, [&](weir_status* status) {
+    return device.table().module_load(handle, &raw, &module, status);
+  });
+  return std::make_shared<ModuleState>(device, module);
+}
+
+weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,
+                       std::span<const weir_parameter> layout) {
+  const DeviceState& device = module.device;
+  if (argument_bytes > device.info.max_argument_bytes)
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} bytes of arguments; {} takes at most {}", name,
+                                                argument_bytes, device.device_name(), device.info.max_argument_bytes));
+  weir_kernel_layout raw{};
+  raw.struct_size = sizeof raw;
+  raw.argument_bytes = argument_bytes;
+  raw.parameter_count = static_cast<std::uint32_t>(layout.size());
+  raw.parameters = layout.data();
+  weir_kernel kernel = nullptr;
+  module.device.call([&] { return fmt::format("find kernel '{}'", name); }, [&](weir_status* status) {
+    return module.device.table().module_get_kernel(module.module, name.c_str(), &raw, &kernel, status);
+  });
+  return kernel;
+}
+
+void check_shape(const DeviceState& device, const std::string& kernel, const LaunchShape& shape) {
+  const std::uint32_t grid[3] = {shape.grid.x, shape.grid.y, shape.grid.z};
+  const std::uint32_t block[3] = {shape.block.x, shape.block.y, shape.block.z};
+  const DeviceInfo& info = device.info;
+  std::uint64_t threads = 1;
+  for (int d = 0; d < 3; ++d) {
+    if (grid[d] == 0 || block[d] == 0)
+      throw Error(ErrorCode::invalid,
+                  fmt::format("kernel '{}': grid {} x {} x {}, block {} x {} x {}: every dimension is at least 1; skip the "
+                              "launch when there is nothing to do",
+                              kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2]));
+    if (grid[d] > info.max_grid[d] || block[d] > info.max_block[d])
+      throw Error(ErrorCode::invalid,
+                  fmt::format("kernel '{}': grid {} x {} x {}, block {} x {} x {} is beyond what {} takes: grid {} x {} x "
+                              "{}, block {} x {} x {}",
+                              kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], device.device_name(),
+                              info.max_grid[0], info.max_grid[1], info.max_grid[2], info.max_block[0],
+                              info.max_block[1], info.max_block[2]));
+    threads *= block[d];
+  }
+  if (threads > info.max_block_threads)
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}': a block of {} threads; {} takes at most {}", kernel, threads,
+                                                device.device_name(), info.max_block_threads));
+  if (shape.shared_bytes > info.max_shared_bytes)
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}': {} bytes of shared memory per block; {} has at most {}",
+                                                kernel, shape.shared_bytes, device.device_name(),
+                                                info.max_shared_bytes));
+}
+
+void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset, std::byte* at) noexcept {
+  if (device.argument_style == WEIR_ARGUMENT_BUFFER) {
+    const weir_buffer_argument argument{block.allocation, offset};
+    std::memcpy(at, &argument, sizeof argument);
+  } else {
+    const std::uint64_t address = block.address + offset;
+    std::memcpy(at, &address, sizeof address);
+  }
+}
+
+void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block) {
+  if (arguments.size() != kernel.parameters.size())
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}", *kernel.name,
+                                                kernel.parameters.size(), arguments.size()));
+  const DeviceState& device = kernel.module->device;
+  std::memset(block, 0, kernel.argument_bytes);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const KernelParameter& parameter = kernel.parameters[i];
+    const KernelArgument& argument = arguments[i];
+    std::byte* at = block + kernel.layout[i].offset;
+    if (parameter.is_array != argument.is_array())
+      throw Error(ErrorCode::invalid,
+                  fmt::format("kernel '{}', argument {}: expected {}, was given {}", *kernel.name, i + 1,
+                              parameter.is_array ? "an array" : "a value", argument.is_array() ? "an array" : "a value"));
+    if (parameter.is_array) {
+      const Block& memory = live(argument.view());
+      if (&memory.device != &device)
+        throw Error(ErrorCode::invalid, fmt::format("kernel '{}', argument {} lies on {}, but the kernel is loaded on {}",
+                                                    *kernel.name, i + 1, memory.device.device_name(), device.device_name()));
+      pack_array(device, memory, argument.view().offset(), at);
+    } else {
+      if (argument.bytes().size() != parameter.size)
+        throw Error(ErrorCode::invalid, fmt::format("kernel '{}', argument {}: expected a value of {} bytes, was given {}",
+                                                    *kernel.name, i + 1, parameter.size, argument.bytes().size()));
+      std::memcpy(at, argument.bytes().data(), parameter.size);
+    }
+  }
+}
+
+}  // namespace detail
+
+KernelArgument::KernelArgument(std::span<const std::byte> bytes) : size_(static_cast<std::uint32_t>(bytes.size())) {
+  if (bytes.size() > max_value_bytes)
+    throw Error(ErrorCode::invalid, fmt::format("a kernel argument of {} bytes; values have at most {}, larger ones go in "
+                                                "an array",
+                                                bytes.size(), max_value_bytes));
+  std::memcpy(value_.data(), bytes.data(), bytes.size());
+}
+
+Module Device::load_module(const CodeObject& object) const { return Module(detail::load_module(*state_, object)); }
+
+Device Module::device() const noexcept { return Device(&state_->device); }
+
+KernelFunction Module::kernel(std::string_view name, std::span<const KernelParameter> parameters) const {
+  auto kernel = std::make_shared<detail::KernelState>();
+  kernel->module = state_;
+  kernel->name = detail::intern(name);
+  kernel->parameters.assign(parameters.begin(), parameters.end());
+  const std::uint32_t address_bytes = state_->device.address_bytes;
+  std::uint64_t offset = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const KernelParameter& parameter = parameters[i];
+    const std::uint32_t size = parameter.is_array ? address_bytes : parameter.size;
+    const std::uint32_t alignment = parameter.is_array ? 8 : parameter.alignment;
+    if (size == 0 || size > 65536 || !std::has_single_bit(alignment) || alignment > 256)
+      throw Error(ErrorCode::invalid, fmt::format("kernel '{}', parameter {}: a size of {} bytes at an alignment of {}; "
+                                                  "sizes are 1 to 65536, alignments powers of two up to 256",
+                                                  name, i + 1, size, alignment));
+    offset = (offset + alignment - 1) / alignment * alignment;
+    const auto kind = parameter.is_array ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
+    kernel->layout.push_back({static_cast<std::uint32_t>(offset), size, static_cast<std::uint32_t>(kind)});
+    offset += size;
+  }
+  kernel->argument_bytes = static_cast<std::uint32_t>((offset + 15) / 16 * 16);
+  kernel->kernel = detail::get_kernel(*state_, *kernel->name, kernel->argument_bytes, kernel->layout);
+  return KernelFunction(std::move(kernel));
+}
+
+const std::string& KernelFunction::name() const noexcept { return *state_->name; }
+Device KernelFunction::device() const noexcept { return Device(&state_->module->device); }
+
+KernelInfo KernelFunction::info() const {
+  weir_kernel_info raw{};
+  raw.struct_size = sizeof raw;
+  detail::DeviceState& device = state_->module->device;
+  device.call([&] { return fmt::format("ask about kernel '{}'", *state_->name); }, [&](weir_status* status) {
+    return device.table().kernel_get_info(state_->kernel, &raw, status);
+  });
+  return {raw.max_block_threads, raw.registers, raw.shared_bytes, raw.local_bytes, raw.lanes};
+}
+
+void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
+                            std::span<const KernelArgument> arguments) const {
+  const detail::KernelState& kernel = *state_;
+  detail::StreamState& stream = detail::live(on);
+  detail::DeviceState& device = kernel.module->device;
+  if (&stream.device != &device)
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' is loaded on {}, but the stream is of {}", *kernel.name,
+                                                device.device_name(), stream.device.device_name()));
+  detail::check_shape(device, *kernel.name, shape);
+  detail::ArgumentBuffer block(kernel.argument_bytes);
+  detail::pack(kernel, arguments, block.data());
+  detail::throw_failure(stream);
+  for (const KernelArgument& argument : arguments)
+    if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
+  detail::submit_launch(stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes), kernel.name);
+}
+
+}  // namespace weir

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind modules and kernels.
+#pragma once
+
+#include <weir/module.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/device_state.hpp"
+
+namespace weir::detail {
+
+struct ModuleState {
+  ModuleState(DeviceState& device_, weir_module module_) : device(device_), module(module_) {}
+  ModuleState(const ModuleState&) = delete;
+  ModuleState& operator=(const ModuleState&) = delete;
+  ~ModuleState();  // unloads once work in flight is done
+
+  DeviceState& device;
+  weir_module module;
+};
+
+struct KernelState {
+  std::shared_ptr<ModuleState> module;
+  weir_kernel kernel = nullptr;
+  const std::string* name = nullptr;  // interned
+  std::vector<KernelParameter> parameters;
+  std::vector<weir_parameter> layout;
+  std::uint32_t argument_bytes = 0;
+};
+
+/// Loads a code object. Throws Error{code_object}, Error{invalid}.
+std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object);
+/// Looks a kernel up with a layout that is already computed.
+weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,
+                       std::span<const weir_parameter> layout);
+
+/// Throws Error{invalid} when a launch of `kernel` in that shape is empty or beyond the device's limits.
+void check_shape(const DeviceState& device, const std::string& kernel, const LaunchShape& shape);
+/// Throws Error{invalid} unless arguments fit the kernel's parameters; writes them to `block` of argument_bytes.
+void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block);
+/// Writes an array's address, or allocation and offset, as the device takes it.
+void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset, std::byte* at) noexcept;
+
+/// Launches on one stream; what every kernel launch of Weir goes through.
+inline void submit_launch(StreamState& stream, const weir_launch& launch, const std::string* name) {
+  DeviceState& device = stream.device;
+  DriverStatus status;
+  const weir_result result =
+      device.attempt(status, [&](weir_status* s) { return device.table().kernel_launch(stream.stream, &launch, s); });
+  if (result != WEIR_OK) [[unlikely]]
+    device.fail("launch kernel '" + *name + "'", result, status, name);
+  stream.last_kernel.store(name, std::memory_order_relaxed);
+  stream.note_submission();
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing a device by name, by environment, or the best one.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "driver/registry.hpp"
+#include "runtime/device_state.hpp"
+
+namespace weir {
+namespace {
+
+std::string fates() {
+  std::string text;
+  for (const Candidate& candidate : drivers()) {
+    text += fmt::format("\n  {}: {}", candidate.name, to_string(candidate.fate));
+    if (!candidate.reason.empty()) text += fmt::format(": {}", candidate.reason);
+    if (!candidate.remedy.empty()) text += fmt::format("; {}", candidate.remedy);
+    if (candidate.fate == DriverFate::usable) text += fmt::format(" ({} devices)", candidate.devices.size());
+  }
+  if (text.empty()) {
+    text = "\n  no driver was found in:";
+    for (const auto& folder : driver_search_path()) text += "\n    " + folder.string();
+  }
+  return text;
+}
+
+int merit(std::uint32_t kind) {
+  switch (kind) {
+    case WEIR_DEVICE_DISCRETE:
+      return 3;
+    case WEIR_DEVICE_INTEGRATED:
+      return 2;
+    case WEIR_DEVICE_OTHER:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+Device open_named(std::string_view name, std::string_view origin) {
+  const std::size_t colon = name.find(':');
+  const std::string_view driver = name.substr(0, colon);
+  std::uint32_t index = 0;
+  if (colon != std::string_view::npos) {
+    const std::string_view number = name.substr(colon + 1);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+    if (error != std::errc() || end != number.data() + number.size() || number.empty())
+      throw Error(ErrorCode::invalid,
+                  fmt::format("device name '{}'{}: expected a number after ':', as in \"cuda:1\"", name, origin));
+  }
+  if (driver.empty())
+    throw Error(ErrorCode::invalid,
+                fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cuda:1\"", name, origin));
+  for (const Candidate& candidate : drivers()) {
+    if (candidate.name != driver || candidate.fate != DriverFate::usable) continue;
+    if (index < candidate.devices.size())
+      return Device(&detail::device_state(*candidate.driver, index, candidate.devices[index]));
+    throw Error(ErrorCode::no_device, fmt::format("no device '{}'{}: driver {} has {} devices, numbered from 0", name,
+                                                  origin, driver, candidate.devices.size()));
+  }
+  throw Error(ErrorCode::no_device,
+              fmt::format("no device '{}'{}: no usable driver has that name. The drivers are:{}", name, origin, fates()));
+}
+
+}  // namespace
+
+std::vector<Device> devices() {
+  std::vector<Device> result;
+  for (const Candidate& candidate : drivers())
+    if (candidate.fate == DriverFate::usable)
+      for (std::uint32_t i = 0; i < candidate.devices.size(); ++i)
+        result.emplace_back(&detail::device_state(*candidate.driver, i, candidate.devices[i]));
+  return result;
+}
+
+Device open() {
+  if (const char* name = std::getenv("WEIR_DEVICE"); name && *name) return open_named(name, " (from WEIR_DEVICE)");
+  const Candidate* best = nullptr;
+  std::uint32_t best_index = 0;
+  for (const Candidate& candidate : drivers()) {
+    if (candidate.fate != DriverFate::usable) continue;
+    for (std::uint32_t i = 0; i < candidate.devices.size(); ++i)
+      if (!best || merit(candidate.devices[i].kind) > merit(best->devices[best_index].kind)) {
+        best = &candidate;
+        best_index = i;
+      }
+  }
+  if (!best) throw Error(ErrorCode::no_device, "no device is present. The drivers are:" + fates());
+  return Device(&detail::device_state(*best->driver, best_index, best->devices[best_index]));
+}
+
+Device open(std::string_view name) { return open_named(name, ""); }
+
+}  // namespace weir

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <weir/current_stream.hpp>
+#include <weir/stream.hpp>
+
+#include <memory>
+
+#include "runtime/device_state.hpp"
+#include "runtime/stream_errors.hpp"
+
+namespace weir {
+
+using detail::DeviceState;
+using detail::EventState;
+using detail::live;
+using detail::StreamState;
+
+bool StreamRef::alive() const noexcept {
+  return state_ && state_->generation.load(std::memory_order_acquire) == generation_;
+}
+
+Stream::~Stream() {
+  if (alive()) state_->device.streams.destroy(state_);
+}
+
+Device StreamRef::device() const { return Device(&live(*this).device); }
+
+void StreamRef::synchronize() const {
+  StreamState& stream = live(*this);
+  stream.device.streams.synchronize(stream);
+}
+
+bool StreamRef::query() const {
+  StreamState& stream = live(*this);
+  return stream.device.streams.query(stream);
+}
+
+void StreamRef::flush() const {
+  StreamState& stream = live(*this);
+  stream.unflushed.store(false, std::memory_order_release);
+  stream.device.call("flush a stream", [&](weir_status* status) {
+    return stream.device.table().stream_flush(stream.stream, status);
+  });
+}
+
+void StreamRef::wait(const EventRef& event) const {
+  StreamState& stream = live(*this);
+  EventState& mark = live(event);
+  detail::throw_failure(stream);
+  if (!mark.recorded.load(std::memory_order_acquire)) return;
+  DeviceState& device = stream.device;
+  if (&device.driver() != &mark.device.driver())
+    throw Error(ErrorCode::unsupported, "a stream of " + device.device_name() + " cannot wait for an event of " +
+                                            mark.device.device_name() +
+                                            ", which another driver serves; wait for it on the host instead");
+  if (&device != &mark.device) detail::waits_across_devices.store(true, std::memory_order_release);
+  device.call("wait for an event", [&](weir_status* status) {
+    return device.table().stream_wait_event(stream.stream, mark.event, status);
+  });
+  stream.note_submission();
+}
+
+void StreamRef::wait(const StreamRef& other) const {
+  StreamState& stream = live(*this);
+  detail::throw_failure(stream);
+  stream.device.streams.wait(stream, live(other));
+}
+
+void StreamRef::call_host(std::function<void()> callback) const {
+  StreamState& stream = live(*this);
+  DeviceState& device = stream.device;
+  if (!callback) throw Error(ErrorCode::invalid, "call_host: the callback is empty");
+  if (!device.has(Capability::host_callback))
+    throw Error(ErrorCode::unsupported, "device " + device.device_name() +
+                                            " cannot call the host from a stream; synchronize and call from the host");
+  detail::throw_failure(stream);
+  auto owned = std::make_unique<std::function<void()>>(std::move(callback));
+  const weir_host_callback call = [](void* user) {
+    const std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(user));
+    [&]() noexcept { (*function)(); }();
+  };
+  device.call("submit a host callback", [&](weir_status* status) {
+    return device.table().stream_host_callback(stream.stream, call, owned.get(), status);
+  });
+  owned.release();
+  stream.note_submission();
+}
+
+int StreamRef::priority() const { return live(*this).priority; }
+
+void* StreamRef::native_handle() const {
+  StreamState& stream = live(*this);
+  void* native = nullptr;
+  stream.device.call("get the vendor's stream", [&](weir_status* status) {
+    return stream.device.table().stream_get_native(stream.stream, &native, status);
+  });
+  return native;
+}
+
+namespace {
+thread_local const CurrentStream* innermost = nullptr;
+}
+
+CurrentStream::CurrentStream(const StreamRef& stream) : stream_(stream), previous_(innermost) {
+  live(stream);
+  innermost = this;
+}
+
+CurrentStream::~CurrentStream() { innermost = previous_; }
+
+StreamRef current_stream(const Device& device) {
+  for (const CurrentStream* scope = innermost; scope; scope = scope->previous_)
+    if (&scope->stream_.state()->device == device.state()) return scope->stream_;
+  return device.default_stream();
+}
+
+}  // namespace weir

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owns every stream of a device: those that users hold, a bounded pool of idle ones, and the lanes that regions
+// lease. No lock is held while the driver is called, and leasing takes no lock and makes no driver call.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/stream_state.hpp"
+
+namespace weir::detail {
+
+class StreamManager {
+ public:
+  static constexpr std::uint32_t max_lanes = 32;
+  static constexpr std::uint32_t least_lanes = 8;
+  static constexpr std::size_t kept_streams = 32;  ///< destroyed streams that are kept for reuse at most
+
+  explicit StreamManager(DeviceState& device) : device_(device) {}
+
+  /// A stream for a user: an idle one of the pool, or a new one.
+  StreamState* create(int priority);
+  StreamState* wrap(void* native);
+  /// Takes a user's stream back without waiting. Its work completes.
+  void destroy(StreamState* stream) noexcept;
+  StreamState* default_stream();
+
+  /// Leases a lane for work that is forked from `caller`: one that `caller` used last, else one known to be idle, else
+  /// a new one while the bound allows, else the one leased longest ago. Null when every lane is leased.
+  StreamState* lease(StreamState& caller);
+  /// `joined_into` has been made to wait for the lane's work, or is null when that failed.
+  void give_back(StreamState* lane, StreamState* joined_into) noexcept;
+
+  /// Makes later work of `stream` begin after everything submitted to `other`, of the same or another device.
+  void wait(StreamState& stream, StreamState& other);
+  /// A mark behind the work so far of the stream in `slot`, retired or not; null when it is known to be done. The caller
+  /// releases the event.
+  EventState* mark(std::uint32_t slot);
+
+  /// Starts gathered work of all streams of this device, and of all devices when any stream waits across devices.
+  void flush_all() noexcept;
+  /// Waits for one stream; throws its error, or that of a lane that was joined into it.
+  void synchronize(StreamState& stream);
+  /// Waits for every stream, then throws the first error.
+  void synchronize_all();
+  /// Whether everything submitted to the stream is done.
+  bool query(StreamState& stream);
+
+  /// Destroys idle streams that are kept for reuse.
+  void trim() noexcept;
+
+  /// Keeps a stream's driver handle alive until unpin; false when it is retired. For walks over all streams: a handle's
+  /// owner needs no pin.
+  bool pin(StreamState& stream) noexcept;
+  void unpin(StreamState& stream) noexcept;
+
+  StreamState* at(std::uint32_t slot) noexcept { return table_[slot / chunk].load(std::memory_order_acquire) + slot % chunk; }
+  std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  std::uint32_t created() const noexcept { return created_.load(std::memory_order_relaxed); }
+  std::uint32_t leased() const noexcept;
+  std::uint32_t lane_limit() const noexcept;
+
+ private:
+  static constexpr std::uint32_t chunk = 64, chunks = 64;
+
+  StreamState* make(int priority, void* native);
+  StreamState* add_lane(int priority);
+  StreamState* take_kept(int priority);
+  StreamState* free_slot();
+  StreamState* reusable_slot();
+  void retire(StreamState* stream) noexcept;
+  void destroy_driver_stream(StreamState& stream) noexcept;
+  void check_lanes(StreamState& stream);
+  void flush_own() noexcept;
+
+  DeviceState& device_;
+  std::mutex mutex_;  // guards the table's growth, the free slots and the kept streams
+  std::array<std::atomic<StreamState*>, chunks> table_{};
+  std::atomic<std::uint32_t> size_{0};
+  std::deque<StreamState*> free_slots_;
+  std::vector<StreamState*> kept_;
+  std::atomic<StreamState*> default_{nullptr};
+
+  std::array<std::atomic<StreamState*>, max_lanes> lanes_{};
+  std::atomic<std::uint32_t> lane_count_{0};
+  std::atomic<std::uint64_t> free_lanes_{0};
+  std::atomic<std::uint64_t> lease_clock_{0};
+  std::atomic<std::uint32_t> created_{0};
+};
+
+}  // namespace weir::detail

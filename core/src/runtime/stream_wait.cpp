@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting: between streams through their marks, and on the host.
+#include <exception>
+
+#include "runtime/device_state.hpp"
+#include "runtime/stream_errors.hpp"
+#include "runtime/stream_manager.hpp"
+
+namespace weir::detail {
+namespace {
+
+const std::string* last_kernel(const StreamState& stream) noexcept {
+  return stream.last_kernel.load(std::memory_order_relaxed);
+}
+
+// What fails here is reported by the next call on that stream, not by the one who wants to wait for something else.
+void flush(StreamState& stream) noexcept {
+  if (!stream.unflushed.exchange(false, std::memory_order_acq_rel)) return;
+  DeviceState& device = stream.device;
+  device.quiet([&](weir_status* status) { return device.table().stream_flush(stream.stream, status); });
+}
+
+}  // namespace
+
+// Another thread may record the same mark in between: the wait then covers more than was asked for, never less.
+void StreamManager::wait(StreamState& stream, StreamState& other) {
+  if (&stream == &other) return;
+  DeviceState& owner = other.device;
+  if (&owner.driver() != &device_.driver())
+    throw Error(ErrorCode::unsupported,
+                "a stream of " + device_.device_name() + " cannot wait for a stream of " + owner.device_name() +
+                    ", which another driver serves; wait on the host with synchronize() instead");
+  owner.call_for(last_kernel(other), "record an event", [&](weir_status* status) {
+    return owner.table().event_record(other.mark, other.stream, status);
+  });
+  other.note_submission();
+  if (&owner != &device_) waits_across_devices.store(true, std::memory_order_release);
+  device_.call_for(last_kernel(stream), "wait for another stream", [&](weir_status* status) {
+    return device_.table().stream_wait_event(stream.stream, other.mark, status);
+  });
+  stream.note_submission();
+}
+
+EventState* StreamManager::mark(std::uint32_t slot) {
+  StreamState& stream = *at(slot);
+  if (!pin(stream)) {  // retired: its last mark stands for all its work
+    std::lock_guard lock(mutex_);
+    if (stream.final_mark) stream.final_mark->shares.fetch_add(1, std::memory_order_relaxed);
+    return stream.final_mark;
+  }
+  EventState* event = nullptr;
+  try {
+    if (!stream.known_idle()) {
+      event = device_.events.acquire(false);
+      device_.call("record an event", [&](weir_status* status) {
+        return device_.table().event_record(event->event, stream.stream, status);
+      });
+      event->recorded.store(true, std::memory_order_relaxed);
+      stream.note_submission();
+    }
+  } catch (...) {
+    if (event) device_.events.release(event);
+    unpin(stream);
+    throw;
+  }
+  unpin(stream);
+  return event;
+}
+
+void StreamManager::flush_all() noexcept {
+  if (waits_across_devices.load(std::memory_order_acquire)) [[unlikely]]
+    for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+      if (device != &device_ && !device->lost()) device->streams.flush_own();
+  flush_own();
+}
+
+void StreamManager::flush_own() noexcept {
+  const std::uint32_t count = size();
+  for (std::uint32_t slot = 0; slot < count; ++slot) {
+    StreamState& stream = *at(slot);
+    if (!stream.unflushed.load(std::memory_order_acquire) || !pin(stream)) continue;
+    flush(stream);
+    unpin(stream);
+  }
+}
+
+void StreamManager::synchronize(StreamState& stream) {
+  flush_all();
+  const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);
+  device_.call_for(last_kernel(stream), "wait for a stream", [&](weir_status* status) {
+    return device_.table().stream_synchronize(stream.stream, status);
+  });
+  stream.note_completion(submitted);
+  if (stream.lanes_used.load(std::memory_order_relaxed)) check_lanes(stream);
+  throw_failure_after_wait(stream);
+}
+
+bool StreamManager::query(StreamState& stream) {
+  throw_failure(stream);
+  flush_all();
+  const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);
+  const bool done = device_.query(last_kernel(stream), "query a stream", [&](weir_status* status) {
+    return device_.table().stream_query(stream.stream, status);
+  });
+  if (!done) return false;
+  stream.note_completion(submitted);
+  if (stream.lanes_used.load(std::memory_order_relaxed)) check_lanes(stream);
+  throw_failure(stream);
+  return true;
+}
+
+void StreamManager::synchronize_all() {
+  std::exception_ptr first;
+  const auto keep_first = [&](auto&& action) {
+    try {
+      action();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  };
+  flush_all();
+  const std::uint32_t count = size();
+  for (std::uint32_t slot = 0; slot < count; ++slot) {
+    StreamState& stream = *at(slot);
+    if (pin(stream)) {
+      keep_first([&] { synchronize(stream); });
+      unpin(stream);
+    } else if (EventState* event = mark(slot)) {
+      keep_first([&] {
+        device_.call("wait for a stream that was destroyed", [&](weir_status* status) {
+          return device_.table().event_synchronize(event->event, status);
+        });
+      });
+      device_.events.release(event);
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace weir::detail

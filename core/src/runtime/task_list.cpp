@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <weir/task_list.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "runtime/array_use.hpp"
+#include "runtime/launch/executor.hpp"
+#include "runtime/module_state.hpp"
+#include "runtime/stream_errors.hpp"
+
+namespace weir {
+namespace detail {
+
+struct TaskListState {
+  struct Task {
+    std::shared_ptr<const KernelState> kernel;
+    LaunchShape shape;
+    std::size_t arguments;  // offset in argument_bytes
+  };
+  explicit TaskListState(DeviceState& device_) : device(device_) {}
+
+  DeviceState& device;
+  std::vector<Task> tasks;
+  std::vector<TaskPlace> places;
+  std::vector<PlacedTask> placed;
+  std::vector<AnyArrayView> arrays;  // each once
+  std::vector<std::byte> argument_bytes;
+};
+
+}  // namespace detail
+
+using detail::TaskListState;
+
+TaskList::TaskList(const Device& device) : state_(std::make_unique<TaskListState>(*device.state())) {}
+TaskList::TaskList(TaskList&&) noexcept = default;
+TaskList& TaskList::operator=(TaskList&&) noexcept = default;
+TaskList::~TaskList() = default;
+
+void TaskList::add(const KernelFunction& function, const LaunchShape& shape, std::span<const KernelArgument> arguments,
+                   TaskPlace place) {
+  if (!state_) detail::throw_dead("task list");
+  TaskListState& list = *state_;
+  const detail::KernelState& kernel = *function.state();
+  if (&kernel.module->device != &list.device)
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' is loaded on {}, but the task list is for {}", *kernel.name,
+                                                kernel.module->device.device_name(), list.device.device_name()));
+  detail::check_shape(list.device, *kernel.name, shape);
+  detail::ArgumentBuffer block(kernel.argument_bytes);
+  detail::pack(kernel, arguments, block.data());
+
+  std::vector<TaskPlace> places = list.places;
+  places.push_back(place);
+  std::vector<detail::PlacedTask> placed = detail::place_tasks(places);
+
+  std::vector<AnyArrayView> arrays = list.arrays;
+  for (const KernelArgument& argument : arguments)
+    if (argument.is_array() &&
+        std::ranges::none_of(arrays, [&](const AnyArrayView& view) { return view.block() == argument.view().block(); }))
+      arrays.push_back(argument.view());
+
+  std::vector<std::byte> bytes = list.argument_bytes;
+  bytes.insert(bytes.end(), block.data(), block.data() + kernel.argument_bytes);
+  list.tasks.push_back({function.state(), shape, list.argument_bytes.size()});
+  list.places = std::move(places);
+  list.placed = std::move(placed);
+  list.arrays = std::move(arrays);
+  list.argument_bytes = std::move(bytes);
+}
+
+std::size_t TaskList::size() const noexcept { return state_ ? state_->tasks.size() : 0; }
+
+void TaskList::launch(const StreamRef& on) const {
+  if (!state_) detail::throw_dead("task list");
+  const TaskListState& list = *state_;
+  detail::StreamState& stream = detail::live(on);
+  if (&stream.device != &list.device)
+    throw Error(ErrorCode::invalid, fmt::format("the task list is for {}, but the stream is of {}",
+                                                list.device.device_name(), stream.device.device_name()));
+  for (const AnyArrayView& array : list.arrays) detail::live(array);
+  detail::throw_failure(stream);
+  for (const AnyArrayView& array : list.arrays) list.device.memory.use(*array.block(), stream);
+  detail::run_on_streams(stream, list.placed, [&](std::size_t index, detail::StreamState& lane) {
+    const TaskListState::Task& task = list.tasks[index];
+    const detail::KernelState& kernel = *task.kernel;
+    const std::byte* arguments = list.argument_bytes.data() + task.arguments;
+    detail::submit_launch(lane, detail::make_launch(kernel.kernel, task.shape, arguments, kernel.argument_bytes),
+                          kernel.name);
+  });
+}
+
+}  // namespace weir
