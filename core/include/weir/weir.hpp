@@ -8,6 +8,7 @@
 #include <weir/element.hpp>
 #include <weir/error.hpp>
 #include <weir/event.hpp>
+#include <weir/kernel.hpp>
 #include <weir/module.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>

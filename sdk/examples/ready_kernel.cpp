@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launching a kernel that another compiler made: a code object, its parameters, a grid. No kernel language.
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <weir/weir.hpp>
+
+using namespace weir;
+
+static std::vector<char> read_file(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+int main() try {
+  Device device = open("cpu");  // the code object below is x86-64 code
+
+  // CODE_OBJECT is the path of what the build made of ready_kernel_code.c. Code without a target runs on every
+  // machine of the format; with one ("znver3") the driver refuses machines that cannot run it.
+  const std::vector<char> code = read_file(CODE_OBJECT);
+  Module module = device.load_module(
+      {.format = "elf-x86_64", .target = "", .data = std::as_bytes(std::span(code)), .name = "ready_kernel"});
+
+  // The parameters as the code expects them; arguments are checked against this list at every launch.
+  using P = KernelParameter;
+  KernelFunction polynomial = module.kernel("polynomial", {P::array(), P::array(), P::of<std::int64_t>(),
+                                                           P::of<float>(), P::of<float>(), P::of<float>()});
+
+  Stream stream = device.create_stream();
+  CurrentStream scope{stream};
+  constexpr std::int64_t n = 1'000'000, elements_per_block = 1024;
+  auto x = device.array<float>(n), y = device.array<float>(n);
+  x.fill(3.0f);
+
+  const Dim3 grid(static_cast<std::uint32_t>((n + elements_per_block - 1) / elements_per_block));
+  polynomial.launch(stream, {.grid = grid, .block = 1}, {x, y, n, 2.0f, -1.0f, 0.5f});
+
+  const std::vector<float> result = y.to_host();
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (result[i] != 15.5f) {  // 2 * 9 - 3 + 0.5
+      std::fprintf(stderr, "ready_kernel: y[%lld] is %g, expected 15.5\n", (long long)i, result[i]);
+      return 1;
+    }
+  }
+
+  // What does not fit is refused before anything is submitted.
+  try {
+    polynomial.launch(stream, {.grid = grid, .block = 1}, {x, y});
+    std::fprintf(stderr, "ready_kernel: a launch with two of six arguments was accepted\n");
+    return 1;
+  } catch (const Error& error) {
+    std::printf("ready_kernel: the result is right; as it should, the next launch was refused:\n  %s\n", error.what());
+  }
+} catch (const Error& error) {
+  std::fprintf(stderr, "ready_kernel: %s\n", error.what());
+  return 1;
+}
