@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <memory>
+
+#include "support.hpp"
+
+namespace cpu_test {
+
+void submit_callback(Stream& stream, std::function<void()>& body) {
+  call(table().stream_host_callback, weir_stream(stream),
+       weir_host_callback{[](void* user) { (*static_cast<std::function<void()>*>(user))(); }},
+       static_cast<void*>(&body));
+}
+
+TEST(HostCallback, RunsInTheStreamsOrderOnAnotherThread) {
+  Stream stream;
+  std::uint32_t value = 0;
+  std::uint32_t seen = 0;
+  std::thread::id where;
+  std::function<void()> body = [&] {
+    seen = value;
+    where = std::this_thread::get_id();
+  };
+  stream.launch(kernels().add, AddArguments{&value, 1});
+  submit_callback(stream, body);
+  stream.launch(kernels().add, AddArguments{&value, 1});
+  stream.synchronize();
+  EXPECT_EQ(seen, 1u);
+  EXPECT_EQ(value, 2u);
+  EXPECT_NE(where, std::this_thread::get_id());
+}
+
+// proves R5
+TEST(HostCallback, ThatBlocksHoldsUpItsOwnStreamOnly) {
+  const std::uint32_t count = device_info().recommended_streams + 2;
+  std::uint32_t open = 0;
+  std::function<void()> body = [&] {
+    while (!read(open)) std::this_thread::yield();
+  };
+  std::vector<std::unique_ptr<Stream>> held;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    held.push_back(std::make_unique<Stream>());
+    submit_callback(*held.back(), body);
+  }
+  Stream free;
+  std::uint32_t value = 0;
+  free.launch(kernels().add, AddArguments{&value, 1}, 1);
+  free.synchronize();
+  EXPECT_EQ(value, 1u);
+  for (auto& stream : held) EXPECT_FALSE(stream->done());
+  raise(open);
+  for (auto& stream : held) stream->synchronize();
+}
+
+TEST(HostCallback, OfTwoStreamsMayWaitForEachOther) {
+  std::uint32_t words[2] = {};
+  std::function<void()> bodies[2];
+  Stream streams[2];
+  for (int i = 0; i < 2; ++i) {
+    bodies[i] = [&words, i] {
+      raise(words[i]);
+      while (!read(words[1 - i])) std::this_thread::yield();
+    };
+    submit_callback(streams[i], bodies[i]);
+  }
+  for (Stream& stream : streams) stream.synchronize();
+}
+
+TEST(HostCallback, ReleasesStreamsThatWaitForIt) {
+  Stream stream, other;
+  std::uint32_t open = 0;
+  std::function<void()> body = [&] {
+    while (!read(open)) std::this_thread::yield();
+  };
+  submit_callback(stream, body);
+  Event event;
+  event.record(stream);
+  other.wait(event);
+  EXPECT_FALSE(other.done());
+  raise(open);
+  other.synchronize();
+  EXPECT_TRUE(event.done());
+}
+
+// proves R35
+TEST(HostCallback, RefusesNull) {
+  Stream stream;
+  void* user = nullptr;
+  refusal(WEIR_ERROR_INVALID, table().stream_host_callback, weir_stream(stream), weir_host_callback{nullptr}, user);
+}
+
+}  // namespace cpu_test

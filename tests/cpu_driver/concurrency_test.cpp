@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two kernels that wait for each other can only finish side by side.
+#include "support.hpp"
+
+namespace cpu_test {
+
+#define NEED_TWO_CORES() \
+  if (device_info().recommended_streams < 2) GTEST_SKIP() << "needs two cores"
+
+/// Two kernels on two streams, each waiting for the other's word.
+struct Meeting {
+  std::uint32_t words[2] = {}, met = 0;
+  Stream streams[2];
+  Meeting() {
+    for (int i = 0; i < 2; ++i)
+      streams[i].launch(kernels().meet, MeetArguments{&words[i], &words[1 - i], &met});
+  }
+};
+
+TEST(Concurrency, TwoStreamsMeetWhileTheHostWaitsForOne) {
+  NEED_TWO_CORES();
+  for (int i = 0; i < 50; ++i) {
+    Meeting meeting;
+    meeting.streams[i % 2].synchronize();
+    meeting.streams[1 - i % 2].synchronize();
+    ASSERT_EQ(meeting.met, 2u);
+  }
+}
+
+TEST(Concurrency, TwoStreamsMeetWhileTheHostOnlyPolls) {
+  NEED_TWO_CORES();
+  for (int i = 0; i < 50; ++i) {
+    Meeting meeting;
+    while (!meeting.streams[0].done() || !meeting.streams[1].done()) std::this_thread::yield();
+    ASSERT_EQ(meeting.met, 2u);
+  }
+}
+
+TEST(Concurrency, TwoStreamsMeetBehindOneEvent) {
+  NEED_TWO_CORES();
+  for (int i = 0; i < 50; ++i) {
+    Stream before, streams[2];
+    Event fork;
+    std::uint32_t words[2] = {}, met = 0;
+    before.launch(kernels().spin, SpinArguments{10'000});
+    fork.record(before);
+    for (int s = 0; s < 2; ++s) {
+      streams[s].wait(fork);
+      streams[s].launch(kernels().meet, MeetArguments{&words[s], &words[1 - s], &met});
+    }
+    streams[0].synchronize();
+    streams[1].synchronize();
+    ASSERT_EQ(met, 2u);
+  }
+}
+
+TEST(Concurrency, AStreamGoesOnBesideAHeldOneWhoeverWaits) {
+  NEED_TWO_CORES();
+  Stream held, free;
+  Gate gate;
+  gate.close(held);
+  std::uint32_t value = 0;
+  for (int i = 0; i < 200; ++i) {
+    free.launch(kernels().add, AddArguments{&value, 1}, 1);
+    if (i % 2)
+      free.synchronize();
+    else
+      while (!free.done()) std::this_thread::yield();
+  }
+  EXPECT_EQ(value, 200u);
+  EXPECT_FALSE(held.done());
+}
+
+// proves R5
+TEST(Concurrency, AWaitingThreadDelaysNoOthersLaunches) {
+  NEED_TWO_CORES();
+  Stream held, free;
+  Gate gate;
+  gate.close(held);
+  std::thread waiter([&] { held.synchronize(); });
+  std::uint32_t value = 0;
+  for (int i = 0; i < 100; ++i) {
+    free.launch(kernels().add, AddArguments{&value, 1});
+    free.synchronize();
+  }
+  EXPECT_EQ(value, 100u);
+  gate.open();
+  waiter.join();
+}
+
+// proves R5
+TEST(Concurrency, TwoThreadsMayWaitForOneStream) {
+  Stream stream;
+  Gate gate;
+  gate.close(stream);
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 3; ++i) waiters.emplace_back([&] { stream.synchronize(); });
+  gate.open();
+  for (std::thread& waiter : waiters) waiter.join();
+  EXPECT_EQ(gate.passed(), 1u);
+}
+
+TEST(Concurrency, LargeGridsOnSeveralStreamsAllFinish) {
+  constexpr std::uint32_t blocks = 50'000;
+  std::vector<std::vector<std::uint32_t>> data(4, std::vector<std::uint32_t>(blocks, 0));
+  Stream streams[4];
+  for (int round = 0; round < 25; ++round)
+    for (int s = 0; s < 4; ++s) streams[s].launch(kernels().add, AddArguments{data[s].data(), 1}, blocks);
+  for (Stream& stream : streams) stream.synchronize();
+  for (const auto& values : data) EXPECT_EQ(values, std::vector<std::uint32_t>(blocks, 25));
+}
+
+}  // namespace cpu_test

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
+#include "support.hpp"
+
+namespace cpu_test {
+
+TEST(DeviceInfo, DescribesThisMachine) {
+  const weir_device_info info = device_info();
+  EXPECT_EQ(info.kind, std::uint32_t{WEIR_DEVICE_CPU});
+  EXPECT_STRNE(info.name, "");
+  EXPECT_GE(info.multiprocessors, 1u);
+  EXPECT_GE(info.memory_alignment, 64u);
+  EXPECT_GT(info.total_memory, 0u);
+  EXPECT_EQ(info.lanes, 1u);
+}
+
+TEST(DeviceInfo, ListsAProcessorLevelAndTheBaseline) {
+  const weir_device_info info = device_info();
+  ASSERT_GE(info.code_target_count, 1u);
+  EXPECT_STREQ(info.code_targets[0].format, "elf-x86_64");
+  EXPECT_TRUE(std::string(info.code_targets[0].target).starts_with("x86-64"));
+  EXPECT_STREQ(info.code_targets[info.code_target_count - 1].target, "x86-64");
+}
+
+TEST(DeviceInfo, CapabilitiesAndSlotsAgree) {
+  const std::uint64_t capabilities = device_info().capabilities;
+  EXPECT_TRUE(capabilities & WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  EXPECT_TRUE(capabilities & WEIR_CAP_TIMED_EVENTS);
+  EXPECT_TRUE(capabilities & WEIR_CAP_HOST_CALLBACK);
+  EXPECT_TRUE(capabilities & WEIR_CAP_PINNED_MEMORY);
+  EXPECT_TRUE(capabilities & WEIR_CAP_PEER_COPY);
+  EXPECT_TRUE(capabilities & WEIR_CAP_DEVICE_ADDRESS);
+  EXPECT_TRUE(capabilities & WEIR_CAP_CONCURRENT_STREAMS);
+  EXPECT_FALSE(capabilities & WEIR_CAP_STREAM_PRIORITY);
+  EXPECT_FALSE(capabilities & WEIR_CAP_NATIVE_STREAM);
+}
+
+// proves R7
+TEST(DeviceInfo, NativeStreamsAreRefusedClearly) {
+  weir_stream stream = nullptr;
+  void* native = nullptr;
+  refusal(WEIR_ERROR_UNSUPPORTED, table().stream_wrap, first_device(), static_cast<void*>(&native), &stream);
+  Stream own;
+  refusal(WEIR_ERROR_UNSUPPORTED, table().stream_get_native, weir_stream(own), &native);
+}
+
+TEST(DeviceInfo, FillsNoMoreThanTheCallersSize) {
+  weir_device_info info{};
+  info.struct_size = 136;
+  info.vendor[0] = 'x';
+  call(table().device_get_info, 0u, &info);
+  EXPECT_STRNE(info.name, "");
+  EXPECT_EQ(info.vendor[0], 'x');
+  EXPECT_EQ(info.struct_size, 136u);
+}
+
+// proves R35
+TEST(DeviceOpen, RefusesAnIndexThatIsNotThere) {
+  weir_device out = nullptr;
+  const std::string message = refusal(WEIR_ERROR_INVALID, table().device_open, 99u, &out);
+  EXPECT_NE(message.find("99"), std::string::npos) << message;
+  EXPECT_EQ(out, nullptr);
+}
+
+TEST(DeviceOpen, GivesTheSameDeviceEachTime) {
+  weir_device again = device();
+  EXPECT_EQ(again, first_device());
+  call(table().device_close, again);
+  Stream still_open;
+}
+
+TEST(DeviceMemory, CountsWhatIsAllocated) {
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, first_device(), &free, &total);
+  EXPECT_LE(free, total);
+  EXPECT_EQ(total, device_info().total_memory);
+}
+
+/// Runs a check in a fresh process, where a setting is read for the first time.
+template <class Check>
+void in_fresh_process(const char* setting, const char* value, Check check) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto run = [&] {
+    setenv(setting, value, 1);
+    try {
+      check();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    std::fflush(nullptr);
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+TEST(SettingsDeathTest, DevicesAreMadeAndShareMemoryWithPeers) {
+  in_fresh_process("WEIR_CPU_DEVICES", "3", [] {
+    std::uint32_t count = 0;
+    call(table().device_count, &count);
+    EXPECT_EQ(count, 3u);
+    const weir_device one = device(1), two = device(2);
+    Memory source(64, one), destination(64, two);
+    Stream stream(two);
+    *source.as<int>() = 77;
+    call(table().copy_peer, weir_stream(stream), weir_allocation(destination), std::uint64_t{0},
+         weir_allocation(source), std::uint64_t{0}, std::uint64_t{64});
+    stream.synchronize();
+    EXPECT_EQ(*destination.as<int>(), 77);
+  });
+}
+
+// proves R9
+TEST(SettingsDeathTest, EventsWorkAcrossDevices) {
+  in_fresh_process("WEIR_CPU_DEVICES", "2", [] {
+    Stream first(device(0));
+    Stream second(device(1));
+    Gate gate;
+    gate.close(first);
+    Event event(WEIR_EVENT_PLAIN, device(0));
+    event.record(first);
+    second.wait(event);
+    EXPECT_FALSE(second.done());
+    gate.open();
+    second.synchronize();
+    EXPECT_EQ(gate.passed(), 1u);
+  });
+}
+
+// proves R35
+TEST(SettingsDeathTest, ObjectsOfAnotherDeviceAreRefused) {
+  in_fresh_process("WEIR_CPU_DEVICES", "2", [] {
+    Stream stream(device(1));
+    Memory memory(64, device(0));
+    const char byte = 0;
+    refusal(WEIR_ERROR_INVALID, table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+            static_cast<const void*>(&byte), std::uint64_t{1});
+    const weir_launch launch = launch_of(kernels().nothing, 1);
+    refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(stream), &launch);
+    refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(memory));
+  });
+}
+
+TEST(SettingsDeathTest, ABadSettingIsRefusedNotIgnored) {
+  for (const char* value : {"0", "17", "two", "", "-1", "3x"})
+    in_fresh_process("WEIR_CPU_DEVICES", value, [] {
+      std::uint32_t count = 0;
+      const std::string message = refusal(WEIR_ERROR_INVALID, table().device_count, &count);
+      EXPECT_NE(message.find("WEIR_CPU_DEVICES"), std::string::npos) << message;
+    });
+}
+
+TEST(SettingsDeathTest, OneThreadDoesEverything) {
+  in_fresh_process("WEIR_CPU_THREADS", "1", [] {
+    EXPECT_EQ(device_info().recommended_streams, 1u);
+    Stream streams[3];
+    Memory memory(4000);
+    for (int i = 0; i < 1000; ++i) memory.as<std::uint32_t>()[i] = 0;
+    Event event;
+    for (Stream& stream : streams) {
+      stream.wait(event);
+      stream.launch(kernels().add, AddArguments{memory.as<std::uint32_t>(), 1}, 1000);
+      event.record(stream);
+    }
+    streams[2].synchronize();
+    for (int i = 0; i < 1000; ++i) EXPECT_EQ(memory.as<std::uint32_t>()[i], 3u);
+  });
+}
+
+}  // namespace cpu_test

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The argument blocks of the test kernels.
+#pragma once
+
+#include <cstdint>
+
+struct AddArguments {
+  std::uint32_t* data;  // one element per block
+  std::uint32_t value;
+};
+
+struct AppendArguments {
+  std::uint32_t* log;     // log[0] counts, the values follow
+  std::uint32_t value;
+};
+
+/// Waits until *flag is `expected`; gives up after 20 seconds, so that a broken driver fails instead of hanging.
+struct GateArguments {
+  std::uint32_t* flag;
+  std::uint32_t expected;
+  std::uint32_t* result;  // += 1 when passed; 1000 added when given up; may be null
+};
+
+struct MeetArguments {
+  std::uint32_t* mine;  // set to 1
+  std::uint32_t* other;  // then waited for, like a gate
+  std::uint32_t* result;
+};
+
+struct SpinArguments {
+  std::uint64_t nanoseconds;
+};
+
+struct RunArguments {
+  std::uint32_t* grid_and_block;  // six numbers, as the kernel saw them
+  std::uint32_t* shared_failures;
+};
+
+struct LargeArguments {
+  std::uint32_t* out;
+  std::uint32_t values[200];
+};
+
+struct TriadArguments {
+  float* a;
+  const float* b;
+  const float* c;
+  std::uint64_t elements_per_block;
+};

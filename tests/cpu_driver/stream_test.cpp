@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "support.hpp"
+
+namespace cpu_test {
+
+TEST(Stream, RunsItsWorkInOrder) {
+  constexpr std::uint32_t count = 2000;
+  std::vector<std::uint32_t> log(count + 1, 0);
+  Stream stream;
+  for (std::uint32_t i = 0; i < count; ++i) stream.launch(kernels().append, AppendArguments{log.data(), i});
+  stream.synchronize();
+  ASSERT_EQ(log[0], count);
+  for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(log[i + 1], i);
+}
+
+TEST(Stream, RunsManyBlocksCopiesAndFillsInOrderToo) {
+  constexpr std::uint32_t count = 10'000;
+  Memory memory(count * 4);
+  std::vector<std::uint32_t> out(count);
+  Stream stream;
+  for (std::uint32_t round = 0; round < 20; ++round) {
+    call(table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{0}, std::uint64_t{count * 4},
+         static_cast<const void*>(&round), 4u);
+    stream.launch(kernels().add, AddArguments{memory.as<std::uint32_t>(), 5}, count);
+    stream.launch(kernels().add, AddArguments{memory.as<std::uint32_t>(), 7}, count);
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(out.data()), weir_allocation(memory),
+         std::uint64_t{0}, std::uint64_t{count * 4});
+    stream.synchronize();
+    ASSERT_EQ(out, std::vector<std::uint32_t>(count, round + 12));
+  }
+}
+
+TEST(Stream, SubmittingDoesNotWait) {
+  Stream stream;
+  Gate gate;
+  gate.close(stream);
+  std::uint32_t value = 0;
+  for (int i = 0; i < 100; ++i) stream.launch(kernels().add, AddArguments{&value, 1});
+  EXPECT_FALSE(stream.done());
+  gate.open();
+  stream.synchronize();
+  EXPECT_TRUE(stream.done());
+  EXPECT_EQ(value, 100u);
+}
+
+TEST(Stream, AnEmptyOneIsDone) {
+  Stream stream;
+  EXPECT_TRUE(stream.done());
+  stream.synchronize();
+}
+
+// proves R1
+TEST(Stream, DoesNotWaitForAnother) {
+  Stream held, free;
+  Gate gate;
+  gate.close(held);
+  std::uint32_t value = 0;
+  free.launch(kernels().add, AddArguments{&value, 1});
+  free.synchronize();
+  EXPECT_EQ(value, 1u);
+  EXPECT_FALSE(held.done());
+}
+
+// proves R6
+TEST(Stream, DestroyedWithWorkInFlightStillCompletesIt) {
+  std::uint32_t value = 0;
+  Gate gate;
+  Event end;
+  {
+    Stream stream;
+    gate.close(stream);
+    stream.launch(kernels().add, AddArguments{&value, 41});
+    stream.launch(kernels().add, AddArguments{&value, 1});
+    end.record(stream);
+  }
+  EXPECT_FALSE(end.done());
+  gate.open();
+  end.synchronize();
+  EXPECT_EQ(value, 42u);
+}
+
+// proves R6
+TEST(Stream, DestroyedRightAfterSubmittingCompletesWithoutAnyone) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 100; ++i) {
+    Stream stream;
+    stream.launch(kernels().add, AddArguments{&value, 1});
+    Event end;
+    end.record(stream);
+    stream.destroy();
+    end.synchronize();
+  }
+  EXPECT_EQ(value, 100u);
+}
+
+// proves R35
+TEST(Stream, RefusesDeadAndForeignHandles) {
+  Stream stream;
+  const weir_stream handle = stream;
+  stream.destroy();
+  refusal(WEIR_ERROR_INVALID, table().stream_synchronize, handle);
+  refusal(WEIR_ERROR_INVALID, table().stream_destroy, handle);
+  refusal(WEIR_ERROR_INVALID, table().stream_query, handle);
+  refusal(WEIR_ERROR_INVALID, table().stream_flush, handle);
+  Event event;
+  refusal(WEIR_ERROR_INVALID, table().stream_query, reinterpret_cast<weir_stream>(weir_event(event)));
+  refusal(WEIR_ERROR_INVALID, table().stream_query, reinterpret_cast<weir_stream>(std::uintptr_t{3}));
+  const weir_launch launch = launch_of(kernels().nothing, 1);
+  refusal(WEIR_ERROR_INVALID, table().kernel_launch, handle, &launch);
+}
+
+TEST(Stream, FlushedWorkIsSeenToFinishByPolling) {
+  Stream stream;
+  std::uint32_t value = 0;
+  stream.launch(kernels().add, AddArguments{&value, 1});
+  call(table().stream_flush, weir_stream(stream));
+  while (!stream.done()) std::this_thread::yield();
+  EXPECT_EQ(value, 1u);
+}
+
+TEST(Stream, PollingAloneIsEnoughForProgress) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 100; ++i) {
+    Stream stream;
+    stream.launch(kernels().add, AddArguments{&value, 1});
+    while (!stream.done()) std::this_thread::yield();
+  }
+  EXPECT_EQ(value, 100u);
+}
+
+TEST(Stream, ManyShareTheDevice) {
+  constexpr int count = 500;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::uint32_t> values(count, 0);
+  for (int i = 0; i < count; ++i) streams.push_back(std::make_unique<Stream>());
+  for (int round = 0; round < 5; ++round)
+    for (int i = 0; i < count; ++i) streams[i]->launch(kernels().add, AddArguments{&values[i], 1});
+  for (auto& stream : streams) stream->synchronize();
+  EXPECT_EQ(values, std::vector<std::uint32_t>(count, 5));
+}
+
+}  // namespace cpu_test
