@@ -210,11 +210,9 @@ TEST(Drivers, GarbageForALibraryIsRefused) {
 
 // proves R33 R35
 TEST(Drivers, TruncatedLibraryIsRefusedBeforeItIsMapped) {
-  const DriverFolder folder;
-  folder.add_driver("good", "good");
-  const std::uintmax_t whole = fs::file_size(folder.path() / "good.so");
-  for (const std::uintmax_t size :
-       {whole / 2, std::uintmax_t{4000}, std::uintmax_t{70}, std::uintmax_t{10}}) {
+  for (const std::uintmax_t size : {4000, 70, 10}) {
+    const DriverFolder folder;
+    folder.add_driver("good", "good");
     fs::resize_file(folder.path() / "good.so", size);
     const Candidate found = folder.find_one();
     EXPECT_EQ(found.fate, DriverFate::broken);

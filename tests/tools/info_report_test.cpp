@@ -64,7 +64,7 @@ TEST(InfoReport, ControlCharactersOfADriverDoNotReachTheTerminal) {
 TEST(InfoReport, TextThatIsNoUtf8StillGivesValidJson) {
   std::vector<Candidate> candidates = one_usable();
   std::strcpy(candidates[0].devices[0].name, "bad\xff\xfename");
-  EXPECT_NO_THROW(json::parse(tool::info_json({}, candidates)));
+  EXPECT_TRUE(json::accept(tool::info_json({}, candidates)));
 }
 
 TEST(InfoReport, JsonHasEveryCapability) {

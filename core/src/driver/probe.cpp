@@ -133,8 +133,8 @@ void check_device(const GpuDriver& driver, std::uint32_t index, const weir_devic
   const auto fault = [&](std::string what) {
     refuse(DriverFate::broken, fmt::format("device {} {}", index, what), tell_author);
   };
-  for (std::uint64_t bits = info.capabilities & ~driver.possible_capabilities(); bits != 0;) {
-    const std::uint64_t bit = bits & (~bits + 1);
+  if (const std::uint64_t bits = info.capabilities & ~driver.possible_capabilities(); bits != 0) {
+    const std::uint64_t bit = std::uint64_t{1} << std::countr_zero(bits);
     fault(fmt::format("claims the capability bit {}, but the driver's table lacks its functions: {}",
                       std::countr_zero(bit), slots_of(bit)));
   }
