@@ -73,5 +73,20 @@ TEST(Info, RelativeEntryOfTheDriverPathIsShownAndNotSearched) {
   EXPECT_THAT(result.out, HasSubstr("ignored: it is relative"));
 }
 
+// proves R33
+TEST(Info, WithoutAUsableDriverItFailsAndSaysWhatToDo) {
+  if (fs::exists("/usr/lib/weir/drivers")) GTEST_SKIP() << "this system has drivers of its own";
+  // A copy of libweir, found before the built one, looks for its drivers beside itself and finds none.
+  const DriverFolder folder;
+  fs::copy_file(WEIR_LIBRARY, folder.path() / "libweir.so.1");
+  folder.add_driver("no_device", "no-device");
+  const ProgramResult result =
+      run_program({WEIR_TOOL, "info"}, {"LD_LIBRARY_PATH=" + folder.path().string(), "HOME=/nonexistent",
+                                        "XDG_DATA_HOME", "WEIR_DRIVER_PATH=" + folder.path().string()});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.out, HasSubstr("no-device 1.2.3  no device"));
+  EXPECT_THAT(result.err, HasSubstr("no usable driver was found; install one"));
+}
+
 }  // namespace
 }  // namespace weir::test
