@@ -11,7 +11,20 @@ namespace {
 
 std::string name(ScalarType type) { return std::string(to_string(type)); }
 
-std::string quoted(const Statement& s) { return "'" + std::string(info(s.op).mnemonic) + "'"; }
+// 'add', 'math.sin', 'atomic.min'
+std::string quoted(const Statement& s) {
+  std::string word{info(s.op).mnemonic};
+  if (s.op == Op::math && s.index < math_function_count) {
+    word += "." + std::string(info(static_cast<MathFunction>(s.index)).name);
+  }
+  if (s.op == Op::atomic && s.immediate < atomic_kind_count) {
+    word += "." + std::string(to_string(static_cast<AtomicKind>(s.immediate)));
+  }
+  if (s.op == Op::reduce && s.index < reduce_kind_count) {
+    word += "." + std::string(to_string(static_cast<ReduceKind>(s.index)));
+  }
+  return "'" + word + "'";
+}
 
 std::string list(std::span<const ScalarType> types) {
   std::string out;
@@ -177,7 +190,7 @@ class Rules {
     const Parameter* const p = parameter(Parameter::Kind::array);
     if (p == nullptr) return no_parameter("an array");
     if (s_.lane >= p->rank) {
-      return "@" + p->name + " has " + std::to_string(p->rank) + " dimensions, numbered from 0, found dimension " +
+      return "@" + p->name + " is of rank " + std::to_string(p->rank) + ", its dimensions numbered from 0, found dimension " +
              std::to_string(s_.lane);
     }
     return result(ScalarType::i64);
@@ -199,7 +212,7 @@ class Rules {
     if (s_.index >= math_function_count) return "there is no math function number " + std::to_string(s_.index);
     const auto function = static_cast<MathFunction>(s_.index);
     const MathInfo& math = info(function);
-    const std::string what = "'math." + std::string(math.name) + "'";
+    const std::string what = quoted(s_);
     if (types_.size() != math.operands) {
       return what + " takes " + std::to_string(math.operands) + (math.operands == 1 ? " value" : " values") +
              ", found " + std::to_string(types_.size());
@@ -239,7 +252,7 @@ class Rules {
     if (p == nullptr) return no_parameter("an array");
     if (types_.size() != p->rank + others) {
       const std::size_t found = types_.size() < others ? 0 : types_.size() - others;
-      return "@" + p->name + " has rank " + std::to_string(p->rank) + " and takes as many indices, found " +
+      return "@" + p->name + " is of rank " + std::to_string(p->rank) + " and takes as many indices, found " +
              std::to_string(found);
     }
     if (auto wrong = indices(types_.first(p->rank), "indices"); !wrong.empty()) return wrong;
@@ -257,7 +270,7 @@ class Rules {
     if (s_.immediate >= atomic_kind_count) return "there is no atomic number " + std::to_string(s_.immediate);
     const auto kind = static_cast<AtomicKind>(s_.immediate);
     if (auto wrong = element(kind == AtomicKind::compare_exchange ? 2 : 1); !wrong.empty()) return wrong;
-    const std::string what = "'atomic." + std::string(to_string(kind)) + "'";
+    const std::string what = quoted(s_);
     if (!is_wide(s_.type)) return what + " works on i32, u32, i64, u64, f32 and f64, found " + name(s_.type);
     const bool bits = kind == AtomicKind::bit_and || kind == AtomicKind::bit_or || kind == AtomicKind::bit_xor;
     if (bits && !is_integer(s_.type)) return what + " works on i32, u32, i64 and u64, found " + name(s_.type);
@@ -322,7 +335,7 @@ class Rules {
     if (auto wrong = bounds(); !wrong.empty()) return wrong;
     if (s_.index >= reduce_kind_count) return "there is no reduction number " + std::to_string(s_.index);
     const auto kind = static_cast<ReduceKind>(s_.index);
-    const std::string what = "'reduce." + std::string(to_string(kind)) + "'";
+    const std::string what = quoted(s_);
     if (kind == ReduceKind::any || kind == ReduceKind::all) {
       return s_.type == ScalarType::boolean ? "" : what + " works on bool, found " + name(s_.type);
     }

@@ -303,7 +303,7 @@ class Parser {
                          std::string(result->text));
     }
     if (s.op >= Op::if_ && s.op != Op::break_ && s.op != Op::continue_ && s.op != Op::yield && s.op != Op::assert_) {
-      control(s, start, result, detail, depth);
+      control(s, start, mnemonic, result, detail, depth);
       return s;
     }
     plain(s, detail, mnemonic);
@@ -509,8 +509,8 @@ class Parser {
     }
   }
 
-  void control(Statement& s, const Token& start, const std::optional<Token>& result, std::string_view detail,
-               std::size_t depth) {
+  void control(Statement& s, const Token& start, const Token& mnemonic, const std::optional<Token>& result,
+               std::string_view detail, std::size_t depth) {
     switch (s.op) {
       case Op::if_:
         operand(s);
@@ -535,7 +535,7 @@ class Parser {
         do s.bodies.push_back(block(depth + 1));
         while (accept_word("and"));
         break;
-      default: task_loop(s, start, result, detail, depth); break;
+      default: task_loop(s, start, mnemonic, result, detail, depth); break;
     }
   }
 
@@ -554,10 +554,10 @@ class Parser {
     s.bodies.push_back(std::move(body));
   }
 
-  void task_loop(Statement& s, const Token& start, const std::optional<Token>& result, std::string_view detail,
-                 std::size_t depth) {
+  void task_loop(Statement& s, const Token& start, const Token& mnemonic, const std::optional<Token>& result,
+                 std::string_view detail, std::size_t depth) {
     if (s.op == Op::reduce) {
-      s.index = enumerator(start, detail, "a reduction: reduce.sum, .min, .max, .any or .all", reduce_kind_count,
+      s.index = enumerator(mnemonic, detail, "a reduction: reduce.sum, .min, .max, .any or .all", reduce_kind_count,
                            [](std::uint32_t i) { return to_string(static_cast<ReduceKind>(i)); });
     }
     expect_mark('(', "and the loop's indices");

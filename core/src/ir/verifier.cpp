@@ -8,6 +8,7 @@
 #include <weir/error.hpp>
 
 #include "ir/operation_rules.hpp"
+#include "ir/printer.hpp"
 #include "ir/task_rules.hpp"
 
 namespace weir::ir {
@@ -175,7 +176,7 @@ class Verifier {
     }
     local = {State::visible, {s.type, s.immediate}, context.task_loop, s.location};
     scope_locals_.push_back(s.index);
-    if (s.immediate <= max_local_bytes) local_bytes_ += s.immediate * size_of(s.type);
+    if (s.immediate <= max_local_bytes / size_of(s.type)) local_bytes_ += s.immediate * size_of(s.type);
   }
 
   bool resolve_local(const Statement& s, const Context& context) {
@@ -223,7 +224,8 @@ class Verifier {
       statement(s, context);
       if (s.op == Op::break_ || s.op == Op::continue_ || s.op == Op::yield) ended_by = &s;
     }
-    check_end(block, context, where);
+    const bool cut_short = ended_by != nullptr && ended_by != &block.statements.back();
+    if (!cut_short) check_end(block, context, where);
     for (; scope_values_.size() > values; scope_values_.pop_back()) values_[scope_values_.back()].state = State::gone;
     for (; scope_locals_.size() > locals; scope_locals_.pop_back()) locals_[scope_locals_.back()].state = State::gone;
   }
@@ -436,7 +438,7 @@ void verify_or_throw(const Kernel& kernel) {
 }
 
 std::string describe(const Kernel& kernel, const Location& location) {
-  if (location.line == 0 || location.file >= kernel.files.size()) return "kernel \"" + kernel.name + "\"";
+  if (location.line == 0 || location.file >= kernel.files.size()) return "kernel " + quote(kernel.name);
   std::string out = kernel.files[location.file] + ":" + std::to_string(location.line);
   if (location.column != 0) out += ":" + std::to_string(location.column);
   return out;

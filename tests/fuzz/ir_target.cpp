@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir_target.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <weir/error.hpp>
+
+#include "ir/hash.hpp"
+#include "ir/parser.hpp"
+#include "ir/printer.hpp"
+#include "ir/verifier.hpp"
+#include "passes/plan.hpp"
+#include "random_kernel.hpp"
+
+namespace weir::test {
+
+namespace {
+
+void require(bool holds, const char* what, const std::string& text) {
+  if (holds) return;
+  std::fprintf(stderr, "%s:\n%s\n", what, text.c_str());
+  std::abort();
+}
+
+void plan(const ir::Kernel& kernel, const std::string& text, std::uint32_t address_bytes) {
+  try {
+    const passes::Plan plan = passes::make_plan(kernel, address_bytes);
+    for (const passes::PlannedTask& planned : plan.tasks) {
+      require(ir::verify_task(kernel, planned.task).empty(), "a task breaks a rule", text);
+      require(!ir::print(kernel, planned.task).empty(), "a task does not print", text);
+    }
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::kernel, "a plan fails with a code of its own", text);
+  }
+}
+
+void exercise(const ir::Kernel& kernel) {
+  const std::string text = ir::print(kernel);
+  ir::Kernel back = ir::parse(text);
+  require(ir::print(back) == text, "printing what was read gives another text", text);
+  require(ir::hash(back) == ir::hash(kernel), "what was read has another hash", text);
+  require(ir::verify(back).empty(), "what was read breaks a rule", text);
+  const std::string located = ir::print(back, true);
+  require(ir::print(ir::parse(located), true) == located, "locations do not read back", located);
+  ir::number(back);
+  require(ir::print(back) == text, "numbering changes the text", text);
+  plan(kernel, text, 8);
+  plan(back, text, 16);
+}
+
+}  // namespace
+
+bool exercise_ir_text(const std::uint8_t* data, std::size_t size) {
+  ir::Kernel kernel;
+  try {
+    kernel = ir::parse(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz");
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::parse, "reading fails with a code of its own", error.what());
+    return false;
+  }
+  if (!ir::verify(kernel).empty()) {
+    ir::print(kernel, true);
+    return false;
+  }
+  exercise(kernel);
+  return true;
+}
+
+void exercise_random_kernel(const std::uint8_t* data, std::size_t size) {
+  Choices choices(std::span<const std::uint8_t>(data, size));
+  const ir::Kernel kernel = random_kernel(choices);
+  require(ir::verify(kernel).empty(), "a generated kernel breaks a rule", ir::print(kernel));
+  exercise(kernel);
+}
+
+}  // namespace weir::test
