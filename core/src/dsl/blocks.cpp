@@ -236,10 +236,6 @@ void Trace::leave_loop(ir::Op op, const Where& where) {
     report("break_ cannot leave the " + std::string(describe(target.kind)) + " at " + at(target.opened) +
                ": its iterations run in parallel; use continue_() to end this iteration, or a for_ loop",
            where);
-  } else if (target.kind == BlockKind::reduce) {
-    report("continue_ cannot skip an iteration of the reduction at " + at(target.opened) +
-               ", which needs a value from each: return select(condition, value, 0)",
-           where);
   } else if (!is_loop && !is_iteration) {
     report(std::string(is_break ? "break_" : "continue_") + " stands outside any loop: it belongs inside for_" +
                (is_break ? " or while_" : ", while_ or range_for"),

@@ -51,7 +51,7 @@ Handle Trace::draw_number(const Where& where) {
   local.immediate = 1;
   local.location = locate(where);
   around.block.statements.push_back(std::move(local));
-  locals_.push_back({around.id, stack_[task_depth()].id, known(where)});
+  locals_.push_back({around.id, known(where)});
 
   Place place;
   place.trace = id_;

@@ -111,7 +111,6 @@ class Trace {
   };
   struct LocalInfo {
     std::uint32_t block;
-    std::uint32_t task_block;
     Where made;
   };
   struct Diagnostic {

@@ -23,7 +23,7 @@ Value<T> atomic(std::string_view kind, const Place& place, Handle value, Handle 
 
 #define WEIR_ATOMIC(name, kind, integers_only)                                                                        \
   template <class T>                                                                                                  \
-  auto atomic_##name(Element<T>&& element, const detail::Operand<detail::compute_t<T>>& value,                        \
+  Value<detail::compute_t<T>> atomic_##name(Element<T>&& element, const detail::Operand<detail::compute_t<T>>& value,                        \
                      detail::Where where = detail::Where::current()) {                                                \
     detail::check_atomic<T>();                                                                                        \
     static_assert(!integers_only || std::integral<T>, "atomic_and, atomic_or and atomic_xor work on integers");       \
@@ -48,7 +48,7 @@ WEIR_ATOMIC(exchange, "exchange", false)
 
 /// Stores `desired` if the element holds the bits of `expected`; returns what it held before.
 template <class T>
-auto atomic_compare_exchange(Element<T>&& element, const detail::Operand<detail::compute_t<T>>& expected,
+Value<detail::compute_t<T>> atomic_compare_exchange(Element<T>&& element, const detail::Operand<detail::compute_t<T>>& expected,
                              const detail::Operand<detail::compute_t<T>>& desired,
                              detail::Where where = detail::Where::current()) {
   detail::check_atomic<T>();

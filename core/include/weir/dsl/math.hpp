@@ -81,25 +81,25 @@ Value<T> emit_with_integer(std::string_view function, Where where, A&& x, N&& n)
 
 #define WEIR_MATH_1(name)                                                                  \
   template <detail::Traced A>                                                              \
-  auto name(A&& x, detail::Where where = detail::Where::current()) {                       \
+  Value<detail::traced_t<A>> name(A&& x, detail::Where where = detail::Where::current()) {   \
     using T = detail::traced_t<A>;                                                         \
     return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x));                 \
   }
 #define WEIR_MATH_2(name)                                                                               \
   template <class A, class B>                                                                           \
     requires detail::AnyTraced<A, B>                                                                    \
-  auto name(A&& x, B&& y, detail::Where where = detail::Where::current()) {                             \
+  Value<detail::common_t<A, B>> name(A&& x, B&& y, detail::Where where = detail::Where::current()) {    \
     using T = detail::common_t<A, B>;                                                                   \
     return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x), static_cast<B&&>(y));         \
   }
 #define WEIR_MATH_INTEGER(name)                                                                          \
   template <detail::Traced A, class N>                                                                   \
-  auto name(A&& x, N&& n, detail::Where where = detail::Where::current()) {                              \
+  Value<detail::traced_t<A>> name(A&& x, N&& n, detail::Where where = detail::Where::current()) {        \
     return detail::emit_with_integer<detail::traced_t<A>>(#name, where, static_cast<A&&>(x), static_cast<N&&>(n)); \
   }
 #define WEIR_MATH_TEST(name)                                                                                \
   template <detail::Traced A>                                                                               \
-  auto name(A&& x, detail::Where where = detail::Where::current()) {                                        \
+  Value<detail::rebind_t<detail::traced_t<A>, bool>> name(A&& x, detail::Where where = detail::Where::current()) { \
     using T = detail::traced_t<A>;                                                                          \
     return detail::emit_function<T, detail::rebind_t<T, bool>>(#name, where, static_cast<A&&>(x));          \
   }
@@ -124,7 +124,7 @@ WEIR_MATH_TEST(isnan) WEIR_MATH_TEST(isinf) WEIR_MATH_TEST(isfinite)
 
 /// The exponent as an i32.
 template <detail::Traced A>
-auto ilogb(A&& x, detail::Where where = detail::Where::current()) {
+Value<detail::rebind_t<detail::traced_t<A>, std::int32_t>> ilogb(A&& x, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   return detail::emit_function<T, detail::rebind_t<T, std::int32_t>>("ilogb", where, static_cast<A&&>(x));
 }
@@ -132,7 +132,7 @@ auto ilogb(A&& x, detail::Where where = detail::Where::current()) {
 /// x * y + z, rounded once.
 template <class A, class B, class C>
   requires(detail::AnyTraced<A, B> || detail::Traced<C>)
-auto fma(A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
+Value<detail::common_t<A, B, C>> fma(A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B, C>;
   return detail::emit_function<T, T>("fma", where, static_cast<A&&>(x), static_cast<B&&>(y), static_cast<C&&>(z));
 }
@@ -140,28 +140,28 @@ auto fma(A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
 /// The smaller or larger one; the other one when one is NaN; -0 is below +0.
 template <class A, class B>
   requires detail::AnyTraced<A, B>
-auto min(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+Value<detail::common_t<A, B>> min(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   return detail::emit_op<detail::common_t<A, B>>("min", where, static_cast<A&&>(a), static_cast<B&&>(b));
 }
 template <class A, class B>
   requires detail::AnyTraced<A, B>
-auto max(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+Value<detail::common_t<A, B>> max(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   return detail::emit_op<detail::common_t<A, B>>("max", where, static_cast<A&&>(a), static_cast<B&&>(b));
 }
 template <detail::Traced A>
-auto abs(A&& x, detail::Where where = detail::Where::current()) {
+Value<detail::traced_t<A>> abs(A&& x, detail::Where where = detail::Where::current()) {
   return detail::emit_op<detail::traced_t<A>>("abs", where, static_cast<A&&>(x));
 }
 /// min(max(x, low), high).
 template <detail::Traced A, class B, class C>
-auto clamp(A&& x, B&& low, C&& high, detail::Where where = detail::Where::current()) {
+Value<detail::traced_t<A>> clamp(A&& x, B&& low, C&& high, detail::Where where = detail::Where::current()) {
   auto raised = weir::max(static_cast<A&&>(x), static_cast<B&&>(low), where);
   return weir::min(raised, static_cast<C&&>(high), where);
 }
 /// a + (b - a) * t.
 template <class A, class B, class C>
   requires(detail::AnyTraced<A, B> || detail::Traced<C>)
-auto mix(A&& a, B&& b, C&& t, detail::Where where = detail::Where::current()) {
+Value<detail::common_t<A, B, C>> mix(A&& a, B&& b, C&& t, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B, C>;
   const Value<T> from(static_cast<A&&>(a), where), to(static_cast<B&&>(b), where), by(static_cast<C&&>(t), where);
   return from + (to - from) * by;
@@ -169,7 +169,7 @@ auto mix(A&& a, B&& b, C&& t, detail::Where where = detail::Where::current()) {
 /// 0 below `low`, 1 above `high`, 3t^2 - 2t^3 between.
 template <class A, class B, class C>
   requires(detail::AnyTraced<A, B> || detail::Traced<C>)
-auto smoothstep(A&& low, B&& high, C&& x, detail::Where where = detail::Where::current()) {
+Value<detail::common_t<A, B, C>> smoothstep(A&& low, B&& high, C&& x, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B, C>;
   const Value<T> from(static_cast<A&&>(low), where), to(static_cast<B&&>(high), where), at(static_cast<C&&>(x), where);
   const Value<T> distance = at - from;
@@ -179,12 +179,12 @@ auto smoothstep(A&& low, B&& high, C&& x, detail::Where where = detail::Where::c
 }
 /// -1, 0 or 1 with x's sign; NaN gives 0.
 template <detail::Traced A>
-auto sign(A&& x, detail::Where where = detail::Where::current());
+Value<detail::traced_t<A>> sign(A&& x, detail::Where where = detail::Where::current());
 
 /// Upper half of the double-width product of integers.
 template <class A, class B>
   requires detail::AnyTraced<A, B>
-auto mul_hi(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+Value<detail::common_t<A, B>> mul_hi(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   static_assert(detail::has_integers<T>, "mul_hi multiplies integers");
   return detail::emit_op<T>("mul_hi", where, static_cast<A&&>(a), static_cast<B&&>(b));
@@ -192,17 +192,17 @@ auto mul_hi(A&& a, B&& b, detail::Where where = detail::Where::current()) {
 /// Number of bits that are 1, of zeros above the highest 1, of zeros below the lowest 1; the latter two are the width
 /// for 0.
 template <detail::Traced A>
-auto popcount(A&& x, detail::Where where = detail::Where::current()) {
+Value<detail::traced_t<A>> popcount(A&& x, detail::Where where = detail::Where::current()) {
   static_assert(detail::has_integers<detail::traced_t<A>>, "popcount counts the bits of integers");
   return detail::emit_op<detail::traced_t<A>>("popcount", where, static_cast<A&&>(x));
 }
 template <detail::Traced A>
-auto clz(A&& x, detail::Where where = detail::Where::current()) {
+Value<detail::traced_t<A>> clz(A&& x, detail::Where where = detail::Where::current()) {
   static_assert(detail::has_integers<detail::traced_t<A>>, "clz counts the bits of integers");
   return detail::emit_op<detail::traced_t<A>>("clz", where, static_cast<A&&>(x));
 }
 template <detail::Traced A>
-auto ctz(A&& x, detail::Where where = detail::Where::current()) {
+Value<detail::traced_t<A>> ctz(A&& x, detail::Where where = detail::Where::current()) {
   static_assert(detail::has_integers<detail::traced_t<A>>, "ctz counts the bits of integers");
   return detail::emit_op<detail::traced_t<A>>("ctz", where, static_cast<A&&>(x));
 }
@@ -210,7 +210,7 @@ auto ctz(A&& x, detail::Where where = detail::Where::current()) {
 /// `yes` where the condition holds, otherwise `no`; both are evaluated.
 template <class A, class B>
   requires detail::AnyTraced<A, B>
-auto select(const detail::Operand<bool>& condition, A&& yes, B&& no) {
+Value<detail::common_t<A, B>> select(const detail::Operand<bool>& condition, A&& yes, B&& no) {
   using T = detail::common_t<A, B>;
   detail::check_operands<T, A, B>();
   const detail::Operand<T> a(static_cast<A&&>(yes), condition.where()), b(static_cast<B&&>(no), condition.where());
@@ -225,7 +225,7 @@ auto select(const detail::Operand<bool>& condition, A&& yes, B&& no) {
 /// x as a To. Floats round to nearest even, integers wrap, floats become integers by truncation and saturation (NaN
 /// becomes 0), and anything but 0 becomes true. On a Vec or Mat, To is the new type of the components.
 template <class To, detail::Traced A>
-auto cast(A&& x, detail::Where where = detail::Where::current()) {
+Value<detail::rebind_t<detail::traced_t<A>, To>> cast(A&& x, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   static_assert(KernelScalar<To>, "cast<To> takes a number type or bool; a Vec is cast by its component type");
   static_assert(!std::same_as<To, half>, "halves are rounded when they are stored: cast<float> is enough");
@@ -242,7 +242,7 @@ auto cast(A&& x, detail::Where where = detail::Where::current()) {
 
 /// The bits of x as a To of the same size.
 template <class To, detail::Traced A>
-auto bit_cast(A&& x, detail::Where where = detail::Where::current()) {
+Value<detail::rebind_t<detail::traced_t<A>, To>> bit_cast(A&& x, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   static_assert(KernelScalar<To> && sizeof(To) == sizeof(detail::scalar_t<T>),
                 "bit_cast<To> keeps the bits: To must be a number type of the same size");
@@ -250,7 +250,7 @@ auto bit_cast(A&& x, detail::Where where = detail::Where::current()) {
 }
 
 template <detail::Traced A>
-auto sign(A&& x, detail::Where where) {
+Value<detail::traced_t<A>> sign(A&& x, detail::Where where) {
   using T = detail::traced_t<A>;
   static_assert(detail::is_scalar<T>, "sign takes a number");
   const Value<T> value(static_cast<A&&>(x), where);

@@ -62,7 +62,7 @@ auto sum_terms(std::size_t count, F&& term) {
 /// Sum of the products of the components, from the left.
 template <class A, class B>
   requires(detail::TracedVec<A> || detail::TracedVec<B>)
-auto dot(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+Value<detail::scalar_t<detail::common_t<A, B>>> dot(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   detail::check_operands<T, A, B>();
   const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
@@ -71,7 +71,7 @@ auto dot(A&& a, B&& b, detail::Where where = detail::Where::current()) {
 
 template <class A, class B>
   requires(detail::TracedVec<A> || detail::TracedVec<B>)
-auto cross(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+Value<detail::common_t<A, B>> cross(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   static_assert(detail::lanes_of<T> == 3, "the cross product takes vectors of 3 components");
   detail::check_operands<T, A, B>();
@@ -87,20 +87,20 @@ auto cross(A&& a, B&& b, detail::Where where = detail::Where::current()) {
 
 /// Euclidean length.
 template <detail::TracedVec A>
-auto length(A&& a, detail::Where where = detail::Where::current()) {
+Value<detail::scalar_t<detail::traced_t<A>>> length(A&& a, detail::Where where = detail::Where::current()) {
   const Value<detail::traced_t<A>> value(static_cast<A&&>(a), where);
   return sqrt(dot(value, value, where), where);
 }
 template <class A, class B>
   requires(detail::TracedVec<A> || detail::TracedVec<B>)
-auto distance(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+Value<detail::scalar_t<detail::common_t<A, B>>> distance(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
   return length(left - right, where);
 }
 /// a / length(a).
 template <detail::TracedVec A>
-auto normalize(A&& a, detail::Where where = detail::Where::current()) {
+Value<detail::traced_t<A>> normalize(A&& a, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   const Value<T> value(static_cast<A&&>(a), where);
   return value / Value<T>(length(value, where), where);
@@ -209,7 +209,7 @@ constexpr void check_square() {
 }  // namespace detail
 
 template <detail::TracedMat A>
-auto determinant(A&& a, detail::Where where = detail::Where::current()) {
+Value<detail::scalar_t<detail::traced_t<A>>> determinant(A&& a, detail::Where where = detail::Where::current()) {
   using M = detail::traced_t<A>;
   detail::check_square<M>();
   return detail::determinant_of(Value<M>(static_cast<A&&>(a), where));
@@ -217,7 +217,7 @@ auto determinant(A&& a, detail::Where where = detail::Where::current()) {
 
 /// By cofactors; the inverse of a singular matrix is not finite.
 template <detail::TracedMat A>
-auto inverse(A&& a, detail::Where where = detail::Where::current()) {
+Value<detail::traced_t<A>> inverse(A&& a, detail::Where where = detail::Where::current()) {
   using M = detail::traced_t<A>;
   using S = detail::scalar_t<M>;
   detail::check_square<M>();
