@@ -93,11 +93,11 @@ Code::Code(Program program) : program_(std::move(program)), temporaries_(partial
 }
 
 void Code::load() {
-  const int file = ::memfd_create("kernel", MFD_CLOEXEC);
-  if (file < 0 || ::write(file, object_.bytes.data(), object_.bytes.size()) != ssize_t(object_.bytes.size()))
+  // dlopen takes a path that it knows for the same library, so the number stays taken while this one is loaded.
+  file_ = ::memfd_create("kernel", MFD_CLOEXEC);
+  if (file_ < 0 || ::write(file_, object_.bytes.data(), object_.bytes.size()) != ssize_t(object_.bytes.size()))
     throw std::runtime_error("cannot write a memory file");
-  library_ = ::dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  ::close(file);
+  library_ = ::dlopen(("/proc/self/fd/" + std::to_string(file_)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library_) throw std::runtime_error(::dlerror());
   for (const auto& entry : object_.entries) {
     entries_.push_back(reinterpret_cast<weir_cpu_kernel>(::dlsym(library_, entry.symbol.c_str())));
@@ -107,6 +107,7 @@ void Code::load() {
 
 Code::~Code() {
   if (library_) ::dlclose(library_);
+  if (file_ >= 0) ::close(file_);
 }
 
 Code& Code::array(const std::string& name, void* data, std::vector<std::int64_t> extents) {

@@ -82,6 +82,7 @@ class Code {
 
   Program program_;
   codegen::CodeObject object_;
+  int file_ = -1;
   void* library_ = nullptr;
   std::vector<weir_cpu_kernel> entries_;
   std::map<std::string, std::pair<void*, std::vector<std::int64_t>>> arrays_;

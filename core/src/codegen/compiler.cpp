@@ -50,7 +50,9 @@ class Compilation {
   }
 
   void optimise() {
-    link_math(*module_, kernel_.options.fast_math);
+    MathOptions math = device_->math_options();
+    math.fast = kernel_.options.fast_math;
+    link_math(*module_, math);
     for (llvm::Function& f : *module_) device_attributes(f);
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = true;
@@ -65,6 +67,7 @@ class Compilation {
     passes.registerLoopAnalyses(loops);
     passes.crossRegisterProxies(loops, functions, components, modules);
     passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*module_, modules);
+    remove_unused_variants(*module_);
     check_messages();
   }
 

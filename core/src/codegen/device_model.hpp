@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "codegen/codegen.hpp"
+#include "codegen/math_library.hpp"
 
 namespace weir::codegen {
 
@@ -44,6 +45,8 @@ class DeviceModel {
   virtual bool consecutive() const = 0;
   /// Threads per block to launch a task with.
   virtual std::array<std::uint32_t, 3> block(const ir::Task& task) const = 0;
+  /// What the math library may rely on.
+  virtual MathOptions math_options() const = 0;
   /// Makes a code object of one relocatable object.
   virtual std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const = 0;
 };

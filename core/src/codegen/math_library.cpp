@@ -5,7 +5,11 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/Linker/Linker.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
+#include <set>
 
 #include <weir/error.hpp>
 
@@ -25,7 +29,66 @@ std::string math_symbol(std::string_view function, ScalarType type) {
   return "weir_" + std::string(function) + "_" + (type == ScalarType::f32 ? "f32" : "f64");
 }
 
-void link_math(llvm::Module& module, bool fast) {
+namespace {
+
+// Functions that stay calls until loops are vectorised, and then become their variants for vectors.
+constexpr llvm::StringLiteral with_vector_variants[] = {"weir_sin_f32", "weir_sin_f64", "weir_cos_f32",
+                                                         "weir_cos_f64"};
+
+struct Variant {
+  std::string name, mapping;
+  llvm::FunctionType* type;
+};
+
+std::vector<Variant> vector_variants(const llvm::Function& scalar) {
+  std::vector<Variant> variants;
+  const bool single = scalar.getReturnType()->isFloatTy();
+  for (unsigned width : {2u, 4u, 8u, 16u}) {
+    const unsigned bytes = width * (single ? 4 : 8);
+    if (bytes < 16 || bytes > 64) continue;
+    auto* vector = llvm::FixedVectorType::get(scalar.getReturnType(), width);
+    const std::string name = (scalar.getName() + "_x" + std::to_string(width)).str();
+    variants.push_back({name, ("_ZGV_LLVM_N" + std::to_string(width) + "v_" + scalar.getName() + "(" + name + ")").str(),
+                        llvm::FunctionType::get(vector, {vector}, false)});
+  }
+  return variants;
+}
+
+/// Says to the vectoriser which variants there are, and keeps them until it has run.
+void offer_variants(llvm::Module& module) {
+  std::vector<llvm::GlobalValue*> kept;
+  for (llvm::StringRef name : with_vector_variants) {
+    llvm::Function* scalar = module.getFunction(name);
+    if (!scalar) continue;
+    std::string mapping;
+    for (const Variant& variant : vector_variants(*scalar)) {
+      module.getOrInsertFunction(variant.name, variant.type);
+      mapping += (mapping.empty() ? "" : ",") + variant.mapping;
+      kept.push_back(module.getFunction(variant.name));
+    }
+    for (llvm::User* user : scalar->users())
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(user))
+        call->addFnAttr(llvm::Attribute::get(module.getContext(), "vector-function-abi-variant", mapping));
+  }
+  if (!kept.empty()) llvm::appendToCompilerUsed(module, kept);
+}
+
+// Where the target scales by powers of two itself, LLVM knows the instruction; the bits are the same.
+void use_own_scaling(llvm::Module& module) {
+  for (const char* name : {"weir_scale_f32", "weir_scale_f64"}) {
+    llvm::Function* f = module.getFunction(name);
+    if (!f || f->isDeclaration()) continue;
+    f->deleteBody();
+    f->setLinkage(llvm::GlobalValue::InternalLinkage);
+    llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "entry", f));
+    llvm::Value* k = b.CreateTrunc(f->getArg(1), b.getInt32Ty());
+    b.CreateRet(b.CreateIntrinsic(llvm::Intrinsic::ldexp, {f->getReturnType(), k->getType()}, {f->getArg(0), k}));
+  }
+}
+
+}  // namespace
+
+void link_math(llvm::Module& module, const MathOptions& options) {
   std::vector<std::string> wanted;
   for (const llvm::Function& f : module)
     if (f.isDeclaration() && f.getName().starts_with("weir_")) wanted.push_back(f.getName().str());
@@ -39,21 +102,37 @@ void link_math(llvm::Module& module, bool fast) {
                                         llvm::toString(library.takeError()) + "; reinstall Weir");
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
-  std::vector<std::string> before;
+  if (options.vector_variants) offer_variants(module);
+  std::set<std::string> before;
   for (const llvm::Function& f : module)
-    if (!f.isDeclaration()) before.push_back(f.getName().str());
+    if (!f.isDeclaration()) before.insert(f.getName().str());
   if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded))
     throw Error(ErrorCode::compile, "the math library inside libweir-codegen does not link; reinstall Weir");
   for (const std::string& name : wanted)
     if (module.getFunction(name)->isDeclaration())
       throw Error(ErrorCode::unsupported, "the math library has no function " + name + "; use another function");
+  if (options.scales) use_own_scaling(module);
 
   for (llvm::Function& f : module) {
-    if (f.isDeclaration() || std::find(before.begin(), before.end(), f.getName()) != before.end()) continue;
+    if (f.isDeclaration() || before.contains(f.getName().str())) continue;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
-    if (!fast) continue;
+    f.setDoesNotAccessMemory();
+    f.addFnAttr(llvm::Attribute::WillReturn);
+    f.addFnAttr(llvm::Attribute::NoSync);
+    if (!options.fast) continue;
     for (llvm::Instruction& i : llvm::instructions(f))
       if (llvm::isa<llvm::FPMathOperator>(i)) i.setHasAllowContract(true);
+  }
+}
+
+void remove_unused_variants(llvm::Module& module) {
+  if (llvm::GlobalVariable* kept = module.getNamedGlobal("llvm.compiler.used")) kept->eraseFromParent();
+  for (llvm::StringRef name : with_vector_variants) {
+    llvm::Function* scalar = module.getFunction(name);
+    if (!scalar) continue;
+    for (const Variant& variant : vector_variants(*scalar))
+      if (llvm::Function* f = module.getFunction(variant.name); f && f->use_empty()) f->eraseFromParent();
+    if (scalar->use_empty()) scalar->eraseFromParent();
   }
 }
 

@@ -14,7 +14,16 @@ namespace weir::codegen {
 /// "weir_sin_f32"
 std::string math_symbol(std::string_view function, ScalarType type);
 
+struct MathOptions {
+  bool fast = false;             ///< products and sums may be contracted
+  bool vector_variants = false;  ///< loops will be vectorised
+  bool scales = false;           ///< the target multiplies by powers of two in one instruction
+};
+
 /// Links what `module` calls. Throws Error{compile} when a function is missing.
-void link_math(llvm::Module& module, bool fast);
+void link_math(llvm::Module& module, const MathOptions& options);
+
+/// After vectorising: removes the variants that no loop took.
+void remove_unused_variants(llvm::Module& module);
 
 }  // namespace weir::codegen

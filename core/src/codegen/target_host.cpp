@@ -61,6 +61,7 @@ class HostModel final : public DeviceModel {
       if (!chip.checkFeatures(std::string("+") + feature))
         throw Error(ErrorCode::unsupported, "processor '" + cpu_ + "' lacks " + feature +
                                                 "; generated code needs AVX2, FMA and F16C (x86-64-v3, 2013 and later)");
+    has_avx512_ = chip.checkFeatures("+avx512f") && chip.checkFeatures("+avx512vl");
     return machine;
   }
 
@@ -119,12 +120,15 @@ class HostModel final : public DeviceModel {
   bool consecutive() const override { return true; }
   std::array<std::uint32_t, 3> block(const ir::Task&) const override { return {1, 1, 1}; }
 
+  MathOptions math_options() const override { return {.fast = false, .vector_variants = true, .scales = has_avx512_}; }
+
   std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {
     return link_shared_object(object);
   }
 
  private:
   std::string cpu_, features_;
+  mutable bool has_avx512_ = false;
 };
 
 }  // namespace

@@ -77,8 +77,12 @@ void make_portable(llvm::Module& module) {
 }
 
 void simplify(llvm::Module& module) {
+  // Scaling stays a call until the target is known.
   for (llvm::Function& f : module)
-    if (!f.isDeclaration()) f.addFnAttr(llvm::Attribute::AlwaysInline);
+    if (f.getName().starts_with("weir_scale")) f.addFnAttr(llvm::Attribute::NoInline);
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration() && !f.hasFnAttribute(llvm::Attribute::NoInline))
+      f.addFnAttr(llvm::Attribute::AlwaysInline);
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopUnrolling = false;
   llvm::PassBuilder passes(nullptr, tuning);
@@ -96,6 +100,11 @@ void simplify(llvm::Module& module) {
   for (llvm::Function& f : module)
     for (llvm::Instruction& i : llvm::instructions(f))
       i.setMetadata(llvm::LLVMContext::MD_loop, nullptr);
+  for (llvm::Function& f : module)
+    if (f.getName().starts_with("weir_scale")) {
+      f.removeFnAttr(llvm::Attribute::NoInline);
+      f.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
 }
 
 }  // namespace weir::mathlib
