@@ -36,7 +36,9 @@ static std::vector<char> compile_c(const std::string& source, const std::string&
   const std::string command = C_COMPILER " -O2 -shared -fPIC -I" WEIR_INCLUDE " -o " + path + ".so " + path + ".c";
   if (std::system(command.c_str()) != 0) throw Error(ErrorCode::compile, "the C compiler failed: " + command);
   std::ifstream file(path + ".so", std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<char> code{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  for (const char* suffix : {".c", ".so"}) std::remove((path + suffix).c_str());
+  return code;
 }
 
 int main() try {
@@ -62,7 +64,7 @@ int main() try {
   Device device = open("cpu");
   const std::vector<char> code = compile_c(source, "foreign_task_list_code");
   Module module = device.load_module(
-      {.format = "elf-x86_64", .target = "", .data = std::as_bytes(std::span(code)), .name = "foreign"});
+      {.format = "elf-x86_64", .target = "x86-64", .data = std::as_bytes(std::span(code)), .name = "foreign"});
 
   constexpr std::int64_t n = 100'000;
   Stream stream = device.create_stream();

@@ -18,11 +18,11 @@ static std::vector<char> read_file(const char* path) {
 int main() try {
   Device device = open("cpu");  // the code object below is x86-64 code
 
-  // CODE_OBJECT is the path of what the build made of ready_kernel_code.c. Code without a target runs on every
-  // machine of the format; with one ("znver3") the driver refuses machines that cannot run it.
+  // CODE_OBJECT is the path of what the build made of ready_kernel_code.c. The target says which processors the code
+  // may use; the driver refuses what its device cannot run. `weir info` lists formats and targets.
   const std::vector<char> code = read_file(CODE_OBJECT);
   Module module = device.load_module(
-      {.format = "elf-x86_64", .target = "", .data = std::as_bytes(std::span(code)), .name = "ready_kernel"});
+      {.format = "elf-x86_64", .target = "x86-64", .data = std::as_bytes(std::span(code)), .name = "ready_kernel"});
 
   // The parameters as the code expects them; arguments are checked against this list at every launch.
   using P = KernelParameter;
