@@ -1,11 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that knows nothing but the installed package.
+// A program that knows nothing but the installed package, on a driver that Weir's tree knows nothing of:
+// opens its device, sends numbers there, moves them on the device and brings them back.
 #include <cstdio>
-#include <string>
-#include <weir/error.hpp>
+#include <exception>
+#include <numeric>
+#include <vector>
+#include <weir/weir.hpp>
+
+namespace {
+
+int run() {
+  const weir::Device device = weir::open("outside");
+  const weir::Stream stream = device.create_stream();
+  std::vector<float> numbers(1000);
+  std::iota(numbers.begin(), numbers.end(), 1.0f);
+
+  const auto source = device.array<float>(stream, 1000), destination = device.array<float>(stream, 1000);
+  source.copy_from(stream, numbers);
+  destination.copy_from(stream, source);
+  const std::vector<float> back = destination.to_host(stream);
+  if (back == numbers) {
+    std::printf("%s: %zu numbers came back\n", device.info().name.c_str(), back.size());
+    return 0;
+  }
+  std::fprintf(stderr, "the numbers that came back are not those that were sent\n");
+  return 1;
+}
+
+}  // namespace
 
 int main() {
-  const std::string words(weir::to_string(weir::ErrorCode::out_of_memory));
-  std::printf("%s\n", words.c_str());
-  return words == "out of memory" ? 0 : 1;
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
 }
