@@ -113,7 +113,7 @@ struct StreamStatistics {
 /// A ready code object. Refers to memory that must live until load_module() returns.
 struct CodeObject {
   std::string_view format;  ///< one of the device's code_targets' formats
-  std::string_view target;  ///< what it was compiled for, or ""
+  std::string_view target;  ///< what it was compiled for, "x86-64", "sm_90"; "" where the format has no targets
   std::span<const std::byte> data;
   std::string_view name = {};  ///< for messages and profilers
 };

@@ -109,7 +109,6 @@ DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const we
   if (state) return *state;
   if (r.count == max_devices)
     throw Error(ErrorCode::system, fmt::format("this process uses {} devices, the most that Weir keeps", max_devices));
-  if (r.count == 0) std::atexit(at_exit);
   state = new DeviceState(driver, index, r.count, info);
   r.by_number[r.count++].store(state, std::memory_order_release);
   return *state;
@@ -121,6 +120,11 @@ DeviceState& device_state(const GpuDriver& driver, std::uint32_t index) {
 
 DeviceState* device_by_number(std::uint32_t number) noexcept {
   return number < max_devices ? runtime().by_number[number].load(std::memory_order_acquire) : nullptr;
+}
+
+void drain_at_exit() {
+  static const int registered = std::atexit(at_exit);
+  (void)registered;
 }
 
 bool process_is_exiting() noexcept { return runtime().exiting.load(std::memory_order_relaxed); }

@@ -59,6 +59,10 @@ DeviceState* device_by_number(std::uint32_t number) noexcept;
 /// True once the process has begun to exit: drivers are no longer called by destructors.
 bool process_is_exiting() noexcept;
 
+/// Sees to it that work in flight ends when the process exits. Called behind the first stream of a device, so that it happens
+/// before the exit handlers that the driver and its vendor's libraries have registered by then.
+void drain_at_exit();
+
 /// A copy of `text` that lives as long as the process; equal texts give the same copy.
 const std::string* intern(std::string_view text);
 

@@ -32,6 +32,11 @@ class EventPool {
 
   /// A plain or timed event that counts as never recorded.
   EventState* acquire(bool timed);
+  /// One more share of an event in use.
+  static EventState* share(EventState* event) noexcept {
+    event->shares.fetch_add(1, std::memory_order_relaxed);
+    return event;
+  }
   /// Gives up one share; the last one hands the event back. Waits that were submitted on it still hold.
   void release(EventState* event) noexcept;
   /// Destroys the events that are kept for reuse.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "runtime/device_state.hpp"
 
@@ -58,13 +59,14 @@ void MemoryPool::first_use(Block& block, StreamState& stream, std::uint64_t bit)
 }
 
 void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
-  if (block.ready || block.home == &stream) return;
-  EventState* mark = device_.streams.mark(block.home->slot);
+  const StreamState& home = *block.home;
+  if (block.ready || &home == &stream) return;
+  if (!home.foreign && home.completed.load(std::memory_order_acquire) >= block.available_at) return;
+  EventState* mark = block.available ? EventPool::share(block.available) : device_.streams.mark(home.slot);
   if (!mark) return;
-  const weir_event event = mark->event;
   try {
     device_.call("wait for the stream that memory was allocated on", [&](weir_status* status) {
-      return device_.table().stream_wait_event(stream.stream, event, status);
+      return device_.table().stream_wait_event(stream.stream, mark->event, status);
     });
   } catch (...) {
     device_.events.release(mark);
@@ -77,6 +79,7 @@ void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
 void MemoryPool::release(Block* block) noexcept {
   block->generation.fetch_add(1, std::memory_order_release);
   if (process_is_exiting()) return;
+  if (block->available) device_.events.release(std::exchange(block->available, nullptr));
   const std::uint64_t used = block->used.load(std::memory_order_acquire);
   if (!(used & more_bit) && !(used & (used - 1))) {  // at most one stream used it
     StreamState& owner = used ? *device_.streams.at(static_cast<std::uint32_t>(std::countr_zero(used))) : *block->home;
@@ -168,6 +171,7 @@ void MemoryPool::drop(Marks& marks) noexcept {
 }
 
 void MemoryPool::put(StreamState& owner, Block* block) noexcept {
+  block->available_at = owner.submitted.load(std::memory_order_acquire);
   std::lock_guard lock(owner.cache.mutex);
   Block*& head = owner.cache.lists[block->size_class];
   block->next = head;

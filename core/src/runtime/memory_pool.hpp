@@ -2,7 +2,7 @@
 // A device's memory: stream-ordered blocks above the driver's allocator.
 //
 // A block belongs to the order of one stream, its home: work of that stream may use it at once. The first use on another
-// stream makes that stream wait for the home stream, unless the block was ready for all. Each use sets the stream's
+// stream makes that stream wait for the home stream, unless the block was ready for all by then. Each use sets the stream's
 // bit, so that freeing knows whom to wait for: a block that one stream used goes to that stream's own cache, where the
 // same stream takes it again without any wait; a block of several streams waits in `pending_` behind one event each.
 #pragma once
@@ -32,6 +32,8 @@ struct Block {
   std::uint32_t size_class = 0;
   bool ready = false;              ///< for all streams, not only in the order of `home`
   StreamState* home = nullptr;
+  std::uint64_t available_at = 0;  ///< the block is ready for all once `home` has completed so much
+  EventState* available = nullptr; ///< or once this is reached; for memory that the driver allocated in order
   std::atomic<std::uint64_t> used{0};  ///< bit per stream slot; the last bit stands for those in `more_users`
   std::vector<std::uint32_t> more_users;  ///< slots from 63, guarded by the pool
   Block* next = nullptr;           ///< in a cache
@@ -93,6 +95,7 @@ class MemoryPool {
   Block* allocate_from_driver(StreamState& stream, std::uint32_t index);
   weir_result ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out, DriverStatus& status);
   Block* hand_out(Block* block, StreamState& home, bool ready) noexcept;
+  EventState* mark_allocation(StreamState& stream) noexcept;
 
   void put(StreamState& owner, Block* block) noexcept;
   void put_ready(Block* block) noexcept;

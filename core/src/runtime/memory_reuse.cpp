@@ -99,6 +99,7 @@ Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) 
     throw;
   }
   drop(marks);
+  block->available_at = stream.submitted.load(std::memory_order_acquire);
   cross_stream_.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
@@ -161,7 +162,19 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   std::uint64_t peak = peak_bytes_.load(std::memory_order_relaxed);
   while (peak < held && !peak_bytes_.compare_exchange_weak(peak, held, std::memory_order_relaxed)) {
   }
+  block->available_at = stream.submitted.load(std::memory_order_acquire);
+  if (ordered) block->available = mark_allocation(stream);
   return hand_out(block, stream, !ordered);
+}
+
+// Marks where the allocation stands, so that other streams need not wait for what comes behind it. Without the mark they
+// wait for more, and are right all the same.
+EventState* MemoryPool::mark_allocation(StreamState& stream) noexcept {
+  try {
+    return device_.streams.mark(stream.slot);
+  } catch (...) {
+    return nullptr;
+  }
 }
 
 Block* MemoryPool::new_block() {
@@ -295,7 +308,7 @@ void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
         put_ready(block);
         continue;
       }
-      mark->shares.fetch_add(1, std::memory_order_relaxed);
+      EventPool::share(mark);
       try {
         std::lock_guard lock(mutex_);
         pending_.push_back({block, nullptr, {mark}});

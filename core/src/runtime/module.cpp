@@ -8,6 +8,7 @@
 #include "runtime/array_use.hpp"
 #include "runtime/launch/executor.hpp"
 #include "runtime/module_state.hpp"
+#include "runtime/profile.hpp"
 #include "runtime/stream_errors.hpp"
 
 namespace weir {
@@ -191,7 +192,10 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   detail::throw_failure(stream);
   for (const KernelArgument& argument : arguments)
     if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
-  detail::submit_launch(stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes), kernel.name);
+  detail::submit_timed(stream, {kernel.name, kernel.name}, [&] {
+    detail::submit_launch(stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes),
+                          kernel.name);
+  });
 }
 
 }  // namespace weir

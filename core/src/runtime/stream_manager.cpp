@@ -166,6 +166,7 @@ StreamState* StreamManager::make(int priority, void* native) {
   stream->note_completion(stream->submitted.load(std::memory_order_relaxed));
   stream->pins.store(0, std::memory_order_release);
   created_.fetch_add(1, std::memory_order_relaxed);
+  drain_at_exit();
   return stream;
 }
 

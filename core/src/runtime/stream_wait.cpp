@@ -45,8 +45,7 @@ EventState* StreamManager::mark(std::uint32_t slot) {
   StreamState& stream = *at(slot);
   if (!pin(stream)) {  // retired: its last mark stands for all its work
     std::lock_guard lock(mutex_);
-    if (stream.final_mark) stream.final_mark->shares.fetch_add(1, std::memory_order_relaxed);
-    return stream.final_mark;
+    return stream.final_mark ? EventPool::share(stream.final_mark) : nullptr;
   }
   EventState* event = nullptr;
   try {

@@ -10,6 +10,7 @@
 #include "runtime/array_use.hpp"
 #include "runtime/launch/executor.hpp"
 #include "runtime/module_state.hpp"
+#include "runtime/profile.hpp"
 #include "runtime/stream_errors.hpp"
 
 namespace weir {
@@ -87,8 +88,13 @@ void TaskList::launch(const StreamRef& on) const {
     const TaskListState::Task& task = list.tasks[index];
     const detail::KernelState& kernel = *task.kernel;
     const std::byte* arguments = list.argument_bytes.data() + task.arguments;
-    detail::submit_launch(lane, detail::make_launch(kernel.kernel, task.shape, arguments, kernel.argument_bytes),
-                          kernel.name);
+    const TaskPlace& place = list.places[index];
+    const bool inside = place.region != TaskPlace::none;
+    const detail::TaskLabel label{kernel.name, kernel.name, inside ? place.region : -1, inside ? place.block : -1};
+    detail::submit_timed(lane, label, [&] {
+      detail::submit_launch(lane, detail::make_launch(kernel.kernel, task.shape, arguments, kernel.argument_bytes),
+                            kernel.name);
+    });
   });
 }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "support/expect_error.hpp"
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Device, SaysWhatItIs) {
+  const Device device = open_cpu();
+  EXPECT_EQ(device.driver(), "cpu");
+  EXPECT_EQ(device.name(), "cpu:0");
+  EXPECT_EQ(device.info().kind, DeviceKind::cpu);
+  EXPECT_GE(device.info().multiprocessors, 1u);
+  EXPECT_GT(device.memory().total, 0u);
+}
+
+TEST(Device, IsTheSameWhicheverWayItIsFound) { EXPECT_EQ(open_cpu(), open_cpu()); }
+
+// proves R35
+TEST(Device, NamesThatNobodyHasAreRefusedWithWhatThereIs) {
+  EXPECT_THAT(error_of(ErrorCode::no_device, [] { open("quantum"); }), HasSubstr("quantum"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [] { open("cpu:one"); }), HasSubstr("expected a number"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [] { open(":1"); }), HasSubstr("expected a driver's name"));
+}
+
+TEST(Device, IsOpenedInTheDriverOnFirstUseOnly) {
+  const Device device = Watch::open();
+  (void)device.info();
+  EXPECT_EQ(Watch::get().count("device_open"), 0u);
+  (void)device.create_stream();
+  (void)device.create_stream();
+  EXPECT_EQ(Watch::get().count("device_open"), 1u);
+}
+
+// proves R4
+TEST(Device, SynchronizeDrainsEveryStreamAlsoThoseThatAreGone) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const auto x = device.array<std::int32_t>(64), y = device.array<std::int32_t>(64), z = device.array<std::int32_t>(64);
+  Flag flag;
+  const Stream a = device.create_stream(), b = device.create_stream();
+  kernels.close_gate(a, flag);
+  for (const auto* array : {&x, &y, &z}) {
+    array->fill(a, 1);
+    b.wait(a);
+  }
+  {
+    const Stream gone = device.create_stream();
+    gone.wait(a);
+    kernels.add(gone, x, 1);
+  }
+  kernels.add(b, y, 1);
+  device.default_stream().wait(a);
+  kernels.add(device.default_stream(), z, 1);
+  std::thread opener([&] { flag.open(); });
+  device.synchronize();
+  opener.join();
+  EXPECT_TRUE(a.query());
+  EXPECT_TRUE(b.query());
+  EXPECT_TRUE(device.default_stream().query());
+  EXPECT_EQ(x.to_host()[0], 2);
+  EXPECT_EQ(y.to_host()[0], 2);
+  EXPECT_EQ(z.to_host()[0], 2);
+}
+
+TEST(Device, StreamsOfItArePooled) {
+  const Device device = Watch::open();
+  for (int i = 0; i < 100; ++i) (void)device.create_stream();
+  EXPECT_EQ(Watch::get().count("stream_create"), 1u);
+}
+
+TEST(Device, PinnedArraysWorkWithAndWithoutPinnedMemory) {
+  for (const std::uint64_t hidden : {std::uint64_t{0}, std::uint64_t{WEIR_CAP_PINNED_MEMORY}}) {
+    const Device device = Watch::open(hidden);
+    auto pinned = device.pinned_array<float>(1000);
+    EXPECT_EQ(pinned[999], 0.0f);
+    pinned[999] = 4.0f;
+    const auto x = device.array<float>(1000);
+    const Stream stream = device.create_stream();
+    x.copy_from_async(stream, pinned);
+    auto back = device.pinned_array<float>(1000);
+    x.copy_to_async(stream, back);
+    stream.synchronize();
+    EXPECT_EQ(back[999], 4.0f);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test

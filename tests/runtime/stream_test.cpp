@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <set>
+#include <thread>
+
+#include "runtime/device_state.hpp"
+#include "support/expect_error.hpp"
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// proves R1
+TEST(Stream, DoesNotWaitForAnotherNorForTheDefaultStream) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  Flag flag;
+  const auto x = device.array<std::int32_t>(16);
+  device.synchronize();
+  kernels.close_gate(device.default_stream(), flag);
+  const Stream stream = device.create_stream();
+  x.fill(stream, 7);
+  EXPECT_EQ(x.to_host(stream)[3], 7);  // comes back although the default stream stands still
+  EXPECT_FALSE(device.default_stream().query());
+}
+
+// proves R1
+TEST(Stream, TheDefaultStreamDoesNotWaitForOthers) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  Flag flag;
+  const auto x = device.array<std::int32_t>(16);
+  const Stream stream = device.create_stream();
+  kernels.close_gate(stream, flag);
+  x.fill(device.default_stream(), 7);
+  EXPECT_EQ(x.to_host(device.default_stream())[3], 7);
+  EXPECT_FALSE(stream.query());
+}
+
+// proves R2
+TEST(Stream, AnExplicitStreamCarriesEveryPartOfTheWork) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream other = device.create_stream(), stream = device.create_stream();
+  const CurrentStream scope(other);
+  (void)device.default_stream();
+  const weir_stream expected = stream.state()->stream;
+  Watch::get().start_recording();
+  {
+    const auto x = device.array<std::int32_t>(stream, 100);
+    x.fill_zero(stream);
+    x.copy_from(stream, std::vector<std::int32_t>(100, 1));
+    kernels.add(stream, x, 2);
+    EXPECT_EQ(x.to_host(stream)[99], 3);
+  }
+  const auto reused = device.array<std::int32_t>(stream, 100);
+  const std::set<std::string> on_streams = {"memory_allocate_async", "memory_free_async", "fill", "copy_to_device",
+                                            "copy_to_host", "kernel_launch", "stream_wait_event", "stream_synchronize"};
+  std::set<std::string> seen;
+  for (const Call& call : Watch::get().recorded()) {
+    if (!on_streams.contains(call.slot)) continue;
+    seen.insert(call.slot);
+    EXPECT_EQ(call.first, static_cast<const void*>(expected)) << call.slot;
+  }
+  EXPECT_TRUE(seen.contains("kernel_launch") && seen.contains("copy_to_device") && seen.contains("fill"));
+}
+
+// proves R3
+TEST(CurrentStream, ScopesNestAndRestoreTheOneBefore) {
+  const Device device = open_cpu();
+  const Stream a = device.create_stream(), b = device.create_stream();
+  EXPECT_EQ(current_stream(device), device.default_stream());
+  {
+    const CurrentStream outer(a);
+    EXPECT_EQ(current_stream(device), StreamRef(a));
+    {
+      const CurrentStream inner(b);
+      EXPECT_EQ(current_stream(device), StreamRef(b));
+    }
+    EXPECT_EQ(current_stream(device), StreamRef(a));
+  }
+  EXPECT_EQ(current_stream(device), device.default_stream());
+}
+
+// proves R3
+TEST(CurrentStream, IsRestoredWhenALaunchThrows) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  Watch::get().fail("kernel_launch", 1, WEIR_ERROR_LAUNCH);
+  error_of(ErrorCode::launch, [&] {
+    const CurrentStream scope(stream);
+    kernels.nothing.launch(current_stream(device), {1, 1}, {});
+  });
+  EXPECT_EQ(current_stream(device), device.default_stream());
+}
+
+// proves R3
+TEST(CurrentStream, BelongsToOneThread) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  const CurrentStream scope(stream);
+  std::thread([&] { EXPECT_EQ(current_stream(device), device.default_stream()); }).join();
+}
+
+TEST(CurrentStream, OfOneDeviceLeavesAnotherAlone) {
+  const Device device = open_cpu(), other = Watch::open();
+  const Stream stream = device.create_stream();
+  const CurrentStream scope(stream);
+  EXPECT_EQ(current_stream(other), other.default_stream());
+}
+
+// proves R4
+TEST(Stream, SynchronizingTheDefaultStreamReallyWaits) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  Flag flag;
+  kernels.close_gate(device.default_stream(), flag);
+  EXPECT_FALSE(device.default_stream().query());
+  std::thread opener([&] { flag.open(); });
+  device.default_stream().synchronize();
+  opener.join();
+  EXPECT_TRUE(device.default_stream().query());
+  EXPECT_GE(Watch::get().count("stream_synchronize"), 1u);
+}
+
+// Nothing that a thread does may hang on another thread's wait inside the driver.
+// proves R5
+TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream waiting = device.create_stream(), working = device.create_stream();
+  kernels.nothing.launch(waiting, {1, 1}, {});
+  std::promise<void> inside, leave;
+  std::shared_future<void> may_leave = leave.get_future().share();
+  const std::thread::id waiter_id;
+  std::atomic<bool> first{true};
+  Watch::get().before("stream_synchronize", [&] {
+    if (!first.exchange(false)) return;
+    inside.set_value();
+    may_leave.wait();
+  });
+  std::thread waiter([&] { waiting.synchronize(); });
+  inside.get_future().wait();
+  std::future<void> work = std::async(std::launch::async, [&] {
+    auto x = device.array<std::int32_t>(working, 1000);
+    x.fill(working, 1);
+    kernels.add(working, x, 1);
+    kernels.nothing.launch(waiting, {1, 1}, {});  // even on the stream that is waited for
+    const Stream another = device.create_stream();
+    const Event event = device.create_event();
+    event.record(working);
+    another.wait(event);
+    TaskList region(device);
+    region.add(kernels.nothing, {1, 1}, {}, {0, 0});
+    region.add(kernels.nothing, {1, 1}, {}, {0, 1});
+    region.launch(working);
+    working.synchronize();
+  });
+  const bool finished = work.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  leave.set_value();
+  waiter.join();
+  work.get();
+  Watch::get().before("stream_synchronize", nullptr);
+  EXPECT_TRUE(finished);
+}
+
+// proves R6
+TEST(Stream, DestroyingOneWithWorkInFlightNeitherWaitsNorLosesWork) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  Flag flag;
+  const auto x = device.array<std::int32_t>(64);
+  x.fill(0);
+  device.synchronize();
+  {
+    const Stream stream = device.create_stream();
+    kernels.close_gate(stream, flag);
+    kernels.add(stream, x, 5);
+  }  // comes here although the gate is closed
+  flag.open();
+  device.synchronize();
+  EXPECT_EQ(x.to_host()[63], 5);
+}
+
+// proves R6
+TEST(Stream, ManyDestroyedWithWorkInFlightAreAllDrained) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  Flag flag;
+  const auto x = device.array<std::int32_t>(8);
+  x.fill(0);
+  device.synchronize();
+  const Stream first = device.create_stream();
+  kernels.close_gate(first, flag);
+  const std::size_t many = detail::StreamManager::kept_streams * 2;
+  {
+    std::vector<Stream> streams;
+    for (std::size_t i = 0; i < many; ++i) {
+      streams.push_back(device.create_stream());
+      streams.back().wait(i ? StreamRef(streams[i - 1]) : StreamRef(first));
+      kernels.add(streams.back(), x, 1);
+    }
+  }
+  EXPECT_LE(device.stream_statistics().streams_created, 3 + detail::StreamManager::kept_streams);
+  flag.open();
+  device.synchronize();
+  EXPECT_EQ(x.to_host()[7], static_cast<std::int32_t>(many));
+}
+
+// proves R6
+TEST(Stream, TheOrderOfDestructionDoesNotMatter) {
+  // Each object once as the first to go and once as the last, with work in flight.
+  for (int first_to_go = 0; first_to_go < 4; ++first_to_go) {
+    const Device device = open_cpu();
+    Flag flag;
+    auto kernels = std::make_unique<Kernels>(device);
+    auto stream = std::make_unique<Stream>(device.create_stream());
+    auto event = std::make_unique<Event>(device.create_event());
+    auto array = std::make_unique<Array<std::int32_t>>(device.array<std::int32_t>(*stream, 100));
+    kernels->close_gate(*stream, flag);
+    kernels->add(*stream, *array, 1);
+    event->record(*stream);
+    for (int i = 0; i < 4; ++i) switch ((first_to_go + i) % 4) {
+        case 0:
+          kernels.reset();
+          break;
+        case 1:
+          stream.reset();
+          break;
+        case 2:
+          event.reset();
+          break;
+        case 3:
+          array.reset();
+          break;
+      }
+    flag.open();
+    device.synchronize();
+  }
+}
+
+// proves R7
+TEST(Stream, AForeignHandleIsUsedAndNotOwned) {
+  const Device device = Watch::open(0, true);
+  const Kernels kernels(device);
+  const Stream foreign_owner = device.create_stream();
+  void* const native = foreign_owner.native_handle();
+  const auto x = device.array<std::int32_t>(10);
+  {
+    const Stream wrapped = device.wrap_stream(native);
+    EXPECT_EQ(wrapped.native_handle(), native);
+    x.fill(wrapped, 3);
+    kernels.add(wrapped, x, 4);
+    EXPECT_EQ(x.to_host(wrapped)[9], 7);
+  }
+  kernels.add(foreign_owner, x, 1);  // the handle still works
+  EXPECT_EQ(x.to_host(foreign_owner)[9], 8);
+}
+
+// proves R7, R35
+TEST(Stream, WrappingNothingIsRefused) {
+  const Device device = open_cpu();
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)device.wrap_stream(nullptr); }), HasSubstr("is null"));
+  int unrelated = 0;
+  error_of(ErrorCode::unsupported, [&] { (void)device.wrap_stream(&unrelated); });
+}
+
+// proves R8
+TEST(Stream, OneKernelOnTwoStreamsSharesNoArguments) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  auto x = device.array<std::int32_t>(a, 1000), y = device.array<std::int32_t>(b, 1000);
+  x.fill(a, 0);
+  y.fill(b, 0);
+  Flag flag;
+  kernels.close_gate(a, flag);
+  for (int i = 0; i < 50; ++i) {
+    kernels.add(a, x, 1);
+    kernels.add(b, y, 2);
+  }
+  EXPECT_EQ(y.to_host(b), std::vector<std::int32_t>(1000, 100));
+  flag.open();
+  EXPECT_EQ(x.to_host(a), std::vector<std::int32_t>(1000, 50));
+}
+
+TEST(Stream, WaitsForWhatAnotherStreamHasDoneSoFar) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  const auto log = device.array<std::uint32_t>(16);
+  log.fill_zero(a);
+  Flag flag;
+  kernels.close_gate(a, flag);
+  kernels.log(a, log, 1);
+  b.wait(a);
+  kernels.log(b, log, 2);
+  flag.open();
+  EXPECT_THAT(log.to_host(b), ::testing::ElementsAre(2, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(Stream, CallsTheHostInOrder) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  std::vector<int> order;
+  stream.call_host([&] { order.push_back(1); });
+  stream.call_host([&] { order.push_back(2); });
+  stream.synchronize();
+  EXPECT_THAT(order, ::testing::ElementsAre(1, 2));
+}
+
+// proves R35
+TEST(Stream, UseAfterDestructionIsAnError) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  Stream owner = device.create_stream();
+  const StreamRef view = owner;
+  { const Stream gone = std::move(owner); }
+  EXPECT_FALSE(view.alive());
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { view.synchronize(); }), HasSubstr("stream is gone"));
+  error_of(ErrorCode::invalid, [&] { kernels.nothing.launch(view, {1, 1}, {}); });
+  error_of(ErrorCode::invalid, [&] { CurrentStream scope(view); });
+  const Stream reused = device.create_stream();  // may well stand in the same place
+  error_of(ErrorCode::invalid, [&] { (void)view.query(); });
+}
+
+// proves R35
+TEST(Stream, MovedFromAndDefaultMadeStreamsAreNotAlive) {
+  const Device device = open_cpu();
+  Stream a = device.create_stream(), none;
+  const Stream b = std::move(a);
+  error_of(ErrorCode::invalid, [&] { a.synchronize(); });
+  error_of(ErrorCode::invalid, [&] { none.synchronize(); });
+  b.synchronize();
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <weir/error.hpp>
+
+#include <string>
+
+namespace weir::test {
+
+/// Runs `action`, which must throw an Error of that code; returns its words.
+template <class Action>
+std::string error_of(ErrorCode code, Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "expected an error: " << to_string(code);
+  return {};
+}
+
+}  // namespace weir::test

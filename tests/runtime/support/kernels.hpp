@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The test kernels, loaded.
+#pragma once
+
+#include <weir/weir.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "support/kernel_arguments.hpp"
+
+namespace weir::test {
+
+inline std::vector<std::byte> code_bytes() {
+  std::ifstream file(WEIR_RUNTIME_TEST_KERNELS, std::ios::binary);
+  const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
+  const auto* bytes = reinterpret_cast<const std::byte*>(chars.data());
+  return {bytes, bytes + chars.size()};
+}
+
+inline Module load(const Device& device) {
+  const std::vector<std::byte> bytes = code_bytes();
+  return device.load_module({device.info().code_targets.at(0).format, "x86-64", bytes, "runtime test kernels"});
+}
+
+/// A flag in host memory that gate kernels wait for.
+class Flag {
+ public:
+  ~Flag() { open(); }
+  void open(std::uint32_t value = 1) { __atomic_store_n(&value_, value, __ATOMIC_RELEASE); }
+  std::uint32_t read() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(&value_); }
+
+ private:
+  alignas(64) std::uint32_t value_ = 0;
+};
+
+/// The kernels of one device.
+struct Kernels {
+  using P = KernelParameter;
+  explicit Kernels(const Device& device) : module(load(device)) {}
+
+  Module module;
+  KernelFunction nothing = module.kernel("nothing", {});
+  KernelFunction add_value = module.kernel("add_value", {P::array(), P::of<std::int64_t>(), P::of<std::int32_t>()});
+  KernelFunction multiply = module.kernel("multiply", {P::array(), P::of<std::int64_t>(), P::of<std::int32_t>()});
+  KernelFunction append = module.kernel("append", {P::array(), P::of<std::uint32_t>()});
+  KernelFunction gate = module.kernel("gate", {P::of<std::uint64_t>(), P::of<std::uint32_t>()});
+  KernelFunction meet =
+      module.kernel("meet", {P::of<std::uint64_t>(), P::of<std::uint32_t>(), P::of<std::uint64_t>()});
+  KernelFunction fail_at =
+      module.kernel("fail_at", {P::of<std::uint64_t>(), P::of<std::uint32_t>(), P::of<std::int64_t>()});
+
+  void add(const StreamRef& stream, const ArrayView<std::int32_t>& x, std::int32_t value) const {
+    add_value.launch(stream, {4, 1}, {x, static_cast<std::int64_t>(x.size()), value});
+  }
+  void close_gate(const StreamRef& stream, const Flag& flag) const {
+    gate.launch(stream, {1, 1}, {flag.address(), std::uint32_t{1}});
+  }
+  void log(const StreamRef& stream, const ArrayView<std::uint32_t>& log, std::uint32_t value) const {
+    append.launch(stream, {1, 1}, {log, value});
+  }
+};
+
+}  // namespace weir::test

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/watched_driver.hpp"
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <type_traits>
+
+#include "driver/registry.hpp"
+#include "runtime/device_state.hpp"
+
+namespace weir::test {
+namespace {
+
+const Candidate& cpu_driver() {
+  static const std::vector<Candidate>& found = *new std::vector<Candidate>([] {
+    const std::filesystem::path folder = WEIR_DRIVER_FOLDER;
+    return find_drivers({&folder, 1});
+  }());
+  for (const Candidate& candidate : found)
+    if (candidate.name == "cpu" && candidate.fate == DriverFate::usable) return candidate;
+  throw std::runtime_error("the CPU driver is not usable in " WEIR_DRIVER_FOLDER ": " +
+                           (found.empty() ? "no manifest" : found.front().reason));
+}
+
+template <class T>
+const void* handle_of(T value) {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<const void*>(value);
+  else
+    return nullptr;
+}
+
+constexpr std::array slot_names = {
+    "device_count",     "device_open",        "device_close",       "device_get_info",  "device_get_memory",
+    "stream_create",    "stream_destroy",     "stream_flush",       "stream_query",     "stream_synchronize",
+    "stream_wait_event", "stream_host_callback", "stream_wrap",     "stream_get_native", "event_create",
+    "event_destroy",    "event_record",       "event_query",        "event_synchronize", "event_elapsed",
+    "memory_allocate",  "memory_free",        "memory_allocate_async", "memory_free_async", "memory_get_info",
+    "copy_to_device",   "copy_to_host",       "copy_on_device",     "copy_peer",        "fill",
+    "module_load",      "module_unload",      "module_get_kernel",  "kernel_get_info",  "kernel_launch",
+    "get_extension"};
+
+template <std::size_t Slot, auto Member, class Function>
+struct Forward;
+
+template <std::size_t Slot, auto Member, class... Arguments>
+struct Forward<Slot, Member, weir_result (*)(Arguments...)> {
+  static weir_result call(Arguments... arguments) {
+    Watch& watch = Watch::get();
+    const std::array<const void*, sizeof...(Arguments)> handles = {handle_of(arguments)...};
+    weir_status* status = nullptr;
+    if constexpr (Slot != slot_names.size() - 1)
+      status = static_cast<weir_status*>(const_cast<void*>(handles.back()));
+    if (const weir_result result = watch.enter(Slot, handles[0], handles.size() > 1 ? handles[1] : nullptr, status);
+        result != WEIR_OK)
+      return result;
+    return (watch.real->*Member)(arguments...);
+  }
+};
+
+template <std::size_t Slot, auto Member>
+void forward(weir_driver_table& table) {
+  table.*Member = &Forward<Slot, Member, std::remove_reference_t<decltype(table.*Member)>>::call;
+}
+
+// Functions that need more than forwarding.
+weir_result get_info(std::uint32_t index, weir_device_info* info, weir_status* status) {
+  Watch& watch = Watch::get();
+  const weir_result result = watch.real->device_get_info(index, info, status);
+  if (result == WEIR_OK) {
+    info->capabilities &= ~watch.hidden;
+    if (watch.native_streams) info->capabilities |= WEIR_CAP_NATIVE_STREAM;
+  }
+  return result;
+}
+
+weir_result allocate(weir_device device, const weir_memory_options* options, weir_allocation* out, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(20, device, nullptr, status); result != WEIR_OK) return result;
+  if (!watch.take_memory(options->size, status)) return WEIR_ERROR_OUT_OF_MEMORY;
+  const weir_result result = watch.real->memory_allocate(device, options, out, status);
+  watch.remember_memory(result == WEIR_OK ? *out : nullptr, options->size);
+  return result;
+}
+
+weir_result allocate_async(weir_stream stream, const weir_memory_options* options, weir_allocation* out,
+                           weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(22, stream, nullptr, status); result != WEIR_OK) return result;
+  if (!watch.take_memory(options->size, status)) return WEIR_ERROR_OUT_OF_MEMORY;
+  const weir_result result = watch.real->memory_allocate_async(stream, options, out, status);
+  watch.remember_memory(result == WEIR_OK ? *out : nullptr, options->size);
+  return result;
+}
+
+weir_result free_memory(weir_allocation allocation, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(21, allocation, nullptr, status); result != WEIR_OK) return result;
+  watch.forget_memory(allocation);
+  return watch.real->memory_free(allocation, status);
+}
+
+// Wrapping: the CPU driver has no native streams, so a "native handle" here is a weir_stream of the same driver, and the
+// wrapped stream is that very stream, never destroyed.
+weir_stream wrapped = nullptr;
+weir_result wrap(weir_device device, void* native, weir_stream* out, weir_status* status) {
+  if (const weir_result result = Watch::get().enter(12, device, native, status); result != WEIR_OK) return result;
+  wrapped = static_cast<weir_stream>(native);
+  *out = wrapped;
+  return WEIR_OK;
+}
+weir_result get_native(weir_stream stream, void** out, weir_status* status) {
+  if (const weir_result result = Watch::get().enter(13, stream, nullptr, status); result != WEIR_OK) return result;
+  *out = stream;
+  return WEIR_OK;
+}
+weir_result destroy_stream(weir_stream stream, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(6, stream, nullptr, status); result != WEIR_OK) return result;
+  if (stream == wrapped) return WEIR_OK;
+  return watch.real->stream_destroy(stream, status);
+}
+
+weir_driver_table make_table(const weir_driver_table& real) {
+  weir_driver_table table = real;
+#define WEIR_FORWARD(slot, name) forward<slot, &weir_driver_table::name>(table)
+  WEIR_FORWARD(0, device_count);
+  WEIR_FORWARD(1, device_open);
+  WEIR_FORWARD(2, device_close);
+  WEIR_FORWARD(4, device_get_memory);
+  WEIR_FORWARD(5, stream_create);
+  WEIR_FORWARD(7, stream_flush);
+  WEIR_FORWARD(8, stream_query);
+  WEIR_FORWARD(9, stream_synchronize);
+  WEIR_FORWARD(10, stream_wait_event);
+  WEIR_FORWARD(11, stream_host_callback);
+  WEIR_FORWARD(14, event_create);
+  WEIR_FORWARD(15, event_destroy);
+  WEIR_FORWARD(16, event_record);
+  WEIR_FORWARD(17, event_query);
+  WEIR_FORWARD(18, event_synchronize);
+  WEIR_FORWARD(19, event_elapsed);
+  WEIR_FORWARD(23, memory_free_async);
+  WEIR_FORWARD(24, memory_get_info);
+  WEIR_FORWARD(25, copy_to_device);
+  WEIR_FORWARD(26, copy_to_host);
+  WEIR_FORWARD(27, copy_on_device);
+  WEIR_FORWARD(28, copy_peer);
+  WEIR_FORWARD(29, fill);
+  WEIR_FORWARD(30, module_load);
+  WEIR_FORWARD(31, module_unload);
+  WEIR_FORWARD(32, module_get_kernel);
+  WEIR_FORWARD(33, kernel_get_info);
+  WEIR_FORWARD(34, kernel_launch);
+  WEIR_FORWARD(35, get_extension);
+#undef WEIR_FORWARD
+  table.device_get_info = get_info;
+  table.memory_allocate = allocate;
+  table.memory_allocate_async = allocate_async;
+  table.memory_free = free_memory;
+  table.stream_wrap = wrap;
+  table.stream_get_native = get_native;
+  table.stream_destroy = destroy_stream;
+  return table;
+}
+
+}  // namespace
+
+Device open_cpu() { return Device(&detail::device_state(*cpu_driver().driver, 0)); }
+
+Watch& Watch::get() {
+  static auto* watch = new Watch;
+  return *watch;
+}
+
+Device Watch::open(std::uint64_t hidden, bool native_streams) {
+  const GpuDriver& real_driver = *cpu_driver().driver;
+  Watch& watch = get();
+  watch.reset();
+  watch.real = &real_driver.table();
+  watch.hidden = hidden;
+  watch.native_streams = native_streams;
+  static const weir_driver_table table = make_table(real_driver.table());
+  // Lives until the process ends, as the core's own drivers do.
+  const auto* driver = new GpuDriver(table, table.abi_version, table.abi_version);
+  return Device(&detail::device_state(*driver, 0));
+}
+
+void Watch::reset() {
+  std::lock_guard lock(mutex_);
+  counts_.clear();
+  failures_.clear();
+  hooks_.clear();
+  calls_.clear();
+  recording_ = lost_ = false;
+  limit_ = ~std::uint64_t{0};
+}
+
+weir_result Watch::enter(std::size_t slot, const void* first, const void* second, weir_status* status) {
+  const std::string_view name = slot_names[slot];
+  std::function<void()> hook;
+  weir_result result = WEIR_OK;
+  {
+    std::lock_guard lock(mutex_);
+    const std::uint64_t count = ++counts_[std::string(name)];
+    if (recording_) calls_.push_back({std::string(name), first, second});
+    if (const auto found = hooks_.find(name); found != hooks_.end()) hook = found->second;
+    if (const auto found = failures_.find(name); found != failures_.end()) {
+      const Failure& failure = found->second;
+      if (count >= failure.at && count < failure.at + failure.times) result = failure.result;
+    }
+    if (lost_) result = WEIR_ERROR_DEVICE_LOST;
+  }
+  if (hook) hook();
+  if (result != WEIR_OK && status) {
+    status->code = result;
+    status->vendor_code = 700;
+    std::strcpy(status->vendor_name, "MADE_UP_ERROR");
+    std::strcpy(status->message, result == WEIR_ERROR_DEVICE_LOST ? "the device fell off the bus" : "made to fail");
+  }
+  return result;
+}
+
+std::uint64_t Watch::count(std::string_view slot) {
+  std::lock_guard lock(mutex_);
+  const auto found = counts_.find(slot);
+  return found == counts_.end() ? 0 : found->second;
+}
+
+std::uint64_t Watch::total() {
+  std::lock_guard lock(mutex_);
+  std::uint64_t sum = 0;
+  for (const auto& [name, count] : counts_) sum += count;
+  return sum;
+}
+
+void Watch::start_recording() {
+  std::lock_guard lock(mutex_);
+  calls_.clear();
+  recording_ = true;
+}
+
+std::vector<Call> Watch::recorded() {
+  std::lock_guard lock(mutex_);
+  return calls_;
+}
+
+void Watch::fail(std::string_view slot, std::uint64_t n, weir_result result, std::uint64_t times) {
+  std::lock_guard lock(mutex_);
+  const auto found = counts_.find(slot);
+  failures_[std::string(slot)] = {(found == counts_.end() ? 0 : found->second) + n, times, result};
+}
+
+void Watch::lose_device() {
+  std::lock_guard lock(mutex_);
+  lost_ = true;
+}
+
+void Watch::before(std::string_view slot, std::function<void()> hook) {
+  std::lock_guard lock(mutex_);
+  if (hook)
+    hooks_[std::string(slot)] = std::move(hook);
+  else
+    hooks_.erase(std::string(slot));
+}
+
+void Watch::limit_memory(std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  limit_ = bytes;
+  used_ = 0;
+  allocations_.clear();
+}
+
+bool Watch::take_memory(std::uint64_t bytes, weir_status* status) {
+  std::lock_guard lock(mutex_);
+  if (bytes <= limit_ && used_ <= limit_ - bytes) {
+    used_ += bytes;
+    return true;
+  }
+  status->code = WEIR_ERROR_OUT_OF_MEMORY;
+  std::strcpy(status->message, "the test's memory is used up");
+  return false;
+}
+
+void Watch::remember_memory(weir_allocation allocation, std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (allocation)
+    allocations_[allocation] = bytes;
+  else
+    used_ -= std::min(used_, bytes);
+}
+
+void Watch::forget_memory(weir_allocation allocation) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(allocation);
+  if (found == allocations_.end()) return;
+  used_ -= std::min(used_, found->second);
+  allocations_.erase(found);
+}
+
+}  // namespace weir::test
