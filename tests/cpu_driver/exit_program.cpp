@@ -9,7 +9,8 @@ using namespace cpu_test;
 namespace {
 
 std::uint32_t never = 0, passed = 0;
-std::vector<std::uint32_t> data(100'000, 0);
+// Never destroyed: kernels may still use it when the destructors of the program run.
+auto& data = *new std::vector<std::uint32_t>(100'000, 0);
 
 /// Waits for a stream in its destructor, after the driver has learnt that the process ends.
 struct WaitsAtExit {
@@ -17,7 +18,8 @@ struct WaitsAtExit {
   ~WaitsAtExit() {
     if (!stream) return;
     std::uint32_t value = 0;
-    stream->launch(kernels().add, AddArguments{data.data(), 1}, 100'000);
+    std::vector<std::uint32_t> own(100'000, 0);
+    stream->launch(kernels().add, AddArguments{own.data(), 1}, 100'000);
     stream->launch(kernels().add, AddArguments{&value, 1});
     stream->synchronize();
     if (value != 1) std::abort();
