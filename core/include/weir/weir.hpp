@@ -10,6 +10,7 @@
 #include <weir/event.hpp>
 #include <weir/kernel.hpp>
 #include <weir/module.hpp>
+#include <weir/profile.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>
 #include <weir/task_list.hpp>
