@@ -119,6 +119,12 @@ class Generator {
     return emit(out, std::move(s));
   }
 
+  ValueId small_number(Block& out, std::uint64_t limit) {
+    Statement s = make(Op::constant, ScalarType::i64);
+    s.immediate = c_.below(limit);
+    return emit(out, std::move(s));
+  }
+
   ValueId value(Block& out, ScalarType type) {
     if (!values_.empty() && !c_.chance(8)) {
       const std::size_t start = c_.below(values_.size());
@@ -149,6 +155,7 @@ class Generator {
   // ---- top level
 
   void top(Block& out, bool body) {
+    if (!body && c_.chance(3)) return store(out);
     switch (c_.below(body ? 6 : 4)) {
       case 0: task_loop(out, Op::parallel); break;
       case 1: task_loop(out, Op::reduce); break;
@@ -174,7 +181,11 @@ class Generator {
   void task_loop(Block& out, Op op) {
     const std::size_t rank = 1 + (c_.chance(3) ? c_.below(4) : 0);
     std::vector<ValueId> bounds;
-    for (std::size_t i = 0; i < 2 * rank; ++i) bounds.push_back(value(out, ScalarType::i64));
+    for (std::size_t i = 0; i < rank; ++i) {
+      const bool few = !c_.chance(3);  // mostly loops that run and end
+      bounds.push_back(few ? small_number(out, 2) : value(out, ScalarType::i64));
+      bounds.push_back(few ? small_number(out, 5) : value(out, ScalarType::i64));
+    }
     Statement s = make(op);
     s.operands = std::move(bounds);
     if (op == Op::reduce) {
@@ -384,12 +395,17 @@ class Generator {
     out.statements.push_back(std::move(s));
   }
 
+  // Mostly inside the array, so that most kernels have a meaning.
+  ValueId local_index(Block& out, std::uint64_t count) {
+    return c_.chance(8) ? value(out, ScalarType::i64) : small_number(out, count);
+  }
+
   void access(Block& out, bool set) {
     if (locals_.empty()) return;
     const Local local = locals_[c_.below(locals_.size())];
     set = set && local.in_loop;
     std::vector<ValueId> operands;
-    if (local.count > 1) operands.push_back(value(out, ScalarType::i64));
+    if (local.count > 1) operands.push_back(local_index(out, local.count));
     if (set) operands.push_back(value(out, local.type));
     Statement s = make(set ? Op::set : Op::get, local.type);
     s.index = local.id;
@@ -428,6 +444,7 @@ class Generator {
 
   void for_(Block& out, Place place) {
     std::vector<ValueId> operands = indices(out, 3);
+    if (!c_.chance(3)) operands = {small_number(out, 2), small_number(out, 5), small_number(out, 3)};
     Statement s = make(Op::for_);
     s.operands = std::move(operands);
     const Scope scope = enter();

@@ -2,6 +2,8 @@
 #include "passes/arguments.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "ir/task_rules.hpp"
 
@@ -12,8 +14,7 @@ using Kind = ir::TaskArgument::Kind;
 
 void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir::Task& task) {
   const ir::ArgumentNeeds needs = ir::argument_needs(kernel, task);
-  std::vector<TaskArgument>& arguments = task.arguments;
-  arguments.clear();
+  std::vector<TaskArgument> addresses, values;
   const auto add = [&](Kind kind, std::size_t parameter, std::uint8_t index, ScalarType type, std::uint32_t size) {
     TaskArgument argument{};
     argument.kind = kind;
@@ -21,7 +22,8 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
     argument.index = index;
     argument.type = type;
     argument.size = size;
-    arguments.push_back(argument);
+    const bool address = kind == Kind::array || kind == Kind::temporaries || kind == Kind::error;
+    (address ? addresses : values).push_back(argument);
   };
   const std::size_t count = kernel.parameters.size();
   for (std::size_t p = 0; p < count; ++p) {
@@ -29,7 +31,6 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
   }
   if (needs.temporaries) add(Kind::temporaries, 0, 0, ScalarType::u64, address_bytes);
   if (needs.error) add(Kind::error, 0, 0, ScalarType::u64, address_bytes);
-  const std::size_t addresses = arguments.size();
   for (std::size_t p = 0; p < count; ++p) {
     for (const std::uint8_t d : needs.extents[p]) add(Kind::extent, p, d, ScalarType::i64, 8);
     const ScalarType type = kernel.parameters[p].element.scalar;
@@ -39,10 +40,13 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
   if (needs.launch_key) add(Kind::launch_key, 0, 0, ScalarType::u64, 8);
   if (needs.error) add(Kind::site_base, 0, 0, ScalarType::u32, 4);
   // Falling sizes leave no gaps.
-  std::stable_sort(arguments.begin() + static_cast<std::ptrdiff_t>(addresses), arguments.end(),
-                   [](const TaskArgument& a, const TaskArgument& b) { return a.size > b.size; });
+  task.arguments = std::move(addresses);
+  for (const std::uint32_t size : {8u, 4u, 2u, 1u}) {
+    std::copy_if(values.begin(), values.end(), std::back_inserter(task.arguments),
+                 [size](const TaskArgument& argument) { return argument.size == size; });
+  }
   std::uint32_t end = 0;
-  for (TaskArgument& argument : arguments) {
+  for (TaskArgument& argument : task.arguments) {
     argument.offset = end;
     end += argument.size;
   }

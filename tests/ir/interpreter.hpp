@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs kernels and tasks one statement after the other: what the IR means, without a compiler.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "choices.hpp"
+#include "ir/ir.hpp"
+#include "ir/task.hpp"
+
+namespace weir::test {
+
+/// Thrown when a run takes more steps than it was allowed, or leaves a local array.
+struct CannotRun {};
+
+/// The arguments of a launch and what it changes. Indices outside an array wrap around. A false assert ends an iteration
+/// of a parallel loop and is passed over elsewhere.
+class Machine {
+ public:
+  /// Small arrays and scalars with contents from `choices`.
+  Machine(const ir::Kernel& kernel, Choices& choices);
+
+  /// Runs the whole kernel, blocks of regions one after the other.
+  void run_kernel(std::uint64_t steps);
+  /// Runs one task. `temporaries` are shared by the tasks of a launch.
+  void run_task(const ir::Task& task, std::vector<std::byte>& temporaries, std::uint64_t steps);
+
+  /// Everything that a launch leaves behind, for comparison.
+  std::vector<std::uint64_t> contents() const;
+
+ private:
+  enum class Flow : std::uint8_t { next, leave, again, yielded, failed };
+  struct Array {
+    std::vector<std::int64_t> extents;
+    std::vector<std::uint64_t> lanes;
+  };
+  struct Value {
+    std::uint64_t bits = 0;
+    ScalarType type = ScalarType::boolean;
+  };
+
+  void start(std::uint32_t values, std::uint32_t locals, std::uint64_t steps);
+  std::uint64_t bits(ir::ValueId id) const { return values_[id].bits; }
+  std::int64_t number(ir::ValueId id) const { return static_cast<std::int64_t>(bits(id)); }
+  Flow block(const ir::Block& block);
+  Flow statement(const ir::Statement& s);
+  Flow for_loop(const ir::Statement& s);
+  Flow while_loop(const ir::Statement& s);
+  void iterate(const ir::Statement& s, const std::function<void(Flow)>& after);
+  std::uint64_t reduce(const ir::Statement& s);
+  std::uint64_t& element(const ir::Statement& s);
+  std::uint64_t atomic(const ir::Statement& s);
+  std::uint64_t combine(ir::Op op, ScalarType type, std::uint64_t a, std::uint64_t b) const;
+  std::byte* temporary(const ir::Statement& s, bool indexed);
+  std::size_t local_index(const ir::Statement& s, bool indexed) const;
+  void set(const ir::Statement& s, std::uint64_t bits) { values_[s.result] = {bits, s.type}; }
+
+  const ir::Kernel& kernel_;
+  std::vector<Array> arrays_;
+  std::vector<std::vector<std::uint64_t>> scalars_;
+  std::uint64_t launch_key_;
+  std::vector<Value> values_;
+  std::vector<std::vector<std::uint64_t>> locals_;
+  std::vector<std::byte>* temporaries_ = nullptr;
+  std::uint64_t steps_ = 0;
+  Value yielded_;
+  bool in_loop_ = false;
+};
+
+}  // namespace weir::test

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running the tasks of a plan one after the other leaves the same memory behind as running the kernel.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include <weir/error.hpp>
+
+#include "interpreter.hpp"
+#include "ir/parser.hpp"
+#include "ir/printer.hpp"
+#include "ir/verifier.hpp"
+#include "kernels.hpp"
+#include "passes/plan.hpp"
+#include "random_kernel.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr std::uint64_t seeds = 4000;
+constexpr std::uint64_t steps = 20'000;
+
+// Nothing when the kernel's regions conflict.
+std::optional<passes::Plan> plan_of(const ir::Kernel& kernel) {
+  try {
+    return passes::make_plan(kernel, 8);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::string text_of(const ir::Kernel& kernel, const passes::Plan& plan) {
+  std::string text = ir::print(kernel);
+  for (const auto& planned : plan.tasks) text += ir::print(kernel, planned.task);
+  return text;
+}
+
+// Temporaries start as garbage: a task may rely on nothing that no task before it wrote.
+std::vector<std::uint64_t> run_tasks(Machine machine, const passes::Plan& plan, const std::vector<std::size_t>& order) {
+  std::vector<std::byte> temporaries(plan.temporary_bytes, std::byte{0xa5});
+  for (const std::size_t i : order) machine.run_task(plan.tasks[i].task, temporaries, 20 * steps);
+  return machine.contents();
+}
+
+std::vector<std::size_t> program_order(const passes::Plan& plan) {
+  std::vector<std::size_t> order(plan.tasks.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  return order;
+}
+
+// The blocks of each region last to first; tasks of a block stay in order.
+std::vector<std::size_t> backward_blocks(const passes::Plan& plan) {
+  std::vector<std::size_t> order = program_order(plan);
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && plan.tasks[end].region == plan.tasks[begin].region) ++end;
+    if (plan.tasks[begin].region >= 0) {
+      std::sort(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end),
+                [&](std::size_t a, std::size_t b) {
+                  return plan.tasks[a].block != plan.tasks[b].block ? plan.tasks[a].block > plan.tasks[b].block : a < b;
+                });
+    }
+    begin = end;
+  }
+  return order;
+}
+
+// Runs kernel and plan on the same arguments. False when the kernel cannot be run.
+bool compare(const ir::Kernel& kernel, const passes::Plan& plan, const std::vector<std::size_t>& order,
+             Choices& choices) {
+  const Machine start(kernel, choices);
+  Machine machine = start;
+  try {
+    machine.run_kernel(steps);
+  } catch (const CannotRun&) {
+    return false;
+  }
+  try {
+    EXPECT_EQ(run_tasks(start, plan, order), machine.contents()) << text_of(kernel, plan);
+  } catch (const CannotRun&) {
+    ADD_FAILURE() << "a task cannot run\n" << text_of(kernel, plan);
+  }
+  return true;
+}
+
+TEST(Equivalence, TasksOfRandomKernelsDoWhatTheKernelDoes) {
+  int ran = 0;
+  for (std::uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Choices choices(seed);
+    const ir::Kernel kernel = random_kernel(choices);
+    const auto plan = plan_of(kernel);
+    if (plan && compare(kernel, *plan, program_order(*plan), choices)) ++ran;
+  }
+  EXPECT_GT(ran, 500) << "too few kernels could be run to tell anything";
+  RecordProperty("kernels", ran);
+}
+
+bool allows_conflicts(const ir::Kernel& kernel) {
+  return std::any_of(kernel.body.statements.begin(), kernel.body.statements.end(),
+                     [](const ir::Statement& s) { return s.op == ir::Op::region && s.immediate != 0; });
+}
+
+// proves R18 as far as the plan goes: blocks that pass the check give the same in any order
+TEST(Equivalence, BlocksOfARegionMayRunInAnyOrder) {
+  int ran = 0;
+  for (std::uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Choices choices(seed);
+    const ir::Kernel kernel = random_kernel(choices);
+    if (allows_conflicts(kernel)) continue;
+    const auto plan = plan_of(kernel);
+    if (!plan || plan->region_blocks.empty()) continue;
+    if (compare(kernel, *plan, backward_blocks(*plan), choices)) ++ran;
+  }
+  EXPECT_GT(ran, 5) << "too few kernels could be run to tell anything";
+  RecordProperty("kernels", ran);
+}
+
+TEST(Equivalence, TasksOfTheCorpusDoWhatTheKernelDoes) {
+  for (const auto& path : files_of("tests/ir/kernels")) {
+    SCOPED_TRACE(path.string());
+    const ir::Kernel kernel = ir::parse(read_file(path), path.string());
+    const passes::Plan plan = passes::make_plan(kernel, 8);
+    Choices choices(1);
+    compare(kernel, plan, program_order(plan), choices);
+  }
+}
+
+TEST(Equivalence, TasksOfRandomKernelsKeepTheRules) {
+  for (std::uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
+    Choices choices(seed);
+    const ir::Kernel kernel = random_kernel(choices);
+    const auto plan = plan_of(kernel);
+    if (!plan) continue;
+    for (const auto& planned : plan->tasks) {
+      const auto diagnostics = ir::verify_task(kernel, planned.task);
+      EXPECT_TRUE(diagnostics.empty()) << "seed " << seed << ": " << diagnostics.front().message << "\n"
+                                       << text_of(kernel, *plan);
+    }
+  }
+}
+
+TEST(Equivalence, PlansDoNotDependOnIds) {
+  for (std::uint64_t seed = 0; seed < seeds / 4 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Choices choices(seed);
+    const ir::Kernel kernel = random_kernel(choices);
+    const ir::Kernel other = renumbered(kernel, choices);
+    const auto plan = plan_of(kernel);
+    const auto other_plan = plan_of(other);
+    ASSERT_EQ(plan.has_value(), other_plan.has_value());
+    if (plan) {
+      EXPECT_EQ(text_of(kernel, *plan), text_of(other, *other_plan));
+      EXPECT_EQ(plan->temporary_bytes, other_plan->temporary_bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
