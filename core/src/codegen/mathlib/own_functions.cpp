@@ -63,6 +63,8 @@ void add_own_functions(llvm::Module& module) {
   add_logarithms(module);
   add_powers(module);
   add_trigonometry(module);
+  add_corrections(module);
+  add_gamma(module);
 }
 
 }  // namespace weir::mathlib

@@ -20,5 +20,7 @@ void add_exponentials(llvm::Module& module);
 void add_logarithms(llvm::Module& module);
 void add_powers(llvm::Module& module);
 void add_trigonometry(llvm::Module& module);
+void add_corrections(llvm::Module& module);
+void add_gamma(llvm::Module& module);
 
 }  // namespace weir::mathlib

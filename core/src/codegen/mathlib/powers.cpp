@@ -29,11 +29,13 @@ Pair log2_in_two(Expr x) {
   const Expr head_low = fma(square, -0.5, f - head) - square_low * 0.5;
   const Expr p = polynomial(f, {0x1.555548p-2, -0x1.000006p-2, 0x1.99a4b8p-3, -0x1.555c52p-3, 0x1.23373ap-3,
                                 -0x1.fc2138p-4, 0x1.e6f282p-4, -0x1.de420ap-4, 0x1.145a12p-4});
-  const Expr low = fma(square * f, p, head_low);
+  const Expr rest = fma(square * f, p, head_low);
+  const Expr total = head + rest;
+  const Expr low = rest - (total - head);
 
   constexpr double log2e = 0x1.715476p+0, log2e_low = 0x1.4ae0cp-26;
-  const Expr high = head * log2e;
-  const Expr high_low = fma(low, log2e, fma(head, log2e_low, fma(head, log2e, -high)));
+  const Expr high = total * log2e;
+  const Expr high_low = fma(low, log2e, fma(total, log2e_low, fma(total, log2e, -high)));
   const Expr sum = e + high;
   return {sum, (high - (sum - e)) + high_low};
 }
@@ -45,7 +47,8 @@ Expr exp2_of_two(Expr high, Expr low) {
   const Expr r = (near - k) + select(exact, low, low.real(0.0));
   const Expr p =
       polynomial(r, {0x1.62e432p-1, 0x1.ebfbe2p-3, 0x1.c6ae6ep-5, 0x1.3b2708p-7, 0x1.5f7478p-10, 0x1.470e62p-13});
-  const Expr whole = k.make(k.b->CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {k.bits().type(), k.type()}, {k.v}));
+  // A NaN has no integer; its result is not used.
+  const Expr whole = k.make(k.b->CreateFPToSI(k.v, k.bits().type()));
   return scale(fma(p, r, 1.0), whole);
 }
 
@@ -58,7 +61,8 @@ Expr pow_of(Expr x, Expr y) {
   const Expr product = y * log.high;
   const Expr product_low = fma(y, log.low, fma(y, log.high, -product));
   Expr result = exp2_of_two(product, product_low);
-  result = select(differs(product, product), product, result);
+  const Expr undefined = x.make(x.b->CreateFCmpUNO(product.v, size.v));
+  result = select(undefined, product + size, result);
 
   const Expr one = either(either(equal(y, 0.0), equal(x, 1.0)), both(equal(x, -1.0), equal(abs(y), infinity)));
   result = select(one, x.real(1.0), result);
