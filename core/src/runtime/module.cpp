@@ -87,14 +87,19 @@ void check_shape(const DeviceState& device, const std::string& kernel, const Lau
                                                 info.max_shared_bytes));
 }
 
-void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset, std::byte* at) noexcept {
+void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address, std::uint64_t offset,
+                  std::byte* at) noexcept {
   if (device.argument_style == WEIR_ARGUMENT_BUFFER) {
-    const weir_buffer_argument argument{block.allocation, offset};
+    const weir_buffer_argument argument{allocation, offset};
     std::memcpy(at, &argument, sizeof argument);
   } else {
-    const std::uint64_t address = block.address + offset;
+    address += offset;
     std::memcpy(at, &address, sizeof address);
   }
+}
+
+void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset, std::byte* at) noexcept {
+  pack_address(device, block.allocation, block.address, offset, at);
 }
 
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block) {

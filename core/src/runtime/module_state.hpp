@@ -44,6 +44,10 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
 /// Writes an array's address, or allocation and offset, as the device takes it.
 void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset, std::byte* at) noexcept;
 
+/// The same for memory that is no block of the pool.
+void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address, std::uint64_t offset,
+                  std::byte* at) noexcept;
+
 /// Launches on one stream; what every kernel launch of Weir goes through.
 inline void submit_launch(StreamState& stream, const weir_launch& launch, const std::string* name) {
   DeviceState& device = stream.device;

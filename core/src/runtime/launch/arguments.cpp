@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch checks before anything is submitted.
+#include <fmt/format.h>
+
+#include "runtime/array_use.hpp"
+#include "runtime/launch/program_internal.hpp"
+
+namespace weir::detail {
+namespace {
+
+[[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
+  throw Error(ErrorCode::invalid,
+              fmt::format("kernel '{}', argument {} ('{}'): {}", *program.name, i + 1, program.parameters[i].name, words));
+}
+
+std::string describe(const ParameterInfo& parameter) {
+  if (parameter.kind == ParameterInfo::Kind::scalar) return fmt::format("a {}", to_string(parameter.element));
+  return fmt::format("an array of {} with {} dimensions", to_string(parameter.element), parameter.rank);
+}
+
+std::string describe(const LaunchArgument& argument) {
+  if (!argument.array) return argument.data ? fmt::format("a {}", to_string(argument.element)) : "nothing";
+  return fmt::format("an array of {} with {} dimensions", to_string(argument.array->element()), argument.array->rank());
+}
+
+std::string place(const ir::Kernel& kernel, const ir::Location& at) {
+  if (at.line == 0 || at.file >= kernel.files.size()) return "an unknown line";
+  return fmt::format("{}:{}", kernel.files[at.file], at.line);
+}
+
+bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
+  return a.block() == b.block() && a.size_bytes() != 0 && b.size_bytes() != 0 &&
+         a.offset() < b.offset() + b.size_bytes() && b.offset() < a.offset() + a.size_bytes();
+}
+
+}  // namespace
+
+void check_arguments(const ProgramState& program, const DeviceState& device,
+                     std::span<const LaunchArgument> arguments) {
+  const std::vector<ParameterInfo>& parameters = program.parameters;
+  if (arguments.size() != parameters.size())
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}", *program.name,
+                                                parameters.size(), arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ParameterInfo& parameter = parameters[i];
+    const LaunchArgument& argument = arguments[i];
+    if (parameter.kind == ParameterInfo::Kind::scalar) {
+      if (argument.array || !argument.data || argument.element != parameter.element) [[unlikely]]
+        refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+      continue;
+    }
+    if (!argument.array) [[unlikely]]
+      refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+    const AnyArrayView& view = *argument.array;
+    if (!view.alive()) [[unlikely]]
+      refuse(program, i, "the array is gone: it was freed, moved from, or never made");
+    if (view.element() != parameter.element || view.rank() != parameter.rank) [[unlikely]]
+      refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+    if (&view.block()->device != &device) [[unlikely]]
+      refuse(program, i, fmt::format("the array lies on {}, but the stream is of {}; copy the array there first",
+                                     view.block()->device.device_name(), device.device_name()));
+  }
+  for (const passes::AliasCheck& check : program.plan->alias_checks) {
+    const AnyArrayView& written = *arguments[check.written].array;
+    const AnyArrayView& touched = *arguments[check.touched].array;
+    if (!overlap(written, touched)) [[likely]]
+      continue;
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}': arguments '{}' and '{}' share memory, but one stream_parallel block writes the "
+                            "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
+                            "one block",
+                            *program.name, parameters[check.written].name, parameters[check.touched].name,
+                            place(*program.kernel, check.written_at), place(*program.kernel, check.touched_at)));
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program's first launch on a device: code generation, loading, and what each later launch needs ready.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <span>
+
+#include "ir/error_record.hpp"
+#include "runtime/launch/program_internal.hpp"
+#include "runtime/stream_errors.hpp"
+
+namespace weir::detail {
+namespace {
+
+constexpr const char* codegen_library = "libweir-codegen.so.1";
+
+/// Beside libweir, or in the library folder beside the programs that hold this code.
+std::vector<std::filesystem::path> codegen_places() {
+  Dl_info own{};
+  dladdr(reinterpret_cast<const void*>(&codegen_places), &own);
+  std::error_code error;
+  const std::filesystem::path file = own.dli_fname ? std::filesystem::canonical(own.dli_fname, error) : "";
+  const std::filesystem::path folder = file.parent_path();
+  return {folder / codegen_library, folder.parent_path() / WEIR_LIBDIR / codegen_library};
+}
+
+codegen::Compiler* open_compiler() {
+  std::string tried;
+  for (const std::filesystem::path& path : codegen_places()) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) {
+      tried += fmt::format("\n  {}: no such file", path.string());
+      continue;
+    }
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      tried += fmt::format("\n  {}: {}", path.string(), dlerror());
+      continue;
+    }
+    const auto entry = reinterpret_cast<decltype(&weir_codegen)>(dlsym(library, "weir_codegen"));
+    if (codegen::Compiler* compiler = entry ? entry(weir_codegen_abi) : nullptr) return compiler;
+    tried += fmt::format("\n  {}: of another version of Weir", path.string());
+  }
+  throw Error(ErrorCode::compile, "kernels need Weir's code generator, which could not be opened; install the package that "
+                                  "holds libweir-codegen. Tried:" + tried);
+}
+
+codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan, const DeviceState& device) {
+  std::vector<const ir::Task*> tasks;
+  for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
+  std::exception_ptr refusal;
+  for (const CodeTarget& code : device.info.code_targets) {
+    const codegen::Target target{code.format, code.target, device.info.target_features, device.info.lanes,
+                                 device.info.max_block_threads};
+    try {
+      return compiler().compile(kernel, tasks, target);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      if (!refusal) refusal = std::current_exception();
+    }
+  }
+  if (refusal) std::rethrow_exception(refusal);
+  throw Error(ErrorCode::unsupported,
+              fmt::format("device {} names no code object format, so nothing can be compiled for it", device.device_name()));
+}
+
+weir_kernel find_kernel(ModuleState& module, const ir::Task& task, const std::string& symbol) {
+  using Kind = ir::TaskArgument::Kind;
+  std::vector<weir_parameter> layout;
+  for (const ir::TaskArgument& field : task.arguments) {
+    const bool address = field.kind == Kind::array || field.kind == Kind::temporaries || field.kind == Kind::error;
+    const std::uint32_t kind = address ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
+    layout.push_back({field.offset, address ? module.device.address_bytes : field.size, kind});
+  }
+  return get_kernel(module, symbol, task.argument_bytes, layout);
+}
+
+std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceState& device) {
+  auto compiled = std::make_unique<CompiledProgram>();
+  compiled->plan = device.address_bytes == 8
+                       ? program.plan
+                       : std::make_shared<const passes::Plan>(passes::make_plan(*program.kernel, device.address_bytes));
+  const passes::Plan& plan = *compiled->plan;
+
+  std::vector<TaskPlace> places;
+  for (const passes::PlannedTask& planned : plan.tasks) places.push_back({planned.region, std::max(planned.block, 0)});
+  compiled->placed = place_tasks(places);
+
+  if (const std::uint32_t sites = plan.uses_error_record ? failure_sites(plan) : 0)
+    compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));
+  if (plan.tasks.empty()) return compiled;
+
+  const codegen::CodeObject object = generate(*program.kernel, plan, device);
+  compiled->module = load_module(
+      device, {object.format, object.target, std::as_bytes(std::span(object.bytes)), program.kernel->name});
+  std::uint32_t site = compiled->first_site;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const ir::Task& task = plan.tasks[i].task;
+    const codegen::CodeObject::Entry& entry = object.entries.at(i);
+    CompiledTask ready;
+    ready.kernel = find_kernel(*compiled->module, task, entry.symbol);
+    ready.block = {entry.block[0], entry.block[1], entry.block[2]};
+    ready.shared_bytes = entry.dynamic_shared_bytes;
+    ready.site_base = site;
+    if (compiled->first_site) site += ir::failure_sites(task.body);
+    compiled->argument_bytes = std::max(compiled->argument_bytes, task.argument_bytes);
+    compiled->tasks.push_back(ready);
+  }
+  return compiled;
+}
+
+}  // namespace
+
+codegen::Compiler& compiler() {
+  static codegen::Compiler* const opened = open_compiler();
+  return *opened;
+}
+
+const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device) {
+  std::atomic<const CompiledProgram*>& slot = program.compiled[device.number];
+  if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
+    return *ready;
+  {
+    std::unique_lock lock(program.mutex);
+    program.done.wait(lock, [&] { return !program.compiling[device.number]; });
+    if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) return *ready;
+    program.compiling[device.number] = true;
+  }
+  // Others who want the program on this device wait for the outcome; those who have it, or want another one, do not.
+  const CompiledProgram* ready = nullptr;
+  std::exception_ptr error;
+  try {
+    ready = compile(program, device).release();
+    slot.store(ready, std::memory_order_release);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  {
+    std::lock_guard lock(program.mutex);
+    program.compiling[device.number] = false;
+  }
+  program.done.notify_all();
+  if (error) std::rethrow_exception(error);
+  return *ready;
+}
+
+CompiledProgram::~CompiledProgram() {
+  if (first_site) forget_failure_sites(first_site);
+}
+
+ProgramState::~ProgramState() {
+  for (const auto& slot : compiled) delete slot.load(std::memory_order_relaxed);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a failure site's number to the words, the array and the line of the statement that failed.
+#include <fmt/format.h>
+
+#include "ir/error_record.hpp"
+#include "runtime/launch/program_internal.hpp"
+#include "runtime/stream_errors.hpp"
+
+namespace weir::detail {
+namespace {
+
+std::string tuple(const std::int64_t (&values)[4], std::size_t count) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < count; ++i) text += (i ? ", " : "") + std::to_string(values[i]);
+  return text + ")";
+}
+
+class ProgramFailures final : public FailureSource {
+ public:
+  ProgramFailures(std::shared_ptr<const ir::Kernel> kernel, std::shared_ptr<const passes::Plan> plan)
+      : kernel_(std::move(kernel)), plan_(std::move(plan)) {}
+
+  Error describe(std::uint32_t number, const ir::ErrorRecord& record) const override {
+    for (const passes::PlannedTask& planned : plan_->tasks) {
+      const std::uint32_t sites = ir::failure_sites(planned.task.body);
+      if (number < sites) return describe(planned, *ir::failure_site(planned.task.body, number), record);
+      number -= sites;
+    }
+    return Error(ErrorCode::assertion, fmt::format("kernel '{}' failed at an unknown statement", kernel_->name),
+                 kernel_->name, std::string(), 0);
+  }
+
+ private:
+  Error describe(const passes::PlannedTask& planned, const ir::Statement& statement,
+                 const ir::ErrorRecord& record) const {
+    std::string words = fmt::format("kernel '{}': ", kernel_->name);
+    if (statement.op == ir::Op::assert_) {
+      const bool has_text = statement.index < kernel_->strings.size() && !kernel_->strings[statement.index].empty();
+      words += has_text ? "assertion failed: " + kernel_->strings[statement.index] : "assertion failed";
+    } else {
+      std::size_t rank = 0;
+      while (rank < 4 && record.extent[rank] != 0) ++rank;
+      rank = std::max<std::size_t>(rank, 1);
+      std::string what = "a local array";
+      const bool local = statement.op == ir::Op::get || statement.op == ir::Op::set;
+      if (!local && statement.index < kernel_->parameters.size()) {
+        const ir::Parameter& parameter = kernel_->parameters[statement.index];
+        what = fmt::format("array '{}'", parameter.name);
+        rank = std::max<std::size_t>(parameter.rank, 1);
+      }
+      words += fmt::format("index {} lies outside {} of extents {}", tuple(record.array_index, rank), what,
+                           tuple(record.extent, rank));
+    }
+    if (planned.rank) words += fmt::format(", in the iteration {}", tuple(record.index, planned.rank));
+    const ir::Location& at = statement.location;
+    if (at.line == 0 || at.file >= kernel_->files.size())
+      return Error(ErrorCode::assertion, words, kernel_->name, std::string(), 0);
+    const std::string& file = kernel_->files[at.file];
+    return Error(ErrorCode::assertion, fmt::format("{} ({}:{})", words, file, at.line), kernel_->name, file, at.line);
+  }
+
+  std::shared_ptr<const ir::Kernel> kernel_;
+  std::shared_ptr<const passes::Plan> plan_;
+};
+
+}  // namespace
+
+std::shared_ptr<const FailureSource> make_failure_source(std::shared_ptr<const ir::Kernel> kernel,
+                                                         std::shared_ptr<const passes::Plan> plan) {
+  return std::make_shared<ProgramFailures>(std::move(kernel), std::move(plan));
+}
+
+std::uint32_t failure_sites(const passes::Plan& plan) noexcept {
+  std::uint32_t count = 0;
+  for (const passes::PlannedTask& planned : plan.tasks) count += ir::failure_sites(planned.task.body);
+  return count;
+}
+
+}  // namespace weir::detail
