@@ -17,9 +17,14 @@ namespace {
 
 // What is worth less than about 10 microseconds is not worth waking a worker for. In time stamp ticks.
 constexpr std::uint64_t light_ticks = 30'000;
+// What takes less than about 2 microseconds is done before another core has heard of it.
+constexpr std::uint64_t solo_ticks = 6'000;
+// Of tiny launches one in so many is measured: reading the clock twice would be a good part of their time.
+constexpr std::uint32_t measured_in = 8;
 // Each core's share of the blocks is taken in so many runs, so that a core that falls behind can be helped.
 constexpr std::uint64_t runs_per_share = 16;
 constexpr unsigned max_shares = 256;
+constexpr std::uint64_t max_cost = std::uint64_t{1} << 40;
 
 /// This thread's memory for the shared bytes of the block that it runs; null when there is none to be had.
 void* shared_memory(std::uint32_t bytes) noexcept {
@@ -51,17 +56,17 @@ bool call_kernel(const BlockWork& work, std::uint64_t first, std::uint64_t end) 
   return true;
 }
 
-/// The blocks of one launch, cut into one share of neighbours per core. A thread works through its own share, then
+/// The blocks of one launch from `first` on, cut into one share of neighbours per core. A thread works through its own share, then
 /// helps with the others.
 class SharedOut {
  public:
-  explicit SharedOut(const BlockWork& work) noexcept
+  SharedOut(const BlockWork& work, std::uint64_t first) noexcept
       : work_(work),
         scheduler_(Scheduler::get()),
-        shares_(static_cast<unsigned>(std::min<std::uint64_t>({scheduler_.threads(), work.blocks, max_shares}))),
-        run_(std::max<std::uint64_t>(1, work.blocks / shares_ / runs_per_share)) {
-    const std::uint64_t each = work.blocks / shares_, larger = work.blocks % shares_;
-    std::uint64_t begin = 0;
+        shares_(static_cast<unsigned>(std::min<std::uint64_t>({scheduler_.threads(), work.blocks - first, max_shares}))),
+        run_(std::max<std::uint64_t>(1, (work.blocks - first) / shares_ / runs_per_share)) {
+    const std::uint64_t each = (work.blocks - first) / shares_, larger = (work.blocks - first) % shares_;
+    std::uint64_t begin = first;
     for (unsigned i = 0; i < shares_; ++i) {
       const std::uint64_t end = begin + each + (i < larger ? 1 : 0);
       Share* share = new (&storage_[i * sizeof(Share)]) Share;
@@ -139,20 +144,42 @@ void check_dimensions(const std::uint32_t (&given)[3], const std::uint32_t (&mos
 }
 
 bool is_light(const Kernel& kernel, std::uint64_t blocks) noexcept {
-  const std::uint64_t cost = kernel.cost.sixteenths_per_block.load(std::memory_order_relaxed);
-  if (cost == 0) return blocks == 1;
-  return blocks <= light_ticks && cost * blocks <= light_ticks * 16;
+  const bool known = kernel.cost.sixteenths_per_block.load(std::memory_order_relaxed) != 0;
+  return known ? kernel.cost.within(blocks, light_ticks) : blocks == 1;
+}
+
+/// Several blocks that are thought to be tiny: here, in growing runs, until they turn out not to be.
+bool run_tiny(const BlockWork& work) noexcept {
+  const std::uint64_t began = __rdtsc();
+  bool done = true;
+  std::uint64_t first = 0, count = 1;
+  while (first < work.blocks) {
+    const std::uint64_t end = std::min(first + count, work.blocks);
+    done = call_kernel(work, first, end) && done;
+    count = end;
+    first = end;
+    if (first < work.blocks && __rdtsc() - began > solo_ticks) return SharedOut(work, first).run() && done;
+  }
+  return done;
 }
 
 }  // namespace
 
 bool run_blocks(const BlockWork& work) noexcept {
+  Cost* const cost = work.cost;
+  const bool tiny = cost && cost->within(work.blocks, solo_ticks);
+  if (tiny) {
+    const std::uint32_t unmeasured = cost->unmeasured.load(std::memory_order_relaxed);
+    cost->unmeasured.store(unmeasured ? unmeasured - 1 : measured_in - 1, std::memory_order_relaxed);
+    if (unmeasured) return work.blocks == 1 ? call_kernel(work, 0, 1) : run_tiny(work);
+  }
   const std::uint64_t began = __rdtsc();
-  const bool done = work.blocks == 1 ? call_kernel(work, 0, 1) : SharedOut(work).run();
-  if (work.cost) {
-    const std::uint64_t cost = (__rdtsc() - began) * 16 / work.blocks;
-    work.cost->sixteenths_per_block.store(std::clamp<std::uint64_t>(cost, 1, std::uint64_t{1} << 40),
-                                          std::memory_order_relaxed);
+  const bool done = work.blocks == 1 ? call_kernel(work, 0, 1) : tiny ? run_tiny(work) : SharedOut(work, 0).run();
+  if (cost) {
+    const std::uint64_t now = (__rdtsc() - began) * 16 / work.blocks;
+    const std::uint64_t before = cost->sixteenths_per_block.load(std::memory_order_relaxed);
+    cost->sixteenths_per_block.store(std::clamp<std::uint64_t>(std::max(now, before - before / 4), 1, max_cost),
+                                     std::memory_order_relaxed);
   }
   return done;
 }

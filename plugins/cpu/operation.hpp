@@ -15,10 +15,19 @@ struct Stream;
 struct Event;
 struct Allocation;
 
-/// Remembers what a block of a kernel took last time, to tell tiny work from work that is worth a wake-up.
-/// Unit: ticks of the processor's time stamp counter, times 16, per block; 0 when not known.
+/// Remembers what a block of a kernel takes, to tell tiny work from work that is worth a wake-up or more cores.
+/// Blocks that took long are remembered for some launches: the guess errs towards more cores.
 struct Cost {
+  /// Ticks of the processor's time stamp counter, times 16, per block; 0 when not known.
   std::atomic<std::uint64_t> sixteenths_per_block{0};
+  /// How many more launches of tiny work go unmeasured.
+  std::atomic<std::uint32_t> unmeasured{0};
+
+  /// Whether `blocks` blocks are known to take no longer than `ticks`.
+  bool within(std::uint64_t blocks, std::uint64_t ticks) const noexcept {
+    const std::uint64_t cost = sixteenths_per_block.load(std::memory_order_relaxed);
+    return cost != 0 && blocks <= ticks * 16 && cost * blocks <= ticks * 16;
+  }
 };
 
 /// A run over a grid of blocks: a kernel, or a copy or fill, which are kernels of the driver's own.

@@ -28,6 +28,14 @@ constexpr std::uint32_t max_spares = 4096;
 
 // Longer chains of parked streams are left to the workers.
 constexpr unsigned long_chain = 1024;
+
+// With the stream's mutex held, by its owner.
+void take_queue(Stream& stream) noexcept {
+  stream.taken = stream.first;
+  stream.first = stream.last = nullptr;
+  stream.queued_operations = 0;
+}
+
 // What a sleeping host thread's word holds.
 constexpr std::uint32_t sleeping = 1, signalled = 2;
 
@@ -71,11 +79,12 @@ void Scheduler::flush(Stream& stream) noexcept {
 // Drains until the queue is empty, parked, at `limit`, or (for an endless limit) for one turn. The caller owns the
 // stream and no longer does afterwards. Streams that were resumed last are left in `resumed`.
 void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noexcept {
-  const std::uint64_t began = __rdtsc();
+  const bool takes_turns = limit == Stream::no_mark;
+  const std::uint64_t began = takes_turns ? __rdtsc() : 0;
   for (unsigned operations = 0;; ++operations) {
     if (!stream.taken && !refill(stream)) return;
     if (stream.completed.load(std::memory_order_relaxed) >= limit) return requeue(stream);
-    if (limit == Stream::no_mark && (operations >= turn_operations || __rdtsc() - began > turn_ticks) && work_listed())
+    if (takes_turns && (operations >= turn_operations || __rdtsc() - began > turn_ticks) && work_listed())
       return requeue(stream);
     if (resumed.count) publish_all(resumed);  // they must not wait for what runs next
     Operation* operation = stream.taken;
@@ -141,9 +150,7 @@ bool Scheduler::refill(Stream& stream) noexcept {
       stream.done = nullptr;
       stream.done_operations = 0;
     }
-    stream.taken = stream.first;
-    stream.first = stream.last = nullptr;
-    stream.queued_operations = 0;
+    take_queue(stream);
     more = stream.taken != nullptr;
     if (!more) {
       stream.state = Stream::State::idle;
@@ -278,6 +285,7 @@ Stream* Scheduler::claim_for(Stream& target, std::uint64_t mark, std::uint64_t& 
       if (stream->state == Stream::State::queued) {
         if (enter_draining()) {
           stream->state = Stream::State::running;
+          if (!stream->taken) take_queue(*stream);  // while the mutex is held anyway
           limit = mark;
           return stream;
         }
@@ -287,11 +295,11 @@ Stream* Scheduler::claim_for(Stream& target, std::uint64_t mark, std::uint64_t& 
         next->add_reference();  // alive: the parked operation holds it, and cannot end while this mutex is held
       }
     }
-    stream->drop_reference();
+    if (stream != &target) stream->drop_reference();
     if (!next) return nullptr;
     stream = next;
   }
-  stream->drop_reference();
+  if (stream != &target) stream->drop_reference();
   return nullptr;
 }
 
@@ -304,7 +312,7 @@ void Scheduler::wait(Stream& target, std::uint64_t mark) noexcept {
       publish_all(resumed);
       drain(*stream, limit, resumed);
       leave_draining();
-      stream->drop_reference();
+      if (stream != &target) stream->drop_reference();
       spin_began = 0;
       continue;
     }

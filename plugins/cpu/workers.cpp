@@ -2,7 +2,9 @@
 // The scheduler's threads: what they look for, how they sleep and who wakes them.
 #include <pthread.h>
 #include <signal.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -25,6 +27,20 @@ constexpr unsigned host_places = 16;
 // How long the end of the process waits for parallel kernels to let go of oneTBB's threads.
 constexpr unsigned exit_patience_milliseconds = 200;
 
+/// Asks the system to run this thread soon after it is woken, also on a core that is taken: else whoever polls there
+/// keeps it for milliseconds. Linux from 6.12 on listens; others ignore it.
+void ask_for_short_latency() noexcept {
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // else ticks come 50 microseconds late
+  struct {
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime, deadline, period;
+  } attributes{sizeof attributes, SCHED_OTHER, 0, getpriority(PRIO_PROCESS, 0), 0, 100'000, 0, 0};
+  if (sched_getscheduler(0) == SCHED_OTHER) syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
 }  // namespace
 
 Scheduler::Scheduler()
@@ -39,7 +55,7 @@ void Scheduler::start() {
   std::call_once(started_, [this] {
     for (unsigned i = 0; i < threads_; ++i) {
       start_thread("weir-cpu", [](void* self) {
-        prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // else ticks come 50 microseconds late
+        ask_for_short_latency();
         auto* scheduler = static_cast<Scheduler*>(self);
         scheduler->arena_->enter([](void* inside) { static_cast<Scheduler*>(inside)->work(); }, scheduler);
       }, this);
