@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
 #include <weir/array.hpp>
 #include <weir/current_stream.hpp>
 #include <weir/dsl/atomic.hpp>
@@ -35,8 +34,8 @@ struct WithConstants {
   F body;
 };
 
-/// Allows a kernel's lambda to capture host values: Kernel k{"k", with_constants([n](View<float> x) { ... })}. They
-/// become constants of the kernel; changing the host variables afterwards has no effect on it.
+/// Allows a kernel's lambda to capture host values: Kernel k{"k", with_constants([n](View<float> x) { ...
+/// })}. They become constants of the kernel; changing the host variables afterwards has no effect on it.
 template <class F>
 WithConstants<F> with_constants(F body) {
   return {std::move(body)};
@@ -46,8 +45,9 @@ namespace detail {
 
 template <class F>
 struct SignatureOf {
-  static_assert(requires { &F::operator(); },
-                "the parameters of a kernel's lambda are written out, View<T> or Value<T>, not auto");
+  static_assert(
+      requires { &F::operator(); },
+      "the parameters of a kernel's lambda are written out, View<T> or Value<T>, not auto");
   using type = typename SignatureOf<decltype(&F::operator())>::type;
 };
 template <class R, class... P>
@@ -71,7 +71,8 @@ class ArrayArgument {
   ArrayArgument(const AnyArrayView& view) noexcept : view_(&view) {}
   template <class U, std::size_t R>
   ArrayArgument(const ArrayView<U, R>& view) noexcept : view_(&view) {
-    static_assert(std::same_as<U, std::remove_const_t<T>>, "the array's element type differs from the kernel's View<T>");
+    static_assert(std::same_as<U, std::remove_const_t<T>>,
+                  "the array's element type differs from the kernel's View<T>");
     static_assert(R == Rank, "the array's number of dimensions differs from the kernel's View<T, Rank>");
   }
   const AnyArrayView* view() const noexcept { return view_; }
@@ -114,17 +115,18 @@ struct KernelBody {
     call(*static_cast<F*>(lambda), trace, lanes, std::index_sequence_for<P...>());
   }
   template <std::size_t... I>
-  static void call(F& lambda, [[maybe_unused]] std::uint32_t trace, [[maybe_unused]] const Handle* const* lanes,
-                   std::index_sequence<I...>) {
+  static void call(F& lambda, [[maybe_unused]] std::uint32_t trace,
+                   [[maybe_unused]] const Handle* const* lanes, std::index_sequence<I...>) {
     lambda(KernelParameters::make<P>(trace, I, lanes)...);
   }
 };
 
 template <class F>
 F& lambda_of(F& body) {
-  static_assert(std::is_empty_v<F> || std::is_pointer_v<F>,
-                "the lambda of a kernel captures nothing, because launches would not see captured variables change: "
-                "pass them as Value<T> parameters, or wrap the lambda in with_constants(...) to fix them now");
+  static_assert(
+      std::is_empty_v<F> || std::is_pointer_v<F>,
+      "the lambda of a kernel captures nothing, because launches would not see captured variables change: "
+      "pass them as Value<T> parameters, or wrap the lambda in with_constants(...) to fix them now");
   return body;
 }
 template <class F>
@@ -157,22 +159,23 @@ WEIR_API Device device_of(const LaunchArgument* arguments, std::size_t count);
 template <class Signature>
 class Kernel;
 
-/// A kernel: the lambda is called once, here, with traced parameters, and what it does with them is recorded. The type
-/// follows from the lambda: Kernel k{"k", [](View<float> x, Value<float> a) { ... }} is a
-/// Kernel<void(View<float>, Value<float>)>. A cheap handle to shared, immutable state; all functions may be called from
-/// several threads.
+/// A kernel: the lambda is called once, here, with traced parameters, and what it does with them is recorded.
+/// The type follows from the lambda: Kernel k{"k", [](View<float> x, Value<float> a) { ... }} is a
+/// Kernel<void(View<float>, Value<float>)>. A cheap handle to shared, immutable state; all functions may be
+/// called from several threads.
 template <class... P>
 class Kernel<void(P...)> {
  public:
-  /// Throws one Error{kernel} that lists everything that is wrong, with file and line, and passes on what the lambda
-  /// throws.
+  /// Throws one Error{kernel} that lists everything that is wrong, with file and line, and passes on what the
+  /// lambda throws.
   template <class F>
   Kernel(std::string_view name, F body, const KernelOptions& options = {},
          detail::Where where = detail::Where::current())
       : program_(trace(name, detail::lambda_of(body), options, where)) {}
 
   /// Submits one run to `stream` and returns without waiting for it; see Program::launch for what it throws.
-  void operator()(const StreamRef& stream, const typename detail::KernelParameter<P>::Argument&... arguments) const {
+  void operator()(const StreamRef& stream,
+                  const typename detail::KernelParameter<P>::Argument&... arguments) const {
     (*this)(LaunchOptions(), stream, arguments...);
   }
   void operator()(const LaunchOptions& options, const StreamRef& stream,

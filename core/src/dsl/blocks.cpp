@@ -24,12 +24,15 @@ void Trace::open(BlockKind kind, ir::Statement owner, std::size_t arguments, con
   block.id = static_cast<std::uint32_t>(open_.size());
   block.owner = std::move(owner);
   block.opened = known(where);
-  for (std::size_t i = 0; i < arguments; ++i) block.block.arguments.push_back(add_value(block.id, where).value);
+  for (std::size_t i = 0; i < arguments; ++i)
+    block.block.arguments.push_back(add_value(block.id, where).value);
   open_.push_back(true);
   stack_.push_back(std::move(block));
 }
 
-Handle Trace::argument(std::size_t index) const { return {id_, stack_.back().block.arguments[index]}; }
+Handle Trace::argument(std::size_t index) const {
+  return {id_, stack_.back().block.arguments[index]};
+}
 
 void Trace::close() {
   OpenBlock block = std::move(stack_.back());
@@ -53,7 +56,9 @@ void Trace::close() {
       block.owner.bodies.push_back(std::move(block.block));
       block.owner.bodies.emplace_back();
       break;
-    default: block.owner.bodies.push_back(std::move(block.block)); break;
+    default:
+      block.owner.bodies.push_back(std::move(block.block));
+      break;
   }
   statements.push_back(std::move(block.owner));
 }
@@ -63,7 +68,9 @@ void Trace::close_scope(const Scope& scope) noexcept {
   if (scope.function_ && !functions_.empty()) functions_.pop_back();
 }
 
-bool Trace::is_open(std::uint32_t block) const noexcept { return block < open_.size() && open_[block]; }
+bool Trace::is_open(std::uint32_t block) const noexcept {
+  return block < open_.size() && open_[block];
+}
 
 bool Trace::at_task_level() const noexcept {
   return stack_.back().kind == BlockKind::body || stack_.back().kind == BlockKind::stream_block;
@@ -77,14 +84,21 @@ std::size_t Trace::task_depth() const noexcept {
 
 std::string_view Trace::describe(BlockKind kind) const noexcept {
   switch (kind) {
-    case BlockKind::body: return "kernel";
-    case BlockKind::stream_block: return "stream_parallel block";
-    case BlockKind::parallel: return "range_for";
-    case BlockKind::reduce: return "reduction";
-    case BlockKind::for_body: return "loop";
+    case BlockKind::body:
+      return "kernel";
+    case BlockKind::stream_block:
+      return "stream_parallel block";
+    case BlockKind::parallel:
+      return "range_for";
+    case BlockKind::reduce:
+      return "reduction";
+    case BlockKind::for_body:
+      return "loop";
     case BlockKind::while_condition:
-    case BlockKind::while_body: return "while_";
-    default: return "if_";
+    case BlockKind::while_body:
+      return "while_";
+    default:
+      return "if_";
   }
 }
 
@@ -97,7 +111,8 @@ std::vector<ir::ValueId> Trace::bound_operands(const Bounds* bounds, std::size_t
   return operands;
 }
 
-void Trace::open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, const Where& where) {
+void Trace::open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices,
+                       const Where& where) {
   scope.trace_ = id_;
   if (!at_task_level()) {
     const Handle one = constant(ScalarType::i64, 1, where);
@@ -119,7 +134,8 @@ void Trace::open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Han
   scope.depth_ = 1;
 }
 
-void Trace::open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step, const Where& where) {
+void Trace::open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step,
+                     const Where& where) {
   ir::Statement loop = statement_of(ir::Op::for_);
   loop.operands = {use(low, where), use(high, where), use(step, where)};
   loop.location = locate(where);
@@ -160,21 +176,23 @@ BranchPoint Trace::open_if(Scope& scope, const Handle& condition, const Where& w
 }
 
 // Whether an else_ or else_if may follow; `directly` when nothing may have been written since.
-bool Trace::may_continue(const BranchPoint& branch, std::string_view word, bool directly, const Where& where) {
+bool Trace::may_continue(const BranchPoint& branch, std::string_view word, bool directly,
+                         const Where& where) {
   const OpenBlock& around = stack_.back();
   const BranchPoint& last = around.last_branch;
   const auto& statements = around.block.statements;
-  const bool is_last = branch.trace == id_ && branch.block == around.id && last.statement == branch.statement &&
-                       branch.statement < statements.size();
+  const bool is_last = branch.trace == id_ && branch.block == around.id &&
+                       last.statement == branch.statement && branch.statement < statements.size();
   if (is_last && (around.last_branch_closed || last.depth != branch.depth)) {
     report("a second " + std::string(word) + " follows the if_ at line " +
-               std::to_string(statements[branch.statement].location.line) + ": an if_ has one else_, at its end",
+               std::to_string(statements[branch.statement].location.line) +
+               ": an if_ has one else_, at its end",
            where);
     return false;
   }
   if (is_last && (!directly || branch.statement + 1 == statements.size())) return true;
-  report(std::string(word) + " does not follow its if_ directly: write if_(c, [&] { ... })." + std::string(word) +
-             "(...) with nothing in between",
+  report(std::string(word) + " does not follow its if_ directly: write if_(c, [&] { ... })." +
+             std::string(word) + "(...) with nothing in between",
          where);
   return false;
 }
@@ -237,7 +255,8 @@ void Trace::leave_loop(ir::Op op, const Where& where) {
                ": its iterations run in parallel; use continue_() to end this iteration, or a for_ loop",
            where);
   } else if (!is_loop && !is_iteration) {
-    report(std::string(is_break ? "break_" : "continue_") + " stands outside any loop: it belongs inside for_" +
+    report(std::string(is_break ? "break_" : "continue_") +
+               " stands outside any loop: it belongs inside for_" +
                (is_break ? " or while_" : ", while_ or range_for"),
            where);
   } else {

@@ -16,7 +16,8 @@ Handle emit(std::string_view op, ScalarType type, const Handle* operands, std::s
   return trace.append(std::move(statement), where);
 }
 
-Handle emit_math(std::string_view function, ScalarType type, const Handle* operands, std::size_t count, Where where) {
+Handle emit_math(std::string_view function, ScalarType type, const Handle* operands, std::size_t count,
+                 Where where) {
   Trace& trace = Trace::current("a traced value", where);
   ir::Statement statement = statement_of(ir::Op::math, type);
   statement.index = math_named(function);
@@ -31,15 +32,16 @@ Handle emit_extent(std::uint32_t array_trace, std::uint32_t parameter, std::size
   extent.index = parameter;
   extent.lane = static_cast<std::uint8_t>(dimension);
   if (dimension >= max_rank) {
-    trace.report("extent(" + std::to_string(dimension) + ") names a dimension that the array does not have", where);
+    trace.report("extent(" + std::to_string(dimension) + ") names a dimension that the array does not have",
+                 where);
     extent.lane = 0;
   }
   return trace.append(std::move(extent), where);
 }
 
 Handle emit_load(const Place& place, std::size_t lane, ScalarType type, Where where) {
-  Trace& trace = Trace::current(place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel",
-                                where);
+  Trace& trace = Trace::current(
+      place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel", where);
   if (place.kind == Place::Kind::local) return trace.get_local(place, lane, type, where);
   if (!trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
   ir::Statement load = statement_of(ir::Op::load, type);
@@ -50,8 +52,8 @@ Handle emit_load(const Place& place, std::size_t lane, ScalarType type, Where wh
 }
 
 void emit_store(const Place& place, std::size_t lane, ScalarType type, Handle value, Where where) {
-  Trace& trace = Trace::current(place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel",
-                                where);
+  Trace& trace = Trace::current(
+      place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel", where);
   if (place.kind == Place::Kind::local) return trace.set_local(place, lane, type, value, where);
   if (!trace.owns_array(place.trace, where)) return;
   ir::Statement store = statement_of(ir::Op::store, type);
@@ -66,7 +68,8 @@ Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, H
                    Where where) {
   Trace& trace = Trace::current("an atomic", where);
   if (place.kind == Place::Kind::local) {
-    trace.report("an atomic names a local variable, which only its own iteration sees: assign to it directly", where);
+    trace.report("an atomic names a local variable, which only its own iteration sees: assign to it directly",
+                 where);
     return {trace.id(), ir::no_value};
   }
   if (!trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
@@ -101,8 +104,12 @@ void report(std::string_view message, Where where) {
   Trace::current("the kernel language", where).report(std::string(message), where);
 }
 
-void emit_break(Where where) { Trace::current("break_", where).leave_loop(ir::Op::break_, where); }
-void emit_continue(Where where) { Trace::current("continue_", where).leave_loop(ir::Op::continue_, where); }
+void emit_break(Where where) {
+  Trace::current("break_", where).leave_loop(ir::Op::break_, where);
+}
+void emit_continue(Where where) {
+  Trace::current("continue_", where).leave_loop(ir::Op::continue_, where);
+}
 
 void Scope::close() noexcept {
   if (Trace* trace = Trace::find(trace_)) trace->close_scope(*this);
@@ -121,7 +128,9 @@ void open_for(Scope& scope, Handle low, Handle high, Handle step, Handle* index,
   *index = trace.argument(0);
 }
 
-void open_condition(Scope& scope, Where where) { Trace::current("while_", where).open_condition(scope, where); }
+void open_condition(Scope& scope, Where where) {
+  Trace::current("while_", where).open_condition(scope, where);
+}
 
 void open_while(Scope& scope, Handle condition, Where where) {
   Trace::current("while_", where).open_while(scope, condition, where);

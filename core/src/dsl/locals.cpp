@@ -28,7 +28,8 @@ Handle Trace::get_local(const Place& place, std::size_t lane, ScalarType type, c
   const std::uint32_t id = place.id + static_cast<std::uint32_t>(place.lane + lane);
   const LocalInfo& local = locals_[id];
   if (!is_open(local.block)) {
-    report("a variable made at " + at(local.made) + " is read after the loop or branch that it belongs to has ended",
+    report("a variable made at " + at(local.made) +
+               " is read after the loop or branch that it belongs to has ended",
            where);
     return {id_, ir::no_value};
   }
@@ -39,7 +40,8 @@ Handle Trace::get_local(const Place& place, std::size_t lane, ScalarType type, c
   return append(std::move(get), where);
 }
 
-void Trace::set_local(const Place& place, std::size_t lane, ScalarType type, const Handle& value, const Where& where) {
+void Trace::set_local(const Place& place, std::size_t lane, ScalarType type, const Handle& value,
+                      const Where& where) {
   if (place.trace != id_) {
     report("a variable of another kernel, " + kernel_of_trace(place.trace) + ", is assigned here", where);
     return;
@@ -54,9 +56,10 @@ void Trace::set_local(const Place& place, std::size_t lane, ScalarType type, con
   }
   for (auto block = stack_.rbegin(); block->id != local.block; ++block) {
     if (block->kind != BlockKind::parallel && block->kind != BlockKind::reduce) continue;
-    report("the variable made at " + at(local.made) + " is assigned inside the " + std::string(describe(block->kind)) +
-               " at " + at(block->opened) +
-               ", whose iterations run at the same time: make it inside the loop, or use a reduction or an atomic on an "
+    report("the variable made at " + at(local.made) + " is assigned inside the " +
+               std::string(describe(block->kind)) + " at " + at(block->opened) +
+               ", whose iterations run at the same time: make it inside the loop, or use a reduction or an "
+               "atomic on an "
                "array",
            where);
     return;

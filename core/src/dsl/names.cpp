@@ -57,7 +57,8 @@ class Register {
   std::string describe(std::uint32_t trace) {
     const std::lock_guard lock(mutex_);
     const Kernel& kernel = kernels_[trace % kernels_.size()];
-    return kernel.trace == trace && trace != 0 ? "'" + kernel.name + "' (" + at(kernel.where) + ")" : "made earlier";
+    return kernel.trace == trace && trace != 0 ? "'" + kernel.name + "' (" + at(kernel.where) + ")"
+                                               : "made earlier";
   }
 
  private:
@@ -96,8 +97,12 @@ ir::ReduceKind reduce_named(std::string_view word) {
   return kind_named<ir::ReduceKind>(word, static_cast<std::uint8_t>(ir::ReduceKind::all) + 1);
 }
 
-std::uint32_t remember_kernel(std::string_view name, const Where& where) { return kernels().add(name, where); }
+std::uint32_t remember_kernel(std::string_view name, const Where& where) {
+  return kernels().add(name, where);
+}
 
-std::string kernel_of_trace(std::uint32_t trace) { return kernels().describe(trace); }
+std::string kernel_of_trace(std::uint32_t trace) {
+  return kernels().describe(trace);
+}
 
 }  // namespace weir::detail

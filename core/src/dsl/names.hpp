@@ -5,15 +5,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-
 #include <weir/dsl/trace.hpp>
 
 #include "ir/ir.hpp"
 
 namespace weir::detail {
 
-/// The operation, function or kind that the IR calls `word`. The header templates use known words only; throws
-/// std::logic_error for others.
+/// The operation, function or kind that the IR calls `word`. The header templates use known words only;
+/// throws std::logic_error for others.
 ir::Op op_named(std::string_view word);
 std::uint32_t math_named(std::string_view word);
 ir::AtomicKind atomic_named(std::string_view word);

@@ -9,7 +9,9 @@
 
 namespace weir::detail {
 
-Program trace_program(const KernelSource& source) { return make_program(trace_kernel(source)); }
+Program trace_program(const KernelSource& source) {
+  return make_program(trace_kernel(source));
+}
 
 Device device_of(const LaunchArgument* arguments, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {

@@ -22,7 +22,8 @@ Handle Trace::element_number(const Where& where) {
   const std::size_t rank = stack_[depth].block.arguments.size();
   Handle number;
   for (std::size_t d = 0; d < rank; ++d) {
-    const Handle index{id_, stack_[depth].block.arguments[d]}, low = stack_[depth].low[d], high = stack_[depth].high[d];
+    const Handle index{id_, stack_[depth].block.arguments[d]}, low = stack_[depth].low[d],
+                                                               high = stack_[depth].high[d];
     const Handle offset = operation(ir::Op::sub, ScalarType::i64, {index, low}, where);
     if (d == 0) {
       number = offset;
@@ -38,7 +39,8 @@ Handle Trace::element_number(const Where& where) {
 // How often this iteration came by the call site before. Only loops inside the iteration need to count.
 Handle Trace::draw_number(const Where& where) {
   std::size_t loop = task_depth() + 1;
-  while (loop < stack_.size() && (stack_[loop].kind == BlockKind::then || stack_[loop].kind == BlockKind::otherwise)) {
+  while (loop < stack_.size() &&
+         (stack_[loop].kind == BlockKind::then || stack_[loop].kind == BlockKind::otherwise)) {
     ++loop;
   }
   if (loop >= stack_.size()) return constant(ScalarType::u32, 0, where);

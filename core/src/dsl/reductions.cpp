@@ -44,19 +44,24 @@ std::uint64_t identity(ir::ReduceKind kind, ScalarType type) {
 
 ir::Op combining(ir::ReduceKind kind) {
   switch (kind) {
-    case ir::ReduceKind::sum: return ir::Op::add;
-    case ir::ReduceKind::min: return ir::Op::min;
-    case ir::ReduceKind::max: return ir::Op::max;
-    case ir::ReduceKind::any: return ir::Op::bit_or;
-    case ir::ReduceKind::all: return ir::Op::bit_and;
+    case ir::ReduceKind::sum:
+      return ir::Op::add;
+    case ir::ReduceKind::min:
+      return ir::Op::min;
+    case ir::ReduceKind::max:
+      return ir::Op::max;
+    case ir::ReduceKind::any:
+      return ir::Op::bit_or;
+    case ir::ReduceKind::all:
+      return ir::Op::bit_and;
   }
   return ir::Op::add;
 }
 
 }  // namespace
 
-void Trace::open_reduce(Scope& scope, std::string_view kind, ScalarType type, const Bounds* bounds, std::size_t rank,
-                        Handle* indices, const Where& where) {
+void Trace::open_reduce(Scope& scope, std::string_view kind, ScalarType type, const Bounds* bounds,
+                        std::size_t rank, Handle* indices, const Where& where) {
   ir::Statement loop = statement_of(ir::Op::reduce, type);
   loop.index = static_cast<std::uint32_t>(reduce_named(kind));
   loop.operands = bound_operands(bounds, rank, where);
@@ -79,8 +84,8 @@ Handle Trace::close_reduce(Scope& scope, const Handle& value, const Where& where
   return result;
 }
 
-Reduction::Reduction(std::string_view kind, ScalarType type, const Bounds* bounds, std::size_t rank, Handle* indices,
-                     Where where)
+Reduction::Reduction(std::string_view kind, ScalarType type, const Bounds* bounds, std::size_t rank,
+                     Handle* indices, Where where)
     : kind_(kind), type_(type) {
   Trace& trace = Trace::current("a reduction", where);
   parallel_ = trace.at_task_level();

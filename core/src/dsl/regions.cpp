@@ -29,22 +29,24 @@ void Trace::open_stream_block(Scope& scope, bool conflicts_are_meant, const Wher
   region.immediate = conflicts_are_meant ? 1 : 0;
   region.location = locate(where);
   const OpenBlock& around = stack_.back();
-  const auto block_around = std::find_if(stack_.begin(), stack_.end(),
-                                         [](const OpenBlock& b) { return b.kind == BlockKind::stream_block; });
+  const auto block_around = std::find_if(
+      stack_.begin(), stack_.end(), [](const OpenBlock& b) { return b.kind == BlockKind::stream_block; });
   bool allowed = false;
   if (!functions_.empty()) {
     report("stream_parallel stands inside the device function '" + functions_.back().name + "' (" +
-               at(functions_.back().made) + "): put the call of the function inside a stream_parallel of the kernel "
+               at(functions_.back().made) +
+               "): put the call of the function inside a stream_parallel of the kernel "
                "instead",
            where);
   } else if (block_around != stack_.end()) {
     report("stream_parallel stands inside the stream_parallel at " + at(block_around->opened) +
-               ": blocks do not nest; write the inner work next to it as a block of its own, or without stream_parallel",
+               ": blocks do not nest; write the inner work next to it as a block of its own, or without "
+               "stream_parallel",
            where);
   } else if (around.kind != BlockKind::body) {
-    report("stream_parallel stands inside the " + std::string(describe(around.kind)) + " at " + at(around.opened) +
-               ": blocks stand directly in the kernel; put the " + std::string(describe(around.kind)) +
-               " inside the block instead",
+    report("stream_parallel stands inside the " + std::string(describe(around.kind)) + " at " +
+               at(around.opened) + ": blocks stand directly in the kernel; put the " +
+               std::string(describe(around.kind)) + " inside the block instead",
            where);
   } else {
     allowed = true;

@@ -3,7 +3,6 @@
 #include "dsl/trace.hpp"
 
 #include <algorithm>
-
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
@@ -18,13 +17,15 @@ constexpr std::size_t max_reports = 50;  // as many as the verifier gives
 }  // namespace
 
 std::string at(const Where& where) {
-  return where.line() == 0 ? "an unknown line" : std::string(where.file_name()) + ":" + std::to_string(where.line());
+  return where.line() == 0 ? "an unknown line"
+                           : std::string(where.file_name()) + ":" + std::to_string(where.line());
 }
 
 Trace::Trace(const KernelSource& source) : where_(source.where), last_(source.where) {
   if (current_trace != nullptr) {
-    const std::string message = at(where_) + ": kernel '" + std::string(source.name) + "' is made inside kernel '" +
-                                current_trace->kernel_.name + "', which began at " + at(current_trace->where_) +
+    const std::string message = at(where_) + ": kernel '" + std::string(source.name) +
+                                "' is made inside kernel '" + current_trace->kernel_.name +
+                                "', which began at " + at(current_trace->where_) +
                                 ": make it before that kernel, or call a function instead";
     throw Error(ErrorCode::kernel, message, std::string(source.name), where_);
   }
@@ -34,15 +35,18 @@ Trace::Trace(const KernelSource& source) : where_(source.where), last_(source.wh
   current_trace = this;
 }
 
-Trace::~Trace() { current_trace = nullptr; }
+Trace::~Trace() {
+  current_trace = nullptr;
+}
 
 Trace& Trace::current(std::string_view what, const Where& where) {
   if (current_trace != nullptr) return *current_trace;
-  throw Error(ErrorCode::kernel,
-              at(where) + ": " + std::string(what) +
-                  " was used outside a kernel: values of the kernel language exist only while the lambda of a "
-                  "Kernel runs in its constructor, and on that thread",
-              "", where);
+  throw Error(
+      ErrorCode::kernel,
+      at(where) + ": " + std::string(what) +
+          " was used outside a kernel: values of the kernel language exist only while the lambda of a "
+          "Kernel runs in its constructor, and on that thread",
+      "", where);
 }
 
 Trace* Trace::find(std::uint32_t id) noexcept {
@@ -72,8 +76,9 @@ ir::Kernel Trace::run(const KernelSource& source) {
     lanes[p] = components[p].data();
   }
   if (source.parameter_name_count > source.parameter_count) {
-    report("KernelOptions::parameter_names has " + std::to_string(source.parameter_name_count) + " names for " +
-               std::to_string(source.parameter_count) + " parameters: leave out what is too much",
+    report("KernelOptions::parameter_names has " + std::to_string(source.parameter_name_count) +
+               " names for " + std::to_string(source.parameter_count) +
+               " parameters: leave out what is too much",
            where_);
   }
 
@@ -82,18 +87,27 @@ ir::Kernel Trace::run(const KernelSource& source) {
   kernel_.body = std::move(stack_.front().block);
   kernel_.value_count = static_cast<std::uint32_t>(values_.size());
   kernel_.local_count = static_cast<std::uint32_t>(locals_.size());
+  if (diagnostics_.empty()) check();
   if (!diagnostics_.empty()) refuse();
-  ir::verify_or_throw(kernel_);
   return std::move(kernel_);
 }
 
+// What the IR's own rules have to say beyond the tracer's.
+void Trace::check() {
+  for (const ir::Diagnostic& diagnostic : ir::verify(kernel_)) {
+    diagnostics_.push_back({where_, diagnostic.message, ir::describe(kernel_, diagnostic.location)});
+  }
+}
+
 void Trace::report(std::string message, const Where& where) {
-  if (diagnostics_.size() < max_reports) diagnostics_.push_back({known(where), std::move(message)});
+  if (diagnostics_.size() < max_reports)
+    diagnostics_.push_back({known(where), std::move(message), at(known(where))});
 }
 
 void Trace::refuse() const {
   std::string text = "kernel '" + kernel_.name + "' cannot be built:";
-  for (const Diagnostic& diagnostic : diagnostics_) text += "\n  " + at(diagnostic.where) + ": " + diagnostic.message;
+  for (const Diagnostic& diagnostic : diagnostics_)
+    text += "\n  " + diagnostic.place + ": " + diagnostic.message;
   throw Error(ErrorCode::kernel, text, kernel_.name, diagnostics_.front().where);
 }
 
@@ -131,7 +145,8 @@ Handle Trace::constant(ScalarType type, std::uint64_t bits, const Where& where) 
   return append(std::move(statement), where);
 }
 
-Handle Trace::operation(ir::Op op, ScalarType type, std::initializer_list<Handle> operands, const Where& where) {
+Handle Trace::operation(ir::Op op, ScalarType type, std::initializer_list<Handle> operands,
+                        const Where& where) {
   ir::Statement statement = statement_of(op, type);
   for (const Handle& operand : operands) statement.operands.push_back(use(operand, where));
   return append(std::move(statement), where);

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
 #include <weir/dsl/trace.hpp>
 
 #include "ir/ir.hpp"
@@ -17,7 +16,8 @@ namespace weir::detail {
 /// "file:line", for the second place that a message names.
 std::string at(const Where& where);
 
-/// Traces `source` on this thread and verifies what came out. Throws Error{kernel} with everything that is wrong.
+/// Traces `source` on this thread and verifies what came out. Throws Error{kernel} with everything that is
+/// wrong.
 ir::Kernel trace_kernel(const KernelSource& source);
 
 inline ir::Statement statement_of(ir::Op op, ScalarType type = ScalarType::boolean) {
@@ -61,14 +61,16 @@ class Trace {
   Handle append(ir::Statement statement, const Where& where);  ///< gives it a result if its operation has one
   Handle constant(ScalarType type, std::uint64_t bits, const Where& where);
   Handle operation(ir::Op op, ScalarType type, std::initializer_list<Handle> operands, const Where& where);
-  ir::ValueId use(const Handle& handle, const Where& where);  ///< no_value, and a report, if it cannot be used here
+  ir::ValueId use(const Handle& handle,
+                  const Where& where);  ///< no_value, and a report, if it cannot be used here
   bool owns_array(std::uint32_t trace, const Where& where);
   std::uint32_t add_string(std::string_view text);
 
   // Locals
   Place make_local(ScalarType type, std::size_t lanes, std::uint64_t count, const Where& where);
   Handle get_local(const Place& place, std::size_t lane, ScalarType type, const Where& where);
-  void set_local(const Place& place, std::size_t lane, ScalarType type, const Handle& value, const Where& where);
+  void set_local(const Place& place, std::size_t lane, ScalarType type, const Handle& value,
+                 const Where& where);
 
   // Blocks
   void open(BlockKind kind, ir::Statement owner, std::size_t arguments, const Where& where);
@@ -85,8 +87,8 @@ class Trace {
   void open_else_if(Scope& scope, BranchPoint& branch, const Handle& condition, const Where& where);
   void open_stream_block(Scope& scope, bool conflicts_are_meant, const Where& where);
   void open_function(Scope& scope, std::string_view name, const Where& where);
-  void open_reduce(Scope& scope, std::string_view kind, ScalarType type, const Bounds* bounds, std::size_t rank,
-                   Handle* indices, const Where& where);
+  void open_reduce(Scope& scope, std::string_view kind, ScalarType type, const Bounds* bounds,
+                   std::size_t rank, Handle* indices, const Where& where);
   Handle close_reduce(Scope& scope, const Handle& value, const Where& where);
   void leave_loop(ir::Op op, const Where& where);  ///< break_ or continue_
 
@@ -97,13 +99,13 @@ class Trace {
     BlockKind kind;
     std::uint32_t id;
     ir::Block block;
-    ir::Statement owner;                          ///< gets the block as a body when it closes
+    ir::Statement owner;  ///< gets the block as a body when it closes
     Where opened;
-    std::vector<Handle> low, high;                ///< of parallel and reduce
-    BranchPoint branch;                           ///< otherwise: whose else
-    BranchPoint last_branch;                      ///< the last if_ in this block; where its next else_ goes
-    bool last_branch_closed = true;               ///< it has its else_
-    bool dropped = false;                         ///< where it must not stand; already reported
+    std::vector<Handle> low, high;   ///< of parallel and reduce
+    BranchPoint branch;              ///< otherwise: whose else
+    BranchPoint last_branch;         ///< the last if_ in this block; where its next else_ goes
+    bool last_branch_closed = true;  ///< it has its else_
+    bool dropped = false;            ///< where it must not stand; already reported
   };
   struct ValueInfo {
     std::uint32_t block;
@@ -116,6 +118,7 @@ class Trace {
   struct Diagnostic {
     Where where;
     std::string message;
+    std::string place;  ///< as the message names it
   };
   struct ActiveFunction {
     std::string name;
@@ -132,6 +135,7 @@ class Trace {
   Handle element_number(const Where& where);
   Handle draw_number(const Where& where);
   std::vector<ir::ValueId> bound_operands(const Bounds* bounds, std::size_t rank, const Where& where);
+  void check();
   [[noreturn]] void refuse() const;
 
   std::uint32_t id_;

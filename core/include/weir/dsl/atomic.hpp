@@ -9,7 +9,8 @@ namespace weir {
 namespace detail {
 template <class T>
 constexpr void check_atomic() {
-  static_assert(!std::is_const_v<T>, "this array is read-only in the kernel: take View<T> instead of View<const T>");
+  static_assert(!std::is_const_v<T>,
+                "this array is read-only in the kernel: take View<T> instead of View<const T>");
   static_assert(is_scalar<std::remove_const_t<T>>, "atomics work on one number: name a component, x[i][c]");
   static_assert(std::same_as<compute_t<T>, std::remove_const_t<T>> && sizeof(T) >= 4,
                 "atomics work on i32, u32, i64, u64, f32 and f64");
@@ -21,21 +22,24 @@ Value<T> atomic(std::string_view kind, const Place& place, Handle value, Handle 
 }
 }  // namespace detail
 
-#define WEIR_ATOMIC(name, kind, integers_only)                                                                        \
-  template <class T>                                                                                                  \
-  Value<detail::compute_t<T>> atomic_##name(Element<T>&& element, const detail::Operand<detail::compute_t<T>>& value,                        \
-                     detail::Where where = detail::Where::current()) {                                                \
-    detail::check_atomic<T>();                                                                                        \
-    static_assert(!integers_only || std::integral<T>, "atomic_and, atomic_or and atomic_xor work on integers");       \
-    return detail::atomic<detail::compute_t<T>>(kind, detail::Access::place(element), value[0], {}, where);           \
-  }                                                                                                                   \
-  template <class T>                                                                                                  \
-  void atomic_##name(Element<T>&, const detail::Operand<detail::compute_t<T>>&) {                                     \
-    static_assert(detail::always_false<T>, "auto p = x[i] keeps the place: write atomic_" #name "(x[i], ...)");       \
+#define WEIR_ATOMIC(name, kind, integers_only)                                                              \
+  template <class T>                                                                                        \
+  Value<detail::compute_t<T>> atomic_##name(Element<T>&& element,                                           \
+                                            const detail::Operand<detail::compute_t<T>>& value,             \
+                                            detail::Where where = detail::Where::current()) {               \
+    detail::check_atomic<T>();                                                                              \
+    static_assert(!integers_only || std::integral<T>,                                                       \
+                  "atomic_and, atomic_or and atomic_xor work on integers");                                 \
+    return detail::atomic<detail::compute_t<T>>(kind, detail::Access::place(element), value[0], {}, where); \
+  }                                                                                                         \
+  template <class T>                                                                                        \
+  void atomic_##name(Element<T>&, const detail::Operand<detail::compute_t<T>>&) {                           \
+    static_assert(detail::always_false<T>,                                                                  \
+                  "auto p = x[i] keeps the place: write atomic_" #name "(x[i], ...)");                      \
   }
 
-/// Each of these replaces x[i] by the result and returns what it held before, in one step that no other iteration
-/// can come between: atomic_add(x[i], 1). On i32, u32, i64, u64, f32 and f64; relaxed order.
+/// Each of these replaces x[i] by the result and returns what it held before, in one step that no other
+/// iteration can come between: atomic_add(x[i], 1). On i32, u32, i64, u64, f32 and f64; relaxed order.
 WEIR_ATOMIC(add, "add", false)
 WEIR_ATOMIC(sub, "sub", false)
 WEIR_ATOMIC(min, "min", false)
@@ -48,9 +52,10 @@ WEIR_ATOMIC(exchange, "exchange", false)
 
 /// Stores `desired` if the element holds the bits of `expected`; returns what it held before.
 template <class T>
-Value<detail::compute_t<T>> atomic_compare_exchange(Element<T>&& element, const detail::Operand<detail::compute_t<T>>& expected,
-                             const detail::Operand<detail::compute_t<T>>& desired,
-                             detail::Where where = detail::Where::current()) {
+Value<detail::compute_t<T>> atomic_compare_exchange(Element<T>&& element,
+                                                    const detail::Operand<detail::compute_t<T>>& expected,
+                                                    const detail::Operand<detail::compute_t<T>>& desired,
+                                                    detail::Where where = detail::Where::current()) {
   detail::check_atomic<T>();
   return detail::atomic<detail::compute_t<T>>("compare_exchange", detail::Access::place(element), desired[0],
                                               expected[0], where);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops, branches and stream_parallel. Bodies are lambdas that capture by reference and run once, while the kernel is
-// built.
+// Loops, branches and stream_parallel. Bodies are lambdas that capture by reference and run once, while the
+// kernel is built.
 #pragma once
 
 #include <weir/dsl/value.hpp>
@@ -10,7 +10,8 @@ namespace weir {
 /// Half-open range of indices; made by range().
 class Range {
  public:
-  Range(const detail::Subscript& low, const detail::Subscript& high) : bounds_{low.handle(), high.handle()} {}
+  Range(const detail::Subscript& low, const detail::Subscript& high)
+      : bounds_{low.handle(), high.handle()} {}  // in order
   const detail::Bounds& bounds() const noexcept { return bounds_; }
 
  private:
@@ -18,7 +19,9 @@ class Range {
 };
 
 /// From `low` up to, not including, `high`; empty when high <= low.
-inline Range range(const detail::Subscript& low, const detail::Subscript& high) { return Range(low, high); }
+inline Range range(const detail::Subscript& low, const detail::Subscript& high) {
+  return Range(low, high);
+}
 
 namespace detail {
 
@@ -26,14 +29,17 @@ namespace detail {
 class Extent {
  public:
   template <class N>
-    requires(Traced<N> || HostNumber<N>)
-  Extent(N&& count, Where where = Where::current())
-      : bounds_{emit_constant(ScalarType::i64, 0, where), Subscript(static_cast<N&&>(count), where).handle()} {}
-  Extent(const Range& range) : bounds_(range.bounds()) {}
-  const Bounds& bounds() const noexcept { return bounds_; }
+  requires(Traced<N> || HostNumber<N>) Extent(N&& count, Where where = Where::current())
+      : count_(static_cast<N&&>(count), where) {}
+  Extent(const Range& range) : count_(0, Where()), range_(&range) {}
+  Bounds bounds() const {
+    if (range_ != nullptr) return range_->bounds();
+    return {emit_constant(ScalarType::i64, 0, count_.where()), count_.handle()};
+  }
 
  private:
-  Bounds bounds_;
+  Subscript count_;
+  const Range* range_ = nullptr;
 };
 
 template <class F>
@@ -45,7 +51,8 @@ template <class F, std::size_t Rank>
 decltype(auto) call_with_indices(F& body, const Handle* indices) {
   const auto index = [&](std::size_t d) { return Access::value<std::int64_t>(indices + d); };
   if constexpr (Rank == 1) {
-    static_assert(std::is_invocable_v<F&, Index>, "the body of a loop over 1 range takes 1 index: [&](Index i) { ... }");
+    static_assert(std::is_invocable_v<F&, Index>,
+                  "the body of a loop over 1 range takes 1 index: [&](Index i) { ... }");
     return body(index(0));
   } else if constexpr (Rank == 2) {
     static_assert(std::is_invocable_v<F&, Index, Index>,
@@ -56,8 +63,9 @@ decltype(auto) call_with_indices(F& body, const Handle* indices) {
                   "the body of a loop over 3 ranges takes 3 indices: [&](Index i, Index j, Index k) { ... }");
     return body(index(0), index(1), index(2));
   } else {
-    static_assert(std::is_invocable_v<F&, Index, Index, Index, Index>,
-                  "the body of a loop over 4 ranges takes 4 indices: [&](Index i, Index j, Index k, Index l) { ... }");
+    static_assert(
+        std::is_invocable_v<F&, Index, Index, Index, Index>,
+        "the body of a loop over 4 ranges takes 4 indices: [&](Index i, Index j, Index k, Index l) { ... }");
     return body(index(0), index(1), index(2), index(3));
   }
 }
@@ -72,9 +80,9 @@ void trace_range(const Bounds (&bounds)[Rank], F& body, Where where) {
 
 }  // namespace detail
 
-/// Runs the body for every index of the ranges. Directly in the kernel or in a stream_parallel block all iterations
-/// run in parallel, in any order; inside any other loop or branch it is a sequential loop, the last range innermost.
-/// Bounds are evaluated once, on the device if need be.
+/// Runs the body for every index of the ranges. Directly in the kernel or in a stream_parallel block all
+/// iterations run in parallel, in any order; inside any other loop or branch it is a sequential loop, the
+/// last range innermost. Bounds are evaluated once, on the device if need be.
 template <class F>
 void range_for(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {
   detail::trace_range<1>({n.bounds()}, body, where);
@@ -90,18 +98,19 @@ void range_for(const detail::Extent& n0, const detail::Extent& n1, const detail:
   detail::trace_range<3>({n0.bounds(), n1.bounds(), n2.bounds()}, body, where);
 }
 template <class F>
-void range_for(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2, const detail::Extent& n3,
-               F&& body, detail::Where where = detail::Where::current()) {
+void range_for(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2,
+               const detail::Extent& n3, F&& body, detail::Where where = detail::Where::current()) {
   detail::trace_range<4>({n0.bounds(), n1.bounds(), n2.bounds(), n3.bounds()}, body, where);
 }
 
 /// A sequential loop: index = low, low + step, ... while index < high. A step of 0 or less runs nothing.
 template <class F>
-void for_(const detail::Subscript& low, const detail::Subscript& high, const detail::Subscript& step, F&& body,
-          detail::Where where = detail::Where::current()) {
+void for_(const detail::Subscript& low, const detail::Subscript& high, const detail::Subscript& step,
+          F&& body, detail::Where where = detail::Where::current()) {
+  const detail::Handle from = low.handle(), to = high.handle(), by = step.handle();
   detail::Handle index;
   detail::Scope scope;
-  detail::open_for(scope, low.handle(), high.handle(), step.handle(), &index, where);
+  detail::open_for(scope, from, to, by, &index, where);
   detail::call_with_indices<std::remove_reference_t<F>, 1>(body, &index);
 }
 template <class F>
@@ -113,9 +122,10 @@ void for_(const detail::Subscript& low, const detail::Subscript& high, F&& body,
 /// Runs the body as long as the condition, a lambda that is evaluated before each turn, gives true.
 template <class C, class F>
 void while_(C&& condition, F&& body, detail::Where where = detail::Where::current()) {
-  static_assert(std::is_invocable_v<C&>,
-                "the condition of while_ is evaluated on every turn: write it as a lambda, while_([&] { return v < 10; "
-                "}, [&] { ... })");
+  static_assert(
+      std::is_invocable_v<C&>,
+      "the condition of while_ is evaluated on every turn: write it as a lambda, while_([&] { return v < 10; "
+      "}, [&] { ... })");
   detail::check_body<std::remove_reference_t<F>>();
   if constexpr (std::is_invocable_v<C&>) {
     detail::Scope scope;
@@ -127,9 +137,13 @@ void while_(C&& condition, F&& body, detail::Where where = detail::Where::curren
 }
 
 /// Leaves the innermost for_ or while_.
-inline void break_(detail::Where where = detail::Where::current()) { detail::emit_break(where); }
+inline void break_(detail::Where where = detail::Where::current()) {
+  detail::emit_break(where);
+}
 /// Goes on with the next iteration of the innermost loop of any kind.
-inline void continue_(detail::Where where = detail::Where::current()) { detail::emit_continue(where); }
+inline void continue_(detail::Where where = detail::Where::current()) {
+  detail::emit_continue(where);
+}
 
 /// What if_ returns, so that else_ and else_if can follow it.
 class Branch {
@@ -146,7 +160,8 @@ class Branch {
 
   /// `condition` is evaluated only where the conditions before it were false.
   template <class F>
-  Branch& else_if(const detail::Operand<bool>& condition, F&& body, detail::Where where = detail::Where::current()) {
+  Branch& else_if(const detail::Operand<bool>& condition, F&& body,
+                  detail::Where where = detail::Where::current()) {
     detail::check_body<std::remove_reference_t<F>>();
     detail::Scope scope;
     detail::open_else_if(scope, point_, condition[0], where);
@@ -172,9 +187,10 @@ Branch if_(const detail::Operand<bool>& condition, F&& body, detail::Where where
 struct ConflictsAreMeant {};
 inline constexpr ConflictsAreMeant conflicts_are_meant;
 
-/// A block that runs at the same time as the stream_parallel blocks next to it. Consecutive blocks form one region: it
-/// begins after everything before it and ends before anything after it. Stands in the kernel's body only. Computing
-/// with scalars and extents between two blocks does not separate them; loads, stores and loops do.
+/// A block that runs at the same time as the stream_parallel blocks next to it. Consecutive blocks form one
+/// region: it begins after everything before it and ends before anything after it. Stands in the kernel's
+/// body only. Computing with scalars and extents between two blocks does not separate them; loads, stores and
+/// loops do.
 template <class F>
 void stream_parallel(F&& body, detail::Where where = detail::Where::current()) {
   detail::check_body<std::remove_reference_t<F>>();

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device functions with a name. Plain C++ functions and lambdas over values are device functions too; this one knows
-// where it was written, converts elements to values, and refuses stream_parallel inside.
+// Device functions with a name. Plain C++ functions and lambdas over values are device functions too; this
+// one knows where it was written, converts elements to values, and refuses stream_parallel inside.
 #pragma once
 
 #include <string>
-
 #include <weir/dsl/value.hpp>
 
 namespace weir {
 
 /// weir::Function twice{"twice", [](Value<float> a) { return a + a; }};  y[i] = twice(x[i]);
-/// Becomes part of every kernel that calls it. Elements are read before the call; Vars and views are passed as they
-/// are, so that a Var<T>& parameter can be assigned to.
+/// Becomes part of every kernel that calls it. Elements are read before the call; Vars and views are passed
+/// as they are, so that a Var<T>& parameter can be assigned to.
 template <class F>
 class Function {
  public:

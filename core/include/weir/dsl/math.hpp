@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of traced numbers: OpenCL C's list, casts, bits and selection. Vec operands are taken component by
-// component; a number beside a Vec stands for all components.
+// Functions of traced numbers: OpenCL C's list, casts, bits and selection. Vec operands are taken component
+// by component; a number beside a Vec stands for all components.
 #pragma once
 
 #include <weir/dsl/value.hpp>
@@ -21,8 +21,7 @@ struct CommonOf<A> {
   using type = traced_t<A>;
 };
 template <class A, class... B>
-  requires(sizeof...(B) > 0)
-struct CommonOf<A, B...> {
+requires(sizeof...(B) > 0) struct CommonOf<A, B...> {
   using first = typename CommonOf<A>::type;
   using rest = typename CommonOf<B...>::type;
   static constexpr bool rest_wins = std::is_void_v<first> || is_vec<rest>;
@@ -57,15 +56,18 @@ Value<T> emit_op(std::string_view op, Where where, A&&... operands) {
 
 template <class T, class Result, class... A>
 Value<Result> emit_function(std::string_view function, Where where, A&&... operands) {
-  static_assert(has_floats<T>, "the functions of the math library take floats: write cast<float>(...) around this one");
+  static_assert(has_floats<T>,
+                "the functions of the math library take floats: write cast<float>(...) around this one");
   check_operands<T, A...>();
-  return emit_lanes<Result, T, sizeof...(A)>("", function, {Operand<T>(static_cast<A&&>(operands), where)...});
+  return emit_lanes<Result, T, sizeof...(A)>("", function,
+                                             {Operand<T>(static_cast<A&&>(operands), where)...});
 }
 
 // f(x, n) with an i32 for n.
 template <class T, class A, class N>
 Value<T> emit_with_integer(std::string_view function, Where where, A&& x, N&& n) {
-  static_assert(has_floats<T>, "the functions of the math library take floats: write cast<float>(...) around this one");
+  static_assert(has_floats<T>,
+                "the functions of the math library take floats: write cast<float>(...) around this one");
   using I = rebind_t<T, std::int32_t>;
   const Operand<T> base(static_cast<A&&>(x), where);
   const Operand<I> integer(static_cast<N&&>(n), where);
@@ -81,71 +83,78 @@ Value<T> emit_with_integer(std::string_view function, Where where, A&& x, N&& n)
 
 #define WEIR_MATH_1(name)                                                                  \
   template <detail::Traced A>                                                              \
-  Value<detail::traced_t<A>> name(A&& x, detail::Where where = detail::Where::current()) {   \
+  Value<detail::traced_t<A>> name(A&& x, detail::Where where = detail::Where::current()) { \
     using T = detail::traced_t<A>;                                                         \
     return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x));                 \
   }
-#define WEIR_MATH_2(name)                                                                               \
-  template <class A, class B>                                                                           \
-    requires detail::AnyTraced<A, B>                                                                    \
-  Value<detail::common_t<A, B>> name(A&& x, B&& y, detail::Where where = detail::Where::current()) {    \
-    using T = detail::common_t<A, B>;                                                                   \
-    return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x), static_cast<B&&>(y));         \
+#define WEIR_MATH_2(name)                                                                       \
+  template <class A, class B>                                                                   \
+  requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> name(                          \
+      A&& x, B&& y, detail::Where where = detail::Where::current()) {                           \
+    using T = detail::common_t<A, B>;                                                           \
+    return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x), static_cast<B&&>(y)); \
   }
-#define WEIR_MATH_INTEGER(name)                                                                          \
-  template <detail::Traced A, class N>                                                                   \
-  Value<detail::traced_t<A>> name(A&& x, N&& n, detail::Where where = detail::Where::current()) {        \
-    return detail::emit_with_integer<detail::traced_t<A>>(#name, where, static_cast<A&&>(x), static_cast<N&&>(n)); \
+#define WEIR_MATH_INTEGER(name)                                                                   \
+  template <detail::Traced A, class N>                                                            \
+  Value<detail::traced_t<A>> name(A&& x, N&& n, detail::Where where = detail::Where::current()) { \
+    return detail::emit_with_integer<detail::traced_t<A>>(#name, where, static_cast<A&&>(x),      \
+                                                          static_cast<N&&>(n));                   \
   }
 #define WEIR_MATH_TEST(name)                                                                                \
   template <detail::Traced A>                                                                               \
-  Value<detail::rebind_t<detail::traced_t<A>, bool>> name(A&& x, detail::Where where = detail::Where::current()) { \
+  Value<detail::rebind_t<detail::traced_t<A>, bool>> name(A&& x,                                            \
+                                                          detail::Where where = detail::Where::current()) { \
     using T = detail::traced_t<A>;                                                                          \
     return detail::emit_function<T, detail::rebind_t<T, bool>>(#name, where, static_cast<A&&>(x));          \
   }
 
-WEIR_MATH_1(acos) WEIR_MATH_1(acosh) WEIR_MATH_1(acospi) WEIR_MATH_1(asin) WEIR_MATH_1(asinh) WEIR_MATH_1(asinpi)
-WEIR_MATH_1(atan) WEIR_MATH_1(atanh) WEIR_MATH_1(atanpi) WEIR_MATH_1(cbrt) WEIR_MATH_1(ceil) WEIR_MATH_1(cos)
-WEIR_MATH_1(cosh) WEIR_MATH_1(cospi) WEIR_MATH_1(erf) WEIR_MATH_1(erfc) WEIR_MATH_1(exp) WEIR_MATH_1(exp2)
-WEIR_MATH_1(exp10) WEIR_MATH_1(expm1) WEIR_MATH_1(floor) WEIR_MATH_1(lgamma) WEIR_MATH_1(log) WEIR_MATH_1(log2)
-WEIR_MATH_1(log10) WEIR_MATH_1(log1p) WEIR_MATH_1(logb) WEIR_MATH_1(rint) WEIR_MATH_1(round) WEIR_MATH_1(rsqrt)
-WEIR_MATH_1(sin) WEIR_MATH_1(sinh) WEIR_MATH_1(sinpi) WEIR_MATH_1(sqrt) WEIR_MATH_1(tan) WEIR_MATH_1(tanh)
-WEIR_MATH_1(tanpi) WEIR_MATH_1(tgamma) WEIR_MATH_1(trunc)
-WEIR_MATH_2(atan2) WEIR_MATH_2(atan2pi) WEIR_MATH_2(copysign) WEIR_MATH_2(fdim) WEIR_MATH_2(fmod) WEIR_MATH_2(hypot)
-WEIR_MATH_2(maxmag) WEIR_MATH_2(minmag) WEIR_MATH_2(nextafter) WEIR_MATH_2(pow) WEIR_MATH_2(powr)
-WEIR_MATH_2(remainder)
-WEIR_MATH_INTEGER(ldexp) WEIR_MATH_INTEGER(pown) WEIR_MATH_INTEGER(rootn)
-WEIR_MATH_TEST(isnan) WEIR_MATH_TEST(isinf) WEIR_MATH_TEST(isfinite)
-
+WEIR_MATH_1(acos)
+WEIR_MATH_1(acosh) WEIR_MATH_1(acospi) WEIR_MATH_1(asin) WEIR_MATH_1(asinh) WEIR_MATH_1(asinpi)
+    WEIR_MATH_1(atan) WEIR_MATH_1(atanh) WEIR_MATH_1(atanpi) WEIR_MATH_1(cbrt) WEIR_MATH_1(ceil)
+        WEIR_MATH_1(cos) WEIR_MATH_1(cosh) WEIR_MATH_1(cospi) WEIR_MATH_1(erf) WEIR_MATH_1(erfc)
+            WEIR_MATH_1(exp) WEIR_MATH_1(exp2) WEIR_MATH_1(exp10) WEIR_MATH_1(expm1) WEIR_MATH_1(floor)
+                WEIR_MATH_1(lgamma) WEIR_MATH_1(log) WEIR_MATH_1(log2) WEIR_MATH_1(log10) WEIR_MATH_1(log1p)
+                    WEIR_MATH_1(logb) WEIR_MATH_1(rint) WEIR_MATH_1(round) WEIR_MATH_1(rsqrt) WEIR_MATH_1(sin)
+                        WEIR_MATH_1(sinh) WEIR_MATH_1(sinpi) WEIR_MATH_1(sqrt) WEIR_MATH_1(tan)
+                            WEIR_MATH_1(tanh) WEIR_MATH_1(tanpi) WEIR_MATH_1(tgamma) WEIR_MATH_1(trunc)
+                                WEIR_MATH_2(atan2) WEIR_MATH_2(atan2pi) WEIR_MATH_2(copysign)
+                                    WEIR_MATH_2(fdim) WEIR_MATH_2(fmod) WEIR_MATH_2(hypot) WEIR_MATH_2(maxmag)
+                                        WEIR_MATH_2(minmag) WEIR_MATH_2(nextafter) WEIR_MATH_2(pow)
+                                            WEIR_MATH_2(powr) WEIR_MATH_2(remainder) WEIR_MATH_INTEGER(ldexp)
+                                                WEIR_MATH_INTEGER(pown) WEIR_MATH_INTEGER(rootn)
+                                                    WEIR_MATH_TEST(isnan) WEIR_MATH_TEST(isinf)
+                                                        WEIR_MATH_TEST(isfinite)
 #undef WEIR_MATH_1
 #undef WEIR_MATH_2
 #undef WEIR_MATH_INTEGER
 #undef WEIR_MATH_TEST
 
-/// The exponent as an i32.
-template <detail::Traced A>
-Value<detail::rebind_t<detail::traced_t<A>, std::int32_t>> ilogb(A&& x, detail::Where where = detail::Where::current()) {
+    /// The exponent as an i32.
+    template <detail::Traced A>
+    Value<detail::rebind_t<detail::traced_t<A>, std::int32_t>> ilogb(
+        A&& x, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   return detail::emit_function<T, detail::rebind_t<T, std::int32_t>>("ilogb", where, static_cast<A&&>(x));
 }
 
 /// x * y + z, rounded once.
 template <class A, class B, class C>
-  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
-Value<detail::common_t<A, B, C>> fma(A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
+requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A, B, C>> fma(
+    A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B, C>;
-  return detail::emit_function<T, T>("fma", where, static_cast<A&&>(x), static_cast<B&&>(y), static_cast<C&&>(z));
+  return detail::emit_function<T, T>("fma", where, static_cast<A&&>(x), static_cast<B&&>(y),
+                                     static_cast<C&&>(z));
 }
 
 /// The smaller or larger one; the other one when one is NaN; -0 is below +0.
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::common_t<A, B>> min(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> min(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   return detail::emit_op<detail::common_t<A, B>>("min", where, static_cast<A&&>(a), static_cast<B&&>(b));
 }
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::common_t<A, B>> max(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> max(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   return detail::emit_op<detail::common_t<A, B>>("max", where, static_cast<A&&>(a), static_cast<B&&>(b));
 }
 template <detail::Traced A>
@@ -160,18 +169,20 @@ Value<detail::traced_t<A>> clamp(A&& x, B&& low, C&& high, detail::Where where =
 }
 /// a + (b - a) * t.
 template <class A, class B, class C>
-  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
-Value<detail::common_t<A, B, C>> mix(A&& a, B&& b, C&& t, detail::Where where = detail::Where::current()) {
+requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A, B, C>> mix(
+    A&& a, B&& b, C&& t, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B, C>;
-  const Value<T> from(static_cast<A&&>(a), where), to(static_cast<B&&>(b), where), by(static_cast<C&&>(t), where);
+  const Value<T> from(static_cast<A&&>(a), where), to(static_cast<B&&>(b), where),
+      by(static_cast<C&&>(t), where);
   return from + (to - from) * by;
 }
 /// 0 below `low`, 1 above `high`, 3t^2 - 2t^3 between.
 template <class A, class B, class C>
-  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
-Value<detail::common_t<A, B, C>> smoothstep(A&& low, B&& high, C&& x, detail::Where where = detail::Where::current()) {
+requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A, B, C>> smoothstep(
+    A&& low, B&& high, C&& x, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B, C>;
-  const Value<T> from(static_cast<A&&>(low), where), to(static_cast<B&&>(high), where), at(static_cast<C&&>(x), where);
+  const Value<T> from(static_cast<A&&>(low), where), to(static_cast<B&&>(high), where),
+      at(static_cast<C&&>(x), where);
   const Value<T> distance = at - from;
   const Value<T> t = weir::clamp(distance / (to - from), 0, 1, where);
   const Value<T> square = t * t;
@@ -183,14 +194,14 @@ Value<detail::traced_t<A>> sign(A&& x, detail::Where where = detail::Where::curr
 
 /// Upper half of the double-width product of integers.
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::common_t<A, B>> mul_hi(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> mul_hi(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   static_assert(detail::has_integers<T>, "mul_hi multiplies integers");
   return detail::emit_op<T>("mul_hi", where, static_cast<A&&>(a), static_cast<B&&>(b));
 }
-/// Number of bits that are 1, of zeros above the highest 1, of zeros below the lowest 1; the latter two are the width
-/// for 0.
+/// Number of bits that are 1, of zeros above the highest 1, of zeros below the lowest 1; the latter two are
+/// the width for 0.
 template <detail::Traced A>
 Value<detail::traced_t<A>> popcount(A&& x, detail::Where where = detail::Where::current()) {
   static_assert(detail::has_integers<detail::traced_t<A>>, "popcount counts the bits of integers");
@@ -209,11 +220,12 @@ Value<detail::traced_t<A>> ctz(A&& x, detail::Where where = detail::Where::curre
 
 /// `yes` where the condition holds, otherwise `no`; both are evaluated.
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::common_t<A, B>> select(const detail::Operand<bool>& condition, A&& yes, B&& no) {
+requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> select(const detail::Operand<bool>& condition,
+                                                                      A&& yes, B&& no) {
   using T = detail::common_t<A, B>;
   detail::check_operands<T, A, B>();
-  const detail::Operand<T> a(static_cast<A&&>(yes), condition.where()), b(static_cast<B&&>(no), condition.where());
+  const detail::Operand<T> a(static_cast<A&&>(yes), condition.where()),
+      b(static_cast<B&&>(no), condition.where());
   detail::Handle lanes[detail::lanes_of<T>];
   for (std::size_t i = 0; i < detail::lanes_of<T>; ++i) {
     const detail::Handle operands[] = {condition[0], a[i], b[i]};
@@ -222,12 +234,14 @@ Value<detail::common_t<A, B>> select(const detail::Operand<bool>& condition, A&&
   return detail::Access::value<T>(lanes);
 }
 
-/// x as a To. Floats round to nearest even, integers wrap, floats become integers by truncation and saturation (NaN
-/// becomes 0), and anything but 0 becomes true. On a Vec or Mat, To is the new type of the components.
+/// x as a To. Floats round to nearest even, integers wrap, floats become integers by truncation and
+/// saturation (NaN becomes 0), and anything but 0 becomes true. On a Vec or Mat, To is the new type of the
+/// components.
 template <class To, detail::Traced A>
 Value<detail::rebind_t<detail::traced_t<A>, To>> cast(A&& x, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
-  static_assert(KernelScalar<To>, "cast<To> takes a number type or bool; a Vec is cast by its component type");
+  static_assert(KernelScalar<To>,
+                "cast<To> takes a number type or bool; a Vec is cast by its component type");
   static_assert(!std::same_as<To, half>, "halves are rounded when they are stored: cast<float> is enough");
   using Result = detail::rebind_t<T, To>;
   const detail::Operand<T> operand(static_cast<A&&>(x), where);
@@ -242,11 +256,13 @@ Value<detail::rebind_t<detail::traced_t<A>, To>> cast(A&& x, detail::Where where
 
 /// The bits of x as a To of the same size.
 template <class To, detail::Traced A>
-Value<detail::rebind_t<detail::traced_t<A>, To>> bit_cast(A&& x, detail::Where where = detail::Where::current()) {
+Value<detail::rebind_t<detail::traced_t<A>, To>> bit_cast(A&& x,
+                                                          detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   static_assert(KernelScalar<To> && sizeof(To) == sizeof(detail::scalar_t<T>),
                 "bit_cast<To> keeps the bits: To must be a number type of the same size");
-  return detail::emit_unary<detail::rebind_t<T, To>>("bitcast", detail::Operand<T>(static_cast<A&&>(x), where));
+  return detail::emit_unary<detail::rebind_t<T, To>>("bitcast",
+                                                     detail::Operand<T>(static_cast<A&&>(x), where));
 }
 
 template <detail::Traced A>
@@ -260,8 +276,8 @@ Value<detail::traced_t<A>> sign(A&& x, detail::Where where) {
 
 /// True where any, or all, components are.
 template <detail::Traced A>
-  requires detail::has_booleans<detail::traced_t<A>>
-Value<bool> any(A&& x, detail::Where where = detail::Where::current()) {
+requires detail::has_booleans<detail::traced_t<A>> Value<bool> any(
+    A&& x, detail::Where where = detail::Where::current()) {
   const detail::Operand<detail::traced_t<A>> operand(static_cast<A&&>(x), where);
   detail::Handle lane = operand[0];
   for (std::size_t i = 1; i < detail::lanes_of<detail::traced_t<A>>; ++i) {
@@ -271,8 +287,8 @@ Value<bool> any(A&& x, detail::Where where = detail::Where::current()) {
   return detail::Access::value<bool>(&lane);
 }
 template <detail::Traced A>
-  requires detail::has_booleans<detail::traced_t<A>>
-Value<bool> all(A&& x, detail::Where where = detail::Where::current()) {
+requires detail::has_booleans<detail::traced_t<A>> Value<bool> all(
+    A&& x, detail::Where where = detail::Where::current()) {
   const detail::Operand<detail::traced_t<A>> operand(static_cast<A&&>(x), where);
   detail::Handle lane = operand[0];
   for (std::size_t i = 1; i < detail::lanes_of<detail::traced_t<A>>; ++i) {

@@ -8,8 +8,7 @@ namespace weir {
 
 /// A Vec of the given components, at least one of them traced: vec(x, 2 * x, 0).
 template <class... A>
-  requires(sizeof...(A) >= 2 && sizeof...(A) <= 16 && (detail::Traced<A> || ...))
-auto vec(A&&... components) {
+requires(sizeof...(A) >= 2 && sizeof...(A) <= 16 && (detail::Traced<A> || ...)) auto vec(A&&... components) {
   using T = detail::common_t<A...>;
   detail::check_operands<T, A...>();
   return Value<Vec<T, sizeof...(A)>>(static_cast<A&&>(components)...);
@@ -17,8 +16,7 @@ auto vec(A&&... components) {
 
 /// A matrix of R rows and C columns from its entries, row by row.
 template <std::size_t R, std::size_t C, class... A>
-  requires(sizeof...(A) == R * C && (detail::Traced<A> || ...))
-auto mat(A&&... entries) {
+requires(sizeof...(A) == R * C && (detail::Traced<A> || ...)) auto mat(A&&... entries) {
   using T = detail::common_t<A...>;
   detail::check_operands<T, A...>();
   return Value<Mat<T, R, C>>(static_cast<A&&>(entries)...);
@@ -61,8 +59,8 @@ auto sum_terms(std::size_t count, F&& term) {
 
 /// Sum of the products of the components, from the left.
 template <class A, class B>
-  requires(detail::TracedVec<A> || detail::TracedVec<B>)
-Value<detail::scalar_t<detail::common_t<A, B>>> dot(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires(detail::TracedVec<A> || detail::TracedVec<B>) Value<detail::scalar_t<detail::common_t<A, B>>> dot(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   detail::check_operands<T, A, B>();
   const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
@@ -70,8 +68,8 @@ Value<detail::scalar_t<detail::common_t<A, B>>> dot(A&& a, B&& b, detail::Where 
 }
 
 template <class A, class B>
-  requires(detail::TracedVec<A> || detail::TracedVec<B>)
-Value<detail::common_t<A, B>> cross(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires(detail::TracedVec<A> || detail::TracedVec<B>) Value<detail::common_t<A, B>> cross(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   static_assert(detail::lanes_of<T> == 3, "the cross product takes vectors of 3 components");
   detail::check_operands<T, A, B>();
@@ -92,8 +90,9 @@ Value<detail::scalar_t<detail::traced_t<A>>> length(A&& a, detail::Where where =
   return sqrt(dot(value, value, where), where);
 }
 template <class A, class B>
-  requires(detail::TracedVec<A> || detail::TracedVec<B>)
-Value<detail::scalar_t<detail::common_t<A, B>>> distance(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires(detail::TracedVec<A> || detail::TracedVec<B>)
+    Value<detail::scalar_t<detail::common_t<A, B>>> distance(A&& a, B&& b,
+                                                             detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
   return length(left - right, where);
@@ -108,13 +107,14 @@ Value<detail::traced_t<A>> normalize(A&& a, detail::Where where = detail::Where:
 
 /// The matrix product; the right side may be a Vec, taken as a column.
 template <detail::TracedMat A, class B>
-  requires(detail::TracedMat<B> || detail::TracedVec<B>)
-auto matmul(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires(detail::TracedMat<B> ||
+         detail::TracedVec<B>) auto matmul(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using L = detail::traced_t<A>;
   using R = detail::traced_t<B>;
   using S = detail::scalar_t<L>;
-  static_assert(std::same_as<S, detail::scalar_t<R>>,
-                "the factors of a matrix product have different types: write cast<T>(...) around one of them");
+  static_assert(
+      std::same_as<S, detail::scalar_t<R>>,
+      "the factors of a matrix product have different types: write cast<T>(...) around one of them");
   constexpr std::size_t rows = detail::rows_of<L>, inner = detail::cols_of<L>, columns = detail::cols_of<R>;
   static_assert(inner == detail::rows_of<R>,
                 "a matrix product needs as many columns on the left as there are rows on the right");
@@ -136,9 +136,10 @@ auto matmul(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   return result.value();
 }
 template <detail::TracedMat A, class B>
-  requires((detail::TracedMat<B> || detail::TracedVec<B>) &&
-           std::same_as<detail::scalar_t<detail::traced_t<A>>, detail::scalar_t<detail::traced_t<B>>>)
-auto operator*(A&& a, B&& b) {
+requires((detail::TracedMat<B> ||
+          detail::TracedVec<B>)&&std::same_as<detail::scalar_t<detail::traced_t<A>>,
+                                              detail::scalar_t<detail::traced_t<B>>>) auto
+operator*(A&& a, B&& b) {
   return matmul(static_cast<A&&>(a), static_cast<B&&>(b), detail::Where());
 }
 
@@ -203,13 +204,15 @@ Value<S> determinant_of(const Value<Mat<S, N, N>>& m) {
 
 template <class M>
 constexpr void check_square() {
-  static_assert(rows_of<M> == cols_of<M> && rows_of<M> <= 4, "determinant and inverse take square matrices up to 4 x 4");
+  static_assert(rows_of<M> == cols_of<M> && rows_of<M> <= 4,
+                "determinant and inverse take square matrices up to 4 x 4");
   static_assert(has_floats<M>, "determinant and inverse take matrices of floats");
 }
 }  // namespace detail
 
 template <detail::TracedMat A>
-Value<detail::scalar_t<detail::traced_t<A>>> determinant(A&& a, detail::Where where = detail::Where::current()) {
+Value<detail::scalar_t<detail::traced_t<A>>> determinant(A&& a,
+                                                         detail::Where where = detail::Where::current()) {
   using M = detail::traced_t<A>;
   detail::check_square<M>();
   return detail::determinant_of(Value<M>(static_cast<A&&>(a), where));

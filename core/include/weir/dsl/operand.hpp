@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operand: what every operator of the kernel language takes. It converts from anything that stands for a T and
-// captures the source line on the way, which an operator could not do by itself.
+// Operand: what every operator of the kernel language takes. It converts from anything that stands for a T
+// and captures the source line on the way, which an operator could not do by itself.
 #pragma once
 
 #include <bit>
 #include <limits>
-
 #include <weir/dsl/trace.hpp>
 #include <weir/dsl/traits.hpp>
 
@@ -34,16 +33,19 @@ struct Access {
 /// The bits of a host number as a T; a number that T cannot hold is reported.
 template <class T, class U>
 std::uint64_t constant_bits(U number, Where where) {
-  static_assert(std::same_as<T, bool> == std::same_as<U, bool>,
-                "a number and a boolean do not mix: compare the number with 0, or use select(condition, 1, 0)");
+  static_assert(
+      std::same_as<T, bool> == std::same_as<U, bool>,
+      "a number and a boolean do not mix: compare the number with 0, or use select(condition, 1, 0)");
   if constexpr (std::same_as<T, bool> || std::same_as<U, bool>) {
     return static_cast<bool>(number) ? 1 : 0;
   } else if constexpr (std::floating_point<T>) {
     const T value = static_cast<T>(number);
     if constexpr (std::integral<U>) {
       if (static_cast<long double>(value) != static_cast<long double>(number)) {
-        report("an integer constant has no exact value of the floating type beside it: write it with a decimal point",
-               where);
+        report(
+            "an integer constant has no exact value of the floating type beside it: write it with a decimal "
+            "point",
+            where);
       }
     } else {
       const bool finite = number - number == 0;
@@ -57,15 +59,18 @@ std::uint64_t constant_bits(U number, Where where) {
       return std::bit_cast<std::uint64_t>(value);
     }
   } else {
-    static_assert(!std::floating_point<U>,
-                  "a floating constant meets a traced integer: write an integer constant, or cast<float>() the traced "
-                  "side");
+    static_assert(
+        !std::floating_point<U>,
+        "a floating constant meets a traced integer: write an integer constant, or cast<float>() the traced "
+        "side");
     if constexpr (!std::floating_point<U>) {
       using Limits = std::numeric_limits<T>;
-      const bool fits = number < 0 ? std::signed_integral<T> && static_cast<std::int64_t>(number) >=
-                                                                    static_cast<std::int64_t>(Limits::min())
-                                   : static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(Limits::max());
-      if (!fits) report("an integer constant does not fit the integer type beside it: use cast<>() there", where);
+      const bool fits = number < 0
+                            ? std::signed_integral<T> && static_cast<std::int64_t>(number) >=
+                                                             static_cast<std::int64_t>(Limits::min())
+                            : static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(Limits::max());
+      if (!fits)
+        report("an integer constant does not fit the integer type beside it: use cast<>() there", where);
       std::uint64_t bits = static_cast<std::uint64_t>(number);
       if constexpr (sizeof(T) < 8) bits &= (std::uint64_t{1} << (8 * sizeof(T))) - 1;
       return bits;
@@ -108,47 +113,89 @@ void read(Element<T>&& element, Handle* lanes, Where where) {
   read_place<T>(Access::place(element), lanes, where);
 }
 
+// What an operand or index was converted from, read when the operation asks for it: so `x[i] + y[i]` records
+// its loads in this order, whichever side the compiler converts first. Refers to the source, which lives as
+// long as the expression.
 template <class T>
-void read(const Element<T>&, Handle*, Where) {
-  static_assert(always_false<T>,
-                "auto p = x[i] keeps the place, not what it holds: write Value p = x[i] to read the element now");
+class Source {
+ public:
+  template <class E>
+  explicit Source(E& traced) noexcept
+      : source_(&traced), read_([](const void* source, Handle* lanes, Where where) {
+          using Plain = std::remove_const_t<E>;
+          detail::read(static_cast<Plain&&>(*static_cast<Plain*>(const_cast<void*>(source))), lanes, where);
+        }) {}
+  explicit Source(const T& constant) noexcept requires(!is_scalar<T>)
+      : source_(&constant), read_([](const void* source, Handle* lanes, Where where) {
+          const T& constant = *static_cast<const T*>(source);
+          for (std::size_t i = 0; i < lanes_of<T>; ++i) {
+            lanes[i] =
+                emit_constant(scalar_type<T>, constant_bits<scalar_t<T>>(constant.data[i], where), where);
+          }
+        }) {}
+  explicit Source(std::uint64_t bits) noexcept : bits_(bits) {}
+
+  void read(Handle* lanes, Where where) const {
+    if (read_ != nullptr) {
+      read_(source_, lanes, where);
+    } else {
+      lanes[0] = emit_constant(scalar_type<T>, bits_, where);
+    }
+  }
+
+ private:
+  const void* source_ = nullptr;
+  void (*read_)(const void* source, Handle* lanes, Where where) = nullptr;
+  std::uint64_t bits_ = 0;
+};
+
+/// Whether E is an element that somebody kept under a name.
+template <class E>
+inline constexpr bool is_kept_element = false;
+template <class T>
+inline constexpr bool is_kept_element<Element<T>&> = true;
+template <class T>
+inline constexpr bool is_kept_element<const Element<T>&> = true;
+
+template <class E>
+constexpr void check_not_kept() {
+  static_assert(
+      !is_kept_element<E>,
+      "auto p = x[i] keeps the place, not what it holds: write Value p = x[i] to read the element now");
 }
 
+/// A T in an expression: traced, a constant, or a number for every component of a Vec.
 template <class T>
 class Operand {
  public:
   template <Traced E>
-    requires FitsAs<E, T>
-  Operand(E&& traced, Where where = Where::current()) : where_(where) {
-    read(static_cast<E&&>(traced), lanes_, where);
-    if constexpr (!std::same_as<traced_t<E>, T>) broadcast();
+  requires FitsAs<E, T> Operand(E&& traced, Where where = Where::current())
+      : source_(traced), broadcasts_(!std::same_as<traced_t<E>, T>), where_(where) {
+    check_not_kept<E&&>();
   }
-
   template <HostNumber U>
-    requires FitsAs<U, T>
-  Operand(U constant, Where where = Where::current()) : where_(where) {
-    lanes_[0] = emit_constant(scalar_type<T>, constant_bits<scalar_t<T>>(constant, where), where);
-    broadcast();
-  }
+  requires FitsAs<U, T> Operand(U constant, Where where = Where::current())
+      : source_(constant_bits<scalar_t<T>>(constant, where)), broadcasts_(true), where_(where) {}
+  Operand(const T& constant, Where where = Where::current()) requires(!is_scalar<T>)
+      : source_(constant), where_(where) {}
 
-  Operand(const T& constant, Where where = Where::current())
-    requires(!is_scalar<T>)
-      : where_(where) {
-    for (std::size_t i = 0; i < lanes_of<T>; ++i) {
-      lanes_[i] = emit_constant(scalar_type<T>, constant_bits<scalar_t<T>>(constant.data[i], where), where);
+  /// The components; reads what it was made of on the first call.
+  const Handle* lanes() const {
+    if (!read_) {
+      source_.read(lanes_, where_);
+      for (std::size_t i = 1; broadcasts_ && i < lanes_of<T>; ++i) lanes_[i] = lanes_[0];
+      read_ = true;
     }
+    return lanes_;
   }
-
-  const Handle* lanes() const noexcept { return lanes_; }
-  const Handle& operator[](std::size_t lane) const noexcept { return lanes_[lane]; }
+  const Handle& operator[](std::size_t lane) const { return lanes()[lane]; }
   Where where() const noexcept { return where_; }
 
  private:
-  void broadcast() {
-    for (std::size_t i = 1; i < lanes_of<T>; ++i) lanes_[i] = lanes_[0];
-  }
-
-  Handle lanes_[lanes_of<T>];
+  Source<T> source_;
+  bool broadcasts_ = false;
+  mutable bool read_ = false;
+  mutable Handle lanes_[lanes_of<T>];
   Where where_;
 };
 
@@ -156,29 +203,33 @@ class Operand {
 class Subscript {
  public:
   template <Traced E>
-  Subscript(E&& traced, Where where = Where::current()) : where_(where) {
-    using T = traced_t<E>;
-    static_assert(std::integral<T> && !std::same_as<T, bool>,
+  Subscript(E&& traced, Where where = Where::current())
+      : source_(traced), type_(scalar_type<traced_t<E>>), where_(where) {
+    check_not_kept<E&&>();
+    static_assert(std::integral<traced_t<E>> && !std::same_as<traced_t<E>, bool>,
                   "indices and bounds are integers: use cast<std::int64_t>(...) on this one");
-    if constexpr (std::integral<T>) {
-      read(static_cast<E&&>(traced), &handle_, where);
-      if constexpr (scalar_type<T> != ScalarType::i64) handle_ = emit("cast", ScalarType::i64, &handle_, 1, where);
-    }
   }
-
   template <HostNumber U>
-  Subscript(U constant, Where where = Where::current()) : where_(where) {
-    static_assert(std::integral<U> && !std::same_as<U, bool>, "indices and bounds are integers");
-    if constexpr (std::integral<U>) {
-      handle_ = emit_constant(ScalarType::i64, constant_bits<std::int64_t>(constant, where), where);
-    }
-  }
+  Subscript(U constant, Where where = Where::current()) : source_(bits(constant, where)), where_(where) {}
 
-  const Handle& handle() const noexcept { return handle_; }
+  Handle handle() const {
+    Handle handle;
+    source_.read(&handle, where_);
+    return type_ == ScalarType::i64 ? handle : emit("cast", ScalarType::i64, &handle, 1, where_);
+  }
   Where where() const noexcept { return where_; }
 
  private:
-  Handle handle_;
+  template <class U>
+  static std::uint64_t bits(U constant, Where where) {
+    static_assert(std::integral<U> && !std::same_as<U, bool>, "indices and bounds are integers");
+    if constexpr (std::integral<U> && !std::same_as<U, bool>)
+      return constant_bits<std::int64_t>(constant, where);
+    return 0;
+  }
+
+  Source<std::int64_t> source_;
+  ScalarType type_ = ScalarType::i64;
   Where where_;
 };
 

@@ -23,10 +23,10 @@ Value<Result> emit_binary(std::string_view op, const Operand<T>& a, const Operan
   return Access::value<Result>(lanes);
 }
 
-#define WEIR_BINARY(symbol, word, result, rule, message)                             \
-  friend Value<result> operator symbol(const Operand<T>& a, const Operand<T>& b) {   \
-    static_assert(rule, message);                                                    \
-    return emit_binary<result>(word, a, b);                                          \
+#define WEIR_BINARY(symbol, word, result, rule, message)                           \
+  friend Value<result> operator symbol(const Operand<T>& a, const Operand<T>& b) { \
+    static_assert(rule, message);                                                  \
+    return emit_binary<result>(word, a, b);                                        \
   }
 
 /// Base of everything that stands for a T in an expression.
@@ -96,19 +96,20 @@ inline constexpr bool has_mat = is_mat<traced_t<A>> || is_mat<traced_t<B>>;
 
 /// Two traced operands that no operator takes together.
 template <class A, class B>
-concept Mixed = Traced<A> && Traced<B> && !std::same_as<traced_t<A>, traced_t<B>> && !FitsAs<A, traced_t<B>> &&
-                !FitsAs<B, traced_t<A>> &&
-                !(has_mat<A, B> && std::same_as<scalar_t<traced_t<A>>, scalar_t<traced_t<B>>>);
+concept Mixed =
+    Traced<A> && Traced<B> && !std::same_as<traced_t<A>, traced_t<B>> && !FitsAs<A, traced_t<B>> &&
+    !FitsAs<B, traced_t<A>> && !(has_mat<A, B> && std::same_as<scalar_t<traced_t<A>>, scalar_t<traced_t<B>>>);
 template <class A, class B>
 concept AnyTraced = Traced<A> || Traced<B>;
 }  // namespace detail
 
-#define WEIR_MIXED(symbol)                                                                                         \
-  template <class A, class B>                                                                                      \
-    requires detail::Mixed<A, B>                                                                                   \
-  void operator symbol(A&&, B&&) {                                                                                 \
-    static_assert(detail::always_false<A, B>,                                                                      \
-                  "the two sides of an operator have different types: write cast<T>(...) around one of them");     \
+#define WEIR_MIXED(symbol)                                                                           \
+  template <class A, class B>                                                                        \
+  requires detail::Mixed<A, B>                                                                       \
+  void operator symbol(A&&, B&&) {                                                                   \
+    static_assert(                                                                                   \
+        detail::always_false<A, B>,                                                                  \
+        "the two sides of an operator have different types: write cast<T>(...) around one of them"); \
   }
 WEIR_MIXED(+)
 WEIR_MIXED(-)
@@ -129,18 +130,20 @@ WEIR_MIXED(>=)
 #undef WEIR_MIXED
 
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
+requires detail::AnyTraced<A, B>
 void operator&&(A&&, B&&) {
-  static_assert(detail::always_false<A, B>,
-                "&& cannot skip its right side in a kernel: use & (or and_) where both sides may be evaluated, nested "
-                "if_ where the right side must not be");
+  static_assert(
+      detail::always_false<A, B>,
+      "&& cannot skip its right side in a kernel: use & (or and_) where both sides may be evaluated, nested "
+      "if_ where the right side must not be");
 }
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
+requires detail::AnyTraced<A, B>
 void operator||(A&&, B&&) {
-  static_assert(detail::always_false<A, B>,
-                "|| cannot skip its right side in a kernel: use | (or or_) where both sides may be evaluated, nested "
-                "if_ where the right side must not be");
+  static_assert(
+      detail::always_false<A, B>,
+      "|| cannot skip its right side in a kernel: use | (or or_) where both sides may be evaluated, nested "
+      "if_ where the right side must not be");
 }
 
 // A template, because it must be a better match than the conversion to bool that exists to explain itself.
@@ -153,12 +156,12 @@ Value<detail::traced_t<A>> operator!(A&& a) {
 
 /// Both sides are evaluated. Lane by lane on Vec.
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
+requires detail::AnyTraced<A, B>
 auto and_(A&& a, B&& b) {
   return static_cast<A&&>(a) & static_cast<B&&>(b);
 }
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
+requires detail::AnyTraced<A, B>
 auto or_(A&& a, B&& b) {
   return static_cast<A&&>(a) | static_cast<B&&>(b);
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers, Philox 4x32-10. What is drawn depends on the seed and number of the launch, the
-// kernel's name, the place of the call in the kernel, the iteration and how often the iteration came by, and on
-// nothing else: neither driver, nor streams, nor threads. sdk/docs/kernel-language.md gives the counter's layout.
+// Counter-based random numbers, Philox 4x32-10. What is drawn depends on the seed and number of the launch,
+// the kernel's name, the place of the call in the kernel, the iteration and how often the iteration came by,
+// and on nothing else: neither driver, nor streams, nor threads. sdk/docs/kernel-language.md gives the
+// counter's layout.
 #pragma once
 
 #include <weir/dsl/math.hpp>
 
 namespace weir {
 
-/// A uniform number: float and double in [0, 1) with 24 and 53 random bits, std::uint32_t and std::uint64_t over
-/// their whole range, bool with equal odds.
+/// A uniform number: float and double in [0, 1) with 24 and 53 random bits, std::uint32_t and std::uint64_t
+/// over their whole range, bool with equal odds.
 template <class T>
 Value<T> random(detail::Where where = detail::Where::current()) {
   constexpr bool floating = std::floating_point<T>;
@@ -18,7 +19,8 @@ Value<T> random(detail::Where where = detail::Where::current()) {
   detail::Handle words[2];
   if constexpr (sizeof(T) == 8) {
     detail::emit_random(words, 2, where);
-    const auto low = detail::Access::value<std::uint32_t>(words), high = detail::Access::value<std::uint32_t>(words + 1);
+    const auto low = detail::Access::value<std::uint32_t>(words),
+               high = detail::Access::value<std::uint32_t>(words + 1);
     const Value<std::uint64_t> upper = cast<std::uint64_t>(high, where) << 32;
     const Value<std::uint64_t> bits = upper | cast<std::uint64_t>(low, where);
     if constexpr (floating) {
@@ -39,7 +41,8 @@ Value<T> random(detail::Where where = detail::Where::current()) {
   }
 }
 
-/// A normally distributed float or double with mean 0 and standard deviation 1, by Box and Muller's transform.
+/// A normally distributed float or double with mean 0 and standard deviation 1, by Box and Muller's
+/// transform.
 template <class T>
 Value<T> random_normal(detail::Where where = detail::Where::current()) {
   static_assert(std::floating_point<T>, "random_normal<T>() draws float or double");

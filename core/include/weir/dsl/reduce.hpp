@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: one number from all iterations of a loop, combined in an order that depends on nothing but their count.
+// Reductions: one number from all iterations of a loop, combined in an order that depends on nothing but
+// their count.
 #pragma once
 
 #include <weir/dsl/control.hpp>
@@ -22,11 +23,13 @@ auto trace_reduce(std::string_view kind, const Bounds (&bounds)[Rank], F& body, 
   // The index values only choose the overload here; the body runs once, below.
   using Returned = decltype(call_with_indices<F, Rank>(body, nullptr));
   using T = typename ReducedOf<std::remove_cvref_t<Returned>>::type;
-  static_assert(KernelScalar<T>, "the body of a reduction returns one number or bool; reduce a Vec by its components");
+  static_assert(KernelScalar<T>,
+                "the body of a reduction returns one number or bool; reduce a Vec by its components");
   if constexpr (Booleans) {
     static_assert(std::same_as<T, bool>, "reduce_any and reduce_all take a condition: compare with 0");
   } else {
-    static_assert(!std::same_as<T, bool>, "booleans are reduced with reduce_any and reduce_all, or counted with select(c, 1, 0)");
+    static_assert(!std::same_as<T, bool>,
+                  "booleans are reduced with reduce_any and reduce_all, or counted with select(c, 1, 0)");
   }
   Handle indices[Rank];
   Reduction reduction(kind, scalar_type<T>, bounds, Rank, indices, where);
@@ -37,30 +40,32 @@ auto trace_reduce(std::string_view kind, const Bounds (&bounds)[Rank], F& body, 
 
 }  // namespace detail
 
-#define WEIR_REDUCE(name, booleans)                                                                                   \
-  template <class F>                                                                                                  \
-  auto reduce_##name(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {             \
-    return detail::trace_reduce<booleans, 1>(#name, {n.bounds()}, body, where);                                       \
-  }                                                                                                                   \
-  template <class F>                                                                                                  \
-  auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, F&& body,                                    \
-                     detail::Where where = detail::Where::current()) {                                                \
-    return detail::trace_reduce<booleans, 2>(#name, {n0.bounds(), n1.bounds()}, body, where);                         \
-  }                                                                                                                   \
-  template <class F>                                                                                                  \
-  auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2, F&& body,          \
-                     detail::Where where = detail::Where::current()) {                                                \
-    return detail::trace_reduce<booleans, 3>(#name, {n0.bounds(), n1.bounds(), n2.bounds()}, body, where);            \
-  }                                                                                                                   \
-  template <class F>                                                                                                  \
-  auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2,                    \
-                     const detail::Extent& n3, F&& body, detail::Where where = detail::Where::current()) {            \
-    return detail::trace_reduce<booleans, 4>(#name, {n0.bounds(), n1.bounds(), n2.bounds(), n3.bounds()}, body, where); \
+#define WEIR_REDUCE(name, booleans)                                                                          \
+  template <class F>                                                                                         \
+  auto reduce_##name(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {    \
+    return detail::trace_reduce<booleans, 1>(#name, {n.bounds()}, body, where);                              \
+  }                                                                                                          \
+  template <class F>                                                                                         \
+  auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, F&& body,                           \
+                     detail::Where where = detail::Where::current()) {                                       \
+    return detail::trace_reduce<booleans, 2>(#name, {n0.bounds(), n1.bounds()}, body, where);                \
+  }                                                                                                          \
+  template <class F>                                                                                         \
+  auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2, F&& body, \
+                     detail::Where where = detail::Where::current()) {                                       \
+    return detail::trace_reduce<booleans, 3>(#name, {n0.bounds(), n1.bounds(), n2.bounds()}, body, where);   \
+  }                                                                                                          \
+  template <class F>                                                                                         \
+  auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2,           \
+                     const detail::Extent& n3, F&& body, detail::Where where = detail::Where::current()) {   \
+    return detail::trace_reduce<booleans, 4>(#name, {n0.bounds(), n1.bounds(), n2.bounds(), n3.bounds()},    \
+                                             body, where);                                                   \
   }
 
-/// What the body returns, combined over all indices: Value<float> s = reduce_sum(x.size(), [&](Index i) { return x[i]; }).
-/// The same bits on every run and every driver. Over nothing: 0 for sum, the largest value for min (infinity for
-/// floats), the smallest for max, false for any, true for all. In another loop or branch it is computed sequentially.
+/// What the body returns, combined over all indices: Value<float> s = reduce_sum(x.size(), [&](Index i) {
+/// return x[i]; }). The same bits on every run and every driver. Over nothing: 0 for sum, the largest value
+/// for min (infinity for floats), the smallest for max, false for any, true for all. In another loop or
+/// branch it is computed sequentially.
 WEIR_REDUCE(sum, false)
 WEIR_REDUCE(min, false)
 WEIR_REDUCE(max, false)

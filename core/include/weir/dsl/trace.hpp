@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the templates of the kernel language stand on: plain functions that append statements to the kernel that
-// this thread is tracing. Users write kernels with <weir/kernel.hpp>; nothing here is meant for them.
+// What the templates of the kernel language stand on: plain functions that append statements to the kernel
+// that this thread is tracing. Users write kernels with <weir/kernel.hpp>; nothing here is meant for them.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,6 @@
 #include <source_location>
 #include <string>
 #include <string_view>
-
 #include <weir/export.hpp>
 #include <weir/types.hpp>
 
@@ -47,15 +46,16 @@ struct Bounds {
 
 WEIR_API Handle emit_constant(ScalarType type, std::uint64_t bits, Where where);
 /// `op` is a mnemonic of the IR's operations; `type` that of the result.
-WEIR_API Handle emit(std::string_view op, ScalarType type, const Handle* operands, std::size_t count, Where where);
-WEIR_API Handle emit_math(std::string_view function, ScalarType type, const Handle* operands, std::size_t count,
-                          Where where);
+WEIR_API Handle emit(std::string_view op, ScalarType type, const Handle* operands, std::size_t count,
+                     Where where);
+WEIR_API Handle emit_math(std::string_view function, ScalarType type, const Handle* operands,
+                          std::size_t count, Where where);
 WEIR_API Handle emit_extent(std::uint32_t trace, std::uint32_t parameter, std::size_t dimension, Where where);
 WEIR_API Handle emit_load(const Place& place, std::size_t lane, ScalarType type, Where where);
 WEIR_API void emit_store(const Place& place, std::size_t lane, ScalarType type, Handle value, Where where);
 /// `expected` is only looked at by "compare_exchange".
-WEIR_API Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, Handle value, Handle expected,
-                            Where where);
+WEIR_API Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, Handle value,
+                            Handle expected, Where where);
 WEIR_API void emit_assert(Handle condition, std::string_view message, Where where);
 /// Makes `lanes` locals of `count` zeros each.
 WEIR_API Place emit_local(ScalarType type, std::size_t lanes, std::uint64_t count, Where where);
@@ -92,14 +92,16 @@ struct BranchPoint {
   std::uint32_t depth = 0;  ///< number of else_if so far
 };
 
-/// A loop over `rank` ranges: parallel in the kernel's body and in stream_parallel, otherwise nested sequential ones.
+/// A loop over `rank` ranges: parallel in the kernel's body and in stream_parallel, otherwise nested
+/// sequential ones.
 WEIR_API void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, Where where);
 WEIR_API void open_for(Scope& scope, Handle low, Handle high, Handle step, Handle* index, Where where);
 WEIR_API void open_condition(Scope& scope, Where where);
 WEIR_API void open_while(Scope& scope, Handle condition, Where where);  ///< closes the condition
 WEIR_API BranchPoint open_if(Scope& scope, Handle condition, Where where);
 WEIR_API void open_else(Scope& scope, const BranchPoint& branch, Where where);
-/// Opens the body of `if condition` in the else; what was emitted since the if_, the condition, moves in before it.
+/// Opens the body of `if condition` in the else; what was emitted since the if_, the condition, moves in
+/// before it.
 WEIR_API void open_else_if(Scope& scope, BranchPoint& branch, Handle condition, Where where);
 WEIR_API void open_stream_block(Scope& scope, bool conflicts_are_meant, Where where);
 

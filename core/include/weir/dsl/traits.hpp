@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
-
 #include <weir/element.hpp>
 
 namespace weir {
@@ -104,7 +103,9 @@ struct TracedType<Var<T>> {
 
 /// Value, Var, or an element of an array.
 template <class E>
-concept Traced = requires { typename TracedType<std::remove_cvref_t<E>>::type; };
+concept Traced = requires {
+  typename TracedType<std::remove_cvref_t<E>>::type;
+};
 template <Traced E>
 using traced_t = typename TracedType<std::remove_cvref_t<E>>::type;
 
@@ -115,11 +116,13 @@ concept HostNumber = std::integral<std::remove_cvref_t<U>> || std::floating_poin
 template <class U, class T>
 struct Fits : std::bool_constant<HostNumber<U> && !is_mat<T>> {};
 template <class U, class T>
-  requires Traced<U>
-struct Fits<U, T> : std::bool_constant<std::same_as<traced_t<U>, T> || (is_vec<T> && std::same_as<traced_t<U>, scalar_t<T>>)> {};
+requires Traced<U>
+struct Fits<U, T> : std::bool_constant<std::same_as<traced_t<U>, T> ||
+                                       (is_vec<T> && std::same_as<traced_t<U>, scalar_t<T>>)> {
+};
 template <class U, class T>
-  requires(std::same_as<std::remove_cvref_t<U>, T> && !HostNumber<U>)
-struct Fits<U, T> : std::true_type {};
+requires(std::same_as<std::remove_cvref_t<U>, T> && !HostNumber<U>) struct Fits<U, T> : std::true_type {
+};
 template <class U, class T>
 concept FitsAs = Fits<U, T>::value;
 

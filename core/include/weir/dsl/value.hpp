@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value<T>: a number that the kernel computes. Element<T>: the place that x[i] names. Var<T> and LocalArray<T, N>:
-// what a kernel may change.
+// Value<T>: a number that the kernel computes. Element<T>: the place that x[i] names. Var<T> and
+// LocalArray<T, N>: what a kernel may change.
 #pragma once
 
 #include <weir/dsl/operators.hpp>
 
 namespace weir {
 
-/// A traced T: one result of the kernel, for each iteration its own. Immutable; copies name the same result. Valid in
-/// the kernel and the block where it was made, and in blocks inside that one.
+/// A traced T: one result of the kernel, for each iteration its own. Immutable; copies name the same result.
+/// Valid in the kernel and the block where it was made, and in blocks inside that one.
 template <class T>
 class Value : public detail::Arithmetic<T> {
   static_assert(KernelElement<T>, "Value<T> holds a number, bool, or a Vec or Mat of these");
-  static_assert(!std::same_as<detail::scalar_t<T>, half>, "kernels compute halves as float: write Value<float>");
+  static_assert(!std::same_as<detail::scalar_t<T>, half>,
+                "kernels compute halves as float: write Value<float>");
 
  public:
   using value_type = T;
@@ -22,26 +23,27 @@ class Value : public detail::Arithmetic<T> {
 
   /// Reads an element or a variable now, or makes a constant.
   template <detail::FitsAs<T> A>
-    requires(!std::same_as<std::remove_cvref_t<A>, Value>)
-  Value(A&& from, detail::Where where = detail::Where::current()) {
+  requires(!std::same_as<std::remove_cvref_t<A>, Value>)
+      Value(A&& from, detail::Where where = detail::Where::current()) {
     const detail::Operand<T> operand(static_cast<A&&>(from), where);
     for (std::size_t i = 0; i < detail::lanes_of<T>; ++i) lanes_[i] = operand[i];
   }
 
   /// A Vec or Mat from its components, row by row.
   template <class... A>
-    requires(sizeof...(A) > 1 && sizeof...(A) == detail::lanes_of<T> &&
-             (detail::FitsAs<A, detail::scalar_t<T>> && ...))
-  Value(A&&... components) {
+  requires(sizeof...(A) > 1 && sizeof...(A) == detail::lanes_of<T> &&
+           (detail::FitsAs<A, detail::scalar_t<T>> && ...)) Value(A&&... components) {
     std::size_t i = 0;
-    ((lanes_[i++] = detail::Operand<detail::scalar_t<T>>(static_cast<A&&>(components), detail::Where())[0]), ...);
+    ((lanes_[i++] = detail::Operand<detail::scalar_t<T>>(static_cast<A&&>(components), detail::Where())[0]),
+     ...);
   }
 
   /// Component of a Vec; `component` is a number that C++ knows.
   template <class I>
   auto operator[](I&& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
-    static_assert(!detail::Traced<I>, "v[c] takes a constant c: use LocalArray to choose a component at run time");
+    static_assert(!detail::Traced<I>,
+                  "v[c] takes a constant c: use LocalArray to choose a component at run time");
     return lane(static_cast<std::size_t>(component));
   }
   /// Entry of a Mat.
@@ -61,7 +63,8 @@ class Value : public detail::Arithmetic<T> {
 
   explicit operator bool() const {
     static_assert(detail::always_false<T>,
-                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or select() on traced "
+                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or "
+                  "select() on traced "
                   "values");
     return false;
   }
@@ -93,7 +96,8 @@ using Index = Value<std::int64_t>;
 // What Element and Var share: assignment in all its forms.
 #define WEIR_COMPOUND(symbol, qualifier)                                          \
   void operator symbol##=(const detail::Operand<value_type>& change) qualifier {  \
-    const Value<value_type> result = read(change.where()) symbol as_value(change); \
+    const Value<value_type> by = as_value(change), before = read(change.where()); \
+    const Value<value_type> result = before symbol by;                            \
     write(detail::Operand<value_type>(result, change.where()));                   \
   }
 #define WEIR_COMPOUNDS(qualifier) \
@@ -107,28 +111,28 @@ using Index = Value<std::int64_t>;
   WEIR_COMPOUND(^, qualifier)     \
   WEIR_COMPOUND(<<, qualifier)    \
   WEIR_COMPOUND(>>, qualifier)
-#define WEIR_PLACE(T)                                                                            \
-  Value<value_type> read(detail::Where where) const {                                            \
-    detail::Handle lanes[detail::lanes_of<T>];                                                   \
-    detail::read_place<std::remove_const_t<T>>(place_, lanes, where);                            \
-    return detail::Access::value<value_type>(lanes);                                             \
-  }                                                                                              \
-  static Value<value_type> as_value(const detail::Operand<value_type>& operand) {                \
-    return detail::Access::value<value_type>(operand.lanes());                                   \
-  }                                                                                              \
-  void write(const detail::Operand<value_type>& value) const {                                   \
-    static_assert(!std::is_const_v<T>,                                                           \
-                  "this array is read-only in the kernel: take View<T> instead of View<const T>"); \
+#define WEIR_PLACE(T)                                                                                \
+  Value<value_type> read(detail::Where where) const {                                                \
+    detail::Handle lanes[detail::lanes_of<T>];                                                       \
+    detail::read_place<std::remove_const_t<T>>(place_, lanes, where);                                \
+    return detail::Access::value<value_type>(lanes);                                                 \
+  }                                                                                                  \
+  static Value<value_type> as_value(const detail::Operand<value_type>& operand) {                    \
+    return detail::Access::value<value_type>(operand.lanes());                                       \
+  }                                                                                                  \
+  void write(const detail::Operand<value_type>& value) const {                                       \
+    static_assert(!std::is_const_v<T>,                                                               \
+                  "this array is read-only in the kernel: take View<T> instead of View<const T>");   \
     if constexpr (!std::is_const_v<T>) detail::write_place<T>(place_, value.lanes(), value.where()); \
-  }                                                                                              \
-  detail::Place part(std::size_t lane) const {                                                   \
-    detail::Place part = place_;                                                                 \
-    if (lane >= detail::lanes_of<T>) {                                                           \
-      detail::report("a component outside its Vec or Mat was named", detail::Where());           \
-      lane = 0;                                                                                  \
-    }                                                                                            \
-    part.lane = static_cast<std::uint8_t>(part.lane + lane);                                     \
-    return part;                                                                                 \
+  }                                                                                                  \
+  detail::Place part(std::size_t lane) const {                                                       \
+    detail::Place part = place_;                                                                     \
+    if (lane >= detail::lanes_of<T>) {                                                               \
+      detail::report("a component outside its Vec or Mat was named", detail::Where());               \
+      lane = 0;                                                                                      \
+    }                                                                                                \
+    part.lane = static_cast<std::uint8_t>(part.lane + lane);                                         \
+    return part;                                                                                     \
   }
 
 /// The place that x[i] names: assign to it, or use it where a T is wanted. Lives inside one expression.
@@ -144,10 +148,10 @@ class Element : public detail::Arithmetic<detail::compute_t<T>> {
   void operator=(const detail::Operand<value_type>& value) && { write(value); }
   void operator=(Element&& from) && { write(detail::Operand<value_type>(static_cast<Element&&>(from), {})); }
   template <detail::Traced E>
-    requires(!detail::FitsAs<E, value_type>)
-  void operator=(E&&) && {
-    static_assert(detail::always_false<E>,
-                  "the element and what is stored to it have different types: write cast<T>(...) around the value");
+  requires(!detail::FitsAs<E, value_type>) void operator=(E&&) && {
+    static_assert(
+        detail::always_false<E>,
+        "the element and what is stored to it have different types: write cast<T>(...) around the value");
   }
   void operator=(const Element&) && { kept(); }
   void operator=(const Element&) & { kept(); }
@@ -157,19 +161,23 @@ class Element : public detail::Arithmetic<detail::compute_t<T>> {
   /// A component of a Vec element; `component` is a number that C++ knows.
   template <class I>
   Element<scalar> operator[](I&& component) && {
-    static_assert(detail::is_vec<std::remove_const_t<T>>, "only a Vec has components x[i][c]; a Mat has x[i](row, column)");
-    static_assert(!detail::Traced<I>, "x[i][c] takes a constant c: give the array one more dimension to choose at run time");
+    static_assert(detail::is_vec<std::remove_const_t<T>>,
+                  "only a Vec has components x[i][c]; a Mat has x[i](row, column)");
+    static_assert(!detail::Traced<I>,
+                  "x[i][c] takes a constant c: give the array one more dimension to choose at run time");
     return detail::Access::element<scalar>(part(static_cast<std::size_t>(component)));
   }
   Element<scalar> operator()(std::size_t row, std::size_t column) && {
     static_assert(detail::is_mat<std::remove_const_t<T>>, "only a Mat has entries x[i](row, column)");
     constexpr std::size_t columns = detail::ElementOf<std::remove_const_t<T>>::value.cols;
-    return detail::Access::element<scalar>(part(column < columns ? row * columns + column : detail::lanes_of<T>));
+    return detail::Access::element<scalar>(
+        part(column < columns ? row * columns + column : detail::lanes_of<T>));
   }
 
   explicit operator bool() const {
     static_assert(detail::always_false<T>,
-                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or select() on traced "
+                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or "
+                  "select() on traced "
                   "values");
     return false;
   }
@@ -178,20 +186,22 @@ class Element : public detail::Arithmetic<detail::compute_t<T>> {
   friend struct detail::Access;
   explicit Element(const detail::Place& place) noexcept : place_(place) {}
   static void kept() {
-    static_assert(detail::always_false<T>,
-                  "auto p = x[i] keeps the place, not what it holds: write x[i] = ... where the element is stored");
+    static_assert(
+        detail::always_false<T>,
+        "auto p = x[i] keeps the place, not what it holds: write x[i] = ... where the element is stored");
   }
   WEIR_PLACE(T)
 
   detail::Place place_;
 };
 
-/// A local variable of the kernel, one per iteration; starts as given, or as zero. Never copied or moved: a copy would
-/// be another variable in C++ and the same one in the kernel.
+/// A local variable of the kernel, one per iteration; starts as given, or as zero. Never copied or moved: a
+/// copy would be another variable in C++ and the same one in the kernel.
 template <class T>
 class Var : public detail::Arithmetic<T> {
   static_assert(KernelElement<T>, "Var<T> holds a number, bool, or a Vec or Mat of these");
-  static_assert(!std::same_as<detail::scalar_t<T>, half>, "kernels compute halves as float: write Var<float>");
+  static_assert(!std::same_as<detail::scalar_t<T>, half>,
+                "kernels compute halves as float: write Var<float>");
 
  public:
   using value_type = T;
@@ -199,22 +209,25 @@ class Var : public detail::Arithmetic<T> {
   explicit Var(detail::Where where = detail::Where::current())
       : place_(detail::emit_local(detail::scalar_type<T>, detail::lanes_of<T>, 1, where)) {}
   template <detail::FitsAs<T> A>
-    requires(!std::same_as<std::remove_cvref_t<A>, Var>)
-  Var(A&& initial, detail::Where where = detail::Where::current())
+  requires(!std::same_as<std::remove_cvref_t<A>, Var>)
+      Var(A&& initial, detail::Where where = detail::Where::current())
       : Var(detail::Operand<T>(static_cast<A&&>(initial), where), 0) {}
   Var(const Var&) {
-    static_assert(detail::always_false<T>,
-                  "a Var is not copied: write Var<T> w = Value(v) for a second variable, Value s = v for what it holds "
-                  "now, and capture it by reference");
+    static_assert(
+        detail::always_false<T>,
+        "a Var is not copied: write Var<T> w = Value(v) for a second variable, Value s = v for what it holds "
+        "now, and capture it by reference");
   }
 
   void operator=(const detail::Operand<T>& value) { write(value); }
-  void operator=(Var& from) { write(detail::Operand<T>(from, detail::Where())); }  // const Var& would take constants
+  void operator=(Var& from) {
+    write(detail::Operand<T>(from, detail::Where()));
+  }  // const Var& would take constants
   template <detail::Traced E>
-    requires(!detail::FitsAs<E, T>)
-  void operator=(E&&) {
-    static_assert(detail::always_false<E>,
-                  "the variable and what is assigned to it have different types: write cast<T>(...) around the value");
+  requires(!detail::FitsAs<E, T>) void operator=(E&&) {
+    static_assert(
+        detail::always_false<E>,
+        "the variable and what is assigned to it have different types: write cast<T>(...) around the value");
   }
   WEIR_COMPOUNDS()
 
@@ -222,18 +235,21 @@ class Var : public detail::Arithmetic<T> {
   template <class I>
   Element<detail::scalar_t<T>> operator[](I&& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
-    static_assert(!detail::Traced<I>, "v[c] takes a constant c: use LocalArray to choose a component at run time");
+    static_assert(!detail::Traced<I>,
+                  "v[c] takes a constant c: use LocalArray to choose a component at run time");
     return detail::Access::element<detail::scalar_t<T>>(part(static_cast<std::size_t>(component)));
   }
   Element<detail::scalar_t<T>> operator()(std::size_t row, std::size_t column) const {
     static_assert(detail::is_mat<T>, "only a Mat has entries m(row, column)");
     constexpr std::size_t columns = detail::ElementOf<T>::value.cols;
-    return detail::Access::element<detail::scalar_t<T>>(part(column < columns ? row * columns + column : detail::lanes_of<T>));
+    return detail::Access::element<detail::scalar_t<T>>(
+        part(column < columns ? row * columns + column : detail::lanes_of<T>));
   }
 
   explicit operator bool() const {
     static_assert(detail::always_false<T>,
-                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or select() on traced "
+                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or "
+                  "select() on traced "
                   "values");
     return false;
   }
@@ -252,12 +268,13 @@ class Var : public detail::Arithmetic<T> {
 template <detail::Traced E>
 Var(E&&) -> Var<detail::traced_t<E>>;
 
-/// N local elements, one set per iteration, zero at first. `a[i]` is an element as in an array; an index outside it is
-/// undefined unless the kernel checks bounds.
+/// N local elements, one set per iteration, zero at first. `a[i]` is an element as in an array; an index
+/// outside it is undefined unless the kernel checks bounds.
 template <class T, std::size_t N>
 class LocalArray {
   static_assert(KernelElement<T> && N > 0, "LocalArray<T, N> holds N >= 1 numbers, bools, Vecs or Mats");
-  static_assert(!std::same_as<detail::scalar_t<T>, half>, "kernels compute halves as float: write LocalArray<float, N>");
+  static_assert(!std::same_as<detail::scalar_t<T>, half>,
+                "kernels compute halves as float: write LocalArray<float, N>");
 
  public:
   explicit LocalArray(detail::Where where = detail::Where::current())

@@ -10,11 +10,13 @@ namespace detail {
 struct KernelParameters;
 }
 
-/// An array parameter of a kernel: elements T, `Rank` dimensions whose extents are known at the launch. View<const T>
-/// is read-only. Elements lie in row-major order: the last index varies fastest. Halves are computed as float.
+/// An array parameter of a kernel: elements T, `Rank` dimensions whose extents are known at the launch.
+/// View<const T> is read-only. Elements lie in row-major order: the last index varies fastest. Halves are
+/// computed as float.
 template <class T, std::size_t Rank = 1>
 class View {
-  static_assert(KernelElement<std::remove_const_t<T>>, "View<T> holds numbers, bools, or Vecs or Mats of these");
+  static_assert(KernelElement<std::remove_const_t<T>>,
+                "View<T> holds numbers, bools, or Vecs or Mats of these");
   static_assert(Rank >= 1 && Rank <= max_rank, "arrays have 1 to 4 dimensions");
 
  public:
@@ -42,20 +44,25 @@ class View {
     return at({&i}, 1);
   }
   Element<T> operator()(const detail::Subscript& i) const {
-    static_assert(Rank == 1, "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+    static_assert(Rank == 1,
+                  "the number of indices in x(i, j, ...) must be the array's number of dimensions");
     return at({&i}, 1);
   }
   Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j) const {
-    static_assert(Rank == 2, "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+    static_assert(Rank == 2,
+                  "the number of indices in x(i, j, ...) must be the array's number of dimensions");
     return at({&i, &j}, 2);
   }
-  Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j, const detail::Subscript& k) const {
-    static_assert(Rank == 3, "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+  Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j,
+                        const detail::Subscript& k) const {
+    static_assert(Rank == 3,
+                  "the number of indices in x(i, j, ...) must be the array's number of dimensions");
     return at({&i, &j, &k}, 3);
   }
   Element<T> operator()(const detail::Subscript& i, const detail::Subscript& j, const detail::Subscript& k,
                         const detail::Subscript& l) const {
-    static_assert(Rank == 4, "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+    static_assert(Rank == 4,
+                  "the number of indices in x(i, j, ...) must be the array's number of dimensions");
     return at({&i, &j, &k, &l}, 4);
   }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels as a whole: parameters, names, options, locations.
+#include "traced.hpp"
+
+namespace weir::test {
+namespace {
+
+static_assert(std::is_same_v<detail::signature_t<void (*)(const View<float>&, Value<float>)>,
+                             void(View<float>, Value<float>)>);
+
+void by_function(View<float> x) {
+  x[0] = 1;
+}
+
+TEST(Kernels, ParametersHaveNamesTypesAndRanks) {
+  const KernelOptions options{.fast_math = true, .check_bounds = true, .parameter_names = {"x", "m"}};
+  const std::string text = ir::print(traced([](View<Vec<float, 3>> x, View<const Mat<half, 2, 3>, 2> m,
+                                               Value<Vec<double, 2>> d) { (void)x, (void)m, (void)d; },
+                                            options, "named"));
+  EXPECT_THAT(text, testing::StartsWith("weir-ir 1\n"
+                                        "kernel \"named\" fast_math check_bounds\n"
+                                        "  param @x : array<vec<f32, 3>, 1>\n"
+                                        "  param @m : array<mat<f16, 2, 3>, 2>\n"
+                                        "  param @p2 : vec<f64, 2>\n"));
+}
+
+TEST(Kernels, TooManyParameterNamesAreRefused) {
+  EXPECT_THAT(refusal([](View<float>) {}, {.parameter_names = {"x", "y"}}),
+              testing::HasSubstr("2 names for 1 parameters"));
+}
+
+TEST(Kernels, FunctionsAreKernelsToo) {
+  EXPECT_EQ(body_of(&by_function),
+            "  %0 = const 0 : i64\n"
+            "  %1 = const 1 : f32\n"
+            "  store @p0[%0], %1\n");
+}
+
+TEST(Kernels, StatementsKnowTheirLines) {
+  const ir::Kernel kernel = traced([](View<float> x, Index i) {
+    x[i] = 1;
+
+    x[i] = 2;
+  });
+  ASSERT_EQ(kernel.files.size(), 1u);
+  EXPECT_EQ(kernel.files[0], __FILE__);
+  const auto& statements = kernel.body.statements;
+  EXPECT_EQ(statements.back().location.line, static_cast<std::uint32_t>(__LINE__ - 5));
+  EXPECT_EQ(statements[statements.size() - 3].location.line, static_cast<std::uint32_t>(__LINE__ - 8));
+}
+
+TEST(Kernels, TracingTwiceGivesTheSameText) {
+  const auto body = [](View<float> x) {
+    range_for(x.size(), [&](Index i) { x[i] = sin(x[i]) * random<float>(); });
+  };
+  EXPECT_EQ(ir::print(traced(body)), ir::print(traced(body)));
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vec and Mat: taken apart component by component.
+#include "traced.hpp"
+
+namespace weir::test {
+namespace {
+
+using Vec2 = Vec<float, 2>;
+using Vec3 = Vec<float, 3>;
+using Mat2 = Mat<float, 2, 2>;
+
+TEST(Vectors, AreComputedByComponentAndScaledByNumbers) {
+  EXPECT_EQ(body_of([](Value<Vec2> v, Value<float> a) {
+              const Value w = v * a;
+              (void)(w + Vec2{1, 2});
+            }),
+            "  %0 = arg @p0.0 : f32\n"
+            "  %1 = arg @p0.1 : f32\n"
+            "  %2 = arg @p1 : f32\n"
+            "  %3 = mul %0, %2 : f32\n"
+            "  %4 = mul %1, %2 : f32\n"
+            "  %5 = const 1 : f32\n"
+            "  %6 = const 2 : f32\n"
+            "  %7 = add %3, %5 : f32\n"
+            "  %8 = add %4, %6 : f32\n");
+}
+
+TEST(Vectors, AreMadeOfComponents) {
+  EXPECT_EQ(body_of([](View<Vec2> x, Value<float> a) {
+              const Value v = vec(a, 2);
+              x[0] = v;
+            }),
+            "  %0 = arg @p1 : f32\n"
+            "  %1 = const 2 : f32\n"
+            "  %2 = const 0 : i64\n"
+            "  store @p0[%2].0, %0\n"
+            "  store @p0[%2].1, %1\n");
+}
+
+TEST(Vectors, ComparisonsGiveVectorsOfBooleans) {
+  EXPECT_EQ(body_of([](Value<Vec2> v) { (void)any(v < v), (void)all(v == v); }),
+            "  %0 = arg @p0.0 : f32\n"
+            "  %1 = arg @p0.1 : f32\n"
+            "  %2 = lt %0, %0 : bool\n"
+            "  %3 = lt %1, %1 : bool\n"
+            "  %4 = or %2, %3 : bool\n"
+            "  %5 = eq %0, %0 : bool\n"
+            "  %6 = eq %1, %1 : bool\n"
+            "  %7 = and %5, %6 : bool\n");
+}
+
+TEST(Vectors, DotAndLength) {
+  EXPECT_EQ(body_of([](Value<Vec2> v) { (void)length(v); }),
+            "  %0 = arg @p0.0 : f32\n"
+            "  %1 = arg @p0.1 : f32\n"
+            "  %2 = mul %0, %0 : f32\n"
+            "  %3 = mul %1, %1 : f32\n"
+            "  %4 = add %2, %3 : f32\n"
+            "  %5 = math.sqrt %4 : f32\n");
+}
+
+TEST(Matrices, MultiplyVectorsAndMatrices) {
+  EXPECT_EQ(body_of([](Value<Mat2> m, Value<Vec2> v) { (void)(m * v); }),
+            "  %0 = arg @p0.0 : f32\n"
+            "  %1 = arg @p0.1 : f32\n"
+            "  %2 = arg @p0.2 : f32\n"
+            "  %3 = arg @p0.3 : f32\n"
+            "  %4 = arg @p1.0 : f32\n"
+            "  %5 = arg @p1.1 : f32\n"
+            "  %6 = mul %0, %4 : f32\n"
+            "  %7 = mul %1, %5 : f32\n"
+            "  %8 = add %6, %7 : f32\n"
+            "  %9 = mul %2, %4 : f32\n"
+            "  %10 = mul %3, %5 : f32\n"
+            "  %11 = add %9, %10 : f32\n");
+}
+
+TEST(Matrices, DeterminantsOfTwoByTwo) {
+  EXPECT_EQ(body_of([](Value<Mat2> m) { (void)determinant(m); }),
+            "  %0 = arg @p0.0 : f32\n"
+            "  %1 = arg @p0.1 : f32\n"
+            "  %2 = arg @p0.2 : f32\n"
+            "  %3 = arg @p0.3 : f32\n"
+            "  %4 = mul %0, %3 : f32\n"
+            "  %5 = mul %1, %2 : f32\n"
+            "  %6 = neg %5 : f32\n"
+            "  %7 = add %4, %6 : f32\n");
+}
+
+TEST(Matrices, ScaleAddTransposeAndOuterProduct) {
+  EXPECT_EQ(body_of([](View<Mat2> x, Value<Vec2> v, Value<float> a) {
+              const Value m = outer(v, v);
+              const Value n = m * a;
+              x[0] = transpose(n + m);
+            }),
+            "  %0 = arg @p1.0 : f32\n"
+            "  %1 = arg @p1.1 : f32\n"
+            "  %2 = arg @p2 : f32\n"
+            "  %3 = mul %0, %0 : f32\n"
+            "  %4 = mul %0, %1 : f32\n"
+            "  %5 = mul %1, %0 : f32\n"
+            "  %6 = mul %1, %1 : f32\n"
+            "  %7 = mul %3, %2 : f32\n"
+            "  %8 = mul %4, %2 : f32\n"
+            "  %9 = mul %5, %2 : f32\n"
+            "  %10 = mul %6, %2 : f32\n"
+            "  %11 = add %7, %3 : f32\n"
+            "  %12 = add %8, %4 : f32\n"
+            "  %13 = add %9, %5 : f32\n"
+            "  %14 = add %10, %6 : f32\n"
+            "  %15 = const 0 : i64\n"
+            "  store @p0[%15].0, %11\n"
+            "  store @p0[%15].1, %13\n"
+            "  store @p0[%15].2, %12\n"
+            "  store @p0[%15].3, %14\n");
+}
+
+TEST(Matrices, OfFourByFourHaveInverses) {
+  EXPECT_NO_THROW(traced([](View<Mat<double, 4, 4>> x, View<Vec3> v) {
+    x[0] = inverse(x[1]);
+    v[0] = cross(normalize(v[1]), v[2]);
+  }));
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// One mistake per line that a comment marks: `refuse: words` names words of the message that the compiler gives for
+// the line. Never compiled into anything; refused_test.cpp asks each compiler what it says.
+#include <weir/kernel.hpp>
+
+using namespace weir;
+
+// What the compilers report once per type stands here once per type.
+void conditions(View<float> x, View<std::int32_t> n, Value<float> a, Value<double> b, Var<std::int32_t>& c) {
+  if (x[0]) {}                             // refuse: use if_(), while_() or select()
+  if (a > 1.0f) {}                         // refuse: use if_(), while_() or select()
+  while (c) {}                             // refuse: use if_(), while_() or select()
+  auto chosen = b ? 1 : 2;                 // refuse: use if_(), while_() or select()
+  (void)chosen;
+  and_(a > 0, true) && (b > 0);            // refuse: && cannot skip its right side
+  (x[0] > 0) || (n[0] > 0);                // refuse: || cannot skip its right side
+  !n[0];                                   // refuse: ! works on booleans
+  if_(a > 0, [&](Index) {});               // refuse: a lambda without parameters
+  while_(a > 0, [&] {});                   // refuse: is evaluated on every turn
+}
+
+void places(View<float> x, View<double> d, View<std::uint32_t> u, View<Vec<float, 3>> v, View<const float> constant) {
+  auto element = x[0];
+  element + 1.0f;                          // refuse: write Value p = x[i] to read the element now
+  auto other = d[0];
+  other = 1.0;                             // refuse: auto p = x[i] keeps the place
+  auto copy = other;                       // refuse: use of deleted function|deleted constructor
+  auto counter = u[0];
+  atomic_add(counter, 1);                  // refuse: write atomic_add(x[i], ...)
+  constant[0] = 1.0f;                      // refuse: take View<T> instead of View<const T>
+  atomic_add(constant[0], 1.0f);           // refuse: this array is read-only in the kernel
+  atomic_add(v[0], 1.0f);                  // refuse: atomics work on one number
+  (void)copy;
+}
+
+void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float> a, Value<bool> flag, Index i) {
+  x[a];                                    // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
+  x[1.5];                                  // refuse: indices and bounds are integers
+  x[flag];                                 // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
+  m[0];                                    // refuse: is indexed as x(i, j), one index for each
+  m(0, 1, 2);                              // refuse: must be the array's number of dimensions
+  v[0][i];                                 // refuse: x[i][c] takes a constant c
+  x[0][0];                                 // refuse: only a Vec has components
+}
+
+void types(View<float> x, Value<float> a, Value<double> b, Value<std::int32_t> n, Value<bool> flag, Index i) {
+  a + b;                                   // refuse: different types: write cast<T>(...) around one of them
+  i < n;                                   // refuse: different types: write cast<T>(...) around one of them
+  x[i] = n;                                // refuse: write cast<T>(...) around the value
+  n + 0.5;                                 // refuse: a floating constant meets a traced integer
+  flag == 1;                               // refuse: a number and a boolean do not mix
+  flag + flag;                             // refuse: booleans are not added
+  a & a;                                   // refuse: & works on integers and booleans
+  a << 2;                                  // refuse: << shifts integers only
+  sin(n);                                  // refuse: the functions of the math library take floats
+  pow(a, b);                               // refuse: the operands of a function have different types
+  popcount(b);                             // refuse: popcount counts the bits of integers
+  bit_cast<float>(b);                      // refuse: a number type of the same size
+  cast<half>(a);                           // refuse: halves are rounded when they are stored
+  random<std::int8_t>();                   // refuse: random<T>() draws float, double
+  atomic_and(x[0], 1.0f);                  // refuse: atomic_and, atomic_or and atomic_xor work on integers
+  Var<half> h;                             // refuse: kernels compute halves as float: write Var<float>
+}
+
+void variables(Value<float> a, Value<double> b) {
+  a = 1.0f;                                // refuse: make it a Var<T> to assign to it
+  Var<float> v = a;
+  auto w = v;                              // refuse: a Var is not copied
+  v = b;                                   // refuse: write cast<T>(...) around the value
+  Var<double> u = b;
+  auto by_copy = [u] {};                   // refuse: capture it by reference
+  LocalArray<float, 4> l;
+  auto m = l;                              // refuse: use of deleted function|deleted constructor
+  (void)w, (void)m, (void)by_copy;
+}
+
+void loops(View<float> x) {
+  range_for(x.size(), [&](Index, Index) {});                                   // refuse: takes 1 index
+  range_for(4, 4, [&](Index) {});                                              // refuse: takes 2 indices
+  range_for(4.0f, [&](Index) {});                                               // refuse: indices and bounds are integers
+  reduce_any(4, [&](Index i) { return x[i]; });                                // refuse: take a condition
+  reduce_sum(4, [&](Index i) { return x[i] > 0; });                            // refuse: are reduced with reduce_any
+  reduce_sum(4, [&](Index i) { Value y = x[i]; return vec(y, y); });           // refuse: reduce a Vec by its components
+}
+
+void products(Value<Mat<float, 2, 3>> m, Value<Mat<double, 2, 2>> d, Value<Vec<float, 4>> v) {
+  m * v;                                   // refuse: as many columns on the left as there are rows
+  cross(v, v);                             // refuse: takes vectors of 3 components
+  determinant(m);                          // refuse: square matrices up to 4 x 4
+  m * d;                                   // refuse: write cast<T>(...) around one of them
+  m[0];                                    // refuse: a Mat has m(row, column)
+}
+
+void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<float, 2>& flat) {
+  float k = 2;
+  Kernel captures{"captures", [&](View<float> x) { x[0] = k; }};               // refuse: wrap the lambda in with_constants(...)
+  Kernel generic{"generic", [](auto x) { x[0] = 1; }};                         // refuse: View<T> or Value<T>, not auto
+  Kernel returns{"returns", [](View<float> x) { return x.size(); }};           // refuse: a kernel returns nothing
+  Kernel plain{"plain", [](float* x) { x[0] = 1; }};                           // refuse: are View<T, Rank> and Value<T>
+  Kernel right{"right", [](View<float> x) { x[0] = 1.0f; }};
+  right(stream, wrong);                                                        // refuse: element type differs from the kernel's View<T>
+  right(stream, flat);                                                         // refuse: number of dimensions differs
+}
