@@ -17,13 +17,16 @@ namespace {
 
 constexpr std::size_t max_symbol_stem = 48;  // of the kernel's name, in symbols
 
+// The kernel's name in letters and digits, each run of anything else as one '_'.
 std::string symbol_stem(const std::string& kernel) {
   std::string stem;
   for (const char c : kernel.substr(0, max_symbol_stem)) {
     const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    stem += word ? c : '_';
+    if (word) stem += c;
+    else if (stem.empty() || stem.back() != '_') stem += '_';
   }
-  return stem[0] >= '0' && stem[0] <= '9' ? "k" + stem : stem;
+  if (stem.back() == '_') stem.pop_back();
+  return stem.empty() || (stem[0] >= '0' && stem[0] <= '9') ? "k" + stem : stem;
 }
 
 std::string_view symbol_end(ir::TaskKind kind) {

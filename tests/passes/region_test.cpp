@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions in plans: blocks, what belongs to them, what is refused.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "ir/verifier.hpp"
+#include "plans.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string one_f = "%f = const 1 : f32\n";
+
+TEST(Region, BlocksBecomeTasksWithTheirNumbers) {
+  const passes::Plan p = plan("region {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + fill("y", "2") + "}");
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1", "loop@0.1"));
+  EXPECT_THAT(p.region_blocks, ElementsAre(2u));
+}
+
+// proves R17 as far as the plan goes: each region is a join point of its own, in program order
+TEST(Region, StatementsMayStandBetweenRegions) {
+  const passes::Plan p =
+      plan(one_f + "store @z[%zero], %f\nregion {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + "}\n" +
+           "store @z[%one], %f\n" + fill("z", "2") + "region {\n" + fill("x", "3") + "} and {\n" + fill("y", "4") +
+           "} and {\n" + fill("z", "5") + "}\nstore @z[%zero], %f");
+  EXPECT_THAT(shape(p), ElementsAre("serial", "loop@0.0", "loop@0.1", "serial", "loop", "loop@1.0", "loop@1.1",
+                                    "loop@1.2", "serial"));
+  EXPECT_THAT(p.region_blocks, ElementsAre(2u, 3u));
+}
+
+// proves R15 as far as the plan goes
+TEST(Region, EmptyBlocksDisappear) {
+  const passes::Plan p =
+      plan("region {\n} and {\n" + fill("x", "0") + "} and {\n%v = load @x[%zero] : f32\n} and {\n" + fill("y", "1") + "}");
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1"));
+  EXPECT_THAT(p.region_blocks, ElementsAre(2u));
+}
+
+// proves R15 as far as the plan goes
+TEST(Region, OneBlockAloneIsNoRegion) {
+  const passes::Plan p = plan("region {\n" + fill("x", "0") + "} and {\n}");
+  EXPECT_THAT(shape(p), ElementsAre("loop"));
+  EXPECT_THAT(p.region_blocks, IsEmpty());
+}
+
+// proves R15 as far as the plan goes
+TEST(Region, AnEmptyRegionDoesNotEvenCutAStretch) {
+  EXPECT_THAT(shape(plan(one_f + "store @x[%zero], %f\nregion {\n} and {\n}\nstore @y[%zero], %f")), ElementsAre("serial"));
+}
+
+// proves R13 as far as the plan goes: whatever stands in a block belongs to it
+TEST(Region, PlainStatementsConditionalsAndSequentialLoopsStayInTheirBlock) {
+  const passes::Plan p =
+      plan(one_f + "%t = const true : bool\nregion {\nstore @x[%zero], %f\nif %t {\n  store @x[%one], %f\n}\n" +
+           fill("x", "0") + "while {\n  yield %t\n} do {\n  store @x[%zero], %f\n  break\n}\n} and {\n" +
+           "for %k = %zero to %len step %one {\n  store @y[%k], %f\n}\n}");
+  EXPECT_THAT(shape(p), ElementsAre("serial@0.0", "loop@0.0", "serial@0.0", "serial@0.1"));
+}
+
+// proves R14 as far as the plan goes: the task that combines a reduction runs in the block that reduces
+TEST(Region, HelperTasksStayInTheBlockThatCausedThem) {
+  const passes::Plan p = plan("region {\n" + fill("x", "0") +
+                              "} and {\n%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @z[%i] : f32\n"
+                              "  yield %v\n}\nstore @y[%zero], %s\n}");
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "reduce@0.1", "combine@0.1", "serial@0.1"));
+}
+
+// proves R12 as far as the plan goes: a bound that is read on the device stays there
+TEST(Region, ABoundReadOnTheDeviceTravelsThroughTemporariesInsideItsBlock) {
+  const passes::Plan p = plan("region {\n" + fill("x", "0") +
+                              "} and {\n%c = load @n[%zero] : i32\n%high = cast %c : i64\n"
+                              "parallel (%i) in (%zero to %high) {\n  %f = const 1 : f32\n  store @y[%i], %f\n}\n}");
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "serial@0.1", "loop@0.1"));
+  EXPECT_EQ(p.tasks[2].high[0].kind, passes::HostBound::Kind::device);
+  EXPECT_EQ(p.tasks[2].task.body.statements[1].op, ir::Op::temp_load);
+}
+
+// proves R8 as far as the plan goes: sibling blocks write no slot in common
+TEST(Region, BlocksShareNoSlotThatOneOfThemWrites) {
+  const std::string block = "%v{} = load @z[%zero] : f32\nlocal ${} : f32[3]\nset ${}[%zero], %v{}\n"
+                            "parallel (%i{}) in (%zero to %len) {\n  %g{} = get ${}[%one] : f32\n  %h{} = add %g{}, %v{} : f32\n"
+                            "  store @A[%i{}], %h{}\n}\n";
+  const auto with = [&](std::string tag, const std::string& array) {
+    std::string text = block;
+    for (std::size_t at; (at = text.find("{}")) != std::string::npos;) text.replace(at, 2, tag);
+    return text.replace(text.find("@A"), 2, "@" + array);
+  };
+  const passes::Plan p = plan("region {\n" + with("0", "x") + "} and {\n" + with("1", "y") + "}");
+  ASSERT_THAT(shape(p), ElementsAre("serial@0.0", "loop@0.0", "serial@0.1", "loop@0.1"));
+  const auto slots = [&](std::size_t task) {
+    std::set<std::uint64_t> offsets;
+    for (const ir::Statement& s : p.tasks[task].task.body.statements) {
+      if (s.op == ir::Op::temp_store) offsets.insert(s.immediate / 64);
+      for (const ir::Block& body : s.bodies) {
+        for (const ir::Statement& inner : body.statements) {
+          if (inner.op == ir::Op::temp_store) offsets.insert(inner.immediate / 64);
+        }
+      }
+    }
+    return offsets;
+  };
+  for (const std::uint64_t line : slots(0)) EXPECT_FALSE(slots(2).contains(line)) << "cache line " << line;
+}
+
+// ---- conflicts
+
+// proves R18: refused when the kernel is built, with both lines and the parameter
+TEST(Conflict, TwoBlocksThatWriteOneArrayAreRefused) {
+  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n" + fill("x", "1") + "}"),
+            "k.weir:17:3: @x is written in this stream_parallel block and written in another one at k.weir:22:3; blocks "
+            "of one region run at the same time. Move one of them out of the region, or allow conflicts on the region if "
+            "this is meant");
+}
+
+// proves R18
+TEST(Conflict, ABlockThatReadsWhatASiblingWritesIsRefused) {
+  EXPECT_THAT(refusal("region {\n" + copy("x", "y", "0") + "} and {\n" + fill("x", "1") + "}"),
+              AllOf(HasSubstr("k.weir:22:3: @x is written in this"), HasSubstr("and read in another one at k.weir:16:3")));
+}
+
+// proves R18
+TEST(Conflict, AtomicsInTwoBlocksAreRefusedToo) {
+  const std::string add = "parallel (%i) in (%zero to %len) {\n  %one_i = const 1 : i32\n"
+                          "  %old = atomic.add @n[%zero], %one_i : i32\n}\n";
+  std::string other = add;
+  for (const std::string name : {"%i", "%one_i", "%old"}) {
+    for (std::size_t at = 0; (at = other.find(name, at)) != std::string::npos; at += name.size() + 1) {
+      if (name == "%i" && other.compare(at, 3, "%in") == 0) continue;
+      other.insert(at + name.size(), "2");
+    }
+  }
+  EXPECT_THAT(refusal("region {\n" + add + "} and {\n" + other + "}"), HasSubstr("@n is written in this"));
+}
+
+// proves R18: opting out is explicit
+TEST(Conflict, IsAllowedWhenTheRegionSaysSo) {
+  const passes::Plan p = plan("region allow_conflicts {\n" + fill("x", "0") + "} and {\n" + fill("x", "1") + "}");
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1"));
+  EXPECT_THAT(p.alias_checks, IsEmpty());
+}
+
+TEST(Conflict, BlocksMayReadOneArray) {
+  EXPECT_EQ(refusal("region {\n" + copy("z", "x", "0") + "} and {\n" + copy("z", "y", "1") + "}"), "");
+}
+
+TEST(Conflict, BlocksOfDifferentRegionsDoNotConflict) {
+  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + "}\nregion {\n" + fill("y", "2") +
+                    "} and {\n" + fill("x", "3") + "}"),
+            "");
+}
+
+TEST(Conflict, LoopsOfOneBlockDoNotConflict) {
+  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + copy("x", "y", "1") + "} and {\n" + fill("z", "2") + "}"), "");
+}
+
+TEST(Conflict, ALocalVariableThatOneBlockSetsAndAnotherReadsIsRefused) {
+  EXPECT_THAT(refusal("local $0 : f32\n" + one_f + "region {\nset $0, %f\n" + fill("x", "0") + "} and {\n%g = get $0 : f32\n" +
+                      "store @y[%zero], %g\n}"),
+              AllOf(HasSubstr("k.weir:17:1: the variable declared at k.weir:14:1 is written"),
+                    HasSubstr("read in another one at k.weir:23:1")));
+}
+
+TEST(Conflict, ABlockThatDisappearsConflictsWithNobody) {
+  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n%v = load @x[%zero] : f32\n} and {\n" + fill("y", "1") + "}"), "");
+}
+
+// proves R18: two parameters that turn out to be one array are for the launch to find
+TEST(Conflict, ParametersThatMayBeOneArrayAreCheckedAtLaunch) {
+  const passes::Plan p = plan("region {\n" + copy("z", "x", "0") + "} and {\n" + fill("y", "1") + "}");
+  std::vector<std::pair<int, int>> pairs;
+  for (const auto& check : p.alias_checks) pairs.emplace_back(check.written, check.touched);
+  // x with y, and y with z, which the other block reads; not x with z, which are of one block.
+  EXPECT_THAT(pairs, ElementsAre(std::pair(0, 1), std::pair(1, 2)));
+  EXPECT_EQ(p.alias_checks[0].written_at.line, 17u);
+  EXPECT_EQ(p.alias_checks[0].touched_at.line, 22u);
+}
+
+TEST(Conflict, ArraysThatBlocksOnlyReadNeedNoCheck) {
+  const passes::Plan p = plan("region {\n" + copy("y", "x", "0") + "} and {\n%v = load @z[%zero] : f32\n%t = gt %v, %v : bool\n"
+                              "assert %t, \"m\"\n}");
+  for (const auto& check : p.alias_checks) EXPECT_EQ(check.written, 0);
+}
+
+// ---- nesting
+
+std::string verdict(const std::string& body) {
+  try {
+    ir::verify_or_throw(kernel(body));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// proves R16: both lines, and what to do instead
+TEST(Nesting, ABlockInsideABlockIsRefused) {
+  EXPECT_EQ(verdict("region {\nregion {\n} and {\n}\n} and {\n}"),
+            "k.weir:15:1: a stream_parallel block stands inside the stream_parallel block at k.weir:14:1; blocks do not "
+            "nest. Put them side by side in the kernel, or leave out the inner one");
+}
+
+// proves R16
+TEST(Nesting, ABlockUnderAConditionIsRefused) {
+  EXPECT_EQ(verdict("%t = const true : bool\nif %t {\nregion {\n} and {\n}\n}"),
+            "k.weir:16:1: a stream_parallel block stands inside 'if' at k.weir:15:1; blocks stand only directly in the "
+            "kernel. Move the outer statement into the block, or launch one kernel per iteration");
+}
+
+// proves R16
+TEST(Nesting, ABlockInsideALoopIsRefused) {
+  EXPECT_THAT(verdict("for %k = %zero to %len step %one {\nregion {\n} and {\n}\n}"),
+              HasSubstr("k.weir:15:1: a stream_parallel block stands inside 'for' at k.weir:14:1"));
+}
+
+}  // namespace
+}  // namespace weir::test
