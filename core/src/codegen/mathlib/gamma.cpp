@@ -60,7 +60,7 @@ Expr gamma_of(Expr x, llvm::Module& module) {
   const Expr result = select(negative, reflected, g.first * g.second);
   const Expr pole = both(negative, equal(x, floor(x)));
   return select(pole, x.real(std::numeric_limits<double>::quiet_NaN()),
-                select(equal(abs(x), infinity), x, result));
+                select(equal(abs(x), infinity), x, select(equal(x, 0.0), copysign(x.real(infinity), x), result)));
 }
 
 }  // namespace

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locals, control flow, elements of several lanes, temporaries and atomics.
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+#include "harness.hpp"
+
+namespace weir::test {
+namespace {
+
+TEST(Local, ArraysStartAtZeroInEveryIteration) {
+  Code code(R"(weir-ir 1
+kernel "histogram of digits"
+param @x: array<i32, 1>
+param @r: array<i32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %ten = const 10 : i64
+  %d = const 10 : i32
+  %i0 = const 0 : i32
+  %i1 = const 1 : i32
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    local $rest : i32
+    local $seen : i32[10]
+    local $distinct : i32
+    %x = load @x[%i] : i32
+    set $rest, %x
+    while {
+      %left = get $rest : i32
+      %more = gt %left, %i0 : bool
+      yield %more
+    } do {
+      %v = get $rest : i32
+      %digit = rem %v, %d : i32
+      %next = div %v, %d : i32
+      set $rest, %next
+      %at = cast %digit : i64
+      %count = get $seen[%at] : i32
+      %more_count = add %count, %i1 : i32
+      set $seen[%at], %more_count
+    }
+    for %k = %zero to %ten step %one {
+      %c = get $seen[%k] : i32
+      %absent = eq %c, %i0 : bool
+      if %absent {
+        continue
+      }
+      %u = get $distinct : i32
+      %u1 = add %u, %i1 : i32
+      set $distinct, %u1
+    }
+    %result = get $distinct : i32
+    store @r[%i], %result
+  }
+}
+)");
+  std::vector<std::int32_t> x{0, 7, 11, 12, 1234567890, 1002, 99999}, r(x.size(), -1);
+  code.array("x", x).array("r", r).run(3, 1);
+  EXPECT_EQ(r, (std::vector<std::int32_t>{0, 1, 1, 2, 10, 3, 1}));
+}
+
+constexpr const char* search = R"(weir-ir 1
+kernel "first multiple"
+param @x: array<i64, 1>
+param @r: array<i64, 1>
+param @step: i64
+{
+  %zero = const 0 : i64
+  %limit = const 100 : i64
+  %n = extent @x, 0 : i64
+  %step = arg @step : i64
+  %none = const -1 : i64
+  parallel (%i) in (%zero to %n) {
+    local $found : i64
+    set $found, %none
+    %x = load @x[%i] : i64
+    for %k = %zero to %limit step %step {
+      %m = rem %k, %x : i64
+      %divides = eq %m, %zero : bool
+      %past = gt %k, %zero : bool
+      %both = and %divides, %past : bool
+      if %both {
+        set $found, %k
+        break
+      }
+    }
+    %v = get $found : i64
+    %missing = lt %v, %zero : bool
+    if %missing {
+      continue
+    }
+    store @r[%i], %v
+  }
+}
+)";
+
+TEST(Control, BreakLeavesTheInnermostLoopAndContinueEndsTheIteration) {
+  Code code(search);
+  std::vector<std::int64_t> x{3, 7, 200, 99, 5}, r(x.size(), -9);
+  code.array("x", x).array("r", r).scalar("step", std::int64_t{1}).run(2, 1);
+  EXPECT_EQ(r, (std::vector<std::int64_t>{3, 7, -9, 99, 5}));
+}
+
+TEST(Control, LoopsWithoutAPositiveStepRunNothing) {
+  Code code(search);
+  for (std::int64_t step : {std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
+    std::vector<std::int64_t> x{3, 7}, r(x.size(), -9);
+    code.array("x", x).array("r", r).scalar("step", step).run();
+    EXPECT_EQ(r, (std::vector<std::int64_t>{-9, -9}));
+  }
+}
+
+TEST(Control, LoopsEndWhereTheIndexWouldOverflow) {
+  Code code(R"(weir-ir 1
+kernel "to the end"
+param @r: array<i64, 1>
+param @low: i64
+param @high: i64
+param @step: i64
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %low = arg @low : i64
+  %high = arg @high : i64
+  %step = arg @step : i64
+  local $count : i64
+  for %k = %low to %high step %step {
+    %c = get $count : i64
+    %c1 = add %c, %one : i64
+    set $count, %c1
+  }
+  %v = get $count : i64
+  store @r[%zero], %v
+}
+)");
+  constexpr auto top = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> r(1);
+  code.array("r", r).scalar("low", top - 10).scalar("high", top).scalar("step", std::int64_t{3}).run();
+  EXPECT_EQ(r[0], 4);
+  code.scalar("low", std::numeric_limits<std::int64_t>::min()).scalar("high", top).scalar("step", top).run();
+  EXPECT_EQ(r[0], 3);
+}
+
+TEST(Elements, LanesOfVectorsAndMatricesLieOneAfterTheOther) {
+  Code code(R"(weir-ir 1
+kernel "transpose and cross"
+param @m: array<mat<f32, 2, 3>, 1>
+param @t: array<mat<f32, 3, 2>, 1>
+param @v: array<vec<f64, 3>, 2>
+param @s: vec<f64, 3>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %n = extent @m, 0 : i64
+  %s2 = arg @s.2 : f64
+  parallel (%i) in (%zero to %n) {
+    %a = load @m[%i].1 : f32
+    store @t[%i].2, %a
+    %b = load @m[%i].5 : f32
+    store @t[%i].5, %b
+    %x = load @v[%one, %i].0 : f64
+    %y = mul %x, %s2 : f64
+    store @v[%zero, %i].1, %y
+  }
+}
+)");
+  std::vector<float> m(18), t(18);
+  std::iota(m.begin(), m.end(), 0.0f);
+  std::vector<double> v(18);
+  std::iota(v.begin(), v.end(), 0.0);
+  code.array("m", m.data(), {3}).array("t", t.data(), {3}).array("v", v.data(), {2, 3})
+      .scalar("s", std::array<double, 3>{1, 2, 10}).run();
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(t[6 * i + 2], m[6 * i + 1]);
+    EXPECT_EQ(t[6 * i + 5], m[6 * i + 5]);
+    EXPECT_EQ(v[3 * i + 1], 10.0 * double(9 + 3 * i));
+  }
+}
+
+template <class T>
+class Atomic : public testing::Test {};
+using AtomicTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(Atomic, AtomicTypes);
+
+TYPED_TEST(Atomic, ThreadsDoNotLoseUpdates) {
+  using T = TypeParam;
+  const std::string t(to_string(element_type<T>.scalar));
+  Code code("weir-ir 1\nkernel \"atomics\"\nparam @r: array<" + t + ", 1>\nparam @n: i64\n{\n  %zero = const 0 : i64\n"
+            "  %c1 = const 1 : i64\n  %c2 = const 2 : i64\n  %c3 = const 3 : i64\n  %n = arg @n : i64\n"
+            "  %one = const 1 : " + t + "\n  parallel (%i) in (%zero to %n) {\n    %v = cast %i : " + t + "\n"
+            "    %o0 = atomic.add @r[%zero], %one : " + t + "\n    %o1 = atomic.sub @r[%c1], %one : " + t + "\n"
+            "    %o2 = atomic.min @r[%c2], %v : " + t + "\n    %o3 = atomic.max @r[%c3], %v : " + t + "\n  }\n}\n");
+  constexpr std::int64_t n = 40000;
+  std::vector<T> r{0, T(n), T(n), 0};
+  code.array("r", r).scalar("n", n);
+  std::vector<std::jthread> threads;
+  for (std::uint64_t k = 0; k < 4; ++k) threads.emplace_back([&, k] { code.run_blocks(4, k, k + 1); });
+  threads.clear();
+  EXPECT_EQ(r, (std::vector<T>{T(n), 0, 0, T(n - 1)}));
+}
+
+TEST(Atomics, ExchangeAndCompareExchangeGiveTheOldValue) {
+  Code code(R"(weir-ir 1
+kernel "swap"
+param @r: array<f32, 1>
+param @old: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %two = const 2 : i64
+  %a = const 5 : f32
+  %b = const 7 : f32
+  %wrong = const 9 : f32
+  %o0 = atomic.exchange @r[%zero], %a : f32
+  store @old[%zero], %o0
+  %o1 = atomic.compare_exchange @r[%zero], %a, %b : f32
+  store @old[%one], %o1
+  %o2 = atomic.compare_exchange @r[%zero], %wrong, %a : f32
+  store @old[%two], %o2
+}
+)");
+  std::vector<float> r{1}, old(3);
+  code.array("r", r).array("old", old).run();
+  EXPECT_EQ(r[0], 7);
+  EXPECT_EQ(old, (std::vector<float>{1, 5, 7}));
+}
+
+TEST(Atomics, BitOperationsAndFloatMinimumWithNan) {
+  Code code(R"(weir-ir 1
+kernel "bits"
+param @u: array<u32, 1>
+param @f: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %two = const 2 : i64
+  %mask = const 12 : u32
+  %nan = const nan : f32
+  %minus = const -0 : f32
+  %a = atomic.and @u[%zero], %mask : u32
+  %b = atomic.or @u[%one], %mask : u32
+  %c = atomic.xor @u[%two], %mask : u32
+  %d = atomic.min @f[%zero], %nan : f32
+  %e = atomic.min @f[%one], %minus : f32
+}
+)");
+  std::vector<std::uint32_t> u{10, 3, 10};
+  std::vector<float> f{4, 0};
+  code.array("u", u).array("f", f).run();
+  EXPECT_EQ(u, (std::vector<std::uint32_t>{8, 15, 6}));
+  EXPECT_EQ(f[0], 4);
+  EXPECT_TRUE(f[1] == 0 && std::signbit(f[1]));
+}
+
+}  // namespace
+}  // namespace weir::test
