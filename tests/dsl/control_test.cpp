@@ -170,9 +170,13 @@ TEST(Jumps, BelongInsideLoops) {
 }
 
 TEST(Jumps, BreakCannotLeaveAParallelLoop) {
-  const std::string text =
-      refusal([](View<float> x) { range_for(x.size(), [&](Index i) { if_(x[i] > 0, [&] { break_(); }); }); });
-  const std::string jump = line(-3), loop = line(-4);
+  const std::string text = refusal([](View<float> x) {
+    range_for(x.size(), [&](Index i) {
+      x[i] = 1;
+      if_(x[i] > 0, [&] { break_(); });
+    });
+  });
+  const std::string jump = line(-3), loop = line(-5);
   EXPECT_THAT(text, testing::HasSubstr(jump + ": break_ cannot leave the range_for at " + loop));
   EXPECT_THAT(text, testing::HasSubstr("use continue_() to end this iteration, or a for_ loop"));
 }

@@ -141,9 +141,13 @@ TEST(Regions, BlocksInDeviceFunctionsAreRefusedWithBothLines) {
 
 // proves R16
 TEST(Regions, BlocksUnderBranchesAreRefusedWithBothLines) {
-  const std::string text =
-      refusal([](View<float> x, Value<bool> c) { if_(c, [&] { stream_parallel([&] { x[1] = 1; }); }); });
-  const std::string block = line(-3), branch = line(-4);
+  const std::string text = refusal([](View<float> x, Value<bool> c) {
+    if_(c, [&] {
+      x[0] = 1;
+      stream_parallel([&] { x[1] = 1; });
+    });
+  });
+  const std::string block = line(-3), branch = line(-5);
   EXPECT_EQ(text, "kernel 'test' cannot be built:\n  " + block +
                       ": stream_parallel stands inside the if_ at " + branch +
                       ": blocks stand directly in the kernel; put the if_ inside the block instead");

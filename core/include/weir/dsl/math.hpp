@@ -81,58 +81,10 @@ Value<T> emit_with_integer(std::string_view function, Where where, A&& x, N&& n)
 
 }  // namespace detail
 
-#define WEIR_MATH_1(name)                                                                  \
-  template <detail::Traced A>                                                              \
-  Value<detail::traced_t<A>> name(A&& x, detail::Where where = detail::Where::current()) { \
-    using T = detail::traced_t<A>;                                                         \
-    return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x));                 \
-  }
-#define WEIR_MATH_2(name)                                                                       \
-  template <class A, class B>                                                                   \
-  requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> name(                          \
-      A&& x, B&& y, detail::Where where = detail::Where::current()) {                           \
-    using T = detail::common_t<A, B>;                                                           \
-    return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x), static_cast<B&&>(y)); \
-  }
-#define WEIR_MATH_INTEGER(name)                                                                   \
-  template <detail::Traced A, class N>                                                            \
-  Value<detail::traced_t<A>> name(A&& x, N&& n, detail::Where where = detail::Where::current()) { \
-    return detail::emit_with_integer<detail::traced_t<A>>(#name, where, static_cast<A&&>(x),      \
-                                                          static_cast<N&&>(n));                   \
-  }
-#define WEIR_MATH_TEST(name)                                                                                \
-  template <detail::Traced A>                                                                               \
-  Value<detail::rebind_t<detail::traced_t<A>, bool>> name(A&& x,                                            \
-                                                          detail::Where where = detail::Where::current()) { \
-    using T = detail::traced_t<A>;                                                                          \
-    return detail::emit_function<T, detail::rebind_t<T, bool>>(#name, where, static_cast<A&&>(x));          \
-  }
-
-WEIR_MATH_1(acos)
-WEIR_MATH_1(acosh) WEIR_MATH_1(acospi) WEIR_MATH_1(asin) WEIR_MATH_1(asinh) WEIR_MATH_1(asinpi)
-    WEIR_MATH_1(atan) WEIR_MATH_1(atanh) WEIR_MATH_1(atanpi) WEIR_MATH_1(cbrt) WEIR_MATH_1(ceil)
-        WEIR_MATH_1(cos) WEIR_MATH_1(cosh) WEIR_MATH_1(cospi) WEIR_MATH_1(erf) WEIR_MATH_1(erfc)
-            WEIR_MATH_1(exp) WEIR_MATH_1(exp2) WEIR_MATH_1(exp10) WEIR_MATH_1(expm1) WEIR_MATH_1(floor)
-                WEIR_MATH_1(lgamma) WEIR_MATH_1(log) WEIR_MATH_1(log2) WEIR_MATH_1(log10) WEIR_MATH_1(log1p)
-                    WEIR_MATH_1(logb) WEIR_MATH_1(rint) WEIR_MATH_1(round) WEIR_MATH_1(rsqrt) WEIR_MATH_1(sin)
-                        WEIR_MATH_1(sinh) WEIR_MATH_1(sinpi) WEIR_MATH_1(sqrt) WEIR_MATH_1(tan)
-                            WEIR_MATH_1(tanh) WEIR_MATH_1(tanpi) WEIR_MATH_1(tgamma) WEIR_MATH_1(trunc)
-                                WEIR_MATH_2(atan2) WEIR_MATH_2(atan2pi) WEIR_MATH_2(copysign)
-                                    WEIR_MATH_2(fdim) WEIR_MATH_2(fmod) WEIR_MATH_2(hypot) WEIR_MATH_2(maxmag)
-                                        WEIR_MATH_2(minmag) WEIR_MATH_2(nextafter) WEIR_MATH_2(pow)
-                                            WEIR_MATH_2(powr) WEIR_MATH_2(remainder) WEIR_MATH_INTEGER(ldexp)
-                                                WEIR_MATH_INTEGER(pown) WEIR_MATH_INTEGER(rootn)
-                                                    WEIR_MATH_TEST(isnan) WEIR_MATH_TEST(isinf)
-                                                        WEIR_MATH_TEST(isfinite)
-#undef WEIR_MATH_1
-#undef WEIR_MATH_2
-#undef WEIR_MATH_INTEGER
-#undef WEIR_MATH_TEST
-
-    /// The exponent as an i32.
-    template <detail::Traced A>
-    Value<detail::rebind_t<detail::traced_t<A>, std::int32_t>> ilogb(
-        A&& x, detail::Where where = detail::Where::current()) {
+/// The exponent as an i32.
+template <detail::Traced A>
+Value<detail::rebind_t<detail::traced_t<A>, std::int32_t>> ilogb(
+    A&& x, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   return detail::emit_function<T, detail::rebind_t<T, std::int32_t>>("ilogb", where, static_cast<A&&>(x));
 }
@@ -297,5 +249,51 @@ requires detail::has_booleans<detail::traced_t<A>> Value<bool> all(
   }
   return detail::Access::value<bool>(&lane);
 }
+
+#define WEIR_MATH_1(name)                                                                  \
+  template <detail::Traced A>                                                              \
+  Value<detail::traced_t<A>> name(A&& x, detail::Where where = detail::Where::current()) { \
+    using T = detail::traced_t<A>;                                                         \
+    return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x));                 \
+  }
+#define WEIR_MATH_2(name)                                                                       \
+  template <class A, class B>                                                                   \
+  requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> name(                          \
+      A&& x, B&& y, detail::Where where = detail::Where::current()) {                           \
+    using T = detail::common_t<A, B>;                                                           \
+    return detail::emit_function<T, T>(#name, where, static_cast<A&&>(x), static_cast<B&&>(y)); \
+  }
+#define WEIR_MATH_INTEGER(name)                                                                   \
+  template <detail::Traced A, class N>                                                            \
+  Value<detail::traced_t<A>> name(A&& x, N&& n, detail::Where where = detail::Where::current()) { \
+    return detail::emit_with_integer<detail::traced_t<A>>(#name, where, static_cast<A&&>(x),      \
+                                                          static_cast<N&&>(n));                   \
+  }
+#define WEIR_MATH_TEST(name)                                                                                \
+  template <detail::Traced A>                                                                               \
+  Value<detail::rebind_t<detail::traced_t<A>, bool>> name(A&& x,                                            \
+                                                          detail::Where where = detail::Where::current()) { \
+    using T = detail::traced_t<A>;                                                                          \
+    return detail::emit_function<T, detail::rebind_t<T, bool>>(#name, where, static_cast<A&&>(x));          \
+  }
+
+// clang-format off
+WEIR_MATH_1(acos) WEIR_MATH_1(acosh) WEIR_MATH_1(acospi) WEIR_MATH_1(asin) WEIR_MATH_1(asinh)
+WEIR_MATH_1(asinpi) WEIR_MATH_1(atan) WEIR_MATH_1(atanh) WEIR_MATH_1(atanpi) WEIR_MATH_1(cbrt)
+WEIR_MATH_1(ceil) WEIR_MATH_1(cos) WEIR_MATH_1(cosh) WEIR_MATH_1(cospi) WEIR_MATH_1(erf) WEIR_MATH_1(erfc)
+WEIR_MATH_1(exp) WEIR_MATH_1(exp2) WEIR_MATH_1(exp10) WEIR_MATH_1(expm1) WEIR_MATH_1(floor)
+WEIR_MATH_1(lgamma) WEIR_MATH_1(log) WEIR_MATH_1(log2) WEIR_MATH_1(log10) WEIR_MATH_1(log1p) WEIR_MATH_1(logb)
+WEIR_MATH_1(rint) WEIR_MATH_1(round) WEIR_MATH_1(rsqrt) WEIR_MATH_1(sin) WEIR_MATH_1(sinh) WEIR_MATH_1(sinpi)
+WEIR_MATH_1(sqrt) WEIR_MATH_1(tan) WEIR_MATH_1(tanh) WEIR_MATH_1(tanpi) WEIR_MATH_1(tgamma) WEIR_MATH_1(trunc)
+WEIR_MATH_2(atan2) WEIR_MATH_2(atan2pi) WEIR_MATH_2(copysign) WEIR_MATH_2(fdim) WEIR_MATH_2(fmod)
+WEIR_MATH_2(hypot) WEIR_MATH_2(maxmag) WEIR_MATH_2(minmag) WEIR_MATH_2(nextafter) WEIR_MATH_2(pow)
+WEIR_MATH_2(powr) WEIR_MATH_2(remainder)
+WEIR_MATH_INTEGER(ldexp) WEIR_MATH_INTEGER(pown) WEIR_MATH_INTEGER(rootn)
+WEIR_MATH_TEST(isnan) WEIR_MATH_TEST(isinf) WEIR_MATH_TEST(isfinite)
+// clang-format on
+#undef WEIR_MATH_1
+#undef WEIR_MATH_2
+#undef WEIR_MATH_INTEGER
+#undef WEIR_MATH_TEST
 
 }  // namespace weir
