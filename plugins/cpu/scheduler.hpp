@@ -92,6 +92,7 @@ class Scheduler {
 
   // workers.cpp: the ready list, sleeping and waking
   void begin_exit() noexcept;
+  void enter_and_work() noexcept;
   void work() noexcept;
   void drain_from(Stream* stream) noexcept;
   void push(Stream& stream) noexcept;
@@ -109,7 +110,7 @@ class Scheduler {
   Arena* const arena_;
   std::once_flag started_;
   std::atomic<bool> exiting_{false};
-  std::atomic<unsigned> forks_{0};
+  std::atomic<unsigned> forks_{0};  ///< calls of oneTBB that are under way
 
   alignas(64) std::atomic<unsigned> draining_{0};
   std::atomic<bool> starved_{false};  ///< a worker found work but no free core

@@ -53,15 +53,30 @@ Scheduler& Scheduler::get() {
 
 void Scheduler::start() {
   std::call_once(started_, [this] {
-    for (unsigned i = 0; i < threads_; ++i) {
-      start_thread("weir-cpu", [](void* self) {
-        ask_for_short_latency();
-        auto* scheduler = static_cast<Scheduler*>(self);
-        scheduler->arena_->enter([](void* inside) { static_cast<Scheduler*>(inside)->work(); }, scheduler);
-      }, this);
-    }
     std::atexit([] { Scheduler::get().begin_exit(); });
+    for (unsigned i = 0; i < threads_; ++i) {
+      forks_.fetch_add(1, std::memory_order_seq_cst);  // entering the arena is a call of oneTBB too
+      try {
+        start_thread("weir-cpu", [](void* self) { static_cast<Scheduler*>(self)->enter_and_work(); }, this);
+      } catch (...) {
+        forks_.fetch_sub(1, std::memory_order_seq_cst);
+        throw;
+      }
+    }
   });
+}
+
+void Scheduler::enter_and_work() noexcept {
+  ask_for_short_latency();
+  if (!exiting_.load(std::memory_order_seq_cst)) {
+    arena_->enter([](void* opaque) {
+      auto* scheduler = static_cast<Scheduler*>(opaque);
+      scheduler->forks_.fetch_sub(1, std::memory_order_seq_cst);
+      scheduler->work();
+    }, this);
+  }
+  forks_.fetch_sub(1, std::memory_order_seq_cst);
+  work();
 }
 
 void Scheduler::begin_exit() noexcept {

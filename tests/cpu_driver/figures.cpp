@@ -28,7 +28,7 @@ static double median(int rounds, int calls, const std::function<void()>& body) {
 
 static void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
-int main(int argc, char** argv) {
+int main(int argc, char**) {
   const weir_driver_table& t = table();
   Stream s;
   weir_status status = new_status();
