@@ -24,7 +24,7 @@ std::string check_operation(const Kernel& kernel, const Statement& statement, st
 /// True when every bit of `immediate` belongs to a constant of `type`.
 bool fits(ScalarType type, std::uint64_t immediate) noexcept;
 
-/// "an enumerator such as Op that no operation has" guard for kernels made in memory.
+/// False for numbers that no operation has, which kernels made in memory may hold.
 bool known(Op op) noexcept;
 
 }  // namespace weir::ir

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/printer.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <span>
 
 #include <weir/element.hpp>
+
+#include "ir/operation_rules.hpp"
+#include "ir/verifier.hpp"
 
 namespace weir::ir {
 
@@ -41,7 +45,10 @@ std::int64_t sign_extended(ScalarType type, std::uint64_t bits) {
 class Printer {
  public:
   Printer(const Kernel& kernel, std::uint32_t values, std::uint32_t locals, bool with_locations)
-      : kernel_(kernel), with_locations_(with_locations), values_(values, no_value), locals_(locals, no_value) {}
+      : kernel_(kernel),
+        with_locations_(with_locations),
+        values_(std::min<std::size_t>(values, max_ids), no_value),
+        locals_(std::min<std::size_t>(locals, max_ids), no_value) {}
 
   std::string kernel() {
     out_ = "weir-ir 1\nkernel " + quote(kernel_.name);
@@ -198,6 +205,10 @@ class Printer {
     if (s.result != no_value) {
       define(s.result);
       out_ += " = ";
+    }
+    if (!known(s.op)) {
+      out_ += "?";
+      return;
     }
     out_ += info(s.op).mnemonic;
     switch (s.op) {

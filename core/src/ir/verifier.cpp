@@ -34,6 +34,7 @@ class Verifier {
     if (values > max_ids || locals > max_ids) {
       report({}, "a kernel has at most " + std::to_string(max_ids) + " values and as many local variables, found " +
                      std::to_string(std::max(values, locals)));
+      countable_ = false;
       return;
     }
     values_.resize(values);
@@ -61,7 +62,7 @@ class Verifier {
   }
 
   void body(const Block& block) {
-    if (full()) return;
+    if (!countable_) return;
     if (!block.arguments.empty()) report({}, "the body of a kernel takes no arguments");
     walk(block, Context{});
     if (local_bytes_ > max_local_bytes) {
@@ -407,6 +408,7 @@ class Verifier {
 
   const Kernel& kernel_;
   bool task_;
+  bool countable_ = true;
   std::vector<Value> values_;
   std::vector<Local> locals_;
   std::vector<ValueId> scope_values_;

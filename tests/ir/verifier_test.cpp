@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only kernels made in memory can get wrong: the text form cannot say it.
+#include <gmock/gmock.h>
+
+#include <weir/error.hpp>
+
+#include "ir/parser.hpp"
+#include "ir/printer.hpp"
+#include "ir/verifier.hpp"
+
+namespace weir::test {
+namespace {
+
+using ir::Op;
+using ir::Statement;
+using testing::HasSubstr;
+
+// A kernel with %0 = const 1 : f32, %1 = const 0 : i64, one array @x and one message.
+ir::Kernel sound() {
+  ir::Kernel k = ir::parse(
+      "weir-ir 1 kernel \"k\" param @x : array<f32, 1> { %0 = const 1 : f32 %1 = const 0 : i64 local $0 : f32 }", "k.weir");
+  k.strings.push_back("message");
+  return k;
+}
+
+std::string first_of(const ir::Kernel& kernel) {
+  ir::print(kernel, true);  // malformed kernels print without harm
+  const auto diagnostics = ir::verify(kernel);
+  return diagnostics.empty() ? "" : diagnostics.front().message;
+}
+
+std::string with(const Statement& s) {
+  ir::Kernel k = sound();
+  k.value_count = 4;
+  k.body.statements.push_back(s);
+  return first_of(k);
+}
+
+Statement make(Op op, ScalarType type, std::vector<ir::ValueId> operands, ir::ValueId result = ir::no_value) {
+  Statement s{};
+  s.op = op;
+  s.type = type;
+  s.operands = std::move(operands);
+  s.result = result;
+  return s;
+}
+
+TEST(Verifier, ASoundKernelHasNoDiagnostics) { EXPECT_EQ(first_of(sound()), ""); }
+
+TEST(Verifier, RefusesUnknownOperations) {
+  EXPECT_EQ(with(make(static_cast<Op>(250), ScalarType::f32, {})), "there is no operation number 250");
+}
+
+TEST(Verifier, RefusesUnknownTypes) {
+  EXPECT_EQ(with(make(Op::neg, static_cast<ScalarType>(99), {0}, 2)), "there is no scalar type number 99");
+}
+
+TEST(Verifier, RefusesResultsOutOfRange) {
+  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {0}, 4)), "a result is one of the kernel's 4 values, found number 4");
+}
+
+TEST(Verifier, RefusesResultsDefinedTwice) {
+  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {0}, 0)), "%0 is defined twice, before at k.weir:1:49");
+}
+
+TEST(Verifier, RefusesMissingResults) {
+  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {0})), "'neg' gives a result, found no value for it");
+}
+
+TEST(Verifier, RefusesResultsOfWhatGivesNone) {
+  Statement s = make(Op::store, ScalarType::f32, {1, 0}, 2);
+  EXPECT_EQ(with(s), "'store' gives no result, found %2");
+}
+
+TEST(Verifier, RefusesOperandsOutOfRange) {
+  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {77}, 2)), "an operand is one of the kernel's 4 values, found number 77");
+}
+
+TEST(Verifier, RefusesOperandsUsedBeforeTheirDefinition) {
+  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {3}, 2)), "%3 is used before it is defined");
+}
+
+TEST(Verifier, RefusesWrongOperandCounts) {
+  EXPECT_EQ(with(make(Op::add, ScalarType::f32, {0}, 2)), "'add' takes 2 values, found 1");
+}
+
+TEST(Verifier, RefusesWrongBlockCounts) {
+  Statement s = make(Op::if_, ScalarType::boolean, {0});
+  s.bodies.resize(1);
+  EXPECT_EQ(with(s), "'if' has 2 blocks, found 1");
+}
+
+TEST(Verifier, RefusesRegionsWithoutBlocks) {
+  EXPECT_EQ(with(make(Op::region, ScalarType::boolean, {})), "'region' has at least 1 block, found 0");
+}
+
+TEST(Verifier, RefusesArgumentsOfBlocksThatTakeNone) {
+  Statement s = make(Op::region, ScalarType::boolean, {});
+  s.bodies.resize(1);
+  s.bodies[0].arguments = {2};
+  EXPECT_EQ(with(s), "the blocks of 'region' take no arguments");
+}
+
+TEST(Verifier, RefusesForLoopsWithoutIndex) {
+  Statement s = make(Op::for_, ScalarType::boolean, {1, 1, 1});
+  s.bodies.resize(1);
+  EXPECT_EQ(with(s), "the blocks of 'for' take the index, found 0 arguments");
+}
+
+TEST(Verifier, RefusesConstantsWithBitsBeyondTheirType) {
+  Statement s = make(Op::constant, ScalarType::i8, {}, 2);
+  s.immediate = 0x100;
+  EXPECT_EQ(with(s), "a constant of type i8 has bits set beyond its 8, found 256");
+}
+
+TEST(Verifier, RefusesBooleansOtherThanZeroAndOne) {
+  Statement s = make(Op::constant, ScalarType::boolean, {}, 2);
+  s.immediate = 2;
+  EXPECT_EQ(with(s), "a constant of type bool has bits set beyond its 1, found 2");
+}
+
+TEST(Verifier, RefusesParametersOutOfRange) {
+  Statement s = make(Op::extent, ScalarType::i64, {}, 2);
+  s.index = 9;
+  EXPECT_EQ(with(s), "'extent' names an array parameter, found parameter number 9 of 1");
+}
+
+TEST(Verifier, RefusesUnknownMathFunctions) {
+  Statement s = make(Op::math, ScalarType::f32, {0}, 2);
+  s.index = 1000;
+  EXPECT_EQ(with(s), "there is no math function number 1000");
+}
+
+TEST(Verifier, RefusesUnknownAtomics) {
+  Statement s = make(Op::atomic, ScalarType::f32, {1, 0}, 2);
+  s.immediate = 1000;
+  EXPECT_EQ(with(s), "there is no atomic number 1000");
+}
+
+TEST(Verifier, RefusesUnknownReductions) {
+  Statement s = make(Op::reduce, ScalarType::f32, {1, 1}, 2);
+  s.index = 1000;
+  s.bodies.resize(1);
+  s.bodies[0].arguments = {3};
+  EXPECT_EQ(with(s), "there is no reduction number 1000");
+}
+
+TEST(Verifier, RefusesUnknownMarksOnRegions) {
+  Statement s = make(Op::region, ScalarType::boolean, {});
+  s.bodies.resize(1);
+  s.immediate = 2;
+  EXPECT_EQ(with(s), "the mark of 'region' is 0 or 1, found 2");
+}
+
+TEST(Verifier, RefusesMessagesOutOfRange) {
+  ir::Kernel k = ir::parse("weir-ir 1 kernel \"k\" { %0 = const true : bool }");
+  Statement s = make(Op::assert_, ScalarType::boolean, {0});
+  s.index = 3;
+  k.body.statements.push_back(s);
+  EXPECT_EQ(first_of(k), "'assert' names a message of the kernel's 0, found number 3");
+}
+
+TEST(Verifier, RefusesLocalsOutOfRange) {
+  Statement s = make(Op::local, ScalarType::f32, {});
+  s.index = 5;
+  s.immediate = 1;
+  EXPECT_EQ(with(s), "a local variable is one of the kernel's 1, found number 5");
+}
+
+TEST(Verifier, RefusesLocalsDeclaredTwice) {
+  Statement s = make(Op::local, ScalarType::f32, {});
+  s.immediate = 1;
+  EXPECT_EQ(with(s), "a local variable is declared twice, before at k.weir:1:87");
+}
+
+TEST(Verifier, RefusesLocalsUsedBeforeTheirDeclaration) {
+  ir::Kernel k = sound();
+  k.local_count = 2;
+  k.value_count = 4;
+  Statement s = make(Op::get, ScalarType::f32, {}, 2);
+  s.index = 1;
+  k.body.statements.push_back(s);
+  EXPECT_EQ(first_of(k), "a local variable is read before it is declared");
+}
+
+TEST(Verifier, RefusesArgumentsOfTheBody) {
+  ir::Kernel k = sound();
+  k.value_count = 3;
+  k.body.arguments = {2};
+  EXPECT_EQ(first_of(k), "the body of a kernel takes no arguments");
+}
+
+TEST(Verifier, RefusesTwoParametersOfOneName) {
+  ir::Kernel k = sound();
+  k.parameters.push_back(k.parameters[0]);
+  EXPECT_EQ(first_of(k), "two parameters are named @x; names are unique");
+}
+
+TEST(Verifier, RefusesScalarsWithARank) {
+  ir::Kernel k = sound();
+  k.parameters.push_back({"s", ir::Parameter::Kind::scalar, {}, 1, {}});
+  EXPECT_EQ(first_of(k), "@s is a scalar, of rank 0, found rank 1");
+}
+
+TEST(Verifier, RefusesTooManyParameters) {
+  ir::Kernel k = sound();
+  for (int i = 0; i < 300; ++i) k.parameters.push_back({"p" + std::to_string(i), ir::Parameter::Kind::scalar, {}, 0, {}});
+  EXPECT_EQ(first_of(k), "a kernel has at most 256 parameters, found 301");
+}
+
+TEST(Verifier, RefusesAbsurdNumbersOfValuesBeforeMakingRoomForThem) {
+  ir::Kernel k = sound();
+  k.value_count = 0xffffffff;
+  const auto diagnostics = ir::verify(k);
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_THAT(diagnostics[0].message, HasSubstr("at most 16777216 values"));
+}
+
+TEST(Verifier, RefusesLocationsOfUnknownFiles) {
+  Statement s = make(Op::neg, ScalarType::f32, {0}, 2);
+  s.location = {7, 1, 1};
+  EXPECT_EQ(with(s), "a location names one of the kernel's 1 files, found number 7");
+}
+
+TEST(Verifier, RefusesKernelsNestedTooDeeplyWithoutEndingItself) {
+  Statement inner{};
+  for (int i = 0; i < 300; ++i) {
+    Statement outer = make(Op::while_, ScalarType::boolean, {});
+    outer.bodies.resize(2);
+    if (i > 0) outer.bodies[1].statements.push_back(std::move(inner));
+    inner = std::move(outer);
+  }
+  ir::Kernel k = sound();
+  k.body.statements.push_back(std::move(inner));
+  bool found = false;
+  for (const auto& d : ir::verify(k)) found = found || d.message == "blocks stand at most 128 deep inside one another";
+  EXPECT_TRUE(found || ir::verify(k).size() == ir::max_diagnostics);
+}
+
+TEST(Verifier, OneExceptionCarriesAllDiagnosticsWithTheirPlaces) {
+  const ir::Kernel k = ir::parse("weir-ir 1\nkernel \"two\"\n{\n  %0 = const 1 : f32\n  %1 = neg %0 : i32\n  break\n}\n", "two.weir");
+  try {
+    ir::verify_or_throw(k);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kernel);
+    EXPECT_EQ(error.kernel(), "two");
+    EXPECT_STREQ(error.what(),
+                 "two.weir:5:3: the result of 'neg' is f32 here, found i32\n"
+                 "two.weir:6:3: 'break' leaves a 'while' or 'for', found none around it");
+  }
+}
+
+TEST(Verifier, StopsAfterEnoughDiagnostics) {
+  std::string text = "weir-ir 1 kernel \"k\" {\n";
+  for (int i = 0; i < 1000; ++i) text += "break\n";
+  const auto diagnostics = ir::verify(ir::parse(text + "}"));
+  EXPECT_LE(diagnostics.size(), ir::max_diagnostics);
+}
+
+// ---- tasks
+
+ir::Task task(const ir::Kernel& k) {
+  ir::Task t;
+  t.name = "t";
+  t.body = k.body;
+  t.value_count = k.value_count;
+  t.local_count = k.local_count;
+  t.argument_bytes = 16;
+  return t;
+}
+
+std::string first_of(const ir::Kernel& kernel, const ir::Task& task) {
+  const auto diagnostics = ir::verify_task(kernel, task);
+  return diagnostics.empty() ? "" : diagnostics.front().message;
+}
+
+TEST(TaskVerifier, AcceptsASerialTask) { EXPECT_EQ(first_of(sound(), task(sound())), ""); }
+
+TEST(TaskVerifier, RefusesAParallelTaskWithoutItsLoop) {
+  ir::Task t = task(sound());
+  t.kind = ir::TaskKind::parallel;
+  EXPECT_EQ(first_of(sound(), t), "task t: the body ends in its only loop, a 'parallel', found 0 loops");
+}
+
+TEST(TaskVerifier, RefusesArgumentsThatAreNotThere) {
+  const ir::Kernel k = ir::parse("weir-ir 1 kernel \"k\" param @x : array<f32, 1> { %0 = extent @x, 0 : i64 }");
+  EXPECT_EQ(first_of(k, task(k)), "task t: uses an extent of @x that its argument block does not hold");
+}
+
+TEST(TaskVerifier, RefusesArgumentsThatOverlap) {
+  const ir::Kernel k = sound();
+  ir::Task t = task(k);
+  t.arguments = {{ir::TaskArgument::Kind::array, 0, 0, ScalarType::u64, 0, 8},
+                 {ir::TaskArgument::Kind::extent, 0, 0, ScalarType::i64, 0, 8}};
+  EXPECT_EQ(first_of(k, t), "task t: argument fields lie behind one another");
+}
+
+TEST(TaskVerifier, RefusesRegions) {
+  const ir::Kernel k = ir::parse("weir-ir 1 kernel \"k\" { region { } }");
+  EXPECT_EQ(first_of(k, task(k)), "'region' stands in kernels only, found one in a task");
+}
+
+}  // namespace
+}  // namespace weir::test
