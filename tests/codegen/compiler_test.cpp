@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compiler as a whole: loops become vector code, places in the source do not matter, bad targets are refused.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <thread>
+#include <weir/error.hpp>
+
+#include "harness.hpp"
+#include "ir/parser.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* stencil = R"(weir-ir 1
+kernel "stencil"
+param @y: array<f32, 2>
+param @x: array<f32, 2>
+{
+  %one = const 1 : i64
+  %h = extent @y, 0 : i64
+  %w = extent @y, 1 : i64
+  %h1 = sub %h, %one : i64
+  %w1 = sub %w, %one : i64
+  parallel (%i, %j) in (%one to %h1, %one to %w1) {
+    %up = sub %i, %one : i64
+    %left = sub %j, %one : i64
+    %right = add %j, %one : i64
+    %a = load @x[%up, %j] : f32
+    %b = load @x[%i, %left] : f32
+    %c = load @x[%i, %right] : f32
+    %d = add %a, %b : f32
+    %e = add %d, %c : f32
+    store @y[%i, %j], %e
+  }
+}
+)";
+
+std::string map(const std::string& function, const std::string& type) {
+  return "weir-ir 1\nkernel \"map\"\nparam @x: array<" + type + ", 1>\n{\n  %zero = const 0 : i64\n  %n = extent @x, 0 : i64\n"
+         "  parallel (%i) in (%zero to %n) {\n    %v = load @x[%i] : " + type + "\n    %r = math." + function + " %v : " + type +
+         "\n    store @x[%i], %r\n  }\n}\n";
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+TEST(Vectorising, RowsOfAStencilAreVectorCodeWithoutAliasChecks) {
+  const std::string text = emit(stencil, "llvm-opt");
+  EXPECT_THAT(text, HasSubstr("x float> "));
+  EXPECT_GE(count(text, "store <"), 1u);
+  EXPECT_EQ(count(text, "memcheck"), 0u);
+}
+
+TEST(Vectorising, LocalsOfAnIterationBecomeRegisters) {
+  const std::string text = emit(R"(weir-ir 1
+kernel "newton"
+param @x: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %four = const 4 : i64
+  %half = const 0.5 : f32
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    local $y : f32
+    %a = load @x[%i] : f32
+    set $y, %a
+    for %k = %zero to %four step %one {
+      %y = get $y : f32
+      %q = div %a, %y : f32
+      %s = add %y, %q : f32
+      %m = mul %s, %half : f32
+      set $y, %m
+    }
+    %r = get $y : f32
+    store @x[%i], %r
+  }
+}
+)", "llvm-opt");
+  EXPECT_EQ(count(text, "alloca"), 0u);
+  EXPECT_GE(count(text, "fdiv <"), 1u);
+}
+
+class VectorMath : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(VectorMath, BecomesVectorCode) {
+  const auto [function, type] = GetParam();
+  const std::string text = emit(map(function, type), "llvm-opt");
+  EXPECT_GE(count(text, "store <"), 1u) << function << " " << type;
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, VectorMath,
+                         testing::Values(std::pair{"sin", "f32"}, std::pair{"cos", "f32"}, std::pair{"exp", "f32"},
+                                         std::pair{"exp2", "f32"}, std::pair{"log", "f32"}, std::pair{"tanh", "f32"},
+                                         std::pair{"sqrt", "f32"}, std::pair{"sin", "f64"}, std::pair{"exp", "f64"},
+                                         std::pair{"log", "f64"}, std::pair{"floor", "f64"}));
+
+TEST(Vectorising, SumsRunInVectorRegisters) {
+  const std::string text = emit(R"(weir-ir 1
+kernel "sum"
+param @x: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  %r = reduce.sum (%i) in (%zero to %n) : f32 {
+    %v = load @x[%i] : f32
+    yield %v
+  }
+}
+)", "llvm-opt");
+  EXPECT_GE(count(text, "fadd <"), 1u);
+}
+
+// proves R31
+TEST(Compiler, MovingAKernelByALineChangesNothing) {
+  const std::string text(stencil);
+  std::string moved = text;
+  moved.insert(moved.find("  %one"), "\n\n\n");
+  EXPECT_EQ(Code(text).object().bytes, Code(moved).object().bytes);
+}
+
+TEST(Compiler, NamesTheSymbolsOfTheTasksInOrder) {
+  const Code code{std::string(stencil)};
+  ASSERT_EQ(code.object().entries.size(), 1u);
+  EXPECT_EQ(code.object().entries[0].symbol, "task_0");
+  EXPECT_EQ(code.object().format, "elf-x86_64");
+}
+
+TEST(Compiler, CompilesInSeveralThreadsAtOnce) {
+  const std::vector<std::byte> expected = Code{std::string(stencil)}.object().bytes;
+  std::atomic<int> equal = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 3; ++k) equal += Code{std::string(stencil)}.object().bytes == expected;
+    });
+  threads.clear();
+  EXPECT_EQ(equal, 12);
+}
+
+std::string error_of(codegen::Target target, const std::string& what = "asm") {
+  const Program program = parse_program(stencil);
+  try {
+    weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, what);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Compiler, RefusesWhatItCannotGenerate) {
+  EXPECT_THAT(error_of({"hsaco", "gfx942", "", 64, 1024}), HasSubstr("'hsaco' cannot be generated by this build"));
+  EXPECT_THAT(error_of({"elf-x86_64", "z80", "", 1, 1}), HasSubstr("'z80' is no x86-64 processor"));
+  EXPECT_THAT(error_of({"elf-x86_64", "x86-64", "", 1, 1}), HasSubstr("lacks avx2"));
+  EXPECT_THAT(error_of(host_target(), "wasm"), HasSubstr("expected llvm, llvm-opt or asm"));
+}
+
+TEST(Compiler, GeneratesForAnotherProcessor) {
+  const Program program = parse_program(stencil);
+  const std::string text = weir_codegen(weir_codegen_abi)
+                               ->emit_text(program.kernel, program.pointers(), {"elf-x86_64", "x86-64-v3", "", 1, 1}, "asm");
+  EXPECT_THAT(text, HasSubstr("ymm"));
+  EXPECT_EQ(count(text, "zmm"), 0u);
+}
+
+TEST(Compiler, MathWithoutAvx512HasTheSameSourceAndNoCalls) {
+  const Program program = parse_program(map("exp", "f32"));
+  const std::string text = weir_codegen(weir_codegen_abi)
+                               ->emit_text(program.kernel, program.pointers(), {"elf-x86_64", "x86-64-v3", "", 1, 1}, "asm");
+  EXPECT_EQ(count(text, "call"), 0u);
+}
+
+TEST(Compiler, AnswersOnlyToItsOwnInterface) { EXPECT_EQ(weir_codegen(weir_codegen_abi + 1), nullptr); }
+
+TEST(Compiler, TellsItsVersion) { EXPECT_THAT(weir_codegen(weir_codegen_abi)->version(), HasSubstr("LLVM 22.")); }
+
+}  // namespace
+}  // namespace weir::test
