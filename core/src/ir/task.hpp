@@ -25,7 +25,7 @@ struct TaskArgument {
   enum class Kind : std::uint8_t {
     array,        ///< address of array parameter `parameter`: 8 bytes, or 16 for buffer-style devices
     temporaries,  ///< address of the launch's temporaries, likewise
-    error,        ///< address of the stream's weir error record (runtime/error_record.hpp), likewise
+    error,        ///< address of the stream's weir error record (ir/error_record.hpp), likewise
     extent,       ///< i64: extent `index` of array `parameter`
     scalar,       ///< lane `index` of scalar parameter `parameter`
     launch_key,   ///< u64, see Op::launch_key
