@@ -65,7 +65,8 @@ static void give(void *out, const void *mine, uint32_t my_size) {
 /* -- devices -- */
 
 static weir_result device_count(uint32_t *out_count, weir_status *status) {
-  (void)status;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    return fail(status, WEIR_ERROR_NO_DEVICE, "this processor is older than x86-64-v3, for which kernels are compiled");
   *out_count = 1;
   return WEIR_OK;
 }
@@ -92,7 +93,7 @@ static weir_result device_get_info(uint32_t index, weir_device_info *info, weir_
                                  .total_memory = bytes_of(_SC_PHYS_PAGES),
                                  .argument_style = WEIR_ARGUMENT_ADDRESS,
                                  .code_target_count = 1,
-                                 .code_targets = {{"elf-x86_64", "x86-64"}},
+                                 .code_targets = {{"elf-x86_64", "x86-64-v3"}},
                                  .multiprocessors = 1,
                                  .lanes = 1,
                                  .max_block_threads = 1,
@@ -274,8 +275,9 @@ static weir_result module_load(weir_device device, const weir_code_object *objec
   (void)device;
   if (strcmp(object->format, "elf-x86_64") != 0)
     return fail(status, WEIR_ERROR_CODE_OBJECT, "the format is not elf-x86_64, which is all that this driver loads");
-  if (object->target && strcmp(object->target, "") != 0 && strcmp(object->target, "x86-64") != 0)
-    return fail(status, WEIR_ERROR_CODE_OBJECT, "the target is not x86-64, which is all that this driver runs");
+  const char *target = object->target ? object->target : "";
+  if (strcmp(target, "x86-64") != 0 && strcmp(target, "x86-64-v2") != 0 && strcmp(target, "x86-64-v3") != 0)
+    return fail(status, WEIR_ERROR_CODE_OBJECT, "the target is none of x86-64, x86-64-v2 and x86-64-v3");
   const int file = memfd_create("weir-minimal", MFD_CLOEXEC);
   if (file < 0) return fail(status, WEIR_ERROR_SYSTEM, "memfd_create failed");
   void *library = NULL;
