@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer: text that begins with a zero byte steers the generator of kernels, other text goes to the parser.
+// libFuzzer: text that begins with a zero byte steers the generator of kernels, other text goes to the
+// parser.
 #include "ir_target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

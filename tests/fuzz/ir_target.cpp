@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-
 #include <weir/error.hpp>
 
 #include "ir/hash.hpp"

@@ -8,7 +8,9 @@
 namespace weir::test {
 namespace {
 
-const std::uint8_t* bytes_of(const std::string& text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
+const std::uint8_t* bytes_of(const std::string& text) {
+  return reinterpret_cast<const std::uint8_t*>(text.data());
+}
 
 TEST(FuzzReplay, CorpusOfTheIr) {
   for (const auto& path : files_of("tests/fuzz/corpus/ir")) {

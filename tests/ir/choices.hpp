@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of choices: endless from a seed, or from the bytes of a fuzzer, which can then steer what is generated.
+// A stream of choices: endless from a seed, or from the bytes of a fuzzer, which can then steer what is
+// generated.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,13 @@ class Choices {
   explicit Choices(std::span<const std::uint8_t> bytes) : bytes_(bytes), from_bytes_(true) {}
 
   /// A number below `limit`; 0 once the bytes are used up.
-  std::size_t below(std::size_t limit) { return limit < 2 ? 0 : (from_bytes_ ? take(limit) : next()) % limit; }
+  std::size_t below(std::size_t limit) {
+    return limit < 2 ? 0 : (from_bytes_ ? take(limit) : next()) % limit;
+  }
   bool chance(std::size_t one_in) { return below(one_in) == one_in - 1; }
-  std::uint64_t bits() { return from_bytes_ ? (take(1u << 16) << 48) | (take(1u << 16) << 24) | take(1u << 16) : next(); }
+  std::uint64_t bits() {
+    return from_bytes_ ? (take(1u << 16) << 48) | (take(1u << 16) << 24) | take(1u << 16) : next();
+  }
 
  private:
   // splitmix64
@@ -28,7 +33,8 @@ class Choices {
   }
   std::uint64_t take(std::size_t limit) {
     std::uint64_t value = 0;
-    for (std::size_t covered = 1; covered < limit && at_ < bytes_.size(); covered <<= 8) value = value << 8 | bytes_[at_++];
+    for (std::size_t covered = 1; covered < limit && at_ < bytes_.size(); covered <<= 8)
+      value = value << 8 | bytes_[at_++];
     return value;
   }
 

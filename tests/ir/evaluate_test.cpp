@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The meaning of operations at their edges, as the host evaluates them.
+#include "ir/evaluate.hpp"
+
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
-
 #include <weir/element.hpp>
-
-#include "ir/evaluate.hpp"
 
 namespace weir::test {
 namespace {
@@ -18,10 +17,14 @@ using ir::Op;
 
 template <class T>
 std::uint64_t bits(T value) {
-  if constexpr (sizeof(T) == 1) return std::bit_cast<std::uint8_t>(value);
-  else if constexpr (sizeof(T) == 2) return std::bit_cast<std::uint16_t>(value);
-  else if constexpr (sizeof(T) == 4) return std::bit_cast<std::uint32_t>(value);
-  else return std::bit_cast<std::uint64_t>(value);
+  if constexpr (sizeof(T) == 1)
+    return std::bit_cast<std::uint8_t>(value);
+  else if constexpr (sizeof(T) == 2)
+    return std::bit_cast<std::uint16_t>(value);
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<std::uint32_t>(value);
+  else
+    return std::bit_cast<std::uint64_t>(value);
 }
 
 template <class T>
@@ -118,9 +121,13 @@ TEST(Floats, ComparisonsWithNanAreFalseButForNe) {
   EXPECT_EQ(apply<float>(Op::ne, {nan_f, nan_f}, ScalarType::boolean), 1u);
 }
 
-TEST(Floats, RemIsFmod) { EXPECT_EQ(apply<double>(Op::rem, {-7.5, 2.0}), bits(-1.5)); }
+TEST(Floats, RemIsFmod) {
+  EXPECT_EQ(apply<double>(Op::rem, {-7.5, 2.0}), bits(-1.5));
+}
 
-TEST(Floats, KeepDenormals) { EXPECT_EQ(apply<float>(Op::mul, {0x1p-126f, 0.5f}), bits(0x1p-127f)); }
+TEST(Floats, KeepDenormals) {
+  EXPECT_EQ(apply<float>(Op::mul, {0x1p-126f, 0.5f}), bits(0x1p-127f));
+}
 
 TEST(Casts, ToIntegersTruncateAndSaturate) {
   EXPECT_EQ(cast(-1.9f, ScalarType::i32), bits(-1));
@@ -133,7 +140,9 @@ TEST(Casts, ToIntegersTruncateAndSaturate) {
   EXPECT_EQ(cast(127.9, ScalarType::i8), 127u);
 }
 
-TEST(Casts, NanBecomesZero) { EXPECT_EQ(cast(nan_f, ScalarType::i64), 0u); }
+TEST(Casts, NanBecomesZero) {
+  EXPECT_EQ(cast(nan_f, ScalarType::i64), 0u);
+}
 
 TEST(Casts, BetweenIntegersWrap) {
   EXPECT_EQ(cast(std::int32_t{-1}, ScalarType::u64), ~0ull);
@@ -148,7 +157,9 @@ TEST(Casts, ToBooleanIsNotZero) {
   EXPECT_EQ(cast(std::int8_t{2}, ScalarType::boolean), 1u);
 }
 
-TEST(Casts, FromBooleanAreZeroAndOne) { EXPECT_EQ(cast(true, ScalarType::f32), bits(1.0f)); }
+TEST(Casts, FromBooleanAreZeroAndOne) {
+  EXPECT_EQ(cast(true, ScalarType::f32), bits(1.0f));
+}
 
 TEST(Casts, ToFloatsRoundToNearestEven) {
   EXPECT_EQ(cast(std::int32_t{0x1000001}, ScalarType::f32), bits(16777216.0f));

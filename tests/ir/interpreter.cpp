@@ -31,7 +31,9 @@ Machine::Machine(const ir::Kernel& kernel, Choices& choices) : kernel_(kernel), 
   for (const ir::Parameter& p : kernel.parameters) {
     Array& array = arrays_.emplace_back();
     auto& scalar = scalars_.emplace_back();
-    const auto value = [&] { return cut(p.element.scalar, choices.chance(3) ? choices.bits() : choices.below(8)); };
+    const auto value = [&] {
+      return cut(p.element.scalar, choices.chance(3) ? choices.bits() : choices.below(8));
+    };
     std::size_t count = p.element.lanes();
     for (std::size_t d = 0; d < p.rank; ++d) {
       array.extents.push_back(static_cast<std::int64_t>(1 + choices.below(4)));
@@ -88,22 +90,42 @@ Machine::Flow Machine::block(const ir::Block& block) {
 Machine::Flow Machine::statement(const Statement& s) {
   if (steps_-- == 0) throw CannotRun{};
   switch (s.op) {
-    case Op::constant: set(s, s.immediate); break;
-    case Op::argument: set(s, scalars_[s.index][s.lane]); break;
-    case Op::extent: set(s, static_cast<std::uint64_t>(arrays_[s.index].extents[s.lane])); break;
-    case Op::launch_key: set(s, launch_key_); break;
+    case Op::constant:
+      set(s, s.immediate);
+      break;
+    case Op::argument:
+      set(s, scalars_[s.index][s.lane]);
+      break;
+    case Op::extent:
+      set(s, static_cast<std::uint64_t>(arrays_[s.index].extents[s.lane]));
+      break;
+    case Op::launch_key:
+      set(s, launch_key_);
+      break;
     case Op::philox: {
       std::uint64_t word = s.lane;
       for (const ir::ValueId id : s.operands) word = mixed(word, bits(id));
       set(s, cut(s.type, word));
       break;
     }
-    case Op::load: set(s, element(s)); break;
-    case Op::store: element(s) = bits(s.operands.back()); break;
-    case Op::atomic: set(s, atomic(s)); break;
-    case Op::local: locals_[s.index].assign(s.immediate, 0); break;
-    case Op::get: set(s, locals_[s.index][local_index(s, !s.operands.empty())]); break;
-    case Op::set: locals_[s.index][local_index(s, s.operands.size() > 1)] = bits(s.operands.back()); break;
+    case Op::load:
+      set(s, element(s));
+      break;
+    case Op::store:
+      element(s) = bits(s.operands.back());
+      break;
+    case Op::atomic:
+      set(s, atomic(s));
+      break;
+    case Op::local:
+      locals_[s.index].assign(s.immediate, 0);
+      break;
+    case Op::get:
+      set(s, locals_[s.index][local_index(s, !s.operands.empty())]);
+      break;
+    case Op::set:
+      locals_[s.index][local_index(s, s.operands.size() > 1)] = bits(s.operands.back());
+      break;
     case Op::temp_load: {
       std::uint64_t value = 0;
       std::memcpy(&value, temporary(s, !s.operands.empty()), size_of(s.type));
@@ -115,15 +137,27 @@ Machine::Flow Machine::statement(const Statement& s) {
       std::memcpy(temporary(s, s.operands.size() > 1), &value, size_of(s.type));
       break;
     }
-    case Op::if_: return block(s.bodies[bits(s.operands[0]) != 0 ? 0 : 1]);
-    case Op::while_: return while_loop(s);
-    case Op::for_: return for_loop(s);
-    case Op::break_: return Flow::leave;
-    case Op::continue_: return Flow::again;
-    case Op::yield: yielded_ = values_[s.operands[0]]; return Flow::yielded;
-    case Op::assert_: return bits(s.operands[0]) != 0 || !in_loop_ ? Flow::next : Flow::failed;
-    case Op::parallel: iterate(s, [](Flow) {}); break;
-    case Op::reduce: set(s, reduce(s)); break;
+    case Op::if_:
+      return block(s.bodies[bits(s.operands[0]) != 0 ? 0 : 1]);
+    case Op::while_:
+      return while_loop(s);
+    case Op::for_:
+      return for_loop(s);
+    case Op::break_:
+      return Flow::leave;
+    case Op::continue_:
+      return Flow::again;
+    case Op::yield:
+      yielded_ = values_[s.operands[0]];
+      return Flow::yielded;
+    case Op::assert_:
+      return bits(s.operands[0]) != 0 || !in_loop_ ? Flow::next : Flow::failed;
+    case Op::parallel:
+      iterate(s, [](Flow) {});
+      break;
+    case Op::reduce:
+      set(s, reduce(s));
+      break;
     case Op::region:
       for (const ir::Block& body : s.bodies) block(body);
       break;
@@ -156,7 +190,8 @@ Machine::Flow Machine::for_loop(const Statement& s) {
     const Flow flow = block(s.bodies[0]);
     if (flow == Flow::leave) break;
     if (flow == Flow::yielded || flow == Flow::failed) return flow;
-    if (static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(i) <= static_cast<std::uint64_t>(step)) break;
+    if (static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(i) <= static_cast<std::uint64_t>(step))
+      break;
     i += step;
   }
   return Flow::next;
@@ -239,14 +274,30 @@ std::uint64_t Machine::atomic(const Statement& s) {
   const std::uint64_t old = place;
   const std::uint64_t value = bits(s.operands.back());
   switch (static_cast<ir::AtomicKind>(s.immediate)) {
-    case ir::AtomicKind::add: place = combine(Op::add, s.type, old, value); break;
-    case ir::AtomicKind::sub: place = combine(Op::sub, s.type, old, value); break;
-    case ir::AtomicKind::min: place = combine(Op::min, s.type, old, value); break;
-    case ir::AtomicKind::max: place = combine(Op::max, s.type, old, value); break;
-    case ir::AtomicKind::bit_and: place = old & value; break;
-    case ir::AtomicKind::bit_or: place = old | value; break;
-    case ir::AtomicKind::bit_xor: place = old ^ value; break;
-    case ir::AtomicKind::exchange: place = value; break;
+    case ir::AtomicKind::add:
+      place = combine(Op::add, s.type, old, value);
+      break;
+    case ir::AtomicKind::sub:
+      place = combine(Op::sub, s.type, old, value);
+      break;
+    case ir::AtomicKind::min:
+      place = combine(Op::min, s.type, old, value);
+      break;
+    case ir::AtomicKind::max:
+      place = combine(Op::max, s.type, old, value);
+      break;
+    case ir::AtomicKind::bit_and:
+      place = old & value;
+      break;
+    case ir::AtomicKind::bit_or:
+      place = old | value;
+      break;
+    case ir::AtomicKind::bit_xor:
+      place = old ^ value;
+      break;
+    case ir::AtomicKind::exchange:
+      place = value;
+      break;
     case ir::AtomicKind::compare_exchange:
       if (old == bits(s.operands[s.operands.size() - 2])) place = value;
       break;

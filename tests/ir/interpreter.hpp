@@ -16,8 +16,8 @@ namespace weir::test {
 /// Thrown when a run takes more steps than it was allowed, or leaves a local array.
 struct CannotRun {};
 
-/// The arguments of a launch and what it changes. Indices outside an array wrap around. A false assert ends an iteration
-/// of a parallel loop and is passed over elsewhere.
+/// The arguments of a launch and what it changes. Indices outside an array wrap around. A false assert ends
+/// an iteration of a parallel loop and is passed over elsewhere.
 class Machine {
  public:
   /// Small arrays and scalars with contents from `choices`.

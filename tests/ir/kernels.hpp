@@ -21,7 +21,8 @@ inline std::string read_file(const std::filesystem::path& path) {
 /// Regular files of a folder of the source tree, sorted by name.
 inline std::vector<std::filesystem::path> files_of(const std::string& folder) {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(WEIR_SOURCE_DIR) / folder)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(WEIR_SOURCE_DIR) / folder)) {
     if (entry.is_regular_file()) paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-
 #include <weir/error.hpp>
 
 #include "ir/parser.hpp"
@@ -15,7 +14,9 @@ namespace {
 
 constexpr std::string_view mark = "// expects: ";
 
-std::string expected_of(const std::string& text) { return text.substr(mark.size(), text.find('\n') - mark.size()); }
+std::string expected_of(const std::string& text) {
+  return text.substr(mark.size(), text.find('\n') - mark.size());
+}
 
 // What reading and verifying the text says, or "" if nothing.
 std::string complaint(const std::string& text) {
@@ -42,7 +43,8 @@ TEST(MalformedCorpus, GivesEachFileAMessageOfItsOwn) {
   std::map<std::string, std::string> seen;
   for (const auto& path : files_of("tests/ir/malformed")) {
     const std::string expected = expected_of(read_file(path));
-    const auto [other, added] = seen.emplace(expected.substr(expected.find(": ") + 2), path.filename().string());
+    const auto [other, added] =
+        seen.emplace(expected.substr(expected.find(": ") + 2), path.filename().string());
     EXPECT_TRUE(added) << path.filename() << " and " << other->second << " both expect: " << expected;
   }
 }

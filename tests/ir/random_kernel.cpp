@@ -2,32 +2,20 @@
 #include "random_kernel.hpp"
 
 #include <algorithm>
-#include <numeric>
+
+#include "random_values.hpp"
 
 namespace weir::test {
 
 namespace {
 
-using ir::Block;
-using ir::Op;
-using ir::Statement;
-using ir::ValueId;
-
-constexpr ScalarType all_types[] = {ScalarType::boolean, ScalarType::i8,  ScalarType::i16, ScalarType::i32,
-                                    ScalarType::i64,     ScalarType::u8,  ScalarType::u16, ScalarType::u32,
-                                    ScalarType::u64,     ScalarType::f16, ScalarType::f32, ScalarType::f64};
-constexpr ScalarType arithmetic_types[] = {ScalarType::i8,  ScalarType::i16, ScalarType::i32, ScalarType::i64,
-                                           ScalarType::u8,  ScalarType::u16, ScalarType::u32, ScalarType::u64,
-                                           ScalarType::f32, ScalarType::f64};
-constexpr ScalarType atomic_types[] = {ScalarType::i32, ScalarType::u32, ScalarType::i64,
-                                       ScalarType::u64, ScalarType::f32, ScalarType::f64};
-
-class Generator {
+class Generator : private RandomValues {
  public:
-  explicit Generator(Choices& choices) : c_(choices), budget_(20 + static_cast<int>(choices.below(120))) {}
+  explicit Generator(Choices& choices) : RandomValues(choices) {}
 
   ir::Kernel run() {
-    static constexpr const char* names[] = {"k", "step", "a name with \"quotes\" and \\", "1st", "gr\xc3\xbc\xc3\x9f"};
+    static constexpr const char* names[] = {"k", "step", "a name with \"quotes\" and \\", "1st",
+                                            "gr\xc3\xbc\xc3\x9f"};
     k_.name = names[c_.below(5)];
     k_.options.fast_math = c_.chance(4);
     k_.options.check_bounds = c_.chance(4);
@@ -38,129 +26,30 @@ class Generator {
   }
 
  private:
-  struct Value {
-    ValueId id;
-    ScalarType type;
-  };
-  struct Local {
-    std::uint32_t id;
-    ScalarType type;
-    std::uint64_t count;
-    bool in_loop;  // declared inside the current parallel loop
-  };
-  struct Scope {
-    std::size_t values, locals;
-  };
   struct Place {
-    bool loop = false;        // inside while or for
-    bool parallel = false;    // inside parallel or reduce
+    bool loop = false;      // inside while or for
+    bool parallel = false;  // inside parallel or reduce
     bool condition = false;
     int depth = 0;
   };
-
-  ScalarType any_type() { return all_types[c_.below(std::size(all_types))]; }
-  ScalarType arithmetic() { return arithmetic_types[c_.below(std::size(arithmetic_types))]; }
-
-  void parameters() {
-    const std::size_t count = 1 + c_.below(6);
-    for (std::size_t i = 0; i < count; ++i) {
-      ir::Parameter p;
-      p.name = "p" + std::to_string(i);
-      p.kind = c_.chance(3) ? ir::Parameter::Kind::scalar : ir::Parameter::Kind::array;
-      p.element.scalar = any_type();
-      p.element.shape = static_cast<ElementType::Shape>(c_.chance(2) ? 0 : c_.below(3));
-      if (p.element.shape != ElementType::Shape::scalar) p.element.rows = static_cast<std::uint8_t>(1 + c_.below(4));
-      if (p.element.shape == ElementType::Shape::matrix) p.element.cols = static_cast<std::uint8_t>(1 + c_.below(4));
-      if (p.kind == ir::Parameter::Kind::array) p.rank = static_cast<std::uint8_t>(1 + c_.below(4));
-      p.location = somewhere();
-      k_.parameters.push_back(p);
-    }
-  }
-
-  ir::Location somewhere() {
-    if (c_.chance(5)) return {};
-    return {static_cast<std::uint32_t>(c_.below(2)), ++line_, static_cast<std::uint32_t>(c_.below(80))};
-  }
-
-  Scope enter() const { return {values_.size(), locals_.size()}; }
-  void leave(Scope scope) {
-    values_.resize(scope.values);
-    locals_.resize(scope.locals);
-  }
-
-  Statement make(Op op, ScalarType type = ScalarType::boolean) {
-    Statement s{};
-    s.op = op;
-    s.type = type;
-    s.location = somewhere();
-    --budget_;
-    return s;
-  }
-
-  ValueId emit(Block& out, Statement s) {
-    s.result = k_.value_count++;
-    const ValueId id = s.result;
-    const ScalarType type = s.type;
-    out.statements.push_back(std::move(s));
-    values_.push_back({id, type});
-    return id;
-  }
-
-  ValueId constant(Block& out, ScalarType type) {
-    Statement s = make(Op::constant, type);
-    s.immediate = c_.chance(2) ? c_.below(12) : c_.bits();
-    if (type == ScalarType::f32 && c_.chance(2)) s.immediate = 0x3f800000u + (c_.below(64) << 19);
-    if (type == ScalarType::f64 && c_.chance(2)) s.immediate = 0x3ff0000000000000u + (std::uint64_t{c_.below(64)} << 48);
-    if (type == ScalarType::boolean) {
-      s.immediate &= 1;
-    } else if (size_of(type) < 8) {
-      s.immediate &= (std::uint64_t{1} << (8 * size_of(type))) - 1;
-    }
-    return emit(out, std::move(s));
-  }
-
-  ValueId small_number(Block& out, std::uint64_t limit) {
-    Statement s = make(Op::constant, ScalarType::i64);
-    s.immediate = c_.below(limit);
-    return emit(out, std::move(s));
-  }
-
-  ValueId value(Block& out, ScalarType type) {
-    if (!values_.empty() && !c_.chance(8)) {
-      const std::size_t start = c_.below(values_.size());
-      for (std::size_t i = 0; i < values_.size(); ++i) {
-        const Value& candidate = values_[(start + i) % values_.size()];
-        if (candidate.type == type) return candidate.id;
-      }
-    }
-    return constant(out, type);
-  }
-
-  // A statement's operands come first, since making one may emit constants.
-  void with_result(Block& out, Op op, ScalarType type, std::vector<ValueId> operands) {
-    Statement s = make(op, type);
-    s.operands = std::move(operands);
-    emit(out, std::move(s));
-  }
-
-  const ir::Parameter* parameter(ir::Parameter::Kind kind, std::uint32_t& index) {
-    const std::size_t start = c_.below(k_.parameters.size());
-    for (std::size_t i = 0; i < k_.parameters.size(); ++i) {
-      index = static_cast<std::uint32_t>((start + i) % k_.parameters.size());
-      if (k_.parameters[index].kind == kind) return &k_.parameters[index];
-    }
-    return nullptr;
-  }
 
   // ---- top level
 
   void top(Block& out, bool body) {
     if (!body && c_.chance(3)) return store(out);
     switch (c_.below(body ? 6 : 4)) {
-      case 0: task_loop(out, Op::parallel); break;
-      case 1: task_loop(out, Op::reduce); break;
-      case 5: region(out); break;
-      default: statement(out, Place{}); break;
+      case 0:
+        task_loop(out, Op::parallel);
+        break;
+      case 1:
+        task_loop(out, Op::reduce);
+        break;
+      case 5:
+        region(out);
+        break;
+      default:
+        statement(out, Place{});
+        break;
     }
   }
 
@@ -190,7 +79,8 @@ class Generator {
     s.operands = std::move(bounds);
     if (op == Op::reduce) {
       s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count));
-      s.type = s.index >= static_cast<std::uint32_t>(ir::ReduceKind::any) ? ScalarType::boolean : arithmetic();
+      s.type =
+          s.index >= static_cast<std::uint32_t>(ir::ReduceKind::any) ? ScalarType::boolean : arithmetic();
     }
     const Scope scope = enter();
     for (Local& local : locals_) local.in_loop = false;
@@ -215,11 +105,6 @@ class Generator {
     }
   }
 
-  void index(Block& block) {
-    block.arguments.push_back(k_.value_count++);
-    values_.push_back({block.arguments.back(), ScalarType::i64});
-  }
-
   // ---- statements anywhere
 
   static bool ends(const Block& block) {
@@ -229,30 +114,63 @@ class Generator {
   }
 
   void fill(Block& block, const Place& place, std::size_t most) {
-    for (std::size_t n = c_.below(most + 1); n > 0 && budget_ > 0 && !ends(block); --n) statement(block, place);
+    for (std::size_t n = c_.below(most + 1); n > 0 && budget_ > 0 && !ends(block); --n)
+      statement(block, place);
     if (place.condition || ends(block)) return;
-    if ((place.loop || place.parallel) && c_.chance(12)) block.statements.push_back(make(Op::continue_));
-    else if (place.loop && c_.chance(8)) block.statements.push_back(make(Op::break_));
+    if ((place.loop || place.parallel) && c_.chance(12))
+      block.statements.push_back(make(Op::continue_));
+    else if (place.loop && c_.chance(8))
+      block.statements.push_back(make(Op::break_));
   }
 
   void statement(Block& out, const Place& place) {
     switch (c_.below(place.depth < 5 ? 16 : 13)) {
-      case 0: source(out); break;
+      case 0:
+        source(out);
+        break;
       case 1:
-      case 2: arithmetic_operation(out); break;
-      case 3: comparison(out); break;
-      case 4: bits(out); break;
-      case 5: conversion(out); break;
-      case 6: function(out); break;
-      case 7: load(out); break;
-      case 8: store(out); break;
-      case 9: atomic(out); break;
-      case 10: declare(out); break;
-      case 11: access(out, c_.chance(2)); break;
-      case 12: assertion(out); break;
-      case 13: if_(out, place); break;
-      case 14: for_(out, place); break;
-      default: while_(out, place); break;
+      case 2:
+        arithmetic_operation(out);
+        break;
+      case 3:
+        comparison(out);
+        break;
+      case 4:
+        bits(out);
+        break;
+      case 5:
+        conversion(out);
+        break;
+      case 6:
+        function(out);
+        break;
+      case 7:
+        load(out);
+        break;
+      case 8:
+        store(out);
+        break;
+      case 9:
+        atomic(out);
+        break;
+      case 10:
+        declare(out);
+        break;
+      case 11:
+        access(out, c_.chance(2));
+        break;
+      case 12:
+        assertion(out);
+        break;
+      case 13:
+        if_(out, place);
+        break;
+      case 14:
+        for_(out, place);
+        break;
+      default:
+        while_(out, place);
+        break;
     }
   }
 
@@ -266,14 +184,16 @@ class Generator {
       return;
     }
     const bool array = kind == ir::Parameter::Kind::array;
-    Statement s = make(array ? Op::extent : Op::argument, array ? ScalarType::i64 : parameter->element.scalar);
+    Statement s =
+        make(array ? Op::extent : Op::argument, array ? ScalarType::i64 : parameter->element.scalar);
     s.index = p;
     s.lane = static_cast<std::uint8_t>(c_.below(array ? parameter->rank : parameter->element.lanes()));
     emit(out, std::move(s));
   }
 
   void arithmetic_operation(Block& out) {
-    static constexpr Op binary[] = {Op::add, Op::sub, Op::mul, Op::div, Op::rem, Op::min, Op::max, Op::neg, Op::abs};
+    static constexpr Op binary[] = {Op::add, Op::sub, Op::mul, Op::div, Op::rem,
+                                    Op::min, Op::max, Op::neg, Op::abs};
     const Op op = binary[c_.below(std::size(binary))];
     const ScalarType type = arithmetic();
     std::vector<ValueId> operands{value(out, type)};
@@ -306,7 +226,8 @@ class Generator {
       return with_result(out, Op::select, from, {condition, a, value(out, from)});
     }
     const ScalarType to = any_type();
-    const bool same_size = size_of(from) == size_of(to) && from != ScalarType::boolean && to != ScalarType::boolean;
+    const bool same_size =
+        size_of(from) == size_of(to) && from != ScalarType::boolean && to != ScalarType::boolean;
     with_result(out, same_size && c_.chance(2) ? Op::bitcast : Op::cast, to, {value(out, from)});
   }
 
@@ -334,12 +255,6 @@ class Generator {
     s.index = static_cast<std::uint32_t>(function);
     s.operands = std::move(operands);
     emit(out, std::move(s));
-  }
-
-  std::vector<ValueId> indices(Block& out, std::size_t rank) {
-    std::vector<ValueId> ids;
-    for (std::size_t i = 0; i < rank; ++i) ids.push_back(value(out, ScalarType::i64));
-    return ids;
   }
 
   void load(Block& out) {
@@ -418,7 +333,8 @@ class Generator {
   }
 
   void assertion(Block& out) {
-    static constexpr const char* messages[] = {"", "x < n", "a \"quoted\" \\ message\n\ttwo lines \x01 \x7f", "\xe2\x82\xac"};
+    static constexpr const char* messages[] = {"", "x < n", "a \"quoted\" \\ message\n\ttwo lines \x01 \x7f",
+                                               "\xe2\x82\xac"};
     const ValueId condition = value(out, ScalarType::boolean);
     Statement s = make(Op::assert_);
     s.index = static_cast<std::uint32_t>(k_.strings.size());
@@ -479,47 +395,12 @@ class Generator {
     }
     out.statements.push_back(std::move(s));
   }
-
-  Choices& c_;
-  int budget_;
-  ir::Kernel k_;
-  std::uint32_t line_ = 0;
-  std::vector<Value> values_;
-  std::vector<Local> locals_;
 };
-
-std::vector<std::uint32_t> permutation(std::uint32_t count, Choices& choices) {
-  std::vector<std::uint32_t> order(count);
-  std::iota(order.begin(), order.end(), 0u);
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[choices.below(i)]);
-  return order;
-}
-
-void rename(Block& block, const std::vector<std::uint32_t>& values, const std::vector<std::uint32_t>& locals,
-            const std::vector<std::uint32_t>& strings) {
-  for (ValueId& id : block.arguments) id = values[id];
-  for (Statement& s : block.statements) {
-    for (ValueId& id : s.operands) id = values[id];
-    if (s.result != ir::no_value) s.result = values[s.result];
-    if (s.op == Op::local || s.op == Op::get || s.op == Op::set) s.index = locals[s.index];
-    if (s.op == Op::assert_) s.index = strings[s.index];
-    for (Block& body : s.bodies) rename(body, values, locals, strings);
-  }
-}
 
 }  // namespace
 
-ir::Kernel random_kernel(Choices& choices) { return Generator(choices).run(); }
-
-ir::Kernel renumbered(ir::Kernel kernel, Choices& choices) {
-  kernel.value_count += static_cast<std::uint32_t>(choices.below(5));
-  kernel.local_count += static_cast<std::uint32_t>(choices.below(5));
-  const auto strings = permutation(static_cast<std::uint32_t>(kernel.strings.size()), choices);
-  rename(kernel.body, permutation(kernel.value_count, choices), permutation(kernel.local_count, choices), strings);
-  std::vector<std::string> moved(strings.size());
-  for (std::size_t i = 0; i < strings.size(); ++i) moved[strings[i]] = kernel.strings[i];
-  kernel.strings = std::move(moved);
-  return kernel;
+ir::Kernel random_kernel(Choices& choices) {
+  return Generator(choices).run();
 }
 
 }  // namespace weir::test

@@ -6,7 +6,8 @@
 
 namespace weir::test {
 
-/// A kernel that keeps every rule of the verifier and uses all of the IR: types, operations, nesting, regions.
+/// A kernel that keeps every rule of the verifier and uses all of the IR: types, operations, nesting,
+/// regions.
 ir::Kernel random_kernel(Choices& choices);
 
 /// The same kernel with other value, local and string ids.

@@ -26,7 +26,8 @@ TEST(RoundTrip, RandomKernelsAreSound) {
     Choices choices(seed);
     const ir::Kernel kernel = random_kernel(choices);
     const auto diagnostics = ir::verify(kernel);
-    ASSERT_TRUE(diagnostics.empty()) << "seed " << seed << ": " << diagnostics.front().message << "\n" << ir::print(kernel);
+    ASSERT_TRUE(diagnostics.empty()) << "seed " << seed << ": " << diagnostics.front().message << "\n"
+                                     << ir::print(kernel);
   }
 }
 
@@ -69,8 +70,8 @@ TEST(RoundTrip, EveryScalarTypeKeepsTheBitsOfItsConstants) {
       {ScalarType::u64, {0, ~std::uint64_t{0}}},
       {ScalarType::f16, {0, 0x8000, 1, 0x3ff, 0x400, 0x3c00, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x7c01, 0xfe01}},
       {ScalarType::f32,
-       {0, 0x80000000, 1, 0x7fffff, 0x800000, 0x3f800000, 0x3dcccccd, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
-        0x7f800001, 0xffc00000, 0xffffffff}},
+       {0, 0x80000000, 1, 0x7fffff, 0x800000, 0x3f800000, 0x3dcccccd, 0x7f7fffff, 0x7f800000, 0xff800000,
+        0x7fc00000, 0x7f800001, 0xffc00000, 0xffffffff}},
       {ScalarType::f64,
        {0, 0x8000000000000000, 1, 0xfffffffffffff, 0x10000000000000, 0x3fb999999999999a, 0x7fefffffffffffff,
         0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0x7ff0000000000001, ~std::uint64_t{0}}}};
@@ -96,7 +97,8 @@ TEST(RoundTrip, EveryScalarTypeKeepsTheBitsOfItsConstants) {
 
 TEST(RoundTrip, EveryHalfKeepsItsBits) {
   for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
-    const std::string text = "weir-ir 1 kernel \"k\" { %0 = const " + ir::print_constant(ScalarType::f16, bits) + " : f16 }";
+    const std::string text =
+        "weir-ir 1 kernel \"k\" { %0 = const " + ir::print_constant(ScalarType::f16, bits) + " : f16 }";
     ASSERT_EQ(ir::parse(text).body.statements.front().immediate, bits) << text;
   }
 }
@@ -130,7 +132,8 @@ TEST(Hash, IsThatOfTheTextWhateverTheIds) {
 
 // proves R31 for the IR's part of the key: moving a kernel by a line changes nothing
 TEST(Hash, DoesNotChangeWhenAKernelMoves) {
-  const std::string kernel = "weir-ir 1\nkernel \"k\"\n  param @x : array<f32, 1>\n{\n  %0 = extent @x, 0 : i64\n}\n";
+  const std::string kernel =
+      "weir-ir 1\nkernel \"k\"\n  param @x : array<f32, 1>\n{\n  %0 = extent @x, 0 : i64\n}\n";
   EXPECT_EQ(ir::hash(ir::parse("\n\n\n" + kernel, "a.weir")), ir::hash(ir::parse(kernel, "b.weir")));
 }
 

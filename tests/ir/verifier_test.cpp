@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only kernels made in memory can get wrong: the text form cannot say it.
+#include "ir/verifier.hpp"
+
 #include <gmock/gmock.h>
 
 #include <weir/error.hpp>
 
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
-#include "ir/verifier.hpp"
 
 namespace weir::test {
 namespace {
@@ -18,7 +19,9 @@ using testing::HasSubstr;
 // A kernel with %0 = const 1 : f32, %1 = const 0 : i64, one array @x and one message.
 ir::Kernel sound() {
   ir::Kernel k = ir::parse(
-      "weir-ir 1 kernel \"k\" param @x : array<f32, 1> { %0 = const 1 : f32 %1 = const 0 : i64 local $0 : f32 }", "k.weir");
+      "weir-ir 1 kernel \"k\" param @x : array<f32, 1> { %0 = const 1 : f32 %1 = const 0 : i64 local $0 : "
+      "f32 }",
+      "k.weir");
   k.strings.push_back("message");
   return k;
 }
@@ -45,7 +48,9 @@ Statement make(Op op, ScalarType type, std::vector<ir::ValueId> operands, ir::Va
   return s;
 }
 
-TEST(Verifier, ASoundKernelHasNoDiagnostics) { EXPECT_EQ(first_of(sound()), ""); }
+TEST(Verifier, ASoundKernelHasNoDiagnostics) {
+  EXPECT_EQ(first_of(sound()), "");
+}
 
 TEST(Verifier, RefusesUnknownOperations) {
   EXPECT_EQ(with(make(static_cast<Op>(250), ScalarType::f32, {})), "there is no operation number 250");
@@ -56,7 +61,8 @@ TEST(Verifier, RefusesUnknownTypes) {
 }
 
 TEST(Verifier, RefusesResultsOutOfRange) {
-  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {0}, 4)), "a result is one of the kernel's 4 values, found number 4");
+  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {0}, 4)),
+            "a result is one of the kernel's 4 values, found number 4");
 }
 
 TEST(Verifier, RefusesResultsDefinedTwice) {
@@ -73,7 +79,8 @@ TEST(Verifier, RefusesResultsOfWhatGivesNone) {
 }
 
 TEST(Verifier, RefusesOperandsOutOfRange) {
-  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {77}, 2)), "an operand is one of the kernel's 4 values, found number 77");
+  EXPECT_EQ(with(make(Op::neg, ScalarType::f32, {77}, 2)),
+            "an operand is one of the kernel's 4 values, found number 77");
 }
 
 TEST(Verifier, RefusesOperandsUsedBeforeTheirDefinition) {
@@ -204,7 +211,8 @@ TEST(Verifier, RefusesScalarsWithARank) {
 
 TEST(Verifier, RefusesTooManyParameters) {
   ir::Kernel k = sound();
-  for (int i = 0; i < 300; ++i) k.parameters.push_back({"p" + std::to_string(i), ir::Parameter::Kind::scalar, {}, 0, {}});
+  for (int i = 0; i < 300; ++i)
+    k.parameters.push_back({"p" + std::to_string(i), ir::Parameter::Kind::scalar, {}, 0, {}});
   EXPECT_EQ(first_of(k), "a kernel has at most 256 parameters, found 301");
 }
 
@@ -233,12 +241,14 @@ TEST(Verifier, RefusesKernelsNestedTooDeeplyWithoutEndingItself) {
   ir::Kernel k = sound();
   k.body.statements.push_back(std::move(inner));
   bool found = false;
-  for (const auto& d : ir::verify(k)) found = found || d.message == "blocks stand at most 128 deep inside one another";
+  for (const auto& d : ir::verify(k))
+    found = found || d.message == "blocks stand at most 128 deep inside one another";
   EXPECT_TRUE(found || ir::verify(k).size() == ir::max_diagnostics);
 }
 
 TEST(Verifier, OneExceptionCarriesAllDiagnosticsWithTheirPlaces) {
-  const ir::Kernel k = ir::parse("weir-ir 1\nkernel \"two\"\n{\n  %0 = const 1 : f32\n  %1 = neg %0 : i32\n  break\n}\n", "two.weir");
+  const ir::Kernel k = ir::parse(
+      "weir-ir 1\nkernel \"two\"\n{\n  %0 = const 1 : f32\n  %1 = neg %0 : i32\n  break\n}\n", "two.weir");
   try {
     ir::verify_or_throw(k);
     FAIL() << "nothing was thrown";
@@ -275,7 +285,9 @@ std::string first_of(const ir::Kernel& kernel, const ir::Task& task) {
   return diagnostics.empty() ? "" : diagnostics.front().message;
 }
 
-TEST(TaskVerifier, AcceptsASerialTask) { EXPECT_EQ(first_of(sound(), task(sound())), ""); }
+TEST(TaskVerifier, AcceptsASerialTask) {
+  EXPECT_EQ(first_of(sound(), task(sound())), "");
+}
 
 TEST(TaskVerifier, RefusesAParallelTaskWithoutItsLoop) {
   ir::Task t = task(sound());
@@ -284,7 +296,8 @@ TEST(TaskVerifier, RefusesAParallelTaskWithoutItsLoop) {
 }
 
 TEST(TaskVerifier, RefusesArgumentsThatAreNotThere) {
-  const ir::Kernel k = ir::parse("weir-ir 1 kernel \"k\" param @x : array<f32, 1> { %0 = extent @x, 0 : i64 }");
+  const ir::Kernel k =
+      ir::parse("weir-ir 1 kernel \"k\" param @x : array<f32, 1> { %0 = extent @x, 0 : i64 }");
   EXPECT_EQ(first_of(k, task(k)), "task t: uses an extent of @x that its argument block does not hold");
 }
 

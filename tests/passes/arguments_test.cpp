@@ -15,11 +15,13 @@ using Bound = passes::HostBound::Kind;
 
 // "array 1 @0+8": kind, parameter and index where they mean something, offset and size.
 std::vector<std::string> layout(const ir::Task& task) {
-  static const char* const words[] = {"array", "temporaries", "error", "extent", "scalar", "launch_key", "site_base"};
+  static const char* const words[] = {"array",  "temporaries", "error",    "extent",
+                                      "scalar", "launch_key",  "site_base"};
   std::vector<std::string> out;
   for (const ir::TaskArgument& a : task.arguments) {
     std::string text = words[static_cast<std::size_t>(a.kind)];
-    if (a.kind == Kind::array || a.kind == Kind::extent || a.kind == Kind::scalar) text += " " + std::to_string(a.parameter);
+    if (a.kind == Kind::array || a.kind == Kind::extent || a.kind == Kind::scalar)
+      text += " " + std::to_string(a.parameter);
     if (a.kind == Kind::extent || a.kind == Kind::scalar) text += "." + std::to_string(a.index);
     out.push_back(text + " @" + std::to_string(a.offset) + "+" + std::to_string(a.size));
   }
@@ -38,7 +40,9 @@ TEST(Arguments, AddressesTakeSixteenBytesWhereTheDeviceBindsBuffers) {
   EXPECT_EQ(p.tasks[0].task.argument_bytes, 32u);
 }
 
-TEST(Arguments, OtherAddressSizesAreRefused) { EXPECT_THROW(passes::make_plan(kernel(""), 4), Error); }
+TEST(Arguments, OtherAddressSizesAreRefused) {
+  EXPECT_THROW(passes::make_plan(kernel(""), 4), Error);
+}
 
 TEST(Arguments, FieldsFallInSizeBehindTheAddresses) {
   ir::Kernel k = ir::parse(R"(weir-ir 1
@@ -64,8 +68,9 @@ kernel "k"
   store @x[%zero], %s3
 })");
   const passes::Plan p = passes::make_plan(k, 8);
-  EXPECT_THAT(layout(p.tasks[0].task), ElementsAre("array 4 @0+8", "scalar 3.0 @8+8", "scalar 2.0 @16+4",
-                                                   "scalar 2.2 @20+4", "scalar 1.0 @24+2", "scalar 0.0 @26+1"));
+  EXPECT_THAT(layout(p.tasks[0].task),
+              ElementsAre("array 4 @0+8", "scalar 3.0 @8+8", "scalar 2.0 @16+4", "scalar 2.2 @20+4",
+                          "scalar 1.0 @24+2", "scalar 0.0 @26+1"));
 }
 
 TEST(Arguments, HigherRanksBringTheExtentsThatAddressesNeed) {
@@ -75,8 +80,8 @@ TEST(Arguments, HigherRanksBringTheExtentsThatAddressesNeed) {
 
 TEST(Arguments, CheckedBoundsBringAllExtentsAndTheErrorRecord) {
   const passes::Plan p = plan("%f = const 1 : f64\nstore @m[%zero, %one], %f", "check_bounds");
-  EXPECT_THAT(layout(p.tasks[0].task), ElementsAre("array 4 @0+8", "error @8+8", "extent 4.0 @16+8", "extent 4.1 @24+8",
-                                                   "site_base @32+4"));
+  EXPECT_THAT(layout(p.tasks[0].task), ElementsAre("array 4 @0+8", "error @8+8", "extent 4.0 @16+8",
+                                                   "extent 4.1 @24+8", "site_base @32+4"));
   EXPECT_TRUE(p.uses_error_record);
 }
 
@@ -88,7 +93,8 @@ TEST(Arguments, AssertsBringTheErrorRecord) {
 
 TEST(Arguments, RandomNumbersBringTheLaunchKey) {
   const passes::Plan p = plan(
-      "%k = launch_key : u64\n%u = cast %k : u32\n%r = philox.0 %u, %u, %u, %u, %u, %u : u32\n%f = cast %r : f32\n"
+      "%k = launch_key : u64\n%u = cast %k : u32\n%r = philox.0 %u, %u, %u, %u, %u, %u : u32\n%f = cast %r : "
+      "f32\n"
       "store @x[%zero], %f");
   EXPECT_THAT(layout(p.tasks[0].task), ElementsAre("array 0 @0+8", "launch_key @8+8"));
   EXPECT_TRUE(p.uses_launch_key);
@@ -103,14 +109,16 @@ TEST(Arguments, AKernelWithoutThemNeedsNeitherRecordNorKey) {
 
 TEST(Arguments, TheTaskThatCombinesTakesTemporariesAlone) {
   const passes::Plan p = plan(
-      "%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}\nstore @y[%zero], %s");
+      "%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}\nstore "
+      "@y[%zero], %s");
   EXPECT_THAT(layout(p.tasks[1].task), ElementsAre("temporaries @0+8"));
 }
 
 // ---- bounds
 
 passes::Plan loop_to(const std::string& before, const std::string& high) {
-  return plan(before + "parallel (%i) in (%zero to " + high + ") {\n  %f = const 1 : f32\n  store @x[%i], %f\n}");
+  return plan(before + "parallel (%i) in (%zero to " + high +
+              ") {\n  %f = const 1 : f32\n  store @x[%i], %f\n}");
 }
 
 TEST(Bounds, ConstantsAreKnown) {
@@ -147,14 +155,16 @@ TEST(Bounds, WhatIsMadeOfThemIsEvaluatedOnTheHost) {
 }
 
 TEST(Bounds, OneExpressionServesAllLoopsThatShareIt) {
-  const passes::Plan p = loop_to("%h = sub %len, %one : i64\n" +
-                                     std::string("parallel (%j) in (%zero to %h) {\n  %g = const 1 : f32\n  store @y[%j], %g\n}\n"),
-                                 "%h");
+  const passes::Plan p = loop_to(
+      "%h = sub %len, %one : i64\n" +
+          std::string("parallel (%j) in (%zero to %h) {\n  %g = const 1 : f32\n  store @y[%j], %g\n}\n"),
+      "%h");
   EXPECT_EQ(p.expressions.size(), 1u);
 }
 
 TEST(Bounds, WhatIsReadOnTheDeviceIsNotKnown) {
-  const passes::Plan p = loop_to("%c = load @n[%zero] : i32\n%d = cast %c : i64\n%h = add %d, %len : i64\n", "%h");
+  const passes::Plan p =
+      loop_to("%c = load @n[%zero] : i32\n%d = cast %c : i64\n%h = add %d, %len : i64\n", "%h");
   EXPECT_EQ(p.tasks[1].high[0].kind, Bound::device);
   EXPECT_THAT(p.expressions, IsEmpty());
 }
@@ -177,16 +187,20 @@ TEST(Bounds, HaveOnePairPerDimension) {
 // ---- the rest
 
 TEST(ParameterUse, SaysWhatIsReadAndWritten) {
-  const passes::Plan p = plan("%a = arg @a : f32\nparallel (%i) in (%zero to %len) {\n  %v = load @y[%i] : f32\n  %w = add %v, %a : f32\n"
-                              "  store @x[%i], %w\n  %o = const 1 : i32\n  %old = atomic.add @n[%zero], %o : i32\n}");
+  const passes::Plan p = plan(
+      "%a = arg @a : f32\nparallel (%i) in (%zero to %len) {\n  %v = load @y[%i] : f32\n  %w = add %v, %a : "
+      "f32\n"
+      "  store @x[%i], %w\n  %o = const 1 : i32\n  %old = atomic.add @n[%zero], %o : i32\n}");
   std::string uses;
-  for (const auto& use : p.parameters) uses += use.read ? (use.written ? "b" : "r") : (use.written ? "w" : "-");
+  for (const auto& use : p.parameters)
+    uses += use.read ? (use.written ? "b" : "r") : (use.written ? "w" : "-");
   EXPECT_EQ(uses, "wr-b-r-");
 }
 
 TEST(Cost, GrowsWithTheWorkOfAnIteration) {
   const auto cost = [](const std::string& body) {
-    return plan("parallel (%i) in (%zero to %len) {\n  %v = load @y[%i] : f32\n" + body + "  store @x[%i], %w\n}")
+    return plan("parallel (%i) in (%zero to %len) {\n  %v = load @y[%i] : f32\n" + body +
+                "  store @x[%i], %w\n}")
         .tasks[0]
         .task.cost;
   };
@@ -198,7 +212,8 @@ TEST(Cost, GrowsWithTheWorkOfAnIteration) {
 
 TEST(Cost, CountsTheIterationsOfInnerLoops) {
   const auto cost = [](const std::string& trips) {
-    return plan("%t = const " + trips + " : i64\nparallel (%i) in (%zero to %len) {\n  for %k = %zero to %t step %one {\n"
+    return plan("%t = const " + trips +
+                " : i64\nparallel (%i) in (%zero to %len) {\n  for %k = %zero to %t step %one {\n"
                 "    %f = const 1 : f32\n    store @x[%i], %f\n  }\n}")
         .tasks[0]
         .task.cost;

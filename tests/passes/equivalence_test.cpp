@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-
 #include <weir/error.hpp>
 
 #include "interpreter.hpp"
@@ -37,7 +36,8 @@ std::string text_of(const ir::Kernel& kernel, const passes::Plan& plan) {
 }
 
 // Temporaries start as garbage: a task may rely on nothing that no task before it wrote.
-std::vector<std::uint64_t> run_tasks(Machine machine, const passes::Plan& plan, const std::vector<std::size_t>& order) {
+std::vector<std::uint64_t> run_tasks(Machine machine, const passes::Plan& plan,
+                                     const std::vector<std::size_t>& order) {
   std::vector<std::byte> temporaries(plan.temporary_bytes, std::byte{0xa5});
   for (const std::size_t i : order) machine.run_task(plan.tasks[i].task, temporaries, 20 * steps);
   return machine.contents();
@@ -56,9 +56,11 @@ std::vector<std::size_t> backward_blocks(const passes::Plan& plan) {
     std::size_t end = begin + 1;
     while (end < order.size() && plan.tasks[end].region == plan.tasks[begin].region) ++end;
     if (plan.tasks[begin].region >= 0) {
-      std::sort(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end),
-                [&](std::size_t a, std::size_t b) {
-                  return plan.tasks[a].block != plan.tasks[b].block ? plan.tasks[a].block > plan.tasks[b].block : a < b;
+      std::sort(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                order.begin() + static_cast<std::ptrdiff_t>(end), [&](std::size_t a, std::size_t b) {
+                  return plan.tasks[a].block != plan.tasks[b].block
+                             ? plan.tasks[a].block > plan.tasks[b].block
+                             : a < b;
                 });
     }
     begin = end;

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <vector>
-
 #include <weir/error.hpp>
 
 #include "ir/parser.hpp"
@@ -12,28 +11,31 @@
 
 namespace weir::test {
 
-/// A kernel "k" with arrays @x, @y, @z of f32, @n of i32, @m (rank 2, f64), scalars @a (f32), @c (i64), and the values
-/// %zero, %one and %len (the extent of @x).
+/// A kernel "k" with arrays @x, @y, @z of f32, @n of i32, @m (rank 2, f64), scalars @a (f32), @c (i64), and
+/// the values %zero, %one and %len (the extent of @x).
 inline ir::Kernel kernel(const std::string& body, const std::string& options = "") {
-  return ir::parse("weir-ir 1\nkernel \"k\" " + options +
-                       "\n  param @x : array<f32, 1>\n  param @y : array<f32, 1>\n  param @z : array<f32, 1>\n"
-                       "  param @n : array<i32, 1>\n  param @m : array<f64, 2>\n  param @a : f32\n  param @c : i64\n{\n"
-                       "%zero = const 0 : i64\n%one = const 1 : i64\n%len = extent @x, 0 : i64\n" +
-                       body + "\n}\n",
-                   "k.weir");
+  return ir::parse(
+      "weir-ir 1\nkernel \"k\" " + options +
+          "\n  param @x : array<f32, 1>\n  param @y : array<f32, 1>\n  param @z : array<f32, 1>\n"
+          "  param @n : array<i32, 1>\n  param @m : array<f64, 2>\n  param @a : f32\n  param @c : i64\n{\n"
+          "%zero = const 0 : i64\n%one = const 1 : i64\n%len = extent @x, 0 : i64\n" +
+          body + "\n}\n",
+      "k.weir");
 }
 
 inline passes::Plan plan(const std::string& body, const std::string& options = "") {
   return passes::make_plan(kernel(body, options), 8);
 }
 
-/// One word per task, with region and block where it has them: "serial", "loop", "reduce", "combine", "loop@0.1".
+/// One word per task, with region and block where it has them: "serial", "loop", "reduce", "combine",
+/// "loop@0.1".
 inline std::vector<std::string> shape(const passes::Plan& plan) {
   static const char* const words[] = {"serial", "loop", "reduce", "combine"};
   std::vector<std::string> out;
   for (const auto& planned : plan.tasks) {
     std::string word = words[static_cast<std::size_t>(planned.task.kind)];
-    if (planned.region >= 0) word += "@" + std::to_string(planned.region) + "." + std::to_string(planned.block);
+    if (planned.region >= 0)
+      word += "@" + std::to_string(planned.region) + "." + std::to_string(planned.block);
     out.push_back(word);
   }
   return out;
@@ -57,8 +59,8 @@ inline std::string refusal(const std::string& body) {
 
 /// A loop over @x that stores %value to array `name`.
 inline std::string fill(const std::string& name, const std::string& tag) {
-  return "parallel (%i" + tag + ") in (%zero to %len) {\n  %f" + tag + " = const 1 : f32\n  store @" + name + "[%i" + tag +
-         "], %f" + tag + "\n}\n";
+  return "parallel (%i" + tag + ") in (%zero to %len) {\n  %f" + tag + " = const 1 : f32\n  store @" + name +
+         "[%i" + tag + "], %f" + tag + "\n}\n";
 }
 
 /// A loop that copies array `from` to array `to`.

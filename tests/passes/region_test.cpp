@@ -18,7 +18,8 @@ using testing::IsEmpty;
 const std::string one_f = "%f = const 1 : f32\n";
 
 TEST(Region, BlocksBecomeTasksWithTheirNumbers) {
-  const passes::Plan p = plan("region {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + fill("y", "2") + "}");
+  const passes::Plan p =
+      plan("region {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + fill("y", "2") + "}");
   EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1", "loop@0.1"));
   EXPECT_THAT(p.region_blocks, ElementsAre(2u));
 }
@@ -27,17 +28,17 @@ TEST(Region, BlocksBecomeTasksWithTheirNumbers) {
 TEST(Region, StatementsMayStandBetweenRegions) {
   const passes::Plan p =
       plan(one_f + "store @z[%zero], %f\nregion {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + "}\n" +
-           "store @z[%one], %f\n" + fill("z", "2") + "region {\n" + fill("x", "3") + "} and {\n" + fill("y", "4") +
-           "} and {\n" + fill("z", "5") + "}\nstore @z[%zero], %f");
-  EXPECT_THAT(shape(p), ElementsAre("serial", "loop@0.0", "loop@0.1", "serial", "loop", "loop@1.0", "loop@1.1",
-                                    "loop@1.2", "serial"));
+           "store @z[%one], %f\n" + fill("z", "2") + "region {\n" + fill("x", "3") + "} and {\n" +
+           fill("y", "4") + "} and {\n" + fill("z", "5") + "}\nstore @z[%zero], %f");
+  EXPECT_THAT(shape(p), ElementsAre("serial", "loop@0.0", "loop@0.1", "serial", "loop", "loop@1.0",
+                                    "loop@1.1", "loop@1.2", "serial"));
   EXPECT_THAT(p.region_blocks, ElementsAre(2u, 3u));
 }
 
 // proves R15 as far as the plan goes
 TEST(Region, EmptyBlocksDisappear) {
-  const passes::Plan p =
-      plan("region {\n} and {\n" + fill("x", "0") + "} and {\n%v = load @x[%zero] : f32\n} and {\n" + fill("y", "1") + "}");
+  const passes::Plan p = plan("region {\n} and {\n" + fill("x", "0") +
+                              "} and {\n%v = load @x[%zero] : f32\n} and {\n" + fill("y", "1") + "}");
   EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1"));
   EXPECT_THAT(p.region_blocks, ElementsAre(2u));
 }
@@ -51,31 +52,34 @@ TEST(Region, OneBlockAloneIsNoRegion) {
 
 // proves R15 as far as the plan goes
 TEST(Region, AnEmptyRegionDoesNotEvenCutAStretch) {
-  EXPECT_THAT(shape(plan(one_f + "store @x[%zero], %f\nregion {\n} and {\n}\nstore @y[%zero], %f")), ElementsAre("serial"));
+  EXPECT_THAT(shape(plan(one_f + "store @x[%zero], %f\nregion {\n} and {\n}\nstore @y[%zero], %f")),
+              ElementsAre("serial"));
 }
 
 // proves R13 as far as the plan goes: whatever stands in a block belongs to it
 TEST(Region, PlainStatementsConditionalsAndSequentialLoopsStayInTheirBlock) {
-  const passes::Plan p =
-      plan(one_f + "%t = const true : bool\nregion {\nstore @x[%zero], %f\nif %t {\n  store @x[%one], %f\n}\n" +
-           fill("x", "0") + "while {\n  yield %t\n} do {\n  store @x[%zero], %f\n  break\n}\n} and {\n" +
-           "for %k = %zero to %len step %one {\n  store @y[%k], %f\n}\n}");
+  const passes::Plan p = plan(
+      one_f + "%t = const true : bool\nregion {\nstore @x[%zero], %f\nif %t {\n  store @x[%one], %f\n}\n" +
+      fill("x", "0") + "while {\n  yield %t\n} do {\n  store @x[%zero], %f\n  break\n}\n} and {\n" +
+      "for %k = %zero to %len step %one {\n  store @y[%k], %f\n}\n}");
   EXPECT_THAT(shape(p), ElementsAre("serial@0.0", "loop@0.0", "serial@0.0", "serial@0.1"));
 }
 
 // proves R14 as far as the plan goes: the task that combines a reduction runs in the block that reduces
 TEST(Region, HelperTasksStayInTheBlockThatCausedThem) {
-  const passes::Plan p = plan("region {\n" + fill("x", "0") +
-                              "} and {\n%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @z[%i] : f32\n"
-                              "  yield %v\n}\nstore @y[%zero], %s\n}");
+  const passes::Plan p =
+      plan("region {\n" + fill("x", "0") +
+           "} and {\n%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @z[%i] : f32\n"
+           "  yield %v\n}\nstore @y[%zero], %s\n}");
   EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "reduce@0.1", "combine@0.1", "serial@0.1"));
 }
 
 // proves R12 as far as the plan goes: a bound that is read on the device stays there
 TEST(Region, ABoundReadOnTheDeviceTravelsThroughTemporariesInsideItsBlock) {
-  const passes::Plan p = plan("region {\n" + fill("x", "0") +
-                              "} and {\n%c = load @n[%zero] : i32\n%high = cast %c : i64\n"
-                              "parallel (%i) in (%zero to %high) {\n  %f = const 1 : f32\n  store @y[%i], %f\n}\n}");
+  const passes::Plan p =
+      plan("region {\n" + fill("x", "0") +
+           "} and {\n%c = load @n[%zero] : i32\n%high = cast %c : i64\n"
+           "parallel (%i) in (%zero to %high) {\n  %f = const 1 : f32\n  store @y[%i], %f\n}\n}");
   EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "serial@0.1", "loop@0.1"));
   EXPECT_EQ(p.tasks[2].high[0].kind, passes::HostBound::Kind::device);
   EXPECT_EQ(p.tasks[2].task.body.statements[1].op, ir::Op::temp_load);
@@ -83,9 +87,10 @@ TEST(Region, ABoundReadOnTheDeviceTravelsThroughTemporariesInsideItsBlock) {
 
 // proves R8 as far as the plan goes: sibling blocks write no slot in common
 TEST(Region, BlocksShareNoSlotThatOneOfThemWrites) {
-  const std::string block = "%v{} = load @z[%zero] : f32\nlocal ${} : f32[3]\nset ${}[%zero], %v{}\n"
-                            "parallel (%i{}) in (%zero to %len) {\n  %g{} = get ${}[%one] : f32\n  %h{} = add %g{}, %v{} : f32\n"
-                            "  store @A[%i{}], %h{}\n}\n";
+  const std::string block =
+      "%v{} = load @z[%zero] : f32\nlocal ${} : f32[3]\nset ${}[%zero], %v{}\n"
+      "parallel (%i{}) in (%zero to %len) {\n  %g{} = get ${}[%one] : f32\n  %h{} = add %g{}, %v{} : f32\n"
+      "  store @A[%i{}], %h{}\n}\n";
   const auto with = [&](std::string tag, const std::string& array) {
     std::string text = block;
     for (std::size_t at; (at = text.find("{}")) != std::string::npos;) text.replace(at, 2, tag);
@@ -113,21 +118,25 @@ TEST(Region, BlocksShareNoSlotThatOneOfThemWrites) {
 // proves R18: refused when the kernel is built, with both lines and the parameter
 TEST(Conflict, TwoBlocksThatWriteOneArrayAreRefused) {
   EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n" + fill("x", "1") + "}"),
-            "k.weir:17:3: @x is written in this stream_parallel block and written in another one at k.weir:22:3; blocks "
-            "of one region run at the same time. Move one of them out of the region, or allow conflicts on the region if "
+            "k.weir:17:3: @x is written in this stream_parallel block and written in another one at "
+            "k.weir:22:3; blocks "
+            "of one region run at the same time. Move one of them out of the region, or allow conflicts on "
+            "the region if "
             "this is meant");
 }
 
 // proves R18
 TEST(Conflict, ABlockThatReadsWhatASiblingWritesIsRefused) {
   EXPECT_THAT(refusal("region {\n" + copy("x", "y", "0") + "} and {\n" + fill("x", "1") + "}"),
-              AllOf(HasSubstr("k.weir:22:3: @x is written in this"), HasSubstr("and read in another one at k.weir:16:3")));
+              AllOf(HasSubstr("k.weir:22:3: @x is written in this"),
+                    HasSubstr("and read in another one at k.weir:16:3")));
 }
 
 // proves R18
 TEST(Conflict, AtomicsInTwoBlocksAreRefusedToo) {
-  const std::string add = "parallel (%i) in (%zero to %len) {\n  %one_i = const 1 : i32\n"
-                          "  %old = atomic.add @n[%zero], %one_i : i32\n}\n";
+  const std::string add =
+      "parallel (%i) in (%zero to %len) {\n  %one_i = const 1 : i32\n"
+      "  %old = atomic.add @n[%zero], %one_i : i32\n}\n";
   std::string other = add;
   for (const std::string name : {"%i", "%one_i", "%old"}) {
     for (std::size_t at = 0; (at = other.find(name, at)) != std::string::npos; at += name.size() + 1) {
@@ -140,7 +149,8 @@ TEST(Conflict, AtomicsInTwoBlocksAreRefusedToo) {
 
 // proves R18: opting out is explicit
 TEST(Conflict, IsAllowedWhenTheRegionSaysSo) {
-  const passes::Plan p = plan("region allow_conflicts {\n" + fill("x", "0") + "} and {\n" + fill("x", "1") + "}");
+  const passes::Plan p =
+      plan("region allow_conflicts {\n" + fill("x", "0") + "} and {\n" + fill("x", "1") + "}");
   EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "loop@0.1"));
   EXPECT_THAT(p.alias_checks, IsEmpty());
 }
@@ -150,24 +160,27 @@ TEST(Conflict, BlocksMayReadOneArray) {
 }
 
 TEST(Conflict, BlocksOfDifferentRegionsDoNotConflict) {
-  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + "}\nregion {\n" + fill("y", "2") +
-                    "} and {\n" + fill("x", "3") + "}"),
+  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + "}\nregion {\n" +
+                    fill("y", "2") + "} and {\n" + fill("x", "3") + "}"),
             "");
 }
 
 TEST(Conflict, LoopsOfOneBlockDoNotConflict) {
-  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + copy("x", "y", "1") + "} and {\n" + fill("z", "2") + "}"), "");
+  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + copy("x", "y", "1") + "} and {\n" + fill("z", "2") + "}"),
+            "");
 }
 
 TEST(Conflict, ALocalVariableThatOneBlockSetsAndAnotherReadsIsRefused) {
-  EXPECT_THAT(refusal("local $0 : f32\n" + one_f + "region {\nset $0, %f\n" + fill("x", "0") + "} and {\n%g = get $0 : f32\n" +
-                      "store @y[%zero], %g\n}"),
+  EXPECT_THAT(refusal("local $0 : f32\n" + one_f + "region {\nset $0, %f\n" + fill("x", "0") +
+                      "} and {\n%g = get $0 : f32\n" + "store @y[%zero], %g\n}"),
               AllOf(HasSubstr("k.weir:17:1: the variable declared at k.weir:14:1 is written"),
                     HasSubstr("read in another one at k.weir:23:1")));
 }
 
 TEST(Conflict, ABlockThatDisappearsConflictsWithNobody) {
-  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n%v = load @x[%zero] : f32\n} and {\n" + fill("y", "1") + "}"), "");
+  EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n%v = load @x[%zero] : f32\n} and {\n" +
+                    fill("y", "1") + "}"),
+            "");
 }
 
 // proves R18: two parameters that turn out to be one array are for the launch to find
@@ -182,7 +195,8 @@ TEST(Conflict, ParametersThatMayBeOneArrayAreCheckedAtLaunch) {
 }
 
 TEST(Conflict, ArraysThatBlocksOnlyReadNeedNoCheck) {
-  const passes::Plan p = plan("region {\n" + copy("y", "x", "0") + "} and {\n%v = load @z[%zero] : f32\n%t = gt %v, %v : bool\n"
+  const passes::Plan p = plan("region {\n" + copy("y", "x", "0") +
+                              "} and {\n%v = load @z[%zero] : f32\n%t = gt %v, %v : bool\n"
                               "assert %t, \"m\"\n}");
   for (const auto& check : p.alias_checks) EXPECT_EQ(check.written, 0);
 }
@@ -201,14 +215,16 @@ std::string verdict(const std::string& body) {
 // proves R16: both lines, and what to do instead
 TEST(Nesting, ABlockInsideABlockIsRefused) {
   EXPECT_EQ(verdict("region {\nregion {\n} and {\n}\n} and {\n}"),
-            "k.weir:15:1: a stream_parallel block stands inside the stream_parallel block at k.weir:14:1; blocks do not "
+            "k.weir:15:1: a stream_parallel block stands inside the stream_parallel block at k.weir:14:1; "
+            "blocks do not "
             "nest. Put them side by side in the kernel, or leave out the inner one");
 }
 
 // proves R16
 TEST(Nesting, ABlockUnderAConditionIsRefused) {
   EXPECT_EQ(verdict("%t = const true : bool\nif %t {\nregion {\n} and {\n}\n}"),
-            "k.weir:16:1: a stream_parallel block stands inside 'if' at k.weir:15:1; blocks stand only directly in the "
+            "k.weir:16:1: a stream_parallel block stands inside 'if' at k.weir:15:1; blocks stand only "
+            "directly in the "
             "kernel. Move the outer statement into the block, or launch one kernel per iteration");
 }
 

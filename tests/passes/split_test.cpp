@@ -13,28 +13,35 @@ using testing::IsEmpty;
 
 using Shape = std::vector<std::string>;
 
-TEST(Split, AnEmptyKernelHasNoTasks) { EXPECT_THAT(shape(plan("")), IsEmpty()); }
+TEST(Split, AnEmptyKernelHasNoTasks) {
+  EXPECT_THAT(shape(plan("")), IsEmpty());
+}
 
 TEST(Split, PureValuesAloneMakeNoTask) {
   EXPECT_THAT(shape(plan("%a = arg @a : f32\n%s = math.sin %a : f32\n%k = launch_key : u64")), IsEmpty());
 }
 
-TEST(Split, ALoadThatNobodyUsesMakesNoTask) { EXPECT_THAT(shape(plan("%v = load @x[%zero] : f32")), IsEmpty()); }
+TEST(Split, ALoadThatNobodyUsesMakesNoTask) {
+  EXPECT_THAT(shape(plan("%v = load @x[%zero] : f32")), IsEmpty());
+}
 
 TEST(Split, ALoopWithoutEffectMakesNoTask) {
   EXPECT_THAT(shape(plan("parallel (%i) in (%zero to %len) {\n  %v = load @x[%i] : f32\n}")), IsEmpty());
 }
 
 TEST(Split, AReductionThatNobodyUsesMakesNoTask) {
-  EXPECT_THAT(shape(plan("%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}")),
-              IsEmpty());
+  EXPECT_THAT(
+      shape(plan("%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}")),
+      IsEmpty());
 }
 
 TEST(Split, ADeadLocalVariableMakesNoTask) {
   EXPECT_THAT(shape(plan("local $0 : f32\n%a = arg @a : f32\nset $0, %a")), IsEmpty());
 }
 
-TEST(Split, EachLoopIsATask) { EXPECT_THAT(shape(plan(fill("x", "0") + fill("y", "1"))), ElementsAre("loop", "loop")); }
+TEST(Split, EachLoopIsATask) {
+  EXPECT_THAT(shape(plan(fill("x", "0") + fill("y", "1"))), ElementsAre("loop", "loop"));
+}
 
 TEST(Split, OneSerialTaskStandsForEachStretchBetweenLoops) {
   EXPECT_THAT(shape(plan("%f = const 1 : f32\nstore @y[%zero], %f\nstore @y[%one], %f\n" + fill("x", "0") +
@@ -66,13 +73,15 @@ TEST(Split, WhatIsExpensiveToComputeAgainTravelsThroughTemporaries) {
   for (int i = 1; i <= 300; ++i) {
     body += "%v" + std::to_string(i) + " = add %v" + std::to_string(i - 1) + ", %one : i64\n";
   }
-  const passes::Plan p = plan(body + "parallel (%i) in (%zero to %v300) {\n  %f = const 1 : f32\n  store @x[%i], %f\n}");
+  const passes::Plan p =
+      plan(body + "parallel (%i) in (%zero to %v300) {\n  %f = const 1 : f32\n  store @x[%i], %f\n}");
   EXPECT_THAT(shape(p), ElementsAre("serial", "loop"));
   EXPECT_EQ(p.tasks[1].high[0].kind, passes::HostBound::Kind::device);
 }
 
 TEST(Split, ALoadedValueTravelsToTheLoopThatUsesIt) {
-  const ir::Kernel k = kernel("%v = load @y[%zero] : f32\nparallel (%i) in (%zero to %len) {\n  store @x[%i], %v\n}");
+  const ir::Kernel k =
+      kernel("%v = load @y[%zero] : f32\nparallel (%i) in (%zero to %len) {\n  store @x[%i], %v\n}");
   const passes::Plan p = passes::make_plan(k, 8);
   ASSERT_THAT(shape(p), ElementsAre("serial", "loop"));
   EXPECT_EQ(task_text(k, p.tasks[0]), R"({
@@ -102,8 +111,9 @@ TEST(Split, ALoadStandsBeforeTheStoreThatFollowsIt) {
 }
 
 TEST(Split, ALocalOfOneTaskStaysInIt) {
-  const ir::Kernel k = kernel("local $0 : f32\n%v = load @x[%zero] : f32\nset $0, %v\n%g = get $0 : f32\n"
-                              "store @y[%zero], %g");
+  const ir::Kernel k = kernel(
+      "local $0 : f32\n%v = load @x[%zero] : f32\nset $0, %v\n%g = get $0 : f32\n"
+      "store @y[%zero], %g");
   const passes::Plan p = passes::make_plan(k, 8);
   EXPECT_EQ(p.temporary_bytes, 0u);
   EXPECT_THAT(task_text(k, p.tasks[0]), HasSubstr("local $0 : f32"));
@@ -201,8 +211,9 @@ TEST(Split, ACheckedLoadIsNotDroppedSinceItMayFail) {
 }
 
 TEST(Split, NamesAreSymbolsMadeOfTheKernelsNameAndUnique) {
-  ir::Kernel k = kernel(fill("x", "0") + "%f = const 1 : f32\nstore @x[%zero], %f\n" +
-                        "%s = reduce.sum (%r) in (%zero to %len) : f32 {\n  yield %f\n}\nstore @y[%zero], %s");
+  ir::Kernel k =
+      kernel(fill("x", "0") + "%f = const 1 : f32\nstore @x[%zero], %f\n" +
+             "%s = reduce.sum (%r) in (%zero to %len) : f32 {\n  yield %f\n}\nstore @y[%zero], %s");
   k.name = "2nd step: \"\xc3\xa9\"";
   const passes::Plan p = passes::make_plan(k, 8);
   std::vector<std::string> names;
@@ -215,7 +226,8 @@ TEST(Split, NamesAreSymbolsMadeOfTheKernelsNameAndUnique) {
 TEST(Split, EverySlotHasItsOwnPlaceInTheLaunchsTemporaries) {
   const passes::Plan p = plan(
       "%u = load @x[%zero] : f32\n%v = load @n[%zero] : i32\n%w = load @m[%zero, %zero] : f64\n"
-      "parallel (%i) in (%zero to %len) {\n  store @x[%i], %u\n  store @n[%i], %v\n  store @m[%i, %zero], %w\n}");
+      "parallel (%i) in (%zero to %len) {\n  store @x[%i], %u\n  store @n[%i], %v\n  store @m[%i, %zero], "
+      "%w\n}");
   std::vector<std::pair<std::uint64_t, std::uint64_t>> slots;
   for (const ir::Statement& s : p.tasks[0].task.body.statements) {
     if (s.op == ir::Op::temp_store) slots.emplace_back(s.immediate, s.immediate + size_of(s.type));

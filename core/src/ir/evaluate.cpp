@@ -7,7 +7,6 @@
 #include <concepts>
 #include <limits>
 #include <type_traits>
-
 #include <weir/element.hpp>
 
 namespace weir::ir {
@@ -15,9 +14,10 @@ namespace weir::ir {
 namespace {
 
 template <class T>
-using Bits = std::conditional_t<sizeof(T) == 1, std::uint8_t,
-                                std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+using Bits =
+    std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 template <class T>
 T from_bits(std::uint64_t bits) {
@@ -33,17 +33,28 @@ std::uint64_t to_bits(T value) {
 template <class F>
 std::uint64_t with_type(ScalarType type, F f) {
   switch (type) {
-    case ScalarType::i8: return f(std::int8_t{});
-    case ScalarType::i16: return f(std::int16_t{});
-    case ScalarType::i32: return f(std::int32_t{});
-    case ScalarType::i64: return f(std::int64_t{});
-    case ScalarType::u8: return f(std::uint8_t{});
-    case ScalarType::u16: return f(std::uint16_t{});
-    case ScalarType::u32: return f(std::uint32_t{});
-    case ScalarType::u64: return f(std::uint64_t{});
-    case ScalarType::f32: return f(float{});
-    case ScalarType::f64: return f(double{});
-    default: return 0;
+    case ScalarType::i8:
+      return f(std::int8_t{});
+    case ScalarType::i16:
+      return f(std::int16_t{});
+    case ScalarType::i32:
+      return f(std::int32_t{});
+    case ScalarType::i64:
+      return f(std::int64_t{});
+    case ScalarType::u8:
+      return f(std::uint8_t{});
+    case ScalarType::u16:
+      return f(std::uint16_t{});
+    case ScalarType::u32:
+      return f(std::uint32_t{});
+    case ScalarType::u64:
+      return f(std::uint64_t{});
+    case ScalarType::f32:
+      return f(float{});
+    case ScalarType::f64:
+      return f(double{});
+    default:
+      return 0;
   }
 }
 
@@ -103,26 +114,46 @@ std::uint64_t integer(Op op, T a, T b) {
   const auto u = static_cast<U>(a);
   const unsigned amount = static_cast<U>(b) % width;
   switch (op) {
-    case Op::add: return cut<T>(widened(a) + widened(b));
-    case Op::sub: return cut<T>(widened(a) - widened(b));
-    case Op::mul: return cut<T>(widened(a) * widened(b));
-    case Op::div: return divided(a, b);
-    case Op::rem: return remainder(a, b);
-    case Op::neg: return cut<T>(0 - widened(a));
-    case Op::abs: return cut<T>(std::is_signed_v<T> && a < T{0} ? 0 - widened(a) : widened(a));
-    case Op::min: return to_bits(b < a ? b : a);
-    case Op::max: return to_bits(a < b ? b : a);
-    case Op::mul_hi: return upper_half(a, b);
-    case Op::bit_and: return to_bits(static_cast<T>(a & b));
-    case Op::bit_or: return to_bits(static_cast<T>(a | b));
-    case Op::bit_xor: return to_bits(static_cast<T>(a ^ b));
-    case Op::bit_not: return to_bits(static_cast<T>(~a));
-    case Op::shl: return cut<T>(widened(a) << amount);
-    case Op::shr: return to_bits(static_cast<T>(a >> amount));
-    case Op::popcount: return static_cast<std::uint64_t>(std::popcount(u));
-    case Op::clz: return static_cast<std::uint64_t>(std::countl_zero(u));
-    case Op::ctz: return static_cast<std::uint64_t>(std::countr_zero(u));
-    default: return 0;
+    case Op::add:
+      return cut<T>(widened(a) + widened(b));
+    case Op::sub:
+      return cut<T>(widened(a) - widened(b));
+    case Op::mul:
+      return cut<T>(widened(a) * widened(b));
+    case Op::div:
+      return divided(a, b);
+    case Op::rem:
+      return remainder(a, b);
+    case Op::neg:
+      return cut<T>(0 - widened(a));
+    case Op::abs:
+      return cut<T>(std::is_signed_v<T> && a < T{0} ? 0 - widened(a) : widened(a));
+    case Op::min:
+      return to_bits(b < a ? b : a);
+    case Op::max:
+      return to_bits(a < b ? b : a);
+    case Op::mul_hi:
+      return upper_half(a, b);
+    case Op::bit_and:
+      return to_bits(static_cast<T>(a & b));
+    case Op::bit_or:
+      return to_bits(static_cast<T>(a | b));
+    case Op::bit_xor:
+      return to_bits(static_cast<T>(a ^ b));
+    case Op::bit_not:
+      return to_bits(static_cast<T>(~a));
+    case Op::shl:
+      return cut<T>(widened(a) << amount);
+    case Op::shr:
+      return to_bits(static_cast<T>(a >> amount));
+    case Op::popcount:
+      return static_cast<std::uint64_t>(std::popcount(u));
+    case Op::clz:
+      return static_cast<std::uint64_t>(std::countl_zero(u));
+    case Op::ctz:
+      return static_cast<std::uint64_t>(std::countr_zero(u));
+    default:
+      return 0;
   }
 }
 
@@ -147,28 +178,44 @@ T larger(T a, T b) {
 template <std::floating_point T>
 std::uint64_t real(Op op, T a, T b) {
   switch (op) {
-    case Op::add: return to_bits(a + b);
-    case Op::sub: return to_bits(a - b);
-    case Op::mul: return to_bits(a * b);
-    case Op::div: return to_bits(a / b);
-    case Op::rem: return to_bits(std::fmod(a, b));
-    case Op::neg: return to_bits(-a);
-    case Op::abs: return to_bits(std::fabs(a));
-    case Op::min: return to_bits(smaller(a, b));
-    case Op::max: return to_bits(larger(a, b));
-    default: return 0;
+    case Op::add:
+      return to_bits(a + b);
+    case Op::sub:
+      return to_bits(a - b);
+    case Op::mul:
+      return to_bits(a * b);
+    case Op::div:
+      return to_bits(a / b);
+    case Op::rem:
+      return to_bits(std::fmod(a, b));
+    case Op::neg:
+      return to_bits(-a);
+    case Op::abs:
+      return to_bits(std::fabs(a));
+    case Op::min:
+      return to_bits(smaller(a, b));
+    case Op::max:
+      return to_bits(larger(a, b));
+    default:
+      return 0;
   }
 }
 
 template <class T>
 bool compare(Op op, T a, T b) {
   switch (op) {
-    case Op::eq: return a == b;
-    case Op::ne: return a != b;
-    case Op::lt: return a < b;
-    case Op::le: return a <= b;
-    case Op::gt: return a > b;
-    default: return a >= b;
+    case Op::eq:
+      return a == b;
+    case Op::ne:
+      return a != b;
+    case Op::lt:
+      return a < b;
+    case Op::le:
+      return a <= b;
+    case Op::gt:
+      return a > b;
+    default:
+      return a >= b;
   }
 }
 
@@ -176,21 +223,36 @@ template <std::floating_point T>
 std::uint64_t math(MathFunction function, T a, std::span<const std::uint64_t> bits) {
   const T b = bits.size() > 1 ? from_bits<T>(bits[1]) : T{};
   switch (function) {
-    case MathFunction::ceil: return to_bits(std::ceil(a));
-    case MathFunction::floor: return to_bits(std::floor(a));
-    case MathFunction::trunc: return to_bits(std::trunc(a));
-    case MathFunction::rint: return to_bits(std::nearbyint(a));
-    case MathFunction::round: return to_bits(std::round(a));
-    case MathFunction::sqrt: return to_bits(std::sqrt(a));
-    case MathFunction::copysign: return to_bits(std::copysign(a, b));
-    case MathFunction::fdim: return to_bits(std::fdim(a, b));
-    case MathFunction::fmod: return to_bits(std::fmod(a, b));
-    case MathFunction::remainder: return to_bits(std::remainder(a, b));
-    case MathFunction::fma: return to_bits(std::fma(a, b, from_bits<T>(bits[2])));
-    case MathFunction::isnan: return std::isnan(a);
-    case MathFunction::isinf: return std::isinf(a);
-    case MathFunction::isfinite: return std::isfinite(a);
-    default: return 0;
+    case MathFunction::ceil:
+      return to_bits(std::ceil(a));
+    case MathFunction::floor:
+      return to_bits(std::floor(a));
+    case MathFunction::trunc:
+      return to_bits(std::trunc(a));
+    case MathFunction::rint:
+      return to_bits(std::nearbyint(a));
+    case MathFunction::round:
+      return to_bits(std::round(a));
+    case MathFunction::sqrt:
+      return to_bits(std::sqrt(a));
+    case MathFunction::copysign:
+      return to_bits(std::copysign(a, b));
+    case MathFunction::fdim:
+      return to_bits(std::fdim(a, b));
+    case MathFunction::fmod:
+      return to_bits(std::fmod(a, b));
+    case MathFunction::remainder:
+      return to_bits(std::remainder(a, b));
+    case MathFunction::fma:
+      return to_bits(std::fma(a, b, from_bits<T>(bits[2])));
+    case MathFunction::isnan:
+      return std::isnan(a);
+    case MathFunction::isinf:
+      return std::isinf(a);
+    case MathFunction::isfinite:
+      return std::isfinite(a);
+    default:
+      return 0;
   }
 }
 
@@ -242,12 +304,17 @@ std::uint64_t cast(std::uint64_t bits, ScalarType from, ScalarType to) {
 
 std::uint64_t on_booleans(Op op, std::uint64_t a, std::uint64_t b) {
   switch (op) {
-    case Op::bit_and: return a & b;
-    case Op::bit_or: return a | b;
+    case Op::bit_and:
+      return a & b;
+    case Op::bit_or:
+      return a | b;
     case Op::bit_xor:
-    case Op::ne: return a ^ b;
-    case Op::bit_not: return a ^ 1;
-    default: return a == b;
+    case Op::ne:
+      return a ^ b;
+    case Op::bit_not:
+      return a ^ 1;
+    default:
+      return a == b;
   }
 }
 
@@ -271,8 +338,10 @@ bool is_host_evaluable(const Statement& s) noexcept {
     case MathFunction::fma:
     case MathFunction::isnan:
     case MathFunction::isinf:
-    case MathFunction::isfinite: return true;
-    default: return false;
+    case MathFunction::isfinite:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -280,14 +349,18 @@ std::uint64_t evaluate_operation(const Statement& s, std::span<const ScalarType>
                                  std::span<const std::uint64_t> bits) noexcept {
   const std::uint64_t b = bits.size() > 1 ? bits[1] : 0;
   switch (s.op) {
-    case Op::select: return bits[0] != 0 ? bits[1] : bits[2];
-    case Op::bitcast: return bits[0];
-    case Op::cast: return cast(bits[0], types[0], s.type);
+    case Op::select:
+      return bits[0] != 0 ? bits[1] : bits[2];
+    case Op::bitcast:
+      return bits[0];
+    case Op::cast:
+      return cast(bits[0], types[0], s.type);
     case Op::math:
       return types[0] == ScalarType::f64
                  ? math(static_cast<MathFunction>(s.index), from_bits<double>(bits[0]), bits)
                  : math(static_cast<MathFunction>(s.index), from_bits<float>(bits[0]), bits);
-    default: break;
+    default:
+      break;
   }
   if (types[0] == ScalarType::boolean) return on_booleans(s.op, bits[0], b);
   return with_type(types[0], [&]<class T>(T) -> std::uint64_t {
@@ -301,15 +374,22 @@ std::uint64_t evaluate_operation(const Statement& s, std::span<const ScalarType>
   });
 }
 
-std::uint64_t evaluate(std::span<const Statement> statements, ValueId result, const HostValues& values) noexcept {
+std::uint64_t evaluate(std::span<const Statement> statements, ValueId result,
+                       const HostValues& values) noexcept {
   std::array<std::uint64_t, max_expression_statements> known;
   if (statements.size() > known.size() || result >= statements.size()) return 0;
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const Statement& s = statements[i];
     switch (s.op) {
-      case Op::constant: known[i] = s.immediate; break;
-      case Op::argument: known[i] = values.scalar(s.index, s.lane); break;
-      case Op::extent: known[i] = static_cast<std::uint64_t>(values.extent(s.index, s.lane)); break;
+      case Op::constant:
+        known[i] = s.immediate;
+        break;
+      case Op::argument:
+        known[i] = values.scalar(s.index, s.lane);
+        break;
+      case Op::extent:
+        known[i] = static_cast<std::uint64_t>(values.extent(s.index, s.lane));
+        break;
       default: {
         std::array<ScalarType, 3> types{};
         std::array<std::uint64_t, 3> bits{};

@@ -24,16 +24,18 @@ class HostValues {
 /// The most statements that evaluate() takes, so that it needs no heap.
 inline constexpr std::size_t max_expression_statements = 64;
 
-/// True for statements that evaluate() knows: sources but launch_key, arithmetic, casts, and the math functions
-/// whose result IEEE 754 fixes to the bit.
+/// True for statements that evaluate() knows: sources but launch_key, arithmetic, casts, and the math
+/// functions whose result IEEE 754 fixes to the bit.
 bool is_host_evaluable(const Statement& statement) noexcept;
 
-/// The bits of one operation's result. `types` and `bits` are those of the operands, zero extended. Takes what
-/// is_host_evaluable() accepts, but for constant, argument and extent.
+/// The bits of one operation's result. `types` and `bits` are those of the operands, zero extended. Takes
+/// what is_host_evaluable() accepts, but for constant, argument and extent.
 std::uint64_t evaluate_operation(const Statement& statement, std::span<const ScalarType> types,
                                  std::span<const std::uint64_t> bits) noexcept;
 
-/// Evaluates `statements`, of which the i-th defines value i, and returns the bits of `result`. No allocation.
-std::uint64_t evaluate(std::span<const Statement> statements, ValueId result, const HostValues& values) noexcept;
+/// Evaluates `statements`, of which the i-th defines value i, and returns the bits of `result`. No
+/// allocation.
+std::uint64_t evaluate(std::span<const Statement> statements, ValueId result,
+                       const HostValues& values) noexcept;
 
 }  // namespace weir::ir

@@ -59,7 +59,9 @@ class Numbering {
 
 }  // namespace
 
-void number(Kernel& kernel) { Numbering(kernel).run(); }
+void number(Kernel& kernel) {
+  Numbering(kernel).run();
+}
 
 std::uint64_t hash(const Kernel& kernel) {
   const std::string text = print(kernel);

@@ -20,18 +20,26 @@ constexpr MathInfo functions[] = {
 #undef WEIR_MATH
 };
 
-constexpr std::array<std::string_view, 9> atomic_kinds = {"add", "sub", "min",      "max",             "and",
-                                                          "or",  "xor", "exchange", "compare_exchange"};
+constexpr std::array<std::string_view, 9> atomic_kinds = {
+    "add", "sub", "min", "max", "and", "or", "xor", "exchange", "compare_exchange"};
 constexpr std::array<std::string_view, 5> reduce_kinds = {"sum", "min", "max", "any", "all"};
 
 }  // namespace
 
-const OpInfo& info(Op op) noexcept { return ops[static_cast<std::size_t>(op)]; }
+const OpInfo& info(Op op) noexcept {
+  return ops[static_cast<std::size_t>(op)];
+}
 
-const MathInfo& info(MathFunction function) noexcept { return functions[static_cast<std::size_t>(function)]; }
+const MathInfo& info(MathFunction function) noexcept {
+  return functions[static_cast<std::size_t>(function)];
+}
 
-std::string_view to_string(AtomicKind kind) noexcept { return atomic_kinds[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(AtomicKind kind) noexcept {
+  return atomic_kinds[static_cast<std::size_t>(kind)];
+}
 
-std::string_view to_string(ReduceKind kind) noexcept { return reduce_kinds[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(ReduceKind kind) noexcept {
+  return reduce_kinds[static_cast<std::size_t>(kind)];
+}
 
 }  // namespace weir::ir

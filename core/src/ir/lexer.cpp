@@ -7,9 +7,15 @@ namespace weir::ir {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_word(char c) { return is_letter(c) || is_digit(c); }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_word(char c) {
+  return is_letter(c) || is_digit(c);
+}
 
 constexpr std::size_t quoted_bytes = 40;
 
@@ -27,19 +33,26 @@ std::string excerpt(std::string_view text) {
 
 std::string found(const Token& token) {
   switch (token.kind) {
-    case Token::Kind::end: return "the end of the text";
-    case Token::Kind::value: return "'%" + excerpt(token.text) + "'";
-    case Token::Kind::local: return "'$" + excerpt(token.text) + "'";
-    case Token::Kind::symbol: return "'@" + excerpt(token.text) + "'";
-    case Token::Kind::string: return "\"" + excerpt(token.text) + "\"";
-    case Token::Kind::place: return "'!" + excerpt(token.text) + "'";
-    default: return "'" + excerpt(token.text) + "'";
+    case Token::Kind::end:
+      return "the end of the text";
+    case Token::Kind::value:
+      return "'%" + excerpt(token.text) + "'";
+    case Token::Kind::local:
+      return "'$" + excerpt(token.text) + "'";
+    case Token::Kind::symbol:
+      return "'@" + excerpt(token.text) + "'";
+    case Token::Kind::string:
+      return "\"" + excerpt(token.text) + "\"";
+    case Token::Kind::place:
+      return "'!" + excerpt(token.text) + "'";
+    default:
+      return "'" + excerpt(token.text) + "'";
   }
 }
 
 void Lexer::fail(std::uint32_t line, std::uint32_t column, const std::string& message) const {
-  throw Error(ErrorCode::parse, std::string(file_) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " +
-                                    message);
+  throw Error(ErrorCode::parse, std::string(file_) + ":" + std::to_string(line) + ":" +
+                                    std::to_string(column) + ": " + message);
 }
 
 void Lexer::skip_blanks() {
@@ -60,7 +73,8 @@ void Lexer::skip_blanks() {
 }
 
 Token Lexer::take(Token::Kind kind, std::size_t begin, std::size_t end) {
-  const Token token{kind, text_.substr(begin, end - begin), line_, static_cast<std::uint32_t>(at_ - line_start_ + 1)};
+  const Token token{kind, text_.substr(begin, end - begin), line_,
+                    static_cast<std::uint32_t>(at_ - line_start_ + 1)};
   at_ = end;
   return token;
 }
@@ -75,7 +89,8 @@ Token Lexer::sigil(Token::Kind kind, std::string_view what) {
   const std::size_t end = run(at_ + 1, is_word);
   if (end == at_ + 1) {
     fail(line_, static_cast<std::uint32_t>(at_ - line_start_ + 1),
-         "expected a name or number after '" + std::string(1, text_[at_]) + "', which begins " + std::string(what));
+         "expected a name or number after '" + std::string(1, text_[at_]) + "', which begins " +
+             std::string(what));
   }
   return take(kind, at_ + 1, end);
 }
@@ -97,14 +112,31 @@ Token Lexer::next() {
   if (at_ >= text_.size()) return take(Token::Kind::end, text_.size(), text_.size());
   const char c = text_[at_];
   switch (c) {
-    case '%': return sigil(Token::Kind::value, "a value");
-    case '$': return sigil(Token::Kind::local, "a local variable");
-    case '@': return sigil(Token::Kind::symbol, "a parameter");
-    case '"': return string();
-    case '!': return take(Token::Kind::place, at_ + 1, run(at_ + 1, [](char d) { return is_digit(d) || d == ':'; }));
-    case '{': case '}': case '(': case ')': case '[': case ']': case '<': case '>': case ',': case ':': case '=':
-    case '.': return take(Token::Kind::mark, at_, at_ + 1);
-    default: break;
+    case '%':
+      return sigil(Token::Kind::value, "a value");
+    case '$':
+      return sigil(Token::Kind::local, "a local variable");
+    case '@':
+      return sigil(Token::Kind::symbol, "a parameter");
+    case '"':
+      return string();
+    case '!':
+      return take(Token::Kind::place, at_ + 1, run(at_ + 1, [](char d) { return is_digit(d) || d == ':'; }));
+    case '{':
+    case '}':
+    case '(':
+    case ')':
+    case '[':
+    case ']':
+    case '<':
+    case '>':
+    case ',':
+    case ':':
+    case '=':
+    case '.':
+      return take(Token::Kind::mark, at_, at_ + 1);
+    default:
+      break;
   }
   if (is_letter(c)) {
     return take(Token::Kind::name, at_, run(at_, [](char d) { return is_word(d) || d == '.'; }));

@@ -12,14 +12,14 @@ namespace weir::ir {
 struct Token {
   enum class Kind : std::uint8_t {
     end,
-    name,      ///< add, temp.load, f32
-    value,     ///< %name, `text` without the sign
-    local,     ///< $name, likewise
-    symbol,    ///< @name, likewise
-    string,    ///< "...", `text` between the quotes, escapes as written
-    number,    ///< 12, -1.5e+3, 0x7f
-    place,     ///< !file:line:column, `text` without the sign
-    mark       ///< one of { } ( ) [ ] < > , : = .
+    name,    ///< add, temp.load, f32
+    value,   ///< %name, `text` without the sign
+    local,   ///< $name, likewise
+    symbol,  ///< @name, likewise
+    string,  ///< "...", `text` between the quotes, escapes as written
+    number,  ///< 12, -1.5e+3, 0x7f
+    place,   ///< !file:line:column, `text` without the sign
+    mark     ///< one of { } ( ) [ ] < > , : = .
   };
   Kind kind = Kind::end;
   std::string_view text;

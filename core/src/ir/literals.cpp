@@ -4,7 +4,6 @@
 #include <bit>
 #include <charconv>
 #include <limits>
-
 #include <weir/element.hpp>
 
 namespace weir::ir {
@@ -93,24 +92,32 @@ std::optional<std::uint64_t> constant_bits(std::string_view text, ScalarType typ
       const auto value = real<double>(text);
       return value ? std::optional<std::uint64_t>{std::bit_cast<std::uint64_t>(*value)} : std::nullopt;
     }
-    default: return integer_bits(text, type);
+    default:
+      return integer_bits(text, type);
   }
 }
 
 bool is_nan(ScalarType type, std::uint64_t bits) noexcept {
   switch (type) {
-    case ScalarType::f16: return bits <= 0xffff && (bits & 0x7fff) > 0x7c00;
-    case ScalarType::f32: return bits <= 0xffffffff && (bits & 0x7fffffff) > 0x7f800000;
-    case ScalarType::f64: return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
-    default: return false;
+    case ScalarType::f16:
+      return bits <= 0xffff && (bits & 0x7fff) > 0x7c00;
+    case ScalarType::f32:
+      return bits <= 0xffffffff && (bits & 0x7fffffff) > 0x7f800000;
+    case ScalarType::f64:
+      return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
+    default:
+      return false;
   }
 }
 
 std::uint64_t canonical_nan(ScalarType type) noexcept {
   switch (type) {
-    case ScalarType::f16: return 0x7e00;
-    case ScalarType::f32: return 0x7fc00000;
-    default: return 0x7ff8000000000000;
+    case ScalarType::f16:
+      return 0x7e00;
+    case ScalarType::f32:
+      return 0x7fc00000;
+    default:
+      return 0x7ff8000000000000;
   }
 }
 
@@ -125,9 +132,15 @@ std::optional<std::string> unquote(std::string_view text) {
     if (++i == text.size()) return std::nullopt;
     switch (text[i]) {
       case '"':
-      case '\\': out += text[i]; break;
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
+      case '\\':
+        out += text[i];
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
       case 'x': {
         if (i + 2 >= text.size()) return std::nullopt;
         const int high = hex_digit(text[i + 1]);
@@ -137,7 +150,8 @@ std::optional<std::string> unquote(std::string_view text) {
         i += 2;
         break;
       }
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
   return out;

@@ -9,7 +9,9 @@ namespace weir::ir {
 
 namespace {
 
-std::string name(ScalarType type) { return std::string(to_string(type)); }
+std::string name(ScalarType type) {
+  return std::string(to_string(type));
+}
 
 // 'add', 'math.sin', 'atomic.min'
 std::string quoted(const Statement& s) {
@@ -35,7 +37,9 @@ std::string list(std::span<const ScalarType> types) {
   return out.empty() ? "nothing" : out;
 }
 
-bool is_arithmetic(ScalarType type) { return is_integer(type) || type == ScalarType::f32 || type == ScalarType::f64; }
+bool is_arithmetic(ScalarType type) {
+  return is_integer(type) || type == ScalarType::f32 || type == ScalarType::f64;
+}
 bool is_wide(ScalarType type) {
   switch (type) {
     case ScalarType::i32:
@@ -43,8 +47,10 @@ bool is_wide(ScalarType type) {
     case ScalarType::i64:
     case ScalarType::u64:
     case ScalarType::f32:
-    case ScalarType::f64: return true;
-    default: return false;
+    case ScalarType::f64:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -57,10 +63,14 @@ class Rules {
     const OpInfo& op = info(s_.op);
     if (op.operands >= 0 && types_.size() != static_cast<std::size_t>(op.operands)) return count(op.operands);
     switch (s_.op) {
-      case Op::constant: return constant();
-      case Op::argument: return argument();
-      case Op::extent: return extent();
-      case Op::launch_key: return result(ScalarType::u64);
+      case Op::constant:
+        return constant();
+      case Op::argument:
+        return argument();
+      case Op::extent:
+        return extent();
+      case Op::launch_key:
+        return result(ScalarType::u64);
       case Op::add:
       case Op::sub:
       case Op::mul:
@@ -69,55 +79,78 @@ class Rules {
       case Op::neg:
       case Op::abs:
       case Op::min:
-      case Op::max: return uniform(is_arithmetic, "integers, f32 or f64", types_[0]);
+      case Op::max:
+        return uniform(is_arithmetic, "integers, f32 or f64", types_[0]);
       case Op::lt:
       case Op::le:
       case Op::gt:
-      case Op::ge: return uniform(is_arithmetic, "integers, f32 or f64", ScalarType::boolean);
+      case Op::ge:
+        return uniform(is_arithmetic, "integers, f32 or f64", ScalarType::boolean);
       case Op::mul_hi:
       case Op::shl:
       case Op::shr:
       case Op::popcount:
       case Op::clz:
-      case Op::ctz: return uniform(is_integer, "integers", types_[0]);
+      case Op::ctz:
+        return uniform(is_integer, "integers", types_[0]);
       case Op::bit_and:
       case Op::bit_or:
       case Op::bit_xor:
       case Op::bit_not:
-        return uniform([](ScalarType t) { return is_integer(t) || t == ScalarType::boolean; }, "integers or booleans",
-                       types_[0]);
+        return uniform([](ScalarType t) { return is_integer(t) || t == ScalarType::boolean; },
+                       "integers or booleans", types_[0]);
       case Op::eq:
       case Op::ne:
         return uniform([](ScalarType t) { return is_arithmetic(t) || t == ScalarType::boolean; },
                        "integers, f32, f64 or booleans", ScalarType::boolean);
-      case Op::select: return select();
-      case Op::cast: return {};
-      case Op::bitcast: return bitcast();
-      case Op::math: return math();
-      case Op::philox: return philox();
-      case Op::load: return element(0);
-      case Op::store: return element(1);
-      case Op::atomic: return atomic();
-      case Op::local: return local();
-      case Op::get: return local_access(0);
-      case Op::set: return local_access(1);
-      case Op::temp_load: return temporary(0);
-      case Op::temp_store: return temporary(1);
-      case Op::if_: return expect(0, ScalarType::boolean, "a condition");
-      case Op::assert_: return assertion();
-      case Op::for_: return indices(types_, "bounds and step");
-      case Op::parallel: return bounds();
-      case Op::reduce: return reduction();
+      case Op::select:
+        return select();
+      case Op::cast:
+        return {};
+      case Op::bitcast:
+        return bitcast();
+      case Op::math:
+        return math();
+      case Op::philox:
+        return philox();
+      case Op::load:
+        return element(0);
+      case Op::store:
+        return element(1);
+      case Op::atomic:
+        return atomic();
+      case Op::local:
+        return local();
+      case Op::get:
+        return local_access(0);
+      case Op::set:
+        return local_access(1);
+      case Op::temp_load:
+        return temporary(0);
+      case Op::temp_store:
+        return temporary(1);
+      case Op::if_:
+        return expect(0, ScalarType::boolean, "a condition");
+      case Op::assert_:
+        return assertion();
+      case Op::for_:
+        return indices(types_, "bounds and step");
+      case Op::parallel:
+        return bounds();
+      case Op::reduce:
+        return reduction();
       case Op::region:
-        return s_.immediate <= 1 ? "" : "the mark of 'region' is 0 or 1, found " + std::to_string(s_.immediate);
-      default: return {};
+        return s_.immediate <= 1 ? ""
+                                 : "the mark of 'region' is 0 or 1, found " + std::to_string(s_.immediate);
+      default:
+        return {};
     }
   }
 
  private:
   std::string count(int expected) const {
-    return quoted(s_) + " takes " + std::to_string(expected) + (expected == 1 ? " value" : " values") + ", found " +
-           std::to_string(types_.size());
+    return quoted(s_) + " takes " + std::to_string(expected) + (expected == 1 ? " value" : " values") +
+           ", found " + std::to_string(types_.size());
   }
 
   std::string result(ScalarType expected) const {
@@ -175,8 +208,9 @@ class Rules {
 
   std::string lane(const Parameter& parameter) const {
     if (s_.lane < parameter.element.lanes()) return {};
-    return "@" + parameter.name + " holds " + to_string(parameter.element) + ", whose components are numbered 0 to " +
-           std::to_string(parameter.element.lanes() - 1) + ", found component " + std::to_string(s_.lane);
+    return "@" + parameter.name + " holds " + to_string(parameter.element) +
+           ", whose components are numbered 0 to " + std::to_string(parameter.element.lanes() - 1) +
+           ", found component " + std::to_string(s_.lane);
   }
 
   std::string argument() const {
@@ -190,8 +224,8 @@ class Rules {
     const Parameter* const p = parameter(Parameter::Kind::array);
     if (p == nullptr) return no_parameter("an array");
     if (s_.lane >= p->rank) {
-      return "@" + p->name + " is of rank " + std::to_string(p->rank) + ", its dimensions numbered from 0, found dimension " +
-             std::to_string(s_.lane);
+      return "@" + p->name + " is of rank " + std::to_string(p->rank) +
+             ", its dimensions numbered from 0, found dimension " + std::to_string(s_.lane);
     }
     return result(ScalarType::i64);
   }
@@ -209,7 +243,8 @@ class Rules {
   }
 
   std::string math() const {
-    if (s_.index >= math_function_count) return "there is no math function number " + std::to_string(s_.index);
+    if (s_.index >= math_function_count)
+      return "there is no math function number " + std::to_string(s_.index);
     const auto function = static_cast<MathFunction>(s_.index);
     const MathInfo& math = info(function);
     const std::string what = quoted(s_);
@@ -221,20 +256,26 @@ class Rules {
         function == MathFunction::ldexp || function == MathFunction::pown || function == MathFunction::rootn;
     for (std::size_t i = 0; i < types_.size(); ++i) {
       const bool integer = by_integer && i == 1;
-      const bool good = integer ? types_[i] == ScalarType::i32
-                                : (types_[i] == ScalarType::f32 || types_[i] == ScalarType::f64) && types_[i] == types_[0];
+      const bool good =
+          integer ? types_[i] == ScalarType::i32
+                  : (types_[i] == ScalarType::f32 || types_[i] == ScalarType::f64) && types_[i] == types_[0];
       if (!good) {
         return what + " takes " +
-               (by_integer ? "f32 or f64 and then i32" : math.operands == 1 ? "f32 or f64" : "f32 or f64, all of one type") +
+               (by_integer           ? "f32 or f64 and then i32"
+                : math.operands == 1 ? "f32 or f64"
+                                     : "f32 or f64, all of one type") +
                ", found " + list(types_);
       }
     }
     switch (function) {
-      case MathFunction::ilogb: return result(ScalarType::i32);
+      case MathFunction::ilogb:
+        return result(ScalarType::i32);
       case MathFunction::isnan:
       case MathFunction::isinf:
-      case MathFunction::isfinite: return result(ScalarType::boolean);
-      default: return result(types_[0]);
+      case MathFunction::isfinite:
+        return result(ScalarType::boolean);
+      default:
+        return result(types_[0]);
     }
   }
 
@@ -259,8 +300,8 @@ class Rules {
     if (auto wrong = lane(*p); !wrong.empty()) return wrong;
     for (const ScalarType type : types_.subspan(p->rank)) {
       if (type != p->element.scalar) {
-        return quoted(s_) + " to @" + p->name + " takes values of type " + name(p->element.scalar) + ", found " +
-               name(type);
+        return quoted(s_) + " to @" + p->name + " takes values of type " + name(p->element.scalar) +
+               ", found " + name(type);
       }
     }
     return result(p->element.scalar);
@@ -272,7 +313,8 @@ class Rules {
     if (auto wrong = element(kind == AtomicKind::compare_exchange ? 2 : 1); !wrong.empty()) return wrong;
     const std::string what = quoted(s_);
     if (!is_wide(s_.type)) return what + " works on i32, u32, i64, u64, f32 and f64, found " + name(s_.type);
-    const bool bits = kind == AtomicKind::bit_and || kind == AtomicKind::bit_or || kind == AtomicKind::bit_xor;
+    const bool bits =
+        kind == AtomicKind::bit_and || kind == AtomicKind::bit_or || kind == AtomicKind::bit_xor;
     if (bits && !is_integer(s_.type)) return what + " works on i32, u32, i64 and u64, found " + name(s_.type);
     return {};
   }
@@ -280,21 +322,23 @@ class Rules {
   std::string local() const {
     if (s_.immediate != 0 && s_.immediate <= max_local_bytes / size_of(s_.type)) return {};
     return "a local variable of type " + name(s_.type) + " has 1 to " +
-           std::to_string(max_local_bytes / size_of(s_.type)) + " elements, found " + std::to_string(s_.immediate) +
-           "; use an array parameter for more";
+           std::to_string(max_local_bytes / size_of(s_.type)) + " elements, found " +
+           std::to_string(s_.immediate) + "; use an array parameter for more";
   }
 
   std::string local_access(std::size_t others) const {
     const std::size_t wanted = local_.count == 1 ? 0 : 1;
     if (types_.size() != wanted + others) {
       const std::size_t found = types_.size() < others ? 0 : types_.size() - others;
-      return quoted(s_) + (wanted == 0 ? " of a single local variable takes no index, found "
-                                       : " of a local array takes one index, found ") +
+      return quoted(s_) +
+             (wanted == 0 ? " of a single local variable takes no index, found "
+                          : " of a local array takes one index, found ") +
              std::to_string(found);
     }
     if (auto wrong = indices(types_.first(wanted), "an index"); !wrong.empty()) return wrong;
     if (others == 1 && types_.back() != local_.type) {
-      return "'set' takes a value of the local variable's type " + name(local_.type) + ", found " + name(types_.back());
+      return "'set' takes a value of the local variable's type " + name(local_.type) + ", found " +
+             name(types_.back());
     }
     return result(local_.type);
   }
@@ -313,8 +357,8 @@ class Rules {
 
   std::string assertion() const {
     if (s_.index >= kernel_.strings.size()) {
-      return "'assert' names a message of the kernel's " + std::to_string(kernel_.strings.size()) + ", found number " +
-             std::to_string(s_.index);
+      return "'assert' names a message of the kernel's " + std::to_string(kernel_.strings.size()) +
+             ", found number " + std::to_string(s_.index);
     }
     return expect(0, ScalarType::boolean, "a condition");
   }
@@ -356,10 +400,12 @@ bool fits(ScalarType type, std::uint64_t immediate) noexcept {
   return bits == 64 || immediate >> bits == 0;
 }
 
-bool known(Op op) noexcept { return op <= Op::region; }
+bool known(Op op) noexcept {
+  return op <= Op::region;
+}
 
-std::string check_operation(const Kernel& kernel, const Statement& statement, std::span<const ScalarType> types,
-                            const LocalShape& local) {
+std::string check_operation(const Kernel& kernel, const Statement& statement,
+                            std::span<const ScalarType> types, const LocalShape& local) {
   return Rules(kernel, statement, types, local).check();
 }
 

@@ -16,10 +16,10 @@ struct LocalShape {
   std::uint64_t count = 1;
 };
 
-/// Checks `statement` given the types of its operands and, for local, get and set, the variable. Returns what is
-/// wrong as a sentence, or "". Control operations are checked for operands and counts only.
-std::string check_operation(const Kernel& kernel, const Statement& statement, std::span<const ScalarType> types,
-                            const LocalShape& local);
+/// Checks `statement` given the types of its operands and, for local, get and set, the variable. Returns what
+/// is wrong as a sentence, or "". Control operations are checked for operands and counts only.
+std::string check_operation(const Kernel& kernel, const Statement& statement,
+                            std::span<const ScalarType> types, const LocalShape& local);
 
 /// True when every bit of `immediate` belongs to a constant of `type`.
 bool fits(ScalarType type, std::uint64_t immediate) noexcept;

@@ -11,8 +11,8 @@ namespace weir::ir {
 
 inline constexpr std::size_t max_text_bytes = std::size_t{16} << 20;
 
-/// Reads one kernel. `file` names the text in messages; when the text names no source files, statements get their
-/// place in the text as location. The result is well formed but not verified. Throws Error{parse}:
+/// Reads one kernel. `file` names the text in messages; when the text names no source files, statements get
+/// their place in the text as location. The result is well formed but not verified. Throws Error{parse}:
 /// "FILE:LINE:COLUMN: expected ..., found ...".
 Kernel parse(std::string_view text, std::string_view file = "<text>");
 

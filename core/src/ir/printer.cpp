@@ -5,7 +5,6 @@
 #include <bit>
 #include <charconv>
 #include <span>
-
 #include <weir/element.hpp>
 
 #include "ir/operation_rules.hpp"
@@ -156,7 +155,8 @@ class Printer {
 
   void location(const Location& where) {
     if (!with_locations_ || where.line == 0) return;
-    out_ += " !" + std::to_string(where.file) + ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
+    out_ += " !" + std::to_string(where.file) + ":" + std::to_string(where.line) + ":" +
+            std::to_string(where.column);
   }
 
   void block(const Block& block) {
@@ -212,7 +212,9 @@ class Printer {
     }
     out_ += info(s.op).mnemonic;
     switch (s.op) {
-      case Op::constant: out_ += ' ' + print_constant(s.type, s.immediate); break;
+      case Op::constant:
+        out_ += ' ' + print_constant(s.type, s.immediate);
+        break;
       case Op::argument:
         out_ += ' ';
         parameter(s.index);
@@ -279,8 +281,12 @@ class Printer {
       case Op::for_:
       case Op::parallel:
       case Op::reduce:
-      case Op::region: control(s); return;
-      default: operands(s); break;
+      case Op::region:
+        control(s);
+        return;
+      default:
+        operands(s);
+        break;
     }
     if (s.result != no_value) out_ += " : " + std::string(to_string(s.type));
     location(s.location);
@@ -374,13 +380,16 @@ std::string print(const Kernel& kernel, const Task& task, bool with_locations) {
 
 std::string print_constant(ScalarType type, std::uint64_t bits) {
   switch (type) {
-    case ScalarType::boolean: return bits != 0 ? "true" : "false";
+    case ScalarType::boolean:
+      return bits != 0 ? "true" : "false";
     case ScalarType::f16: {
       const float value{half::from_bits(static_cast<std::uint16_t>(bits))};
       return float_text(value, bits, 0x7e00);
     }
-    case ScalarType::f32: return float_text(std::bit_cast<float>(static_cast<std::uint32_t>(bits)), bits, 0x7fc00000);
-    case ScalarType::f64: return float_text(std::bit_cast<double>(bits), bits, 0x7ff8000000000000);
+    case ScalarType::f32:
+      return float_text(std::bit_cast<float>(static_cast<std::uint32_t>(bits)), bits, 0x7fc00000);
+    case ScalarType::f64:
+      return float_text(std::bit_cast<double>(bits), bits, 0x7ff8000000000000);
     default:
       return is_signed(type) ? std::to_string(sign_extended(type, bits)) : std::to_string(bits);
   }

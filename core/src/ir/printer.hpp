@@ -10,8 +10,9 @@
 
 namespace weir::ir {
 
-/// The text form. Values and locals are numbered in the order of the text, whatever their ids are, so that kernels
-/// that differ only in ids print alike. parse() reads it back. Never fails: what is malformed prints as `%?` or `$?`.
+/// The text form. Values and locals are numbered in the order of the text, whatever their ids are, so that
+/// kernels that differ only in ids print alike. parse() reads it back. Never fails: what is malformed prints
+/// as `%?` or `$?`.
 std::string print(const Kernel& kernel, bool with_locations = false);
 
 /// A task of `kernel` in the same style, for tests and reports; not read back.

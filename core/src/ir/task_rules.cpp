@@ -32,15 +32,23 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
         }
         if (kernel.options.check_bounds) needs.error = true;
         break;
-      case Op::assert_: needs.error = true; break;
-      case Op::launch_key: needs.launch_key = true; break;
+      case Op::assert_:
+        needs.error = true;
+        break;
+      case Op::launch_key:
+        needs.launch_key = true;
+        break;
       case Op::temp_load:
-      case Op::temp_store: needs.temporaries = true; break;
+      case Op::temp_store:
+        needs.temporaries = true;
+        break;
       case Op::get:
       case Op::set:
-        if (kernel.options.check_bounds && s.operands.size() > (s.op == Op::set ? 1u : 0u)) needs.error = true;
+        if (kernel.options.check_bounds && s.operands.size() > (s.op == Op::set ? 1u : 0u))
+          needs.error = true;
         break;
-      default: break;
+      default:
+        break;
     }
     for (const Block& body : s.bodies) gather(kernel, body, needs);
   }
@@ -69,8 +77,12 @@ class TaskRules {
       case TaskKind::serial:
         if (loops != 0) report("a serial task has no parallel loop, found " + std::to_string(loops));
         break;
-      case TaskKind::parallel: expect_last(Op::parallel, loops); break;
-      case TaskKind::reduce_partial: expect_last(Op::reduce, loops); break;
+      case TaskKind::parallel:
+        expect_last(Op::parallel, loops);
+        break;
+      case TaskKind::reduce_partial:
+        expect_last(Op::reduce, loops);
+        break;
       case TaskKind::reduce_final:
         if (!statements.empty()) report("the body of a task that combines partial results is empty");
         break;

@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of scalar and element types, and the conversions of half.
-#include <weir/element.hpp>
-#include <weir/types.hpp>
-
 #include <bit>
 #include <cstdint>
+#include <weir/element.hpp>
+#include <weir/types.hpp>
 
 namespace weir {
 
 std::string_view to_string(ScalarType type) noexcept {
   switch (type) {
-    case ScalarType::boolean: return "bool";
-    case ScalarType::i8: return "i8";
-    case ScalarType::i16: return "i16";
-    case ScalarType::i32: return "i32";
-    case ScalarType::i64: return "i64";
-    case ScalarType::u8: return "u8";
-    case ScalarType::u16: return "u16";
-    case ScalarType::u32: return "u32";
-    case ScalarType::u64: return "u64";
-    case ScalarType::f16: return "f16";
-    case ScalarType::f32: return "f32";
-    case ScalarType::f64: return "f64";
+    case ScalarType::boolean:
+      return "bool";
+    case ScalarType::i8:
+      return "i8";
+    case ScalarType::i16:
+      return "i16";
+    case ScalarType::i32:
+      return "i32";
+    case ScalarType::i64:
+      return "i64";
+    case ScalarType::u8:
+      return "u8";
+    case ScalarType::u16:
+      return "u16";
+    case ScalarType::u32:
+      return "u32";
+    case ScalarType::u64:
+      return "u64";
+    case ScalarType::f16:
+      return "f16";
+    case ScalarType::f32:
+      return "f32";
+    case ScalarType::f64:
+      return "f64";
   }
   return "unknown type";
 }
@@ -29,8 +40,10 @@ std::string_view to_string(ScalarType type) noexcept {
 std::string to_string(const ElementType& type) {
   const std::string scalar{to_string(type.scalar)};
   switch (type.shape) {
-    case ElementType::Shape::scalar: return scalar;
-    case ElementType::Shape::vector: return "vec<" + scalar + ", " + std::to_string(type.rows) + ">";
+    case ElementType::Shape::scalar:
+      return scalar;
+    case ElementType::Shape::vector:
+      return "vec<" + scalar + ", " + std::to_string(type.rows) + ">";
     case ElementType::Shape::matrix:
       return "mat<" + scalar + ", " + std::to_string(type.rows) + ", " + std::to_string(type.cols) + ">";
   }

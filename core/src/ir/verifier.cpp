@@ -4,7 +4,6 @@
 #include "ir/verifier.hpp"
 
 #include <algorithm>
-
 #include <weir/error.hpp>
 
 #include "ir/operation_rules.hpp"
@@ -32,7 +31,8 @@ class Verifier {
   Verifier(const Kernel& kernel, std::uint32_t values, std::uint32_t locals, bool task)
       : kernel_(kernel), task_(task) {
     if (values > max_ids || locals > max_ids) {
-      report({}, "a kernel has at most " + std::to_string(max_ids) + " values and as many local variables, found " +
+      report({}, "a kernel has at most " + std::to_string(max_ids) +
+                     " values and as many local variables, found " +
                      std::to_string(std::max(values, locals)));
       countable_ = false;
       return;
@@ -58,7 +58,8 @@ class Verifier {
     }
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end()) report({}, "two parameters are named @" + std::string(*twice) + "; names are unique");
+    if (twice != names.end())
+      report({}, "two parameters are named @" + std::string(*twice) + "; names are unique");
   }
 
   void body(const Block& block) {
@@ -67,7 +68,8 @@ class Verifier {
     walk(block, Context{});
     if (local_bytes_ > max_local_bytes) {
       report({}, "the local variables of a kernel take at most " + std::to_string(max_local_bytes) +
-                     " bytes together, found " + std::to_string(local_bytes_) + "; use array parameters for more");
+                     " bytes together, found " + std::to_string(local_bytes_) +
+                     "; use array parameters for more");
     }
   }
 
@@ -98,37 +100,41 @@ class Verifier {
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     const auto word = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
     if (p.name.empty() || !letter(p.name[0]) || !std::all_of(p.name.begin(), p.name.end(), word)) {
-      report(p.location, "a parameter's name is made of letters, digits and '_' and begins with no digit, found \"" +
-                             p.name + "\"");
+      report(p.location,
+             "a parameter's name is made of letters, digits and '_' and begins with no digit, found \"" +
+                 p.name + "\"");
     }
     check_location(p.location);
     const bool array = p.kind == Parameter::Kind::array;
     if (array ? p.rank < 1 || p.rank > max_rank : p.rank != 0) {
-      report(p.location, "@" + p.name + " is " + (array ? "an array, of rank 1 to 4" : "a scalar, of rank 0") +
-                             ", found rank " + std::to_string(p.rank));
+      report(p.location, "@" + p.name + " is " +
+                             (array ? "an array, of rank 1 to 4" : "a scalar, of rank 0") + ", found rank " +
+                             std::to_string(p.rank));
     }
     const ElementType& e = p.element;
     const bool counts = e.rows >= 1 && e.rows <= 16 && e.cols >= 1 && e.cols <= 16;
-    const bool shaped = e.shape == ElementType::Shape::matrix || (e.shape == ElementType::Shape::vector && e.cols == 1) ||
+    const bool shaped = e.shape == ElementType::Shape::matrix ||
+                        (e.shape == ElementType::Shape::vector && e.cols == 1) ||
                         (e.shape == ElementType::Shape::scalar && e.rows == 1 && e.cols == 1);
     if (e.scalar > ScalarType::f64 || !counts || !shaped) {
-      report(p.location, "@" + p.name + " holds a scalar, a vector of 1 to 16 or a matrix of 1 to 16 by 1 to 16, found " +
-                             to_string(e));
+      report(p.location,
+             "@" + p.name + " holds a scalar, a vector of 1 to 16 or a matrix of 1 to 16 by 1 to 16, found " +
+                 to_string(e));
     }
   }
 
   void check_location(const Location& where) {
     if (where.line == 0 || where.file < kernel_.files.size()) return;
-    report({}, "a location names one of the kernel's " + std::to_string(kernel_.files.size()) + " files, found number " +
-                   std::to_string(where.file));
+    report({}, "a location names one of the kernel's " + std::to_string(kernel_.files.size()) +
+                   " files, found number " + std::to_string(where.file));
   }
 
   // ---- scopes
 
   void define(ValueId id, ScalarType type, const Location& where) {
     if (id >= values_.size()) {
-      report(where, "a result is one of the kernel's " + std::to_string(values_.size()) + " values, found number " +
-                        std::to_string(id));
+      report(where, "a result is one of the kernel's " + std::to_string(values_.size()) +
+                        " values, found number " + std::to_string(id));
       return;
     }
     if (values_[id].state != State::unknown) {
@@ -156,9 +162,10 @@ class Verifier {
       } else if (state == State::unknown) {
         report(s.location, "%" + std::to_string(id) + " is used before it is defined");
       } else {
-        report(s.location, "%" + std::to_string(id) + ", defined at " + at(values_[id].location) +
-                               ", is used outside the block that defines it; a local variable declared before that "
-                               "block carries a value out of it");
+        report(s.location,
+               "%" + std::to_string(id) + ", defined at " + at(values_[id].location) +
+                   ", is used outside the block that defines it; a local variable declared before that "
+                   "block carries a value out of it");
       }
     }
     return good;
@@ -194,10 +201,11 @@ class Verifier {
       return false;
     }
     if (s.op == Op::set && context.task_loop != local.task_loop) {
-      report(s.location, "the local variable declared at " + at(local.location) +
-                             " is set inside the parallel loop at " + at(context.task_loop->location) +
-                             ", whose iterations would race for it; use a reduction, or an atomic on an array element, "
-                             "or declare the variable inside the loop");
+      report(s.location,
+             "the local variable declared at " + at(local.location) + " is set inside the parallel loop at " +
+                 at(context.task_loop->location) +
+                 ", whose iterations would race for it; use a reduction, or an atomic on an array element, "
+                 "or declare the variable inside the loop");
       return false;
     }
     return true;
@@ -219,7 +227,8 @@ class Verifier {
       }
       if (ended_by != nullptr) {
         report(s.location, "nothing may follow '" + std::string(info(ended_by->op).mnemonic) +
-                               "' in its block, found '" + std::string(info(s.op).mnemonic) + "', which never runs");
+                               "' in its block, found '" + std::string(info(s.op).mnemonic) +
+                               "', which never runs");
         break;
       }
       statement(s, context);
@@ -227,8 +236,10 @@ class Verifier {
     }
     const bool cut_short = ended_by != nullptr && ended_by != &block.statements.back();
     if (!cut_short) check_end(block, context, where);
-    for (; scope_values_.size() > values; scope_values_.pop_back()) values_[scope_values_.back()].state = State::gone;
-    for (; scope_locals_.size() > locals; scope_locals_.pop_back()) locals_[scope_locals_.back()].state = State::gone;
+    for (; scope_values_.size() > values; scope_values_.pop_back())
+      values_[scope_values_.back()].state = State::gone;
+    for (; scope_locals_.size() > locals; scope_locals_.pop_back())
+      locals_[scope_locals_.back()].state = State::gone;
   }
 
   void check_end(const Block& block, const Context& context, const Location& where) {
@@ -237,9 +248,10 @@ class Verifier {
       const Op last = block.statements.back().op;
       if (last == Op::yield || (last == Op::continue_ && context.ends == Context::Ends::reduction)) return;
     }
-    report(where, context.ends == Context::Ends::condition
-                      ? "the condition of 'while' ends in 'yield' of a bool, found none at its end"
-                      : "the body of 'reduce' ends in 'yield' of the iteration's value, found none at its end");
+    report(where,
+           context.ends == Context::Ends::condition
+               ? "the condition of 'while' ends in 'yield' of a bool, found none at its end"
+               : "the body of 'reduce' ends in 'yield' of the iteration's value, found none at its end");
   }
 
   void statement(const Statement& s, const Context& context) {
@@ -278,7 +290,8 @@ class Verifier {
       return true;
     }
     if (wanted < 0 ? s.bodies.empty() : s.bodies.size() != static_cast<std::size_t>(wanted)) {
-      report(s.location, name + " has " + (wanted < 0 ? "at least 1 block" : std::to_string(wanted) + " blocks") +
+      report(s.location, name + " has " +
+                             (wanted < 0 ? "at least 1 block" : std::to_string(wanted) + " blocks") +
                              ", found " + std::to_string(s.bodies.size()));
       return false;
     }
@@ -286,8 +299,9 @@ class Verifier {
       const std::size_t found = block.arguments.size();
       const bool loop = s.op == Op::parallel || s.op == Op::reduce;  // by rank, see operation_rules
       if (!loop && found != (s.op == Op::for_ ? 1u : 0u)) {
-        report(s.location, "the blocks of " + name + " take " + (s.op == Op::for_ ? "the index" : "no arguments") +
-                               ", found " + std::to_string(found) + " arguments");
+        report(s.location, "the blocks of " + name + " take " +
+                               (s.op == Op::for_ ? "the index" : "no arguments") + ", found " +
+                               std::to_string(found) + " arguments");
         return false;
       }
     }
@@ -311,11 +325,12 @@ class Verifier {
     switch (s.op) {
       case Op::break_:
         if (context.condition || !context.sequential_loop) {
-          report(s.location, context.condition ? "'break' stands in the body of a loop, found it in a condition"
-                             : context.task_loop != nullptr
-                                 ? "'break' leaves a 'while' or 'for' inside the parallel loop, found none around it; "
-                                   "iterations of a parallel loop cannot stop one another, 'continue' ends one"
-                                 : "'break' leaves a 'while' or 'for', found none around it");
+          report(s.location,
+                 context.condition ? "'break' stands in the body of a loop, found it in a condition"
+                 : context.task_loop != nullptr
+                     ? "'break' leaves a 'while' or 'for' inside the parallel loop, found none around it; "
+                       "iterations of a parallel loop cannot stop one another, 'continue' ends one"
+                     : "'break' leaves a 'while' or 'for', found none around it");
         }
         break;
       case Op::continue_:
@@ -325,32 +340,40 @@ class Verifier {
           report(s.location, "'continue' goes on with the next iteration of a loop, found none around it");
         }
         break;
-      case Op::yield: check_yield(s, context, types); break;
+      case Op::yield:
+        check_yield(s, context, types);
+        break;
       case Op::parallel:
       case Op::reduce:
         if (context.enclosing != nullptr && context.enclosing->op != Op::region) {
-          report(s.location, name + " stands inside '" + std::string(info(context.enclosing->op).mnemonic) + "' at " +
-                                 at(context.enclosing->location) +
-                                 "; parallel loops stand only directly in the kernel or in a stream_parallel block. Use "
-                                 "a sequential 'for' here, or move the outer statement into the parallel loop");
+          report(s.location,
+                 name + " stands inside '" + std::string(info(context.enclosing->op).mnemonic) + "' at " +
+                     at(context.enclosing->location) +
+                     "; parallel loops stand only directly in the kernel or in a stream_parallel block. Use "
+                     "a sequential 'for' here, or move the outer statement into the parallel loop");
         }
         break;
-      case Op::region: check_region(s, context); break;
+      case Op::region:
+        check_region(s, context);
+        break;
       case Op::temp_load:
       case Op::temp_store:
         if (!task_) report(s.location, name + " stands in tasks only; a kernel uses local variables instead");
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
   void check_yield(const Statement& s, const Context& context, const std::vector<ScalarType>& types) {
     if (context.ends == Context::Ends::open) {
-      report(s.location, "'yield' ends the condition of a 'while' or the body of a 'reduce', found it elsewhere");
+      report(s.location,
+             "'yield' ends the condition of a 'while' or the body of a 'reduce', found it elsewhere");
     } else if (types.size() == 1 && types[0] != context.yields) {
-      report(s.location, std::string(context.ends == Context::Ends::condition ? "the condition of 'while' yields "
-                                                                              : "the body of this 'reduce' yields ") +
-                             std::string(to_string(context.yields)) + ", found " + std::string(to_string(types[0])));
+      report(s.location,
+             std::string(context.ends == Context::Ends::condition ? "the condition of 'while' yields "
+                                                                  : "the body of this 'reduce' yields ") +
+                 std::string(to_string(context.yields)) + ", found " + std::string(to_string(types[0])));
     }
   }
 
@@ -358,15 +381,16 @@ class Verifier {
     if (task_) {
       report(s.location, "'region' stands in kernels only, found one in a task");
     } else if (context.enclosing != nullptr && context.enclosing->op == Op::region) {
-      report(s.location, "a stream_parallel block stands inside the stream_parallel block at " +
-                             at(context.enclosing->location) +
-                             "; blocks do not nest. Put them side by side in the kernel, or leave out the inner one");
+      report(s.location,
+             "a stream_parallel block stands inside the stream_parallel block at " +
+                 at(context.enclosing->location) +
+                 "; blocks do not nest. Put them side by side in the kernel, or leave out the inner one");
     } else if (context.enclosing != nullptr) {
-      report(s.location, "a stream_parallel block stands inside '" +
-                             std::string(info(context.enclosing->op).mnemonic) + "' at " +
-                             at(context.enclosing->location) +
-                             "; blocks stand only directly in the kernel. Move the outer statement into the block, or "
-                             "launch one kernel per iteration");
+      report(s.location,
+             "a stream_parallel block stands inside '" + std::string(info(context.enclosing->op).mnemonic) +
+                 "' at " + at(context.enclosing->location) +
+                 "; blocks stand only directly in the kernel. Move the outer statement into the block, or "
+                 "launch one kernel per iteration");
     }
   }
 
@@ -393,7 +417,8 @@ class Verifier {
         if (s.op == Op::reduce) inner.ends = Context::Ends::reduction;
         inner.yields = s.type;
         break;
-      default: break;
+      default:
+        break;
     }
     for (std::size_t i = 0; i < s.bodies.size(); ++i) {
       if (s.op == Op::while_) {

@@ -15,7 +15,8 @@ using Kind = ir::TaskArgument::Kind;
 void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir::Task& task) {
   const ir::ArgumentNeeds needs = ir::argument_needs(kernel, task);
   std::vector<TaskArgument> addresses, values;
-  const auto add = [&](Kind kind, std::size_t parameter, std::uint8_t index, ScalarType type, std::uint32_t size) {
+  const auto add = [&](Kind kind, std::size_t parameter, std::uint8_t index, ScalarType type,
+                       std::uint32_t size) {
     TaskArgument argument{};
     argument.kind = kind;
     argument.parameter = static_cast<std::uint16_t>(parameter);

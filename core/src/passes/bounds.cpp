@@ -36,7 +36,9 @@ HostBound Bounds::bound(ValueId id) {
       bound.parameter = static_cast<std::uint16_t>(s.index);
       bound.index = s.lane;
       break;
-    default: bound = expression(id); break;
+    default:
+      bound = expression(id);
+      break;
   }
   return bound;
 }

@@ -11,7 +11,8 @@ namespace weir::passes {
 /// Finds out what the host can know of loop bounds before a launch.
 class Bounds {
  public:
-  Bounds(const Draft& draft, std::vector<HostExpression>& expressions) : draft_(draft), expressions_(expressions) {}
+  Bounds(const Draft& draft, std::vector<HostExpression>& expressions)
+      : draft_(draft), expressions_(expressions) {}
 
   /// Fills rank, low and high from a `parallel` or `reduce` of the kernel.
   void describe(const ir::Statement& loop, PlannedTask& planned);

@@ -40,12 +40,21 @@ void note(Uses& uses, Thing thing, const Location& where, bool writes) {
 void gather(const Block& block, Uses& uses) {
   for (const Statement& s : block.statements) {
     switch (s.op) {
-      case Op::load: note(uses, {false, s.index}, s.location, false); break;
+      case Op::load:
+        note(uses, {false, s.index}, s.location, false);
+        break;
       case Op::store:
-      case Op::atomic: note(uses, {false, s.index}, s.location, true); break;
-      case Op::get: note(uses, {true, s.index}, s.location, false); break;
-      case Op::set: note(uses, {true, s.index}, s.location, true); break;
-      default: break;
+      case Op::atomic:
+        note(uses, {false, s.index}, s.location, true);
+        break;
+      case Op::get:
+        note(uses, {true, s.index}, s.location, false);
+        break;
+      case Op::set:
+        note(uses, {true, s.index}, s.location, true);
+        break;
+      default:
+        break;
     }
     for (const Block& body : s.bodies) gather(body, uses);
   }
@@ -82,7 +91,8 @@ class Conflicts {
     const auto end = places.lower_bound(Thing{true, 0});
     for (auto written = places.begin(); written != end; ++written) {
       for (auto touched = places.begin(); touched != end; ++touched) {
-        if (written != touched) two_parameters(written->first, written->second, touched->first, touched->second);
+        if (written != touched)
+          two_parameters(written->first, written->second, touched->first, touched->second);
       }
     }
   }
@@ -109,21 +119,24 @@ class Conflicts {
     const ir::Kernel& kernel = *draft_.kernel;
     std::string what;
     if (thing.local) {
-      what = "the variable declared at " + ir::describe(kernel, draft_.locals[thing.index].declaration->location);
+      what = "the variable declared at " +
+             ir::describe(kernel, draft_.locals[thing.index].declaration->location);
     } else {
       what = "@" + kernel.parameters[thing.index].name;
     }
     const std::string verb = other.use.written ? "written" : "read";
     const Location at = other.use.written.value_or(other.use.touched);
-    diagnostics_.push_back({*writer.use.written,
-                            what + " is written in this stream_parallel block and " + verb + " in another one at " +
-                                ir::describe(kernel, at) +
-                                "; blocks of one region run at the same time. Move one of them out of the region, or "
-                                "allow conflicts on the region if this is meant"});
+    diagnostics_.push_back(
+        {*writer.use.written,
+         what + " is written in this stream_parallel block and " + verb + " in another one at " +
+             ir::describe(kernel, at) +
+             "; blocks of one region run at the same time. Move one of them out of the region, or "
+             "allow conflicts on the region if this is meant"});
   }
 
   // A pair that is written on both sides is checked once.
-  void two_parameters(Thing written, const std::vector<Place>& writers, Thing touched, const std::vector<Place>& users) {
+  void two_parameters(Thing written, const std::vector<Place>& writers, Thing touched,
+                      const std::vector<Place>& users) {
     for (const Place& writer : writers) {
       if (!writer.use.written) continue;
       for (const Place& user : users) {
@@ -157,7 +170,9 @@ void gather_uses(const Block& block, std::vector<ParameterUse>& uses) {
 
 }  // namespace
 
-void find_conflicts(const Draft& draft, std::vector<AliasCheck>& checks) { Conflicts(draft, checks).run(); }
+void find_conflicts(const Draft& draft, std::vector<AliasCheck>& checks) {
+  Conflicts(draft, checks).run();
+}
 
 std::vector<ParameterUse> find_uses(const ir::Kernel& kernel) {
   std::vector<ParameterUse> uses(kernel.parameters.size());

@@ -6,8 +6,9 @@
 
 namespace weir::passes {
 
-/// Refuses regions in which one block writes what a sibling touches: throws Error{kernel} naming both lines. What only a
-/// launch can tell, two parameters being the same memory, goes into `checks`. Blocks that disappear cannot conflict.
+/// Refuses regions in which one block writes what a sibling touches: throws Error{kernel} naming both lines.
+/// What only a launch can tell, two parameters being the same memory, goes into `checks`. Blocks that
+/// disappear cannot conflict.
 void find_conflicts(const Draft& draft, std::vector<AliasCheck>& checks);
 
 /// What the kernel as written does to each parameter.

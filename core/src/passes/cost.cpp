@@ -31,30 +31,43 @@ class Cost {
         return 0;
       case Op::argument:
       case Op::extent:
-      case Op::launch_key: return 0;
+      case Op::launch_key:
+        return 0;
       case Op::div:
-      case Op::rem: return 8;
-      case Op::math: return 16;
-      case Op::philox: return 40;
+      case Op::rem:
+        return 8;
+      case Op::math:
+        return 16;
+      case Op::philox:
+        return 40;
       case Op::load:
       case Op::store:
       case Op::temp_load:
-      case Op::temp_store: return 2;
-      case Op::atomic: return 16;
-      case Op::if_: return 1 + std::max(block(s.bodies[0]), block(s.bodies[1]));
-      case Op::while_: return times(assumed_trips, block(s.bodies[0]) + block(s.bodies[1]));
-      case Op::for_: return times(trips(s), block(s.bodies[0]));
-      default: return 1;
+      case Op::temp_store:
+        return 2;
+      case Op::atomic:
+        return 16;
+      case Op::if_:
+        return 1 + std::max(block(s.bodies[0]), block(s.bodies[1]));
+      case Op::while_:
+        return times(assumed_trips, block(s.bodies[0]) + block(s.bodies[1]));
+      case Op::for_:
+        return times(trips(s), block(s.bodies[0]));
+      default:
+        return 1;
     }
   }
 
-  static std::uint64_t times(std::uint64_t trips, std::uint64_t body) { return std::min(trips * (body + 1), max_cost); }
+  static std::uint64_t times(std::uint64_t trips, std::uint64_t body) {
+    return std::min(trips * (body + 1), max_cost);
+  }
 
   std::uint64_t trips(const ir::Statement& s) const {
     for (const ir::ValueId id : s.operands) {
       if (!known_[id]) return assumed_trips;
     }
-    const std::int64_t low = constants_[s.operands[0]], high = constants_[s.operands[1]], step = constants_[s.operands[2]];
+    const std::int64_t low = constants_[s.operands[0]], high = constants_[s.operands[1]],
+                       step = constants_[s.operands[2]];
     if (step <= 0 || low >= high) return 0;
     const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     return std::min((span - 1) / static_cast<std::uint64_t>(step) + 1, max_cost);

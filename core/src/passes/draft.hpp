@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan in the making: the kernel cut into segments, what each of them needs of others, and where it travels.
+// A plan in the making: the kernel cut into segments, what each of them needs of others, and where it
+// travels.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct Segment {
   std::vector<const ir::Statement*> statements;
   std::int32_t region = -1;  ///< counts the regions that were kept, in program order
   std::int32_t block = -1;
-  std::vector<ir::ValueId> recomputed;  ///< pure values of other segments, in program order
-  std::vector<ir::ValueId> imported;    ///< values that arrive through temporaries, in program order
+  std::vector<ir::ValueId> recomputed;       ///< pure values of other segments, in program order
+  std::vector<ir::ValueId> imported;         ///< values that arrive through temporaries, in program order
   std::map<std::uint32_t, LocalUse> locals;  ///< the locals of the body or block that it touches, by id
   bool live = false;
 };
@@ -36,10 +37,10 @@ struct Segment {
 struct TopValue {
   const ir::Statement* definition = nullptr;  ///< null for values inside loops and conditionals
   std::uint32_t segment = nowhere;
-  std::uint32_t order = 0;      ///< of its definition in the text
-  bool recomputable = false;    ///< pure, and cheap enough to be computed again where it is used
-  bool exported = false;        ///< another segment reads it from the temporaries
-  std::uint32_t offset = 0;     ///< there
+  std::uint32_t order = 0;    ///< of its definition in the text
+  bool recomputable = false;  ///< pure, and cheap enough to be computed again where it is used
+  bool exported = false;      ///< another segment reads it from the temporaries
+  std::uint32_t offset = 0;   ///< there
 };
 
 /// A local variable that is declared directly in the body or in a block of a region.
@@ -54,12 +55,12 @@ struct TopLocal {
 struct Draft {
   const ir::Kernel* kernel = nullptr;
   std::vector<Segment> segments;
-  std::vector<TopValue> values;                       ///< by value id
-  std::vector<TopLocal> locals;                       ///< by local id
-  std::unordered_set<const ir::Statement*> effects;   ///< statements that do something others can see
-  std::unordered_set<const ir::Statement*> kept;      ///< statements that their segment computes
-  std::vector<const ir::Statement*> regions;          ///< kept regions with two blocks or more
-  std::vector<std::uint32_t> partials;                ///< by segment: offset of a reduction's partial results
+  std::vector<TopValue> values;                      ///< by value id
+  std::vector<TopLocal> locals;                      ///< by local id
+  std::unordered_set<const ir::Statement*> effects;  ///< statements that do something others can see
+  std::unordered_set<const ir::Statement*> kept;     ///< statements that their segment computes
+  std::vector<const ir::Statement*> regions;         ///< kept regions with two blocks or more
+  std::vector<std::uint32_t> partials;               ///< by segment: offset of a reduction's partial results
   std::uint32_t temporary_bytes = 0;
 };
 
@@ -69,7 +70,8 @@ bool is_pure(ir::Op op) noexcept;
 /// Finds every statement that has an effect, or contains one.
 void find_effects(Draft& draft);
 
-/// Cuts the kernel at its loops and regions. Blocks without effects disappear, and a region of one block with it.
+/// Cuts the kernel at its loops and regions. Blocks without effects disappear, and a region of one block with
+/// it.
 void split(Draft& draft);
 
 /// Drops what nobody needs and finds what each segment takes from others.

@@ -39,12 +39,18 @@ class Effects {
     switch (s.op) {
       case Op::store:
       case Op::atomic:
-      case Op::assert_: return true;
-      case Op::load: return checked_;
-      case Op::get: return checked_ && !s.operands.empty();
-      case Op::set: return draft_.locals[s.index].read || (checked_ && s.operands.size() > 1);
-      case Op::local: return draft_.locals[s.index].read || checked_;
-      default: return false;
+      case Op::assert_:
+        return true;
+      case Op::load:
+        return checked_;
+      case Op::get:
+        return checked_ && !s.operands.empty();
+      case Op::set:
+        return draft_.locals[s.index].read || (checked_ && s.operands.size() > 1);
+      case Op::local:
+        return draft_.locals[s.index].read || checked_;
+      default:
+        return false;
     }
   }
 
@@ -54,7 +60,9 @@ class Effects {
 
 }  // namespace
 
-bool is_pure(Op op) noexcept { return op <= Op::philox; }
+bool is_pure(Op op) noexcept {
+  return op <= Op::philox;
+}
 
 void find_effects(Draft& draft) {
   draft.locals.resize(draft.kernel->local_count);

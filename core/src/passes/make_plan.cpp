@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a kernel to its plan: effects, segments, needs, conflicts, temporaries, tasks.
-#include "passes/plan.hpp"
-
 #include <weir/error.hpp>
 
 #include "ir/verifier.hpp"
@@ -9,6 +7,7 @@
 #include "passes/bounds.hpp"
 #include "passes/conflicts.hpp"
 #include "passes/draft.hpp"
+#include "passes/plan.hpp"
 #include "passes/task_builder.hpp"
 
 namespace weir::passes {
@@ -22,8 +21,10 @@ std::string symbol_stem(const std::string& kernel) {
   std::string stem;
   for (const char c : kernel.substr(0, max_symbol_stem)) {
     const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (word) stem += c;
-    else if (stem.empty() || stem.back() != '_') stem += '_';
+    if (word)
+      stem += c;
+    else if (stem.empty() || stem.back() != '_')
+      stem += '_';
   }
   if (stem.back() == '_') stem.pop_back();
   return stem.empty() || (stem[0] >= '0' && stem[0] <= '9') ? "k" + stem : stem;
@@ -31,10 +32,14 @@ std::string symbol_stem(const std::string& kernel) {
 
 std::string_view symbol_end(ir::TaskKind kind) {
   switch (kind) {
-    case ir::TaskKind::serial: return "serial";
-    case ir::TaskKind::parallel: return "loop";
-    case ir::TaskKind::reduce_partial: return "reduce";
-    case ir::TaskKind::reduce_final: return "combine";
+    case ir::TaskKind::serial:
+      return "serial";
+    case ir::TaskKind::parallel:
+      return "loop";
+    case ir::TaskKind::reduce_partial:
+      return "reduce";
+    case ir::TaskKind::reduce_final:
+      return "combine";
   }
   return "task";
 }
@@ -80,7 +85,8 @@ class Planner {
     lay_out_arguments(kernel_, address_bytes_, task);
     task.cost = estimate_cost(task);
 #ifndef NDEBUG
-    if (const auto wrong = ir::verify_task(kernel_, task); !wrong.empty()) ir::throw_diagnostics(kernel_, wrong);
+    if (const auto wrong = ir::verify_task(kernel_, task); !wrong.empty())
+      ir::throw_diagnostics(kernel_, wrong);
 #endif
     for (const ir::TaskArgument& argument : task.arguments) {
       if (argument.kind == ir::TaskArgument::Kind::error) plan_.uses_error_record = true;
@@ -131,8 +137,8 @@ class Planner {
 
 Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes) {
   if (address_bytes != 8 && address_bytes != 16) {
-    throw Error(ErrorCode::invalid, "an address takes 8 or 16 bytes in argument blocks, found " +
-                                        std::to_string(address_bytes));
+    throw Error(ErrorCode::invalid,
+                "an address takes 8 or 16 bytes in argument blocks, found " + std::to_string(address_bytes));
   }
   ir::verify_or_throw(kernel);
   return Planner(kernel, address_bytes).run();

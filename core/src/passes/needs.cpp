@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Liveness over the whole kernel, last statement first: in structured code with values defined once, one pass is
-// enough.
+// Liveness over the whole kernel, last statement first: in structured code with values defined once, one pass
+// is enough.
 #include <algorithm>
 
 #include "passes/draft.hpp"
@@ -14,13 +14,14 @@ using ir::Op;
 using ir::Statement;
 using ir::ValueId;
 
-// What a value costs to compute again, with all that it is made of; past this it travels through the temporaries,
-// which also bounds the size of a plan.
+// What a value costs to compute again, with all that it is made of; past this it travels through the
+// temporaries, which also bounds the size of a plan.
 constexpr std::uint32_t max_recomputed = 256;
 
 class Needs {
  public:
-  explicit Needs(Draft& draft) : draft_(draft), live_(draft.values.size(), nowhere), taken_(draft.values.size(), nowhere) {}
+  explicit Needs(Draft& draft)
+      : draft_(draft), live_(draft.values.size(), nowhere), taken_(draft.values.size(), nowhere) {}
 
   void run() {
     weigh();
@@ -28,7 +29,9 @@ class Needs {
       segment_ = static_cast<std::uint32_t>(i);
       Segment& segment = draft_.segments[i];
       for (std::size_t s = segment.statements.size(); s-- > 0;) top(*segment.statements[s]);
-      const auto earlier = [this](ValueId a, ValueId b) { return draft_.values[a].order < draft_.values[b].order; };
+      const auto earlier = [this](ValueId a, ValueId b) {
+        return draft_.values[a].order < draft_.values[b].order;
+      };
       std::sort(segment.recomputed.begin(), segment.recomputed.end(), earlier);
       std::sort(segment.imported.begin(), segment.imported.end(), earlier);
     }
@@ -120,6 +123,8 @@ class Needs {
 
 }  // namespace
 
-void find_needs(Draft& draft) { Needs(draft).run(); }
+void find_needs(Draft& draft) {
+  Needs(draft).run();
+}
 
 }  // namespace weir::passes

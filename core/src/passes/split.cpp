@@ -22,10 +22,18 @@ class Splitter {
   void block(const Block& block) {
     for (const Statement& s : block.statements) {
       switch (s.op) {
-        case Op::parallel: loop(s, Segment::Kind::parallel); break;
-        case Op::reduce: loop(s, Segment::Kind::reduce); break;
-        case Op::region: region(s); break;
-        default: plain(s); break;
+        case Op::parallel:
+          loop(s, Segment::Kind::parallel);
+          break;
+        case Op::reduce:
+          loop(s, Segment::Kind::reduce);
+          break;
+        case Op::region:
+          region(s);
+          break;
+        default:
+          plain(s);
+          break;
       }
     }
   }
@@ -96,6 +104,8 @@ class Splitter {
 
 }  // namespace
 
-void split(Draft& draft) { Splitter(draft).run(); }
+void split(Draft& draft) {
+  Splitter(draft).run();
+}
 
 }  // namespace weir::passes

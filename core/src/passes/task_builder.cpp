@@ -21,7 +21,8 @@ ir::Task TaskBuilder::build(std::size_t index) {
     if (!draft_.kept.contains(s)) continue;
     if (task_.location.line == 0) task_.location = s->location;
     statement(*s, task_.body);
-    const bool crosses = s->result != ir::no_value && s->op != Op::reduce && draft_.values[s->result].exported;
+    const bool crosses =
+        s->result != ir::no_value && s->op != Op::reduce && draft_.values[s->result].exported;
     if (crosses) store(s->type, draft_.values[s->result].offset, values_[s->result], s->location);
   }
   epilogue(segment);
@@ -52,8 +53,8 @@ bool TaskBuilder::in_temporaries(std::uint32_t local) const {
   return draft_.locals[local].shared && !mirrored(local);
 }
 
-// A shared array whose indices are checked is copied into each task that touches it, where the check of ordinary
-// local arrays covers it.
+// A shared array whose indices are checked is copied into each task that touches it, where the check of
+// ordinary local arrays covers it.
 bool TaskBuilder::mirrored(std::uint32_t local) const {
   const TopLocal& l = draft_.locals[local];
   return l.shared && l.declaration->immediate > 1 && draft_.kernel->options.check_bounds;
@@ -103,7 +104,8 @@ void TaskBuilder::statement(const Statement& s, Block& out) {
     case Op::set:
       if (in_temporaries(s.index)) return access_temporary(s, out);
       break;
-    default: break;
+    default:
+      break;
   }
   Statement copy;
   copy.op = s.op;

@@ -14,7 +14,8 @@ class TaskBuilder {
  public:
   explicit TaskBuilder(const Draft& draft);
 
-  /// The task of a live segment; for reductions the one that leaves partial results. Has no name and no arguments yet.
+  /// The task of a live segment; for reductions the one that leaves partial results. Has no name and no
+  /// arguments yet.
   ir::Task build(std::size_t segment);
 
   /// The task that combines the partial results which `partial` leaves.

@@ -53,8 +53,9 @@ void place_temporaries(Draft& draft) {
     }
   }
   if (layout.bytes() > max_temporary_bytes) {
-    throw Error(ErrorCode::kernel, "kernel \"" + draft.kernel->name + "\" passes " + std::to_string(layout.bytes()) +
-                                       " bytes between its loops, at most " + std::to_string(max_temporary_bytes) +
+    throw Error(ErrorCode::kernel, "kernel \"" + draft.kernel->name + "\" passes " +
+                                       std::to_string(layout.bytes()) + " bytes between its loops, at most " +
+                                       std::to_string(max_temporary_bytes) +
                                        " are possible; split it into several kernels");
   }
   draft.temporary_bytes = static_cast<std::uint32_t>(layout.bytes());
