@@ -274,10 +274,10 @@ void Scheduler::callback_done(Stream& stream) noexcept {
 }
 
 // Follows the streams that `target` waits for to one that nobody works on; claims it, with the mark up to which
-// it is needed. Null when there is none, or no core to do it on. Returns with a reference.
+// it is needed. Null when there is none, or no core to do it on. With a reference, unless it is
+// `target` itself.
 Stream* Scheduler::claim_for(Stream& target, std::uint64_t mark, std::uint64_t& limit) noexcept {
   Stream* stream = &target;
-  stream->add_reference();
   for (unsigned length = 0; length < long_chain; ++length) {
     Stream* next = nullptr;
     {
@@ -292,7 +292,8 @@ Stream* Scheduler::claim_for(Stream& target, std::uint64_t mark, std::uint64_t& 
       } else if (stream->state == Stream::State::parked && stream->parked_on) {
         next = stream->parked_on;
         mark = stream->parked_mark;
-        next->add_reference();  // alive: the parked operation holds it, and cannot end while this mutex is held
+        // Alive: the parked operation holds it, and cannot end while this mutex is held.
+        if (next != &target) next->add_reference();
       }
     }
     if (stream != &target) stream->drop_reference();
