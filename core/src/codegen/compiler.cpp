@@ -67,7 +67,8 @@ class Compilation {
     passes.registerLoopAnalyses(loops);
     passes.crossRegisterProxies(loops, functions, components, modules);
     passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*module_, modules);
-    remove_unused_variants(*module_);
+    link_called_math(*module_, math);
+    for (llvm::Function& f : *module_) device_attributes(f);
     check_messages();
   }
 

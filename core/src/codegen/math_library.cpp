@@ -54,12 +54,15 @@ std::vector<Variant> vector_variants(const llvm::Function& scalar) {
   return variants;
 }
 
-/// Says to the vectoriser which variants there are, and keeps them until it has run.
+/// Says to the vectoriser which variants there are, and keeps their declarations until it has run.
 void offer_variants(llvm::Module& module) {
   std::vector<llvm::GlobalValue*> kept;
   for (llvm::StringRef name : with_vector_variants) {
     llvm::Function* scalar = module.getFunction(name);
     if (!scalar) continue;
+    scalar->setDoesNotAccessMemory();
+    scalar->setDoesNotThrow();
+    scalar->setWillReturn();
     std::string mapping;
     for (const Variant& variant : vector_variants(*scalar)) {
       module.getOrInsertFunction(variant.name, variant.type);
@@ -88,10 +91,13 @@ void use_own_scaling(llvm::Module& module) {
 
 }  // namespace
 
-void link_math(llvm::Module& module, const MathOptions& options) {
+namespace {
+
+/// Links the bodies of what `module` declares; those with variants may be left for later.
+void link_bodies(llvm::Module& module, const MathOptions& options, bool leave_those_with_variants) {
   std::vector<std::string> wanted;
   for (const llvm::Function& f : module)
-    if (f.isDeclaration() && f.getName().starts_with("weir_")) wanted.push_back(f.getName().str());
+    if (f.isDeclaration() && f.getName().starts_with("weir_") && !f.use_empty()) wanted.push_back(f.getName().str());
   if (wanted.empty()) return;
 
   const llvm::StringRef bytes(weir_math_bitcode, std::size_t(weir_math_bitcode_end - weir_math_bitcode));
@@ -102,14 +108,19 @@ void link_math(llvm::Module& module, const MathOptions& options) {
                                         llvm::toString(library.takeError()) + "; reinstall Weir");
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
-  if (options.vector_variants) offer_variants(module);
+  const auto left = [&](llvm::StringRef name) {
+    return leave_those_with_variants &&
+           llvm::any_of(with_vector_variants, [&](llvm::StringRef scalar) { return name.starts_with(scalar); });
+  };
   std::set<std::string> before;
   for (const llvm::Function& f : module)
     if (!f.isDeclaration()) before.insert(f.getName().str());
+  for (llvm::Function& f : **library)
+    if (left(f.getName())) f.deleteBody();
   if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded))
     throw Error(ErrorCode::compile, "the math library inside libweir-codegen does not link; reinstall Weir");
   for (const std::string& name : wanted)
-    if (module.getFunction(name)->isDeclaration())
+    if (module.getFunction(name)->isDeclaration() && !left(name))
       throw Error(ErrorCode::unsupported, "the math library has no function " + name + "; use another function");
   if (options.scales) use_own_scaling(module);
 
@@ -117,7 +128,7 @@ void link_math(llvm::Module& module, const MathOptions& options) {
     if (f.isDeclaration() || before.contains(f.getName().str())) continue;
     f.setLinkage(llvm::GlobalValue::InternalLinkage);
     f.setDoesNotAccessMemory();
-    f.addFnAttr(llvm::Attribute::WillReturn);
+    f.setWillReturn();
     f.addFnAttr(llvm::Attribute::NoSync);
     if (!options.fast) continue;
     for (llvm::Instruction& i : llvm::instructions(f))
@@ -125,15 +136,16 @@ void link_math(llvm::Module& module, const MathOptions& options) {
   }
 }
 
-void remove_unused_variants(llvm::Module& module) {
+}  // namespace
+
+void link_math(llvm::Module& module, const MathOptions& options) {
+  if (options.vector_variants) offer_variants(module);
+  link_bodies(module, options, options.vector_variants);
+}
+
+void link_called_math(llvm::Module& module, const MathOptions& options) {
   if (llvm::GlobalVariable* kept = module.getNamedGlobal("llvm.compiler.used")) kept->eraseFromParent();
-  for (llvm::StringRef name : with_vector_variants) {
-    llvm::Function* scalar = module.getFunction(name);
-    if (!scalar) continue;
-    for (const Variant& variant : vector_variants(*scalar))
-      if (llvm::Function* f = module.getFunction(variant.name); f && f->use_empty()) f->eraseFromParent();
-    if (scalar->use_empty()) scalar->eraseFromParent();
-  }
+  link_bodies(module, options, false);
 }
 
 }  // namespace weir::codegen

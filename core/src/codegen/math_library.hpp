@@ -20,10 +20,11 @@ struct MathOptions {
   bool scales = false;           ///< the target multiplies by powers of two in one instruction
 };
 
-/// Links what `module` calls. Throws Error{compile} when a function is missing.
+/// Links what `module` calls, for inlining. Functions with variants for vectors are only declared, with their variants.
+/// Throws Error{compile, unsupported} when a function is missing.
 void link_math(llvm::Module& module, const MathOptions& options);
 
-/// After vectorising: removes the variants that no loop took.
-void remove_unused_variants(llvm::Module& module);
+/// After vectorising: links those that are still called. They are optimised already.
+void link_called_math(llvm::Module& module, const MathOptions& options);
 
 }  // namespace weir::codegen

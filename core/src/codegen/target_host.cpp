@@ -49,14 +49,16 @@ class HostModel final : public DeviceModel {
     const llvm::Triple triple(triple_name);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
     if (!found) throw Error(ErrorCode::unsupported, "code generation for x86-64 is missing from LLVM: " + message);
+    // Asked first, because LLVM prints about processors that it does not know.
+    const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
+    if (!any->isCPUStringValid(cpu_))
+      throw Error(ErrorCode::unsupported, "'" + cpu_ + "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"");
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
     options.NoTrappingFPMath = true;
     std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
         triple, cpu_, features_, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
     const llvm::MCSubtargetInfo& chip = *machine->getMCSubtargetInfo();
-    if (!chip.isCPUStringValid(cpu_))
-      throw Error(ErrorCode::unsupported, "'" + cpu_ + "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"");
     for (const char* feature : needed_features)
       if (!chip.checkFeatures(std::string("+") + feature))
         throw Error(ErrorCode::unsupported, "processor '" + cpu_ + "' lacks " + feature +
