@@ -133,7 +133,15 @@ TEST(Split, ALocalThatTwoTasksTouchLivesInTemporaries) {
   temp.store 0, %2
 }
 )");
-  EXPECT_THAT(task_text(k, p.tasks[1]), HasSubstr("%3 = temp.load 0 : f32"));
+  EXPECT_EQ(task_text(k, p.tasks[1]), R"({
+  %0 = const 0 : i64
+  %1 = extent @x, 0 : i64
+  %2 = temp.load 0 : f32
+  parallel (%3) in (%0 to %1) {
+    store @x[%3], %2
+  }
+}
+)");
 }
 
 TEST(Split, ALocalArrayThatTwoTasksTouchIsClearedInALoop) {

@@ -11,11 +11,16 @@ using ir::Statement;
 using ir::ValueId;
 
 TaskBuilder::TaskBuilder(const Draft& draft)
-    : draft_(draft), values_(draft.kernel->value_count), locals_(draft.kernel->local_count) {}
+    : draft_(draft),
+      values_(draft.kernel->value_count),
+      locals_(draft.kernel->local_count),
+      read_ahead_(draft.kernel->local_count) {}
 
 ir::Task TaskBuilder::build(std::size_t index) {
   const Segment& segment = draft_.segments[index];
   task_ = ir::Task{};
+  if (segment.kind == Segment::Kind::parallel) task_.kind = ir::TaskKind::parallel;
+  if (segment.kind == Segment::Kind::reduce) task_.kind = ir::TaskKind::reduce_partial;
   prologue(segment);
   for (const Statement* const s : segment.statements) {
     if (!draft_.kept.contains(s)) continue;
@@ -26,14 +31,12 @@ ir::Task TaskBuilder::build(std::size_t index) {
     if (crosses) store(s->type, draft_.values[s->result].offset, values_[s->result], s->location);
   }
   epilogue(segment);
-  const Statement& last = *segment.statements.back();
-  if (segment.kind == Segment::Kind::parallel) task_.kind = ir::TaskKind::parallel;
   if (segment.kind == Segment::Kind::reduce) {
-    task_.kind = ir::TaskKind::reduce_partial;
+    const Statement& loop = *segment.statements.back();
     task_.partials_offset = draft_.partials[index];
-    task_.result_offset = draft_.values[last.result].offset;
-    task_.reduce_type = last.type;
-    task_.reduce_kind = static_cast<ir::ReduceKind>(last.index);
+    task_.result_offset = draft_.values[loop.result].offset;
+    task_.reduce_type = loop.type;
+    task_.reduce_kind = static_cast<ir::ReduceKind>(loop.index);
   }
   return std::move(task_);
 }
@@ -60,6 +63,12 @@ bool TaskBuilder::mirrored(std::uint32_t local) const {
   return l.shared && l.declaration->immediate > 1 && draft_.kernel->options.check_bounds;
 }
 
+// A parallel loop cannot set variables from outside, so that one read in front of it serves all iterations.
+bool TaskBuilder::unchanging(std::uint32_t local) const {
+  return task_.kind != ir::TaskKind::serial && in_temporaries(local) &&
+         draft_.locals[local].declaration->immediate == 1;
+}
+
 void TaskBuilder::prologue(const Segment& segment) {
   // Both lists are in program order; merging them keeps every value behind those it is made of.
   auto imported = segment.imported.begin();
@@ -78,7 +87,11 @@ void TaskBuilder::prologue(const Segment& segment) {
     }
   }
   for (const auto& [local, use] : segment.locals) {
-    if (mirrored(local) && !use.declared) import_array(*draft_.locals[local].declaration);
+    const Statement& declaration = *draft_.locals[local].declaration;
+    if (mirrored(local) && !use.declared) import_array(declaration);
+    if (unchanging(local)) {
+      read_ahead_[local] = load(declaration.type, draft_.locals[local].offset, declaration.location);
+    }
   }
 }
 
@@ -123,6 +136,10 @@ void TaskBuilder::statement(const Statement& s, Block& out) {
 }
 
 void TaskBuilder::access_temporary(const Statement& s, Block& out) {
+  if (unchanging(s.index)) {
+    values_[s.result] = read_ahead_[s.index];
+    return;
+  }
   Statement access;
   access.op = s.op == Op::get ? Op::temp_load : Op::temp_store;
   access.type = s.type;

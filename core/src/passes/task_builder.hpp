@@ -26,6 +26,7 @@ class TaskBuilder {
   ir::ValueId define(ir::ValueId old) { return values_[old] = fresh(); }
   bool in_temporaries(std::uint32_t local) const;
   bool mirrored(std::uint32_t local) const;
+  bool unchanging(std::uint32_t local) const;
 
   void prologue(const Segment& segment);
   void epilogue(const Segment& segment);
@@ -45,8 +46,9 @@ class TaskBuilder {
 
   const Draft& draft_;
   ir::Task task_;
-  std::vector<ir::ValueId> values_;    // by the kernel's id: the task's
-  std::vector<std::uint32_t> locals_;  // likewise
+  std::vector<ir::ValueId> values_;      // by the kernel's id: the task's
+  std::vector<std::uint32_t> locals_;    // likewise
+  std::vector<ir::ValueId> read_ahead_;  // by the kernel's local id: its value, read in front of the loop
 };
 
 }  // namespace weir::passes
