@@ -197,7 +197,7 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   detail::throw_failure(stream);
   for (const KernelArgument& argument : arguments)
     if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
-  detail::submit_timed(stream, {kernel.name, kernel.name}, [&] {
+  detail::submit_timed(stream, {kernel.name, *kernel.name}, [&] {
     detail::submit_launch(stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes),
                           kernel.name);
   });

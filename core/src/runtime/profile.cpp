@@ -46,7 +46,7 @@ void ProfileState::begin(StreamState& stream, const TaskLabel& label) {
   EventState* start = device.events.acquire(true);
   try {
     std::lock_guard lock(mutex);
-    records.push_back({label, stream.slot, start, nullptr});
+    records.push_back({label.kernel, intern(label.task), label.region, label.block, stream.slot, start, nullptr});
   } catch (...) {
     device.events.release(start);
     throw;
@@ -98,8 +98,7 @@ std::vector<TaskTime> Profile::results() const {
     if (!record.end || !detail::elapsed(state_->device, *record.start, *record.end, duration)) continue;
     if (!origin) origin = record.start;
     if (!detail::elapsed(state_->device, *origin, *record.start, start)) continue;
-    times.push_back({*record.label.kernel, *record.label.task, record.stream, record.label.region, record.label.block, start,
-                     duration});
+    times.push_back({*record.kernel, *record.task, record.stream, record.region, record.block, start, duration});
   }
   return times;
 }

@@ -5,16 +5,17 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/device_state.hpp"
 
 namespace weir::detail {
 
-/// What a task is called in a profile. The strings must live as long as the process; see intern().
+/// What a task is called in a profile.
 struct TaskLabel {
-  const std::string* kernel;
-  const std::string* task;
+  const std::string* kernel;  ///< interned
+  std::string_view task;      ///< copied when a profile watches
   std::int32_t region = -1;
   std::int32_t block = -1;
 };
@@ -28,7 +29,9 @@ struct ProfileState {
   void end(StreamState& stream);
 
   struct Record {
-    TaskLabel label;
+    const std::string* kernel;
+    const std::string* task;
+    std::int32_t region, block;
     std::uint32_t stream;
     EventState* start;
     EventState* end;  ///< null when the task could not be submitted

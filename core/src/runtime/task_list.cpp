@@ -90,7 +90,7 @@ void TaskList::launch(const StreamRef& on) const {
     const std::byte* arguments = list.argument_bytes.data() + task.arguments;
     const TaskPlace& place = list.places[index];
     const bool inside = place.region != TaskPlace::none;
-    const detail::TaskLabel label{kernel.name, kernel.name, inside ? place.region : -1, inside ? place.block : -1};
+    const detail::TaskLabel label{kernel.name, *kernel.name, inside ? place.region : -1, inside ? place.block : -1};
     detail::submit_timed(lane, label, [&] {
       detail::submit_launch(lane, detail::make_launch(kernel.kernel, task.shape, arguments, kernel.argument_bytes),
                             kernel.name);

@@ -7,6 +7,7 @@
 #include "ir/verifier.hpp"
 #include "runtime/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
+#include "runtime/profile.hpp"
 #include "runtime/program_state.hpp"
 #include "runtime/stream_errors.hpp"
 
@@ -97,8 +98,10 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
     if (grid == 0) return;
     detail::pack_task(device, planned.task, task, values, block.data());
     const LaunchShape shape{grid, task.block, task.shared_bytes};
-    detail::submit_launch(lane, detail::make_launch(task.kernel, shape, block.data(), planned.task.argument_bytes),
-                          program.name);
+    detail::submit_timed(lane, {program.name, planned.task.name, planned.region, planned.block}, [&] {
+      detail::submit_launch(lane, detail::make_launch(task.kernel, shape, block.data(), planned.task.argument_bytes),
+                            program.name);
+    });
   });
 }
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the water carries and what is counted, in the kernel language: three dyes, sediment and statistics,
+// each in a stream_parallel block of its own.
+#pragma once
+
+#include "flow_kernels.hpp"
+
+namespace weir::demo {
+
+inline constexpr int histogram_bins = 32;
+inline constexpr float histogram_lowest =
+    1e-3f;                                 ///< metres: the lower end of bin 0; each bin is half an octave
+inline constexpr float wet_depth = 0.01f;  ///< metres: what counts as wet
+
+/// Places in the statistics, all f64.
+inline constexpr int stat_volume = 0, stat_outflow = 1, stat_depth = 2, stat_speed = 3, stat_wet = 4,
+                     stat_places = 5;
+
+/// What flows over the edge into the east (or south) with the water: each side's concentration goes with what
+/// leaves it.
+inline Value<float> carried(const Value<float>& flux, const Value<float>& here, const Value<float>& there) {
+  return flux * select(flux > 0.0f, here, there);
+}
+
+/// Concentrations before the step, from amounts per area.
+inline void concentrate(const Field& amount, const ReadField& depth, const Field& concentration,
+                        const Index& rows, const Index& cols,
+                        detail::Where where = detail::Where::current()) {
+  range_for(
+      range(1, rows - 1), range(1, cols - 1),
+      [&](Index r, Index c) {
+        const Value water = depth(r, c);
+        concentration(r, c) = select(water > dry_depth, amount(r, c) / water, 0.0f);
+      },
+      where);
+}
+
+/// An amount per area after the water has moved it.
+inline Value<float> advected(const Field& amount, const Field& concentration, const ReadField& east,
+                             const ReadField& south, const Index& r, const Index& c) {
+  const Value here = concentration(r, c);
+  const Value in_west = carried(east(r, c - 1), concentration(r, c - 1), here);
+  const Value out_east = carried(east(r, c), here, concentration(r, c + 1));
+  const Value in_north = carried(south(r - 1, c), concentration(r - 1, c), here);
+  const Value out_south = carried(south(r, c), here, concentration(r + 1, c));
+  return amount(r, c) + ((in_west - out_east) + (in_north - out_south));
+}
+
+/// Silt in kg per square metre: moved by the water, picked up where the flow drags at the bed harder than it
+/// can bear, and settling all the time. What leaves the water goes to the bed, which holds the net gain since
+/// the start.
+struct Silt {
+  const ReadField &depth, &qx, &qy;
+  const Value<float>&step, &gravity, &manning, &erosion_rate, &critical_stress, &settling_velocity,
+      &water_density;
+
+  struct Exchange {
+    Value<float> water, bed;
+  };
+  Exchange exchange(const Value<float>& amount, const Value<float>& bed, const Index& r,
+                    const Index& c) const {
+    const Value water = depth(r, c);
+    const Value deep = water > 1e-3f;  // thinner films carry nothing
+    const Value<float> inverse = select(deep, 1.0f / water, 0.0f);
+    const Value u = qx(r, c) * inverse, v = qy(r, c) * inverse;
+    // Stress of Manning's friction on the bed.
+    const Value<float> stress = water_density * gravity * manning * manning * (u * u + v * v) / cbrt(water);
+    const Value eroding = erosion_rate * max(stress / critical_stress - 1.0f, 0.0f);
+    const Value<float> eroded = select(deep, eroding, 0.0f) * step;
+    // Implicit, so that a grain settles at most once.
+    const Value<float> staying = select(deep, 1.0f / (1.0f + settling_velocity * step * inverse), 0.0f);
+    const Value suspended = (amount + eroded) * staying;
+    const Value<float> kept = select(suspended > negligible, suspended, 0.0f);
+    return {kept, bed + (amount - kept)};
+  }
+};
+
+/// One block for each dye (metres of dyed rain, told apart by the zone it fell in), one for the silt, one for
+/// statistics.
+inline auto beside_kernel(bool regions) {
+  return Kernel{
+      "river.beside",
+      with_constants([regions](ReadField before, ReadField h, ReadField rest, ReadField qx, ReadField qy,
+                               Mask inside, View<const float> clock, ReadField east, ReadField south,
+                               ReadField rain, Mask zone, Field dye0, Field dye1, Field dye2, Field part0,
+                               Field part1, Field part2, View<double> dye_totals0, View<double> dye_totals1,
+                               View<double> dye_totals2, Field silt, Field silt_part, Field bed,
+                               View<double> silt_totals, View<double> statistics,
+                               View<std::uint32_t> histogram, Value<float> gravity, Value<float> manning,
+                               Value<float> erosion_rate, Value<float> critical_stress,
+                               Value<float> settling_velocity, Value<float> water_density) {
+        const Index rows = before.extent(0), cols = before.extent(1);
+        const Value<float> step = clock[clock_step];
+
+        const auto dye_block = [&](std::uint8_t number, const Field& dye, const Field& part,
+                                   const View<double>& total) {
+          beside(regions, [&] {
+            concentrate(dye, before, part, rows, cols);
+            range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+              const Value<float> fallen = select(zone(r, c) == number, rain(r, c), 0.0f);
+              const Value amount = advected(dye, part, east, south, r, c) + fallen;
+              dye(r, c) = select(amount > negligible, amount, 0.0f);
+            });
+            total[0] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
+                                  [&](Index r, Index c) { return cast<double>(dye(r, c)); });
+          });
+        };
+        dye_block(0, dye0, part0, dye_totals0);
+        dye_block(1, dye1, part1, dye_totals1);
+        dye_block(2, dye2, part2, dye_totals2);
+
+        beside(regions, [&] {
+          concentrate(silt, before, silt_part, rows, cols);
+          range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+            silt(r, c) = max(advected(silt, silt_part, east, south, r, c), 0.0f);
+          });
+          const Silt process{h,
+                             qx,
+                             qy,
+                             step,
+                             gravity,
+                             manning,
+                             erosion_rate,
+                             critical_stress,
+                             settling_velocity,
+                             water_density};
+          range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+            const Silt::Exchange result = process.exchange(silt(r, c), bed(r, c), r, c);
+            silt(r, c) = result.water;
+            bed(r, c) = result.bed;
+          });
+          silt_totals[0] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
+                                      [&](Index r, Index c) { return cast<double>(silt(r, c)); });
+          silt_totals[1] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
+                                      [&](Index r, Index c) { return cast<double>(bed(r, c)); });
+        });
+
+        beside(regions, [&] {
+          statistics[stat_volume] = reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+            return cast<double>(h(r, c)) + cast<double>(rest(r, c));
+          });
+          // What crossed an edge between a cell inside and one outside in this step.
+          statistics[stat_outflow] +=
+              reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+                const Value<float> to_east = select(inside(r, c + 1) == 0, east(r, c), 0.0f);
+                const Value<float> to_west = select(inside(r, c - 1) == 0, -east(r, c - 1), 0.0f);
+                const Value<float> to_south = select(inside(r + 1, c) == 0, south(r, c), 0.0f);
+                const Value<float> to_north = select(inside(r - 1, c) == 0, -south(r - 1, c), 0.0f);
+                const Value<float> out =
+                    select(inside(r, c) == 1, to_east + to_west + to_south + to_north, 0.0f);
+                return cast<double>(out);
+              });
+          statistics[stat_depth] = cast<double>(
+              reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) { return h(r, c); }));
+          statistics[stat_speed] =
+              cast<double>(reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+                const Value depth = h(r, c);
+                const Value<float> speed = sqrt(qx(r, c) * qx(r, c) + qy(r, c) * qy(r, c)) / depth;
+                return select(depth > wet_depth, speed, 0.0f);
+              }));
+          statistics[stat_wet] =
+              cast<double>(reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+                return select(h(r, c) > wet_depth, Value<std::int32_t>(1), Value<std::int32_t>(0));
+              }));
+          range_for(histogram_bins, [&](Index bin) { histogram[bin] = 0; });
+          range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+            const Value depth = h(r, c);
+            if_(depth > histogram_lowest, [&] {
+              const Value bin = cast<std::int64_t>(2.0f * log2(depth / histogram_lowest));
+              atomic_add(histogram[min(bin, histogram_bins - 1)], 1u);
+            });
+          });
+        });
+      }),
+      {.parameter_names = {"before",
+                           "h",
+                           "rest",
+                           "qx",
+                           "qy",
+                           "inside",
+                           "clock",
+                           "east",
+                           "south",
+                           "rain",
+                           "zone",
+                           "dye0",
+                           "dye1",
+                           "dye2",
+                           "part0",
+                           "part1",
+                           "part2",
+                           "dye_totals0",
+                           "dye_totals1",
+                           "dye_totals2",
+                           "silt",
+                           "silt_part",
+                           "bed",
+                           "silt_totals",
+                           "statistics",
+                           "histogram",
+                           "gravity",
+                           "manning",
+                           "erosion_rate",
+                           "critical_stress",
+                           "settling_velocity",
+                           "water_density"}}};
+}
+
+}  // namespace weir::demo

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir demo river`: reads the options and hands over to run_river().
+#include "command.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "river_run.hpp"
+
+namespace weir::demo {
+namespace {
+
+/// What the command line holds before it becomes RiverOptions.
+struct RiverArguments {
+  RiverOptions options;
+  std::string units = "auto";
+  double rain = 120, hours = 3;
+  bool closed = false;
+};
+
+std::function<int()> set_up_river(CLI::App& app) {
+  auto arguments = std::make_shared<RiverArguments>();
+  RiverOptions& options = arguments->options;
+  app.add_option("--terrain", options.terrain,
+                 "ESRI ASCII grid of elevations in metres; by default a valley that ships with Weir")
+      ->type_name("FILE.asc");
+  app.add_option("--device", options.device,
+                 "Where to run, such as cpu or cuda:1; by default WEIR_DEVICE or the best device present")
+      ->type_name("DEVICE");
+  app.add_option("--steps", options.steps, "How many time steps")->type_name("N")->capture_default_str();
+  app.add_option("--out", options.out, "Folder for the maps and the timeline")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app.add_option("--rain", arguments->rain, "Rain in all, millimetres")
+      ->type_name("MM")
+      ->capture_default_str();
+  app.add_option("--hours", arguments->hours, "How long it rains")->type_name("H")->capture_default_str();
+  app.add_option("--manning", options.parameters.manning, "Roughness of the ground after Manning, s/m^(1/3)")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--units", arguments->units, "Unit of the grid's cell size: auto, degrees or metres")
+      ->type_name("UNIT")
+      ->check(CLI::IsMember({"auto", "degrees", "metres"}))
+      ->capture_default_str();
+  app.add_flag("--closed", arguments->closed, "Let no water leave over the border");
+  app.add_flag("--keep-hollows", options.keep_hollows,
+               "Do not cut channels through the dams that a coarse grid makes");
+  return [arguments] {
+    RiverOptions chosen = arguments->options;
+    chosen.units = arguments->units == "degrees"  ? CellUnits::degrees
+                   : arguments->units == "metres" ? CellUnits::metres
+                                                  : CellUnits::automatic;
+    chosen.parameters.rain = static_cast<float>(arguments->rain / 1000);
+    chosen.parameters.rain_duration = static_cast<float>(arguments->hours * 3600);
+    chosen.parameters.open_border = !arguments->closed;
+    run_river(chosen, std::cout, isatty(STDOUT_FILENO) != 0);
+    return 0;
+  };
+}
+
+const tool::Command command("demo", "Runs a demonstration: weir demo river",
+                            [](CLI::App& app) -> std::function<int()> {
+                              app.require_subcommand(1);
+                              return set_up_river(*app.add_subcommand(
+                                  "river",
+                                  "Rain on a real landscape: shallow water, dyes and silt, drawn as maps"));
+                            });
+
+}  // namespace
+}  // namespace weir::demo

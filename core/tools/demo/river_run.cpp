@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "river_run.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <system_error>
+
+#include "conditioning.hpp"
+#include "maps.hpp"
+#include "number_text.hpp"
+#include "progress.hpp"
+#include "river.hpp"
+#include "river_timeline.hpp"
+
+namespace weir::demo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr float deepest_cut = 60;  // metres: what open_hollows may cut through
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void check(const RiverOptions& options) {
+  if (options.steps < 1 || options.steps > max_steps) {
+    throw Error(ErrorCode::invalid, "--steps is " + std::to_string(options.steps) +
+                                        ", expected a number from 1 to " + std::to_string(max_steps));
+  }
+  const RiverParameters& p = options.parameters;
+  const auto in_range = [](const char* name, double value, double low, double high, const char* unit) {
+    if (!(value >= low && value <= high)) {
+      throw Error(ErrorCode::invalid, std::string(name) + " is " + short_number(value) + ", expected " +
+                                          short_number(low) + " to " + short_number(high) + " " + unit);
+    }
+  };
+  in_range("--rain", p.rain * 1000, 0, 10000, "mm");
+  in_range("--hours", p.rain_duration / 3600, 0.01, 1000, "hours");
+  in_range("--manning", p.manning, 0, 1, "s/m^(1/3)");
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::system, folder.string() + ": cannot write to the output folder: " + why +
+                                       "; choose another with --out");
+  };
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder)) refuse(error ? error.message() : "it is not a folder");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(std::strerror(errno));
+}
+
+/// The terrain as the file has it, for the maps, and as water sees it.
+struct Land {
+  Terrain shown, wet;
+};
+
+Land prepare_land(const RiverOptions& options, std::ostream& log) {
+  const std::filesystem::path path = options.terrain.empty() ? shipped_terrain() : options.terrain;
+  Land land{read_terrain(path, options.units), {}};
+  land.wet = land.shown;
+  float low = std::numeric_limits<float>::max(), high = std::numeric_limits<float>::lowest();
+  for (float z : land.shown.elevation)
+    if (!std::isnan(z)) low = std::min(low, z), high = std::max(high, z);
+  log << "terrain   " << path.filename().string() << ": " << land.shown.rows << " x " << land.shown.cols
+      << " cells of " << short_number(land.shown.cell_height) << " x " << short_number(land.shown.cell_width)
+      << " m, " << short_number(low) << " to " << short_number(high) << " m high\n";
+  if (!options.keep_hollows) {
+    const Conditioning done = open_hollows(land.wet, deepest_cut);
+    log << "          opened " << done.pits << " hollows by lowering " << done.cells
+        << " cells, the deepest cut " << short_number(done.deepest_cut) << " m\n";
+  }
+  return land;
+}
+
+/// Submits steps and keeps the host at most two batches ahead of the device, so that the progress shown is
+/// true.
+class Pacer {
+ public:
+  explicit Pacer(const Device& device) : marks_{device.create_event(), device.create_event()} {}
+
+  /// Submits `steps` steps; calls `reached(n)` when the device has done the first n.
+  template <class Reached>
+  void run(River& river, const RiverKernels& kernels, const StreamRef& stream, std::int64_t steps,
+           Reached reached) {
+    constexpr std::int64_t batch = 8;
+    std::int64_t submitted = 0;
+    for (std::size_t turn = 0; submitted < steps; ++turn) {
+      const Event& mark = marks_[turn % marks_.size()];
+      if (turn >= marks_.size()) {
+        mark.synchronize();
+        reached(submitted - batch);
+      }
+      for (std::int64_t i = 0; i < batch && submitted < steps; ++i, ++submitted) river.step(stream, kernels);
+      mark.record(stream);
+      stream.flush();
+    }
+    stream.synchronize();
+    reached(steps);
+  }
+
+ private:
+  std::array<Event, 2> marks_;
+};
+
+void draw_maps(const Relief& relief, const River& river, const StreamRef& stream, std::int64_t steps,
+               const std::filesystem::path& folder) {
+  const RiverState state = river.state(stream);
+  std::vector<float> concentration(state.depth.size());
+  std::array<std::vector<float>, 3> dye;
+  for (std::vector<float>& part : dye) part.resize(state.depth.size());
+  for (std::size_t i = 0; i < state.depth.size(); ++i) {
+    if (state.depth[i] < 1e-3f) continue;
+    concentration[i] = state.silt[i] / state.depth[i];
+    for (std::size_t k = 0; k < dye.size(); ++k) dye[k][i] = state.dye[k][i] / state.depth[i];
+  }
+  const RiverFields fields{state.depth,
+                           concentration,
+                           {dye[0], dye[1], dye[2]},
+                           std::to_string(steps) + (steps == 1 ? " step, " : " steps, ") +
+                               span_of_time(state.time) + " after the rain began"};
+  write_png(draw_water_map(relief, fields), folder / "water.png");
+  write_png(draw_sediment_map(relief, fields), folder / "sediment.png");
+  write_png(draw_dye_map(relief, fields, {"on high ground", "on slopes", "in valleys"}), folder / "dye.png");
+}
+
+/// Takes the same steps with and without regions, in turn, twice each.
+void compare(const Device& device, const Terrain& terrain, const RiverOptions& options,
+             const RiverState& start, const StreamRef& stream,
+             const std::array<const RiverKernels*, 2>& off_on, RiverReport& report) {
+  const std::int64_t steps = std::clamp<std::int64_t>(options.steps / 10, 1, 100);
+  std::array<double, 2> seconds{};
+  std::array<std::optional<RiverState>, 2> end;
+  River river(device, terrain, options.parameters);
+  Pacer pacer(device);
+  constexpr int rounds = 2;
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t on : {1, 0}) {
+      river.restore(stream, start);
+      stream.synchronize();
+      const Clock::time_point begin = Clock::now();
+      pacer.run(river, *off_on[on], stream, steps, [](std::int64_t) {});
+      seconds[on] += seconds_since(begin);
+      if (round == 0) end[on] = river.state(stream);
+    }
+  }
+  report.steps_per_second_on = static_cast<double>(rounds * steps) / seconds[1];
+  report.steps_per_second_off = static_cast<double>(rounds * steps) / seconds[0];
+  report.same_bits = end[0] == end[1];
+}
+
+void print_balance(std::ostream& log, const RiverTotals& totals) {
+  const double million = 1e6;
+  log << "water     " << short_number(totals.rain / million) << " million m3 of rain, "
+      << short_number(totals.volume / million) << " there, " << short_number(totals.outflow / million)
+      << " gone over the border; off by " << short_number(std::abs(totals.imbalance())) << " of all (at most "
+      << short_number(balance_tolerance) << ")\n"
+      << "          deepest " << short_number(totals.depth) << " m, fastest " << short_number(totals.speed)
+      << " m/s, " << totals.wet << " wet cells\n"
+      << "silt      " << short_number(totals.silt / 1e6) << " thousand tonnes in the water, "
+      << short_number(totals.bed / 1e6) << " gained by the bed\n";
+}
+
+/// Takes all steps, with a timeline of a few in the middle; false when the device cannot time them.
+bool flow(River& river, const RiverKernels& kernels, const Device& device, const StreamRef& stream,
+          const RiverOptions& options, std::ostream& log, bool terminal) {
+  const bool timed = device.info().has(Capability::timed_events);
+  const std::int64_t before = options.steps / 2;
+  const std::int64_t watched = timed ? std::min<std::int64_t>(options.steps - before, 5) : 0;
+  Progress progress(log, terminal, "river    ", options.steps);
+  Pacer pacer(device);
+  const Clock::time_point start = Clock::now();
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    pacer.run(river, kernels, stream, end - begin,
+              [&](std::int64_t done) { progress.show(begin + done, seconds_since(start)); });
+  };
+  run(0, before);
+  if (timed) {
+    const Profile profile(device);
+    run(before, before + watched);
+    write_timeline(options.out / "trace.json", device, profile);
+  }
+  run(before + watched, options.steps);
+  return timed;
+}
+
+void check(const RiverReport& report) {
+  if (!(std::abs(report.imbalance) <= balance_tolerance)) {
+    throw Error(ErrorCode::unknown, "the water balance is off by " + short_number(report.imbalance) +
+                                        " of all the water, expected at most " +
+                                        short_number(balance_tolerance) + "; the device computes wrongly");
+  }
+  if (!report.same_bits)
+    throw Error(ErrorCode::unknown, "the river differs with regions on and off; the device computes wrongly");
+}
+
+}  // namespace
+
+std::filesystem::path shipped_terrain() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "share" / "weir" / "valley.asc";
+}
+
+RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal) {
+  check(options);
+  const Land land = prepare_land(options, log);
+  make_folder(options.out);
+  const Device device = options.device.empty() ? open() : open(options.device);
+  const Stream stream = device.create_stream();
+  const CurrentStream current(stream);
+
+  const Clock::time_point compiling = Clock::now();
+  const RiverKernels with_regions(Regions::on), without_regions(Regions::off);
+  with_regions.prepare(stream);
+  without_regions.prepare(stream);
+  log << "device    " << device.name() << " (" << device.info().name << "), " << with_regions.loops()
+      << " loops per step, compiled in " << short_number(seconds_since(compiling)) << " s\n"
+      << std::flush;
+
+  River river(device, land.wet, options.parameters);
+  const Clock::time_point start = Clock::now();
+  const bool timed = flow(river, with_regions, device, stream, options, log, terminal);
+  const double seconds = seconds_since(start);
+  const RiverTotals totals = river.totals(stream);
+  print_balance(log, totals);
+  log << "time      " << span_of_time(totals.time) << " of flow in " << short_number(seconds) << " s\n"
+      << std::flush;
+  draw_maps(Relief(land.shown), river, stream, options.steps, options.out);
+
+  RiverReport report;
+  report.imbalance = totals.imbalance();
+  compare(device, land.wet, options, river.state(stream), stream, {&without_regions, &with_regions}, report);
+  log << "speed     " << short_number(report.steps_per_second_on) << " steps per second with regions, "
+      << short_number(report.steps_per_second_off) << " without, "
+      << (report.same_bits ? "the same bits" : "NOT the same bits") << '\n'
+      << "wrote     water.png, sediment.png, dye.png" << (timed ? " and trace.json" : "") << " to "
+      << options.out.string() << '\n'
+      << std::flush;
+  check(report);
+  return report;
+}
+
+}  // namespace weir::demo

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the runtime's profile to a timeline file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <weir/device.hpp>
+#include <weir/profile.hpp>
+
+namespace weir::demo {
+
+/// Writes what `profile` has timed, one row per stream. Throws Error{system} when the file cannot be written.
+void write_timeline(const std::filesystem::path& path, const Device& device, const Profile& profile);
+
+}  // namespace weir::demo

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "conditioning.hpp"
+#include "river.hpp"
+
+namespace weir::demo {
+
+/// A device and a stream for one test, and kernels that all tests of the program share.
+class RiverTest : public testing::Test {
+ protected:
+  static const RiverKernels& kernels(Regions regions = Regions::on) {
+    static const RiverKernels on(Regions::on), off(Regions::off);
+    return regions == Regions::on ? on : off;
+  }
+  void run(River& river, int steps, Regions regions = Regions::on) {
+    for (int i = 0; i < steps; ++i) river.step(stream, kernels(regions));
+  }
+  static Terrain valley() {
+    Terrain terrain = read_terrain(WEIR_SOURCE_DIR "/core/tools/demo/data/valley.asc");
+    open_hollows(terrain, 60);
+    return terrain;
+  }
+  /// Level ground of `rows` x `cols` square cells.
+  static Terrain flat(std::int64_t rows, std::int64_t cols, double cell) {
+    return {rows, cols, cell, cell, std::vector<float>(static_cast<std::size_t>(rows * cols), 0.0f)};
+  }
+  static RiverParameters without_rain() {
+    RiverParameters parameters;
+    parameters.rain = 0;
+    return parameters;
+  }
+
+  Device device = open("cpu");
+  Stream stream = device.create_stream();
+  CurrentStream current{stream};
+};
+
+}  // namespace weir::demo

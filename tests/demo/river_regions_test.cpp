@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same river whether the parts of a step stand in stream_parallel blocks or not, and on real ground.
+#include <cmath>
+#include <filesystem>
+
+#include "river_fixture.hpp"
+
+namespace weir::demo {
+namespace {
+
+using RiverRegions = RiverTest;
+
+// proves R11
+TEST_F(RiverRegions, GiveTheSameBitsOnAndOff) {
+  const Terrain terrain = valley();
+  River on(device, terrain, {}), off(device, terrain, {});
+  run(on, 60, Regions::on);
+  run(off, 60, Regions::off);
+  EXPECT_TRUE(on.state(stream) == off.state(stream));
+  const RiverTotals a = on.totals(stream), b = off.totals(stream);
+  EXPECT_EQ(a.time, b.time);
+  EXPECT_EQ(a.volume, b.volume);
+  EXPECT_EQ(a.outflow, b.outflow);
+  EXPECT_EQ(a.dye, b.dye);
+  EXPECT_EQ(a.histogram, b.histogram);
+}
+
+TEST_F(RiverRegions, TwoRiversOnTwoStreamsDoNotMix) {
+  const Terrain terrain = valley();
+  River alone(device, terrain, {}), first(device, terrain, {}), second(device, terrain, {});
+  run(alone, 20);
+  const Stream other = device.create_stream();
+  stream.synchronize();
+  for (int i = 0; i < 20; ++i) {
+    first.step(stream, kernels());
+    second.step(other, kernels());
+  }
+  const RiverState expected = alone.state(stream);
+  EXPECT_TRUE(first.state(stream) == expected);
+  EXPECT_TRUE(second.state(other) == expected);
+}
+
+TEST_F(RiverRegions, AStateIsAllThatTheNextStepsDependOn) {
+  const Terrain terrain = valley();
+  River river(device, terrain, {}), copy(device, terrain, {});
+  run(river, 20);
+  copy.restore(stream, river.state(stream));
+  run(river, 20);
+  run(copy, 20);
+  EXPECT_TRUE(river.state(stream) == copy.state(stream));
+}
+
+TEST_F(RiverRegions, AStepHasAFewDozenLoops) {
+  EXPECT_GE(kernels(Regions::on).loops(), 24);
+  EXPECT_EQ(kernels(Regions::on).loops(), kernels(Regions::off).loops());
+}
+
+TEST_F(RiverRegions, KeepsAllWaterAroundJacksboro) {
+  const std::filesystem::path path = WEIR_SOURCE_DIR "/../shared/data/jacksboro.asc";
+  if (!std::filesystem::exists(path))
+    GTEST_SKIP() << "SKIPPED: the real elevation data is not here: " << path;
+  Terrain terrain = read_terrain(path);
+  open_hollows(terrain, 60);
+  River river(device, terrain, {});
+  run(river, 150);
+  const RiverTotals totals = river.totals(stream);
+  EXPECT_GT(totals.rain, 1e5);
+  EXPECT_LT(std::abs(totals.imbalance()), balance_tolerance);
+}
+
+}  // namespace
+}  // namespace weir::demo

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole demo: what it writes and prints, and what it says about options that cannot work.
+#include "river_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <png.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <weir/error.hpp>
+
+#include "river.hpp"
+#include "temporary_folder.hpp"
+
+namespace weir::demo {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+RiverOptions short_run(const TemporaryFolder& folder) {
+  RiverOptions options;
+  options.terrain = WEIR_SOURCE_DIR "/core/tools/demo/data/valley.asc";
+  options.device = "cpu";
+  options.steps = 24;
+  options.out = folder.path() / "maps";
+  return options;
+}
+
+/// The demo is run once for all tests that look at what it left.
+class RiverRun : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new TemporaryFolder;
+    std::ostringstream out;
+    report = run_river(short_run(*folder), out, false);
+    log = out.str();
+  }
+  static void TearDownTestSuite() {
+    delete folder;
+    folder = nullptr;
+  }
+  static inline TemporaryFolder* folder = nullptr;
+  static inline RiverReport report;
+  static inline std::string log;
+};
+
+TEST_F(RiverRun, WritesMapsThatCanBeDecoded) {
+  for (const char* name : {"water.png", "sediment.png", "dye.png"}) {
+    png_image header{};
+    header.version = PNG_IMAGE_VERSION;
+    ASSERT_TRUE(png_image_begin_read_from_file(&header, (folder->path() / "maps" / name).c_str()))
+        << header.message;
+    EXPECT_GE(header.width, 900u) << name;
+    header.format = PNG_FORMAT_RGB;
+    std::vector<png_byte> bytes(PNG_IMAGE_SIZE(header));
+    EXPECT_TRUE(png_image_finish_read(&header, nullptr, bytes.data(), 0, nullptr)) << header.message;
+  }
+}
+
+// proves R24
+TEST_F(RiverRun, WritesATimelineWithARowPerStream) {
+  std::ifstream file(folder->path() / "maps" / "trace.json");
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  std::set<std::int64_t> streams;
+  std::set<std::string> kernels;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    streams.insert(event["tid"].get<std::int64_t>());
+    kernels.insert(event["args"]["kernel"].get<std::string>());
+    EXPECT_GE(event["dur"].get<double>(), 0);
+  }
+  EXPECT_GE(streams.size(), 3u);
+  EXPECT_THAT(kernels, testing::IsSupersetOf(
+                           {"river.clock", "river.flux", "river.limit", "river.update", "river.beside"}));
+}
+
+TEST_F(RiverRun, ReportsSpeedBalanceAndSameness) {
+  EXPECT_GT(report.steps_per_second_on, 0);
+  EXPECT_GT(report.steps_per_second_off, 0);
+  EXPECT_TRUE(report.same_bits);
+  EXPECT_LT(std::abs(report.imbalance), balance_tolerance);
+  EXPECT_THAT(
+      log, AllOf(HasSubstr("steps per second with regions"), HasSubstr("24/24"), HasSubstr("the same bits")));
+}
+
+std::string refusal(const RiverOptions& options) {
+  std::ostringstream log;
+  try {
+    run_river(options, log, false);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "ran";
+}
+
+TEST(RiverOptionsTest, RefusesNoSteps) {
+  const TemporaryFolder folder;
+  RiverOptions options = short_run(folder);
+  options.steps = 0;
+  EXPECT_EQ(refusal(options), "--steps is 0, expected a number from 1 to 10000000");
+  options.steps = -5;
+  EXPECT_EQ(refusal(options), "--steps is -5, expected a number from 1 to 10000000");
+}
+
+TEST(RiverOptionsTest, RefusesRainThatIsNoNumber) {
+  const TemporaryFolder folder;
+  RiverOptions options = short_run(folder);
+  options.parameters.rain = std::nanf("");
+  EXPECT_EQ(refusal(options), "--rain is nan, expected 0 to 10000 mm");
+}
+
+TEST(RiverOptionsTest, SaysThatTheOutputIsAFile) {
+  const TemporaryFolder folder;
+  RiverOptions options = short_run(folder);
+  options.out = folder.path() / "file";
+  std::ofstream(options.out) << "x";
+  EXPECT_THAT(refusal(options),
+              AllOf(HasSubstr("file: cannot write to the output folder"), HasSubstr("--out")));
+}
+
+TEST(RiverOptionsTest, SaysThatTheOutputMayNotBeWritten) {
+  const TemporaryFolder folder;
+  RiverOptions options = short_run(folder);
+  options.out = "/proc/weir/out";
+  EXPECT_THAT(refusal(options), HasSubstr("/proc/weir/out: cannot write to the output folder"));
+}
+
+TEST(RiverOptionsTest, NamesADeviceThatIsNotThere) {
+  const TemporaryFolder folder;
+  RiverOptions options = short_run(folder);
+  options.device = "cpu:99";
+  EXPECT_THAT(refusal(options), HasSubstr("cpu:99"));
+}
+
+TEST(RiverOptionsTest, NamesTheLineOfABadTerrain) {
+  const TemporaryFolder folder;
+  RiverOptions options = short_run(folder);
+  options.terrain = folder.path() / "bad.asc";
+  std::ofstream(options.terrain) << "ncols 0\nnrows 3\n";
+  EXPECT_THAT(refusal(options), HasSubstr("bad.asc:1: 'ncols' is 0"));
+}
+
+}  // namespace
+}  // namespace weir::demo
