@@ -73,8 +73,8 @@ class WEIR_API KernelArgument {
 
 /// Grid, block and dynamic shared memory (bytes per block) of a launch.
 struct LaunchShape {
-  Dim3 grid;
-  Dim3 block;
+  Dim3 grid{};
+  Dim3 block{};
   std::uint32_t shared_bytes = 0;
 };
 

@@ -78,6 +78,9 @@ PinnedMemory::~PinnedMemory() {
 
 }  // namespace detail
 
+AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const std::int64_t> extents)
+    : AnyArrayView(stream.device(), &stream, element, extents) {}
+
 AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
                            std::span<const std::int64_t> extents)
     : element_(element), rank_(static_cast<std::uint8_t>(extents.size())) {

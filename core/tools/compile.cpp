@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir compile`: a kernel in text form to a code object, or to the text on the way there.
+#include <weir/compile.hpp>
+#include <weir/error.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "command.hpp"
+#include "kernel_file.hpp"
+
+namespace weir::tool {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string target = "elf-x86_64:native";
+  std::string output;
+  std::string emit = "object";
+};
+
+/// "FORMAT[:CPU[:FEATURES]]".
+CompileTarget parse_target(const std::string& text) {
+  CompileTarget target;
+  const std::size_t first = text.find(':');
+  target.format = text.substr(0, first);
+  if (first == std::string::npos) return target;
+  const std::size_t second = text.find(':', first + 1);
+  target.cpu = text.substr(first + 1, second == std::string::npos ? second : second - first - 1);
+  if (second != std::string::npos) target.features = text.substr(second + 1);
+  return target;
+}
+
+void write(const std::string& file, std::span<const std::byte> bytes) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.flush();
+  if (!out) throw Error(ErrorCode::system, file + ": cannot write the file; check the folder and the space");
+}
+
+int compile_kernel(const Options& options) {
+  const Program program = read_kernel(options.file);
+  const CompileTarget target = parse_target(options.target);
+  if (options.emit != "object") {
+    const std::string text =
+        options.emit == "ir" ? program.text() : compile_to_text(program, target, options.emit);
+    if (options.output.empty())
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    else
+      write(options.output, std::as_bytes(std::span(text)));
+    return 0;
+  }
+  if (options.output.empty()) throw Error(ErrorCode::invalid, "a code object needs a file; add -o FILE");
+  const CompiledProgram compiled = compile(program, target);
+  write(options.output, compiled.bytes);
+  std::printf("%s: %zu bytes for %s %s\n", options.output.c_str(), compiled.bytes.size(), compiled.format.c_str(),
+              compiled.target.c_str());
+  for (const CompiledProgram::Task& task : compiled.tasks) {
+    std::printf("  %s", task.symbol.c_str());
+    if (task.region >= 0) std::printf("  (region %d, block %d)", task.region, task.block);
+    std::printf("\n");
+  }
+  return 0;
+}
+
+const Command command("compile", "Compile a kernel in text form", [](CLI::App& app) -> std::function<int()> {
+  auto options = std::make_shared<Options>();
+  app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
+  app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
+      ->capture_default_str();
+  app.add_option("-o,--output", options->output, "File to write");
+  app.add_option("--emit", options->emit, "What to write")
+      ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
+      ->capture_default_str();
+  return [options] { return compile_kernel(*options); };
+});
+
+}  // namespace
+}  // namespace weir::tool

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir run`: one launch of a kernel in text form, with its arguments from the command line and NumPy files.
+#include <weir/weir.hpp>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "kernel_arguments.hpp"
+#include "kernel_file.hpp"
+
+namespace weir::tool {
+namespace {
+
+struct Options {
+  std::string file;
+  std::vector<std::string> arguments;
+  std::vector<std::string> outputs;
+  std::string device;
+  LaunchOptions launch;
+};
+
+int run_kernel(const Options& options) {
+  const Program program = read_kernel(options.file);
+  const auto values = split_assignments(options.arguments, "--arg");
+  const auto outputs = split_assignments(options.outputs, "--out");
+  const Device device = options.device.empty() ? open() : open(options.device);
+  const Stream stream = device.create_stream();
+  const KernelArguments arguments(program, values, stream);
+  program.launch(stream, arguments.launch_arguments(), options.launch);
+  stream.synchronize();
+  for (const auto& [name, file] : outputs) arguments.write(name, file, stream);
+  return 0;
+}
+
+const Command command("run", "Run a kernel in text form once", [](CLI::App& app) -> std::function<int()> {
+  auto options = std::make_shared<Options>();
+  app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
+  app.add_option("--arg", options->arguments,
+                 "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an array that the kernel writes "
+                 "and that is left out takes the extents of the first array of its rank")
+      ->allow_extra_args(false);
+  app.add_option("--out", options->outputs, "PARAMETER=FILE.npy: write an array after the run")
+      ->allow_extra_args(false);
+  app.add_option("--device", options->device, "Device such as cpu or cpu:1; see weir info");
+  app.add_option("--seed", options->launch.seed, "Seed of the kernel's random numbers");
+  return [options] { return run_kernel(*options); };
+});
+
+}  // namespace
+}  // namespace weir::tool

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole process: open the device, build a small new kernel, run it, look at the result. What a user waits for.
+#include <weir/weir.hpp>
+
+#include <cstdio>
+#include <vector>
+
+int main() {
+  using namespace weir;
+  Device device = open("cpu");
+  Kernel scale{"scale", [](View<float> x, Value<float> factor) {
+    range_for(x.size(), [&](Index i) { x[i] = x[i] * factor + 1.0f; });
+  }};
+  Stream stream = device.create_stream();
+  CurrentStream scope{stream};
+  auto x = device.array<float>(1000);
+  x.copy_from(stream, std::vector<float>(1000, 2.0f));
+  scale(stream, x, 3.0f);
+  const std::vector<float> result = x.to_host(stream);
+  if (result[999] != 7.0f) {
+    std::fprintf(stderr, "expected 7, found %g\n", static_cast<double>(result[999]));
+    return 1;
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures two ways of doing one thing in one process, in turn, so that a machine whose speed drifts drifts for both.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::bench {
+
+/// Seconds that `work` takes.
+template <class Work>
+double seconds_of(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// One case: `ours` against `peer`, each called `repeats` times per sample.
+struct Pair {
+  std::string name;
+  std::string bar;  ///< what the project promises, in words
+  int repeats = 1;  ///< calls per sample, for things too short to time alone
+  int samples = 15;
+  double units = 1;      ///< what one call handles: bytes, elements, launches; 1 if time itself is the figure
+  std::function<void()> ours;
+  std::function<void()> peer;  ///< empty when there is none
+  bool higher_is_better = false;  ///< ratio = peer time / our time instead of the inverse
+};
+
+/// Registers a case with Google Benchmark. Counters, all medians over samples: ours_us, peer_us (per call), ratio, and
+/// rate_per_s where units are given.
+inline void add(Pair pair) {
+  const std::string name = pair.name;
+  const int samples = pair.samples;
+  auto run = [pair = std::move(pair)](benchmark::State& state) {
+    std::vector<double> ours, peer, ratio;
+    auto sample = [&](const std::function<void()>& call) {
+      return seconds_of([&] {
+               for (int i = 0; i < pair.repeats; ++i) call();
+             }) /
+             pair.repeats;
+    };
+    pair.ours();
+    if (pair.peer) pair.peer();
+    bool ours_first = true;
+    for (auto _ : state) {
+      double a = 0, b = 0;
+      if (ours_first) a = sample(pair.ours);
+      if (pair.peer) b = sample(pair.peer);
+      if (!ours_first) a = sample(pair.ours);
+      ours_first = !ours_first;
+      state.SetIterationTime(a);
+      ours.push_back(a);
+      peer.push_back(b);
+      if (b > 0) ratio.push_back(pair.higher_is_better ? b / a : a / b);
+    }
+    state.counters["ours_us"] = median(ours) * 1e6;
+    if (pair.peer) {
+      state.counters["peer_us"] = median(peer) * 1e6;
+      state.counters["ratio"] = median(ratio);
+    }
+    if (pair.units != 1) state.counters["rate_per_s"] = pair.units / median(ours);
+    state.SetLabel(pair.bar);
+  };
+  benchmark::RegisterBenchmark(name.c_str(), run)
+      ->UseManualTime()
+      ->Iterations(samples)
+      ->Unit(benchmark::kMicrosecond);
+}
+
+void add_compute_cases();   // triad, stencil, math maps, n-body
+void add_overhead_cases();  // launch, enqueue, regions, pool
+void add_startup_case();    // process start to first result
+
+}  // namespace weir::bench

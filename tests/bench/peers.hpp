@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a careful C++ programmer writes without Weir: OpenMP loops, compiled for the machine at hand.
+#pragma once
+
+#include <cstddef>
+
+namespace weir::bench::peer {
+
+// g++ -O3 -march=native -fopenmp
+void triad(float* a, const float* b, const float* c, float scale, std::size_t n);
+void stencil(float* out, const float* in, std::size_t rows, std::size_t cols);  // one 5-point sweep
+void nbody(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* mass,
+           std::size_t n, float softening);
+
+// g++ -Ofast -march=native -fopenmp, which uses glibc's libmvec
+void map_sin(float* out, const float* in, std::size_t n);
+void map_exp(float* out, const float* in, std::size_t n);
+void map_pow(float* out, const float* in, float power, std::size_t n);
+void nbody_fast(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* mass,
+                std::size_t n, float softening);
+
+// oneTBB
+void parallel_for_empty(std::size_t blocks);
+
+}  // namespace weir::bench::peer
