@@ -46,7 +46,7 @@ struct DeviceState : DriverCaller {
   std::atomic<weir_device> handle_{nullptr};
 };
 
-inline constexpr std::uint32_t max_devices = 64;
+inline constexpr std::uint32_t max_devices = 256;
 
 /// The state of device `index` of `driver`, made on first use. Tests hand in drivers of their own; `driver` must live
 /// until the process ends.

@@ -4,8 +4,8 @@
 
 #include <weir/weir.hpp>
 
-#include <atomic>
 #include <cstddef>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -27,16 +27,23 @@ inline Module load(const Device& device) {
   return device.load_module({device.info().code_targets.at(0).format, "x86-64", bytes, "runtime test kernels"});
 }
 
-/// A flag in host memory that gate kernels wait for.
+/// A flag in host memory that gate kernels wait for. Opens when it goes; its memory stays, for kernels that still look.
 class Flag {
  public:
+  Flag() : value_(place()) {}
+  Flag(const Flag&) = delete;
+  Flag& operator=(const Flag&) = delete;
   ~Flag() { open(); }
-  void open(std::uint32_t value = 1) { __atomic_store_n(&value_, value, __ATOMIC_RELEASE); }
-  std::uint32_t read() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
-  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(&value_); }
+  void open(std::uint32_t value = 1) { __atomic_store_n(value_, value, __ATOMIC_RELEASE); }
+  std::uint32_t read() const { return __atomic_load_n(value_, __ATOMIC_ACQUIRE); }
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(value_); }
 
  private:
-  alignas(64) std::uint32_t value_ = 0;
+  static std::uint32_t* place() {
+    static auto& places = *new std::deque<std::uint32_t>;
+    return &places.emplace_back(0);
+  }
+  std::uint32_t* value_;
 };
 
 /// The kernels of one device.

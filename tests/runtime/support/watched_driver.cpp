@@ -253,6 +253,11 @@ void Watch::fail(std::string_view slot, std::uint64_t n, weir_result result, std
   failures_[std::string(slot)] = {(found == counts_.end() ? 0 : found->second) + n, times, result};
 }
 
+void Watch::fail_no_more() {
+  std::lock_guard lock(mutex_);
+  failures_.clear();
+}
+
 void Watch::lose_device() {
   std::lock_guard lock(mutex_);
   lost_ = true;

@@ -41,6 +41,7 @@ class Watch {
 
   // Interference. `result` comes from call number `n` (from 1, counted from now) of `slot` on, `times` times.
   void fail(std::string_view slot, std::uint64_t n, weir_result result, std::uint64_t times = 1);
+  void fail_no_more();
   void lose_device();
   /// Runs before calls of `slot`, on the calling thread; null takes it away.
   void before(std::string_view slot, std::function<void()> hook);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "support/expect_error.hpp"
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::int32_t> counting(std::size_t n) {
+  std::vector<std::int32_t> values(n);
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+TEST(Array, KeepsItsShape) {
+  const Device device = open_cpu();
+  const auto x = device.array<float>(2, 3u, std::int64_t{4});
+  EXPECT_EQ(x.rank(), 3u);
+  EXPECT_EQ(x.extent(0), 2);
+  EXPECT_EQ(x.extent(2), 4);
+  EXPECT_EQ(x.size(), 24u);
+  EXPECT_EQ(x.size_bytes(), 96u);
+  EXPECT_EQ(x.element(), element_type<float>);
+}
+
+TEST(Array, ComesBackAsItWent) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  const auto x = device.array<std::int32_t>(10, 10);
+  x.copy_from(stream, counting(100));
+  EXPECT_EQ(x.to_host(stream), counting(100));
+}
+
+TEST(Array, HoldsVectorsMatricesAndBooleans) {
+  const Device device = open_cpu();
+  const auto v = device.array<Vec<float, 3>>(4);
+  v.fill(Vec<float, 3>{1, 2, 3});
+  EXPECT_THAT(v.to_host(), Each((Vec<float, 3>{1, 2, 3})));
+  const auto b = device.array<bool>(3);
+  b.fill(true);
+  EXPECT_THAT(b.to_host(), ElementsAre(1, 1, 1));
+}
+
+TEST(Array, FillsWithEveryElementSize) {
+  const Device device = open_cpu();
+  const auto check = [&]<class T>(T value) {
+    const auto x = device.array<T>(257);
+    x.fill(value);
+    EXPECT_THAT(x.to_host(), Each(value));
+  };
+  check(std::int8_t{-3});
+  check(std::uint16_t{0xabcd});
+  check(3.5f);
+  check(-2.25);
+  check(Vec<double, 2>{1.5, 2.5});
+  check(Vec<std::int8_t, 3>{1, 2, 3});
+  check(Vec<double, 5>{1, 2, 3, 4, 5});
+}
+
+TEST(Array, OfNoElementsIsAllowedEverywhere) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  const auto x = device.array<float>(stream, 0), y = device.array<float>(stream, 0);
+  EXPECT_TRUE(x.empty());
+  x.fill(stream, 1.0f);
+  x.copy_from(stream, std::vector<float>());
+  y.copy_from(stream, x);
+  EXPECT_TRUE(x.slice(0, 0).to_host(stream).empty());
+}
+
+TEST(Array, SlicesShareTheirMemory) {
+  const Device device = open_cpu();
+  const auto x = device.array<std::int32_t>(4, 3);
+  x.copy_from(counting(12));
+  x.slice(1, 3).fill(-1);
+  EXPECT_THAT(x.to_host(), ElementsAre(0, 1, 2, -1, -1, -1, -1, -1, -1, 9, 10, 11));
+  EXPECT_THAT(x.slice(3, 4).flat().to_host(), ElementsAre(9, 10, 11));
+}
+
+TEST(Array, CopiesOnTheDevice) {
+  const Device device = open_cpu();
+  const auto x = device.array<std::int32_t>(100), y = device.array<std::int32_t>(100);
+  x.copy_from(counting(100));
+  y.copy_from(x);
+  EXPECT_EQ(y.to_host(), counting(100));
+}
+
+TEST(Array, MovesItsOwnership) {
+  const Device device = open_cpu();
+  auto x = device.array<float>(10);
+  const ArrayView<float> view = x;
+  auto y = std::move(x);
+  EXPECT_FALSE(x.alive());
+  EXPECT_TRUE(view.alive());
+  y = device.array<float>(3);
+  EXPECT_FALSE(view.alive());
+}
+
+// proves R35
+TEST(Array, NegativeAndOverflowingExtentsAreRefused) {
+  const Device device = open_cpu();
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)device.array<float>(10, -1); }), HasSubstr("extent 1 is -1"));
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  error_of(ErrorCode::invalid, [&] { (void)device.array<float>(most, most); });
+  error_of(ErrorCode::invalid, [&] { (void)device.array<double>(most); });
+  error_of(ErrorCode::invalid, [&] { (void)device.array<float>(~std::size_t{0}); });
+}
+
+// proves R34, R35
+TEST(Array, OneThatIsTooLargeNamesTheSizes) {
+  const Device device = open_cpu();
+  EXPECT_THAT(error_of(ErrorCode::out_of_memory, [&] { (void)device.array<float>(std::int64_t{1} << 44); }),
+              HasSubstr(std::to_string(std::int64_t{1} << 46)));
+}
+
+// proves R35
+TEST(Array, CopiesOfTheWrongSizeAreRefusedBeforeAnythingIsSubmitted) {
+  const Device device = Watch::open();
+  const auto x = device.array<std::int32_t>(10), y = device.array<std::int32_t>(11);
+  std::vector<std::int32_t> host(9);
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { x.copy_from(host); }), HasSubstr("10 elements (40 bytes)"));
+  error_of(ErrorCode::invalid, [&] { x.copy_to(host); });
+  error_of(ErrorCode::invalid, [&] { x.copy_from(y); });
+  EXPECT_EQ(Watch::get().count("copy_to_device") + Watch::get().count("copy_to_host") +
+                Watch::get().count("copy_on_device"),
+            0u);
+}
+
+// proves R35
+TEST(Array, OverlappingCopiesAndSlicesOutsideAreRefused) {
+  const Device device = open_cpu();
+  const auto x = device.array<std::int32_t>(10);
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { x.slice(0, 6).copy_from(x.slice(4, 10)); }), HasSubstr("overlapping"));
+  x.slice(0, 5).copy_from(x.slice(5, 10));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)x.slice(5, 11); }), HasSubstr("[5, 11)"));
+  error_of(ErrorCode::invalid, [&] { (void)x.slice(-1, 2); });
+  error_of(ErrorCode::invalid, [&] { (void)x.slice(3, 2); });
+}
+
+// proves R35
+TEST(Array, UseAfterFreeIsAnError) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  ArrayView<std::int32_t> view;
+  {
+    const auto x = device.array<std::int32_t>(stream, 100);
+    view = x;
+  }
+  EXPECT_FALSE(view.alive());
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)view.to_host(stream); }), HasSubstr("array is gone"));
+  error_of(ErrorCode::invalid, [&] { view.fill(stream, 1); });
+  error_of(ErrorCode::invalid, [&] { kernels.add(stream, view, 1); });
+  const auto reused = device.array<std::int32_t>(stream, 100);  // the same block, another life
+  error_of(ErrorCode::invalid, [&] { view.fill(stream, 1); });
+}
+
+// proves R35
+TEST(Array, OfAnotherDeviceIsRefused) {
+  const Device device = open_cpu(), other = Watch::open();
+  const auto x = device.array<float>(10), y = other.array<float>(10);
+  const Stream stream = device.create_stream();
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { y.fill(stream, 1.0f); }), HasSubstr("copy the array there first"));
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { x.copy_from(stream, y); }), HasSubstr("through the host"));
+  error_of(ErrorCode::invalid, [&] { (void)other.array<float>(stream, 10); });
+}
+
+}  // namespace
+}  // namespace weir::test

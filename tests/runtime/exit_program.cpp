@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ends in the way that its argument names. The test wants exit code 0, quickly, and nothing on stderr.
+#include <weir/weir.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace weir;
+
+// Made before the library is first used and destroyed after everything that it registered.
+struct Early {
+  Stream stream;
+  Event event;
+  Array<std::int32_t> array;
+  std::unique_ptr<TaskList> list;
+  std::unique_ptr<Module> module;
+  std::unique_ptr<KernelFunction> kernel;
+} early;
+
+std::vector<std::int32_t> destination(1 << 20);
+
+Module load(const Device& device) {
+  std::ifstream file(WEIR_RUNTIME_TEST_KERNELS, std::ios::binary);
+  const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
+  return device.load_module({"elf-x86_64", "x86-64", std::as_bytes(std::span(chars)), "exit kernels"});
+}
+
+void fill(Early& objects, const Device& device) {
+  objects.stream = device.create_stream();
+  objects.event = device.create_event();
+  objects.array = device.array<std::int32_t>(objects.stream, 1 << 20);
+  objects.module = std::make_unique<Module>(load(device));
+  objects.kernel = std::make_unique<KernelFunction>(objects.module->kernel(
+      "add_value", {KernelParameter::array(), KernelParameter::of<std::int64_t>(), KernelParameter::of<std::int32_t>()}));
+  objects.list = std::make_unique<TaskList>(device);
+  for (int block = 0; block < 4; ++block)
+    objects.list->add(*objects.kernel, {8, 1},
+                      {objects.array.slice(block << 18, (block + 1) << 18), std::int64_t{1} << 18, std::int32_t{1}},
+                      {0, block});
+}
+
+void submit(const Early& objects) {
+  objects.array.fill(objects.stream, 0);
+  for (int i = 0; i < 50; ++i) objects.list->launch(objects.stream);
+  objects.event.record(objects.stream);
+  objects.array.copy_to_async(objects.stream, destination);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "";
+  const Device device = open("cpu");
+  if (!std::strcmp(how, "early")) {
+    fill(early, device);
+    submit(early);
+  } else if (!std::strcmp(how, "late")) {
+    static Early late;  // destroyed before everything that was made earlier
+    fill(late, device);
+    submit(late);
+  } else if (!std::strcmp(how, "local")) {
+    Early local;
+    fill(local, device);
+    submit(local);
+  } else if (!std::strcmp(how, "leaked")) {
+    auto* leaked = new Early;
+    fill(*leaked, device);
+    submit(*leaked);
+    static Early* keep = leaked;  // reachable, and never destroyed
+    (void)keep;
+  } else if (!std::strcmp(how, "thread")) {
+    std::thread([&] {
+      fill(early, device);
+      submit(early);
+    }).join();
+  } else if (!std::strcmp(how, "exit")) {
+    fill(early, device);
+    submit(early);
+    std::exit(0);
+  } else if (!std::strcmp(how, "unused")) {
+    (void)device.info();
+  } else {
+    return 2;
+  }
+  return 0;
+}

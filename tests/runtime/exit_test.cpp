@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of the process, in every order of destruction and with work in flight.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace weir::test {
+namespace {
+
+class Exit : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Orders, Exit,
+                         ::testing::Values("early", "late", "local", "leaked", "thread", "exit", "unused"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// proves R6
+TEST_P(Exit, IsCleanWithWorkInFlight) {
+  const std::string command = std::string("WEIR_DRIVER_PATH=" WEIR_DRIVER_FOLDER " timeout 120 " WEIR_RUNTIME_EXIT_PROGRAM " ") +
+                              GetParam() + " 2>&1";
+#ifdef WEIR_SANITIZED
+  constexpr int times = 3;
+#else
+  constexpr int times = 20;
+#endif
+  for (int i = 0; i < times; ++i) {
+    FILE* pipe = popen(command.c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    std::string output;
+    std::array<char, 256> buffer;
+    while (std::fgets(buffer.data(), buffer.size(), pipe)) output += buffer.data();
+    const int status = pclose(pipe);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status << "\n" << output;
+    ASSERT_EQ(output, "");
+  }
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failures on the device and in the driver.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/device_state.hpp"
+#include "runtime/stream_errors.hpp"
+#include "support/expect_error.hpp"
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ToldSource final : public detail::FailureSource {
+ public:
+  Error describe(std::uint32_t number, const ir::ErrorRecord& record) const override {
+    return Error(ErrorCode::assertion, "site " + std::to_string(number) + " at " + std::to_string(record.index[0]),
+                 "told", "file.cpp", 12);
+  }
+};
+
+/// Makes a kernel on `stream` fail as generated code does.
+void fail_on(const Kernels& kernels, const StreamRef& stream, std::uint32_t site, std::int64_t index) {
+  const std::uint64_t record = detail::failure_record(*stream.state()).address;
+  kernels.fail_at.launch(stream, {1, 1}, {record, site, index});
+}
+
+// proves R34
+TEST(Failure, InAKernelSurfacesAtTheNextCallAndIsThenForgotten) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const std::uint32_t site = detail::register_failure_sites(4, std::make_shared<ToldSource>());
+  fail_on(kernels, stream, site + 3, 17);
+  try {
+    stream.synchronize();
+    FAIL() << "the failure was lost";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::assertion);
+    EXPECT_STREQ(error.what(), "site 3 at 17");
+    EXPECT_EQ(error.kernel(), "told");
+    EXPECT_EQ(error.file(), "file.cpp");
+    EXPECT_EQ(error.line(), 12u);
+  }
+  stream.synchronize();
+  kernels.nothing.launch(stream, {1, 1}, {});
+}
+
+// proves R34
+TEST(Failure, InAKernelIsThrownByAnyCallOnTheStreamBeforeItSubmits) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const auto x = device.array<std::int32_t>(10);
+  const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<ToldSource>());
+  const Event event = device.create_event(), done = device.create_event();
+  const auto fails = [&](auto&& action) {
+    fail_on(kernels, stream, site, 0);
+    done.record(stream);
+    done.synchronize();  // says nothing about kernels
+    const std::uint64_t before = Watch::get().total();
+    error_of(ErrorCode::assertion, action);
+    EXPECT_EQ(Watch::get().total(), before);
+  };
+  fails([&] { kernels.nothing.launch(stream, {1, 1}, {}); });
+  fails([&] { x.fill(stream, 1); });
+  fails([&] { (void)x.to_host(stream); });
+  fails([&] { event.record(stream); });
+  fails([&] { (void)stream.query(); });
+  fails([&] { (void)device.array<float>(stream, 10); });
+  fails([&] {
+    TaskList list(device);
+    list.launch(stream);
+  });
+}
+
+// proves R34
+TEST(Failure, OnOneStreamIsNotReportedOnAnother) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<ToldSource>()), 0);
+  other.wait(stream);
+  other.synchronize();
+  error_of(ErrorCode::assertion, [&] { stream.synchronize(); });
+}
+
+// proves R34
+TEST(Failure, DeviceSynchronizeReportsItAfterWaitingForAll) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  const auto x = device.array<std::int32_t>(10);
+  x.fill(other, 0);
+  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<ToldSource>()), 0);
+  kernels.add(other, x, 1);
+  error_of(ErrorCode::assertion, [&] { device.synchronize(); });
+  EXPECT_TRUE(other.query());
+}
+
+TEST(Failure, OfADestroyedStreamDoesNotReachItsSuccessor) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  {
+    const Stream stream = device.create_stream();
+    fail_on(kernels, stream, 1, 0);
+    const Event event = device.create_event();
+    event.record(stream);
+    event.synchronize();
+  }
+  const Stream next = device.create_stream();  // the same driver stream
+  next.synchronize();
+}
+
+// proves R34
+TEST(Failure, OfALaunchNamesTheKernelAndTheVendorsCode) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  Watch::get().fail("kernel_launch", 1, WEIR_ERROR_LAUNCH);
+  try {
+    kernels.nothing.launch(device.default_stream(), {1, 1}, {});
+    FAIL() << "the failure was lost";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::launch);
+    EXPECT_EQ(error.kernel(), "nothing");
+    EXPECT_EQ(error.vendor_code(), 700);
+    EXPECT_EQ(error.vendor_name(), "MADE_UP_ERROR");
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("'nothing'"), HasSubstr("made to fail")));
+  }
+  kernels.nothing.launch(device.default_stream(), {1, 1}, {});
+  device.synchronize();
+}
+
+// proves R34
+TEST(Failure, AnIllegalAddressFoundWhileWaitingNamesTheLastKernel) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  kernels.nothing.launch(stream, {1, 1}, {});
+  Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(error_of(ErrorCode::illegal_address, [&] { stream.synchronize(); }), HasSubstr("'nothing'"));
+}
+
+// proves R34
+TEST(Failure, ALostDeviceStaysLostAndOthersGoOn) {
+  const Device device = Watch::open(), other = open_cpu();
+  const Kernels kernels(device);
+  Stream stream = device.create_stream();
+  auto x = device.array<std::int32_t>(10);
+  x.fill(stream, 1);
+  stream.synchronize();
+  Watch::get().lose_device();
+  error_of(ErrorCode::device_lost, [&] { stream.synchronize(); });
+  const std::uint64_t calls = Watch::get().total();
+  EXPECT_THAT(error_of(ErrorCode::device_lost, [&] { kernels.nothing.launch(stream, {1, 1}, {}); }),
+              AllOf(HasSubstr("cpu:0"), HasSubstr("the device fell off the bus")));
+  error_of(ErrorCode::device_lost, [&] { x.fill(stream, 1); });
+  error_of(ErrorCode::device_lost, [&] { (void)device.memory(); });
+  EXPECT_EQ(Watch::get().total(), calls);  // it is not asked again
+  const auto y = other.array<std::int32_t>(10);
+  y.fill(5);
+  EXPECT_EQ(y.to_host()[0], 5);
+}
+
+// proves R34, R6
+TEST(Failure, ObjectsOfALostDeviceAreDestroyedQuietly) {
+  const Device device = Watch::open();
+  {
+    const Kernels kernels(device);
+    const Stream stream = device.create_stream();
+    const Event event = device.create_event();
+    const auto x = device.array<std::int32_t>(10);
+    kernels.add(stream, x, 1);
+    event.record(stream);
+    stream.synchronize();
+    Watch::get().lose_device();
+    error_of(ErrorCode::device_lost, [&] { stream.synchronize(); });
+  }
+}
+
+// Every call that making these objects needs fails once; nothing leaks and the next attempt works.
+// proves R34
+TEST(Failure, OfAnyCallWhileMakingAnObjectLeaksNothing) {
+  for (const char* slot : {"device_open", "stream_create", "event_create", "memory_allocate", "memory_allocate_async",
+                           "memory_get_info", "module_load", "module_get_kernel"}) {
+    for (const std::uint64_t hidden : {std::uint64_t{0}, std::uint64_t{WEIR_CAP_STREAM_ORDERED_ALLOCATION}}) {
+      const Device device = Watch::open(hidden);
+      Watch::get().fail(slot, 1, WEIR_ERROR_SYSTEM);
+      for (int attempt = 0; attempt < 2; ++attempt) try {
+          const Stream stream = device.create_stream();
+          const Event event = device.create_event();
+          const auto x = device.array<float>(stream, 10);
+          const Kernels kernels(device);
+          kernels.nothing.launch(stream, {1, 1}, {});
+          stream.synchronize();
+        } catch (const Error& error) {
+          EXPECT_EQ(attempt, 0) << slot << ": " << error.what();
+          EXPECT_EQ(error.code(), ErrorCode::system) << slot;
+        }
+      device.synchronize();
+      device.trim_memory();
+      Watch& watch = Watch::get();
+      EXPECT_EQ(device.memory_statistics().bytes_in_use, 0u) << slot;
+      EXPECT_EQ(watch.count("memory_free"),
+                device.memory_statistics().driver_allocations + (std::string(slot) == "memory_get_info"))
+          << slot;
+      EXPECT_EQ(watch.count("module_unload"), watch.count("module_load") - (std::string(slot) == "module_load")) << slot;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::test

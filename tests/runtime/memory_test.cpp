@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+#include "runtime/device_state.hpp"
+#include "runtime/size_class.hpp"
+#include "support/expect_error.hpp"
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// With the driver's stream-ordered allocation and without it.
+class Memory : public ::testing::TestWithParam<bool> {
+ protected:
+  Device open() const { return Watch::open(GetParam() ? 0 : WEIR_CAP_STREAM_ORDERED_ALLOCATION); }
+};
+INSTANTIATE_TEST_SUITE_P(Allocators, Memory, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "StreamOrdered" : "Plain"; });
+
+TEST(SizeClass, WastesAtMostAnEighth) {
+  for (std::uint64_t bytes = 1; bytes < (std::uint64_t{1} << 40); bytes += 1 + bytes / 7) {
+    const std::uint64_t block = class_bytes(size_class(bytes));
+    ASSERT_GE(block, bytes);
+    ASSERT_TRUE(bytes <= 512 || block - bytes <= block / 8) << bytes;
+    ASSERT_EQ(size_class(block), size_class(bytes));
+    ASSERT_TRUE(size_class(bytes) == 0 || class_bytes(size_class(bytes) - 1) < bytes) << bytes;
+  }
+}
+
+TEST_P(Memory, IsReusedOnOneStreamWithoutAskingTheDriver) {
+  const Device device = open();
+  const Stream stream = device.create_stream();
+  const CurrentStream scope(stream);
+  const auto use = [&] { device.array<float>(1000).fill(1.0f); };
+  use();
+  const std::uint64_t fills = Watch::get().count("fill"), before = Watch::get().total();
+  for (int i = 0; i < 100; ++i) use();
+  EXPECT_EQ(Watch::get().total() - before, Watch::get().count("fill") - fills);
+  EXPECT_EQ(device.memory_statistics().driver_allocations, 1u);
+}
+
+TEST_P(Memory, FreedBehindWorkInFlightIsNotTouchedByTheNextOwner) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  const auto result = device.array<std::int32_t>(1000);
+  Flag flag;
+  result.fill(a, 0);
+  {
+    const auto x = device.array<std::int32_t>(a, 1000);
+    x.fill(a, 1);
+    kernels.close_gate(a, flag);
+    kernels.add(a, x, 1);
+    result.copy_from(a, x);
+  }
+  // Another stream asks for as much while the work above stands still.
+  const auto y = device.array<std::int32_t>(b, 1000);
+  y.fill(b, 100);
+  b.synchronize();
+  flag.open();
+  EXPECT_EQ(result.to_host(a), std::vector<std::int32_t>(1000, 2));
+  EXPECT_EQ(y.to_host(b), std::vector<std::int32_t>(1000, 100));
+}
+
+TEST_P(Memory, UsedByTwoStreamsIsReusedBehindBoth) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream(), c = device.create_stream();
+  Flag flag;
+  const auto result = device.array<std::int32_t>(100);
+  result.fill(b, 0);
+  {
+    const auto x = device.array<std::int32_t>(a, 100);
+    x.fill(a, 1);
+    a.synchronize();
+    kernels.close_gate(b, flag);
+    kernels.add(b, x, 1);
+    result.copy_from(b, x);
+    x.fill(a, 1);  // a is done at once, b is not; the program orders nothing, the pool must
+    a.synchronize();
+  }
+  for (const Stream* stream : {&a, &c}) {
+    const auto y = device.array<std::int32_t>(*stream, 100);
+    y.fill(*stream, -100);
+    stream->synchronize();
+  }
+  flag.open();
+  EXPECT_EQ(result.to_host(b)[0], 2);
+}
+
+TEST_P(Memory, ABlockOfAnIdleStreamIsReusedByAnother) {
+  const Device device = open();
+  const Stream a = device.create_stream(), b = device.create_stream();
+  device.array<float>(a, 1000).fill(a, 1.0f);
+  a.synchronize();
+  device.array<float>(b, 1000).fill(b, 1.0f);
+  EXPECT_EQ(device.memory_statistics().driver_allocations, 1u);
+  EXPECT_EQ(device.memory_statistics().cross_stream_reuses, 1u);
+}
+
+TEST_P(Memory, ABusyStreamsBlockIsReusedBehindAnEventWhenTheDriverHasNoMore) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  const auto result = device.array<std::int32_t>(1000);
+  result.fill(a, 0);
+  device.synchronize();
+  Flag flag;
+  Watch::get().limit_memory(5000);
+  {
+    const auto x = device.array<std::int32_t>(a, 1000);
+    kernels.close_gate(a, flag);
+    x.fill(a, 7);
+    result.copy_from(a, x);
+  }
+  const std::uint64_t waits = Watch::get().count("stream_wait_event");
+  const std::uint64_t host_waits = Watch::get().count("stream_synchronize") + Watch::get().count("event_synchronize");
+  const auto y = device.array<std::int32_t>(b, 1000);  // comes back although the gate is closed
+  y.fill(b, 9);
+  EXPECT_FALSE(b.query());
+  EXPECT_EQ(Watch::get().count("stream_wait_event"), waits + 1);
+  EXPECT_EQ(Watch::get().count("stream_synchronize") + Watch::get().count("event_synchronize"), host_waits);
+  flag.open();
+  EXPECT_EQ(result.to_host(a)[999], 7);
+  EXPECT_EQ(y.to_host(b)[999], 9);
+}
+
+// proves R34
+TEST_P(Memory, CachesAreGivenBackBeforeOutOfMemoryIsReported) {
+  const Device device = open();
+  const Stream stream = device.create_stream();
+  const CurrentStream scope(stream);
+  Watch::get().limit_memory(100'000);
+  { const auto x = device.array<std::uint8_t>(60'000); }
+  const auto y = device.array<std::uint8_t>(90'000);  // another size: only fits after the first went back
+  EXPECT_EQ(device.memory_statistics().bytes_cached, 0u);
+  EXPECT_THAT(error_of(ErrorCode::out_of_memory, [&] { (void)device.array<std::uint8_t>(60'000); }),
+              AllOf(HasSubstr("cannot allocate 61440 bytes"), HasSubstr("arrays of this process hold 90112 bytes")));
+}
+
+// proves R34
+TEST_P(Memory, WorksAgainAfterOutOfMemory) {
+  const Device device = open();
+  const Stream stream = device.create_stream();
+  const CurrentStream scope(stream);
+  Watch::get().limit_memory(10'000);
+  error_of(ErrorCode::out_of_memory, [&] { (void)device.array<float>(10'000); });
+  const auto x = device.array<float>(1000);
+  x.fill(2.0f);
+  EXPECT_EQ(x.to_host()[999], 2.0f);
+}
+
+TEST_P(Memory, TrimWaitsForWorkAndGivesEverythingBack) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  Flag flag;
+  {
+    const auto x = device.array<std::int32_t>(a, 100), y = device.array<std::int32_t>(a, 5000);
+    kernels.close_gate(a, flag);
+    kernels.add(a, x, 1);
+    kernels.add(b, y, 1);
+    kernels.add(a, y, 1);
+  }
+  std::thread opener([&] { flag.open(); });
+  EXPECT_GT(device.trim_memory(), 20'000u);
+  opener.join();
+  EXPECT_EQ(device.memory_statistics().bytes_cached, 0u);
+  EXPECT_EQ(device.memory_statistics().bytes_in_use, 0u);
+}
+
+// proves R6
+TEST_P(Memory, OutlivesTheStreamItWasAllocatedAndUsedOn) {
+  const Device device = open();
+  const Kernels kernels(device);
+  std::optional<Array<std::int32_t>> x;
+  Flag flag;
+  {
+    const Stream stream = device.create_stream();
+    x.emplace(device.array<std::int32_t>(stream, 100));
+    kernels.close_gate(stream, flag);
+    x->fill(stream, 4);
+  }
+  const Stream other = device.create_stream();
+  
+  flag.open();
+  device.synchronize();
+  EXPECT_EQ(x->to_host(other)[5], 4);
+  x.reset();
+  device.trim_memory();
+  EXPECT_EQ(device.memory_statistics().bytes_in_use, 0u);
+}
+
+TEST_P(Memory, IsAvailableToAnotherStreamAtOnceWhenTheHomeStreamIsBusyWithLaterWork) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream home = device.create_stream(), other = device.create_stream();
+  const auto x = device.array<std::int32_t>(home, 100);
+  Flag flag;
+  kernels.close_gate(home, flag);
+  x.fill(other, 3);
+  EXPECT_EQ(x.to_host(other)[0], 3);
+}
+
+TEST_P(Memory, OfManyStreamsIsOrderedToo) {
+  const Device device = open();
+  const Kernels kernels(device);
+  std::vector<Stream> streams;
+  for (int i = 0; i < 80; ++i) streams.push_back(device.create_stream());  // more than a block has bits for
+  Flag flag;
+  const auto result = device.array<std::int32_t>(100);
+  const Stream& last = streams.back();
+  result.fill(last, 0);
+  {
+    const auto x = device.array<std::int32_t>(streams.front(), 100);
+    x.fill(streams.front(), 1);
+    last.wait(streams.front());
+    kernels.close_gate(last, flag);
+    kernels.add(last, x, 1);
+    result.copy_from(last, x);
+  }
+  for (const int i : {0, 40, 78}) {
+    const auto y = device.array<std::int32_t>(streams[static_cast<std::size_t>(i)], 100);
+    y.fill(streams[static_cast<std::size_t>(i)], -1);
+    streams[static_cast<std::size_t>(i)].synchronize();
+  }
+  flag.open();
+  EXPECT_EQ(result.to_host(last)[99], 2);
+}
+
+}  // namespace
+}  // namespace weir::test

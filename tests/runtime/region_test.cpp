@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions at the level of task lists: what a foreign compiler gets.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "runtime/device_state.hpp"
+#include "support/expect_error.hpp"
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Lists of tasks that append numbers to a log.
+struct Logged {
+  explicit Logged(const Device& device) : kernels(device), log(device.array<std::uint32_t>(64)), list(device) {
+    log.fill_zero(device.default_stream());
+    device.default_stream().synchronize();
+  }
+  void add(std::uint32_t value, TaskPlace place = {}) { list.add(kernels.append, {1, 1}, {log, value}, place); }
+  void gate(const Flag& flag, TaskPlace place) {
+    list.add(kernels.gate, {1, 1}, {flag.address(), std::uint32_t{1}}, place);
+  }
+  std::vector<std::uint32_t> values(const StreamRef& stream) const {
+    const std::vector<std::uint32_t> all = log.to_host(stream);
+    return {all.begin() + 1, all.begin() + 1 + all[0]};
+  }
+
+  Kernels kernels;
+  Array<std::uint32_t> log;
+  TaskList list;
+};
+
+// proves R11
+TEST(Region, TasksOfOneBlockRunInOrder) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    logged.add(100 + i, {0, 0});
+    logged.add(200 + i, {0, 1});
+  }
+  logged.list.launch(stream);
+  std::vector<std::uint32_t> first, second;
+  for (const std::uint32_t value : logged.values(stream)) (value < 200 ? first : second).push_back(value);
+  EXPECT_THAT(first, ElementsAre(100, 101, 102, 103, 104, 105, 106, 107, 108, 109));
+  EXPECT_THAT(second, ElementsAre(200, 201, 202, 203, 204, 205, 206, 207, 208, 209));
+}
+
+// Two tasks that each wait for the other one to begin.
+// proves R11
+TEST(Region, BlocksRunConcurrently) {
+  const Device device = open_cpu();
+  if (device.info().multiprocessors < 2) GTEST_SKIP() << "one core cannot run two kernels that wait for each other";
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  Flag counter, met;
+  TaskList list(device);
+  for (int block = 0; block < 2; ++block)
+    list.add(kernels.meet, {1, 1}, {counter.address(), std::uint32_t{2}, met.address()}, {0, block});
+  list.launch(stream);
+  stream.synchronize();
+  EXPECT_EQ(met.read(), 2u);
+}
+
+// A block that stands still holds up what follows the region, and not its sibling.
+// proves R11
+TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  Flag flag;
+  logged.add(1);
+  logged.add(2, {0, 0});
+  logged.gate(flag, {0, 1});
+  logged.add(3, {0, 1});
+  logged.add(4);
+  logged.list.launch(stream);
+  logged.kernels.log(stream, logged.log, 5);
+  EXPECT_FALSE(stream.query());
+  flag.open();
+  EXPECT_THAT(logged.values(stream), ElementsAre(1, 2, 3, 4, 5));
+}
+
+// proves R11
+TEST(Region, BeginsAfterEverythingBeforeItOnTheCallersStream) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  Flag flag;
+  logged.kernels.close_gate(stream, flag);
+  logged.kernels.log(stream, logged.log, 1);
+  logged.add(2, {0, 0});
+  logged.add(3, {0, 1});
+  logged.list.launch(stream);
+  EXPECT_THAT(device.default_stream().query(), true);
+  EXPECT_EQ(logged.log.to_host(device.default_stream())[0], 0u);  // nothing ran yet
+  flag.open();
+  EXPECT_EQ(logged.values(stream).front(), 1u);
+  EXPECT_EQ(logged.values(stream).size(), 3u);
+}
+
+// proves R17
+TEST(Region, MixesWithPlainTasksInAnyOrder) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  for (std::uint32_t round = 0; round < 5; ++round) {
+    logged.add(10 * round);
+    for (int block = 0; block < 3; ++block) logged.add(10 * round + 1, {static_cast<std::int32_t>(round), block});
+    logged.add(10 * round + 2);
+  }
+  logged.list.launch(stream);
+  const std::vector<std::uint32_t> values = logged.values(stream);
+  EXPECT_EQ(values.size(), 25u);
+  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
+}
+
+// proves R12
+TEST(Region, NeverWaitsOnTheHost) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  for (int block = 0; block < 4; ++block) logged.add(1, {0, block});
+  Flag flag;
+  logged.kernels.close_gate(stream, flag);
+  const auto waits = [] {
+    return Watch::get().count("stream_synchronize") + Watch::get().count("event_synchronize") +
+           Watch::get().count("stream_query") + Watch::get().count("event_query");
+  };
+  const std::uint64_t before = waits();
+  for (int i = 0; i < 10; ++i) logged.list.launch(stream);  // comes back although the gate is closed
+  EXPECT_EQ(waits(), before);
+  flag.open();
+  stream.synchronize();
+}
+
+// proves R15
+TEST(Region, OfOneBlockCostsNoForkAndNoJoin) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  logged.add(1, {0, 3});
+  logged.add(2, {0, 3});
+  Watch::get().start_recording();
+  logged.list.launch(stream);
+  std::set<std::string> slots;
+  for (const Call& call : Watch::get().recorded()) slots.insert(call.slot);
+  EXPECT_FALSE(slots.contains("event_record") || slots.contains("stream_wait_event"));
+  EXPECT_THAT(logged.values(stream), ElementsAre(1, 2));
+}
+
+// proves R15
+TEST(Region, BlocksWithoutTasksTakeNoStream) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  logged.add(1, {0, 0});
+  logged.add(2, {0, 1000});
+  logged.list.launch(stream);
+  logged.list.launch(stream);
+  EXPECT_EQ(device.stream_statistics().streams_created, 3u);  // the default one, the caller's and one lane
+  EXPECT_EQ(logged.values(stream).size(), 4u);
+}
+
+// proves R15
+TEST(Region, AnEmptyListDoesNothing) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const TaskList list(device);
+  const std::uint64_t before = Watch::get().total();
+  list.launch(stream);
+  EXPECT_EQ(Watch::get().total(), before);
+}
+
+// proves R23
+TEST(Region, TwoLaunchesOfOneListKeepTheirArgumentsApart) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  const auto x = device.array<std::int32_t>(100), y = device.array<std::int32_t>(100);
+  x.fill(a, 0);
+  y.fill(b, 0);
+  TaskList on_x(device), on_y(device);
+  for (int block = 0; block < 4; ++block) {
+    const std::int64_t n = 25;
+    on_x.add(kernels.add_value, {1, 1}, {x.slice(25 * block, 25 * block + 25), n, std::int32_t{1}}, {0, block});
+    on_y.add(kernels.add_value, {1, 1}, {y.slice(25 * block, 25 * block + 25), n, std::int32_t{2}}, {0, block});
+  }
+  for (int i = 0; i < 50; ++i) {
+    on_x.launch(a);
+    on_y.launch(b);
+  }
+  EXPECT_EQ(x.to_host(a), std::vector<std::int32_t>(100, 50));
+  EXPECT_EQ(y.to_host(b), std::vector<std::int32_t>(100, 100));
+}
+
+// Fails each driver call that a region makes, one after the other.
+// proves R19
+TEST(Region, AFailureHalfWayLeavesNothingBehind) {
+  for (const char* slot : {"kernel_launch", "event_record", "stream_wait_event"}) {
+    for (std::uint64_t n = 1; n <= 6; ++n) {
+      const Device device = Watch::open();
+      const Stream stream = device.create_stream();
+      Logged logged(device);
+      for (int block = 0; block < 3; ++block) {
+        logged.add(1, {0, block});
+        logged.add(2, {0, block});
+      }
+      logged.list.launch(stream);
+      stream.synchronize();
+      const std::size_t complete = 6;
+      const StreamStatistics before = device.stream_statistics();
+
+      Watch::get().fail(slot, n, WEIR_ERROR_LAUNCH);
+      std::size_t submitted = 0;
+      try {
+        logged.list.launch(stream);
+        submitted = complete;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::launch);
+      }
+      Watch::get().fail_no_more();
+      EXPECT_EQ(device.stream_statistics().streams_leased, 0u) << slot << ' ' << n;
+      EXPECT_EQ(device.stream_statistics().streams_created, before.streams_created);
+      EXPECT_EQ(device.stream_statistics().events_created, before.events_created);
+
+      // Behind the caller's stream, everything that was submitted is done: the next launch works and finds its place.
+      const std::vector<std::uint32_t> now = logged.values(stream);
+      EXPECT_GE(now.size(), complete + submitted);
+      logged.list.launch(stream);
+      EXPECT_EQ(logged.values(stream).size(), now.size() + complete) << slot << ' ' << n;
+    }
+  }
+}
+
+// The part of a region that was submitted before a failure still ends before what follows on the caller's stream.
+// proves R19
+TEST(Region, AFailureHalfWayStillJoinsWhatWasSubmitted) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  Flag flag;
+  logged.add(1, {0, 0});
+  logged.gate(flag, {0, 1});
+  logged.add(2, {0, 1});
+  logged.add(3, {0, 2});
+  Watch::get().fail("kernel_launch", 4, WEIR_ERROR_LAUNCH);
+  EXPECT_THAT(error_of(ErrorCode::launch, [&] { logged.list.launch(stream); }), HasSubstr("'append'"));
+  logged.kernels.log(stream, logged.log, 9);
+  EXPECT_FALSE(stream.query());
+  flag.open();
+  EXPECT_THAT(logged.values(stream), ElementsAre(1, 2, 9));
+}
+
+// proves R20
+TEST(Region, LeasingMakesNoDriverCallOnceThePoolIsWarm) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  detail::StreamManager& streams = device.state()->streams;
+  detail::StreamState& caller = *stream.state();
+  detail::StreamState* lane = streams.lease(caller);
+  streams.give_back(lane, &caller);
+  const std::uint64_t before = Watch::get().total();
+  for (int i = 0; i < 100; ++i) {
+    detail::StreamState* again = streams.lease(caller);
+    EXPECT_EQ(again, lane);
+    streams.give_back(again, &caller);
+  }
+  EXPECT_EQ(Watch::get().total(), before);
+}
+
+// proves R20
+TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  detail::StreamManager& streams = device.state()->streams;
+  std::set<detail::StreamState*> leased;
+  for (std::uint32_t i = 0; i < streams.lane_limit(); ++i) leased.insert(streams.lease(*stream.state()));
+  EXPECT_EQ(leased.size(), streams.lane_limit());
+  EXPECT_FALSE(leased.contains(nullptr));
+  EXPECT_EQ(streams.lease(*stream.state()), nullptr);
+  for (detail::StreamState* lane : leased) streams.give_back(lane, stream.state());
+}
+
+// proves R20
+TEST(Region, MoreBlocksThanLanesStillRunEachInItsOwnOrder) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const std::int32_t blocks = 100;
+  const auto x = device.array<std::int32_t>(blocks);
+  x.fill(stream, 0);
+  TaskList list(device);
+  for (std::int32_t block = 0; block < blocks; ++block) {
+    const ArrayView<std::int32_t> own = x.slice(block, block + 1);
+    const std::int64_t one = 1;
+    list.add(kernels.add_value, {1, 1}, {own, one, block}, {0, block});
+    list.add(kernels.multiply, {1, 1}, {own, one, std::int32_t{2}}, {0, block});
+  }
+  list.launch(stream);
+  const std::vector<std::int32_t> host = x.to_host(stream);
+  for (std::int32_t block = 0; block < blocks; ++block) EXPECT_EQ(host[static_cast<std::size_t>(block)], 2 * block);
+  EXPECT_LE(device.stream_statistics().streams_created, 2 + device.stream_statistics().lease_limit);
+}
+
+// A stream whose region stands still must not hold up another caller's region.
+// proves R20
+TEST(Region, IdleLanesArePreferred) {
+  const Device device = open_cpu();
+  const Stream slow = device.create_stream(), fast = device.create_stream();
+  Logged logged(device), other(device);
+  Flag flag;
+  logged.add(1, {0, 0});
+  logged.gate(flag, {0, 1});
+  other.add(1, {0, 0});
+  other.add(2, {0, 1});
+  other.list.launch(fast);
+  fast.synchronize();  // leaves an idle lane
+  logged.list.launch(slow);
+  other.list.launch(fast);
+  EXPECT_EQ(other.values(fast).size(), 4u);  // comes back although the gate is closed
+  EXPECT_FALSE(slow.query());
+}
+
+TEST(Region, LanesAreOfTheCallersPriority) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream(device.info().max_priority);
+  detail::StreamState* lane = device.state()->streams.lease(*stream.state());
+  EXPECT_EQ(lane->priority, stream.priority());
+  device.state()->streams.give_back(lane, stream.state());
+}
+
+// proves R35
+TEST(TaskList, PlacesThatMakeNoSenseAreRefused) {
+  const Device device = open_cpu();
+  Logged logged(device);
+  logged.add(1, {0, 0});
+  logged.add(2, {1, 0});
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {0, 1}); }), HasSubstr("region 0, which ended before"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {1, -1}); }), HasSubstr("block number -1"));
+  EXPECT_EQ(logged.list.size(), 2u);  // a refused task leaves the list as it was
+  logged.list.launch(device.default_stream());
+  EXPECT_THAT(logged.values(device.default_stream()), ElementsAre(1, 2));
+}
+
+// proves R35
+TEST(TaskList, ArraysFreedSinceAreFoundAtLaunch) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  TaskList list(device);
+  {
+    const auto x = device.array<std::int32_t>(10);
+    list.add(kernels.add_value, {1, 1}, {x, std::int64_t{10}, 1});
+  }
+  error_of(ErrorCode::invalid, [&] { list.launch(device.default_stream()); });
+  error_of(ErrorCode::invalid, [&] { TaskList(std::move(list)).launch(open_cpu().default_stream()); });
+  error_of(ErrorCode::invalid, [&] { list.launch(device.default_stream()); });  // moved from
+  EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
+}
+
+}  // namespace
+}  // namespace weir::test

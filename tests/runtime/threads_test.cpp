@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many threads at once; what ThreadSanitizer looks at.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr int thread_count = 8;
+#ifdef WEIR_SANITIZED
+constexpr int rounds = 40;
+#else
+constexpr int rounds = 400;
+#endif
+
+template <class Body>
+void on_threads(Body&& body) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < thread_count; ++t) threads.emplace_back([&body, t] { body(t); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+// proves R10
+TEST(Threads, LaunchOnStreamsOfTheirOwn) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  on_threads([&](int t) {
+    const Stream stream = device.create_stream();
+    const CurrentStream scope(stream);
+    const auto total = device.array<std::int32_t>(64);
+    total.fill(0);
+    TaskList region(device);
+    for (int block = 0; block < 4; ++block)
+      region.add(kernels.add_value, {1, 1}, {total.slice(16 * block, 16 * block + 16), std::int64_t{16}, std::int32_t{1}},
+                 {0, block});
+    for (int i = 0; i < rounds; ++i) {
+      const auto x = device.array<std::int32_t>(100 + t);
+      x.fill(i);
+      kernels.add(stream, x, t);
+      region.launch(stream);
+      kernels.add(stream, total, 1);
+      const Event event = device.create_event();
+      event.record(stream);
+      if (i % 16 == 0) {
+        ASSERT_EQ(x.to_host()[50], i + t);
+      }
+    }
+    ASSERT_EQ(total.to_host(), std::vector<std::int32_t>(64, 2 * rounds));
+  });
+}
+
+// proves R10
+TEST(Threads, LaunchOnOneStream) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const auto counters = device.array<std::int32_t>(thread_count);
+  counters.fill(stream, 0);
+  on_threads([&](int t) {
+    for (int i = 0; i < rounds; ++i) {
+      const auto own = device.array<std::int32_t>(stream, 10);
+      own.fill(stream, 1);
+      kernels.add(stream, counters.slice(t, t + 1), 1);
+      if (i % 64 == 0) stream.synchronize();
+    }
+  });
+  EXPECT_EQ(counters.to_host(stream), std::vector<std::int32_t>(thread_count, rounds));
+}
+
+// proves R10
+TEST(Threads, ShareArraysEventsAndTaskLists) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const auto shared = device.array<std::int32_t>(100);
+  shared.fill(3);
+  const Event ready = device.create_event();
+  ready.record(device.default_stream());
+  TaskList list(device);
+  for (int block = 0; block < 3; ++block) list.add(kernels.nothing, {1, 1}, {}, {0, block});
+  on_threads([&](int) {
+    for (int i = 0; i < rounds / 4; ++i) {
+      const Stream stream = device.create_stream();
+      stream.wait(ready);
+      const auto mine = device.array<std::int32_t>(stream, 100);
+      mine.copy_from(stream, shared);
+      list.launch(stream);
+      ASSERT_EQ(mine.to_host(stream)[99], 3);
+      ready.query();
+    }
+  });
+}
+
+// Blocks go from stream to stream while caches are given back under them.
+// proves R10
+TEST(Threads, AllocateTrimAndSynchronizeAtOnce) {
+  const Device device = Watch::open();
+  std::atomic<bool> stop{false};
+  std::thread janitor([&] {
+    while (!stop) {
+      device.trim_memory();
+      device.synchronize();
+      (void)device.memory_statistics();
+    }
+  });
+  on_threads([&](int t) {
+    for (int i = 0; i < rounds / 4; ++i) {
+      const Stream a = device.create_stream(), b = device.create_stream();
+      const auto x = device.array<std::int32_t>(a, 1000 * (1 + i % 3));
+      x.fill(a, t);
+      b.wait(a);
+      const auto y = device.array<std::int32_t>(b, 1000 * (1 + i % 3));
+      y.copy_from(b, x);
+      ASSERT_EQ(y.to_host(b)[500], t);
+    }
+  });
+  stop = true;
+  janitor.join();
+  device.trim_memory();
+  EXPECT_EQ(device.memory_statistics().bytes_in_use, 0u);
+}
+
+}  // namespace
+}  // namespace weir::test
