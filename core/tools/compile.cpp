@@ -46,8 +46,8 @@ int compile_kernel(const Options& options) {
   const Program program = read_kernel(options.file);
   const CompileTarget target = parse_target(options.target);
   if (options.emit != "object") {
-    const std::string text =
-        options.emit == "ir" ? program.text() : compile_to_text(program, target, options.emit);
+    std::string text = options.emit == "ir" ? program.text() : compile_to_text(program, target, options.emit);
+    if (!text.ends_with('\n')) text += '\n';
     if (options.output.empty())
       std::fwrite(text.data(), 1, text.size(), stdout);
     else

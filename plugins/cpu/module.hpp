@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <weir/cpu_kernel.h>
+#include <weir/sdk/cpu_kernel.h>
 
 #include <memory>
 #include <string>

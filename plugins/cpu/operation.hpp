@@ -2,7 +2,7 @@
 // What stands in a stream's queue.
 #pragma once
 
-#include <weir/cpu_kernel.h>
+#include <weir/sdk/cpu_kernel.h>
 #include <weir/driver.h>
 
 #include <atomic>

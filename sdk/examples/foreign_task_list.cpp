@@ -48,7 +48,7 @@ int main() try {
                                             "e = c * d + 10"};                     // when both are done
 
   // The front end: source text, and for each function its place among the streams.
-  std::string source = "#include <weir/cpu_kernel.h>\n";
+  std::string source = "#include <weir/sdk/cpu_kernel.h>\n";
   std::vector<TaskPlace> places;
   std::int32_t region = -1, block = TaskPlace::none;
   for (const std::string& line : program) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A kernel in ready code: the build links this file into a shared object, which is what the CPU driver takes as a
- * code object of the format "elf-x86_64". Any code generator that follows <weir/cpu_kernel.h> will do. */
-#include <weir/cpu_kernel.h>
+ * code object of the format "elf-x86_64". Any code generator that follows <weir/sdk/cpu_kernel.h> will do. */
+#include <weir/sdk/cpu_kernel.h>
 
 /* The argument block: parameters one after the other, each at a multiple of its alignment, like a C struct. */
 struct polynomial_arguments {

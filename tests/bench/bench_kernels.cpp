@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ready kernels for the overhead cases, built as a code object of their own.
-#include <weir/cpu_kernel.h>
+#include <weir/sdk/cpu_kernel.h>
 
 #include <atomic>
 #include <cstdint>

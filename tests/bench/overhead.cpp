@@ -81,6 +81,7 @@ void add_regions(const KernelFunction& empty) {
   }
 }
 
+// proves R21
 void add_concurrency(const KernelFunction& spin) {
   // One-core work of about a millisecond each; the peer runs the same four one after the other.
   constexpr std::uint64_t steps = 2'000'000;

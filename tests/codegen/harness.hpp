@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <weir/cpu_kernel.h>
+#include <weir/sdk/cpu_kernel.h>
 #include <weir/element.hpp>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <weir/cpu_kernel.h>
+#include <weir/sdk/cpu_kernel.h>
 
 #include <ctime>
 

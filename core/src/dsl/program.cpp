@@ -5,7 +5,7 @@
 #include <weir/program.hpp>
 
 #include "dsl/trace.hpp"
-#include "runtime/program_state.hpp"
+#include "dsl/make_program.hpp"
 
 namespace weir::detail {
 

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <weir/cpu_kernel.h>
+#include <weir/sdk/cpu_kernel.h>
 #include <weir/driver.h>
 
 enum { alignment = 64, max_argument_bytes = 4096, max_shared_bytes = 64 * 1024 };

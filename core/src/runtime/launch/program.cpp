@@ -8,7 +8,7 @@
 #include "runtime/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
 #include "runtime/profile.hpp"
-#include "runtime/program_state.hpp"
+#include "dsl/make_program.hpp"
 #include "runtime/stream_errors.hpp"
 
 namespace weir {

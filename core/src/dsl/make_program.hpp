@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the front ends (dsl/, the IR parser) hand a kernel to the launcher.
+// How the front end hands a kernel on. Declared here and defined in runtime/launch, so that the kernel language knows
+// nothing of what runs it.
 #pragma once
-
-#include <memory>
 
 #include "ir/ir.hpp"
 
