@@ -21,7 +21,7 @@ int main() try {
     // Deterministic: the same bits on every run, whatever the number of threads.
     Value<std::int64_t> total =
         reduce_sum(samples.size(), [&](Index i) { return cast<std::int64_t>(samples[i]); });
-    Value<std::int32_t> highest = reduce_max(samples.size(), [&](Index i) { return Value(samples[i]); });
+    Value<std::int32_t> highest = reduce_max(samples.size(), [&](Index i) { return samples[i]; });
 
     // Picks the samples above the mean. The order in which iterations get a place is not defined.
     range_for(samples.size(), [&](Index i) {
