@@ -62,7 +62,9 @@ TEST_F(RiverBalance, DrainsIntoHolesOfTheDataAndCountsIt) {
   const RiverTotals totals = river.totals(stream);
   EXPECT_GT(totals.outflow, 0.1 * totals.rain);
   EXPECT_LT(std::abs(totals.imbalance()), balance_tolerance);
-  EXPECT_EQ(river.state(stream).depth[4 * 9 + 4], 0);
+  const RiverState state = river.state(stream);
+  EXPECT_EQ(state.depth[4 * 9 + 4], 0);
+  EXPECT_EQ(state.dye[0][4 * 9 + 4] + state.dye[1][4 * 9 + 4] + state.dye[2][4 * 9 + 4], 0);
 }
 
 TEST_F(RiverBalance, EveryDropIsDyed) {

@@ -35,15 +35,16 @@ inline void concentrate(const Field& amount, const ReadField& depth, const Field
       where);
 }
 
-/// An amount per area after the water has moved it.
-inline Value<float> advected(const Field& amount, const Field& concentration, const ReadField& east,
-                             const ReadField& south, const Index& r, const Index& c) {
+/// An amount per area after the water has moved it; nothing stays where the terrain has a hole.
+inline Value<float> advected(const Mask& inside, const Field& amount, const Field& concentration,
+                             const ReadField& east, const ReadField& south, const Index& r, const Index& c) {
   const Value here = concentration(r, c);
   const Value in_west = carried(east(r, c - 1), concentration(r, c - 1), here);
   const Value out_east = carried(east(r, c), here, concentration(r, c + 1));
   const Value in_north = carried(south(r - 1, c), concentration(r - 1, c), here);
   const Value out_south = carried(south(r, c), here, concentration(r + 1, c));
-  return amount(r, c) + ((in_west - out_east) + (in_north - out_south));
+  const Value moved = amount(r, c) + ((in_west - out_east) + (in_north - out_south));
+  return select(inside(r, c) == 1, moved, 0.0f);
 }
 
 /// Silt in kg per square metre: moved by the water, picked up where the flow drags at the bed harder than it
@@ -98,7 +99,7 @@ inline auto beside_kernel(bool regions) {
             concentrate(dye, before, part, rows, cols);
             range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
               const Value<float> fallen = select(zone(r, c) == number, rain(r, c), 0.0f);
-              const Value amount = advected(dye, part, east, south, r, c) + fallen;
+              const Value amount = advected(inside, dye, part, east, south, r, c) + fallen;
               dye(r, c) = select(amount > negligible, amount, 0.0f);
             });
             total[0] = reduce_sum(range(1, rows - 1), range(1, cols - 1),
@@ -112,7 +113,7 @@ inline auto beside_kernel(bool regions) {
         beside(regions, [&] {
           concentrate(silt, before, silt_part, rows, cols);
           range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-            silt(r, c) = max(advected(silt, silt_part, east, south, r, c), 0.0f);
+            silt(r, c) = max(advected(inside, silt, silt_part, east, south, r, c), 0.0f);
           });
           const Silt process{h,
                              qx,

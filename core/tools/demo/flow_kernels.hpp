@@ -218,9 +218,9 @@ inline auto update_kernel() {
                     const Value depth = h(r, c);
                     const Value change = (east(r, c - 1) - east(r, c)) + (south(r - 1, c) - south(r, c)) +
                                          rain(r, c) + rest(r, c);
-                    const Value sum = max(depth + change, 0.0f);
+                    const Value sum = select(in, max(depth + change, 0.0f), 0.0f);
                     before(r, c) = depth;
-                    rest(r, c) = change - (sum - depth);
+                    rest(r, c) = select(in, change - (sum - depth), 0.0f);
                     h(r, c) = sum;
 
                     const Value pushed_x = qx(r, c) + (east_second(r, c - 1) - east_first(r, c)) +
