@@ -91,7 +91,7 @@ std::vector<const char*> compilers() {
   static std::string list = WEIR_COMPILERS;
   std::vector<const char*> result;
   for (char& c : list) {
-    if (c == ';') c = '\0';
+    if (c == ',') c = '\0';
   }
   for (std::size_t i = 0; i < list.size(); i += std::string(list.c_str() + i).size() + 1)
     result.push_back(list.c_str() + i);

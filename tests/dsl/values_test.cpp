@@ -120,6 +120,14 @@ TEST(Values, SelectTakesConstantsOnEitherSide) {
             "  %3 = select %0, %1, %2 : f32\n");
 }
 
+TEST(Values, SelectOfTwoConstantsHasTheirType) {
+  EXPECT_EQ(body_of([](Value<bool> c) { (void)select(c, 1, 0); }),
+            "  %0 = arg @p0 : bool\n"
+            "  %1 = const 1 : i32\n"
+            "  %2 = const 0 : i32\n"
+            "  %3 = select %0, %1, %2 : i32\n");
+}
+
 TEST(Values, NegativeConstantsKeepTheWidthOfTheirType) {
   EXPECT_EQ(body_of([](Value<std::int8_t> a) { (void)(a + -3); }),
             "  %0 = arg @p0 : i8\n"

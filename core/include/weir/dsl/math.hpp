@@ -186,6 +186,12 @@ requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> select(const deta
   return detail::Access::value<T>(lanes);
 }
 
+/// The same with two constants, whose common type the result has.
+template <detail::HostNumber A, detail::HostNumber B>
+Value<std::common_type_t<A, B>> select(const detail::Operand<bool>& condition, A yes, B no) {
+  return select(condition, Value<std::common_type_t<A, B>>(yes, condition.where()), no);
+}
+
 /// x as a To. Floats round to nearest even, integers wrap, floats become integers by truncation and
 /// saturation (NaN becomes 0), and anything but 0 becomes true. On a Vec or Mat, To is the new type of the
 /// components.

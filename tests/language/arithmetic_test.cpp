@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators, casts, bits and functions against the host's.
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+TEST(Arithmetic, IntegersWrapAndDivisionByZeroIsZero) {
+  const Kernel kernel{"integers", [](View<std::int32_t> out, Value<std::int32_t> a, Value<std::int32_t> b) {
+                        out[0] = a + b;
+                        out[1] = a - b;
+                        out[2] = a * b;
+                        out[3] = a / b;
+                        out[4] = a % b;
+                        out[5] = a / 0;
+                        out[6] = a % 0;
+                        out[7] = std::numeric_limits<std::int32_t>::min() / (b - b - 1);
+                        out[8] = a + std::numeric_limits<std::int32_t>::max();
+                        out[9] = -a;
+                        out[10] = abs(-a);
+                      }};
+  EXPECT_THAT(run<std::int32_t>(kernel, 11, 17, 5),
+              testing::ElementsAre(22, 12, 85, 3, 2, 0, 0, std::numeric_limits<std::int32_t>::min(),
+                                   std::numeric_limits<std::int32_t>::min() + 16, -17, 17));
+}
+
+TEST(Arithmetic, BitsAndShifts) {
+  const Kernel kernel{"bits", [](View<std::uint32_t> out, Value<std::uint32_t> a, Value<std::int32_t> s) {
+                        out[0] = a & 0xff;
+                        out[1] = a | 1;
+                        out[2] = a ^ a;
+                        out[3] = ~a;
+                        out[4] = a << 33;
+                        out[5] = a >> 4;
+                        out[6] = cast<std::uint32_t>(s >> 1);
+                        out[7] = popcount(a);
+                        out[8] = clz(a);
+                        out[9] = ctz(a);
+                        out[10] = mul_hi(a, 16);
+                        out[11] = clz(a ^ a);
+                      }};
+  const std::uint32_t a = 0x12345678;
+  EXPECT_THAT(run<std::uint32_t>(kernel, 12, a, -8),
+              testing::ElementsAre(0x78, a | 1, 0, ~a, a << 1, a >> 4, 0xfffffffc, std::popcount(a), 3, 3,
+                                   a >> 28, 32));
+}
+
+TEST(Arithmetic, FloatsFollowIeee) {
+  const Kernel kernel{"floats", [](View<float> out, Value<float> a, Value<float> b) {
+                        out[0] = a + b;
+                        out[1] = a / b;
+                        out[2] = a % b;
+                        out[3] = sqrt(a);
+                        out[4] = min(a, b / 0 - b / 0);
+                        out[5] = max(a, b);
+                        out[6] = fma(a, b, 1);
+                        out[7] = clamp(a, 0, 0.5f);
+                        out[8] = mix(a, b, 0.25f);
+                        out[9] = sign(-a);
+                        out[10] = a / 0;
+                      }};
+  const float a = 1.7f, b = 0.3f;
+  EXPECT_THAT(run<float>(kernel, 11, a, b),
+              testing::ElementsAre(a + b, a / b, std::fmod(a, b), std::sqrt(a), a, a, std::fma(a, b, 1.0f),
+                                   0.5f, a + (b - a) * 0.25f, -1.0f, std::numeric_limits<float>::infinity()));
+}
+
+TEST(Arithmetic, CastsSaturateTowardsIntegersAndWrapBetweenThem) {
+  const Kernel kernel{"casts", [](View<std::int64_t> out, Value<float> big, Value<std::int32_t> n) {
+                        out[0] = cast<std::int64_t>(cast<std::int8_t>(big));
+                        out[1] = cast<std::int64_t>(cast<std::uint8_t>(-big));
+                        out[2] = cast<std::int64_t>(cast<std::int32_t>(big - big + 0.9f));
+                        out[3] = cast<std::int64_t>(cast<std::uint8_t>(n));
+                        out[4] = cast<std::int64_t>(cast<std::int32_t>(sqrt(-big)));
+                        out[5] = cast<std::int64_t>(cast<bool>(n));
+                        out[6] = cast<std::int64_t>(bit_cast<std::int32_t>(big));
+                      }};
+  EXPECT_THAT(run<std::int64_t>(kernel, 7, 1e20f, 300),
+              testing::ElementsAre(127, 0, 0, 44, 0, 1, std::bit_cast<std::int32_t>(1e20f)));
+}
+
+TEST(Arithmetic, EveryScalarTypeIsLoadedComputedAndStored) {
+  const auto check = [](auto one) {
+    using T = decltype(one);
+    const Kernel kernel{
+        "types", [](View<T> x, Value<T> a) { range_for(x.size(), [&](Index i) { x[i] = x[i] + a; }); }};
+    Array<T> x = upload(std::vector<T>{T(1), T(2), T(3)});
+    kernel(x, T(4));
+    EXPECT_THAT(x.to_host(), testing::ElementsAre(T(5), T(6), T(7)));
+  };
+  check(std::int8_t{}), check(std::int16_t{}), check(std::int32_t{}), check(std::int64_t{});
+  check(std::uint8_t{}), check(std::uint16_t{}), check(std::uint32_t{}), check(std::uint64_t{});
+  check(float{}), check(double{});
+}
+
+TEST(Arithmetic, BooleansAreStoredAsBytes) {
+  const Kernel kernel{"booleans", [](View<bool> x, Value<bool> a) {
+                        x[0] = a;
+                        x[1] = !x[0];
+                        x[2] = x[0] & !x[1];
+                        x[3] = or_(x[1], x[2]) ^ a;
+                      }};
+  Array<bool> x = cpu().array<bool>(4);
+  kernel(x, true);
+  EXPECT_THAT(x.to_host(), testing::ElementsAre(1, 0, 1, 0));
+}
+
+TEST(Arithmetic, HalvesAreComputedAsFloat) {
+  const Kernel kernel{"halves", [](View<half> x, View<float> y) {
+                        range_for(x.size(), [&](Index i) {
+                          y[i] = x[i] * 2;
+                          x[i] = x[i] + 0.0001f;
+                        });
+                      }};
+  Array<half> x = upload(std::vector<half>{half(1.0f), half(-0.5f)});
+  Array<float> y = cpu().array<float>(2);
+  kernel(x, y);
+  EXPECT_THAT(y.to_host(), testing::ElementsAre(2.0f, -1.0f));
+  EXPECT_EQ(static_cast<float>(x.to_host()[0]), 1.0f);
+}
+
+TEST(Arithmetic, FunctionsOfTheMathLibrary) {
+  const Kernel kernel{"functions", [](View<double> out, Value<double> a) {
+                        out[0] = sin(a);
+                        out[1] = exp(a);
+                        out[2] = pow(a, 2.5);
+                        out[3] = atan2(a, 2);
+                        out[4] = pown(a, 3);
+                        out[5] = ldexp(a, 4);
+                        out[6] = cast<double>(ilogb(a));
+                        out[7] = select(isnan(a), 1.0, 0.0);
+                        out[8] = tgamma(a);
+                        out[9] = hypot(a, 1);
+                      }};
+  const double a = 1.25;
+  const double expected[] = {
+      std::sin(a), std::exp(a), std::pow(a, 2.5), std::atan2(a, 2.0), a * a * a, a * 16,
+      0,           0,           std::tgamma(a),   std::hypot(a, 1.0)};
+  const std::vector<double> got = run<double>(kernel, 10, a);
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], expected[i], 1e-14 * (1 + expected[i])) << i;
+}
+
+TEST(Arithmetic, FastMathStaysClose) {
+  const Kernel kernel{"fast",
+                      [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = sin(x[i]) / 3; }); },
+                      {.fast_math = true}};
+  const std::vector<float> host = ramp(1000, 0.01f);
+  Array<float> x = upload(host);
+  kernel(x);
+  const std::vector<float> got = x.to_host();
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], std::sin(host[i]) / 3, 1e-5f);
+}
+
+}  // namespace
+}  // namespace weir::test

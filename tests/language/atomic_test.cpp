@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomics from many iterations at once.
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+template <class T>
+class Atomics : public testing::Test {};
+using Numbers = testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(Atomics, Numbers);
+
+TYPED_TEST(Atomics, AddSubMinMaxFromEveryIteration) {
+  using T = TypeParam;
+  const Kernel kernel{"atomics", [](View<T> x, Index n) {
+                        range_for(n, [&](Index i) {
+                          const Value<T> v = cast<T>(i);
+                          atomic_add(x[0], 1);
+                          atomic_sub(x[1], 1);
+                          atomic_min(x[2], v);
+                          atomic_max(x[3], v);
+                        });
+                      }};
+  auto x = upload(std::vector<T>{T(0), T(20000), T(5), T(5)});
+  kernel(x, std::int64_t{10000});
+  EXPECT_THAT(x.to_host(), testing::ElementsAre(T(10000), T(10000), T(0), T(9999)));
+}
+
+TYPED_TEST(Atomics, ExchangeAndCompareExchangeGiveWhatWasThere) {
+  using T = TypeParam;
+  const Kernel kernel{"exchange", [](View<T> x) {
+                        x[1] = atomic_exchange(x[0], 7);
+                        x[2] = atomic_compare_exchange(x[0], 7, 8);
+                        x[3] = atomic_compare_exchange(x[0], 7, 9);
+                      }};
+  auto x = upload(std::vector<T>{T(3), T(0), T(0), T(0)});
+  kernel(x);
+  EXPECT_THAT(x.to_host(), testing::ElementsAre(T(8), T(3), T(7), T(8)));
+}
+
+TEST(AtomicBits, AndOrXor) {
+  const Kernel kernel{"bits", [](View<std::uint32_t> x) {
+                        range_for(8, [&](Index i) {
+                          const Value<std::uint32_t> bit = Value<std::uint32_t>(1) << cast<std::uint32_t>(i);
+                          atomic_or(x[0], bit);
+                          atomic_and(x[1], ~bit);
+                          atomic_xor(x[2], bit);
+                        });
+                      }};
+  auto x = upload(std::vector<std::uint32_t>{0, 0xffff, 0x0f});
+  kernel(x);
+  EXPECT_THAT(x.to_host(), testing::ElementsAre(0xff, 0xff00, 0xf0));
+}
+
+TEST(AtomicTickets, EveryIterationGetsItsOwn) {
+  const Kernel kernel{"tickets", [](View<std::int32_t> taken, View<std::int32_t> next) {
+                        range_for(taken.size(), [&](Index) {
+                          const Value<std::int32_t> ticket = atomic_add(next[0], 1);
+                          taken[ticket] += 1;
+                        });
+                      }};
+  auto next = upload(std::vector<std::int32_t>{0});
+  EXPECT_THAT(run<std::int32_t>(kernel, 5000, next), testing::Each(1));
+}
+
+TEST(AtomicComponents, OfVectorElements) {
+  const Kernel kernel{
+      "component", [](View<Vec<float, 3>> x) { range_for(100, [&](Index) { atomic_add(x[1][2], 1.0f); }); }};
+  const auto got = run<Vec<float, 3>>(kernel, 2);
+  EXPECT_EQ(got[1], (Vec<float, 3>{0, 0, 100}));
+  EXPECT_EQ(got[0], (Vec<float, 3>{0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace weir::test

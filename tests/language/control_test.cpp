@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops, branches and variables.
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+TEST(Control, BranchesChooseForEachIteration) {
+  const Kernel kernel{
+      "branches", [](View<std::int64_t> x) {
+        range_for(x.size(), [&](Index i) {
+          if_(i % 3 == 0, [&] { x[i] = 10; }).else_if(i % 3 == 1, [&] { x[i] = 11; }).else_([&] {
+            x[i] = 12;
+          });
+          if_(i == 4, [&] { x[i] += 100; });
+        });
+      }};
+  EXPECT_THAT(run<std::int64_t>(kernel, 6), testing::ElementsAre(10, 11, 12, 10, 111, 12));
+}
+
+TEST(Control, WhileLoopsWithBreakAndContinue) {
+  // Collatz: steps until 1, at most 50.
+  const Kernel kernel{"collatz", [](View<std::int32_t> steps) {
+                        range_for(range(1, steps.size()), [&](Index i) {
+                          Var<std::int64_t> n = i;
+                          Var<std::int32_t> count = 0;
+                          while_([&] { return n != 1; },
+                                 [&] {
+                                   if_(count >= 50, [&] { break_(); });
+                                   count += 1;
+                                   if_(n % 2 == 0, [&] {
+                                     n /= 2;
+                                     continue_();
+                                   });
+                                   n = 3 * n + 1;
+                                 });
+                          steps[i] = count;
+                        });
+                      }};
+  std::vector<std::int32_t> expected{0};
+  for (std::int64_t i = 1; i < 100; ++i) {
+    std::int32_t count = 0;
+    for (std::int64_t n = i; n != 1 && count < 50; ++count) n = n % 2 == 0 ? n / 2 : 3 * n + 1;
+    expected.push_back(count);
+  }
+  EXPECT_EQ(run<std::int32_t>(kernel, 100), expected);
+}
+
+TEST(Control, ForLoopsWithSteps) {
+  const Kernel kernel{"steps", [](View<std::int64_t> x) {
+                        for_(0, x.size(), 3, [&](Index i) { x[i] = i + 1; });
+                        for_(5, 2, [&](Index i) { x[i] = 99; });
+                        for_(0, 5, 0, [&](Index i) { x[i] = 99; });
+                      }};
+  EXPECT_THAT(run<std::int64_t>(kernel, 7), testing::ElementsAre(1, 0, 0, 4, 0, 0, 7));
+}
+
+TEST(Control, BreakLeavesTheInnermostLoopOnly) {
+  const Kernel kernel{"inner", [](View<std::int64_t> x) {
+                        range_for(x.size(), [&](Index i) {
+                          Var<std::int64_t> sum = 0;
+                          for_(0, 4, [&](Index j) {
+                            for_(0, 4, [&](Index k) {
+                              if_(k > j, [&] { break_(); });
+                              sum += 1;
+                            });
+                          });
+                          x[i] = sum;
+                        });
+                      }};
+  EXPECT_THAT(run<std::int64_t>(kernel, 3), testing::Each(10));
+}
+
+// proves R27
+TEST(Control, ContinueInOneLoopDoesNotTouchTheNext) {
+  const Kernel kernel{"continue", [](View<std::int64_t> x) {
+                        range_for(x.size(), [&](Index i) {
+                          if_(i % 2 == 0, [&] { continue_(); });
+                          x[i] = 1;
+                        });
+                        range_for(x.size(), [&](Index i) { x[i] += 2; });
+                      }};
+  EXPECT_THAT(run<std::int64_t>(kernel, 4), testing::ElementsAre(2, 3, 2, 3));
+}
+
+// proves R11
+TEST(Control, LoopsRunInOrder) {
+  const Kernel kernel{"order", [](View<std::int64_t> x) {
+                        range_for(x.size(), [&](Index i) { x[i] = i; });
+                        range_for(x.size(), [&](Index i) { x[i] = x[i] * 2; });
+                        x[0] = x[x.size() - 1];
+                        range_for(x.size(), [&](Index i) { x[i] += 1; });
+                      }};
+  std::vector<std::int64_t> expected = ramp<std::int64_t>(5000, 2);
+  expected[0] = 9998;
+  for (auto& e : expected) ++e;
+  EXPECT_EQ(run<std::int64_t>(kernel, 5000), expected);
+}
+
+// proves R12
+TEST(Control, BoundsAreReadOnTheDevice) {
+  const Kernel kernel{"bounds", [](View<std::int64_t> x, View<std::int32_t> n) {
+                        n[0] = n[0] + 1;
+                        range_for(range(n[0] - 1, n[0] + 1), [&](Index i) { x[i] = 1; });
+                      }};
+  auto n = upload(std::vector<std::int32_t>{2});
+  EXPECT_THAT(run<std::int64_t>(kernel, 6, n), testing::ElementsAre(0, 0, 1, 1, 0, 0));
+}
+
+TEST(Control, VariablesCarryValuesBetweenLoops) {
+  const Kernel kernel{"carry", [](View<float> x, Value<float> a) {
+                        Var<float> v = a;
+                        range_for(x.size(), [&](Index i) { x[i] = v; });
+                        v += x[0];
+                        if_(v > 3, [&] { v *= 10; });
+                        range_for(x.size(), [&](Index i) { x[i] += v; });
+                      }};
+  EXPECT_THAT(run<float>(kernel, 3, 2.0f), testing::Each(42.0f));
+}
+
+TEST(Control, LocalArraysHoldValuesByIndex) {
+  const Kernel kernel{"histogram", [](View<std::int64_t> x, View<std::int32_t> values) {
+                        range_for(x.size(), [&](Index i) {
+                          LocalArray<std::int64_t, 4> counts;
+                          range_for(values.size(), [&](Index j) { counts[values[j]] += 1; });
+                          x[i] = counts[i];
+                        });
+                      }};
+  auto values = upload(std::vector<std::int32_t>{0, 3, 1, 3, 3, 0});
+  EXPECT_THAT(run<std::int64_t>(kernel, 4, values), testing::ElementsAre(2, 1, 0, 3));
+}
+
+TEST(Control, FunctionsOfValuesAreWrittenIn) {
+  static const auto square = [](Value<float> a) { return a * a; };
+  static const Function bump{"bump", [](Var<float>& v, Value<float> by) { v += by; }};
+  const Kernel kernel{"functions", [](View<float> x) {
+                        range_for(x.size(), [&](Index i) {
+                          Var<float> v = square(cast<float>(i));
+                          bump(v, 0.5f);
+                          x[i] = v;
+                        });
+                      }};
+  EXPECT_THAT(run<float>(kernel, 4), testing::ElementsAre(0.5f, 1.5f, 4.5f, 9.5f));
+}
+
+TEST(Control, ConstantsAreBakedIn) {
+  int taps = 3;
+  float weight = 0;
+  weight = 0.5f;
+  const Kernel kernel{"taps", with_constants([taps, weight](View<float> x) {
+                        range_for(x.size(), [&](Index i) {
+                          for (int k = 0; k < taps; ++k) x[i] += weight;
+                        });
+                      })};
+  EXPECT_THAT(run<float>(kernel, 2), testing::Each(1.5f));
+}
+
+}  // namespace
+}  // namespace weir::test

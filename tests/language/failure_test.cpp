@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failures inside kernels, and what is said about them.
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+TEST(Asserts, SurfaceAtTheNextCallOnTheStreamWithMessageAndLine) {
+  const Kernel kernel{"checked", [](View<float> x) {
+                        range_for(x.size(), [&](Index i) {
+                          assert_(x[i] >= 0, "depth is not negative");
+                          x[i] = 7;
+                        });
+                      }};
+  const int assertion = __LINE__ - 4;
+  Stream stream = cpu().create_stream();
+  auto x = upload(std::vector<float>{1, -1, 2});
+  kernel(stream, x);
+  try {
+    stream.synchronize();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::assertion);
+    EXPECT_EQ(error.kernel(), "checked");
+    EXPECT_THAT(error.what(), testing::HasSubstr("depth is not negative"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("failure_test.cpp:" + std::to_string(assertion)));
+  }
+  EXPECT_THAT(x.to_host(stream), testing::ElementsAre(7, -1, 7));
+}
+
+TEST(Asserts, ThatHoldSayNothing) {
+  const Kernel kernel{"holds", [](View<float> x) { assert_(x.size() == 3, "three"); }};
+  auto x = cpu().array<float>(3);
+  kernel(x);
+  EXPECT_NO_THROW(cpu().synchronize());
+}
+
+TEST(Bounds, OutsideAnArrayFailTheLaunchWhenChecked) {
+  const Kernel kernel{"outside",
+                      [](View<float> x, Index i) { x[i] = 1; },
+                      {.check_bounds = true, .parameter_names = {"x", "i"}}};
+  auto x = cpu().array<float>(3);
+  Stream stream = cpu().create_stream();
+  kernel(stream, x, std::int64_t{3});
+  EXPECT_THAT(error_of([&] { stream.synchronize(); }), testing::HasSubstr("outside"));
+  kernel(stream, x, std::int64_t{-1});
+  EXPECT_THAT(error_of([&] { stream.synchronize(); }), testing::HasSubstr("failure_test.cpp"));
+  kernel(stream, x, std::int64_t{2});
+  EXPECT_NO_THROW(stream.synchronize());
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions against the host, and their order.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+TEST(Reductions, SumMinMaxAnyAll) {
+  const Kernel kernel{
+      "kinds", [](View<std::int64_t> out, View<std::int32_t> x) {
+        out[0] = cast<std::int64_t>(reduce_sum(x.size(), [&](Index i) { return x[i]; }));
+        out[1] = cast<std::int64_t>(reduce_min(x.size(), [&](Index i) { return x[i]; }));
+        out[2] = cast<std::int64_t>(reduce_max(x.size(), [&](Index i) { return x[i]; }));
+        out[3] = cast<std::int64_t>(reduce_any(x.size(), [&](Index i) { return x[i] == 777; }));
+        out[4] = cast<std::int64_t>(reduce_all(x.size(), [&](Index i) { return x[i] < 778; }));
+      }};
+  std::vector<std::int32_t> values(100003);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<std::int32_t>(i * 7919 % 2001) - 1223;
+  auto x = upload(values);
+  EXPECT_THAT(run<std::int64_t>(kernel, 5, x),
+              testing::ElementsAre(std::accumulate(values.begin(), values.end(), 0),
+                                   *std::min_element(values.begin(), values.end()),
+                                   *std::max_element(values.begin(), values.end()), 1, 1));
+}
+
+TEST(Reductions, OverNothingGiveTheirIdentity) {
+  const Kernel kernel{"nothing", [](View<float> out, Index n) {
+                        out[0] = reduce_sum(n, [&](Index) { return 1.0f; });
+                        out[1] = reduce_min(n, [&](Index) { return 1.0f; });
+                        out[2] = reduce_max(n, [&](Index) { return 1.0f; });
+                      }};
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(run<float>(kernel, 3, std::int64_t{0}), testing::ElementsAre(0.0f, infinity, -infinity));
+}
+
+TEST(Reductions, OverSeveralRangesAndInOtherLoops) {
+  const Kernel kernel{
+      "rows", [](View<double> out, View<double, 2> x) {
+        out[0] = reduce_sum(x.extent(0), x.extent(1), [&](Index i, Index j) { return x(i, j); });
+        range_for(x.extent(0),
+                  [&](Index i) { out[i + 1] = reduce_max(x.extent(1), [&](Index j) { return x(i, j); }); });
+      }};
+  auto x = cpu().array<double>(3, 100);
+  x.copy_from(ramp<double>(300));
+  EXPECT_THAT(run<double>(kernel, 4, x), testing::ElementsAre(299 * 150, 99, 199, 299));
+}
+
+// proves R14
+TEST(Reductions, ResultsAreUsedByWhatFollows) {
+  const Kernel kernel{"normalise", [](View<float> x) {
+                        const Value<float> sum = reduce_sum(x.size(), [&](Index i) { return x[i]; });
+                        const Value<float> scale = 1 / sum;
+                        range_for(x.size(), [&](Index i) { x[i] = x[i] * scale; });
+                      }};
+  auto x = upload(std::vector<float>(4096, 3.0f));
+  kernel(x);
+  EXPECT_THAT(x.to_host(), testing::Each(3.0f * (1.0f / 12288.0f)));
+}
+
+TEST(Reductions, GiveTheSameBitsEveryTime) {
+  const Kernel kernel{"sum", [](View<float> out, View<float> x) {
+                        out[0] = reduce_sum(x.size(), [&](Index i) { return sin(x[i]); });
+                      }};
+  auto x = upload(ramp(200001, 0.37f));
+  const std::vector<float> first = run<float>(kernel, 1, x);
+  for (int round = 0; round < 5; ++round) EXPECT_EQ(run<float>(kernel, 1, x), first);
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs kernels of the kernel language on the CPU driver and brings results back to the host.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+#include <weir/kernel.hpp>
+#include <weir/weir.hpp>
+
+namespace weir::test {
+
+inline Device cpu() {
+  static const Device device = open("cpu");
+  return device;
+}
+
+template <class T>
+Array<T> upload(const std::vector<T>& values) {
+  return cpu().array_of(std::span<const T>(values));
+}
+
+/// 0, 1, 2, ... times `scale`.
+template <class T>
+std::vector<T> ramp(std::size_t count, T scale = 1) {
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(static_cast<T>(i) * scale);
+  return values;
+}
+
+/// What an array of `count` zeros holds after `kernel(array, arguments...)`.
+template <class T, class K, class... A>
+std::vector<T> run(const K& kernel, std::size_t count, const A&... arguments) {
+  Array<T> result = cpu().array<T>(count);
+  result.fill(T{});
+  kernel(result, arguments...);
+  return result.to_host();
+}
+
+template <class F>
+std::string error_of(F&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+}  // namespace weir::test
