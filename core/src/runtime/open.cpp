@@ -48,11 +48,11 @@ Device open_named(std::string_view name, std::string_view origin) {
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
     if (error != std::errc() || end != number.data() + number.size() || number.empty())
       throw Error(ErrorCode::invalid,
-                  fmt::format("device name '{}'{}: expected a number after ':', as in \"cuda:1\"", name, origin));
+                  fmt::format("device name '{}'{}: expected a number after ':', as in \"cpu:1\"", name, origin));
   }
   if (driver.empty())
     throw Error(ErrorCode::invalid,
-                fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cuda:1\"", name, origin));
+                fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cpu:1\"", name, origin));
   for (const Candidate& candidate : drivers()) {
     if (candidate.name != driver || candidate.fate != DriverFate::usable) continue;
     if (index < candidate.devices.size())

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir compile` and `weir run` on files, as a user calls them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "npy.hpp"
+#include "tools/run_program.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::HasSubstr;
+using tool::NpyArray;
+using tool::read_npy;
+using tool::write_npy;
+
+constexpr const char* scale_text = R"(weir-ir 1
+kernel "scale"
+  param @x : array<f32, 1>
+  param @y : array<f32, 1>
+  param @factor : f32
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  %factor = arg @factor : f32
+  parallel (%i) in (%zero to %n) {
+    %x = load @x[%i] : f32
+    %scaled = mul %factor, %x : f32
+    store @y[%i], %scaled
+  }
+}
+)";
+
+constexpr const char* cross_text = R"(weir-ir 1
+kernel "first_component"
+  param @v : array<vec<f64, 3>, 2>
+  param @out : array<f64, 2>
+{
+  %zero = const 0 : i64
+  %rows = extent @v, 0 : i64
+  %cols = extent @v, 1 : i64
+  parallel (%i, %j) in (%zero to %rows, %zero to %cols) {
+    %c = load @v[%i, %j].2 : f64
+    store @out[%i, %j], %c
+  }
+}
+)";
+
+class KernelCommands : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "weir-tools-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+  template <class T>
+  std::string write_array(const std::string& name, ScalarType type, const std::vector<T>& values,
+                          std::vector<std::int64_t> shape) const {
+    NpyArray array;
+    array.type = type;
+    array.shape = std::move(shape);
+    array.data.resize(values.size() * sizeof(T));
+    std::memcpy(array.data.data(), values.data(), array.data.size());
+    write_npy(path(name), array);
+    return path(name);
+  }
+  template <class T>
+  std::vector<T> read_array(const std::string& name) const {
+    const NpyArray array = read_npy(path(name));
+    std::vector<T> values(array.data.size() / sizeof(T));
+    std::memcpy(values.data(), array.data.data(), array.data.size());
+    return values;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(KernelCommands, RunReadsAndWritesNumPyFiles) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const std::string x = write_array<float>("x.npy", ScalarType::f32, {1, 2, 3}, {3});
+  const ProgramResult result =
+      run_program({WEIR_TOOL, "run", kernel, "--arg", "x=@" + x, "--arg", "factor=2.5", "--out", "y=" + path("y.npy"),
+                   "--device", "cpu"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(read_npy(path("y.npy")).shape, std::vector<std::int64_t>{3});
+  EXPECT_EQ(read_array<float>("y.npy"), (std::vector<float>{2.5f, 5.0f, 7.5f}));
+}
+
+TEST_F(KernelCommands, ComponentsOfVectorsAreTheLastDimension) {
+  const std::string kernel = write("first.weir", cross_text);
+  const std::string v =
+      write_array<double>("v.npy", ScalarType::f64, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {2, 2, 3});
+  const ProgramResult result =
+      run_program({WEIR_TOOL, "run", kernel, "--arg", "v=@" + v, "--out", "out=" + path("out.npy")});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(read_npy(path("out.npy")).shape, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(read_array<double>("out.npy"), (std::vector<double>{2, 5, 8, 11}));
+}
+
+TEST_F(KernelCommands, CompileWritesAnElfObjectAndListsItsKernels) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const ProgramResult result = run_program({WEIR_TOOL, "compile", kernel, "-o", path("scale.so")});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("scale_0_loop"));
+  std::ifstream file(path("scale.so"), std::ios::binary);
+  std::string start(4, ' ');
+  file.read(start.data(), 4);
+  EXPECT_EQ(start, "\x7f"
+                   "ELF");
+}
+
+TEST_F(KernelCommands, CompileEmitsTheTextItRead) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const ProgramResult once = run_program({WEIR_TOOL, "compile", kernel, "--emit", "ir"});
+  const ProgramResult twice =
+      run_program({WEIR_TOOL, "compile", write("again.weir", once.out), "--emit", "ir"});
+  EXPECT_EQ(once.status, 0) << once.err;
+  EXPECT_EQ(once.out, twice.out);
+}
+
+struct Mistake {
+  const char* name;
+  std::vector<std::string> arguments;
+  const char* message;
+};
+
+class RunMistakes : public KernelCommands, public testing::WithParamInterface<Mistake> {};
+
+// proves R35
+TEST_P(RunMistakes, AreNamed) {
+  const std::string kernel = write("scale.weir", scale_text);
+  write_array<double>("f64.npy", ScalarType::f64, {1, 2}, {2});
+  write_array<float>("flat.npy", ScalarType::f32, {1, 2, 3, 4}, {2, 2});
+  write("text.npy", "not an array");
+  write("cut.npy", std::string("\x93NUMPY\x01\x00\xff\x00", 10));
+  std::vector<std::string> words{WEIR_TOOL, "run", kernel};
+  for (const std::string& word : GetParam().arguments) {
+    const std::size_t at = word.find("DIR/");
+    words.push_back(at == std::string::npos ? word : word.substr(0, at) + path(word.substr(at + 4)));
+  }
+  const ProgramResult result = run_program(words);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    KernelCommands, RunMistakes,
+    testing::Values(
+        Mistake{"MissingScalar", {"--arg", "x=zeros:3"}, "parameter factor: not given; add --arg factor=VALUE (f32)"},
+        Mistake{"NotANumber", {"--arg", "x=zeros:3", "--arg", "factor=two"}, "expected a value of type f32, found 'two'"},
+        Mistake{"MissingArray", {"--arg", "factor=2"}, "parameter x: not given"},
+        Mistake{"UnknownParameter", {"--arg", "q=1"}, "parameter"},
+        Mistake{"GivenTwice", {"--arg", "x=zeros:3", "--arg", "x=zeros:3"}, "--arg names 'x' twice"},
+        Mistake{"NoValue", {"--arg", "x"}, "--arg takes NAME=VALUE, found 'x'"},
+        Mistake{"WrongRank", {"--arg", "x=zeros:3x4", "--arg", "factor=2"}, "has 1 extents, found 2"},
+        Mistake{"NegativeExtent", {"--arg", "x=zeros:-1", "--arg", "factor=2"}, "expected extents such as"},
+        Mistake{"WrongType", {"--arg", "x=@DIR/f64.npy", "--arg", "factor=2"}, "holds f64"},
+        Mistake{"WrongShape", {"--arg", "x=@DIR/flat.npy", "--arg", "factor=2"}, "is (2, 2)"},
+        Mistake{"NotNpy", {"--arg", "x=@DIR/text.npy", "--arg", "factor=2"}, "not an .npy file"},
+        Mistake{"CutNpy", {"--arg", "x=@DIR/cut.npy", "--arg", "factor=2"}, "cut off"},
+        Mistake{"NoFile", {"--arg", "x=@DIR/none.npy", "--arg", "factor=2"}, "cannot read the file"},
+        Mistake{"TooLarge", {"--arg", "x=zeros:99999999999999999", "--arg", "factor=2"}, "cannot allocate"},
+        Mistake{"UnknownOutput",
+                {"--arg", "x=zeros:3", "--arg", "factor=2", "--out", "z=DIR/z.npy"},
+                "--out names 'z'"},
+        Mistake{"UnwritableOutput",
+                {"--arg", "x=zeros:3", "--arg", "factor=2", "--out", "y=DIR/none/y.npy"},
+                "cannot write the file"},
+        Mistake{"UnknownDevice",
+                {"--arg", "x=zeros:3", "--arg", "factor=2", "--device", "abacus"},
+                "no device 'abacus'"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// proves R35
+TEST_F(KernelCommands, MalformedKernelIsReportedWithItsPlace) {
+  const std::string kernel = write("bad.weir", "weir-ir 1\nkernel \"k\"\n{\n  %0 = frobnicate\n}\n");
+  const ProgramResult result = run_program({WEIR_TOOL, "run", kernel});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("bad.weir:4:"));
+}
+
+// proves R35
+TEST_F(KernelCommands, UnknownTargetNamesThoseThatThereAre) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const ProgramResult result =
+      run_program({WEIR_TOOL, "compile", kernel, "--target", "abacus", "-o", path("x")});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("elf-x86_64"));
+}
+
+// proves R35
+TEST_F(KernelCommands, FolderInsteadOfAFileIsRefused) {
+  const ProgramResult result = run_program({WEIR_TOOL, "compile", folder_.string(), "-o", path("x")});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("cannot read the file"));
+}
+
+}  // namespace
+}  // namespace weir::test
