@@ -5,15 +5,18 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
 
 #include <weir/error.hpp>
 
 #include "codegen/codegen.hpp"
 #include "codegen/device_model.hpp"
 #include "codegen/diagnostics.hpp"
+#include "codegen/llvm_options.hpp"
 #include "codegen/lowering.hpp"
 #include "codegen/math_library.hpp"
+#include "codegen/plain_accesses.hpp"
 
 namespace weir::codegen {
 
@@ -50,6 +53,7 @@ class Compilation {
   }
 
   void optimise() {
+    const OptionsInUse options;
     MathOptions math = device_->math_options();
     math.fast = kernel_.options.fast_math;
     link_math(*module_, math);
@@ -66,6 +70,11 @@ class Compilation {
     passes.registerFunctionAnalyses(functions);
     passes.registerLoopAnalyses(loops);
     passes.crossRegisterProxies(loops, functions, components, modules);
+    passes.registerVectorizerEndEPCallback([](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) {
+      manager.addPass(PlainAccesses());
+      manager.addPass(llvm::EarlyCSEPass());
+      manager.addPass(llvm::ADCEPass());
+    });
     passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*module_, modules);
     link_called_math(*module_, math);
     for (llvm::Function& f : *module_) device_attributes(f);
@@ -73,6 +82,7 @@ class Compilation {
   }
 
   llvm::SmallVector<char, 0> emit(llvm::CodeGenFileType type) {
+    const OptionsInUse options;
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out(bytes);
     llvm::legacy::PassManager passes;

@@ -43,6 +43,8 @@ class DeviceModel {
   virtual Share share(Builder& b, llvm::Function& entry, llvm::Value* n, bool whole) const = 0;
   /// True when a share is consecutive and one caller runs it alone, so that rows become inner loops.
   virtual bool consecutive() const = 0;
+  /// Bytes of the vectors that one thread computes with; 0 when it has none.
+  virtual std::size_t vector_bytes() const = 0;
   /// Threads per block to launch a task with.
   virtual std::array<std::uint32_t, 3> block(const ir::Task& task) const = 0;
   /// What the math library may rely on.

@@ -10,9 +10,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <string>
 #include <weir/error.hpp>
+
+#include "codegen/llvm_options.hpp"
 
 LLD_HAS_DRIVER(elf)
 
@@ -94,9 +95,8 @@ std::vector<std::byte> link_shared_object(const llvm::SmallVectorImpl<char>& obj
   std::string messages;
   llvm::raw_string_ostream out(messages);
   {
-    static std::mutex mutex;
     static bool usable = true;
-    const std::lock_guard lock(mutex);
+    const OptionsLost alone;
     if (!usable)
       throw Error(ErrorCode::compile, "linking a kernel: the linker failed before and cannot be used again in this process");
     const lld::Result result = lld::lldMain(arguments, out, out, {{lld::Gnu, &lld::elf::link}});

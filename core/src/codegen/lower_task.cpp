@@ -2,6 +2,7 @@
 // The skeleton of a task: its arguments, and the loops that walk its share of the iterations.
 #include <weir/error.hpp>
 
+#include "codegen/lane_loops.hpp"
 #include "codegen/lowering.hpp"
 
 namespace weir::codegen {
@@ -116,11 +117,14 @@ void TaskLowering::lower_parallel(const ir::Statement& loop) {
   const Share share = device_.share(b_, *function_, space.total, false);
   const auto iteration = [&](const std::vector<Value*>& indices) { lower_iteration(loop, indices); };
   access_group_ = llvm::MDNode::getDistinct(context_, {});
+  const std::size_t widest = widest_scalar_of_lane_loop(kernel_, loop);
+  lane_width_ = widest > 0 ? device_.vector_bytes() / widest : 0;
   if (device_.consecutive())
     for_each_index(space, share, iteration);
   else
     for_each_strided(space, share, iteration);
   access_group_ = nullptr;
+  lane_width_ = 0;
 }
 
 void TaskLowering::lower_iteration(const ir::Statement& loop, const std::vector<Value*>& indices) {
@@ -250,7 +254,14 @@ void TaskLowering::counted_loop(Value* from, Value* to, llvm::MDNode* group, con
   llvm::BranchInst* latch = b_.CreateCondBr(b_.CreateICmpSLT(next, to), loop, done);
   if (group) {
     llvm::Metadata* parallel[] = {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), group};
-    llvm::Metadata* parts[] = {nullptr, llvm::MDNode::get(context_, parallel)};
+    llvm::SmallVector<llvm::Metadata*> parts{nullptr, llvm::MDNode::get(context_, parallel)};
+    const auto property = [&](const char* name, llvm::Constant* v) {
+      parts.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, name), llvm::ConstantAsMetadata::get(v)}));
+    };
+    if (lane_width_ > 1) {
+      property("llvm.loop.vectorize.enable", b_.getTrue());
+      property("llvm.loop.vectorize.width", i32(std::uint32_t(lane_width_)));
+    }
     llvm::MDNode* id = llvm::MDNode::getDistinct(context_, parts);
     id->replaceOperandWith(0, id);
     latch->setMetadata(llvm::LLVMContext::MD_loop, id);

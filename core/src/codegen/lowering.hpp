@@ -152,6 +152,7 @@ class TaskLowering {
   llvm::BasicBlock* iteration_end_ = nullptr;   // where an iteration goes when it fails or continues
   std::vector<llvm::Value*> loop_indices_;      // of the iteration, for error records
   llvm::MDNode* access_group_ = nullptr;        // of accesses in independent iterations
+  std::size_t lane_width_ = 0;                  // > 0: iterations of the parallel loop run in this many lanes
   llvm::Value* yielded_ = nullptr;
   std::map<const ir::Statement*, std::uint32_t> sites_;
   std::uint64_t stack_bytes_ = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine this runs on, or another x86-64: entries follow weir/cpu_kernel.h.
+// The machine this runs on, or another x86-64: entries follow weir/sdk/cpu_kernel.h.
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/SubtargetFeature.h>
-#include <weir/cpu_kernel.h>
+#include <weir/sdk/cpu_kernel.h>
 
 #include <mutex>
 #include <weir/error.hpp>
@@ -120,6 +120,7 @@ class HostModel final : public DeviceModel {
   }
 
   bool consecutive() const override { return true; }
+  std::size_t vector_bytes() const override { return has_avx512_ ? 64 : 32; }
   std::array<std::uint32_t, 3> block(const ir::Task&) const override { return {1, 1, 1}; }
 
   MathOptions math_options() const override { return {.fast = false, .vector_variants = true, .scales = has_avx512_}; }
