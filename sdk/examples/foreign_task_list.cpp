@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiler of its own on top of Weir. It turns lines such as "c = a + b" into code objects with the system's C
-// compiler and hands Weir a task list; lines between braces run at the same time. Weir gives it devices, streams,
-// regions and memory, and never sees its language.
+// A compiler of its own on top of Weir. It turns lines such as "c = a + b" into code objects with the
+// system's C compiler and hands Weir a task list; lines between braces run at the same time. Weir gives it
+// devices, streams, regions and memory, and never sees its language.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -9,7 +9,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -19,9 +18,11 @@ constexpr std::uint32_t blocks = 64;  // every task is cut into this many blocks
 // One C function for one line, over all arrays of the program.
 static std::string function_for(const std::string& name, const std::string& line, const std::string& arrays) {
   std::ostringstream c;
-  c << "__attribute__((visibility(\"default\"))) void " << name << "(const void *args, const weir_cpu_run *run) {\n"
+  c << "__attribute__((visibility(\"default\"))) void " << name
+    << "(const void *args, const weir_cpu_run *run) {\n"
     << "  struct { float *array[" << arrays.size() << "]; int64_t n; } const *p = args;\n"
-    << "  int64_t first = p->n * run->first_block / " << blocks << ", end = p->n * run->end_block / " << blocks << ";\n"
+    << "  int64_t first = p->n * run->first_block / " << blocks << ", end = p->n * run->end_block / "
+    << blocks << ";\n"
     << "  for (int64_t i = first; i < end; ++i) ";
   for (const char letter : line) {
     const std::size_t index = arrays.find(letter);
@@ -33,7 +34,8 @@ static std::string function_for(const std::string& name, const std::string& line
 
 static std::vector<char> compile_c(const std::string& source, const std::string& path) {
   std::ofstream(path + ".c") << source;
-  const std::string command = C_COMPILER " -O2 -shared -fPIC -I" WEIR_INCLUDE " -o " + path + ".so " + path + ".c";
+  const std::string command =
+      C_COMPILER " -O2 -shared -fPIC -I" WEIR_INCLUDE " -o " + path + ".so " + path + ".c";
   if (std::system(command.c_str()) != 0) throw Error(ErrorCode::compile, "the C compiler failed: " + command);
   std::ifstream file(path + ".so", std::ios::binary);
   std::vector<char> code{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -42,19 +44,20 @@ static std::vector<char> compile_c(const std::string& source, const std::string&
 }
 
 int main() try {
+  // a and b one after the other; c and d at the same time; e when both are done.
   const std::string arrays = "abcde";
-  const std::vector<std::string> program = {"a = 1", "b = 2",                      // one after the other
-                                            "{", "c = a + b", "d = a - b", "}",    // at the same time
-                                            "e = c * d + 10"};                     // when both are done
+  const char* const program[] = {"a = 1", "b = 2", "{", "c = a + b", "d = a - b", "}", "e = c * d + 10"};
 
   // The front end: source text, and for each function its place among the streams.
   std::string source = "#include <weir/sdk/cpu_kernel.h>\n";
   std::vector<TaskPlace> places;
   std::int32_t region = -1, block = TaskPlace::none;
-  for (const std::string& line : program) {
-    if (line == "{") ++region, block = 0;
-    else if (line == "}") block = TaskPlace::none;
-    else {
+  for (const std::string line : program) {
+    if (line == "{") {
+      ++region, block = 0;
+    } else if (line == "}") {
+      block = TaskPlace::none;
+    } else {
       source += function_for("task" + std::to_string(places.size()), line, arrays);
       places.push_back(block == TaskPlace::none ? TaskPlace{} : TaskPlace{region, block++});
     }
@@ -63,8 +66,10 @@ int main() try {
   // The back end: one code object, one task list, launched as often as one likes.
   Device device = open("cpu");
   const std::vector<char> code = compile_c(source, "foreign_task_list_code");
-  Module module = device.load_module(
-      {.format = "elf-x86_64", .target = "x86-64", .data = std::as_bytes(std::span(code)), .name = "foreign"});
+  Module module = device.load_module({.format = "elf-x86_64",
+                                      .target = "x86-64",
+                                      .data = std::as_bytes(std::span(code)),
+                                      .name = "foreign"});
 
   constexpr std::int64_t n = 100'000;
   Stream stream = device.create_stream();
@@ -78,8 +83,8 @@ int main() try {
 
   TaskList tasks(device);
   for (std::size_t t = 0; t < places.size(); ++t)
-    tasks.add(module.kernel("task" + std::to_string(t), parameters), {.grid = blocks, .block = 1},
-              arguments, places[t]);
+    tasks.add(module.kernel("task" + std::to_string(t), parameters), {.grid = blocks, .block = 1}, arguments,
+              places[t]);
   for (int launch = 0; launch < 3; ++launch) tasks.launch(stream);
 
   for (float e : storage[arrays.find('e')].to_host(stream)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat in a plate until it is steady: arrays of rank 2, and a test for the end that does not hold the device up.
+// Heat in a plate until it is steady: arrays of rank 2, and a test for the end that does not hold the device
+// up.
 #include <cmath>
 #include <cstdio>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -14,16 +14,19 @@ int main() try {
   CurrentStream scope{stream};
 
   Kernel sweep{"sweep", [](View<const float, 2> from, View<float, 2> to) {
-    // The rim keeps its temperature; the last index runs fastest in memory.
-    range_for(range(1, from.extent(0) - 1), range(1, from.extent(1) - 1), [&](Index i, Index j) {
-      to(i, j) = 0.25f * (from(i - 1, j) + from(i + 1, j) + from(i, j - 1) + from(i, j + 1));
-    });
-  }};
-  Kernel largest_change{"largest_change", [](View<const float, 2> a, View<const float, 2> b, View<float> change) {
-    change[0] = reduce_max(a.extent(0), a.extent(1), [&](Index i, Index j) { return abs(a(i, j) - b(i, j)); });
-  }};
+                 // The rim keeps its temperature; the last index runs fastest in memory.
+                 range_for(range(1, from.extent(0) - 1), range(1, from.extent(1) - 1), [&](Index i, Index j) {
+                   to(i, j) = 0.25f * (from(i - 1, j) + from(i + 1, j) + from(i, j - 1) + from(i, j + 1));
+                 });
+               }};
+  Kernel largest_change{
+      "largest_change", [](View<const float, 2> a, View<const float, 2> b, View<float> change) {
+        change[0] =
+            reduce_max(a.extent(0), a.extent(1), [&](Index i, Index j) { return abs(a(i, j) - b(i, j)); });
+      }};
 
-  // A plate of rows x columns whose rim is at i * 100 / (rows - 1) degrees: the steady state is that same slope.
+  // A plate of rows x columns whose rim is at i * 100 / (rows - 1) degrees: the steady state is that same
+  // slope.
   constexpr std::int64_t rows = 48, columns = 64;
   std::vector<float> plate(rows * columns, 0.0f);
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -57,10 +60,11 @@ int main() try {
 
   const std::vector<float> steady = a.to_host();
   for (std::int64_t i = 0; i < rows; ++i) {
-    const float expected = 100.0f * static_cast<float>(i) / (rows - 1), found = steady[i * columns + columns / 2];
+    const float expected = 100.0f * static_cast<float>(i) / (rows - 1),
+                found = steady[i * columns + columns / 2];
     if (std::abs(found - expected) > 0.2f) {
-      std::fprintf(stderr, "heat: row %lld is at %g degrees after %d sweeps, expected %g\n", (long long)i, found, sweeps,
-                   expected);
+      std::fprintf(stderr, "heat: row %lld is at %g degrees after %d sweeps, expected %g\n", (long long)i,
+                   found, sweeps, expected);
       return 1;
     }
   }

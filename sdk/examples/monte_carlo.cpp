@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pi from random points: numbers that depend on seed, launch and place only, so every run gives the same answer.
+// Pi from random points: numbers that depend on seed, launch and place only, so every run gives the same
+// answer.
 #include <cmath>
 #include <cstdio>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -12,19 +12,19 @@ int main() try {
 
   constexpr int tries = 64;
   Kernel throw_points{"throw_points", [](View<std::uint32_t> hits) {
-    range_for(hits.size(), [&](Index i) {
-      Var<std::uint32_t> inside;
-      for_(0, tries, [&](Index) {
-        // Each call draws at a place of its own, and each turn of the loop draws anew.
-        Value<float> x = random<float>(), y = random<float>();
-        inside += cast<std::uint32_t>(x * x + y * y < 1.0f);  // true is 1
-      });
-      hits[i] = inside;
-    });
-  }};
+                        range_for(hits.size(), [&](Index i) {
+                          Var<std::uint32_t> inside;
+                          for_(0, tries, [&](Index) {
+                            // Each call draws at a place of its own, and each turn of the loop draws anew.
+                            Value<float> x = random<float>(), y = random<float>();
+                            inside += cast<std::uint32_t>(x * x + y * y < 1.0f);  // true is 1
+                          });
+                          hits[i] = inside;
+                        });
+                      }};
   Kernel add_up{"add_up", [](View<const std::uint32_t> hits, View<std::uint64_t> total) {
-    total[0] = reduce_sum(hits.size(), [&](Index i) { return cast<std::uint64_t>(hits[i]); });
-  }};
+                  total[0] = reduce_sum(hits.size(), [&](Index i) { return cast<std::uint64_t>(hits[i]); });
+                }};
 
   constexpr std::int64_t n = 1 << 18;
   const auto estimate = [&](Stream& stream, std::uint64_t seed, std::uint64_t launch) {
@@ -48,8 +48,8 @@ int main() try {
     }
   }
   if (first != again || first == later || first == other) {
-    std::fprintf(stderr, "monte_carlo: %.9f %.9f must be equal, %.9f %.9f must differ from them\n", first, again, later,
-                 other);
+    std::fprintf(stderr, "monte_carlo: %.9f %.9f must be equal, %.9f %.9f must differ from them\n", first,
+                 again, later, other);
     return 1;
   }
   std::printf("monte_carlo: pi is about %.6f, the same on both streams\n", first);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -23,15 +22,16 @@ int main() try {
   CurrentStream scope{stream};
 
   Kernel step{"step", [](View<Vec3> position, View<Vec3> velocity, View<const float> mass, Value<float> dt) {
-    range_for(position.size(), [&](Index i) {
-      Value<Vec3> here = position[i];  // read once; `auto here = position[i]` would name the place instead
-      Var<Vec3> force;                 // starts as zero; a Var may change, a Value never does
-      for_(0, position.size(), [&](Index j) { force += pull(here, position[j], mass[j]); });
-      velocity[i] += force * dt;
-    });
-    // A loop of its own: it starts when all forces are known.
-    range_for(position.size(), [&](Index i) { position[i] += velocity[i] * dt; });
-  }};
+                range_for(position.size(), [&](Index i) {
+                  Value<Vec3> here =
+                      position[i];  // read once; `auto here = position[i]` would name the place instead
+                  Var<Vec3> force;  // starts as zero; a Var may change, a Value never does
+                  for_(0, position.size(), [&](Index j) { force += pull(here, position[j], mass[j]); });
+                  velocity[i] += force * dt;
+                });
+                // A loop of its own: it starts when all forces are known.
+                range_for(position.size(), [&](Index i) { position[i] += velocity[i] * dt; });
+              }};
 
   constexpr int n = 512, steps = 20;
   std::vector<Vec3> start(n);

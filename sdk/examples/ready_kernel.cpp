@@ -5,7 +5,6 @@
 #include <iterator>
 #include <string>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -18,11 +17,13 @@ static std::vector<char> read_file(const char* path) {
 int main() try {
   Device device = open("cpu");  // the code object below is x86-64 code
 
-  // CODE_OBJECT is the path of what the build made of ready_kernel_code.c. The target says which processors the code
-  // may use; the driver refuses what its device cannot run. `weir info` lists formats and targets.
+  // CODE_OBJECT is the path of what the build made of ready_kernel_code.c. The target says which processors
+  // the code may use; the driver refuses what its device cannot run. `weir info` lists formats and targets.
   const std::vector<char> code = read_file(CODE_OBJECT);
-  Module module = device.load_module(
-      {.format = "elf-x86_64", .target = "x86-64", .data = std::as_bytes(std::span(code)), .name = "ready_kernel"});
+  Module module = device.load_module({.format = "elf-x86_64",
+                                      .target = "x86-64",
+                                      .data = std::as_bytes(std::span(code)),
+                                      .name = "ready_kernel"});
 
   // The parameters as the code expects them; arguments are checked against this list at every launch.
   using P = KernelParameter;
@@ -52,7 +53,8 @@ int main() try {
     std::fprintf(stderr, "ready_kernel: a launch with two of six arguments was accepted\n");
     return 1;
   } catch (const Error& error) {
-    std::printf("ready_kernel: the result is right; as it should, the next launch was refused:\n  %s\n", error.what());
+    std::printf("ready_kernel: the result is right; as it should, the next launch was refused:\n  %s\n",
+                error.what());
   }
 } catch (const Error& error) {
   std::fprintf(stderr, "ready_kernel: %s\n", error.what());

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -13,30 +12,31 @@ int main() try {
   Stream stream = device.create_stream();
   CurrentStream scope{stream};
 
-  Kernel analyse{"analyse", [](View<const std::int32_t> samples, View<std::int32_t> large, View<std::int64_t> count,
-                               View<std::int64_t> result) {
-    // A plain statement in the kernel's body is a task of its own: it runs once, in order.
-    count[0] = 0;
+  Kernel analyse{
+      "analyse", [](View<const std::int32_t> samples, View<std::int32_t> large, View<std::int64_t> count,
+                    View<std::int64_t> result) {
+        // A plain statement in the kernel's body is a task of its own: it runs once, in order.
+        count[0] = 0;
 
-    // Deterministic: the same bits on every run, whatever the number of threads.
-    Value<std::int64_t> total =
-        reduce_sum(samples.size(), [&](Index i) { return cast<std::int64_t>(samples[i]); });
-    Value<std::int32_t> highest = reduce_max(samples.size(), [&](Index i) { return samples[i]; });
+        // Deterministic: the same bits on every run, whatever the number of threads.
+        Value<std::int64_t> total =
+            reduce_sum(samples.size(), [&](Index i) { return cast<std::int64_t>(samples[i]); });
+        Value<std::int32_t> highest = reduce_max(samples.size(), [&](Index i) { return samples[i]; });
 
-    // Picks the samples above the mean. The order in which iterations get a place is not defined.
-    range_for(samples.size(), [&](Index i) {
-      if_(cast<std::int64_t>(samples[i]) * samples.size() > total, [&] {
-        Index place = atomic_add(count[0], 1);
-        large[place] = samples[i];
-      });
-    });
+        // Picks the samples above the mean. The order in which iterations get a place is not defined.
+        range_for(samples.size(), [&](Index i) {
+          if_(cast<std::int64_t>(samples[i]) * samples.size() > total, [&] {
+            Index place = atomic_add(count[0], 1);
+            large[place] = samples[i];
+          });
+        });
 
-    // The bound is read on the device, when the loop begins.
-    Value<std::int64_t> sum = reduce_sum(count[0], [&](Index i) { return cast<std::int64_t>(large[i]); });
-    result[0] = total;
-    result[1] = cast<std::int64_t>(highest);
-    result[2] = sum;
-  }};
+        // The bound is read on the device, when the loop begins.
+        Value<std::int64_t> sum = reduce_sum(count[0], [&](Index i) { return cast<std::int64_t>(large[i]); });
+        result[0] = total;
+        result[1] = cast<std::int64_t>(highest);
+        result[2] = sum;
+      }};
 
   constexpr std::int64_t n = 300'000;
   std::vector<std::int32_t> samples(n);
@@ -53,11 +53,12 @@ int main() try {
   for (std::int32_t s : samples) sum += s * n > total ? s : 0;
   if (found[0] != total || found[1] != highest || found[2] != sum) {
     std::fprintf(stderr, "reduction: found %lld %lld %lld, expected %lld %lld %lld\n", (long long)found[0],
-                 (long long)found[1], (long long)found[2], (long long)total, (long long)highest, (long long)sum);
+                 (long long)found[1], (long long)found[2], (long long)total, (long long)highest,
+                 (long long)sum);
     return 1;
   }
-  std::printf("reduction: %lld samples, the highest %lld, those above the mean sum up to %lld\n", (long long)n,
-              (long long)highest, (long long)sum);
+  std::printf("reduction: %lld samples, the highest %lld, those above the mean sum up to %lld\n",
+              (long long)n, (long long)highest, (long long)sum);
 } catch (const Error& error) {
   std::fprintf(stderr, "reduction: %s\n", error.what());
   return 1;

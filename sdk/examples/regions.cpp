@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -15,30 +14,31 @@ int main() try {
 
   Kernel step{"step", [](View<float> position, View<float> velocity, View<float> heat, View<std::int32_t> age,
                          View<float> energy, Value<float> dt) {
-    // Before the region: both blocks see it done.
-    range_for(velocity.size(), [&](Index i) { velocity[i] -= 9.81f * dt; });
+                // Before the region: both blocks see it done.
+                range_for(velocity.size(), [&](Index i) { velocity[i] -= 9.81f * dt; });
 
-    // Consecutive blocks form a region. Each keeps its own order; between them there is none, and Weir refuses
-    // blocks of which one writes what another touches. Reading the same array, as `velocity` here, is fine.
-    stream_parallel([&] {
-      range_for(position.size(), [&](Index i) { position[i] += velocity[i] * dt; });
-    });
-    stream_parallel([&] {
-      range_for(heat.size(), [&](Index i) { heat[i] *= 0.99f; });
-      range_for(heat.size(), [&](Index i) { heat[i] += abs(velocity[i]) * dt; });  // after the loop above
-    });
-    stream_parallel([&] {
-      // Anything may stand in a block: this is one task, sequential, beside the other blocks.
-      Var<std::int32_t> steps = age[0];
-      while_([&] { return steps % 10 != 0; }, [&] { steps += 1; });
-      age[0] = steps + 1;
-    });
+                // Consecutive blocks form a region. Each keeps its own order; between them there is none, and
+                // Weir refuses blocks of which one writes what another touches. Reading the same array, as
+                // `velocity` here, is fine.
+                stream_parallel(
+                    [&] { range_for(position.size(), [&](Index i) { position[i] += velocity[i] * dt; }); });
+                stream_parallel([&] {
+                  range_for(heat.size(), [&](Index i) { heat[i] *= 0.99f; });
+                  range_for(heat.size(),
+                            [&](Index i) { heat[i] += abs(velocity[i]) * dt; });  // after the loop above
+                });
+                stream_parallel([&] {
+                  // Anything may stand in a block: this is one task, sequential, beside the other blocks.
+                  Var<std::int32_t> steps = age[0];
+                  while_([&] { return steps % 10 != 0; }, [&] { steps += 1; });
+                  age[0] = steps + 1;
+                });
 
-    // After the region: every block is done.
-    range_for(energy.size(), [&](Index i) {
-      energy[i] = 9.81f * position[i] + 0.5f * velocity[i] * velocity[i] + heat[i];
-    });
-  }};
+                // After the region: every block is done.
+                range_for(energy.size(), [&](Index i) {
+                  energy[i] = 9.81f * position[i] + 0.5f * velocity[i] * velocity[i] + heat[i];
+                });
+              }};
 
   constexpr std::int64_t n = 100'000;
   auto position = device.array<float>(n), velocity = device.array<float>(n);

@@ -2,7 +2,6 @@
 // y = a * x + y: the smallest complete program.
 #include <cstdio>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -12,10 +11,11 @@ int main() try {
   Device device = open();
   std::printf("saxpy: on %s, %s\n", device.name().c_str(), device.info().name.c_str());
 
-  // The lambda runs once, here, and records what the kernel does. Nothing is compiled before the first launch.
+  // The lambda runs once, here, and records what the kernel does. Nothing is compiled before the first
+  // launch.
   Kernel saxpy{"saxpy", [](View<const float> x, View<float> y, Value<float> a) {
-    range_for(y.size(), [&](Index i) { y[i] = a * x[i] + y[i]; });
-  }};
+                 range_for(y.size(), [&](Index i) { y[i] = a * x[i] + y[i]; });
+               }};
 
   Stream stream = device.create_stream();
   CurrentStream scope{stream};  // what names no stream goes to this one until the end of main

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -16,13 +15,14 @@ int main() try {
   CurrentStream scope{stream};
 
   Kernel solve{"solve", [](View<const Mat3> a, View<const Vec3> b, View<Vec3> x) {
-    range_for(x.size(), [&](Index i) {
-      Value<Mat3> m = a[i];
-      // A failed assert ends the iteration, and a later call on the stream throws with this text and line.
-      assert_(abs(determinant(m)) > 1e-12, "the matrix is singular");
-      x[i] = inverse(m) * b[i];
-    });
-  }};
+                 range_for(x.size(), [&](Index i) {
+                   Value<Mat3> m = a[i];
+                   // A failed assert ends the iteration, and a later call on the stream throws with this text
+                   // and line.
+                   assert_(abs(determinant(m)) > 1e-12, "the matrix is singular");
+                   x[i] = inverse(m) * b[i];
+                 });
+               }};
 
   constexpr int n = 10'000;
   std::vector<Mat3> a(n);
@@ -45,7 +45,8 @@ int main() try {
   for (int i = 0; i < n; ++i) {
     for (int r = 0; r < 3; ++r) {
       if (std::abs(found[i][r] - expected[i][r]) > 1e-12 * (1 + std::abs(expected[i][r])) * 100) {
-        std::fprintf(stderr, "small_matrices: x[%d][%d] is %.17g, expected %g\n", i, r, found[i][r], expected[i][r]);
+        std::fprintf(stderr, "small_matrices: x[%d][%d] is %.17g, expected %g\n", i, r, found[i][r],
+                     expected[i][r]);
         return 1;
       }
     }
@@ -60,7 +61,8 @@ int main() try {
     return 1;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::assertion || error.kernel() != "solve") throw;
-    std::printf("small_matrices: %d systems are right; as it should, the next launch failed:\n  %s\n", n, error.what());
+    std::printf("small_matrices: %d systems are right; as it should, the next launch failed:\n  %s\n", n,
+                error.what());
   }
   stream.synchronize();  // a failed assert is reported once; the stream goes on
 } catch (const Error& error) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two streams and events: one stream uploads chunk after chunk, the other computes on those that have arrived.
+// Two streams and events: one stream uploads chunk after chunk, the other computes on those that have
+// arrived.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <vector>
-
 #include <weir/weir.hpp>
 
 using namespace weir;
@@ -13,11 +13,11 @@ int main() try {
   Device device = open();
 
   Kernel distance{"distance", [](View<const float> x, View<float> result) {
-    range_for(x.size(), [&](Index i) {
-      Value<float> v = x[i];
-      result[i] = sqrt(v * v + 1.0f);
-    });
-  }};
+                    range_for(x.size(), [&](Index i) {
+                      Value<float> v = x[i];
+                      result[i] = sqrt(v * v + 1.0f);
+                    });
+                  }};
 
   constexpr std::int64_t chunks = 8, chunk = 1 << 17, n = chunks * chunk;
   Stream upload = device.create_stream(), compute = device.create_stream();
@@ -25,12 +25,14 @@ int main() try {
   // An array has no stream of its own: Weir orders the memory for whichever stream uses it.
   auto x = device.array<float>(n), result = device.array<float>(n);
 
-  // Copies from pinned memory run at full speed and without the host; it must stay unchanged until they are done.
+  // Copies from pinned memory run at full speed and without the host; it must stay unchanged until they are
+  // done.
   auto source = device.pinned_array<float>(n);
   for (std::int64_t i = 0; i < n; ++i) source[i] = static_cast<float>(i % 1000);
   const std::span<const float> input = source;
 
-  // Events are marks in a stream. Timed ones also know when they were reached; where there are none, go without.
+  // Events are marks in a stream. Timed ones also know when they were reached; where there are none, go
+  // without.
   const bool timed = device.info().has(Capability::timed_events);
   TimedEvent begin, end;
   if (timed) begin = device.create_timed_event(), end = device.create_timed_event();
@@ -51,8 +53,8 @@ int main() try {
   for (std::int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(i % 1000), expected = std::sqrt(v * v + 1.0);
     if (std::abs(host[i] - expected) > 1e-6 * expected) {
-      std::fprintf(stderr, "two_streams: result[%lld] is %.9g, expected %.9g\n", static_cast<long long>(i), host[i],
-                   expected);
+      std::fprintf(stderr, "two_streams: result[%lld] is %.9g, expected %.9g\n", static_cast<long long>(i),
+                   host[i], expected);
       return 1;
     }
   }

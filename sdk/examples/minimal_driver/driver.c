@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The smallest driver that runs kernels: one device, the machine's processor, on which a stream does at once what is
- * submitted to it. It fills every required slot of the table and offers one capability. sdk/docs/driver-abi.md walks
- * through it. */
+ * The smallest driver that runs kernels: one device, the machine's processor, on which a stream does at once
+ * what is submitted to it. It fills every required slot of the table and offers one capability.
+ * sdk/docs/driver-abi.md walks through it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,9 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <weir/sdk/cpu_kernel.h>
 #include <weir/driver.h>
+#include <weir/sdk/cpu_kernel.h>
 
 enum { alignment = 64, max_argument_bytes = 4096, max_shared_bytes = 64 * 1024 };
 
@@ -30,10 +29,10 @@ struct weir_event_t {
 };
 struct weir_allocation_t {
   uint64_t size;
-  unsigned char *bytes;
+  unsigned char* bytes;
 };
 struct weir_module_t {
-  void *library;
+  void* library;
   int file; /* stays open: the dynamic linker knows the library by the file's number */
 };
 /* A weir_kernel is the address of its function. */
@@ -42,7 +41,7 @@ static struct weir_device_t the_device;
 
 /* -- results -- */
 
-static weir_result fail(weir_status *status, weir_result code, const char *message) {
+static weir_result fail(weir_status* status, weir_result code, const char* message) {
   if (status && status->struct_size >= sizeof *status) {
     status->code = code;
     status->vendor_code = 0;
@@ -52,39 +51,43 @@ static weir_result fail(weir_status *status, weir_result code, const char *messa
   return code;
 }
 
-static weir_result out_of_memory(weir_status *status) {
+static weir_result out_of_memory(weir_status* status) {
   return fail(status, WEIR_ERROR_OUT_OF_MEMORY, "the host has no memory left");
 }
 
 /* A struct for the caller, who may know fewer fields than this driver. */
-static void give(void *out, const void *mine, uint32_t my_size) {
-  const uint32_t size = *(uint32_t *)out;
-  memcpy((char *)out + sizeof size, (const char *)mine + sizeof size, (size < my_size ? size : my_size) - sizeof size);
+static void give(void* out, const void* mine, uint32_t my_size) {
+  const uint32_t size = *(uint32_t*)out;
+  memcpy((char*)out + sizeof size, (const char*)mine + sizeof size,
+         (size < my_size ? size : my_size) - sizeof size);
 }
 
 /* -- devices -- */
 
-static weir_result device_count(uint32_t *out_count, weir_status *status) {
+static weir_result device_count(uint32_t* out_count, weir_status* status) {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return fail(status, WEIR_ERROR_NO_DEVICE, "this processor is older than x86-64-v3, for which kernels are compiled");
+    return fail(status, WEIR_ERROR_NO_DEVICE,
+                "this processor is older than x86-64-v3, for which kernels are compiled");
   *out_count = 1;
   return WEIR_OK;
 }
 
-static weir_result device_open(uint32_t index, weir_device *out_device, weir_status *status) {
+static weir_result device_open(uint32_t index, weir_device* out_device, weir_status* status) {
   if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
   *out_device = &the_device;
   return WEIR_OK;
 }
 
-static weir_result device_close(weir_device device, weir_status *status) {
+static weir_result device_close(weir_device device, weir_status* status) {
   (void)device, (void)status;
   return WEIR_OK;
 }
 
-static uint64_t bytes_of(int pages) { return (uint64_t)sysconf(pages) * (uint64_t)sysconf(_SC_PAGESIZE); }
+static uint64_t bytes_of(int pages) {
+  return (uint64_t)sysconf(pages) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
 
-static weir_result device_get_info(uint32_t index, weir_device_info *info, weir_status *status) {
+static weir_result device_get_info(uint32_t index, weir_device_info* info, weir_status* status) {
   if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
   const weir_device_info mine = {.kind = WEIR_DEVICE_CPU,
                                  .name = "The processor, one block at a time",
@@ -107,7 +110,8 @@ static weir_result device_get_info(uint32_t index, weir_device_info *info, weir_
   return WEIR_OK;
 }
 
-static weir_result device_get_memory(weir_device device, uint64_t *out_free, uint64_t *out_total, weir_status *status) {
+static weir_result device_get_memory(weir_device device, uint64_t* out_free, uint64_t* out_total,
+                                     weir_status* status) {
   (void)device, (void)status;
   *out_free = bytes_of(_SC_AVPHYS_PAGES);
   *out_total = bytes_of(_SC_PHYS_PAGES);
@@ -116,8 +120,8 @@ static weir_result device_get_memory(weir_device device, uint64_t *out_free, uin
 
 /* -- streams and events -- */
 
-static weir_result stream_create(weir_device device, const weir_stream_options *options, weir_stream *out_stream,
-                                 weir_status *status) {
+static weir_result stream_create(weir_device device, const weir_stream_options* options,
+                                 weir_stream* out_stream, weir_status* status) {
   (void)device, (void)options;
   weir_stream stream = malloc(sizeof *stream);
   if (!stream) return out_of_memory(status);
@@ -126,66 +130,69 @@ static weir_result stream_create(weir_device device, const weir_stream_options *
   return WEIR_OK;
 }
 
-static weir_result stream_destroy(weir_stream stream, weir_status *status) {
+static weir_result stream_destroy(weir_stream stream, weir_status* status) {
   (void)status;
   pthread_mutex_destroy(&stream->busy);
   free(stream);
   return WEIR_OK;
 }
 
-static weir_result stream_flush(weir_stream stream, weir_status *status) {
+static weir_result stream_flush(weir_stream stream, weir_status* status) {
   (void)stream, (void)status;
   return WEIR_OK; /* nothing is ever kept back */
 }
 
-static weir_result stream_query(weir_stream stream, weir_status *status) {
+static weir_result stream_query(weir_stream stream, weir_status* status) {
   (void)status;
   if (pthread_mutex_trylock(&stream->busy) != 0) return WEIR_NOT_READY; /* another thread's work is running */
   pthread_mutex_unlock(&stream->busy);
   return WEIR_OK;
 }
 
-static weir_result stream_synchronize(weir_stream stream, weir_status *status) {
+static weir_result stream_synchronize(weir_stream stream, weir_status* status) {
   (void)status;
   pthread_mutex_lock(&stream->busy);
   pthread_mutex_unlock(&stream->busy);
   return WEIR_OK;
 }
 
-static weir_result stream_wait_event(weir_stream stream, weir_event event, weir_status *status) {
+static weir_result stream_wait_event(weir_stream stream, weir_event event, weir_status* status) {
   (void)stream, (void)event, (void)status;
   return WEIR_OK; /* the mark was reached when it was recorded */
 }
 
-static weir_result event_create(weir_device device, uint32_t flags, weir_event *out_event, weir_status *status) {
+static weir_result event_create(weir_device device, uint32_t flags, weir_event* out_event,
+                                weir_status* status) {
   (void)device;
-  if (flags != WEIR_EVENT_PLAIN) return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no timed events");
+  if (flags != WEIR_EVENT_PLAIN)
+    return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no timed events");
   weir_event event = malloc(sizeof *event);
   if (!event) return out_of_memory(status);
   *out_event = event;
   return WEIR_OK;
 }
 
-static weir_result event_destroy(weir_event event, weir_status *status) {
+static weir_result event_destroy(weir_event event, weir_status* status) {
   (void)status;
   free(event);
   return WEIR_OK;
 }
 
-static weir_result event_record(weir_event event, weir_stream stream, weir_status *status) {
+static weir_result event_record(weir_event event, weir_stream stream, weir_status* status) {
   (void)event;
-  return stream_synchronize(stream, status); /* lets work that another thread has just submitted come to its end */
+  return stream_synchronize(stream,
+                            status); /* lets work that another thread has just submitted come to its end */
 }
 
-static weir_result event_reached(weir_event event, weir_status *status) {
+static weir_result event_reached(weir_event event, weir_status* status) {
   (void)event, (void)status;
   return WEIR_OK;
 }
 
 /* -- memory, copies, fills -- */
 
-static weir_result memory_allocate(weir_device device, const weir_memory_options *options,
-                                   weir_allocation *out_allocation, weir_status *status) {
+static weir_result memory_allocate(weir_device device, const weir_memory_options* options,
+                                   weir_allocation* out_allocation, weir_status* status) {
   (void)device;
   if (options->kind != WEIR_MEMORY_DEVICE)
     return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no pinned memory");
@@ -193,7 +200,7 @@ static weir_result memory_allocate(weir_device device, const weir_memory_options
     return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is above 64");
   if (options->size > SIZE_MAX - alignment) return out_of_memory(status);
   weir_allocation allocation = malloc(sizeof *allocation);
-  unsigned char *bytes = aligned_alloc(alignment, (options->size + alignment - 1) / alignment * alignment);
+  unsigned char* bytes = aligned_alloc(alignment, (options->size + alignment - 1) / alignment * alignment);
   if (!allocation || !bytes) {
     free(allocation);
     free(bytes);
@@ -204,14 +211,14 @@ static weir_result memory_allocate(weir_device device, const weir_memory_options
   return WEIR_OK;
 }
 
-static weir_result memory_free(weir_allocation allocation, weir_status *status) {
+static weir_result memory_free(weir_allocation allocation, weir_status* status) {
   (void)status;
   free(allocation->bytes);
   free(allocation);
   return WEIR_OK;
 }
 
-static weir_result memory_get_info(weir_allocation allocation, weir_memory_info *info, weir_status *status) {
+static weir_result memory_get_info(weir_allocation allocation, weir_memory_info* info, weir_status* status) {
   (void)status;
   const weir_memory_info mine = {.kind = WEIR_MEMORY_DEVICE,
                                  .size = allocation->size,
@@ -225,7 +232,7 @@ static int inside(weir_allocation allocation, uint64_t offset, uint64_t size) {
   return offset <= allocation->size && size <= allocation->size - offset;
 }
 
-static weir_result copy(weir_stream stream, void *to, const void *from, uint64_t size) {
+static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t size) {
   if (size == 0) return WEIR_OK;
   pthread_mutex_lock(&stream->busy);
   memcpy(to, from, size);
@@ -233,54 +240,60 @@ static weir_result copy(weir_stream stream, void *to, const void *from, uint64_t
   return WEIR_OK;
 }
 
-static weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t offset, const void *source,
-                                  uint64_t size, weir_status *status) {
+static weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t offset,
+                                  const void* source, uint64_t size, weir_status* status) {
   if (!inside(destination, offset, size))
     return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the destination");
   return copy(stream, destination->bytes + offset, source, size);
 }
 
-static weir_result copy_to_host(weir_stream stream, void *destination, weir_allocation source, uint64_t offset,
-                                uint64_t size, weir_status *status) {
-  if (!inside(source, offset, size)) return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the source");
+static weir_result copy_to_host(weir_stream stream, void* destination, weir_allocation source,
+                                uint64_t offset, uint64_t size, weir_status* status) {
+  if (!inside(source, offset, size))
+    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the source");
   return copy(stream, destination, source->bytes + offset, size);
 }
 
-static weir_result copy_on_device(weir_stream stream, weir_allocation destination, uint64_t destination_offset,
-                                  weir_allocation source, uint64_t source_offset, uint64_t size, weir_status *status) {
+static weir_result copy_on_device(weir_stream stream, weir_allocation destination,
+                                  uint64_t destination_offset, weir_allocation source, uint64_t source_offset,
+                                  uint64_t size, weir_status* status) {
   if (!inside(destination, destination_offset, size) || !inside(source, source_offset, size))
     return fail(status, WEIR_ERROR_INVALID, "a range lies outside of its allocation");
-  if (destination == source && destination_offset < source_offset + size && source_offset < destination_offset + size)
+  if (destination == source && destination_offset < source_offset + size &&
+      source_offset < destination_offset + size)
     return fail(status, WEIR_ERROR_INVALID, "the ranges overlap");
   return copy(stream, destination->bytes + destination_offset, source->bytes + source_offset, size);
 }
 
 static weir_result fill(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
-                        const void *pattern, uint32_t pattern_size, weir_status *status) {
+                        const void* pattern, uint32_t pattern_size, weir_status* status) {
   if (!inside(destination, offset, size))
     return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the destination");
   const int power_of_two = pattern_size != 0 && (pattern_size & (pattern_size - 1)) == 0;
   if (!power_of_two || pattern_size > 16 || offset % pattern_size != 0 || size % pattern_size != 0)
-    return fail(status, WEIR_ERROR_INVALID, "the pattern's size is not 1, 2, 4, 8 or 16, or does not divide the range");
+    return fail(status, WEIR_ERROR_INVALID,
+                "the pattern's size is not 1, 2, 4, 8 or 16, or does not divide the range");
   pthread_mutex_lock(&stream->busy);
-  for (uint64_t at = 0; at < size; at += pattern_size) memcpy(destination->bytes + offset + at, pattern, pattern_size);
+  for (uint64_t at = 0; at < size; at += pattern_size)
+    memcpy(destination->bytes + offset + at, pattern, pattern_size);
   pthread_mutex_unlock(&stream->busy);
   return WEIR_OK;
 }
 
 /* -- code -- */
 
-static weir_result module_load(weir_device device, const weir_code_object *object, weir_module *out_module,
-                               weir_status *status) {
+static weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out_module,
+                               weir_status* status) {
   (void)device;
   if (strcmp(object->format, "elf-x86_64") != 0)
-    return fail(status, WEIR_ERROR_CODE_OBJECT, "the format is not elf-x86_64, which is all that this driver loads");
-  const char *target = object->target ? object->target : "";
+    return fail(status, WEIR_ERROR_CODE_OBJECT,
+                "the format is not elf-x86_64, which is all that this driver loads");
+  const char* target = object->target ? object->target : "";
   if (strcmp(target, "x86-64") != 0 && strcmp(target, "x86-64-v2") != 0 && strcmp(target, "x86-64-v3") != 0)
     return fail(status, WEIR_ERROR_CODE_OBJECT, "the target is none of x86-64, x86-64-v2 and x86-64-v3");
   const int file = memfd_create("weir-minimal", MFD_CLOEXEC);
   if (file < 0) return fail(status, WEIR_ERROR_SYSTEM, "memfd_create failed");
-  void *library = NULL;
+  void* library = NULL;
   if (write(file, object->data, object->size) == (ssize_t)object->size) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
@@ -288,8 +301,9 @@ static weir_result module_load(weir_device device, const weir_code_object *objec
   }
   weir_module module = library ? malloc(sizeof *module) : NULL;
   if (!module) {
-    const char *why = library ? "the host has no memory left" : dlerror();
-    const weir_result result = fail(status, WEIR_ERROR_CODE_OBJECT, why ? why : "the code object was cut short");
+    const char* why = library ? "the host has no memory left" : dlerror();
+    const weir_result result =
+        fail(status, WEIR_ERROR_CODE_OBJECT, why ? why : "the code object was cut short");
     if (library) dlclose(library);
     close(file);
     return result;
@@ -299,7 +313,7 @@ static weir_result module_load(weir_device device, const weir_code_object *objec
   return WEIR_OK;
 }
 
-static weir_result module_unload(weir_module module, weir_status *status) {
+static weir_result module_unload(weir_module module, weir_status* status) {
   (void)status;
   dlclose(module->library);
   close(module->file);
@@ -307,28 +321,29 @@ static weir_result module_unload(weir_module module, weir_status *status) {
   return WEIR_OK;
 }
 
-static weir_result module_get_kernel(weir_module module, const char *name, const weir_kernel_layout *layout,
-                                     weir_kernel *out_kernel, weir_status *status) {
+static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
+                                     weir_kernel* out_kernel, weir_status* status) {
   (void)layout; /* addresses and values stand in the block as the kernel reads them */
-  void *function = dlsym(module->library, name);
+  void* function = dlsym(module->library, name);
   if (!function) return fail(status, WEIR_ERROR_NOT_FOUND, dlerror());
   *out_kernel = (weir_kernel)function;
   return WEIR_OK;
 }
 
-static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info *info, weir_status *status) {
+static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status) {
   (void)kernel, (void)status;
   const weir_kernel_info mine = {.max_block_threads = 1, .lanes = 1};
   give(info, &mine, sizeof mine);
   return WEIR_OK;
 }
 
-static weir_result kernel_launch(weir_stream stream, const weir_launch *launch, weir_status *status) {
+static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
   if (launch->argument_bytes > max_argument_bytes || launch->dynamic_shared_bytes > max_shared_bytes)
     return fail(status, WEIR_ERROR_INVALID, "there are too many bytes of arguments or of shared memory");
   if (launch->block[0] != 1 || launch->block[1] != 1 || launch->block[2] != 1)
     return fail(status, WEIR_ERROR_INVALID, "the block is not 1 x 1 x 1");
-  if (launch->grid[0] - 1 >= INT32_MAX || launch->grid[1] - 1 >= UINT16_MAX || launch->grid[2] - 1 >= UINT16_MAX)
+  if (launch->grid[0] - 1 >= INT32_MAX || launch->grid[1] - 1 >= UINT16_MAX ||
+      launch->grid[2] - 1 >= UINT16_MAX)
     return fail(status, WEIR_ERROR_INVALID, "a dimension of the grid is 0 or past the device's limit");
 
   _Alignas(16) unsigned char arguments[max_argument_bytes];
@@ -387,7 +402,8 @@ static const weir_driver_table table = {
     .kernel_launch = kernel_launch,
 };
 
-weir_result weir_driver_entry(const weir_host *host, const weir_driver_table **out_table, weir_status *status) {
+weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,
+                              weir_status* status) {
   if (host->abi_min > table.abi_version || host->abi_max < table.abi_version)
     return fail(status, WEIR_ERROR_ABI, "this driver speaks ABI 1.0 only");
   *out_table = &table;
