@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// clang-format off: a mistake and what is said about it stand on one line.
 // One mistake per line that a comment marks: `refuse: words` names words of the message that the compiler gives for
 // the line. Never compiled into anything; refused_test.cpp asks each compiler what it says.
 #include <weir/kernel.hpp>
