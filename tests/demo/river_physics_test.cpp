@@ -80,7 +80,7 @@ TEST_F(RiverPhysics, ADamBreaksOntoWetGroundAsStokerSays) {
     return velocity < bore ? low : right;
   };
   EXPECT_GT(channel.time, 20);
-  EXPECT_LT(error_of(channel, 1, left, exact), 0.01);
+  EXPECT_LT(error_of(channel, 1, left, exact), 0.005);
 }
 
 TEST_F(RiverPhysics, ADamBreaksOntoDryGroundAsRitterSays) {
@@ -91,7 +91,7 @@ TEST_F(RiverPhysics, ADamBreaksOntoDryGroundAsRitterSays) {
     return velocity < 2 * c ? std::pow(2 * c - velocity, 2) / (9 * gravity) : 0.0;
   };
   EXPECT_GT(channel.time, 20);
-  EXPECT_LT(error_of(channel, 1, 1, exact), 0.02);
+  EXPECT_LT(error_of(channel, 1, 1, exact), 0.005);
 }
 
 TEST_F(RiverPhysics, RainOnASlopeRunsOffAsFastAsManningSays) {
