@@ -5,6 +5,8 @@
 
 #include <mutex>
 
+#include <oneapi/tbb/spin_mutex.h>
+
 #include "device.hpp"
 
 namespace weir::cpu {
@@ -19,7 +21,7 @@ struct Event : Object {
   bool timed = false;
   std::atomic<std::uint32_t> references{0};  ///< handle, stamps that are queued
 
-  std::mutex mutex;                ///< guards from here
+  tbb::spin_mutex mutex;           ///< guards from here
   Stream* stream = nullptr;        ///< one reference; null when never recorded
   std::uint64_t mark = 0;
   std::uint64_t generation = 0;    ///< counts recordings

@@ -6,6 +6,8 @@
 #include <limits>
 #include <mutex>
 
+#include <oneapi/tbb/spin_mutex.h>
+
 #include "device.hpp"
 #include "operation.hpp"
 #include "scheduler.hpp"
@@ -32,7 +34,7 @@ struct Stream : Object {
   Device* device = nullptr;
   std::atomic<std::uint32_t> references{0};  ///< handle, queued work, place in the ready list, marks, waits
 
-  std::mutex mutex;  // guards from here; held for a few instructions, never while anything runs
+  tbb::spin_mutex mutex;  // guards from here; held for a few instructions, never while anything runs
   State state = State::idle;
   bool listed = false;  ///< stands in the ready list, perhaps no longer with reason
   bool urgent = false;  ///< holds work that is worth a wake-up

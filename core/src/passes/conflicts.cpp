@@ -131,7 +131,7 @@ class Conflicts {
          what + " is written in this stream_parallel block and " + verb + " in another one at " +
              ir::describe(kernel, at) +
              "; blocks of one region run at the same time. Move one of them out of the region, or "
-             "allow conflicts on the region if this is meant"});
+             "write stream_parallel(conflicts_are_meant, ...) (in text: region allow_conflicts) if this is meant"});
   }
 
   // A pair that is written on both sides is checked once.

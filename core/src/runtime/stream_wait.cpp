@@ -84,6 +84,7 @@ void StreamManager::flush_own() noexcept {
 }
 
 void StreamManager::synchronize(StreamState& stream) {
+  stream.unflushed.store(false, std::memory_order_relaxed);  // the driver's own wait starts this stream's work
   flush_all();
   const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);
   device_.call_for(last_kernel(stream), "wait for a stream", [&](weir_status* status) {

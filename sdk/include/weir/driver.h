@@ -306,7 +306,8 @@ typedef struct weir_driver_table {
   /* (required) WEIR_OK when all submitted work is done, WEIR_NOT_READY when not, or the stream's error. */
   weir_result (*stream_query)(weir_stream stream, weir_status *status);
 
-  /* (required) Blocks until the work submitted before the call is done; returns the stream's error. */
+  /* (required) Starts whatever was kept back on this stream, then blocks until the work submitted before the call is
+   * done; returns the stream's error. */
   weir_result (*stream_synchronize)(weir_stream stream, weir_status *status);
 
   /* (required) Submits: later work of `stream` begins after what `event` marked when this was called.
