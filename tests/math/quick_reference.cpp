@@ -91,7 +91,10 @@ const std::map<std::string, std::function<long double(const Operands&)>>& functi
       {"atan2", [](const Operands& o) { return std::atan2(o.x, o.y); }},
       {"atan2pi", [](const Operands& o) { return std::atan2(o.x, o.y) / pi; }},
       {"copysign", [](const Operands& o) { return std::copysign(o.x, o.y); }},
-      {"fdim", [](const Operands& o) { return std::fdim(o.x, o.y); }},
+      {"fdim", [](const Operands& o) {
+         return o.single ? static_cast<long double>(std::fdim(float(o.x), float(o.y)))
+                         : static_cast<long double>(std::fdim(double(o.x), double(o.y)));
+       }},
       {"fmod", [](const Operands& o) { return std::fmod(o.x, o.y); }},
       {"hypot", [](const Operands& o) { return std::hypot(o.x, o.y); }},
       {"ldexp", [](const Operands& o) { return std::ldexp(o.x, int(o.y)); }},
