@@ -133,7 +133,7 @@ TEST_F(RiverBalance, HistogramCountsEveryWetCell) {
   run(river, 1);
   const RiverTotals totals = river.totals(stream);
   EXPECT_EQ(totals.wet, 10000);
-  EXPECT_EQ(totals.histogram[17], 10000u);  // half octaves above 1 mm: 2 log2(500) = 17.9
+  EXPECT_EQ(totals.histogram[17], 10000u);  // 500 times 1 mm: from 1.5 * 2^8 to 2^9
   EXPECT_FLOAT_EQ(static_cast<float>(totals.depth), 0.5f);
 }
 

@@ -8,8 +8,10 @@
 namespace weir::demo {
 
 inline constexpr int histogram_bins = 32;
+inline constexpr int histogram_lanes =
+    16;  ///< copies that rows take in turn, so that few threads meet in one
 inline constexpr float histogram_lowest =
-    1e-3f;                                 ///< metres: the lower end of bin 0; each bin is half an octave
+    1e-3f;                                 ///< metres: the lower end of bin 0; two bins for each doubling
 inline constexpr float wet_depth = 0.01f;  ///< metres: what counts as wet
 
 /// Places in the statistics, all f64.
@@ -87,9 +89,10 @@ inline auto beside_kernel(bool regions) {
                                Field part1, Field part2, View<double> dye_totals0, View<double> dye_totals1,
                                View<double> dye_totals2, Field silt, Field silt_part, Field bed,
                                View<double> silt_totals, View<double> statistics,
-                               View<std::uint32_t> histogram, Value<float> gravity, Value<float> manning,
-                               Value<float> erosion_rate, Value<float> critical_stress,
-                               Value<float> settling_velocity, Value<float> water_density) {
+                               View<std::uint32_t, 2> counts, View<std::uint32_t> histogram,
+                               Value<float> gravity, Value<float> manning, Value<float> erosion_rate,
+                               Value<float> critical_stress, Value<float> settling_velocity,
+                               Value<float> water_density) {
         const Index rows = before.extent(0), cols = before.extent(1);
         const Value<float> step = clock[clock_step];
 
@@ -163,13 +166,20 @@ inline auto beside_kernel(bool regions) {
               cast<double>(reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
                 return select(h(r, c) > wet_depth, Value<std::int32_t>(1), Value<std::int32_t>(0));
               }));
-          range_for(histogram_bins, [&](Index bin) { histogram[bin] = 0; });
+          range_for(histogram_lanes, histogram_bins, [&](Index lane, Index bin) { counts(lane, bin) = 0; });
           range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
             const Value depth = h(r, c);
             if_(depth > histogram_lowest, [&] {
-              const Value bin = cast<std::int64_t>(2.0f * log2(depth / histogram_lowest));
-              atomic_add(histogram[min(bin, histogram_bins - 1)], 1u);
+              // A float's exponent and first digit: two bins for each doubling, without a logarithm.
+              const Value bin = (bit_cast<std::uint32_t>(depth / histogram_lowest) >> 22u) - 254u;
+              atomic_add(
+                  counts(r % histogram_lanes, min(bin, static_cast<std::uint32_t>(histogram_bins - 1))), 1u);
             });
+          });
+          range_for(histogram_bins, [&](Index bin) {
+            Var<std::uint32_t> sum = 0u;
+            for_(0, histogram_lanes, [&](Index lane) { sum += counts(lane, bin); });
+            histogram[bin] = sum;
           });
         });
       }),
@@ -198,6 +208,7 @@ inline auto beside_kernel(bool regions) {
                            "bed",
                            "silt_totals",
                            "statistics",
+                           "counts",
                            "histogram",
                            "gravity",
                            "manning",

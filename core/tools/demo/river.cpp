@@ -115,6 +115,7 @@ struct River::Fields {
   Array<float> clock;
   Array<double> time, rain_total, statistics, silt_totals;
   std::array<Array<double>, 3> dye_totals;
+  Array<std::uint32_t, 2> counts;
   Array<std::uint32_t> histogram;
 
   Plane plane(const Device& device) const {
@@ -173,6 +174,7 @@ River::River(const Device& device, const Terrain& terrain, const RiverParameters
   };
   f.time = zeros(1), f.rain_total = zeros(1), f.statistics = zeros(stat_places), f.silt_totals = zeros(2);
   for (Array<double>& totals : f.dye_totals) totals = zeros(1);
+  f.counts = device.array<std::uint32_t>(histogram_lanes, histogram_bins);
   f.histogram = device.array<std::uint32_t>(histogram_bins);
   f.histogram.fill(0);
 }
@@ -195,8 +197,8 @@ void River::step(const StreamRef& stream, const RiverKernels& kernels) {
   k.beside(stream, f.before, f.h, f.rest, f.qx, f.qy, f.inside, f.clock, f.east, f.south, f.rain, f.zone,
            f.dye[0], f.dye[1], f.dye[2], f.dye_part[0], f.dye_part[1], f.dye_part[2], f.dye_totals[0],
            f.dye_totals[1], f.dye_totals[2], f.silt, f.silt_part, f.bed, f.silt_totals, f.statistics,
-           f.histogram, p.gravity, p.manning, p.erosion_rate, p.critical_stress, p.settling_velocity,
-           p.water_density);
+           f.counts, f.histogram, p.gravity, p.manning, p.erosion_rate, p.critical_stress,
+           p.settling_velocity, p.water_density);
 }
 
 RiverTotals River::totals(const StreamRef& stream) const {
