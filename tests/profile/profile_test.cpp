@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiles: which tasks are timed, what is known of them, and that nothing waits for it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+#include <weir/profile.hpp>
+#include <weir/weir.hpp>
+
+namespace weir {
+namespace {
+
+class ProfileTest : public testing::Test {
+ protected:
+  /// A loop, a region of two blocks of which one has two loops, and a loop.
+  static const auto& kernel() {
+    static const Kernel k{
+        "profiled", [](View<float> x, View<float> y) {
+          range_for(x.size(), [&](Index i) { x[i] = x[i] + 1.0f; });
+          stream_parallel([&] {
+            range_for(x.size(), [&](Index i) { x[i] = x[i] * 2.0f; });
+            range_for(x.size() - 1, [&](Index i) { x[i] = x[i] * 3.0f; });
+          });
+          stream_parallel([&] { range_for(y.size(), [&](Index i) { y[i] = y[i] - 1.0f; }); });
+          range_for(y.size(), [&](Index i) { y[i] = y[i] * 2.0f; });
+        }};
+    return k;
+  }
+  static constexpr std::size_t tasks = 5;
+
+  void SetUp() override {
+    x.fill(stream, 0.0f);
+    y.fill(stream, 0.0f);
+    kernel()(stream, x, y);  // compiled outside of what is timed
+    stream.synchronize();
+  }
+
+  Device device = open("cpu");
+  Stream stream = device.create_stream();
+  CurrentStream current{stream};
+  Array<float> x = device.array<float>(5000), y = device.array<float>(5000);
+};
+
+TEST_F(ProfileTest, TimesEveryTaskOfALaunch) {
+  const Profile profile(device);
+  kernel()(stream, x, y);
+  stream.synchronize();
+  const std::vector<TaskTime> times = profile.results();
+  ASSERT_EQ(times.size(), tasks);
+  EXPECT_EQ(times[0].start, 0);
+  double busy = 0;
+  for (const TaskTime& time : times) {
+    EXPECT_EQ(time.kernel, "profiled");
+    EXPECT_FALSE(time.task.empty());
+    EXPECT_GE(time.duration, 0);
+    busy += time.duration;
+  }
+  EXPECT_GT(busy, 0);
+}
+
+TEST_F(ProfileTest, TellsRegionsAndBlocks) {
+  const Profile profile(device);
+  kernel()(stream, x, y);
+  stream.synchronize();
+  std::vector<std::pair<int, int>> places;
+  for (const TaskTime& time : profile.results()) places.emplace_back(time.region, time.block);
+  using Place = std::pair<int, int>;
+  EXPECT_THAT(places,
+              testing::ElementsAre(Place(-1, -1), Place(0, 0), Place(0, 0), Place(0, 1), Place(-1, -1)));
+}
+
+// proves R24
+TEST_F(ProfileTest, TimesAreThoseOfTheStreamThatRanTheTask) {
+  const Profile profile(device);
+  for (int i = 0; i < 10; ++i) kernel()(stream, x, y);
+  stream.synchronize();
+  std::map<std::uint32_t, double> end_of_stream;
+  std::map<int, std::set<std::uint32_t>> streams_of_block;
+  for (const TaskTime& time : profile.results()) {
+    double& end = end_of_stream[time.stream];
+    EXPECT_GE(time.start, end) << time.task
+                               << " began before the task in front of it on its stream had ended";
+    end = time.start + time.duration;
+    streams_of_block[time.block].insert(time.stream);
+  }
+  EXPECT_GE(end_of_stream.size(), 2u);
+  for (std::uint32_t other : streams_of_block[1]) EXPECT_FALSE(streams_of_block[0].contains(other));
+}
+
+// proves R24
+TEST_F(ProfileTest, NothingWaitsForTheTimes) {
+  std::promise<void> gate;
+  const std::shared_future<void> open_gate = gate.get_future().share();
+  const Profile profile(device);
+  stream.call_host([open_gate] { open_gate.wait(); });
+  kernel()(stream, x, y);  // returns although the stream is held up
+  EXPECT_EQ(profile.size(), tasks);
+  EXPECT_TRUE(profile.results().empty());
+  gate.set_value();
+  stream.synchronize();
+  EXPECT_EQ(profile.results().size(), tasks);
+}
+
+TEST_F(ProfileTest, LeavesResultsAsTheyAre) {
+  std::vector<float> plain, watched;
+  for (std::vector<float>* result : {&plain, &watched}) {
+    std::optional<Profile> profile;
+    if (result == &watched) profile.emplace(device);
+    x.fill(stream, 1.0f);
+    kernel()(stream, x, y);
+    *result = x.to_host(stream);
+  }
+  EXPECT_EQ(plain, watched);
+}
+
+TEST_F(ProfileTest, TimesOnlyWhatItsOwnThreadSubmits) {
+  const Profile profile(device);
+  std::thread([&] { kernel()(stream, x, y); }).join();
+  EXPECT_EQ(profile.size(), 0u);
+}
+
+TEST_F(ProfileTest, TheInnermostCounts) {
+  const Profile outer(device);
+  {
+    const Profile inner(device);
+    kernel()(stream, x, y);
+    EXPECT_EQ(inner.size(), tasks);
+  }
+  EXPECT_EQ(outer.size(), 0u);
+  kernel()(stream, x, y);
+  EXPECT_EQ(outer.size(), tasks);
+}
+
+TEST_F(ProfileTest, StopsWhenToldTo) {
+  Profile profile(device);
+  kernel()(stream, x, y);
+  profile.stop();
+  kernel()(stream, x, y);
+  stream.synchronize();
+  EXPECT_EQ(profile.results().size(), tasks);
+}
+
+TEST_F(ProfileTest, OutlivesTheKernelsThatItTimed) {
+  const Profile profile(device);
+  {
+    const Kernel gone{"gone", [](View<float> a) { range_for(a.size(), [&](Index i) { a[i] = 1.0f; }); }};
+    gone(stream, x);
+  }
+  stream.synchronize();
+  ASSERT_EQ(profile.results().size(), 1u);
+  EXPECT_EQ(profile.results()[0].kernel, "gone");
+}
+
+TEST_F(ProfileTest, GivesItsEventsBack) {
+  for (int i = 0; i < 3; ++i) {
+    const Profile profile(device);
+    kernel()(stream, x, y);
+  }
+  stream.synchronize();
+  const std::uint32_t events = device.stream_statistics().events_created;
+  for (int i = 0; i < 20; ++i) {
+    const Profile profile(device);
+    kernel()(stream, x, y);
+    stream.synchronize();
+  }
+  EXPECT_LE(device.stream_statistics().events_created, events + 2);
+}
+
+TEST_F(ProfileTest, ThreadsProfileSideBySide) {
+  std::atomic<std::size_t> timed{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const Stream own = device.create_stream();
+      Array<float> a = device.array<float>(own, 1000), b = device.array<float>(own, 1000);
+      a.fill(own, 0.0f);
+      b.fill(own, 0.0f);
+      const Profile profile(device);
+      for (int i = 0; i < 20; ++i) kernel()(own, a, b);
+      own.synchronize();
+      timed += profile.results().size();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(timed, 4 * 20 * tasks);
+}
+
+}  // namespace
+}  // namespace weir
