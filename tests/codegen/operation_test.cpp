@@ -2,7 +2,6 @@
 // Every operation on every type it takes, over the values where machines differ, against what ir.hpp says.
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "harness.hpp"
@@ -59,19 +58,23 @@ std::string kernel_of(const std::string& statement, const std::vector<std::strin
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
+void fail(const std::string& what, double got, double wanted) {
+  ADD_FAILURE() << what << ": got " << got << ", expected " << wanted;
+}
+
 template <class R, class T>
-void check_unary(const std::string& op, const std::function<R(T)>& expected) {
+void check_unary(const std::string& op, R (*expected)(T)) {
   std::vector<T> a = edge_values<T>();
   std::vector<Stored<R>> r(a.size());
   Code code(kernel_of(op + " %a0", {name_of<T>()}, name_of<R>()));
   code.array("a0", a).array("r", r).run();
   for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_TRUE(same<R>(R(r[i]), expected(a[i]))) << op << " " << name_of<T>() << " of " << +a[i] << ": got "
-                                                  << +R(r[i]) << ", expected " << +expected(a[i]);
+    if (const R wanted = expected(a[i]); !same<R>(R(r[i]), wanted))
+      fail(op + " " + name_of<T>() + " of " + std::to_string(a[i]), double(r[i]), double(wanted));
 }
 
 template <class R, class T>
-void check_binary(const std::string& op, const std::function<R(T, T)>& expected) {
+void check_binary(const std::string& op, R (*expected)(T, T)) {
   std::vector<T> a, b;
   for (T x : edge_values<T>())
     for (T y : edge_values<T>()) {
@@ -82,9 +85,8 @@ void check_binary(const std::string& op, const std::function<R(T, T)>& expected)
   Code code(kernel_of(op + " %a0, %a1", {name_of<T>(), name_of<T>()}, name_of<R>()));
   code.array("a0", a).array("a1", b).array("r", r).run();
   for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_TRUE(same<R>(R(r[i]), expected(a[i], b[i])))
-        << op << " " << name_of<T>() << " of " << +a[i] << " and " << +b[i] << ": got " << +R(r[i]) << ", expected "
-        << +expected(a[i], b[i]);
+    if (const R wanted = expected(a[i], b[i]); !same<R>(R(r[i]), wanted))
+      fail(op + " " + name_of<T>() + " of " + std::to_string(a[i]) + " and " + std::to_string(b[i]), double(r[i]), double(wanted));
 }
 
 template <class T>
@@ -96,12 +98,13 @@ TYPED_TEST_SUITE(IntegerOperation, Integers);
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 using Wide = __int128;
+using UnsignedWide = unsigned __int128;
 
 TYPED_TEST(IntegerOperation, AddSubtractMultiplyAndNegateWrap) {
   using T = TypeParam;
   check_binary<T, T>("add", [](T a, T b) { return T(Wide(a) + Wide(b)); });
   check_binary<T, T>("sub", [](T a, T b) { return T(Wide(a) - Wide(b)); });
-  check_binary<T, T>("mul", [](T a, T b) { return T((unsigned __int128)(a) * (unsigned __int128)(b)); });
+  check_binary<T, T>("mul", [](T a, T b) { return T(UnsignedWide(a) * UnsignedWide(b)); });
   check_unary<T, T>("neg", [](T a) { return T(-Wide(a)); });
   check_unary<T, T>("abs", [](T a) { return T(a < 0 ? -Wide(a) : Wide(a)); });
 }
@@ -116,7 +119,7 @@ TYPED_TEST(IntegerOperation, MinMaxAndUpperHalf) {
   using T = TypeParam;
   check_binary<T, T>("min", [](T a, T b) { return std::min(a, b); });
   check_binary<T, T>("max", [](T a, T b) { return std::max(a, b); });
-  check_binary<T, T>("mul_hi", [](T a, T b) { return T((Wide(a) * Wide(b)) >> (8 * sizeof(T))); });
+  check_binary<T, T>("mul_hi", [](T a, T b) { return T((UnsignedWide(Wide(a)) * UnsignedWide(Wide(b))) >> (8 * sizeof(T))); });
 }
 
 TYPED_TEST(IntegerOperation, BitsAndShiftsModuloTheWidth) {
@@ -201,16 +204,18 @@ TYPED_TEST(FloatOperation, ArithmeticIsCorrectlyRoundedAndKeepsDenormals) {
   check_unary<T, T>("math.sqrt", [](T a) { return std::sqrt(a); });
 }
 
+template <class T>
+T pick(T a, T b, bool smaller) {
+  if (std::isnan(a)) return b;
+  if (std::isnan(b)) return a;
+  if (a == b) return std::signbit(a) == smaller ? a : b;
+  return (a < b) == smaller ? a : b;
+}
+
 TYPED_TEST(FloatOperation, MinAndMaxDropNanAndOrderZeros) {
   using T = TypeParam;
-  const auto pick = [](T a, T b, bool smaller) {
-    if (std::isnan(a)) return b;
-    if (std::isnan(b)) return a;
-    if (a == b) return std::signbit(a) == smaller ? a : b;
-    return (a < b) == smaller ? a : b;
-  };
-  check_binary<T, T>("min", [&](T a, T b) { return pick(a, b, true); });
-  check_binary<T, T>("max", [&](T a, T b) { return pick(a, b, false); });
+  check_binary<T, T>("min", [](T a, T b) { return pick(a, b, true); });
+  check_binary<T, T>("max", [](T a, T b) { return pick(a, b, false); });
 }
 
 TYPED_TEST(FloatOperation, ClassificationTellsNanInfinityAndTheRest) {
