@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "ir/evaluate.hpp"
 
@@ -25,6 +26,38 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t bits) {
   return z ^ (z >> 29);
 }
 
+std::uint64_t reduce_identity(ir::ReduceKind kind, ScalarType type) {
+  const bool smallest = kind == ir::ReduceKind::max;
+  switch (kind) {
+    case ir::ReduceKind::sum:
+    case ir::ReduceKind::any:
+      return 0;
+    case ir::ReduceKind::all:
+      return 1;
+    default:
+      break;
+  }
+  if (type == ScalarType::f32) return smallest ? 0xff800000u : 0x7f800000u;
+  if (type == ScalarType::f64) return smallest ? 0xfff0000000000000u : 0x7ff0000000000000u;
+  const std::uint64_t top = std::uint64_t{1} << (8 * size_of(type) - 1);
+  if (is_signed(type)) return smallest ? top : top - 1;
+  return smallest ? 0 : 2 * (top - 1) + 1;
+}
+
+// Philox 4x32-10: key, then counter.
+std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 6> words) {
+  std::uint32_t k0 = words[0], k1 = words[1];
+  std::array<std::uint32_t, 4> c{words[2], words[3], words[4], words[5]};
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53u} * c[0], b = std::uint64_t{0xCD9E8D57u} * c[2];
+    c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ k0, static_cast<std::uint32_t>(b),
+         static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ k1, static_cast<std::uint32_t>(a)};
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return c;
+}
+
 }  // namespace
 
 Machine::Machine(const ir::Kernel& kernel, Choices& choices) : kernel_(kernel), launch_key_(choices.bits()) {
@@ -42,6 +75,15 @@ Machine::Machine(const ir::Kernel& kernel, Choices& choices) : kernel_(kernel), 
     for (std::size_t i = 0; i < count; ++i) {
       (p.kind == ir::Parameter::Kind::array ? array.lanes : scalar).push_back(value());
     }
+  }
+}
+
+Machine::Machine(const ir::Kernel& kernel, LaunchData data, MathLibrary library)
+    : kernel_(kernel), launch_key_(data.launch_key), library_(std::move(library)), strict_(true) {
+  for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
+    const bool array = kernel.parameters[p].kind == ir::Parameter::Kind::array;
+    arrays_.push_back({std::move(data.extents[p]), array ? data.lanes[p] : std::vector<std::uint64_t>()});
+    scalars_.push_back(array ? std::vector<std::uint64_t>() : std::move(data.lanes[p]));
   }
 }
 
@@ -89,6 +131,10 @@ Machine::Flow Machine::block(const ir::Block& block) {
 
 Machine::Flow Machine::statement(const Statement& s) {
   if (steps_-- == 0) throw CannotRun{};
+  if (strict_ && !inside(s)) {
+    if (!kernel_.options.check_bounds) throw CannotRun{};
+    return fail();
+  }
   switch (s.op) {
     case Op::constant:
       set(s, s.immediate);
@@ -103,6 +149,12 @@ Machine::Flow Machine::statement(const Statement& s) {
       set(s, launch_key_);
       break;
     case Op::philox: {
+      if (strict_) {
+        std::array<std::uint32_t, 6> words;
+        for (std::size_t i = 0; i < 6; ++i) words[i] = static_cast<std::uint32_t>(bits(s.operands[i]));
+        set(s, philox(words)[s.lane]);
+        break;
+      }
       std::uint64_t word = s.lane;
       for (const ir::ValueId id : s.operands) word = mixed(word, bits(id));
       set(s, cut(s.type, word));
@@ -151,12 +203,14 @@ Machine::Flow Machine::statement(const Statement& s) {
       yielded_ = values_[s.operands[0]];
       return Flow::yielded;
     case Op::assert_:
-      return bits(s.operands[0]) != 0 || !in_loop_ ? Flow::next : Flow::failed;
+      if (bits(s.operands[0]) != 0) return Flow::next;
+      if (strict_) return fail();
+      return in_loop_ ? Flow::failed : Flow::next;
     case Op::parallel:
       iterate(s, [](Flow) {});
       break;
     case Op::reduce:
-      set(s, reduce(s));
+      set(s, strict_ ? reduce_in_order(s) : reduce(s));
       break;
     case Op::region:
       for (const ir::Block& body : s.bodies) block(body);
@@ -169,7 +223,9 @@ Machine::Flow Machine::statement(const Statement& s) {
         operands[i] = bits(s.operands[i]);
       }
       const std::size_t count = s.operands.size();
-      if (s.op == Op::math && !ir::is_host_evaluable(s)) {
+      if (s.op == Op::math && !ir::is_host_evaluable(s) && strict_) {
+        set(s, library_(s, std::span(types).first(count), std::span(operands).first(count)));
+      } else if (s.op == Op::math && !ir::is_host_evaluable(s)) {
         set(s, cut(s.type, mixed(s.index, mixed(operands[0], operands[1]))));
       } else {
         set(s, ir::evaluate_operation(s, std::span(types).first(count), std::span(operands).first(count)));
@@ -247,6 +303,71 @@ std::uint64_t Machine::reduce(const Statement& s) {
     first = false;
   });
   return result;
+}
+
+// In the order that task.hpp fixes: chunks, 64 lanes in each, then the chunks as if they were elements.
+std::uint64_t Machine::reduce_in_order(const Statement& s) {
+  static constexpr Op ops[] = {Op::add, Op::min, Op::max, Op::bit_or, Op::bit_and};
+  const Op op = ops[s.index];
+  const std::uint64_t identity = reduce_identity(static_cast<ir::ReduceKind>(s.index), s.type);
+  using Lanes = std::array<std::uint64_t, ir::reduce_lanes>;
+  const auto fold = [&](Lanes lanes) {
+    for (std::size_t width = lanes.size() / 2; width > 0; width /= 2) {
+      for (std::size_t l = 0; l < width; ++l) lanes[l] = combine(op, s.type, lanes[l], lanes[l + width]);
+    }
+    return lanes[0];
+  };
+  std::uint64_t n = 1;
+  for (std::size_t d = 0; d + 1 < s.operands.size(); d += 2) {
+    const std::int64_t low = number(s.operands[d]), high = number(s.operands[d + 1]);
+    n *= high > low ? static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) : 0;
+  }
+  const std::uint64_t chunk = ir::reduce_chunk(n);
+  std::vector<Lanes> chunks((n + chunk - 1) / chunk);
+  for (Lanes& lanes : chunks) lanes.fill(identity);
+  std::uint64_t at = 0;
+  iterate(s, [&](Flow flow) {
+    std::uint64_t& lane = chunks[at / chunk][at % chunk % ir::reduce_lanes];
+    if (flow == Flow::yielded) lane = combine(op, s.type, lane, yielded_.bits);
+    ++at;
+  });
+  Lanes last;
+  last.fill(identity);
+  for (std::size_t i = 0; i < ir::reduce_max_chunks; ++i) {
+    std::uint64_t& lane = last[i % ir::reduce_lanes];
+    lane = combine(op, s.type, lane, i < chunks.size() ? fold(chunks[i]) : identity);
+  }
+  return fold(last);
+}
+
+Machine::Flow Machine::fail() {
+  failed_ = true;
+  if (!in_loop_) failed_between_loops_ = true;
+  return Flow::failed;
+}
+
+bool Machine::has_element(const Statement& s) const {
+  const Array& array = arrays_[s.index];
+  for (std::size_t d = 0; d < array.extents.size(); ++d) {
+    if (number(s.operands[d]) < 0 || number(s.operands[d]) >= array.extents[d]) return false;
+  }
+  return true;
+}
+
+// False for accesses that have no element.
+bool Machine::inside(const Statement& s) const {
+  switch (s.op) {
+    case Op::load:
+    case Op::store:
+    case Op::atomic:
+      return has_element(s);
+    case Op::get:
+      return s.operands.empty() || bits(s.operands[0]) < locals_[s.index].size();
+    case Op::set:
+      return s.operands.size() < 2 || bits(s.operands[0]) < locals_[s.index].size();
+    default:
+      return true;
+  }
 }
 
 std::uint64_t Machine::combine(Op op, ScalarType type, std::uint64_t a, std::uint64_t b) const {

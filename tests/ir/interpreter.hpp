@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "choices.hpp"
@@ -13,15 +14,30 @@
 
 namespace weir::test {
 
-/// Thrown when a run takes more steps than it was allowed, or leaves a local array.
+/// Thrown when a run takes more steps than it was allowed, or does what has no meaning.
 struct CannotRun {};
 
-/// The arguments of a launch and what it changes. Indices outside an array wrap around. A false assert ends
-/// an iteration of a parallel loop and is passed over elsewhere.
+/// What a launch hands to a kernel, by parameter, as the bits of each scalar.
+struct LaunchData {
+  std::vector<std::vector<std::int64_t>> extents;  ///< of arrays; empty for scalars
+  std::vector<std::vector<std::uint64_t>> lanes;   ///< of all elements in row-major order, or of the scalar
+  std::uint64_t launch_key = 0;
+};
+
+/// The bits of a math function that IEEE 754 leaves open.
+using MathLibrary = std::function<std::uint64_t(const ir::Statement& s, std::span<const ScalarType> types,
+                                                std::span<const std::uint64_t> operands)>;
+
+/// The arguments of a launch and what it changes. A lenient machine gives every kernel some meaning: indices
+/// outside an array wrap around, functions that only generated code knows are replaced, and a false assert
+/// ends an iteration of a parallel loop and is passed over elsewhere. A strict one does what the IR says to
+/// the bit.
 class Machine {
  public:
-  /// Small arrays and scalars with contents from `choices`.
+  /// Lenient. Small arrays and scalars with contents from `choices`.
   Machine(const ir::Kernel& kernel, Choices& choices);
+  /// Strict.
+  Machine(const ir::Kernel& kernel, LaunchData data, MathLibrary library);
 
   /// Runs the whole kernel, blocks of regions one after the other.
   void run_kernel(std::uint64_t steps);
@@ -30,6 +46,12 @@ class Machine {
 
   /// Everything that a launch leaves behind, for comparison.
   std::vector<std::uint64_t> contents() const;
+  const std::vector<std::uint64_t>& lanes(std::size_t parameter) const { return arrays_[parameter].lanes; }
+
+  /// A strict run met a false assert or an index that bounds checks refuse.
+  bool failed() const { return failed_; }
+  /// It did so outside of parallel loops, which leaves the arrays without a meaning.
+  bool failed_between_loops() const { return failed_between_loops_; }
 
  private:
   enum class Flow : std::uint8_t { next, leave, again, yielded, failed };
@@ -51,6 +73,10 @@ class Machine {
   Flow while_loop(const ir::Statement& s);
   void iterate(const ir::Statement& s, const std::function<void(Flow)>& after);
   std::uint64_t reduce(const ir::Statement& s);
+  std::uint64_t reduce_in_order(const ir::Statement& s);
+  bool has_element(const ir::Statement& s) const;
+  bool inside(const ir::Statement& s) const;
+  Flow fail();
   std::uint64_t& element(const ir::Statement& s);
   std::uint64_t atomic(const ir::Statement& s);
   std::uint64_t combine(ir::Op op, ScalarType type, std::uint64_t a, std::uint64_t b) const;
@@ -68,6 +94,9 @@ class Machine {
   std::uint64_t steps_ = 0;
   Value yielded_;
   bool in_loop_ = false;
+  MathLibrary library_;
+  bool strict_ = false;
+  bool failed_ = false, failed_between_loops_ = false;
 };
 
 }  // namespace weir::test

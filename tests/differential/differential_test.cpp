@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random kernels give, through parser, planner, compiler, launcher and CPU driver, what the IR says they
+// give.
+//
+// WEIR_DIFFERENTIAL_SEEDS=FIRST:COUNT runs other seeds than the usual ones, for as long as one likes.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <weir/error.hpp>
+
+#include "ir/printer.hpp"
+#include "ir/verifier.hpp"
+#include "launcher.hpp"
+
+namespace weir::test {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t usual_seeds = 30;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::uint64_t usual_seeds = 30;
+#else
+constexpr std::uint64_t usual_seeds = 200;
+#endif
+#else
+constexpr std::uint64_t usual_seeds = 200;
+#endif
+constexpr std::uint64_t steps = 1'500'000;
+constexpr std::size_t launches = 3;
+
+struct Seeds {
+  std::uint64_t first = 0, count = usual_seeds;
+};
+
+Seeds wanted_seeds() {
+  Seeds seeds;
+  if (const char* text = std::getenv("WEIR_DIFFERENTIAL_SEEDS")) {
+    char* end = nullptr;
+    seeds.first = std::strtoull(text, &end, 10);
+    seeds.count = *end == ':' ? std::strtoull(end + 1, nullptr, 10) : 1;
+  }
+  return seeds;
+}
+
+std::uint64_t launch_key(std::uint64_t seed, std::uint64_t number) {
+  const auto mix = [](std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  };
+  return mix(mix(seed + 0x9e3779b97f4a7c15u) + number);
+}
+
+// Runs the kernel on as many streams at once as there are launches, each with data of its own. False when the
+// interpreter gave up, for kernels that run too long.
+bool compare(std::uint64_t seed, CompiledMath& math) {
+  Choices choices(seed);
+  const RunnableKernel runnable = runnable_kernel(choices);
+  const ir::Kernel& kernel = runnable.kernel;
+  const auto wrong = ir::verify(kernel);
+  if (!wrong.empty()) {
+    ADD_FAILURE() << wrong.front().message << "\n" << ir::print(kernel);
+    return false;
+  }
+  std::vector<Machine> machines;
+  std::vector<LaunchData> data;
+  for (std::size_t i = 0; i < launches; ++i) {
+    data.push_back(random_data(runnable, choices));
+    data[i].launch_key = launch_key(seed, i);
+    machines.emplace_back(kernel, data[i], std::ref(math));
+    try {
+      machines[i].run_kernel(steps);
+    } catch (const CannotRun&) {
+      return false;
+    }
+  }
+  const Program program = Program::parse(ir::print(kernel));
+  std::vector<Launch> streams;
+  streams.reserve(launches);
+  for (std::size_t i = 0; i < launches; ++i) streams.emplace_back(kernel, data[i]);
+  for (std::size_t i = 0; i < launches; ++i) streams[i].submit(program, {seed, i});
+  for (std::size_t i = 0; i < launches; ++i) {
+    const std::optional<std::string> failure = streams[i].finish();
+    EXPECT_EQ(failure.has_value(), machines[i].failed())
+        << "launch " << i << " said: " << failure.value_or("nothing") << "\n"
+        << ir::print(kernel);
+    if (machines[i].failed_between_loops()) continue;
+    const std::string difference = streams[i].difference(machines[i]);
+    EXPECT_EQ(difference, "") << "launch " << i << "\n" << ir::print(kernel);
+  }
+  return true;
+}
+
+// proves R8 for random kernels, too: launches on several streams share nothing
+TEST(Differential, RandomKernelsDoWhatTheInterpreterDoes) {
+  const Seeds seeds = wanted_seeds();
+  CompiledMath math;
+  std::uint64_t ran = 0;
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count && !HasFailure(); ++seed) {
+    SCOPED_TRACE("run again with WEIR_DIFFERENTIAL_SEEDS=" + std::to_string(seed));
+    try {
+      if (compare(seed, math)) ++ran;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+  RecordProperty("kernels", std::to_string(ran));
+  if (!HasFailure() && seeds.count >= 100) {
+    EXPECT_GT(ran, seeds.count / 2) << "too few kernels could be run to tell anything";
+  }
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random statements that have one meaning: what a loop's iteration may write, and which indices are inside.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "random_values.hpp"
+
+namespace weir::test {
+
+class RandomStatements : protected RandomValues {
+ protected:
+  explicit RandomStatements(Choices& choices) : RandomValues(choices) {}
+
+  struct Place {
+    bool loop = false;      // inside while or for
+    bool parallel = false;  // inside parallel or reduce
+    int depth = 0;
+  };
+  /// Input is never written. Output is written by the iteration whose indices name the element. A counter
+  /// takes one kind of commutative atomics in parallel loops.
+  enum class Role : std::uint8_t { input, output, counter };
+  struct Array {
+    std::uint32_t parameter;
+    Role role;
+    ir::AtomicKind kind;
+    int owner = -1;  // the block of the current region that may use it
+  };
+  struct Variable {
+    std::uint32_t id;
+    ScalarType type;
+    std::uint64_t count;
+    bool in_loop;
+    int owner;
+  };
+  /// Which element of an output array an iteration of the current loop has for itself.
+  struct Ownership {
+    std::uint32_t parameter;
+    std::vector<std::size_t> dimension;  // of the loop, by dimension of the array; none where it has no index
+    std::vector<std::int64_t> shift;
+  };
+  struct Loop {
+    std::vector<ValueId> indices, lows;
+    std::vector<Ownership> owned;
+  };
+  struct Scope {
+    std::size_t values, variables;
+  };
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  Scope enter() const { return {values_.size(), variables_.size()}; }
+  void leave(Scope scope) {
+    values_.resize(scope.values);
+    variables_.resize(scope.variables);
+  }
+
+  // arrays and scalars
+  void arrays();
+  // values
+  ValueId number(Block& out, std::int64_t value);
+  ValueId edge_constant(Block& out, ScalarType type);
+  ValueId operand(Block& out, ScalarType type);
+  ValueId plain(Block& out, ScalarType type);
+  ValueId binary(Block& out, Op op, ScalarType type, ValueId a, ValueId b);
+  ValueId modulo(Block& out, ValueId a, std::uint64_t count);
+  ValueId within(Block& out, ValueId a, ValueId count);
+  ValueId extent(Block& out, std::uint32_t parameter, std::size_t dimension);
+  ValueId without_nan(Block& out, ValueId id, ScalarType type);
+  // statements
+  static bool ends(const Block& block);
+  void fill(Block& block, const Place& place, std::size_t most);
+  void statement(Block& out, const Place& place);
+  void publish(Block& out, ValueId value);
+  void store(Block& out, const Place& place);
+
+ private:
+  void source(Block& out);
+  void arithmetic_operation(Block& out);
+  void comparison(Block& out);
+  void bits(Block& out);
+  void conversion(Block& out);
+  void function(Block& out);
+  void load(Block& out, const Place& place);
+  void atomic(Block& out, const Place& place);
+  void declare(Block& out);
+  void access(Block& out, bool set);
+  void assertion(Block& out);
+  void if_(Block& out, Place place);
+  void for_(Block& out, Place place);
+  void while_(Block& out, Place place);
+
+  Array* array(Role role);
+  bool wild() { return k_.options.check_bounds && may_fail_ && c_.chance(10); }
+  std::vector<ValueId> inside(Block& out, std::uint32_t parameter);
+  const Ownership& ownership(std::uint32_t parameter);
+  ValueId own_element(Block& out, std::uint32_t parameter, std::vector<ValueId>& indices);
+  ValueId guard(Block& out, std::uint32_t parameter, const std::vector<ValueId>& indices);
+  Statement access_of(Op op, std::uint32_t parameter, std::vector<ValueId> operands);
+  template <class F>
+  void guarded(Block& out, ValueId condition, F f) {
+    Statement s = make(Op::if_);
+    s.operands = {condition};
+    s.bodies.resize(2);
+    const Scope scope = enter();
+    f(s.bodies[0]);
+    leave(scope);
+    out.statements.push_back(std::move(s));
+  }
+
+ protected:
+  bool may_fail_ = false;
+  int block_ = -1;
+  Loop loop_;
+  std::vector<Array> arrays_;
+  std::vector<std::vector<std::int64_t>> extents_;
+  std::vector<Variable> variables_;
+};
+
+}  // namespace weir::test
