@@ -49,6 +49,24 @@ TEST(Split, OneSerialTaskStandsForEachStretchBetweenLoops) {
               ElementsAre("serial", "loop", "serial"));
 }
 
+// A failed task ends early; a loop behind it must not take its bound from memory that nobody wrote.
+TEST(Split, WhatATaskThatCanFailHandsOnIsZeroFirst) {
+  const ir::Kernel k = kernel(
+      "%count = load @n[%one] : i32\n%bound = cast %count : i64\n%f = arg @a : f32\n"
+      "parallel (%i) in (%zero to %bound) {\n  store @x[%i], %f\n}",
+      "check_bounds");
+  const passes::Plan p = passes::make_plan(k, 8);
+  ASSERT_THAT(shape(p), ElementsAre("serial", "loop"));
+  EXPECT_EQ(task_text(k, p.tasks[0]), R"({
+  %0 = const 0 : i32
+  temp.store 0, %0
+  %1 = const 1 : i64
+  %2 = load @n[%1] : i32
+  temp.store 0, %2
+}
+)");
+}
+
 TEST(Split, PureValuesAreComputedAgainWhereTheyAreUsed) {
   const ir::Kernel k = kernel("%a = arg @a : f32\n%s = math.sin %a : f32\n" +
                               std::string("parallel (%i) in (%zero to %len) {\n  store @x[%i], %s\n}\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/task_builder.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::passes {
@@ -22,6 +23,7 @@ ir::Task TaskBuilder::build(std::size_t index) {
   if (segment.kind == Segment::Kind::parallel) task_.kind = ir::TaskKind::parallel;
   if (segment.kind == Segment::Kind::reduce) task_.kind = ir::TaskKind::reduce_partial;
   prologue(segment);
+  if (segment.kind == Segment::Kind::serial && can_fail(segment)) clear_exports(segment);
   for (const Statement* const s : segment.statements) {
     if (!draft_.kept.contains(s)) continue;
     if (task_.location.line == 0) task_.location = s->location;
@@ -98,6 +100,35 @@ void TaskBuilder::prologue(const Segment& segment) {
 void TaskBuilder::epilogue(const Segment& segment) {
   for (const auto& [local, use] : segment.locals) {
     if (mirrored(local) && (use.declared || use.set)) export_array(*draft_.locals[local].declaration);
+  }
+}
+
+bool TaskBuilder::can_fail(const Statement& s) const {
+  if (s.op == Op::assert_) return true;
+  if (draft_.kernel->options.check_bounds) {
+    if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic) return true;
+    if (s.op == Op::get && !s.operands.empty()) return true;
+    if (s.op == Op::set && s.operands.size() > 1) return true;
+  }
+  return std::any_of(s.bodies.begin(), s.bodies.end(), [this](const Block& body) {
+    return std::any_of(body.statements.begin(), body.statements.end(),
+                       [this](const Statement& inner) { return can_fail(inner); });
+  });
+}
+
+bool TaskBuilder::can_fail(const Segment& segment) const {
+  return std::any_of(segment.statements.begin(), segment.statements.end(),
+                     [this](const Statement* s) { return draft_.kept.contains(s) && can_fail(*s); });
+}
+
+// A failure ends the task early, but the tasks behind it still run: what they read, such as a loop's bound,
+// is then zero rather than what an earlier launch left in the memory.
+void TaskBuilder::clear_exports(const Segment& segment) {
+  for (const Statement* const s : segment.statements) {
+    if (!draft_.kept.contains(s)) continue;
+    if (s->op == Op::local && draft_.locals[s->index].shared) clear_temporary(*s);
+    if (s->result == ir::no_value || !draft_.values[s->result].exported) continue;
+    store(s->type, draft_.values[s->result].offset, constant(s->type, 0, s->location), s->location);
   }
 }
 
