@@ -44,7 +44,7 @@ Terrain slope() {
 struct Fields {
   std::vector<float> depth = std::vector<float>(600, 0.0f), mud = std::vector<float>(600, 0.0f);
   std::array<std::vector<float>, 3> dye{depth, depth, depth};
-  RiverFields view() const { return {depth, mud, {dye[0], dye[1], dye[2]}, "1 step"}; }
+  RiverFields view() const { return {depth, mud, {dye[0], dye[1], dye[2]}, {}, "1 step"}; }
 };
 
 float blueness(Colour colour) {

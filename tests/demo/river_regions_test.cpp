@@ -22,7 +22,7 @@ TEST_F(RiverRegions, GiveTheSameBitsOnAndOff) {
   EXPECT_EQ(a.volume, b.volume);
   EXPECT_EQ(a.outflow, b.outflow);
   EXPECT_EQ(a.dye, b.dye);
-  EXPECT_EQ(a.histogram, b.histogram);
+  EXPECT_EQ(a.depth_classes, b.depth_classes);
 }
 
 TEST_F(RiverRegions, TwoRiversOnTwoStreamsDoNotMix) {

@@ -60,10 +60,13 @@ float sediment_scale(float concentration) {
       std::log(std::max(concentration, 1e-9f) / clear_water) / std::log(thick_mud / clear_water), 0.0f, 1.0f);
 }
 
+/// The map with room for a legend below, wide enough for the legend's text.
 Image with_legend(const Image& map) {
-  Image sheet(map.width(), map.height() + legend_height, paper);
+  constexpr int text_room = 600;
+  Image sheet(std::max(map.width(), text_room), map.height() + legend_height, paper);
+  const int left = (sheet.width() - map.width()) / 2;
   for (int y = 0; y < map.height(); ++y)
-    for (int x = 0; x < map.width(); ++x) sheet.at(x, y) = map.at(x, y);
+    for (int x = 0; x < map.width(); ++x) sheet.at(left + x, y) = map.at(x, y);
   return sheet;
 }
 
@@ -96,18 +99,47 @@ struct Tick {
   std::string label;
 };
 
-void draw_ramp(Image& sheet, const Ramp& ramp, std::string_view title, std::initializer_list<Tick> ticks) {
-  const int width = std::max(120, sheet.width() / 4);
-  const int left = sheet.width() * 47 / 100, top = sheet.height() - legend_height;
-  draw_text(sheet, static_cast<float>(left), static_cast<float>(top) + 12, 9.5f, title, faint);
-  for (int x = 0; x < width; ++x)
-    for (int y = 0; y < 12; ++y)
-      sheet.blend(left + x, top + 31 + y, ramp(static_cast<float>(x) / static_cast<float>(width - 1)), 1);
+/// Where a ramp stands in the legend.
+struct RampPlace {
+  int left, top, width;
+  static constexpr int height = 12;
+  explicit RampPlace(const Image& sheet)
+      : left(sheet.width() * 47 / 100),
+        top(sheet.height() - legend_height + 31),
+        width(std::max(120, sheet.width() / 4)) {}
+  float at(float place) const { return static_cast<float>(left) + place * static_cast<float>(width); }
+};
+
+void draw_ramp(Image& sheet, const Ramp& ramp, std::initializer_list<Tick> ticks) {
+  const RampPlace place(sheet);
+  for (int x = 0; x < place.width; ++x)
+    for (int y = 0; y < RampPlace::height; ++y)
+      sheet.blend(place.left + x, place.top + y,
+                  ramp(static_cast<float>(x) / static_cast<float>(place.width - 1)), 1);
+  const auto bottom = static_cast<float>(place.top + RampPlace::height);
   for (const Tick& tick : ticks) {
-    const float x = static_cast<float>(left) + tick.place * static_cast<float>(width);
-    draw_line(sheet, x, static_cast<float>(top) + 43, x, static_cast<float>(top) + 47, 1, faint);
-    draw_text(sheet, x - text_width(8.5f, tick.label) / 2 + 1, static_cast<float>(top) + 52, 8.5f, tick.label,
-              faint);
+    const float x = place.at(tick.place);
+    draw_line(sheet, x, bottom, x, bottom + 4, 1, faint);
+    draw_text(sheet, x - text_width(8.5f, tick.label) / 2 + 1, bottom + 9, 8.5f, tick.label, faint);
+  }
+}
+
+/// Bars on the ramp: how much of the land has water of each depth.
+void draw_depth_classes(Image& sheet, const Ramp& ramp, std::span<const DepthClass> classes) {
+  constexpr float tallest = 24;
+  const RampPlace place(sheet);
+  double most = 0;
+  for (const DepthClass& c : classes)
+    if (depth_scale(c.from) >= 0) most = std::max(most, c.cells);
+  for (const DepthClass& c : classes) {
+    const float from = depth_scale(c.from), to = depth_scale(c.to);
+    if (from < 0 || to <= from || most <= 0) continue;
+    // The root keeps the few cells of deep rivers visible beside the many of shallow ones.
+    const float height = tallest * static_cast<float>(std::sqrt(c.cells / most));
+    for (int x = static_cast<int>(place.at(from)); x < static_cast<int>(place.at(to)) - 1; ++x)
+      for (int y = 0; static_cast<float>(y) < height; ++y)
+        sheet.blend(x, place.top - 2 - y, ramp((from + to) / 2),
+                    std::min(1.0f, height - static_cast<float>(y)) * 0.55f);
   }
 }
 
@@ -131,13 +163,14 @@ Image draw_water_map(const Relief& relief, const RiverFields& fields) {
   lay_water(map, relief, fields.depth, [](std::size_t, float scaled) { return water_ramp()(scaled); });
   Image sheet = with_legend(map);
   draw_titles(sheet, "Water depth", fields.caption);
-  draw_ramp(sheet, water_ramp(), "metres",
+  draw_ramp(sheet, water_ramp(),
             {{depth_scale(0.03f), "0.03"},
              {depth_scale(0.1f), "0.1"},
              {depth_scale(0.3f), "0.3"},
              {depth_scale(1), "1"},
              {depth_scale(3), "3"},
-             {depth_scale(10), "10"}});
+             {depth_scale(10), "10 m"}});
+  draw_depth_classes(sheet, water_ramp(), fields.depth_classes);
   draw_scale_bar(sheet, relief.metres_per_pixel());
   return sheet;
 }
@@ -150,11 +183,11 @@ Image draw_sediment_map(const Relief& relief, const RiverFields& fields) {
   lay_water(map, relief, fields.depth, [&](std::size_t i, float) { return sediment_ramp()(mud[i]); });
   Image sheet = with_legend(map);
   draw_titles(sheet, "Suspended sediment", fields.caption);
-  draw_ramp(sheet, sediment_ramp(), "kilograms per cubic metre of water",
+  draw_ramp(sheet, sediment_ramp(),
             {{sediment_scale(0.03f), "0.03"},
              {sediment_scale(0.3f), "0.3"},
              {sediment_scale(3), "3"},
-             {sediment_scale(30), "30"}});
+             {sediment_scale(30), "30 kg/m3"}});
   draw_scale_bar(sheet, relief.metres_per_pixel());
   return sheet;
 }

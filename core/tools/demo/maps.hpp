@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "depth_class.hpp"
 #include "relief.hpp"
 
 namespace weir::demo {
@@ -15,6 +16,7 @@ struct RiverFields {
   std::span<const float> depth;               ///< metres of water
   std::span<const float> concentration;       ///< kilograms of suspended sediment per cubic metre of water
   std::array<std::span<const float>, 3> dye;  ///< part of the water that carries each dye, 0 to 1
+  std::span<const DepthClass> depth_classes;  ///< drawn above the legend of the water map; may be empty
   std::string caption;                        ///< e.g. "2000 steps, 1 h 24 min after the rain began"
 };
 

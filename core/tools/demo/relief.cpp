@@ -9,7 +9,9 @@
 namespace weir::demo {
 namespace {
 
-constexpr double long_side = 1100;  // pixels of a map's longer side
+// Pixels of a map's longer side: four for each cell, which shows all that the spline has, but not fewer or
+// more than these.
+constexpr double shortest_side = 640, longest_side = 1100;
 
 /// Elevations with the holes grown over from their rims, so that sampling near a hole sees no cliff.
 std::vector<float> without_holes(const Terrain& terrain) {
@@ -126,9 +128,9 @@ const Ramp& Relief::tints() {
 Relief::Relief(const Terrain& terrain) : rows_(terrain.rows), cols_(terrain.cols) {
   const double east_west = terrain.cell_width * static_cast<double>(cols_);
   const double north_south = terrain.cell_height * static_cast<double>(rows_);
-  // At most four pixels to a cell: more shows nothing but the spline.
-  pixel_ = std::max(std::max(east_west, north_south) / long_side,
-                    std::min(terrain.cell_width, terrain.cell_height) / 4);
+  const double extent = std::max(east_west, north_south);
+  pixel_ = std::clamp(std::min(terrain.cell_width, terrain.cell_height) / 4, extent / longest_side,
+                      extent / shortest_side);
   width_ = std::max(1, static_cast<int>(std::lround(east_west / pixel_)));
   height_ = std::max(1, static_cast<int>(std::lround(north_south / pixel_)));
 

@@ -61,6 +61,11 @@ Ground survey(const Terrain& terrain, const RiverParameters& parameters) {
   return ground;
 }
 
+/// The lower end of a bin of the histogram, metres.
+float class_start(std::size_t bin) {
+  return histogram_lowest * std::ldexp(bin % 2 ? 1.5f : 1.0f, static_cast<int>(bin / 2));
+}
+
 }  // namespace
 
 double RiverTotals::imbalance() const {
@@ -217,8 +222,15 @@ RiverTotals River::totals(const StreamRef& stream) const {
     totals.dye[k] = f.dye_totals[k].to_host(stream)[0] * f.cell_area();
   totals.silt = silt[0] * f.cell_area();
   totals.bed = silt[1] * f.cell_area();
-  totals.histogram = f.histogram.to_host(stream);
+  const std::vector<std::uint32_t> histogram = f.histogram.to_host(stream);
+  for (std::size_t bin = 0; bin < histogram.size(); ++bin)
+    totals.depth_classes.push_back(
+        {class_start(bin), class_start(bin + 1), static_cast<double>(histogram[bin])});
   return totals;
+}
+
+void River::read_time(const StreamRef& stream, std::span<double, 1> time) const {
+  fields_->time.copy_to_async(stream, time);
 }
 
 RiverState River::state(const StreamRef& stream) const {

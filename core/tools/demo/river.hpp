@@ -9,6 +9,7 @@
 #include <vector>
 #include <weir/weir.hpp>
 
+#include "depth_class.hpp"
 #include "river_parameters.hpp"
 #include "terrain.hpp"
 
@@ -20,18 +21,18 @@ enum class Regions : bool { off, on };
 
 /// Sums over the whole terrain, computed on the device in double precision.
 struct RiverTotals {
-  double time = 0;                       ///< seconds since the start
-  double initial = 0;                    ///< cubic metres of water at the start
-  double rain = 0;                       ///< cubic metres fallen
-  double outflow = 0;                    ///< cubic metres gone over the border
-  double volume = 0;                     ///< cubic metres there now
-  double depth = 0;                      ///< metres, the deepest
-  double speed = 0;                      ///< metres per second, the fastest in at least 1 cm of water
-  std::int64_t wet = 0;                  ///< cells with at least 1 cm of water
-  std::array<double, 3> dye{};           ///< cubic metres of rain that fell in each zone and is still there
-  double silt = 0;                       ///< kilograms suspended
-  double bed = 0;                        ///< kilograms that the bed gained; negative after erosion
-  std::vector<std::uint32_t> histogram;  ///< cells per class of depth, see beside_kernels.hpp
+  double time = 0;                        ///< seconds since the start
+  double initial = 0;                     ///< cubic metres of water at the start
+  double rain = 0;                        ///< cubic metres fallen
+  double outflow = 0;                     ///< cubic metres gone over the border
+  double volume = 0;                      ///< cubic metres there now
+  double depth = 0;                       ///< metres, the deepest
+  double speed = 0;                       ///< metres per second, the fastest in at least 1 cm of water
+  std::int64_t wet = 0;                   ///< cells with at least 1 cm of water
+  std::array<double, 3> dye{};            ///< cubic metres of rain that fell in each zone and is still there
+  double silt = 0;                        ///< kilograms suspended
+  double bed = 0;                         ///< kilograms that the bed gained; negative after erosion
+  std::vector<DepthClass> depth_classes;  ///< from 1 mm, two for each doubling; the last one has no end
 
   /// How much water appeared (or vanished, when negative), as a part of all that was ever there.
   double imbalance() const;
@@ -84,6 +85,9 @@ class River {
 
   /// Waits for `stream` and brings the totals to the host.
   RiverTotals totals(const StreamRef& stream) const;
+  /// Submits a copy of the time, in seconds since the start. `time` must stay valid until `stream` has passed
+  /// it.
+  void read_time(const StreamRef& stream, std::span<double, 1> time) const;
   RiverState state(const StreamRef& stream) const;
   /// Goes on from another moment. Totals of what came and went keep counting from where they are.
   void restore(const StreamRef& stream, const RiverState& state);

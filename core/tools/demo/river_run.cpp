@@ -85,34 +85,39 @@ Land prepare_land(const RiverOptions& options, std::ostream& log) {
 /// true.
 class Pacer {
  public:
-  explicit Pacer(const Device& device) : marks_{device.create_event(), device.create_event()} {}
+  explicit Pacer(const Device& device)
+      : marks_{device.create_event(), device.create_event()}, times_(device.pinned_array<double>(2)) {}
 
-  /// Submits `steps` steps; calls `reached(n)` when the device has done the first n.
+  /// Submits `steps` steps; calls `reached(n, time)` when the device has done the first n.
   template <class Reached>
   void run(River& river, const RiverKernels& kernels, const StreamRef& stream, std::int64_t steps,
            Reached reached) {
     constexpr std::int64_t batch = 8;
     std::int64_t submitted = 0;
     for (std::size_t turn = 0; submitted < steps; ++turn) {
-      const Event& mark = marks_[turn % marks_.size()];
+      const std::size_t slot = turn % marks_.size();
       if (turn >= marks_.size()) {
-        mark.synchronize();
-        reached(submitted - batch);
+        marks_[slot].synchronize();
+        reached(submitted - batch, times_[slot]);
       }
       for (std::int64_t i = 0; i < batch && submitted < steps; ++i, ++submitted) river.step(stream, kernels);
-      mark.record(stream);
+      last_ = slot;
+      river.read_time(stream, std::span<double, 1>(times_.data() + slot, 1));
+      marks_[slot].record(stream);
       stream.flush();
     }
     stream.synchronize();
-    reached(steps);
+    reached(steps, times_[last_]);
   }
 
  private:
   std::array<Event, 2> marks_;
+  PinnedArray<double> times_;
+  std::size_t last_ = 0;
 };
 
 void draw_maps(const Relief& relief, const River& river, const StreamRef& stream, std::int64_t steps,
-               const std::filesystem::path& folder) {
+               std::span<const DepthClass> depth_classes, const std::filesystem::path& folder) {
   const RiverState state = river.state(stream);
   std::vector<float> concentration(state.depth.size());
   std::array<std::vector<float>, 3> dye;
@@ -125,6 +130,7 @@ void draw_maps(const Relief& relief, const River& river, const StreamRef& stream
   const RiverFields fields{state.depth,
                            concentration,
                            {dye[0], dye[1], dye[2]},
+                           depth_classes,
                            std::to_string(steps) + (steps == 1 ? " step, " : " steps, ") +
                                span_of_time(state.time) + " after the rain began"};
   write_png(draw_water_map(relief, fields), folder / "water.png");
@@ -149,7 +155,7 @@ void compare(const Device& device, const Terrain& terrain, const RiverOptions& o
       river.restore(stream, start);
       stream.synchronize();
       const Clock::time_point begin = Clock::now();
-      pacer.run(river, *off_on[on], stream, steps, [](std::int64_t) {});
+      pacer.run(river, *off_on[on], stream, steps, [](std::int64_t, double) {});
       seconds[on] = std::min(seconds[on], seconds_since(begin));
       if (round == 0) end[on] = river.state(stream);
     }
@@ -181,8 +187,9 @@ bool flow(River& river, const RiverKernels& kernels, const Device& device, const
   Pacer pacer(device);
   const Clock::time_point start = Clock::now();
   const auto run = [&](std::int64_t begin, std::int64_t end) {
-    pacer.run(river, kernels, stream, end - begin,
-              [&](std::int64_t done) { progress.show(begin + done, seconds_since(start)); });
+    pacer.run(river, kernels, stream, end - begin, [&](std::int64_t done, double time) {
+      progress.show(begin + done, seconds_since(start), span_of_time(time) + " of flow");
+    });
   };
   run(0, before);
   if (timed) {
@@ -236,7 +243,7 @@ RiverReport run_river(const RiverOptions& options, std::ostream& log, bool termi
   print_balance(log, totals);
   log << "time      " << span_of_time(totals.time) << " of flow in " << short_number(seconds) << " s\n"
       << std::flush;
-  draw_maps(Relief(land.shown), river, stream, options.steps, options.out);
+  draw_maps(Relief(land.shown), river, stream, options.steps, totals.depth_classes, options.out);
 
   RiverReport report;
   report.imbalance = totals.imbalance();
