@@ -20,14 +20,16 @@ void add_arguments(const ir::Kernel& kernel, ir::Task& task) {
   using Kind = ir::TaskArgument::Kind;
   const ir::ArgumentNeeds needs = ir::argument_needs(kernel, task);
   std::uint32_t offset = 0;
-  const auto add = [&](Kind kind, std::size_t parameter, std::uint8_t index, ScalarType type, std::uint32_t size) {
+  const auto add = [&](Kind kind, std::size_t parameter, std::uint8_t index, ScalarType type,
+                       std::uint32_t size) {
     offset = (offset + size - 1) / size * size;
     task.arguments.push_back({kind, std::uint16_t(parameter), index, type, offset, size});
     offset += size;
   };
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p)
     if (needs.arrays[p]) add(Kind::array, p, 0, ScalarType::u64, 8);
-  if (needs.temporaries || task.kind == ir::TaskKind::reduce_partial || task.kind == ir::TaskKind::reduce_final)
+  if (needs.temporaries || task.kind == ir::TaskKind::reduce_partial ||
+      task.kind == ir::TaskKind::reduce_final)
     add(Kind::temporaries, 0, 0, ScalarType::u64, 8);
   if (needs.error) add(Kind::error, 0, 0, ScalarType::u64, 8);
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
@@ -87,15 +89,18 @@ Program parse_program(std::string_view text) {
 
 Code::Code(const std::string& text) : Code(parse_program(text)) {}
 
-Code::Code(Program program) : program_(std::move(program)), temporaries_(partials_offset + 8 * ir::reduce_max_chunks) {
+Code::Code(Program program)
+    : program_(std::move(program)), temporaries_(partials_offset + 8 * ir::reduce_max_chunks) {
   object_ = weir_codegen(weir_codegen_abi)->compile(program_.kernel, program_.pointers(), host_target());
   load();
 }
 
 void Code::load() {
-  // dlopen takes a path that it knows for the same library, so the number stays taken while this one is loaded.
+  // dlopen takes a path that it knows for the same library, so the number stays taken while this one is
+  // loaded.
   file_ = ::memfd_create("kernel", MFD_CLOEXEC);
-  if (file_ < 0 || ::write(file_, object_.bytes.data(), object_.bytes.size()) != ssize_t(object_.bytes.size()))
+  if (file_ < 0 ||
+      ::write(file_, object_.bytes.data(), object_.bytes.size()) != ssize_t(object_.bytes.size()))
     throw std::runtime_error("cannot write a memory file");
   library_ = ::dlopen(("/proc/self/fd/" + std::to_string(file_)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library_) throw std::runtime_error(::dlerror());
@@ -119,24 +124,41 @@ std::vector<std::byte> Code::pack(const ir::Task& task) const {
   std::vector<std::byte> bytes(task.argument_bytes);
   for (const ir::TaskArgument& a : task.arguments) {
     const auto put = [&](const void* data) { std::memcpy(bytes.data() + a.offset, data, a.size); };
-    const std::string name = a.parameter < program_.kernel.parameters.size() ? program_.kernel.parameters[a.parameter].name : "";
+    const std::string name =
+        a.parameter < program_.kernel.parameters.size() ? program_.kernel.parameters[a.parameter].name : "";
     using Kind = ir::TaskArgument::Kind;
     const void* address = nullptr;
     switch (a.kind) {
-      case Kind::array: put(&arrays_.at(name).first); break;
-      case Kind::temporaries: address = temporaries_.data(); put(&address); break;
-      case Kind::error: address = &error; put(&address); break;
-      case Kind::extent: put(&arrays_.at(name).second.at(a.index)); break;
-      case Kind::scalar: put(scalars_.at(name).data() + a.index * a.size); break;
-      case Kind::launch_key: put(&launch_key_); break;
-      case Kind::site_base: put(&site_base); break;
+      case Kind::array:
+        put(&arrays_.at(name).first);
+        break;
+      case Kind::temporaries:
+        address = temporaries_.data();
+        put(&address);
+        break;
+      case Kind::error:
+        address = &error;
+        put(&address);
+        break;
+      case Kind::extent:
+        put(&arrays_.at(name).second.at(a.index));
+        break;
+      case Kind::scalar:
+        put(scalars_.at(name).data() + a.index * a.size);
+        break;
+      case Kind::launch_key:
+        put(&launch_key_);
+        break;
+      case Kind::site_base:
+        put(&site_base);
+        break;
     }
   }
   return bytes;
 }
 
-void Code::call(std::size_t task, const std::vector<std::byte>& arguments, std::uint32_t grid, std::uint64_t first,
-                std::uint64_t end) const {
+void Code::call(std::size_t task, const std::vector<std::byte>& arguments, std::uint32_t grid,
+                std::uint64_t first, std::uint64_t end) const {
   alignas(16) std::byte block[1024];
   if (arguments.size() > sizeof block) throw std::runtime_error("too many arguments for the harness");
   std::memcpy(block, arguments.data(), arguments.size());

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <weir/sdk/cpu_kernel.h>
-#include <weir/element.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include <weir/element.hpp>
 
 #include "codegen/codegen.hpp"
 #include "ir/error_record.hpp"
@@ -21,7 +21,9 @@
 
 namespace weir::test {
 
-inline codegen::Target host_target() { return {"elf-x86_64", "native", "", 1, 1}; }
+inline codegen::Target host_target() {
+  return {"elf-x86_64", "native", "", 1, 1};
+}
 
 /// A kernel of one loop, or of none: its task, or for a reduction its two tasks.
 struct Program {
@@ -60,7 +62,8 @@ class Code {
     return *this;
   }
 
-  /// Runs the first task in `grid` blocks, handed over in runs of `blocks_per_run`. All tasks follow for reductions.
+  /// Runs the first task in `grid` blocks, handed over in runs of `blocks_per_run`. All tasks follow for
+  /// reductions.
   void run(std::uint32_t grid = 1, std::uint32_t blocks_per_run = 0);
   /// One run of the first task, for tests that use several threads.
   void run_blocks(std::uint32_t grid, std::uint64_t first, std::uint64_t end) const;
@@ -77,8 +80,8 @@ class Code {
  private:
   void load();
   std::vector<std::byte> pack(const ir::Task& task) const;
-  void call(std::size_t task, const std::vector<std::byte>& arguments, std::uint32_t grid, std::uint64_t first,
-            std::uint64_t end) const;
+  void call(std::size_t task, const std::vector<std::byte>& arguments, std::uint32_t grid,
+            std::uint64_t first, std::uint64_t end) const;
 
   Program program_;
   codegen::CodeObject object_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops inside iterations: the iterations run side by side in vector lanes, with the results of running one by one.
+// Loops inside iterations: the iterations run side by side in vector lanes, with the results of running one
+// by one.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -105,7 +106,8 @@ param @b: array<f64, 2>
 
 TEST(LaneLoop, MatrixProductsOfOddShapes) {
   Code code(product);
-  for (auto [h, w, k] : std::vector<std::array<std::int64_t, 3>>{{3, 37, 11}, {1, 8, 1}, {5, 16, 0}, {17, 5, 9}}) {
+  for (auto [h, w, k] :
+       std::vector<std::array<std::int64_t, 3>>{{3, 37, 11}, {1, 8, 1}, {5, 16, 0}, {17, 5, 9}}) {
     std::vector<double> a(std::size_t(h * k)), b(std::size_t(k * w)), c(std::size_t(h * w), -1);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::cos(double(i));
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::sin(double(i));

@@ -50,9 +50,9 @@ std::string counting_kernel(int rank) {
     bounds += std::string(d ? ", " : "") + "%lo" + n + " to %hi" + n;
   }
   return "weir-ir 1\nkernel \"count\"\nparam @x: array<i32, " + std::to_string(rank) +
-         ">\nparam @low: vec<i64, 4>\nparam @high: vec<i64, 4>\n{\n  %one = const 1 : i32\n" + setup + "  parallel (" + indices +
-         ") in (" + bounds + ") {\n    %old = load @x[" + indices + "] : i32\n    %new = add %old, %one : i32\n    store @x[" +
-         indices + "], %new\n  }\n}\n";
+         ">\nparam @low: vec<i64, 4>\nparam @high: vec<i64, 4>\n{\n  %one = const 1 : i32\n" + setup +
+         "  parallel (" + indices + ") in (" + bounds + ") {\n    %old = load @x[" + indices +
+         "] : i32\n    %new = add %old, %one : i32\n    store @x[" + indices + "], %new\n  }\n}\n";
 }
 
 class LoopOfRank : public testing::TestWithParam<int> {};
@@ -64,7 +64,8 @@ TEST_P(LoopOfRank, RunsEachIterationOnceForAnyGridAndSplit) {
   std::vector<std::int64_t> extents(all_extents.begin(), all_extents.begin() + rank);
   std::vector<std::int64_t> low = all_low, high = all_high;
   if (rank == 1) extents = {5000}, low[0] = 3, high[0] = 4711;
-  const std::size_t size = std::size_t(std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>()));
+  const std::size_t size =
+      std::size_t(std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>()));
   for (std::uint32_t grid : {1u, 2u, 3u, 16u, 1000u}) {
     for (std::uint32_t per_run : {1u, 2u, 7u, 1000u}) {
       std::vector<std::int32_t> x(size);
@@ -80,7 +81,8 @@ TEST_P(LoopOfRank, RunsEachIterationOnceForAnyGridAndSplit) {
           rest /= std::size_t(extents[d]);
           inside &= i >= low[d] && i < high[d];
         }
-        ASSERT_EQ(x[at], inside ? 1 : 0) << "element " << at << ", grid " << grid << ", blocks per run " << per_run;
+        ASSERT_EQ(x[at], inside ? 1 : 0)
+            << "element " << at << ", grid " << grid << ", blocks per run " << per_run;
       }
     }
   }

@@ -172,8 +172,11 @@ param @s: vec<f64, 3>
   std::iota(m.begin(), m.end(), 0.0f);
   std::vector<double> v(18);
   std::iota(v.begin(), v.end(), 0.0);
-  code.array("m", m.data(), {3}).array("t", t.data(), {3}).array("v", v.data(), {2, 3})
-      .scalar("s", std::array<double, 3>{1, 2, 10}).run();
+  code.array("m", m.data(), {3})
+      .array("t", t.data(), {3})
+      .array("v", v.data(), {2, 3})
+      .scalar("s", std::array<double, 3>{1, 2, 10})
+      .run();
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(t[6 * i + 2], m[6 * i + 1]);
     EXPECT_EQ(t[6 * i + 5], m[6 * i + 5]);
@@ -189,11 +192,17 @@ TYPED_TEST_SUITE(Atomic, AtomicTypes);
 TYPED_TEST(Atomic, ThreadsDoNotLoseUpdates) {
   using T = TypeParam;
   const std::string t(to_string(element_type<T>.scalar));
-  Code code("weir-ir 1\nkernel \"atomics\"\nparam @r: array<" + t + ", 1>\nparam @n: i64\n{\n  %zero = const 0 : i64\n"
+  Code code("weir-ir 1\nkernel \"atomics\"\nparam @r: array<" + t +
+            ", 1>\nparam @n: i64\n{\n  %zero = const 0 : i64\n"
             "  %c1 = const 1 : i64\n  %c2 = const 2 : i64\n  %c3 = const 3 : i64\n  %n = arg @n : i64\n"
-            "  %one = const 1 : " + t + "\n  parallel (%i) in (%zero to %n) {\n    %v = cast %i : " + t + "\n"
-            "    %o0 = atomic.add @r[%zero], %one : " + t + "\n    %o1 = atomic.sub @r[%c1], %one : " + t + "\n"
-            "    %o2 = atomic.min @r[%c2], %v : " + t + "\n    %o3 = atomic.max @r[%c3], %v : " + t + "\n  }\n}\n");
+            "  %one = const 1 : " +
+            t + "\n  parallel (%i) in (%zero to %n) {\n    %v = cast %i : " + t +
+            "\n"
+            "    %o0 = atomic.add @r[%zero], %one : " +
+            t + "\n    %o1 = atomic.sub @r[%c1], %one : " + t +
+            "\n"
+            "    %o2 = atomic.min @r[%c2], %v : " +
+            t + "\n    %o3 = atomic.max @r[%c3], %v : " + t + "\n  }\n}\n");
   constexpr std::int64_t n = 40000;
   std::vector<T> r{0, T(n), T(n), 0};
   code.array("r", r).scalar("n", n);

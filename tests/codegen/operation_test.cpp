@@ -19,14 +19,15 @@ std::vector<T> edge_values() {
   using L = std::numeric_limits<T>;
   std::vector<T> values;
   if constexpr (std::is_floating_point_v<T>) {
-    for (T v : {T(0), T(1), T(1.5), T(-2.5), T(3), T(7.25), T(0.1), T(1e10), L::denorm_min(), L::min(), L::max(), L::epsilon(),
-                L::infinity(), L::quiet_NaN(), T(16777217), T(4294967296.0), T(9.3e18), T(255.5), T(65519.996)}) {
+    for (T v : {T(0), T(1), T(1.5), T(-2.5), T(3), T(7.25), T(0.1), T(1e10), L::denorm_min(), L::min(),
+                L::max(), L::epsilon(), L::infinity(), L::quiet_NaN(), T(16777217), T(4294967296.0),
+                T(9.3e18), T(255.5), T(65519.996)}) {
       values.push_back(v);
       values.push_back(-v);
     }
   } else {
-    for (T v : {T(0), T(1), T(2), T(3), T(7), T(31), T(64), T(100), L::max(), L::min(), T(L::max() - 1), T(L::min() + 1),
-                T(L::max() / 2 + 1), T(-1), T(-2), T(-7), T(0x55)})
+    for (T v : {T(0), T(1), T(2), T(3), T(7), T(31), T(64), T(100), L::max(), L::min(), T(L::max() - 1),
+                T(L::min() + 1), T(L::max() / 2 + 1), T(-1), T(-2), T(-7), T(0x55)})
       values.push_back(v);
   }
   return values;
@@ -50,8 +51,9 @@ std::string kernel_of(const std::string& statement, const std::vector<std::strin
     text += "param @a" + n + ": array<" + operand_types[k] + ", 1>\n";
     loads += "    %a" + n + " = load @a" + n + "[%i] : " + operand_types[k] + "\n";
   }
-  return text + "{\n  %zero = const 0 : i64\n  %n = extent @r, 0 : i64\n  parallel (%i) in (%zero to %n) {\n" + loads +
-         "    %v = " + statement + " : " + result + "\n    store @r[%i], %v\n  }\n}\n";
+  return text +
+         "{\n  %zero = const 0 : i64\n  %n = extent @r, 0 : i64\n  parallel (%i) in (%zero to %n) {\n" +
+         loads + "    %v = " + statement + " : " + result + "\n    store @r[%i], %v\n  }\n}\n";
 }
 
 // bool arrays hold bytes
@@ -86,13 +88,14 @@ void check_binary(const std::string& op, R (*expected)(T, T)) {
   code.array("a0", a).array("a1", b).array("r", r).run();
   for (std::size_t i = 0; i < a.size(); ++i)
     if (const R wanted = expected(a[i], b[i]); !same<R>(R(r[i]), wanted))
-      fail(op + " " + name_of<T>() + " of " + std::to_string(a[i]) + " and " + std::to_string(b[i]), double(r[i]), double(wanted));
+      fail(op + " " + name_of<T>() + " of " + std::to_string(a[i]) + " and " + std::to_string(b[i]),
+           double(r[i]), double(wanted));
 }
 
 template <class T>
 class IntegerOperation : public testing::Test {};
-using Integers = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                                std::uint32_t, std::uint64_t>;
+using Integers = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                                std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(IntegerOperation, Integers);
 
 template <class T>
@@ -119,7 +122,9 @@ TYPED_TEST(IntegerOperation, MinMaxAndUpperHalf) {
   using T = TypeParam;
   check_binary<T, T>("min", [](T a, T b) { return std::min(a, b); });
   check_binary<T, T>("max", [](T a, T b) { return std::max(a, b); });
-  check_binary<T, T>("mul_hi", [](T a, T b) { return T((UnsignedWide(Wide(a)) * UnsignedWide(Wide(b))) >> (8 * sizeof(T))); });
+  check_binary<T, T>("mul_hi", [](T a, T b) {
+    return T((UnsignedWide(Wide(a)) * UnsignedWide(Wide(b))) >> (8 * sizeof(T)));
+  });
 }
 
 TYPED_TEST(IntegerOperation, BitsAndShiftsModuloTheWidth) {
@@ -142,8 +147,8 @@ TYPED_TEST(IntegerOperation, CountsOfZeroAreTheWidth) {
 
 template <class T>
 class AnyOperation : public testing::Test {};
-using Numbers = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                               std::uint32_t, std::uint64_t, float, double>;
+using Numbers = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                               std::uint16_t, std::uint32_t, std::uint64_t, float, double>;
 TYPED_TEST_SUITE(AnyOperation, Numbers);
 
 TYPED_TEST(AnyOperation, ComparisonsWithNanAreFalseButNe) {
@@ -288,7 +293,8 @@ void check_half(std::vector<T> a) {
 TEST(Half, RoundsOnceFromEveryType) {
   std::vector<double> d = edge_values<double>();
   for (double base : {1.0, 0x1p-14, 0x1p-24, 65504.0, 3.0}) {
-    for (double step : {0x1p-11, 0x1p-12, 0x1p-40, 0x1p-11 + 0x1p-40, 0x1p-11 - 0x1p-40, 0x1p-25, 0x1p-24 + 0x1p-60}) {
+    for (double step :
+         {0x1p-11, 0x1p-12, 0x1p-40, 0x1p-11 + 0x1p-40, 0x1p-11 - 0x1p-40, 0x1p-25, 0x1p-24 + 0x1p-60}) {
       d.push_back(base * (1 + step));
       d.push_back(-base * (1 - step));
     }
@@ -296,7 +302,8 @@ TEST(Half, RoundsOnceFromEveryType) {
   check_half(d);
   check_half(std::vector<float>(d.begin(), d.end()));
   check_half(edge_values<std::int32_t>());
-  check_half(std::vector<std::int64_t>{2049, 2050, 2051, 65519, 65520, 65504, -70000, 4097, 4099, INT64_MAX, INT64_MIN});
+  check_half(std::vector<std::int64_t>{2049, 2050, 2051, 65519, 65520, 65504, -70000, 4097, 4099, INT64_MAX,
+                                       INT64_MIN});
   check_half(std::vector<std::uint64_t>{2049, 65519, 65520, UINT64_MAX});
 }
 
@@ -329,7 +336,8 @@ TEST(Philox, GivesTheKnownAnswers) {
   const std::vector<std::vector<std::uint32_t>> vectors{
       {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
       {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-      {0xa4093822, 0x299f31d0, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}};
+      {0xa4093822, 0x299f31d0, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xd16cfe09, 0x94fdcceb,
+       0x5001e420, 0x24126ea1}};
   for (unsigned word = 0; word < 4; ++word) {
     Code code(kernel_of("philox." + std::to_string(word) + " %a0, %a1, %a2, %a3, %a4, %a5",
                         std::vector<std::string>(6, "u32"), "u32"));
@@ -339,7 +347,8 @@ TEST(Philox, GivesTheKnownAnswers) {
     std::vector<std::uint32_t> r(vectors.size());
     for (std::size_t k = 0; k < 6; ++k) code.array("a" + std::to_string(k), columns[k]);
     code.array("r", r).run();
-    for (std::size_t i = 0; i < vectors.size(); ++i) EXPECT_EQ(r[i], vectors[i][6 + word]) << "vector " << i << ", word " << word;
+    for (std::size_t i = 0; i < vectors.size(); ++i)
+      EXPECT_EQ(r[i], vectors[i][6 + word]) << "vector " << i << ", word " << word;
   }
 }
 

@@ -17,9 +17,10 @@ std::string kernel_of(const std::string& kind, const std::string& type, int rank
                                          : "%zero to %n0, %zero to %n1, %zero to %n2";
   std::string text = "weir-ir 1\nkernel \"reduce\"\nparam @x: array<" + type + ", " + std::to_string(rank) +
                      ">\n{\n  %zero = const 0 : i64\n";
-  for (int d = 0; d < rank; ++d) text += "  %n" + std::to_string(d) + " = extent @x, " + std::to_string(d) + " : i64\n";
-  return text + "  %r = reduce." + kind + " (" + indices + ") in (" + bounds + ") : " + type + " {\n    %v = load @x[" +
-         indices + "] : " + type + "\n    yield %v\n  }\n}\n";
+  for (int d = 0; d < rank; ++d)
+    text += "  %n" + std::to_string(d) + " = extent @x, " + std::to_string(d) + " : i64\n";
+  return text + "  %r = reduce." + kind + " (" + indices + ") in (" + bounds + ") : " + type +
+         " {\n    %v = load @x[" + indices + "] : " + type + "\n    yield %v\n  }\n}\n";
 }
 
 template <class T, class Combine>
@@ -64,14 +65,16 @@ TEST(Reduce, RowsOfAnyLengthCountInRowMajorOrder) {
   std::mt19937 random(11);
   for (int rank : {2, 3}) {
     Code code(kernel_of("sum", "f64", rank));
-    for (const auto& extents : std::vector<std::vector<std::int64_t>>{{40, 3, 50}, {3, 700, 11}, {1, 1, 9}, {200, 200, 3}, {5, 0, 2}}) {
+    for (const auto& extents : std::vector<std::vector<std::int64_t>>{
+             {40, 3, 50}, {3, 700, 11}, {1, 1, 9}, {200, 200, 3}, {5, 0, 2}}) {
       std::vector<std::int64_t> shape(extents.begin(), extents.begin() + rank);
       std::size_t n = 1;
       for (std::int64_t e : shape) n *= std::size_t(e);
       std::vector<double> x(n);
       for (double& v : x) v = double(random()) * 1e-9;
       code.array("x", x.data(), shape).run(7, 2);
-      EXPECT_EQ(code.result<double>(), in_order(x, 0.0, [](double a, double b) { return a + b; })) << shape[0] << " rows";
+      EXPECT_EQ(code.result<double>(), in_order(x, 0.0, [](double a, double b) { return a + b; }))
+          << shape[0] << " rows";
     }
   }
 }
@@ -106,8 +109,8 @@ TEST(Reduce, OfNothingIsTheIdentity) {
 
 template <class T>
 class ReduceOf : public testing::Test {};
-using ReduceTypes = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                                   std::uint32_t, std::uint64_t, float, double>;
+using ReduceTypes = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                                   std::uint16_t, std::uint32_t, std::uint64_t, float, double>;
 TYPED_TEST_SUITE(ReduceOf, ReduceTypes);
 
 TYPED_TEST(ReduceOf, EveryTypeAndKind) {

@@ -28,10 +28,46 @@ template <class T>
 std::vector<T> special_values() {
   using L = std::numeric_limits<T>;
   std::vector<T> values;
-  for (T v : {T(0), L::denorm_min(), L::min(), std::nextafter(L::min(), T(0)), L::epsilon(), T(0.5), T(1),
-              std::nextafter(T(1), T(0)), std::nextafter(T(1), T(2)), T(1.5), T(2), T(2.5), T(3), T(10), T(0.25),
-              T(M_PI), T(M_PI_2), T(M_PI_4), T(M_LN2), T(8192), T(32768), T(65536), T(1048576), T(16777217), T(4503599627370497.0),
-              L::max(), L::infinity(), L::quiet_NaN(), T(171.6), T(35.04), T(88.7), T(103.97), T(709.78), T(745.13), T(127), T(128), T(1023), T(1024), T(149), T(1074)}) {
+  for (T v : {T(0),
+              L::denorm_min(),
+              L::min(),
+              std::nextafter(L::min(), T(0)),
+              L::epsilon(),
+              T(0.5),
+              T(1),
+              std::nextafter(T(1), T(0)),
+              std::nextafter(T(1), T(2)),
+              T(1.5),
+              T(2),
+              T(2.5),
+              T(3),
+              T(10),
+              T(0.25),
+              T(M_PI),
+              T(M_PI_2),
+              T(M_PI_4),
+              T(M_LN2),
+              T(8192),
+              T(32768),
+              T(65536),
+              T(1048576),
+              T(16777217),
+              T(4503599627370497.0),
+              L::max(),
+              L::infinity(),
+              L::quiet_NaN(),
+              T(171.6),
+              T(35.04),
+              T(88.7),
+              T(103.97),
+              T(709.78),
+              T(745.13),
+              T(127),
+              T(128),
+              T(1023),
+              T(1024),
+              T(149),
+              T(1074)}) {
     values.push_back(v);
     values.push_back(-v);
   }
@@ -51,7 +87,8 @@ Inputs<T> make_inputs(const MathCase& function, std::size_t count) {
   if (function.operands > 1 && !function.integer_second) in.y.resize(count);
   if (function.operands > 2) in.z.resize(count);
   if (function.integer_second) in.n.resize(count);
-  const std::int32_t counts[] = {0, 1, -1, 2, -2, 3, -3, 5, 7, 10, -126, 127, 150, -150, 2000, -2000, 2147483647, -2147483647 - 1};
+  const std::int32_t counts[] = {0,  1,    -1,  2,   -2,   3,    -3,    5,          7,
+                                 10, -126, 127, 150, -150, 2000, -2000, 2147483647, -2147483647 - 1};
   for (std::size_t i = 0; i < count; ++i) {
     const bool wide = i % 2 == 0;
     in.x[i] = wide ? pattern() : near(random);
@@ -84,14 +121,19 @@ std::string kernel_of(const MathCase& function, const std::string& type) {
     operands += ", %z";
   }
   return "weir-ir 1\nkernel \"map\"\n" + parameters +
-         "{\n  %zero = const 0 : i64\n  %n = extent @r, 0 : i64\n  parallel (%i) in (%zero to %n) {\n" + loads + "    %v = math." +
-         function.name + " " + operands + " : " + result + "\n    store @r[%i], %v\n  }\n}\n";
+         "{\n  %zero = const 0 : i64\n  %n = extent @r, 0 : i64\n  parallel (%i) in (%zero to %n) {\n" +
+         loads + "    %v = math." + function.name + " " + operands + " : " + result +
+         "\n    store @r[%i], %v\n  }\n}\n";
 }
 
 // OpenCL leaves lgamma's error open; near its zeros only the absolute error means anything.
 double allowed(const MathCase& function, bool single, long double expected) {
   if (std::string_view(function.name) != "lgamma") return function.limit;
-  return std::fabs(expected) > 1 ? 16 : 16 * std::ldexp(1.0, single ? -23 : -52) / std::ldexp(1.0, std::max(std::ilogb(double(expected)), single ? -126 : -1022) - (single ? 23 : 52));
+  return std::fabs(expected) > 1
+             ? 16
+             : 16 * std::ldexp(1.0, single ? -23 : -52) /
+                   std::ldexp(1.0, std::max(std::ilogb(double(expected)), single ? -126 : -1022) -
+                                       (single ? 23 : 52));
 }
 
 template <class T>
@@ -103,7 +145,10 @@ void check(const MathCase& function) {
   std::vector<std::int32_t> integers(function.integer_result ? count : 0);
   Code code(kernel_of(function, single ? "f32" : "f64"));
   code.array("x", in.x);
-  if (function.integer_result) code.array("r", integers); else code.array("r", results);
+  if (function.integer_result)
+    code.array("r", integers);
+  else
+    code.array("r", results);
   if (!in.y.empty()) code.array("y", in.y);
   if (!in.n.empty()) code.array("y", in.n);
   if (!in.z.empty()) code.array("z", in.z);
@@ -114,7 +159,8 @@ void check(const MathCase& function) {
   Operands worst_at;
   int failures = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    Operands o{in.x[i], in.y.empty() ? (in.n.empty() ? 0.0L : in.n[i]) : in.y[i], in.z.empty() ? 0.0L : in.z[i], single};
+    Operands o{in.x[i], in.y.empty() ? (in.n.empty() ? 0.0L : in.n[i]) : in.y[i],
+               in.z.empty() ? 0.0L : in.z[i], single};
     const long double got = function.integer_result ? (long double)integers[i] : (long double)results[i];
     const long double expected = quick_reference(function.name, o);
     const double limit = allowed(function, single, expected);
@@ -136,17 +182,23 @@ void check(const MathCase& function) {
       worst_at = o;
     }
     if (error > limit && ++failures <= 5)
-      ADD_FAILURE() << function.name << (single ? " f32" : " f64") << " of " << std::hexfloat << o.x << ", " << o.y << ", " << o.z << " is "
-                    << got << ", expected " << expected << ": " << std::defaultfloat << error << " ULP, allowed " << limit;
+      ADD_FAILURE() << function.name << (single ? " f32" : " f64") << " of " << std::hexfloat << o.x << ", "
+                    << o.y << ", " << o.z << " is " << got << ", expected " << expected << ": "
+                    << std::defaultfloat << error << " ULP, allowed " << limit;
   }
   EXPECT_EQ(failures, 0) << "of " << count;
-  std::printf("%-10s %s worst %.3f ULP at %La %La\n", function.name, single ? "f32" : "f64", worst, worst_at.x, worst_at.y);
+  std::printf("%-10s %s worst %.3f ULP at %La %La\n", function.name, single ? "f32" : "f64", worst,
+              worst_at.x, worst_at.y);
 }
 
 class MathFunctions : public testing::TestWithParam<MathCase> {};
 
-TEST_P(MathFunctions, F32IsWithinOpenClLimits) { check<float>(GetParam()); }
-TEST_P(MathFunctions, F64IsWithinOpenClLimits) { check<double>(GetParam()); }
+TEST_P(MathFunctions, F32IsWithinOpenClLimits) {
+  check<float>(GetParam());
+}
+TEST_P(MathFunctions, F64IsWithinOpenClLimits) {
+  check<double>(GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(OpenCl, MathFunctions, testing::ValuesIn(math_cases()),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a math function should give. The first oracle is the C library in x87 extended precision, 11 bits more than
-// f64 and 40 more than f32; MPFR decides wherever that is near a limit, and checks a sample of everything else.
+// What a math function should give. The first oracle is the C library in x87 extended precision, 11 bits more
+// than f64 and 40 more than f32; MPFR decides wherever that is near a limit, and checks a sample of
+// everything else.
 #pragma once
 
 #include <mpfr.h>
@@ -22,7 +23,8 @@ struct MathCase {
 };
 const std::vector<MathCase>& math_cases();
 
-/// Operands as the function gets them; an integer operand is held exactly. `single` says that results are f32.
+/// Operands as the function gets them; an integer operand is held exactly. `single` says that results are
+/// f32.
 struct Operands {
   long double x = 0, y = 0, z = 0;
   bool single = false;

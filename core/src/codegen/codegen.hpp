@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of libweir-codegen, which the core opens on first use so that LLVM stays out of processes that
-// only load ready code. One C symbol gives one table; everything behind it is C++ of the same build.
+// The interface of libweir-codegen, which the core opens on first use so that LLVM stays out of processes
+// that only load ready code. One C symbol gives one table; everything behind it is C++ of the same build.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Target {
 struct CodeObject {
   struct Entry {
     std::string symbol;
-    std::uint32_t block[3] = {1, 1, 1};    ///< threads per block to launch with
+    std::uint32_t block[3] = {1, 1, 1};  ///< threads per block to launch with
     std::uint32_t dynamic_shared_bytes = 0;
   };
   std::string format;
@@ -39,7 +39,8 @@ struct CodeObject {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Compiles `tasks` of `kernel` into one code object. Throws weir::Error{compile, unsupported}. Thread-safe.
+  /// Compiles `tasks` of `kernel` into one code object. Throws weir::Error{compile, unsupported}.
+  /// Thread-safe.
   virtual CodeObject compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                              const Target& target) = 0;
   /// LLVM IR (before or after optimisation) or assembly of the same, for `weir compile --emit`.

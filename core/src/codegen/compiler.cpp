@@ -34,7 +34,10 @@ using Tasks = std::span<const ir::Task* const>;
 class Compilation {
  public:
   Compilation(const ir::Kernel& kernel, Tasks tasks, const Target& target)
-      : kernel_(kernel), tasks_(tasks), device_(make_device_model(target)), machine_(device_->make_machine()) {
+      : kernel_(kernel),
+        tasks_(tasks),
+        device_(make_device_model(target)),
+        machine_(device_->make_machine()) {
     context_.setDiagnosticHandler(std::make_unique<DiagnosticCollector>(messages_));
     context_.setDiscardValueNames(true);
   }
@@ -102,8 +105,9 @@ class Compilation {
 
   [[noreturn]] void fail(const std::string& reason) const {
     const std::string kept = module_ ? keep_for_report(text()) : "";
-    throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "': " + reason +
-                                        (kept.empty() ? "" : "; the LLVM IR is kept in " + kept + " for a bug report"),
+    throw Error(ErrorCode::compile,
+                "kernel '" + kernel_.name + "': " + reason +
+                    (kept.empty() ? "" : "; the LLVM IR is kept in " + kept + " for a bug report"),
                 kernel_.name, {});
   }
 
@@ -151,7 +155,8 @@ class LlvmCompiler final : public Compiler {
     return object;
   }
 
-  std::string emit_text(const ir::Kernel& kernel, Tasks tasks, const Target& target, std::string_view what) override {
+  std::string emit_text(const ir::Kernel& kernel, Tasks tasks, const Target& target,
+                        std::string_view what) override {
     if (what != "llvm" && what != "llvm-opt" && what != "asm")
       throw Error(ErrorCode::invalid,
                   "'" + std::string(what) + "' cannot be emitted; expected llvm, llvm-opt or asm");

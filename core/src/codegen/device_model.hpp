@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between kinds of device: how an entry is called, which iterations a caller of it runs, and how an
-// object becomes a code object. Everything else in code generation is the same for all of them.
+// What differs between kinds of device: how an entry is called, which iterations a caller of it runs, and how
+// an object becomes a code object. Everything else in code generation is the same for all of them.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

@@ -38,7 +38,8 @@ class Analysis {
     switch (s.op) {
       case Op::for_:
         has_loop_ = true;
-        return std::all_of(s.operands.begin(), s.operands.end(), [&](ir::ValueId v) { return of(v) == Spread::same; }) &&
+        return std::all_of(s.operands.begin(), s.operands.end(),
+                           [&](ir::ValueId v) { return of(v) == Spread::same; }) &&
                visit(s.bodies.at(0), true);
       case Op::load:
       case Op::store:
@@ -52,13 +53,14 @@ class Analysis {
       case Op::get:
         spread_[s.result] = Spread::any;
         return true;
-      case Op::set: return true;
+      case Op::set:
+        return true;
       case Op::math: {
         // Functions that are loops or long branches inside gain nothing from lanes.
         const auto f = static_cast<ir::MathFunction>(s.index);
         using F = ir::MathFunction;
-        for (F simple : {F::sqrt, F::fma, F::floor, F::ceil, F::trunc, F::rint, F::copysign, F::exp, F::exp2, F::exp10,
-                         F::isnan, F::isinf, F::isfinite})
+        for (F simple : {F::sqrt, F::fma, F::floor, F::ceil, F::trunc, F::rint, F::copysign, F::exp, F::exp2,
+                         F::exp10, F::isnan, F::isinf, F::isfinite})
           if (f == simple) return define(s);
         return false;
       }
@@ -73,8 +75,10 @@ class Analysis {
       case Op::atomic:
       case Op::temp_load:
       case Op::temp_store:
-      case Op::philox: return false;
-      default: break;
+      case Op::philox:
+        return false;
+      default:
+        break;
     }
     return define(s);
   }

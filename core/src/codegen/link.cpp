@@ -45,7 +45,8 @@ class PrivateFolder {
     std::error_code error;
     std::filesystem::path base = std::filesystem::temp_directory_path(error);
     path_ = (error ? std::filesystem::path("/tmp") : base) / "weir-XXXXXX";
-    if (!::mkdtemp(path_.data())) fail("cannot make a temporary folder at " + path_ + " (set TMPDIR to a folder that can be written)");
+    if (!::mkdtemp(path_.data()))
+      fail("cannot make a temporary folder at " + path_ + " (set TMPDIR to a folder that can be written)");
   }
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
@@ -88,17 +89,18 @@ std::vector<std::byte> link_shared_object(const llvm::SmallVectorImpl<char>& obj
   const PrivateFolder folder;
   const std::string output = folder.file("kernel.so");
   const std::string source = "/proc/self/fd/" + std::to_string(input.get());
-  // No `-z defs`: LLVM turns big fills and copies into memset and memcpy of libc, which every process has. Whatever
-  // else is missing is reported when the object is loaded.
-  const char* arguments[] = {"ld.lld", "-shared", "--threads=1", "-Bsymbolic", "--hash-style=gnu", "--build-id=none",
-                             "-o", output.c_str(), source.c_str()};
+  // No `-z defs`: LLVM turns big fills and copies into memset and memcpy of libc, which every process has.
+  // Whatever else is missing is reported when the object is loaded.
+  const char* arguments[] = {"ld.lld",          "-shared", "--threads=1",  "-Bsymbolic",  "--hash-style=gnu",
+                             "--build-id=none", "-o",      output.c_str(), source.c_str()};
   std::string messages;
   llvm::raw_string_ostream out(messages);
   {
     static bool usable = true;
     const OptionsLost alone;
     if (!usable)
-      throw Error(ErrorCode::compile, "linking a kernel: the linker failed before and cannot be used again in this process");
+      throw Error(ErrorCode::compile,
+                  "linking a kernel: the linker failed before and cannot be used again in this process");
     const lld::Result result = lld::lldMain(arguments, out, out, {{lld::Gnu, &lld::elf::link}});
     usable = result.canRunAgain;
     if (result.retCode != 0) throw Error(ErrorCode::compile, "linking a kernel: " + out.str());

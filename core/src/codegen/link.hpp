@@ -8,8 +8,8 @@
 
 namespace weir::codegen {
 
-/// Links one relocatable ELF object into a shared object with lld. Thread-safe; links one at a time, because lld
-/// keeps its state in globals. Throws Error{compile, system}.
+/// Links one relocatable ELF object into a shared object with lld. Thread-safe; links one at a time, because
+/// lld keeps its state in globals. Throws Error{compile, system}.
 std::vector<std::byte> link_shared_object(const llvm::SmallVectorImpl<char>& object);
 
 }  // namespace weir::codegen

@@ -30,6 +30,8 @@ OptionsInUse::OptionsInUse() {
 }
 
 OptionsLost::OptionsLost() : lock_(mutex()) {}
-OptionsLost::~OptionsLost() { set_options(); }
+OptionsLost::~OptionsLost() {
+  set_options();
+}
 
 }  // namespace weir::codegen

@@ -6,8 +6,8 @@
 
 namespace weir::codegen {
 
-/// LLVM keeps options in globals, and each run of lld sets them all back. Whoever optimises holds this, together with
-/// others; the options are as code generation wants them.
+/// LLVM keeps options in globals, and each run of lld sets them all back. Whoever optimises holds this,
+/// together with others; the options are as code generation wants them.
 class OptionsInUse {
  public:
   OptionsInUse();

@@ -7,12 +7,14 @@
 namespace weir::codegen {
 
 using ir::Op;
-using llvm::Intrinsic::ID;
 using llvm::Value;
+using llvm::Intrinsic::ID;
 
 namespace {
 
-llvm::Constant* all_of(llvm::Type* type, const llvm::APInt& v) { return llvm::ConstantInt::get(type, v); }
+llvm::Constant* all_of(llvm::Type* type, const llvm::APInt& v) {
+  return llvm::ConstantInt::get(type, v);
+}
 
 }  // namespace
 
@@ -22,38 +24,51 @@ Value* TaskLowering::lower_binary(Op op, Type type, Value* a, Value* b) {
   const bool with_sign = is_signed(type);
   const unsigned width = t->getScalarSizeInBits();
   switch (op) {
-    case Op::add: return real ? b_.CreateFAdd(a, b) : b_.CreateAdd(a, b);
-    case Op::sub: return real ? b_.CreateFSub(a, b) : b_.CreateSub(a, b);
-    case Op::mul: return real ? b_.CreateFMul(a, b) : b_.CreateMul(a, b);
-    case Op::div: return real ? b_.CreateFDiv(a, b) : lower_division(false, type, a, b);
+    case Op::add:
+      return real ? b_.CreateFAdd(a, b) : b_.CreateAdd(a, b);
+    case Op::sub:
+      return real ? b_.CreateFSub(a, b) : b_.CreateSub(a, b);
+    case Op::mul:
+      return real ? b_.CreateFMul(a, b) : b_.CreateMul(a, b);
+    case Op::div:
+      return real ? b_.CreateFDiv(a, b) : lower_division(false, type, a, b);
     case Op::rem:
       return real ? call_library("fmod", type, t, {a, b}) : lower_division(true, type, a, b);
     case Op::min:
-      return b_.CreateBinaryIntrinsic(
-          real ? llvm::Intrinsic::minimumnum : with_sign ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
+      return b_.CreateBinaryIntrinsic(real        ? llvm::Intrinsic::minimumnum
+                                      : with_sign ? llvm::Intrinsic::smin
+                                                  : llvm::Intrinsic::umin,
+                                      a, b);
     case Op::max:
-      return b_.CreateBinaryIntrinsic(
-          real ? llvm::Intrinsic::maximumnum : with_sign ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
+      return b_.CreateBinaryIntrinsic(real        ? llvm::Intrinsic::maximumnum
+                                      : with_sign ? llvm::Intrinsic::smax
+                                                  : llvm::Intrinsic::umax,
+                                      a, b);
     case Op::mul_hi: {
       llvm::Type* wide = llvm::IntegerType::get(context_, 2 * width);
       Value* product = with_sign ? b_.CreateMul(b_.CreateSExt(a, wide), b_.CreateSExt(b, wide))
                                  : b_.CreateMul(b_.CreateZExt(a, wide), b_.CreateZExt(b, wide));
       return b_.CreateTrunc(b_.CreateLShr(product, width), t);
     }
-    case Op::bit_and: return b_.CreateAnd(a, b);
-    case Op::bit_or: return b_.CreateOr(a, b);
-    case Op::bit_xor: return b_.CreateXor(a, b);
-    case Op::shl: return b_.CreateShl(a, b_.CreateAnd(b, width - 1));
+    case Op::bit_and:
+      return b_.CreateAnd(a, b);
+    case Op::bit_or:
+      return b_.CreateOr(a, b);
+    case Op::bit_xor:
+      return b_.CreateXor(a, b);
+    case Op::shl:
+      return b_.CreateShl(a, b_.CreateAnd(b, width - 1));
     case Op::shr: {
       Value* amount = b_.CreateAnd(b, width - 1);
       return with_sign ? b_.CreateAShr(a, amount) : b_.CreateLShr(a, amount);
     }
-    default: llvm_unreachable("not a binary operation");
+    default:
+      llvm_unreachable("not a binary operation");
   }
 }
 
-// The divisor is replaced by 1 where the hardware would trap: for 0, and for the smallest value / -1, whose quotient
-// wraps to itself and whose remainder is 0, which are just what a division by 1 gives.
+// The divisor is replaced by 1 where the hardware would trap: for 0, and for the smallest value / -1, whose
+// quotient wraps to itself and whose remainder is 0, which are just what a division by 1 gives.
 Value* TaskLowering::lower_division(bool remainder, Type type, Value* a, Value* b) {
   llvm::Type* t = a->getType();
   const unsigned width = t->getScalarSizeInBits();
@@ -74,31 +89,43 @@ Value* TaskLowering::lower_compare(Op op, Type type, Value* a, Value* b) {
   using P = llvm::CmpInst::Predicate;
   const bool real = is_float(type);
   const bool with_sign = is_signed(type);
-  const auto pick = [&](P ordered, P of_signed, P of_unsigned) { return real ? ordered : with_sign ? of_signed : of_unsigned; };
+  const auto pick = [&](P ordered, P of_signed, P of_unsigned) {
+    return real ? ordered : with_sign ? of_signed : of_unsigned;
+  };
   switch (op) {
-    case Op::eq: return b_.CreateCmp(real ? P::FCMP_OEQ : P::ICMP_EQ, a, b);
-    case Op::ne: return b_.CreateCmp(real ? P::FCMP_UNE : P::ICMP_NE, a, b);
-    case Op::lt: return b_.CreateCmp(pick(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT), a, b);
-    case Op::le: return b_.CreateCmp(pick(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE), a, b);
-    case Op::gt: return b_.CreateCmp(pick(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT), a, b);
-    default: return b_.CreateCmp(pick(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE), a, b);
+    case Op::eq:
+      return b_.CreateCmp(real ? P::FCMP_OEQ : P::ICMP_EQ, a, b);
+    case Op::ne:
+      return b_.CreateCmp(real ? P::FCMP_UNE : P::ICMP_NE, a, b);
+    case Op::lt:
+      return b_.CreateCmp(pick(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT), a, b);
+    case Op::le:
+      return b_.CreateCmp(pick(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE), a, b);
+    case Op::gt:
+      return b_.CreateCmp(pick(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT), a, b);
+    default:
+      return b_.CreateCmp(pick(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE), a, b);
   }
 }
 
 Value* TaskLowering::lower_unary(Op op, Type type, Value* a) {
   llvm::Type* t = a->getType();
   switch (op) {
-    case Op::neg: return is_float(type) ? b_.CreateFNeg(a) : b_.CreateNeg(a);
+    case Op::neg:
+      return is_float(type) ? b_.CreateFNeg(a) : b_.CreateNeg(a);
     case Op::abs:
       if (is_float(type)) return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
       return is_signed(type) ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b_.getFalse()) : a;
-    case Op::bit_not: return b_.CreateNot(a);
-    case Op::popcount: return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a);
+    case Op::bit_not:
+      return b_.CreateNot(a);
+    case Op::popcount:
+      return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a);
     case Op::clz:
     case Op::ctz:
       return b_.CreateIntrinsic(op == Op::clz ? llvm::Intrinsic::ctlz : llvm::Intrinsic::cttz, {t},
                                 {a, b_.getFalse()});
-    default: llvm_unreachable("not a unary operation");
+    default:
+      llvm_unreachable("not a unary operation");
   }
 }
 
@@ -129,8 +156,8 @@ Value* TaskLowering::lower_cast(Type from, Type to, Value* a) {
   return is_signed(from) ? b_.CreateSExtOrTrunc(a, t) : b_.CreateZExtOrTrunc(a, t);
 }
 
-// f64 is first rounded to odd in f32, which keeps what the second rounding needs to know, because no target has the
-// conversion in one instruction.
+// f64 is first rounded to odd in f32, which keeps what the second rounding needs to know, because no target
+// has the conversion in one instruction.
 Value* TaskLowering::f64_to_f16(Value* a) {
   Value* nearest = b_.CreateFPTrunc(a, b_.getFloatTy());
   Value* back = b_.CreateFPExt(nearest, b_.getDoubleTy());
@@ -144,8 +171,9 @@ Value* TaskLowering::f64_to_f16(Value* a) {
   return b_.CreateFPTrunc(b_.CreateBitCast(bits, b_.getFloatTy()), b_.getHalfTy());
 }
 
-// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011). All four words
-// are computed; the words of one draw become one computation again when LLVM removes common subexpressions.
+// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011). All four
+// words are computed; the words of one draw become one computation again when LLVM removes common
+// subexpressions.
 Value* TaskLowering::lower_philox(const ir::Statement& s) {
   std::array<Value*, 2> key{value(s.operands.at(0)), value(s.operands.at(1))};
   std::array<Value*, 4> c;
@@ -159,7 +187,8 @@ Value* TaskLowering::lower_philox(const ir::Statement& s) {
   for (int round = 0; round < 10; ++round) {
     const auto [high0, low0] = multiply(c[0], 0xD2511F53u);
     const auto [high1, low1] = multiply(c[2], 0xCD9E8D57u);
-    c = {b_.CreateXor(b_.CreateXor(high1, c[1]), key[0]), low1, b_.CreateXor(b_.CreateXor(high0, c[3]), key[1]), low0};
+    c = {b_.CreateXor(b_.CreateXor(high1, c[1]), key[0]), low1,
+         b_.CreateXor(b_.CreateXor(high0, c[3]), key[1]), low0};
     key = {b_.CreateAdd(key[0], i32(0x9E3779B9u)), b_.CreateAdd(key[1], i32(0xBB67AE85u))};
   }
   return c.at(s.lane);

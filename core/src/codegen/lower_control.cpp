@@ -64,11 +64,14 @@ void TaskLowering::lower_for(const ir::Statement& s) {
   const bool by_one = constant && constant->isOne();
   Value* next = b_.CreateAdd(i, step, "", false, by_one);
   i->addIncoming(next, latch);
-  b_.CreateCondBr(by_one ? b_.CreateICmpSLT(next, high) : b_.CreateICmpUGT(b_.CreateSub(high, i), step), loop, done);
+  b_.CreateCondBr(by_one ? b_.CreateICmpSLT(next, high) : b_.CreateICmpUGT(b_.CreateSub(high, i), step), loop,
+                  done);
   b_.SetInsertPoint(done);
 }
 
-void TaskLowering::lower_assert(const ir::Statement& s) { fail_unless(value(s.operands.at(0)), s, {}, {}); }
+void TaskLowering::lower_assert(const ir::Statement& s) {
+  fail_unless(value(s.operands.at(0)), s, {}, {});
+}
 
 void TaskLowering::check_index(const ir::Statement& s, const std::vector<Value*>& indices,
                                const std::vector<Value*>& extents) {
@@ -100,7 +103,8 @@ void TaskLowering::fail_unless(Value* holds, const ir::Statement& s, const std::
   b_.SetInsertPoint(good);
 }
 
-/// void (record, site, loop indices, array indices, extents): claims the record and fills it, or leaves it alone.
+/// void (record, site, loop indices, array indices, extents): claims the record and fills it, or leaves it
+/// alone.
 llvm::Function* TaskLowering::failure_report() {
   constexpr const char* name = "weir_report_failure";
   if (llvm::Function* f = module_.getFunction(name)) return f;
@@ -116,11 +120,14 @@ llvm::Function* TaskLowering::failure_report() {
   llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "done", f);
   Value* record = f->getArg(0);
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
-  Value* claim = b.CreateAtomicCmpXchg(record, b.getInt32(ir::ErrorRecord::free),
-                                       b.getInt32(ir::ErrorRecord::being_written), llvm::Align(4), relaxed, relaxed);
+  Value* claim =
+      b.CreateAtomicCmpXchg(record, b.getInt32(ir::ErrorRecord::free),
+                            b.getInt32(ir::ErrorRecord::being_written), llvm::Align(4), relaxed, relaxed);
   b.CreateCondBr(b.CreateExtractValue(claim, 1), first, done);
   b.SetInsertPoint(first);
-  const auto at = [&](std::size_t offset) { return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset); };
+  const auto at = [&](std::size_t offset) {
+    return b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), record, offset);
+  };
   b.CreateStore(f->getArg(1), at(offsetof(ir::ErrorRecord, site)));
   constexpr std::size_t fields[] = {offsetof(ir::ErrorRecord, index), offsetof(ir::ErrorRecord, array_index),
                                     offsetof(ir::ErrorRecord, extent)};

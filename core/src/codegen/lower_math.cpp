@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Math functions: those that every target computes exactly are operations of LLVM's, the rest come from the library.
+// Math functions: those that every target computes exactly are operations of LLVM's, the rest come from the
+// library.
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/lowering.hpp"
@@ -14,14 +15,22 @@ namespace {
 
 llvm::Intrinsic::ID exact_intrinsic(MathFunction function) {
   switch (function) {
-    case MathFunction::ceil: return llvm::Intrinsic::ceil;
-    case MathFunction::floor: return llvm::Intrinsic::floor;
-    case MathFunction::trunc: return llvm::Intrinsic::trunc;
-    case MathFunction::rint: return llvm::Intrinsic::roundeven;
-    case MathFunction::sqrt: return llvm::Intrinsic::sqrt;
-    case MathFunction::fma: return llvm::Intrinsic::fma;
-    case MathFunction::copysign: return llvm::Intrinsic::copysign;
-    default: return llvm::Intrinsic::not_intrinsic;
+    case MathFunction::ceil:
+      return llvm::Intrinsic::ceil;
+    case MathFunction::floor:
+      return llvm::Intrinsic::floor;
+    case MathFunction::trunc:
+      return llvm::Intrinsic::trunc;
+    case MathFunction::rint:
+      return llvm::Intrinsic::roundeven;
+    case MathFunction::sqrt:
+      return llvm::Intrinsic::sqrt;
+    case MathFunction::fma:
+      return llvm::Intrinsic::fma;
+    case MathFunction::copysign:
+      return llvm::Intrinsic::copysign;
+    default:
+      return llvm::Intrinsic::not_intrinsic;
   }
 }
 
@@ -34,21 +43,25 @@ Value* TaskLowering::lower_math(const ir::Statement& s) {
   for (ir::ValueId id : s.operands) args.push_back(value(id));
   Value* x = args.at(0);
   switch (function) {
-    case MathFunction::isnan: return b_.CreateFCmpUNO(x, x);
+    case MathFunction::isnan:
+      return b_.CreateFCmpUNO(x, x);
     case MathFunction::isinf:
     case MathFunction::isfinite: {
       Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
       Value* infinity = llvm::ConstantFP::getInfinity(x->getType());
-      return function == MathFunction::isinf ? b_.CreateFCmpOEQ(size, infinity) : b_.CreateFCmpOLT(size, infinity);
+      return function == MathFunction::isinf ? b_.CreateFCmpOEQ(size, infinity)
+                                             : b_.CreateFCmpOLT(size, infinity);
     }
-    default: break;
+    default:
+      break;
   }
   if (const auto id = exact_intrinsic(function); id != llvm::Intrinsic::not_intrinsic)
     return b_.CreateIntrinsic(id, {x->getType()}, args);
   return call_library(ir::info(function).name, type, register_type(context_, s.type), args);
 }
 
-Value* TaskLowering::call_library(std::string_view name, Type type, llvm::Type* result, llvm::ArrayRef<Value*> args) {
+Value* TaskLowering::call_library(std::string_view name, Type type, llvm::Type* result,
+                                  llvm::ArrayRef<Value*> args) {
   std::vector<llvm::Type*> parameters;
   for (Value* v : args) parameters.push_back(v->getType());
   const std::string symbol = math_symbol(name, type);

@@ -8,7 +8,8 @@ namespace weir::codegen {
 
 using llvm::Value;
 
-// Indices lie inside the array, and an array's bytes fit in the address space, so no step of the address wraps.
+// Indices lie inside the array, and an array's bytes fit in the address space, so no step of the address
+// wraps.
 Value* TaskLowering::element_address(const ir::Statement& s, std::size_t operands) {
   const ir::Parameter& array = kernel_.parameters.at(s.index);
   std::vector<Value*> indices;
@@ -23,21 +24,23 @@ Value* TaskLowering::element_address(const ir::Statement& s, std::size_t operand
     check_index(s, indices, extents);
   }
   if (!arrays_.at(s.index))
-    throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name + "': array '" + array.name +
-                                        "' is used but is no task argument");
+    throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name + "': array '" +
+                                        array.name + "' is used but is no task argument");
   Value* offset = indices[0];
   for (std::size_t d = 1; d < indices.size(); ++d)
-    offset = b_.CreateAdd(b_.CreateMul(offset, extent(s.index, std::uint32_t(d)), "", true, true), indices[d], "",
-                          true, true);
+    offset = b_.CreateAdd(b_.CreateMul(offset, extent(s.index, std::uint32_t(d)), "", true, true), indices[d],
+                          "", true, true);
   llvm::Type* scalar = memory_type(context_, array.element.scalar);
   const auto flags = llvm::GEPNoWrapFlags::inBounds() | llvm::GEPNoWrapFlags::noUnsignedWrap();
   const std::uint64_t lanes = array.element.lanes();
   if (lanes == 1) return b_.CreateGEP(scalar, arrays_[s.index], {offset}, "", flags);
-  return b_.CreateGEP(llvm::ArrayType::get(scalar, lanes), arrays_[s.index], {offset, i64(s.lane)}, "", flags);
+  return b_.CreateGEP(llvm::ArrayType::get(scalar, lanes), arrays_[s.index], {offset, i64(s.lane)}, "",
+                      flags);
 }
 
 Value* TaskLowering::load_scalar(Type type, Value* address, bool independent) {
-  llvm::LoadInst* load = b_.CreateAlignedLoad(memory_type(context_, type), address, llvm::Align(size_of(type)));
+  llvm::LoadInst* load =
+      b_.CreateAlignedLoad(memory_type(context_, type), address, llvm::Align(size_of(type)));
   if (independent && access_group_) load->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
   return type == Type::boolean ? b_.CreateICmpNE(load, b_.getInt8(0)) : static_cast<Value*>(load);
 }
@@ -62,20 +65,37 @@ Value* TaskLowering::lower_atomic(const ir::Statement& s) {
     // Bits are compared, so that -0 is not 0 and a NaN equals itself.
     llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(s.type)));
     Value* expected = b_.CreateBitCast(value(s.operands[s.operands.size() - 2]), bits);
-    Value* pair = b_.CreateAtomicCmpXchg(address, expected, b_.CreateBitCast(operand, bits), align, relaxed, relaxed);
+    Value* pair =
+        b_.CreateAtomicCmpXchg(address, expected, b_.CreateBitCast(operand, bits), align, relaxed, relaxed);
     return b_.CreateBitCast(b_.CreateExtractValue(pair, 0), register_type(context_, s.type));
   }
-  if (is_float(s.type) && (kind == Kind::min || kind == Kind::max)) return float_atomic(kind, s.type, address, operand);
+  if (is_float(s.type) && (kind == Kind::min || kind == Kind::max))
+    return float_atomic(kind, s.type, address, operand);
   Rmw::BinOp op = Rmw::Xchg;
   switch (kind) {
-    case Kind::add: op = is_float(s.type) ? Rmw::FAdd : Rmw::Add; break;
-    case Kind::sub: op = is_float(s.type) ? Rmw::FSub : Rmw::Sub; break;
-    case Kind::min: op = with_sign ? Rmw::Min : Rmw::UMin; break;
-    case Kind::max: op = with_sign ? Rmw::Max : Rmw::UMax; break;
-    case Kind::bit_and: op = Rmw::And; break;
-    case Kind::bit_or: op = Rmw::Or; break;
-    case Kind::bit_xor: op = Rmw::Xor; break;
-    default: break;
+    case Kind::add:
+      op = is_float(s.type) ? Rmw::FAdd : Rmw::Add;
+      break;
+    case Kind::sub:
+      op = is_float(s.type) ? Rmw::FSub : Rmw::Sub;
+      break;
+    case Kind::min:
+      op = with_sign ? Rmw::Min : Rmw::UMin;
+      break;
+    case Kind::max:
+      op = with_sign ? Rmw::Max : Rmw::UMax;
+      break;
+    case Kind::bit_and:
+      op = Rmw::And;
+      break;
+    case Kind::bit_or:
+      op = Rmw::Or;
+      break;
+    case Kind::bit_xor:
+      op = Rmw::Xor;
+      break;
+    default:
+      break;
   }
   return b_.CreateAtomicRMW(op, address, operand, align, relaxed);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions in the order that task.hpp fixes: 64 lanes per chunk, then lanes folded in halves. Lanes start from the
-// identity, which no sum, minimum or maximum can tell from not having been there.
+// Reductions in the order that task.hpp fixes: 64 lanes per chunk, then lanes folded in halves. Lanes start
+// from the identity, which no sum, minimum or maximum can tell from not having been there.
 #include "codegen/lowering.hpp"
 
 namespace weir::codegen {
@@ -10,10 +10,14 @@ using llvm::Value;
 llvm::Constant* TaskLowering::identity(ir::ReduceKind kind, Type type) {
   llvm::Type* t = memory_type(context_, type);
   switch (kind) {
-    case ir::ReduceKind::any: return b_.getInt8(0);
-    case ir::ReduceKind::all: return b_.getInt8(1);
-    case ir::ReduceKind::sum: return llvm::Constant::getNullValue(t);
-    default: break;
+    case ir::ReduceKind::any:
+      return b_.getInt8(0);
+    case ir::ReduceKind::all:
+      return b_.getInt8(1);
+    case ir::ReduceKind::sum:
+      return llvm::Constant::getNullValue(t);
+    default:
+      break;
   }
   const bool smallest = kind == ir::ReduceKind::max;  // max starts from the smallest value there is
   if (ScalarType(type) >= Type::f16) return llvm::ConstantFP::getInfinity(t, smallest);
@@ -21,16 +25,21 @@ llvm::Constant* TaskLowering::identity(ir::ReduceKind kind, Type type) {
   if (is_signed(type))
     return llvm::ConstantInt::get(
         t, smallest ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getSignedMaxValue(width));
-  return llvm::ConstantInt::get(t, smallest ? llvm::APInt::getMinValue(width) : llvm::APInt::getMaxValue(width));
+  return llvm::ConstantInt::get(t,
+                                smallest ? llvm::APInt::getMinValue(width) : llvm::APInt::getMaxValue(width));
 }
 
 /// Works on scalars and on vectors, in the memory type.
 Value* TaskLowering::combine(ir::ReduceKind kind, Type type, Value* a, Value* b) {
   switch (kind) {
-    case ir::ReduceKind::any: return b_.CreateOr(a, b);
-    case ir::ReduceKind::all: return b_.CreateAnd(a, b);
-    case ir::ReduceKind::sum: return is_float(type) ? b_.CreateFAdd(a, b) : b_.CreateAdd(a, b);
-    default: return lower_binary(kind == ir::ReduceKind::min ? ir::Op::min : ir::Op::max, type, a, b);
+    case ir::ReduceKind::any:
+      return b_.CreateOr(a, b);
+    case ir::ReduceKind::all:
+      return b_.CreateAnd(a, b);
+    case ir::ReduceKind::sum:
+      return is_float(type) ? b_.CreateFAdd(a, b) : b_.CreateAdd(a, b);
+    default:
+      return lower_binary(kind == ir::ReduceKind::min ? ir::Op::min : ir::Op::max, type, a, b);
   }
 }
 
@@ -51,12 +60,13 @@ Value* TaskLowering::combine_lanes(ir::ReduceKind kind, Type type, Value* lanes)
 }
 
 Value* TaskLowering::lane_address(Value* lanes, Value* lane) {
-  return b_.CreateInBoundsGEP(llvm::cast<llvm::AllocaInst>(lanes)->getAllocatedType()->getArrayElementType(), lanes,
-                              lane);
+  return b_.CreateInBoundsGEP(llvm::cast<llvm::AllocaInst>(lanes)->getAllocatedType()->getArrayElementType(),
+                              lanes, lane);
 }
 
 void TaskLowering::fill_lanes(Value* lanes, llvm::Constant* value) {
-  b_.CreateStore(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(ir::reduce_lanes), value), lanes);
+  b_.CreateStore(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(ir::reduce_lanes), value),
+                 lanes);
 }
 
 void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
@@ -130,44 +140,46 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
         const Cursor cursor = cursor_at(space, begin);
         b_.CreateStore(begin, position);
         b_.CreateStore(i64(0), lane_slot);
-        while_loop(
-            [&] { return b_.CreateICmpULT(read(position), end); },
-            [&] {
-              Value* at = read(position);
-              Value* column = read(cursor.column);
-              Value* lane = read(lane_slot);
-              Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(end, at),
-                                                     b_.CreateSub(space.count.back(), column));
-              std::vector<Value*> indices = row_of(cursor);
-              indices.push_back(nullptr);
-              Value* first = b_.CreateAdd(space.low.back(), column);
+        while_loop([&] { return b_.CreateICmpULT(read(position), end); },
+                   [&] {
+                     Value* at = read(position);
+                     Value* column = read(cursor.column);
+                     Value* lane = read(lane_slot);
+                     Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(end, at),
+                                                            b_.CreateSub(space.count.back(), column));
+                     std::vector<Value*> indices = row_of(cursor);
+                     indices.push_back(nullptr);
+                     Value* first = b_.CreateAdd(space.low.back(), column);
 
-              // Whole rounds of 64 within a row keep their lanes apart, so they vectorise.
-              Value* rounds = b_.CreateSelect(b_.CreateICmpEQ(lane, i64(0)), b_.CreateLShr(left, i64(6)), i64(0));
-              counted_loop(i64(0), rounds, nullptr, [&](Value* round) {
-                Value* base = b_.CreateAdd(first, b_.CreateShl(round, i64(6)));
-                access_group_ = llvm::MDNode::getDistinct(context_, {});
-                counted_loop(i64(0), i64(ir::reduce_lanes), access_group_, [&](Value* l) {
-                  indices.back() = b_.CreateNSWAdd(base, l);
-                  accumulate(indices, l);
-                });
-                access_group_ = nullptr;
-              });
-              // What is left of a row, or of the lanes, one by one.
-              Value* done = b_.CreateShl(rounds, i64(6));
-              Value* some = b_.CreateICmpNE(rounds, i64(0));
-              Value* rest = b_.CreateSelect(
-                  some, i64(0),
-                  b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, b_.CreateSub(i64(ir::reduce_lanes), lane)));
-              counted_loop(i64(0), rest, nullptr, [&](Value* t_) {
-                indices.back() = b_.CreateAdd(first, t_);
-                accumulate(indices, b_.CreateAdd(lane, t_));
-              });
-              Value* moved = b_.CreateAdd(done, rest);
-              b_.CreateStore(b_.CreateAnd(b_.CreateAdd(lane, moved), i64(ir::reduce_lanes - 1)), lane_slot);
-              advance(space, cursor, moved);
-              b_.CreateStore(b_.CreateAdd(at, moved), position);
-            });
+                     // Whole rounds of 64 within a row keep their lanes apart, so they vectorise.
+                     Value* rounds =
+                         b_.CreateSelect(b_.CreateICmpEQ(lane, i64(0)), b_.CreateLShr(left, i64(6)), i64(0));
+                     counted_loop(i64(0), rounds, nullptr, [&](Value* round) {
+                       Value* base = b_.CreateAdd(first, b_.CreateShl(round, i64(6)));
+                       access_group_ = llvm::MDNode::getDistinct(context_, {});
+                       counted_loop(i64(0), i64(ir::reduce_lanes), access_group_, [&](Value* l) {
+                         indices.back() = b_.CreateNSWAdd(base, l);
+                         accumulate(indices, l);
+                       });
+                       access_group_ = nullptr;
+                     });
+                     // What is left of a row, or of the lanes, one by one.
+                     Value* done = b_.CreateShl(rounds, i64(6));
+                     Value* some = b_.CreateICmpNE(rounds, i64(0));
+                     Value* rest =
+                         b_.CreateSelect(some, i64(0),
+                                         b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left,
+                                                                  b_.CreateSub(i64(ir::reduce_lanes), lane)));
+                     counted_loop(i64(0), rest, nullptr, [&](Value* t_) {
+                       indices.back() = b_.CreateAdd(first, t_);
+                       accumulate(indices, b_.CreateAdd(lane, t_));
+                     });
+                     Value* moved = b_.CreateAdd(done, rest);
+                     b_.CreateStore(b_.CreateAnd(b_.CreateAdd(lane, moved), i64(ir::reduce_lanes - 1)),
+                                    lane_slot);
+                     advance(space, cursor, moved);
+                     b_.CreateStore(b_.CreateAdd(at, moved), position);
+                   });
         b_.CreateStore(combine_lanes(kind, type, lanes), b_.CreateInBoundsGEP(i64_type, partials, chunk));
         b_.CreateStore(b_.CreateAdd(chunk, share.step), chunk_slot);
       });
@@ -184,7 +196,8 @@ void TaskLowering::lower_reduce_final() {
     Value* base = b_.CreateShl(round, i64(6));
     counted_loop(i64(0), i64(ir::reduce_lanes), nullptr, [&](Value* lane) {
       Value* address = lane_address(lanes, lane);
-      Value* partial = b_.CreateLoad(t, b_.CreateInBoundsGEP(b_.getInt64Ty(), partials, b_.CreateAdd(base, lane)));
+      Value* partial =
+          b_.CreateLoad(t, b_.CreateInBoundsGEP(b_.getInt64Ty(), partials, b_.CreateAdd(base, lane)));
       b_.CreateStore(combine(task_.reduce_kind, type, b_.CreateLoad(t, address), partial), address);
     });
   });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One statement after another: what each operation turns into is in lower_arithmetic, lower_memory and lower_control.
+// One statement after another: what each operation turns into is in lower_arithmetic, lower_memory and
+// lower_control.
 #include <weir/error.hpp>
 
 #include "codegen/lowering.hpp"
@@ -16,17 +17,22 @@ llvm::Type* register_type(llvm::LLVMContext& context, ScalarType type) {
 
 llvm::Type* memory_type(llvm::LLVMContext& context, ScalarType type) {
   switch (type) {
-    case ScalarType::f16: return llvm::Type::getHalfTy(context);
-    case ScalarType::f32: return llvm::Type::getFloatTy(context);
-    case ScalarType::f64: return llvm::Type::getDoubleTy(context);
-    default: return llvm::Type::getIntNTy(context, unsigned(8 * size_of(type)));
+    case ScalarType::f16:
+      return llvm::Type::getHalfTy(context);
+    case ScalarType::f32:
+      return llvm::Type::getFloatTy(context);
+    case ScalarType::f64:
+      return llvm::Type::getDoubleTy(context);
+    default:
+      return llvm::Type::getIntNTy(context, unsigned(8 * size_of(type)));
   }
 }
 
 Value* TaskLowering::value(ir::ValueId id) const {
   if (id >= values_.size() || !values_[id])
     throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name + "': value " +
-                                        std::to_string(id) + " is used before it is defined; verify the kernel first");
+                                        std::to_string(id) +
+                                        " is used before it is defined; verify the kernel first");
   return values_[id];
 }
 
@@ -51,7 +57,8 @@ Value* TaskLowering::extent(std::uint32_t parameter, std::uint32_t dimension) co
   if (found != extents_.end()) return found->second;
   throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name + "': extent " +
                                       std::to_string(dimension) + " of array '" +
-                                      kernel_.parameters.at(parameter).name + "' is used but is no task argument");
+                                      kernel_.parameters.at(parameter).name +
+                                      "' is used but is no task argument");
 }
 
 void TaskLowering::jump(llvm::BasicBlock* to) {
@@ -65,7 +72,9 @@ void TaskLowering::number_sites(const ir::Block& block) {
   }
 }
 
-std::uint32_t TaskLowering::site(const ir::Statement& s) const { return sites_.at(&s); }
+std::uint32_t TaskLowering::site(const ir::Statement& s) const {
+  return sites_.at(&s);
+}
 
 void TaskLowering::lower_block(const ir::Block& block) {
   for (const ir::Statement& s : block.statements) {
@@ -81,7 +90,8 @@ void TaskLowering::lower(const ir::Statement& s) {
       store_scalar(s.type, value(s.operands.back()), address, true);
       return;
     }
-    case Op::local: return declare_local(s);
+    case Op::local:
+      return declare_local(s);
     case Op::set: {
       Value* address = local_address(s, s.operands.size() > 1);
       store_scalar(locals_.at(s.index).type, value(s.operands.back()), address, false);
@@ -92,16 +102,29 @@ void TaskLowering::lower(const ir::Statement& s) {
       store_scalar(s.type, value(s.operands.back()), address, false);
       return;
     }
-    case Op::if_: return lower_if(s);
-    case Op::while_: return lower_while(s);
-    case Op::for_: return lower_for(s);
-    case Op::assert_: return lower_assert(s);
-    case Op::break_: jump(loops_.at(loops_.size() - 1).break_to); return;
-    case Op::continue_: jump(loops_.at(loops_.size() - 1).continue_to); return;
-    case Op::yield: yielded_ = value(s.operands.at(0)); return;
-    case Op::parallel: return lower_parallel(s);
-    case Op::reduce: return lower_reduce_partial(s);
-    default: break;
+    case Op::if_:
+      return lower_if(s);
+    case Op::while_:
+      return lower_while(s);
+    case Op::for_:
+      return lower_for(s);
+    case Op::assert_:
+      return lower_assert(s);
+    case Op::break_:
+      jump(loops_.at(loops_.size() - 1).break_to);
+      return;
+    case Op::continue_:
+      jump(loops_.at(loops_.size() - 1).continue_to);
+      return;
+    case Op::yield:
+      yielded_ = value(s.operands.at(0));
+      return;
+    case Op::parallel:
+      return lower_parallel(s);
+    case Op::reduce:
+      return lower_reduce_partial(s);
+    default:
+      break;
   }
   Value* result = lower_value(s);
   const ir::ResultRule rule = ir::info(s.op).result;
@@ -125,11 +148,12 @@ Value* TaskLowering::lower_value(const ir::Statement& s) {
     case Op::argument: {
       const auto found = scalars_.find({s.index, s.lane});
       if (found != scalars_.end()) return found->second;
-      throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name + "': lane " +
-                                          std::to_string(s.lane) + " of '" + kernel_.parameters.at(s.index).name +
-                                          "' is used but is no task argument");
+      throw Error(ErrorCode::compile,
+                  "kernel '" + kernel_.name + "', task '" + task_.name + "': lane " + std::to_string(s.lane) +
+                      " of '" + kernel_.parameters.at(s.index).name + "' is used but is no task argument");
     }
-    case Op::extent: return extent(s.index, s.lane);
+    case Op::extent:
+      return extent(s.index, s.lane);
     case Op::launch_key:
       if (!launch_key_)
         throw Error(ErrorCode::compile, "kernel '" + kernel_.name + "', task '" + task_.name +
@@ -140,23 +164,35 @@ Value* TaskLowering::lower_value(const ir::Statement& s) {
     case Op::bit_not:
     case Op::popcount:
     case Op::clz:
-    case Op::ctz: return lower_unary(s.op, type_of(s.operands.at(0)), operand(0));
+    case Op::ctz:
+      return lower_unary(s.op, type_of(s.operands.at(0)), operand(0));
     case Op::eq:
     case Op::ne:
     case Op::lt:
     case Op::le:
     case Op::gt:
-    case Op::ge: return lower_compare(s.op, type_of(s.operands.at(0)), operand(0), operand(1));
-    case Op::select: return b_.CreateSelect(operand(0), operand(1), operand(2));
-    case Op::cast: return lower_cast(type_of(s.operands.at(0)), s.type, operand(0));
-    case Op::bitcast: return b_.CreateBitCast(operand(0), register_type(context_, s.type));
-    case Op::math: return lower_math(s);
-    case Op::philox: return lower_philox(s);
-    case Op::load: return load_scalar(s.type, element_address(s, s.operands.size()), true);
-    case Op::atomic: return lower_atomic(s);
-    case Op::get: return load_scalar(locals_.at(s.index).type, local_address(s, !s.operands.empty()), false);
-    case Op::temp_load: return load_scalar(s.type, temporary_address(s, !s.operands.empty()), false);
-    default: return lower_binary(s.op, type_of(s.operands.at(0)), operand(0), operand(1));
+    case Op::ge:
+      return lower_compare(s.op, type_of(s.operands.at(0)), operand(0), operand(1));
+    case Op::select:
+      return b_.CreateSelect(operand(0), operand(1), operand(2));
+    case Op::cast:
+      return lower_cast(type_of(s.operands.at(0)), s.type, operand(0));
+    case Op::bitcast:
+      return b_.CreateBitCast(operand(0), register_type(context_, s.type));
+    case Op::math:
+      return lower_math(s);
+    case Op::philox:
+      return lower_philox(s);
+    case Op::load:
+      return load_scalar(s.type, element_address(s, s.operands.size()), true);
+    case Op::atomic:
+      return lower_atomic(s);
+    case Op::get:
+      return load_scalar(locals_.at(s.index).type, local_address(s, !s.operands.empty()), false);
+    case Op::temp_load:
+      return load_scalar(s.type, temporary_address(s, !s.operands.empty()), false);
+    default:
+      return lower_binary(s.op, type_of(s.operands.at(0)), operand(0), operand(1));
   }
 }
 

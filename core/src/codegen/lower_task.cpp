@@ -58,7 +58,8 @@ llvm::Function* TaskLowering::run() {
   if (stack_bytes_ > max_stack_bytes)
     throw Error(ErrorCode::unsupported,
                 "kernel '" + kernel_.name + "': the local arrays of one iteration take " +
-                    std::to_string(stack_bytes_) + " bytes, more than the " + std::to_string(max_stack_bytes) +
+                    std::to_string(stack_bytes_) + " bytes, more than the " +
+                    std::to_string(max_stack_bytes) +
                     " that generated code may use; make them smaller or use an array parameter");
   return function_;
 }
@@ -78,21 +79,32 @@ void TaskLowering::load_arguments() {
     Value* value = load;
     const std::pair<std::uint32_t, std::uint32_t> key{argument.parameter, argument.index};
     switch (argument.kind) {
-      case Kind::array: arrays_.at(argument.parameter) = value; break;
-      case Kind::temporaries: temporaries_ = value; break;
-      case Kind::error: error_record_ = value; break;
+      case Kind::array:
+        arrays_.at(argument.parameter) = value;
+        break;
+      case Kind::temporaries:
+        temporaries_ = value;
+        break;
+      case Kind::error:
+        error_record_ = value;
+        break;
       case Kind::extent:
         // Extents are never negative: the host checks arguments.
-        load->setMetadata(llvm::LLVMContext::MD_range,
-                          llvm::MDBuilder(context_).createRange(llvm::APInt(64, 0), llvm::APInt::getSignedMinValue(64)));
+        load->setMetadata(
+            llvm::LLVMContext::MD_range,
+            llvm::MDBuilder(context_).createRange(llvm::APInt(64, 0), llvm::APInt::getSignedMinValue(64)));
         extents_[key] = value;
         break;
       case Kind::scalar:
         if (argument.type == Type::boolean) value = b_.CreateICmpNE(value, b_.getInt8(0));
         scalars_[key] = value;
         break;
-      case Kind::launch_key: launch_key_ = value; break;
-      case Kind::site_base: site_base_ = value; break;
+      case Kind::launch_key:
+        launch_key_ = value;
+        break;
+      case Kind::site_base:
+        site_base_ = value;
+        break;
     }
   }
 }
@@ -145,8 +157,8 @@ void TaskLowering::lower_iteration(const ir::Statement& loop, const std::vector<
   loop_indices_.clear();
 }
 
-// Rows are segments of consecutive iterations with the same outer indices; the inner loop over a segment is what
-// LLVM vectorises.
+// Rows are segments of consecutive iterations with the same outer indices; the inner loop over a segment is
+// what LLVM vectorises.
 void TaskLowering::for_each_index(const Space& space, const Share& share,
                                   const std::function<void(const std::vector<Value*>&)>& body) {
   if (space.rank() == 1) {
@@ -162,23 +174,23 @@ void TaskLowering::for_each_index(const Space& space, const Share& share,
   b_.SetInsertPoint(some);
   const Cursor cursor = cursor_at(space, share.begin);
   b_.CreateStore(share.begin, position);
-  while_loop(
-      [&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), position), share.end); },
-      [&] {
-        Value* at = b_.CreateLoad(b_.getInt64Ty(), position);
-        Value* column = b_.CreateLoad(b_.getInt64Ty(), cursor.column);
-        Value* row_left = b_.CreateSub(space.count.back(), column);
-        Value* segment = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row_left, b_.CreateSub(share.end, at));
-        std::vector<Value*> indices = row_of(cursor);
-        Value* from = b_.CreateAdd(space.low.back(), column);
-        indices.push_back(nullptr);
-        counted_loop(from, b_.CreateAdd(from, segment), access_group_, [&](Value* i) {
-          indices.back() = i;
-          body(indices);
-        });
-        advance(space, cursor, segment);
-        b_.CreateStore(b_.CreateAdd(at, segment), position);
-      });
+  while_loop([&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), position), share.end); },
+             [&] {
+               Value* at = b_.CreateLoad(b_.getInt64Ty(), position);
+               Value* column = b_.CreateLoad(b_.getInt64Ty(), cursor.column);
+               Value* row_left = b_.CreateSub(space.count.back(), column);
+               Value* segment =
+                   b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row_left, b_.CreateSub(share.end, at));
+               std::vector<Value*> indices = row_of(cursor);
+               Value* from = b_.CreateAdd(space.low.back(), column);
+               indices.push_back(nullptr);
+               counted_loop(from, b_.CreateAdd(from, segment), access_group_, [&](Value* i) {
+                 indices.back() = i;
+                 body(indices);
+               });
+               advance(space, cursor, segment);
+               b_.CreateStore(b_.CreateAdd(at, segment), position);
+             });
   jump(none);
   b_.SetInsertPoint(none);
 }
@@ -234,13 +246,15 @@ void TaskLowering::advance(const Space& space, const Cursor& cursor, Value* by) 
   Value* carry = b_.CreateICmpEQ(column, space.count.back());
   b_.CreateStore(b_.CreateSelect(carry, i64(0), column), cursor.column);
   for (std::size_t d = cursor.outer.size(); d-- > 0;) {
-    Value* next = b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), cursor.outer[d]), b_.CreateZExt(carry, b_.getInt64Ty()));
+    Value* next =
+        b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), cursor.outer[d]), b_.CreateZExt(carry, b_.getInt64Ty()));
     carry = d == 0 ? nullptr : b_.CreateICmpEQ(next, space.high[d]);
     b_.CreateStore(carry ? b_.CreateSelect(carry, space.low[d], next) : next, cursor.outer[d]);
   }
 }
 
-void TaskLowering::counted_loop(Value* from, Value* to, llvm::MDNode* group, const std::function<void(Value*)>& body) {
+void TaskLowering::counted_loop(Value* from, Value* to, llvm::MDNode* group,
+                                const std::function<void(Value*)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("loop");
   llvm::BasicBlock* done = new_block("loop.done");
@@ -256,7 +270,8 @@ void TaskLowering::counted_loop(Value* from, Value* to, llvm::MDNode* group, con
     llvm::Metadata* parallel[] = {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), group};
     llvm::SmallVector<llvm::Metadata*> parts{nullptr, llvm::MDNode::get(context_, parallel)};
     const auto property = [&](const char* name, llvm::Constant* v) {
-      parts.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, name), llvm::ConstantAsMetadata::get(v)}));
+      parts.push_back(llvm::MDNode::get(
+          context_, {llvm::MDString::get(context_, name), llvm::ConstantAsMetadata::get(v)}));
     };
     if (lane_width_ > 1) {
       property("llvm.loop.vectorize.enable", b_.getTrue());

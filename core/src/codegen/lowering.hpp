@@ -21,7 +21,8 @@ llvm::Type* memory_type(llvm::LLVMContext& context, ScalarType type);
 
 class TaskLowering {
  public:
-  TaskLowering(llvm::Module& module, const ir::Kernel& kernel, const ir::Task& task, const DeviceModel& device);
+  TaskLowering(llvm::Module& module, const ir::Kernel& kernel, const ir::Task& task,
+               const DeviceModel& device);
   llvm::Function* run();
 
  private:
@@ -90,7 +91,8 @@ class TaskLowering {
 
   // lower_math.cpp
   llvm::Value* lower_math(const ir::Statement& s);
-  llvm::Value* call_library(std::string_view name, Type type, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
+  llvm::Value* call_library(std::string_view name, Type type, llvm::Type* result,
+                            llvm::ArrayRef<llvm::Value*> args);
 
   // lower_memory.cpp
   llvm::Value* element_address(const ir::Statement& s, std::size_t rank);
@@ -140,7 +142,7 @@ class TaskLowering {
   std::vector<llvm::Value*> values_;
   std::vector<Type> types_;
   std::vector<Local> locals_;
-  std::vector<llvm::Value*> arrays_;                                     // by parameter
+  std::vector<llvm::Value*> arrays_;                                         // by parameter
   std::map<std::pair<std::uint32_t, std::uint32_t>, llvm::Value*> extents_;  // by parameter and dimension
   std::map<std::pair<std::uint32_t, std::uint32_t>, llvm::Value*> scalars_;  // by parameter and lane
   llvm::Value* temporaries_ = nullptr;
@@ -149,10 +151,10 @@ class TaskLowering {
   llvm::Value* site_base_ = nullptr;
 
   std::vector<LoopExits> loops_;
-  llvm::BasicBlock* iteration_end_ = nullptr;   // where an iteration goes when it fails or continues
-  std::vector<llvm::Value*> loop_indices_;      // of the iteration, for error records
-  llvm::MDNode* access_group_ = nullptr;        // of accesses in independent iterations
-  std::size_t lane_width_ = 0;                  // > 0: iterations of the parallel loop run in this many lanes
+  llvm::BasicBlock* iteration_end_ = nullptr;  // where an iteration goes when it fails or continues
+  std::vector<llvm::Value*> loop_indices_;     // of the iteration, for error records
+  llvm::MDNode* access_group_ = nullptr;       // of accesses in independent iterations
+  std::size_t lane_width_ = 0;                 // > 0: iterations of the parallel loop run in this many lanes
   llvm::Value* yielded_ = nullptr;
   std::map<const ir::Statement*, std::uint32_t> sites_;
   std::uint64_t stack_bytes_ = 0;

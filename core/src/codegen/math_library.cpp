@@ -2,15 +2,14 @@
 #include "codegen/math_library.hpp"
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <set>
-
 #include <weir/error.hpp>
 
 asm(".section .rodata.weir_math, \"a\"\n"
@@ -33,7 +32,7 @@ namespace {
 
 // Functions that stay calls until loops are vectorised, and then become their variants for vectors.
 constexpr llvm::StringLiteral with_vector_variants[] = {"weir_sin_f32", "weir_sin_f64", "weir_cos_f32",
-                                                         "weir_cos_f64"};
+                                                        "weir_cos_f64"};
 
 struct Variant {
   std::string name, mapping;
@@ -48,8 +47,9 @@ std::vector<Variant> vector_variants(const llvm::Function& scalar) {
     if (bytes < 16 || bytes > 64) continue;
     auto* vector = llvm::FixedVectorType::get(scalar.getReturnType(), width);
     const std::string name = (scalar.getName() + "_x" + std::to_string(width)).str();
-    variants.push_back({name, ("_ZGV_LLVM_N" + std::to_string(width) + "v_" + scalar.getName() + "(" + name + ")").str(),
-                        llvm::FunctionType::get(vector, {vector}, false)});
+    variants.push_back(
+        {name, ("_ZGV_LLVM_N" + std::to_string(width) + "v_" + scalar.getName() + "(" + name + ")").str(),
+         llvm::FunctionType::get(vector, {vector}, false)});
   }
   return variants;
 }
@@ -85,7 +85,8 @@ void use_own_scaling(llvm::Module& module) {
     f->setLinkage(llvm::GlobalValue::InternalLinkage);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "entry", f));
     llvm::Value* k = b.CreateTrunc(f->getArg(1), b.getInt32Ty());
-    b.CreateRet(b.CreateIntrinsic(llvm::Intrinsic::ldexp, {f->getReturnType(), k->getType()}, {f->getArg(0), k}));
+    b.CreateRet(
+        b.CreateIntrinsic(llvm::Intrinsic::ldexp, {f->getReturnType(), k->getType()}, {f->getArg(0), k}));
   }
 }
 
@@ -97,7 +98,8 @@ namespace {
 void link_bodies(llvm::Module& module, const MathOptions& options, bool leave_those_with_variants) {
   std::vector<std::string> wanted;
   for (const llvm::Function& f : module)
-    if (f.isDeclaration() && f.getName().starts_with("weir_") && !f.use_empty()) wanted.push_back(f.getName().str());
+    if (f.isDeclaration() && f.getName().starts_with("weir_") && !f.use_empty())
+      wanted.push_back(f.getName().str());
   if (wanted.empty()) return;
 
   const llvm::StringRef bytes(weir_math_bitcode, std::size_t(weir_math_bitcode_end - weir_math_bitcode));
@@ -109,8 +111,9 @@ void link_bodies(llvm::Module& module, const MathOptions& options, bool leave_th
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
   const auto left = [&](llvm::StringRef name) {
-    return leave_those_with_variants &&
-           llvm::any_of(with_vector_variants, [&](llvm::StringRef scalar) { return name.starts_with(scalar); });
+    return leave_those_with_variants && llvm::any_of(with_vector_variants, [&](llvm::StringRef scalar) {
+             return name.starts_with(scalar);
+           });
   };
   std::set<std::string> before;
   for (const llvm::Function& f : module)
@@ -121,7 +124,8 @@ void link_bodies(llvm::Module& module, const MathOptions& options, bool leave_th
     throw Error(ErrorCode::compile, "the math library inside libweir-codegen does not link; reinstall Weir");
   for (const std::string& name : wanted)
     if (module.getFunction(name)->isDeclaration() && !left(name))
-      throw Error(ErrorCode::unsupported, "the math library has no function " + name + "; use another function");
+      throw Error(ErrorCode::unsupported,
+                  "the math library has no function " + name + "; use another function");
   if (options.scales) use_own_scaling(module);
 
   for (llvm::Function& f : module) {

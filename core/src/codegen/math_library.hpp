@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The portable math library: bitcode made when Weir is built, linked function by function into the code that uses it.
+// The portable math library: bitcode made when Weir is built, linked function by function into the code that
+// uses it.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -20,8 +21,8 @@ struct MathOptions {
   bool scales = false;           ///< the target multiplies by powers of two in one instruction
 };
 
-/// Links what `module` calls, for inlining. Functions with variants for vectors are only declared, with their variants.
-/// Throws Error{compile, unsupported} when a function is missing.
+/// Links what `module` calls, for inlining. Functions with variants for vectors are only declared, with their
+/// variants. Throws Error{compile, unsupported} when a function is missing.
 void link_math(llvm::Module& module, const MathOptions& options);
 
 /// After vectorising: links those that are still called. They are optimised already.

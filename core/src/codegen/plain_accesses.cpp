@@ -48,12 +48,15 @@ class Lines {
     if (!b) return std::nullopt;
     Builder builder(operation);
     switch (operation->getOpcode()) {
-      case llvm::Instruction::Add: return Line{builder.CreateAdd(a->first, b->first), a->stride + b->stride};
-      case llvm::Instruction::Sub: return Line{builder.CreateSub(a->first, b->first), a->stride - b->stride};
+      case llvm::Instruction::Add:
+        return Line{builder.CreateAdd(a->first, b->first), a->stride + b->stride};
+      case llvm::Instruction::Sub:
+        return Line{builder.CreateSub(a->first, b->first), a->stride - b->stride};
       case llvm::Instruction::Mul:
         if (a->stride == 0 && b->stride == 0) return Line{builder.CreateMul(a->first, b->first), 0};
         return std::nullopt;
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -76,7 +79,8 @@ class Lines {
     if (!phi->getType()->getScalarType()->isIntegerTy(64)) return std::nullopt;
     std::optional<Line> start;
     for (Value* incoming : phi->incoming_values()) {
-      if (llvm::isa<llvm::Constant>(incoming) || llvm::getSplatValue(incoming) || !depends_on(incoming, phi)) start = of(incoming);
+      if (llvm::isa<llvm::Constant>(incoming) || llvm::getSplatValue(incoming) || !depends_on(incoming, phi))
+        start = of(incoming);
       if (start) break;
     }
     if (!start) return std::nullopt;
@@ -109,8 +113,9 @@ class Lines {
     if (!index || !index->first->getType()->isIntegerTy(64)) return std::nullopt;
     const std::int64_t size = std::int64_t(layout_.getTypeAllocSize(gep->getSourceElementType()));
     Builder builder(gep);
-    return Line{builder.CreateGEP(gep->getSourceElementType(), base->first, index->first, "", gep->getNoWrapFlags()),
-                base->stride + index->stride * size};
+    return Line{
+        builder.CreateGEP(gep->getSourceElementType(), base->first, index->first, "", gep->getNoWrapFlags()),
+        base->stride + index->stride * size};
   }
 
  public:
@@ -135,7 +140,8 @@ bool replace(llvm::IntrinsicInst& call, Lines& lines, const llvm::DataLayout& la
   if (!all_lanes(call.getArgOperand(at + 1))) return false;
   const auto line = lines.of(call.getArgOperand(at));
   if (!line || lines.failed()) return false;
-  auto* vector = llvm::cast<llvm::FixedVectorType>(gather ? call.getType() : call.getArgOperand(0)->getType());
+  auto* vector =
+      llvm::cast<llvm::FixedVectorType>(gather ? call.getType() : call.getArgOperand(0)->getType());
   llvm::Type* element = vector->getElementType();
   const auto size = std::int64_t(layout.getTypeStoreSize(element));
   const llvm::Align align = call.getParamAlign(at).value_or(llvm::Align(1));
@@ -152,7 +158,8 @@ bool replace(llvm::IntrinsicInst& call, Lines& lines, const llvm::DataLayout& la
   } else {
     access = b.CreateAlignedStore(call.getArgOperand(0), line->first, align);
   }
-  access->setMetadata(llvm::LLVMContext::MD_access_group, call.getMetadata(llvm::LLVMContext::MD_access_group));
+  access->setMetadata(llvm::LLVMContext::MD_access_group,
+                      call.getMetadata(llvm::LLVMContext::MD_access_group));
   call.eraseFromParent();
   return true;
 }

@@ -20,7 +20,8 @@ using llvm::Value;
 
 constexpr const char* triple_name = "x86_64-unknown-linux-gnu";
 
-// Without these, rounding and fused multiply-add would be calls into a C library that code objects do not link.
+// Without these, rounding and fused multiply-add would be calls into a C library that code objects do not
+// link.
 constexpr const char* needed_features[] = {"avx2", "fma", "f16c"};
 
 void initialize() {
@@ -40,7 +41,8 @@ class HostModel final : public DeviceModel {
     if (!cpu_.empty() && cpu_ != "native") return;
     cpu_ = llvm::sys::getHostCPUName().str();
     llvm::SubtargetFeatures host;
-    for (const auto& feature : llvm::sys::getHostCPUFeatures()) host.AddFeature(feature.getKey(), feature.getValue());
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      host.AddFeature(feature.getKey(), feature.getValue());
     features_ = host.getString() + (features_.empty() ? "" : "," + features_);
   }
 
@@ -48,21 +50,28 @@ class HostModel final : public DeviceModel {
     std::string message;
     const llvm::Triple triple(triple_name);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
-    if (!found) throw Error(ErrorCode::unsupported, "code generation for x86-64 is missing from LLVM: " + message);
+    if (!found)
+      throw Error(ErrorCode::unsupported, "code generation for x86-64 is missing from LLVM: " + message);
     // Asked first, because LLVM prints about processors that it does not know.
     const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
     if (!any->isCPUStringValid(cpu_))
-      throw Error(ErrorCode::unsupported, "'" + cpu_ + "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"");
+      throw Error(
+          ErrorCode::unsupported,
+          "'" + cpu_ +
+              "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"");
     llvm::TargetOptions options;
-    options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
+    options.AllowFPOpFusion =
+        llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
     options.NoTrappingFPMath = true;
-    std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
-        triple, cpu_, features_, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+    std::unique_ptr<llvm::TargetMachine> machine(
+        found->createTargetMachine(triple, cpu_, features_, options, llvm::Reloc::PIC_,
+                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
     const llvm::MCSubtargetInfo& chip = *machine->getMCSubtargetInfo();
     for (const char* feature : needed_features)
       if (!chip.checkFeatures(std::string("+") + feature))
-        throw Error(ErrorCode::unsupported, "processor '" + cpu_ + "' lacks " + feature +
-                                                "; generated code needs AVX2, FMA and F16C (x86-64-v3, 2013 and later)");
+        throw Error(ErrorCode::unsupported,
+                    "processor '" + cpu_ + "' lacks " + feature +
+                        "; generated code needs AVX2, FMA and F16C (x86-64-v3, 2013 and later)");
     has_avx512_ = chip.checkFeatures("+avx512f") && chip.checkFeatures("+avx512vl");
     return machine;
   }
@@ -94,11 +103,12 @@ class HostModel final : public DeviceModel {
 
   Value* argument_block(llvm::Function& entry) const override { return entry.getArg(0); }
 
-  // The blocks of a run are one consecutive range. Long loops are cut at multiples of 16 iterations, so that no two
-  // blocks write one cache line of an array that starts at one.
+  // The blocks of a run are one consecutive range. Long loops are cut at multiples of 16 iterations, so that
+  // no two blocks write one cache line of an array that starts at one.
   Share share(Builder& b, llvm::Function& entry, Value* n, bool whole) const override {
     const auto field = [&](llvm::Type* type, std::size_t offset) {
-      llvm::LoadInst* load = b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));
+      llvm::LoadInst* load =
+          b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));
       load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
       return load;
     };
@@ -107,13 +117,15 @@ class HostModel final : public DeviceModel {
     Value* first = field(i64, offsetof(weir_cpu_run, first_block));
     Value* end = field(i64, offsetof(weir_cpu_run, end_block));
     Value* shift = b.getInt64(0);
-    if (!whole) shift = b.CreateSelect(b.CreateICmpUGE(n, b.CreateMul(grid, b.getInt64(64))), b.getInt64(4), shift);
+    if (!whole)
+      shift = b.CreateSelect(b.CreateICmpUGE(n, b.CreateMul(grid, b.getInt64(64))), b.getInt64(4), shift);
     Value* round = b.CreateSub(b.CreateShl(b.getInt64(1), shift), b.getInt64(1));
     Value* units = b.CreateLShr(b.CreateAdd(n, round), shift);
     Value* quotient = b.CreateUDiv(units, grid);
     Value* remainder = b.CreateURem(units, grid);
     const auto bound = [&](Value* block) {
-      Value* unit = b.CreateAdd(b.CreateMul(quotient, block), b.CreateUDiv(b.CreateMul(remainder, block), grid));
+      Value* unit =
+          b.CreateAdd(b.CreateMul(quotient, block), b.CreateUDiv(b.CreateMul(remainder, block), grid));
       return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateShl(unit, shift), n);
     };
     return {bound(first), bound(end), b.getInt64(1)};
@@ -123,7 +135,9 @@ class HostModel final : public DeviceModel {
   std::size_t vector_bytes() const override { return has_avx512_ ? 64 : 32; }
   std::array<std::uint32_t, 3> block(const ir::Task&) const override { return {1, 1, 1}; }
 
-  MathOptions math_options() const override { return {.fast = false, .vector_variants = true, .scales = has_avx512_}; }
+  MathOptions math_options() const override {
+    return {.fast = false, .vector_variants = true, .scales = has_avx512_};
+  }
 
   std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {
     return link_shared_object(object);
@@ -136,6 +150,8 @@ class HostModel final : public DeviceModel {
 
 }  // namespace
 
-std::unique_ptr<DeviceModel> make_host_model(const Target& target) { return std::make_unique<HostModel>(target); }
+std::unique_ptr<DeviceModel> make_host_model(const Target& target) {
+  return std::make_unique<HostModel>(target);
+}
 
 }  // namespace weir::codegen

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How generated code tells the host that an iteration failed. One record serves a stream: generated code claims
-// it with a compare-and-swap of `state`, so the first failure wins, and the host reads and clears it between launches.
+// How generated code tells the host that an iteration failed. One record serves a stream: generated code
+// claims it with a compare-and-swap of `state`, so the first failure wins, and the host reads and clears it
+// between launches.
 //
 // `site` names the statement without naming its line, so that code does not change when a kernel moves:
-// site = site_base + number, where site_base is the task's own argument (TaskArgument::Kind::site_base) and `number`
-// counts the statements of Task::body that can fail (can_fail below) in pre-order from 0. The host gives each task of
-// a loaded kernel a base of its own, bases apart by at least failure_sites(task.body), finds the task whose range holds
-// the site, and gets the statement back with failure_site(task.body, site - site_base): its `location` is the source
-// line, an assert's message is kernel.strings[statement.index], and the array of a failed bounds check is
-// kernel.parameters[statement.index] (the local with that id for get and set).
+// site = site_base + number, where site_base is the task's own argument (TaskArgument::Kind::site_base) and
+// `number` counts the statements of Task::body that can fail (can_fail below) in pre-order from 0. The host
+// gives each task of a loaded kernel a base of its own, bases apart by at least failure_sites(task.body),
+// finds the task whose range holds the site, and gets the statement back with failure_site(task.body, site -
+// site_base): its `location` is the source line, an assert's message is kernel.strings[statement.index], and
+// the array of a failed bounds check is kernel.parameters[statement.index] (the local with that id for get
+// and set).
 #pragma once
 
 #include <cstddef>
@@ -25,7 +27,8 @@ struct ErrorRecord {
   std::uint32_t site;           ///< site_base + number
   std::int64_t index[4];        ///< the loop indices of the iteration that failed; 0 beyond the loop's rank
   std::int64_t array_index[4];  ///< bounds checks: the index used; 0 for asserts
-  std::int64_t extent[4];       ///< bounds checks: the extents it was outside of; 0 beyond the rank and for asserts
+  std::int64_t
+      extent[4];  ///< bounds checks: the extents it was outside of; 0 beyond the rank and for asserts
   std::uint64_t reserved[3];
 };
 static_assert(sizeof(ErrorRecord) == 128 && offsetof(ErrorRecord, index) == 8 &&
@@ -40,8 +43,10 @@ constexpr bool can_fail(const Statement& statement) noexcept {
     case Op::store:
     case Op::atomic:
     case Op::get:
-    case Op::set: return true;
-    default: return false;
+    case Op::set:
+      return true;
+    default:
+      return false;
   }
 }
 

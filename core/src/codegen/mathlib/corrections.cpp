@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of libclc's that are right but in corners: its f32 functions drop numbers below the normal range, a few
-// lose a sign or overflow inside. Each is wrapped so that the corner is computed another way.
+// Functions of libclc's that are right but in corners: its f32 functions drop numbers below the normal range,
+// a few lose a sign or overflow inside. Each is wrapped so that the corner is computed another way.
 #include <limits>
 
 #include "codegen/mathlib/own_functions.hpp"
@@ -77,19 +77,21 @@ Expr erfc_tail(Expr x) {
   const Expr k = rint(square * -0x1.715476p+0);
   Expr r = fma(k, -0x1.62e43p-1, -square);
   r = fma(k, 0x1.05c61p-29, r) - square_low;
-  const Expr p = polynomial(r, {1.0, 1.0, 0x1.fffffcp-2, 0x1.55549p-3, 0x1.5558fap-5, 0x1.123b04p-7, 0x1.6a2202p-10});
+  const Expr p =
+      polynomial(r, {1.0, 1.0, 0x1.fffffcp-2, 0x1.55549p-3, 0x1.5558fap-5, 0x1.123b04p-7, 0x1.6a2202p-10});
   const Expr u = x.real(1.0) / square;
   const Expr series = polynomial(u, {1.0, -0.5, 0.75, -1.875, 6.5625});
   const Expr size = (p * series) / (x * 0x1.c5bf8ap+0);  // sqrt(pi)
   return scale(size, k.make(k.b->CreateFPToSI(k.v, k.b->getInt32Ty())));
 }
 
-// Remainders by tiny numbers are taken of both operands times 2^64, after the dividend has been reduced by 2^64 times the
-// divisor, so that nothing is below the normal range on the way.
+// Remainders by tiny numbers are taken of both operands times 2^64, after the dividend has been reduced by
+// 2^64 times the divisor, so that nothing is below the normal range on the way.
 void add_remainder(llvm::Module& module, const char* name, llvm::Function* fmod, llvm::Function* function,
                    bool keeps_sign) {
   llvm::LLVMContext& context = module.getContext();
-  auto* f = llvm::Function::Create(function->getFunctionType(), llvm::GlobalValue::ExternalLinkage, name, module);
+  auto* f =
+      llvm::Function::Create(function->getFunctionType(), llvm::GlobalValue::ExternalLinkage, name, module);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
   auto* plain = llvm::BasicBlock::Create(context, "plain", f);
   auto* tiny = llvm::BasicBlock::Create(context, "tiny", f);

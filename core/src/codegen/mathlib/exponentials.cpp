@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp, exp2 and exp10: x = k ln 2 + r, a polynomial for e^r or 2^r, and a scaling by 2^k that rounds once, also below
-// the normal range. The polynomials are minimax (Remez) on the reduced interval.
+// exp, exp2 and exp10: x = k ln 2 + r, a polynomial for e^r or 2^r, and a scaling by 2^k that rounds once,
+// also below the normal range. The polynomials are minimax (Remez) on the reduced interval.
 #include "codegen/mathlib/own_functions.hpp"
 
 namespace weir::mathlib {
 namespace {
 
 /// Adding this to a small float leaves its nearest integer in the low bits.
-double rounding_constant(Expr x) { return x.single() ? 0x1.8p23 : 0x1.8p52; }
+double rounding_constant(Expr x) {
+  return x.single() ? 0x1.8p23 : 0x1.8p52;
+}
 
 struct Reduced {
-  Expr whole;     // k as an integer
-  Expr rounded;   // k as a float
+  Expr whole;    // k as an integer
+  Expr rounded;  // k as a float
 };
 
 /// k = the integer nearest to x * factor
@@ -26,9 +28,10 @@ Expr exp_polynomial(Expr r) {
     const Expr q = polynomial(r, {0x1.fffffcp-2, 0x1.55549p-3, 0x1.5558fap-5, 0x1.123b04p-7, 0x1.6a2202p-10});
     return fma(r * r, q, r) + 1.0;
   }
-  const Expr q = polynomial(r, {0x1.000000000000ap-1, 0x1.55555555554fap-3, 0x1.555555555087dp-5, 0x1.1111111127c1bp-7,
-                                 0x1.6c16c1842a073p-10, 0x1.a01a012a45948p-13, 0x1.a0199a0c67cbcp-16,
-                                 0x1.71df257997528p-19, 0x1.28ad72df49402p-22, 0x1.ad7f330d73d4ap-26});
+  const Expr q =
+      polynomial(r, {0x1.000000000000ap-1, 0x1.55555555554fap-3, 0x1.555555555087dp-5, 0x1.1111111127c1bp-7,
+                     0x1.6c16c1842a073p-10, 0x1.a01a012a45948p-13, 0x1.a0199a0c67cbcp-16,
+                     0x1.71df257997528p-19, 0x1.28ad72df49402p-22, 0x1.ad7f330d73d4ap-26});
   return fma(r * r, q, r) + 1.0;
 }
 
@@ -47,8 +50,8 @@ Expr exp2_of(Expr x) {
   const Reduced k = round_multiple(x, 1.0);
   const Expr r = x - k.rounded;
   if (!single) return scale(exp_polynomial(r * 0x1.62e42fefa39efp-1), k.whole);
-  const Expr p =
-      polynomial(r, {0x1.62e432p-1, 0x1.ebfbe2p-3, 0x1.c6ae6ep-5, 0x1.3b2708p-7, 0x1.5f7478p-10, 0x1.470e62p-13});
+  const Expr p = polynomial(
+      r, {0x1.62e432p-1, 0x1.ebfbe2p-3, 0x1.c6ae6ep-5, 0x1.3b2708p-7, 0x1.5f7478p-10, 0x1.470e62p-13});
   return scale(fma(p, r, 1.0), k.whole);
 }
 
@@ -58,7 +61,8 @@ Expr exp10_of(Expr x) {
   const Reduced k = round_multiple(x, 0x1.a934f0979a371p+1);
   Expr r = fma(k.rounded, single ? -0x1.344136p-2 : -0x1.34413509f79ffp-2, x);
   r = fma(k.rounded, single ? 0x1.ec10c0p-27 : 0x1.9dc1da994fd21p-59, r);
-  r = fma(r, single ? 0x1.26bb1cp+1 : 0x1.26bb1bbb55516p+1, r * (single ? -0x1.12aabap-25 : -0x1.f48ad494ea3e9p-53));
+  r = fma(r, single ? 0x1.26bb1cp+1 : 0x1.26bb1bbb55516p+1,
+          r * (single ? -0x1.12aabap-25 : -0x1.f48ad494ea3e9p-53));
   return scale(exp_polynomial(r), k.whole);
 }
 

@@ -26,14 +26,15 @@ Split split(Expr x) {
 /// Puts in what the arithmetic cannot know: 0, negative numbers, infinity, NaN.
 Expr with_special_cases(Expr x, Expr result) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const Expr of_special = select(equal(x, 0.0), x.real(-infinity),
-                                 select(equal(x, infinity), x, x.real(std::numeric_limits<double>::quiet_NaN())));
+  const Expr of_special =
+      select(equal(x, 0.0), x.real(-infinity),
+             select(equal(x, infinity), x, x.real(std::numeric_limits<double>::quiet_NaN())));
   return select(both(greater(x, 0.0), less(x, infinity)), result, of_special);
 }
 
 Expr cubic_and_beyond(Expr f) {
-  return polynomial(f, {0x1.555554p-2, -0x1.000228p-2, 0x1.99a00ap-3, -0x1.54722ap-3, 0x1.22d9ecp-3, -0x1.0d862ep-3,
-                        0x1.055d7p-3, -0x1.38b5b4p-4});
+  return polynomial(f, {0x1.555554p-2, -0x1.000228p-2, 0x1.99a00ap-3, -0x1.54722ap-3, 0x1.22d9ecp-3,
+                        -0x1.0d862ep-3, 0x1.055d7p-3, -0x1.38b5b4p-4});
 }
 
 /// e * unit + log(1 + f) * factor, the products in two parts.

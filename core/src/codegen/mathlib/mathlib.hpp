@@ -8,8 +8,8 @@
 
 namespace weir::mathlib {
 
-/// Gives the functions of ir/math.def their names (weir_sin_f32) and hides all others. Returns the names of functions
-/// that libclc should have and has not, or "".
+/// Gives the functions of ir/math.def their names (weir_sin_f32) and hides all others. Returns the names of
+/// functions that libclc should have and has not, or "".
 std::string select_functions(llvm::Module& module);
 
 /// Makes every function give the same bits on every target.

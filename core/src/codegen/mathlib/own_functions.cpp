@@ -16,8 +16,8 @@ void define(llvm::Module& module, const std::string& name, bool single, unsigned
     f->deleteBody();
   } else {
     const std::vector<llvm::Type*> parameters(operands, real);
-    f = llvm::Function::Create(llvm::FunctionType::get(real, parameters, false), llvm::GlobalValue::ExternalLinkage,
-                               name, module);
+    f = llvm::Function::Create(llvm::FunctionType::get(real, parameters, false),
+                               llvm::GlobalValue::ExternalLinkage, name, module);
   }
   f->setLinkage(llvm::GlobalValue::ExternalLinkage);
   f->setDoesNotThrow();
@@ -28,16 +28,17 @@ void define(llvm::Module& module, const std::string& name, bool single, unsigned
 
 namespace {
 
-// The exponent goes in by two factors, each an exact power of two, so that only the second product rounds and results
-// below the normal range come out right. Code generation puts the target's own instruction in its place.
+// The exponent goes in by two factors, each an exact power of two, so that only the second product rounds and
+// results below the normal range come out right. Code generation puts the target's own instruction in its
+// place.
 void add_scaling(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   for (const bool single : {true, false}) {
     llvm::Type* real = single ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context);
     llvm::Type* whole = llvm::Type::getIntNTy(context, single ? 32 : 64);
     auto* f = llvm::Function::Create(llvm::FunctionType::get(real, {real, whole}, false),
-                                     llvm::GlobalValue::ExternalLinkage, single ? "weir_scale_f32" : "weir_scale_f64",
-                                     module);
+                                     llvm::GlobalValue::ExternalLinkage,
+                                     single ? "weir_scale_f32" : "weir_scale_f64", module);
     f->setDoesNotThrow();
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
     const Expr x{&b, f->getArg(0)}, k{&b, f->getArg(1)};

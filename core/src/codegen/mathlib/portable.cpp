@@ -15,8 +15,9 @@ namespace {
 /// fmuladd may or may not round in between: fma never does.
 void replace_fmuladd(llvm::IntrinsicInst& call) {
   llvm::IRBuilder<> b(&call);
-  llvm::Value* fused = b.CreateIntrinsic(llvm::Intrinsic::fma, {call.getType()},
-                                         {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2)});
+  llvm::Value* fused =
+      b.CreateIntrinsic(llvm::Intrinsic::fma, {call.getType()},
+                        {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2)});
   call.replaceAllUsesWith(fused);
   call.eraseFromParent();
 }
@@ -98,8 +99,7 @@ void simplify(llvm::Module& module) {
   passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
   // What a pass wrote down about a target or a vectoriser's wishes does not belong into a library.
   for (llvm::Function& f : module)
-    for (llvm::Instruction& i : llvm::instructions(f))
-      i.setMetadata(llvm::LLVMContext::MD_loop, nullptr);
+    for (llvm::Instruction& i : llvm::instructions(f)) i.setMetadata(llvm::LLVMContext::MD_loop, nullptr);
   for (llvm::Function& f : module)
     if (f.getName().starts_with("weir_scale")) {
       f.removeFnAttr(llvm::Attribute::NoInline);

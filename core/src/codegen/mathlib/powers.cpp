@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pow of f32: 2^(y log2 x) with the logarithm and the product in two floats, so that the rounding of the exponent,
-// which counts up to 128 times, does not show.
+// pow of f32: 2^(y log2 x) with the logarithm and the product in two floats, so that the rounding of the
+// exponent, which counts up to 128 times, does not show.
 #include <limits>
 
 #include "codegen/mathlib/own_functions.hpp"
@@ -45,8 +45,8 @@ Expr exp2_of_two(Expr high, Expr low) {
   const Expr k = rint(near);
   const Expr exact = equal(near, high);
   const Expr r = (near - k) + select(exact, low, low.real(0.0));
-  const Expr p =
-      polynomial(r, {0x1.62e432p-1, 0x1.ebfbe2p-3, 0x1.c6ae6ep-5, 0x1.3b2708p-7, 0x1.5f7478p-10, 0x1.470e62p-13});
+  const Expr p = polynomial(
+      r, {0x1.62e432p-1, 0x1.ebfbe2p-3, 0x1.c6ae6ep-5, 0x1.3b2708p-7, 0x1.5f7478p-10, 0x1.470e62p-13});
   // A NaN has no integer; its result is not used.
   const Expr whole = k.make(k.b->CreateFPToSI(k.v, k.bits().type()));
   return scale(fma(p, r, 1.0), whole);
@@ -64,7 +64,8 @@ Expr pow_of(Expr x, Expr y) {
   const Expr undefined = x.make(x.b->CreateFCmpUNO(product.v, size.v));
   result = select(undefined, product + size, result);
 
-  const Expr one = either(either(equal(y, 0.0), equal(x, 1.0)), both(equal(x, -1.0), equal(abs(y), infinity)));
+  const Expr one =
+      either(either(equal(y, 0.0), equal(x, 1.0)), both(equal(x, -1.0), equal(abs(y), infinity)));
   result = select(one, x.real(1.0), result);
 
   const Expr integer = equal(rint(y), y);
@@ -72,7 +73,8 @@ Expr pow_of(Expr x, Expr y) {
   const Expr odd = both(integer, differs(rint(half), half));
   const Expr negative = x.make(x.b->CreateICmpSLT(x.bits().v, x.bits().whole(0).v));
   result = select(both(negative, odd), -result, result);
-  const Expr complex = both(both(both(less(x, 0.0), negate(equal(size, infinity))), negate(integer)), equal(y, y));
+  const Expr complex =
+      both(both(both(less(x, 0.0), negate(equal(size, infinity))), negate(integer)), equal(y, y));
   return select(complex, x.real(std::numeric_limits<double>::quiet_NaN()), result);
 }
 

@@ -16,11 +16,14 @@ constexpr Function functions[] = {
 #undef WEIR_MATH
 };
 
-bool integer_operand(llvm::StringRef name) { return name == "ldexp" || name == "pown" || name == "rootn"; }
+bool integer_operand(llvm::StringRef name) {
+  return name == "ldexp" || name == "pown" || name == "rootn";
+}
 
 // Operations of LLVM's own, exact everywhere; the compiler emits them in place.
 bool built_in(llvm::StringRef name) {
-  for (const char* own : {"ceil", "floor", "trunc", "rint", "sqrt", "fma", "copysign", "isnan", "isinf", "isfinite"})
+  for (const char* own :
+       {"ceil", "floor", "trunc", "rint", "sqrt", "fma", "copysign", "isnan", "isinf", "isfinite"})
     if (name == own) return true;
   return false;
 }

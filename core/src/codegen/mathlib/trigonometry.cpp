@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sin and cos. Moderate arguments are reduced by multiples of pi in three parts: the first difference is exact, since it
-// is a short multiple of the first part's last bit. Larger arguments, which are rare, go to libclc's functions, which
-// know 2/pi to hundreds of bits. Variants for vectors take that way for single lanes only, so that loops vectorise.
+// sin and cos. Moderate arguments are reduced by multiples of pi in three parts: the first difference is
+// exact, since it is a short multiple of the first part's last bit. Larger arguments, which are rare, go to
+// libclc's functions, which know 2/pi to hundreds of bits. Variants for vectors take that way for single
+// lanes only, so that loops vectorise.
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/mathlib/own_functions.hpp"
@@ -9,7 +10,9 @@
 namespace weir::mathlib {
 namespace {
 
-double limit(Expr x) { return x.single() ? 0x1p15 : 0x1p20; }
+double limit(Expr x) {
+  return x.single() ? 0x1p15 : 0x1p20;
+}
 
 /// sin(r) for |r| <= pi/2, negated when bit 0 of `flips` is set.
 Expr sin_reduced(Expr r, Expr flips) {
@@ -55,7 +58,8 @@ using Make = Expr (*)(Expr);
 
 void add_scalar(llvm::Module& module, const std::string& name, Make moderate, llvm::Function* large) {
   llvm::LLVMContext& context = module.getContext();
-  auto* f = llvm::Function::Create(large->getFunctionType(), llvm::GlobalValue::ExternalLinkage, name, module);
+  auto* f =
+      llvm::Function::Create(large->getFunctionType(), llvm::GlobalValue::ExternalLinkage, name, module);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
   auto* near = llvm::BasicBlock::Create(context, "near", f);
   auto* far = llvm::BasicBlock::Create(context, "far", f);
@@ -68,11 +72,13 @@ void add_scalar(llvm::Module& module, const std::string& name, Make moderate, ll
   f->addFnAttr(llvm::Attribute::NoInline);
 }
 
-void add_vector(llvm::Module& module, const std::string& name, Make moderate, llvm::Function* large, unsigned width) {
+void add_vector(llvm::Module& module, const std::string& name, Make moderate, llvm::Function* large,
+                unsigned width) {
   llvm::LLVMContext& context = module.getContext();
   auto* vector = llvm::FixedVectorType::get(large->getReturnType(), width);
-  auto* f = llvm::Function::Create(llvm::FunctionType::get(vector, {vector}, false), llvm::GlobalValue::ExternalLinkage,
-                                   name + "_x" + std::to_string(width), module);
+  auto* f =
+      llvm::Function::Create(llvm::FunctionType::get(vector, {vector}, false),
+                             llvm::GlobalValue::ExternalLinkage, name + "_x" + std::to_string(width), module);
   auto* entry = llvm::BasicBlock::Create(context, "entry", f);
   auto* loop = llvm::BasicBlock::Create(context, "lane", f);
   auto* one = llvm::BasicBlock::Create(context, "far", f);
