@@ -99,6 +99,10 @@ std::string refusal(const RiverOptions& options) {
   return "ran";
 }
 
+TEST(RiverOptionsTest, TheShippedTerrainIsFoundFromTheProgram) {
+  EXPECT_TRUE(std::filesystem::is_regular_file(shipped_terrain())) << shipped_terrain();
+}
+
 TEST(RiverOptionsTest, RefusesNoSteps) {
   const TemporaryFolder folder;
   RiverOptions options = short_run(folder);

@@ -216,7 +216,7 @@ void check(const RiverReport& report) {
 std::filesystem::path shipped_terrain() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "share" / "weir" / "valley.asc";
+  return (program.parent_path() / WEIR_DATA_FROM_PROGRAM / "valley.asc").lexically_normal();
 }
 
 RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal) {

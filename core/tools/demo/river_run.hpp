@@ -37,7 +37,8 @@ struct RiverReport {
 /// device.
 RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal);
 
-/// Where the terrain that ships with Weir lies: beside the program's folder, in share/weir.
+/// Where the terrain that ships with Weir lies: found from the program's own place, so that a prefix may be
+/// moved.
 std::filesystem::path shipped_terrain();
 
 }  // namespace weir::demo
