@@ -23,6 +23,7 @@ class Generator : private RandomStatements {
     arrays();
     budget_ = 20 + static_cast<int>(c_.below(c_.chance(20) ? 1500 : 180));
     while (budget_ > 0) top(k_.body, true);
+    publish(k_.body);
     return {std::move(k_), std::move(extents_)};
   }
 
@@ -123,8 +124,8 @@ class Generator : private RandomStatements {
     loop_ = {};
     for (Variable& v : variables_) v.in_loop = true;
     if (op == Op::reduce) {
-      const ValueId result = emit(out, std::move(s));
-      if (c_.chance(2)) publish(out, result);
+      emit(out, std::move(s));
+      publish(out);
     } else {
       out.statements.push_back(std::move(s));
     }

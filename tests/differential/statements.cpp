@@ -205,7 +205,8 @@ void RandomStatements::store(Block& out, const Place& place) {
   Array* a = array(c_.chance(4) && !place.parallel ? Role::counter : Role::output);
   if (a == nullptr) return;
   const std::uint32_t p = a->parameter;
-  const ValueId value = operand(out, k_.parameters[p].element.scalar);
+  const ScalarType type = k_.parameters[p].element.scalar;
+  const ValueId value = c_.chance(3) ? operand(out, type) : digest(out, type);
   std::vector<ValueId> indices;
   if (place.parallel) {
     const ValueId condition = own_element(out, p, indices);
@@ -224,14 +225,12 @@ void RandomStatements::store(Block& out, const Place& place) {
   out.statements.push_back(access_of(Op::store, p, std::move(indices)));
 }
 
-void RandomStatements::publish(Block& out, ValueId id) {
+void RandomStatements::publish(Block& out) {
   Array* a = array(Role::output);
   if (a == nullptr) return;
   const std::uint32_t p = a->parameter;
   if (std::find(extents_[p].begin(), extents_[p].end(), 0) != extents_[p].end()) return;
-  Statement cast = make(Op::cast, k_.parameters[p].element.scalar);
-  cast.operands = {id};
-  const ValueId value = emit(out, std::move(cast));
+  const ValueId value = digest(out, k_.parameters[p].element.scalar);
   std::vector<ValueId> indices = inside(out, p);
   indices.push_back(value);
   out.statements.push_back(access_of(Op::store, p, std::move(indices)));

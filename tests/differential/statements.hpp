@@ -66,12 +66,13 @@ class RandomStatements : protected RandomValues {
   ValueId modulo(Block& out, ValueId a, std::uint64_t count);
   ValueId within(Block& out, ValueId a, ValueId count);
   ValueId extent(Block& out, std::uint32_t parameter, std::size_t dimension);
+  ValueId digest(Block& out, ScalarType type);
   ValueId without_nan(Block& out, ValueId id, ScalarType type);
   // statements
   static bool ends(const Block& block);
   void fill(Block& block, const Place& place, std::size_t most);
   void statement(Block& out, const Place& place);
-  void publish(Block& out, ValueId value);
+  void publish(Block& out);
   void store(Block& out, const Place& place);
 
  private:

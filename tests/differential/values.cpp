@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters, and values that statements are made of.
 #include <algorithm>
+#include <bit>
 
 #include "statements.hpp"
 
@@ -139,6 +140,41 @@ ValueId RandomStatements::without_nan(Block& out, ValueId id, ScalarType type) {
   const ValueId otherwise = emit(out, std::move(zero));
   with_result(out, Op::select, type, {is_number, id, otherwise});
   return values_.back().id;
+}
+
+// One number of `type` that every bit of the newest values takes part in, so that what they are shows in
+// memory.
+ValueId RandomStatements::digest(Block& out, ScalarType type) {
+  static constexpr ScalarType unsigned_types[] = {ScalarType::u8, ScalarType::u16, ScalarType::u32,
+                                                  ScalarType::u64};
+  constexpr std::size_t most = 12;
+  const std::vector<Value> seen(values_.end() - static_cast<std::ptrdiff_t>(std::min(values_.size(), most)),
+                                values_.end());
+  const auto constant64 = [&](std::uint64_t bits) {
+    Statement s = make(Op::constant, ScalarType::u64);
+    s.immediate = bits;
+    return emit(out, std::move(s));
+  };
+  const auto convert = [&](Op op, ScalarType to, ValueId id) {
+    with_result(out, op, to, {id});
+    return values_.back().id;
+  };
+  const std::size_t visible = values_.size();
+  const ValueId odd = constant64(0x9e3779b97f4a7c15u);
+  ValueId sum = constant64(c_.bits());
+  for (const Value& v : seen) {
+    ValueId bits = without_nan(out, v.id, v.type);
+    if (is_float(v.type))
+      bits = convert(Op::bitcast, unsigned_types[std::countr_zero(size_of(v.type))], bits);
+    if (v.type != ScalarType::u64) bits = convert(Op::cast, ScalarType::u64, bits);
+    sum = binary(out, Op::mul, ScalarType::u64, binary(out, Op::bit_xor, ScalarType::u64, sum, bits), odd);
+  }
+  const ValueId high =
+      binary(out, Op::shr, ScalarType::u64, sum, constant64(type == ScalarType::boolean ? 63 : 40));
+  ValueId result = type == ScalarType::f16 ? convert(Op::cast, ScalarType::u8, high) : high;
+  if (type != ScalarType::u64) result = convert(Op::cast, type, result);
+  values_.resize(visible);
+  return result;
 }
 
 // ---- elements
