@@ -84,6 +84,14 @@ AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const
 AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
                            std::span<const std::int64_t> extents)
     : element_(element), rank_(static_cast<std::uint8_t>(extents.size())) {
+  if (extents.empty() || extents.size() > max_rank)
+    throw Error(ErrorCode::invalid,
+                fmt::format("an array of {} extents; arrays have 1 to {}", extents.size(), max_rank));
+  if (element.scalar > ScalarType::f64 || element.rows < 1 || element.rows > 16 || element.cols < 1 || element.cols > 16)
+    throw Error(ErrorCode::invalid,
+                fmt::format("an array of elements of scalar type {} with {} rows and {} columns; rows and columns are 1 to "
+                            "16, scalar types those of ScalarType",
+                            static_cast<int>(element.scalar), element.rows, element.cols));
   std::size_t count = 1;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     if (extents[d] < 0)

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/array_use.hpp"
@@ -114,17 +117,15 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
                 fmt::format("cannot copy from {} to {} on a stream of {}: {}; copy through the host",
                             from.device.device_name(), to.device.device_name(), device.device_name(),
                             possible ? "the stream must be of one of the two devices" : "there are no peer copies between them"));
-  to.device.memory.use(to, stream);
-  from.device.memory.use(from, stream);
+  to.device.memory.use_by_peer(to, stream);
+  from.device.memory.use_by_peer(from, stream);
   device.call_for(last_kernel(stream), "copy between devices", [&](weir_status* status) {
     return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_, size_bytes(),
                                     status);
   });
   stream.note_submission();
-  // The block of the other device is freed in the order of its own streams; its home stream stands for them.
   Block& other = &to.device == &device ? from : to;
-  other.device.streams.wait(*other.home, stream);
-  other.device.memory.use(other, *other.home);
+  other.device.memory.order_free_after(other, stream);
 }
 
 void AnyArrayView::fill_zero(const StreamRef& stream) const {
@@ -139,9 +140,12 @@ void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
   const auto* bytes = static_cast<const std::byte*>(element);
   const std::uint32_t pattern = pattern_size(bytes, size);
   if (!pattern) {  // drivers repeat up to 16 bytes; longer elements go through the host
-    std::vector<std::byte> values(size_bytes());
-    for (std::size_t i = 0; i < values.size(); i += size) std::copy_n(bytes, size, values.begin() + static_cast<std::ptrdiff_t>(i));
-    return copy_from_bytes(on, values);
+    const auto values = std::make_shared<std::vector<std::byte>>(size_bytes());
+    for (std::size_t i = 0; i < values->size(); i += size)
+      std::copy_n(bytes, size, values->begin() + static_cast<std::ptrdiff_t>(i));
+    std::function<void()> keep = [values] {};
+    copy_from_bytes_async(on, *values);
+    return stream.device.memory.when_unused(std::move(keep));  // until the copy is done
   }
   detail::throw_failure(stream);
   if (size_ == 0) return;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace weir {
 
 void DriverCaller::fail(std::string_view doing, weir_result result, const weir_status& status,
@@ -27,7 +29,7 @@ void DriverCaller::throw_lost() const {
 void DriverCaller::remember_loss(const weir_status& status) noexcept {
   if (lost_.exchange(true)) return;
   try {
-    loss_.store(new std::string(status.message), std::memory_order_release);
+    loss_.store(new std::string(status.message, strnlen(status.message, sizeof status.message)), std::memory_order_release);
   } catch (...) {  // out of host memory: the loss itself is remembered, the words are not
   }
 }

@@ -42,10 +42,6 @@ Block* MemoryPool::hand_out(Block* block, StreamState& home, bool ready) noexcep
 }
 
 void MemoryPool::first_use(Block& block, StreamState& stream, std::uint64_t bit) {
-  if (&stream.device != &device_) {  // a peer copy; the copy orders the home stream behind it afterwards
-    stream.device.streams.wait(stream, *block.home);
-    return;
-  }
   if (stream.slot >= exact_slots) {
     std::lock_guard lock(mutex_);
     if (std::ranges::find(block.more_users, stream.slot) != block.more_users.end()) return;
@@ -58,15 +54,36 @@ void MemoryPool::first_use(Block& block, StreamState& stream, std::uint64_t bit)
   block.used.fetch_or(bit, std::memory_order_release);
 }
 
+void MemoryPool::use_by_peer(Block& block, StreamState& stream) {
+  if (&stream.device == &device_) return use(block, stream);
+  order_after_earlier_life(block, stream);  // the other device's streams have no bits here, so each copy waits
+}
+
+void MemoryPool::order_free_after(Block& block, StreamState& stream) {
+  StreamState* own = block.home;
+  const bool pinned = device_.streams.pin(*own);
+  if (!pinned) own = device_.streams.default_stream();
+  try {
+    use(block, *own);
+    device_.streams.wait(*own, stream);
+  } catch (...) {
+    if (pinned) device_.streams.unpin(*own);
+    throw;
+  }
+  if (pinned) device_.streams.unpin(*own);
+}
+
 void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
   const StreamState& home = *block.home;
   if (block.ready || &home == &stream) return;
   if (!home.foreign && home.completed.load(std::memory_order_acquire) >= block.available_at) return;
   EventState* mark = block.available ? EventPool::share(block.available) : device_.streams.mark(home.slot);
   if (!mark) return;
+  DeviceState& waiting = stream.device;
+  if (&waiting != &device_) waits_across_devices.store(true, std::memory_order_release);
   try {
-    device_.call("wait for the stream that memory was allocated on", [&](weir_status* status) {
-      return device_.table().stream_wait_event(stream.stream, mark->event, status);
+    waiting.call("wait for the stream that memory was allocated on", [&](weir_status* status) {
+      return waiting.table().stream_wait_event(stream.stream, mark->event, status);
     });
   } catch (...) {
     device_.events.release(mark);

@@ -56,6 +56,11 @@ class MemoryPool {
       return;
     first_use(block, stream, bit);
   }
+  /// As use, for a copy between devices: `stream` may be of the other one.
+  void use_by_peer(Block& block, StreamState& stream);
+  /// After a copy on `stream`, of another device: the block is freed behind it. Blocks are freed in the order of their own
+  /// device's streams, so one of them waits for the copy, the home stream while it is there.
+  void order_free_after(Block& block, StreamState& stream);
 
   /// Looks which marks have been reached, and does what waited for them.
   void collect_pending();

@@ -261,7 +261,16 @@ std::uint64_t MemoryPool::trim() {
       lists.swap(cache.lists);
     }
     Marks marks;
-    if (EventState* mark = device_.lost() ? nullptr : device_.streams.mark(slot)) marks.push_back(mark);
+    try {
+      if (EventState* mark = device_.lost() ? nullptr : device_.streams.mark(slot)) marks.push_back(mark);
+    } catch (...) {
+      for (Block* list : lists)
+        while (Block* block = list) {
+          list = block->next;
+          put(*device_.streams.at(slot), block);
+        }
+      throw;
+    }
     wait_on_host(marks);
     drop(marks);
     for (Block* list : lists) bytes += give_to_driver(list);

@@ -143,11 +143,16 @@ StreamRecord& failure_record(StreamState& stream) {
 }
 
 void throw_recorded_failure(StreamState& stream, StreamRecord& record) {
-  // Of several threads that see one failure, each reports it; the record is free again afterwards.
-  const ir::ErrorRecord copy = *record.host;
-  std::uint32_t complete = ir::ErrorRecord::complete;
-  std::atomic_ref<std::uint32_t>(record.host->state)
-      .compare_exchange_strong(complete, ir::ErrorRecord::free, std::memory_order_acq_rel);
+  ir::ErrorRecord copy;
+  {
+    // Of several threads that see one failure, one reports it. Once the record is free, a kernel may write the next.
+    static std::mutex& mutex = *new std::mutex;
+    std::lock_guard lock(mutex);
+    const std::atomic_ref<std::uint32_t> state(record.host->state);
+    if (state.load(std::memory_order_acquire) != ir::ErrorRecord::complete) return;
+    copy = *record.host;
+    state.store(ir::ErrorRecord::free, std::memory_order_release);
+  }
   throw describe(stream, copy);
 }
 

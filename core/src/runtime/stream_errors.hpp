@@ -31,11 +31,12 @@ void forget_failure_sites(std::uint32_t first) noexcept;
 /// The stream's record, made on first use.
 StreamRecord& failure_record(StreamState& stream);
 
-[[noreturn]] void throw_recorded_failure(StreamState& stream, StreamRecord& record);
+/// Throws what stands in the record, unless another thread has taken it meanwhile.
+void throw_recorded_failure(StreamState& stream, StreamRecord& record);
 
 /// Throws what a kernel left in the stream's record, and clears it.
 inline void throw_failure(StreamState& stream) {
-  StreamRecord* record = stream.record.load(std::memory_order_relaxed);
+  StreamRecord* record = stream.record.load(std::memory_order_acquire);
   if (!record || !record->host) [[likely]]
     return;
   const std::atomic_ref<std::uint32_t> state(record->host->state);

@@ -102,13 +102,15 @@ StreamState* StreamManager::reusable_slot() {
     if (!mark) return stream;
     const weir_result result = device_.quiet(
         [&](weir_status* status) { return device_.table().event_query(mark->event, status); });
-    std::lock_guard lock(mutex_);
-    if (result == WEIR_NOT_READY) {
-      free_slots_.push_back(stream);
-      continue;
+    {
+      std::lock_guard lock(mutex_);
+      if (result == WEIR_NOT_READY) {
+        free_slots_.push_back(stream);
+        continue;
+      }
+      stream->final_mark = nullptr;
     }
-    stream->final_mark = nullptr;
-    device_.events.release(mark);
+    device_.events.release(mark);  // may call the driver, so not under the lock
     return stream;
   }
   return nullptr;
@@ -164,6 +166,7 @@ StreamState* StreamManager::make(int priority, void* native) {
   stream->joined_into.store(nullptr, std::memory_order_relaxed);
   stream->lanes_used.store(0, std::memory_order_relaxed);
   stream->note_completion(stream->submitted.load(std::memory_order_relaxed));
+  forget_failure(*stream);  // of the stream that had the slot before
   stream->pins.store(0, std::memory_order_release);
   created_.fetch_add(1, std::memory_order_relaxed);
   drain_at_exit();
@@ -194,9 +197,11 @@ void StreamManager::retire(StreamState* stream) noexcept {
       mark->recorded.store(true, std::memory_order_relaxed);
       device_.call("flush a stream",
                    [&](weir_status* status) { return device_.table().stream_flush(stream->stream, status); });
-    } catch (...) {  // the device failed: nothing will run that could still use what is freed later
+    } catch (...) {  // without a mark nobody could tell when the work is done, so it is waited for now
       if (mark) device_.events.release(mark);
       mark = nullptr;
+      flush_all();
+      device_.quiet([&](weir_status* status) { return device_.table().stream_synchronize(stream->stream, status); });
     }
   device_.memory.adopt_cache(*stream, mark);
   {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <set>
 #include <vector>
 
 #include "runtime/array_use.hpp"
@@ -28,6 +28,8 @@ struct TaskListState {
   std::vector<Task> tasks;
   std::vector<TaskPlace> places;
   std::vector<PlacedTask> placed;
+  std::set<std::int32_t> regions;
+  std::size_t region_begin = 0;  // of the last task's region
   std::vector<AnyArrayView> arrays;  // each once
   std::vector<std::byte> argument_bytes;
 };
@@ -35,6 +37,14 @@ struct TaskListState {
 }  // namespace detail
 
 using detail::TaskListState;
+
+namespace {
+/// Makes room without giving up that repeated growth costs a constant time per element.
+template <class T>
+void grow(std::vector<T>& list, std::size_t size) {
+  if (size > list.capacity()) list.reserve(std::max(size, 2 * list.capacity()));
+}
+}  // namespace
 
 TaskList::TaskList(const Device& device) : state_(std::make_unique<TaskListState>(*device.state())) {}
 TaskList::TaskList(TaskList&&) noexcept = default;
@@ -53,23 +63,36 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape, std
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());
 
-  std::vector<TaskPlace> places = list.places;
-  places.push_back(place);
-  std::vector<detail::PlacedTask> placed = detail::place_tasks(places);
+  // A refused task leaves the list as it was: what can throw comes first.
+  const bool goes_on = place.region >= 0 && !list.places.empty() && list.places.back().region == place.region;
+  const std::size_t begin = goes_on ? list.region_begin : list.places.size();
+  if (place.region >= 0 && !goes_on && list.regions.contains(place.region))
+    throw Error(ErrorCode::invalid,
+                fmt::format("task {} belongs to region {}, which ended before it; tasks of one region stand together",
+                            list.tasks.size(), place.region));
+  std::vector<TaskPlace> tail(list.places.begin() + static_cast<std::ptrdiff_t>(begin), list.places.end());
+  tail.push_back(place);
+  const std::vector<detail::PlacedTask> placed = detail::place_tasks(tail);
 
-  std::vector<AnyArrayView> arrays = list.arrays;
+  const std::size_t arguments_at = list.argument_bytes.size();
+  grow(list.tasks, list.tasks.size() + 1);
+  grow(list.placed, begin + placed.size());
+  grow(list.places, list.places.size() + 1);
+  grow(list.arrays, list.arrays.size() + arguments.size());
+  grow(list.argument_bytes, arguments_at + kernel.argument_bytes);
+  if (place.region >= 0) list.regions.insert(place.region);
+
   for (const KernelArgument& argument : arguments)
-    if (argument.is_array() &&
-        std::ranges::none_of(arrays, [&](const AnyArrayView& view) { return view.block() == argument.view().block(); }))
-      arrays.push_back(argument.view());
-
-  std::vector<std::byte> bytes = list.argument_bytes;
-  bytes.insert(bytes.end(), block.data(), block.data() + kernel.argument_bytes);
-  list.tasks.push_back({function.state(), shape, list.argument_bytes.size()});
-  list.places = std::move(places);
-  list.placed = std::move(placed);
-  list.arrays = std::move(arrays);
-  list.argument_bytes = std::move(bytes);
+    if (argument.is_array() && std::ranges::none_of(list.arrays, [&](const AnyArrayView& view) {
+          return view.block() == argument.view().block() && view.generation() == argument.view().generation();
+        }))
+      list.arrays.push_back(argument.view());
+  list.argument_bytes.insert(list.argument_bytes.end(), block.data(), block.data() + kernel.argument_bytes);
+  list.tasks.push_back({function.state(), shape, arguments_at});
+  list.places.push_back(place);
+  list.placed.resize(begin);
+  list.placed.insert(list.placed.end(), placed.begin(), placed.end());
+  list.region_begin = begin;
 }
 
 std::size_t TaskList::size() const noexcept { return state_ ? state_->tasks.size() : 0; }

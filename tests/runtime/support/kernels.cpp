@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels as a foreign compiler would hand them in: a shared object, loaded as bytes.
-#include <weir/cpu_kernel.h>
+#include <weir/sdk/cpu_kernel.h>
 
 #include <ctime>
 

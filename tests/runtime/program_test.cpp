@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of programs: kernels in IR form, compiled on their first launch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <thread>
+
+#include "runtime/device_state.hpp"
+#include "support/count_allocations.hpp"
+#include "support/expect_error.hpp"
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// The factor goes through a local, which is a temporary of the launch.
+constexpr const char* scale_text = R"(weir-ir 1
+kernel "scale"
+  param @factor : array<f32, 1>
+  param @x : array<f32, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  local $factor : f32
+  %loaded = load @factor[%zero] : f32
+  set $factor, %loaded
+  parallel (%i) in (%zero to %n) {
+    %f = get $factor : f32
+    %v = load @x[%i] : f32
+    %scaled = mul %v, %f : f32
+    store @x[%i], %scaled
+  }
+}
+)";
+
+constexpr const char* add_text = R"(weir-ir 1
+kernel "add"
+  param @x : array<i32, 1>
+  param @value : i32
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  %value = arg @value : i32
+  parallel (%i) in (%zero to %n) {
+    %v = load @x[%i] : i32
+    %sum = add %v, %value : i32
+    store @x[%i], %sum
+  }
+}
+)";
+
+// The bound is known on the device only.
+constexpr const char* counted_text = R"(weir-ir 1
+kernel "counted"
+  param @count : array<i64, 1>
+  param @x : array<i32, 1>
+{
+  %zero = const 0 : i64
+  %n = load @count[%zero] : i64
+  parallel (%i) in (%zero to %n) {
+    %one = const 1 : i32
+    store @x[%i], %one
+  }
+}
+)";
+
+constexpr const char* two_blocks_text = R"(weir-ir 1
+kernel "two blocks"
+  param @x : array<i32, 1>
+  param @y : array<i32, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  %m = extent @y, 0 : i64
+  region {
+    parallel (%i) in (%zero to %n) {
+      %one = const 1 : i32
+      store @x[%i], %one
+    }
+  } and {
+    parallel (%j) in (%zero to %m) {
+      %two = const 2 : i32
+      store @y[%j], %two
+    }
+  }
+}
+)";
+
+constexpr const char* checked_text = R"(weir-ir 1
+kernel "checked" check_bounds
+  param @x : array<i32, 2>
+  param @limit : i64
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  %m = extent @x, 1 : i64
+  %limit = arg @limit : i64
+  parallel (%i, %j) in (%zero to %n, %zero to %m) {
+    %ok = lt %j, %limit : bool
+    assert %ok, "column is too far"
+    %one = const 1 : i32
+    store @x[%i, %j], %one
+  }
+}
+)";
+
+LaunchArgument of(const AnyArrayView& view) { return {&view, nullptr, view.element()}; }
+template <KernelElement T>
+LaunchArgument of(const T& value) {
+  return {nullptr, &value, element_type<T>};
+}
+
+template <class... T>
+void launch(const Program& program, const StreamRef& stream, const T&... arguments) {
+  const LaunchArgument list[] = {of(arguments)...};
+  program.launch(stream, list);
+}
+
+TEST(Program, TellsItsParametersAndItsText) {
+  const Program program = Program::parse(add_text);
+  EXPECT_EQ(program.name(), "add");
+  ASSERT_EQ(program.parameters().size(), 2u);
+  EXPECT_EQ(program.parameters()[0].name, "x");
+  EXPECT_TRUE(program.parameters()[0].written);
+  EXPECT_EQ(program.parameters()[1].kind, ParameterInfo::Kind::scalar);
+  EXPECT_EQ(Program::parse(program.text()).text(), program.text());
+}
+
+TEST(Program, Runs) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  const Program add = Program::parse(add_text);
+  for (const int n : {1, 7, 1000, 300'000}) {
+    const auto x = device.array<std::int32_t>(stream, n);
+    x.fill(stream, 40);
+    launch(add, stream, x, std::int32_t{2});
+    EXPECT_THAT(x.to_host(stream), ::testing::Each(42));
+  }
+}
+
+TEST(Program, WorksOnSlices) {
+  const Device device = open_cpu();
+  const auto x = device.array<std::int32_t>(10);
+  x.fill(0);
+  launch(Program::parse(add_text), device.default_stream(), x.slice(3, 5), std::int32_t{1});
+  EXPECT_THAT(x.to_host(), ::testing::ElementsAre(0, 0, 0, 1, 1, 0, 0, 0, 0, 0));
+}
+
+TEST(Program, WithNothingToDoSubmitsNothing) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const Program add = Program::parse(add_text);
+  add.prepare(stream);
+  launch(add, stream, device.array<std::int32_t>(stream, 0), std::int32_t{1});
+  EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
+}
+
+// proves R8, R23
+TEST(Program, LaunchesOnTwoStreamsShareNoTemporaries) {
+  const Device device = open_cpu();
+  const Program scale = Program::parse(scale_text);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  const auto two = device.array<float>(1), half = device.array<float>(1);
+  const auto x = device.array<float>(2000), y = device.array<float>(2000);
+  two.fill(a, 2.0f);
+  half.fill(b, 0.5f);
+  x.fill(a, 1.0f);
+  y.fill(b, 1.0f);
+  for (int i = 0; i < 100; ++i) {
+    launch(scale, a, two, x);
+    launch(scale, b, half, y);
+  }
+  EXPECT_THAT(x.to_host(a), ::testing::Each(std::ldexp(1.0f, 100)));
+  EXPECT_THAT(y.to_host(b), ::testing::Each(std::ldexp(1.0f, -100)));
+}
+
+// proves R12
+TEST(Program, BoundsThatOnlyTheDeviceKnowsNeedNoHostWait) {
+  const Device device = open_cpu();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const Program counted = Program::parse(counted_text);
+  counted.prepare(stream);
+  const auto count = device.array<std::int64_t>(stream, 1);
+  const auto x = device.array<std::int32_t>(stream, 10);
+  x.fill(stream, 0);
+  Flag flag;
+  kernels.close_gate(stream, flag);
+  count.fill(stream, 4);
+  launch(counted, stream, count, x);  // comes back although the gate is closed
+  flag.open();
+  EXPECT_THAT(x.to_host(stream), ::testing::ElementsAre(1, 1, 1, 1, 0, 0, 0, 0, 0, 0));
+}
+
+// proves R2
+TEST(Program, AnExplicitStreamCarriesEveryPartOfALaunch) {
+  const Device device = Watch::open();
+  const Stream other = device.create_stream(), stream = device.create_stream();
+  const CurrentStream scope(other);
+  const Program scale = Program::parse(scale_text);
+  const auto factor = device.array<float>(stream, 1), x = device.array<float>(stream, 100);
+  factor.fill(stream, 2.0f);
+  x.fill(stream, 1.0f);
+  scale.prepare(stream);
+  void* const native = stream.state()->stream;
+  Watch::get().start_recording();
+  launch(scale, stream, factor, x);
+  std::set<std::string> seen;
+  for (const Call& call : Watch::get().recorded())
+    for (const char* slot : {"memory_allocate_async", "kernel_launch", "copy_to_device", "fill", "stream_wait_event"})
+      if (call.slot == slot) {
+        EXPECT_EQ(call.first, native) << slot;
+        seen.insert(slot);
+      }
+  EXPECT_TRUE(seen.contains("kernel_launch"));
+  EXPECT_EQ(x.to_host(stream)[99], 2.0f);
+}
+
+// proves R18
+TEST(Program, BlocksThatWouldShareMemoryAreRefusedAtLaunchWithBothLines) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const Program blocks = Program::parse(two_blocks_text, "blocks.weir");
+  const auto x = device.array<std::int32_t>(10);
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { launch(blocks, stream, x, x); }),
+              AllOf(HasSubstr("'x' and 'y' share memory"), HasSubstr("blocks.weir:12"), HasSubstr("blocks.weir:17")));
+  EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
+  error_of(ErrorCode::invalid, [&] { launch(blocks, stream, x.slice(0, 6), x.slice(5, 10)); });
+  launch(blocks, stream, x.slice(0, 5), x.slice(5, 10));
+  EXPECT_THAT(x.to_host(stream), ::testing::ElementsAre(1, 1, 1, 1, 1, 2, 2, 2, 2, 2));
+}
+
+// proves R34
+TEST(Program, AFailedAssertNamesKernelWordsIterationAndLine) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  const Program checked = Program::parse(checked_text, "checked.weir");
+  const auto x = device.array<std::int32_t>(stream, 1, 8);
+  launch(checked, stream, x, std::int64_t{7});
+  try {
+    stream.synchronize();
+    FAIL() << "the failure was lost";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::assertion);
+    EXPECT_EQ(error.kernel(), "checked");
+    EXPECT_EQ(error.file(), "checked.weir");
+    EXPECT_EQ(error.line(), 12u);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("column is too far"), HasSubstr("iteration (0, 7)")));
+  }
+  launch(checked, stream, x, std::int64_t{8});  // reported once, then forgotten
+  stream.synchronize();
+}
+
+// proves R34
+TEST(Program, AFailureOutlivesItsKernel) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  const auto x = device.array<std::int32_t>(stream, 1, 8);
+  launch(Program::parse(checked_text), stream, x, std::int64_t{0});
+  EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("column is too far"));
+}
+
+// proves R35
+TEST(Program, ArgumentsThatDoNotFitAreRefusedBeforeAnythingIsSubmitted) {
+  const Device device = Watch::open(), other = open_cpu();
+  const Stream stream = device.create_stream();
+  const Program add = Program::parse(add_text);
+  const auto x = device.array<std::int32_t>(10);
+  const auto refused = [&](const auto&... arguments) {
+    return error_of(ErrorCode::invalid, [&] { launch(add, stream, arguments...); });
+  };
+  const std::int32_t v = 1;
+  EXPECT_THAT(refused(x), HasSubstr("takes 2 arguments and was given 1"));
+  EXPECT_THAT(refused(v, v), AllOf(HasSubstr("argument 1 ('x')"), HasSubstr("expected an array of i32")));
+  EXPECT_THAT(refused(x, x), AllOf(HasSubstr("argument 2 ('value')"), HasSubstr("expected a i32")));
+  EXPECT_THAT(refused(x, 1.0f), HasSubstr("was given a f32"));
+  EXPECT_THAT(refused(device.array<float>(10), v), HasSubstr("was given an array of f32"));
+  EXPECT_THAT(refused(device.array<std::int32_t>(2, 5), v), HasSubstr("with 2 dimensions"));
+  EXPECT_THAT(refused(other.array<std::int32_t>(10), v), HasSubstr("copy the array there first"));
+  EXPECT_THAT(refused(ArrayView<std::int32_t>(), v), HasSubstr("the array is gone"));
+  EXPECT_EQ(Watch::get().count("kernel_launch") + Watch::get().count("module_load"), 0u);
+}
+
+// proves R10
+TEST(Program, ManyThreadsCompileItOnceAndLaunchIt) {
+  const Device device = Watch::open();
+  const Program add = Program::parse(add_text);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      const Stream stream = device.create_stream();
+      const auto x = device.array<std::int32_t>(stream, 100);
+      x.fill(stream, 0);
+      for (int i = 0; i < 20; ++i) launch(add, stream, x, std::int32_t{1});
+      EXPECT_THAT(x.to_host(stream), ::testing::Each(20));
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Watch::get().count("module_load"), 1u);
+}
+
+// proves R34
+TEST(Program, ALoadThatFailedIsTriedAgain) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const Program add = Program::parse(add_text);
+  Watch::get().fail("module_load", 1, WEIR_ERROR_SYSTEM);
+  error_of(ErrorCode::system, [&] { add.prepare(stream); });
+  const auto x = device.array<std::int32_t>(stream, 1);
+  x.fill(stream, 1);
+  launch(add, stream, x, std::int32_t{1});
+  EXPECT_EQ(x.to_host(stream)[0], 2);
+}
+
+// proves R6
+TEST(Program, IsUnloadedBehindItsWork) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const auto x = device.array<std::int32_t>(stream, 100);
+  x.fill(stream, 0);
+  Flag flag;
+  kernels.close_gate(stream, flag);
+  launch(Program::parse(add_text), stream, x, std::int32_t{5});
+  EXPECT_EQ(Watch::get().count("module_unload"), 0u);
+  flag.open();
+  EXPECT_EQ(x.to_host(stream)[99], 5);
+  device.synchronize();
+  EXPECT_EQ(Watch::get().count("module_unload"), 1u);
+}
+
+#ifndef WEIR_SANITIZED
+TEST(Program, ALaunchAllocatesNothing) {
+  const Device device = open_cpu();
+  const Stream stream = device.create_stream();
+  const Program scale = Program::parse(scale_text), blocks = Program::parse(two_blocks_text);
+  const auto factor = device.array<float>(stream, 1), x = device.array<float>(stream, 100);
+  const auto a = device.array<std::int32_t>(stream, 100), b = device.array<std::int32_t>(stream, 100);
+  const auto once = [&] {
+    launch(scale, stream, factor, x);
+    launch(blocks, stream, a, b);
+    stream.synchronize();
+  };
+  for (int i = 0; i < 10; ++i) once();
+  const std::uint64_t before = allocations_of_this_thread();
+  for (int i = 0; i < 10; ++i) once();
+  EXPECT_EQ(allocations_of_this_thread(), before);
+}
+#endif
+
+}  // namespace
+}  // namespace weir::test

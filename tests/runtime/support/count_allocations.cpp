@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// In a file of its own, so that compilers see calls and not what is behind them.
+#include "support/count_allocations.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+thread_local std::uint64_t allocations = 0;
+}
+
+std::uint64_t weir::test::allocations_of_this_thread() noexcept { return allocations; }
+
+#ifndef WEIR_SANITIZED
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
