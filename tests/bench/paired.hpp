@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -47,13 +48,14 @@ inline void add(Pair pair) {
   auto run = [pair = std::move(pair)](benchmark::State& state) {
     std::vector<double> ours, peer, ratio;
     auto sample = [&](const std::function<void()>& call) {
+      // Idle threads of the other side's pool spin for a while before they sleep, and would take a core from this side.
+      if (pair.peer) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      call();  // wakes this side's own threads and fills the caches
       return seconds_of([&] {
                for (int i = 0; i < pair.repeats; ++i) call();
              }) /
              pair.repeats;
     };
-    pair.ours();
-    if (pair.peer) pair.peer();
     bool ours_first = true;
     for (auto _ : state) {
       double a = 0, b = 0;
