@@ -24,6 +24,8 @@ struct Early {
   std::unique_ptr<KernelFunction> kernel;
 } early;
 
+Early* volatile kept = nullptr;  // reachable, and never destroyed
+
 std::vector<std::int32_t> destination(1 << 20);
 
 Module load(const Device& device) {
@@ -73,8 +75,7 @@ int main(int argc, char** argv) {
     auto* leaked = new Early;
     fill(*leaked, device);
     submit(*leaked);
-    static Early* keep = leaked;  // reachable, and never destroyed
-    (void)keep;
+    kept = leaked;
   } else if (!std::strcmp(how, "thread")) {
     std::thread([&] {
       fill(early, device);

@@ -134,7 +134,11 @@ void MemoryPool::release_shared(Block* block) noexcept {
 }
 
 void MemoryPool::when_unused(std::function<void()> action) noexcept {
-  if (process_is_exiting()) return;
+  if (process_is_exiting()) {  // drivers are left alone by now; what they hold stays reachable for leak checkers
+    std::lock_guard lock(mutex_);
+    never_run_.push_front(std::move(action));
+    return;
+  }
   try {
     std::vector<std::uint32_t> all(device_.streams.size());
     for (std::uint32_t slot = 0; slot < all.size(); ++slot) all[slot] = slot;

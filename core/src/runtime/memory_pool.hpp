@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <forward_list>
 #include <functional>
 #include <mutex>
 #include <vector>
@@ -122,6 +123,7 @@ class MemoryPool {
   std::vector<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
   std::atomic<std::uint32_t> pending_count_{0};
+  std::forward_list<std::function<void()>> never_run_;
 
   std::atomic<std::uint64_t> driver_bytes_{0}, peak_bytes_{0}, last_trim_{0};
   std::atomic<std::uint64_t> driver_allocations_{0}, cross_stream_{0};
