@@ -38,8 +38,9 @@ weir_result device_open(uint32_t index, weir_device* out_device, weir_status* st
   return guarded(status, [&] {
     weir_device& out = output(out_device, "out_device");
     Device& device = device_at(index);
+    std::lock_guard lock(device.mutex);
     device.index = index;
-    device.openings.fetch_add(1);
+    ++device.openings;
     device.kind.store(Kind::device, std::memory_order_release);
     out = handle_of<weir_device>(device);
   });
@@ -48,11 +49,9 @@ weir_result device_open(uint32_t index, weir_device* out_device, weir_status* st
 weir_result device_close(weir_device handle, weir_status* status) {
   return guarded(status, [&] {
     Device& device = live<Device>(handle, "device");
-    std::uint32_t openings = device.openings.load();
-    do {
-      if (openings == 0) fail(WEIR_ERROR_INVALID, "device was closed as often as it was opened");
-    } while (!device.openings.compare_exchange_weak(openings, openings - 1));
-    if (openings == 1) device.kind.store(Kind::dead, std::memory_order_release);
+    std::lock_guard lock(device.mutex);
+    if (device.openings == 0) fail(WEIR_ERROR_INVALID, "device was closed as often as it was opened");
+    if (--device.openings == 0) device.kind.store(Kind::dead, std::memory_order_release);
   });
 }
 

@@ -9,7 +9,8 @@ namespace weir::cpu {
 struct Device : Object {
   static constexpr Kind object_kind = Kind::device;
   std::uint32_t index = 0;
-  std::atomic<std::uint32_t> openings{0};
+  std::mutex mutex;  ///< guards the count, and that `kind` agrees with it
+  std::uint32_t openings = 0;
 };
 
 struct DeviceLimits {
