@@ -252,7 +252,11 @@ void Scheduler::idle() noexcept {
     }
     ticking_.store(false, std::memory_order_seq_cst);
   }
-  if (work_listed() && free_cores()) return cancel_idle();
+  if (work_listed()) {
+    // Who listed it counted on the ticker, which has just stopped. Without a free core, whoever leaves one wakes us.
+    if (!free_cores()) starved_.store(true, std::memory_order_seq_cst);
+    if (free_cores()) return cancel_idle();
+  }
   take_wake(-1);
 }
 
