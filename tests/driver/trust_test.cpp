@@ -93,6 +93,17 @@ TEST(Trust, LinkIsJudgedByWhatItPointsTo) {
 }
 
 // proves R35
+TEST(Trust, LinkThatAnotherUserMayPointElsewhereIsRefused) {
+  const DriverFolder folder, elsewhere;
+  const fs::path target = elsewhere.write("good.so", "");
+  fs::create_symlink(target, folder.path() / "good.so");
+  EXPECT_EQ(why_untrusted(folder.path() / "good.so"), "");
+  chmod(folder.path().c_str(), 0777);
+  EXPECT_THAT(why_untrusted(folder.path() / "good.so"),
+              HasSubstr(folder.path().string() + " may be written by every user"));
+}
+
+// proves R35
 TEST(Trust, DriverOwnedByAnotherUserIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
   const DriverFolder folder;

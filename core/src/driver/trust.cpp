@@ -53,9 +53,13 @@ std::string why_untrusted(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(file, error);
   if (error) return fmt::format("{} cannot be examined: {}", file.string(), error.message());
+  // Who may write the folder that a link stands in may point it elsewhere after it was judged.
+  const std::filesystem::path named_in =
+      std::filesystem::canonical(std::filesystem::absolute(file).parent_path(), error);
+  if (error) return fmt::format("{} cannot be examined: {}", file.string(), error.message());
   const uid_t user = geteuid();
 
-  for (const std::filesystem::path& path : {real, real.parent_path()}) {
+  for (const std::filesystem::path& path : {real, real.parent_path(), named_in}) {
     struct stat info {};
     if (stat(path.c_str(), &info) != 0)
       return fmt::format("{} cannot be examined: {}", path.string(), std::strerror(errno));

@@ -21,7 +21,7 @@ struct FileOwnership {
 bool writable_by_others(const FileOwnership& file, uid_t user, gid_t private_group) noexcept;
 
 /// Why `file` must not be loaded: "<path> may be written by every user"; empty when it is safe. Looks at the
-/// file behind links, its folder, and the folders above for ones that anyone may write.
+/// file behind links, its folder and the link's, and the folders above for ones that anyone may write.
 std::string why_untrusted(const std::filesystem::path& file);
 
 /// Whether the process has rights that its caller lacks (set-user-id, file capabilities).
