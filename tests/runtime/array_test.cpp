@@ -96,6 +96,24 @@ TEST(Array, CopiesOnTheDevice) {
   EXPECT_EQ(y.to_host(), counting(100));
 }
 
+TEST(Array, CopiesBetweenDevicesInTheOrderOfBoth) {
+  const Device device = Watch::open(), sibling = Watch::sibling(device);
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream(), other = sibling.create_stream();
+  const auto y = sibling.array<std::int32_t>(other, 100);
+  Flag flag;
+  {
+    const auto x = device.array<std::int32_t>(stream, 100);
+    kernels.close_gate(stream, flag);
+    x.fill(stream, 7);
+    y.copy_from(stream, x);
+  }
+  device.array<std::int32_t>(stream, 100).fill(stream, -1);  // the freed block in its new life
+  EXPECT_FALSE(other.query());                               // what comes next there waits for the copy
+  flag.open();
+  EXPECT_EQ(y.to_host(other), std::vector<std::int32_t>(100, 7));
+}
+
 TEST(Array, MovesItsOwnership) {
   const Device device = open_cpu();
   auto x = device.array<float>(10);

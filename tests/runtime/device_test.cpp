@@ -32,6 +32,18 @@ TEST(Device, NamesThatNobodyHasAreRefusedWithWhatThereIs) {
   EXPECT_THAT(error_of(ErrorCode::invalid, [] { open(":1"); }), HasSubstr("expected a driver's name"));
 }
 
+TEST(Device, IsTheOneThatTheEnvironmentNames) {
+  setenv("WEIR_DRIVER_PATH", WEIR_DRIVER_FOLDER, 1);
+  setenv("WEIR_DEVICE", "cpu:0", 1);
+  EXPECT_EQ(weir::open().name(), "cpu:0");
+  setenv("WEIR_DEVICE", "cpu:99", 1);
+  EXPECT_THAT(error_of(ErrorCode::no_device, [] { weir::open(); }),
+              ::testing::AllOf(HasSubstr("WEIR_DEVICE"), HasSubstr("numbered from 0")));
+  unsetenv("WEIR_DEVICE");
+  EXPECT_FALSE(weir::open().name().empty());
+  EXPECT_FALSE(devices().empty());
+}
+
 TEST(Device, IsOpenedInTheDriverOnFirstUseOnly) {
   const Device device = Watch::open();
   (void)device.info();

@@ -136,6 +136,32 @@ TEST(Event, OfAnotherDriverIsRefusedClearly) {
   EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.wait(other.default_stream()); }), HasSubstr("another driver"));
 }
 
+// proves R9
+TEST(Event, OrdersStreamsOfTwoDevicesOfOneDriver) {
+  const Device device = Watch::open(), sibling = Watch::sibling(device);
+  EXPECT_EQ(sibling.name(), "cpu:1");
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = sibling.create_stream();
+  const Event event = device.create_event();
+  Flag flag;
+  kernels.close_gate(a, flag);
+  event.record(a);
+  b.wait(event);
+  EXPECT_FALSE(b.query());
+  flag.open();
+  b.synchronize();
+}
+
+// proves R9
+TEST(Event, IsRefusedWithTheDriversWordsWhereTwoOfItsDevicesCannotWaitForEachOther) {
+  const Device device = Watch::open(), sibling = Watch::sibling(device);
+  const Stream stream = sibling.create_stream();
+  const Event event = device.create_event();
+  event.record(device.default_stream());
+  Watch::get().fail("stream_wait_event", 1, WEIR_ERROR_UNSUPPORTED);
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.wait(event); }), HasSubstr("cannot wait for an event"));
+}
+
 TEST(Event, EventsArePooled) {
   const Device device = Watch::open();
   for (int i = 0; i < 100; ++i) {

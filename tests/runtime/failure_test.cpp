@@ -85,6 +85,31 @@ TEST(Failure, InAKernelIsThrownByAnyCallOnTheStreamBeforeItSubmits) {
 }
 
 // proves R34
+TEST(Failure, InAKernelIsSeenWithoutPinnedMemoryToo) {
+  const Device device = Watch::open(WEIR_CAP_PINNED_MEMORY);
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<ToldSource>()), 3);
+  EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("at 3"));
+  stream.synchronize();
+}
+
+// Memory that the host cannot read, as on a discrete GPU without pinned memory.
+// proves R34
+TEST(Failure, InAKernelIsSeenInMemoryThatTheHostCannotRead) {
+  const Device device = Watch::open(WEIR_CAP_PINNED_MEMORY);
+  Watch::get().hide_host_pointers = true;
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<ToldSource>());
+  for (int i = 0; i < 2; ++i) {
+    fail_on(kernels, stream, site, i);
+    error_of(ErrorCode::assertion, [&] { stream.synchronize(); });
+    stream.synchronize();
+  }
+}
+
+// proves R34
 TEST(Failure, OnOneStreamIsNotReportedOnAnother) {
   const Device device = open_cpu();
   const Kernels kernels(device);

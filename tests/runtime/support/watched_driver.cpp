@@ -66,9 +66,15 @@ void forward(weir_driver_table& table) {
 }
 
 // Functions that need more than forwarding.
-weir_result get_info(std::uint32_t index, weir_device_info* info, weir_status* status) {
+weir_result open_device(std::uint32_t, weir_device* out, weir_status* status) {
   Watch& watch = Watch::get();
-  const weir_result result = watch.real->device_get_info(index, info, status);
+  if (const weir_result result = watch.enter(1, nullptr, nullptr, status); result != WEIR_OK) return result;
+  return watch.real->device_open(0, out, status);
+}
+
+weir_result get_info(std::uint32_t, weir_device_info* info, weir_status* status) {
+  Watch& watch = Watch::get();
+  const weir_result result = watch.real->device_get_info(0, info, status);
   if (result == WEIR_OK) {
     info->capabilities &= ~watch.hidden;
     if (watch.native_streams) info->capabilities |= WEIR_CAP_NATIVE_STREAM;
@@ -92,6 +98,14 @@ weir_result allocate_async(weir_stream stream, const weir_memory_options* option
   if (!watch.take_memory(options->size, status)) return WEIR_ERROR_OUT_OF_MEMORY;
   const weir_result result = watch.real->memory_allocate_async(stream, options, out, status);
   watch.remember_memory(result == WEIR_OK ? *out : nullptr, options->size);
+  return result;
+}
+
+weir_result memory_info(weir_allocation allocation, weir_memory_info* info, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(24, allocation, nullptr, status); result != WEIR_OK) return result;
+  const weir_result result = watch.real->memory_get_info(allocation, info, status);
+  if (result == WEIR_OK && watch.hide_host_pointers && info->kind == WEIR_MEMORY_DEVICE) info->host_pointer = nullptr;
   return result;
 }
 
@@ -127,7 +141,6 @@ weir_driver_table make_table(const weir_driver_table& real) {
   weir_driver_table table = real;
 #define WEIR_FORWARD(slot, name) forward<slot, &weir_driver_table::name>(table)
   WEIR_FORWARD(0, device_count);
-  WEIR_FORWARD(1, device_open);
   WEIR_FORWARD(2, device_close);
   WEIR_FORWARD(4, device_get_memory);
   WEIR_FORWARD(5, stream_create);
@@ -143,7 +156,6 @@ weir_driver_table make_table(const weir_driver_table& real) {
   WEIR_FORWARD(18, event_synchronize);
   WEIR_FORWARD(19, event_elapsed);
   WEIR_FORWARD(23, memory_free_async);
-  WEIR_FORWARD(24, memory_get_info);
   WEIR_FORWARD(25, copy_to_device);
   WEIR_FORWARD(26, copy_to_host);
   WEIR_FORWARD(27, copy_on_device);
@@ -156,10 +168,12 @@ weir_driver_table make_table(const weir_driver_table& real) {
   WEIR_FORWARD(34, kernel_launch);
   WEIR_FORWARD(35, get_extension);
 #undef WEIR_FORWARD
+  table.device_open = open_device;
   table.device_get_info = get_info;
   table.memory_allocate = allocate;
   table.memory_allocate_async = allocate_async;
   table.memory_free = free_memory;
+  table.memory_get_info = memory_info;
   table.stream_wrap = wrap;
   table.stream_get_native = get_native;
   table.stream_destroy = destroy_stream;
@@ -188,6 +202,10 @@ Device Watch::open(std::uint64_t hidden, bool native_streams) {
   return Device(&detail::device_state(*driver, 0));
 }
 
+Device Watch::sibling(const Device& device) {
+  return Device(&detail::device_state(device.state()->driver(), device.index() + 1));
+}
+
 void Watch::reset() {
   std::lock_guard lock(mutex_);
   counts_.clear();
@@ -195,6 +213,7 @@ void Watch::reset() {
   hooks_.clear();
   calls_.clear();
   recording_ = lost_ = false;
+  hide_host_pointers = false;
   limit_ = ~std::uint64_t{0};
 }
 

@@ -31,6 +31,8 @@ class Watch {
   /// `native_streams` it wraps streams: a native handle is then a stream of the real driver.
   /// Every call of this gives a device that shares nothing with earlier ones but the watch, which it resets.
   static Device open(std::uint64_t hidden = 0, bool native_streams = false);
+  /// A second device of the driver that `device` is of; the real driver sees one device for both.
+  static Device sibling(const Device& device);
   static Watch& get();
 
   // Counting and order.
@@ -52,6 +54,7 @@ class Watch {
   const weir_driver_table* real = nullptr;
   std::uint64_t hidden = 0;
   bool native_streams = false;
+  bool hide_host_pointers = false;  ///< of device memory
   weir_result enter(std::size_t slot, const void* first, const void* second, weir_status* status);
   bool take_memory(std::uint64_t bytes, weir_status* status);
   void remember_memory(weir_allocation allocation, std::uint64_t bytes);
