@@ -81,6 +81,44 @@ class ArrayArgument {
   const AnyArrayView* view_;
 };
 
+/// Throws Error{invalid}: a host integer does not fit the scalar type of the parameter that it is passed to.
+[[noreturn]] WEIR_API void throw_argument_does_not_fit(ScalarType type);
+
+/// What a launch takes for a Value<T>: a T, or a number that becomes one without losing what it says.
+template <class T>
+class ScalarArgument {
+ public:
+  ScalarArgument(const T& value) noexcept : value_(value) {}
+  template <class U>
+    requires(!std::same_as<U, T> && (std::is_arithmetic_v<U> || std::is_convertible_v<U, T>))
+  ScalarArgument(const U& value) : value_(converted(value)) {}
+  const T* data() const noexcept { return &value_; }
+
+ private:
+  template <class U>
+  static T converted(const U& value) {
+    if constexpr (!std::is_arithmetic_v<T> || !std::is_arithmetic_v<U>) {
+      static_assert(!std::is_arithmetic_v<T> || std::is_enum_v<U>,
+                    "the argument's type differs from the kernel's Value<T>: pass a T");
+      return static_cast<T>(value);
+    } else if constexpr (std::same_as<T, bool>) {
+      static_assert(std::same_as<U, bool>, "a Value<bool> takes a bool: compare the number with 0");
+      return value;
+    } else if constexpr (std::floating_point<T>) {
+      return static_cast<T>(value);
+    } else {
+      static_assert(!std::floating_point<U>,
+                    "a floating-point argument does not become an integer by itself: round and cast it");
+      const T result = static_cast<T>(value);
+      if (static_cast<U>(result) != value || (result < T{0}) != (value < U{0}))
+        throw_argument_does_not_fit(element_type<T>.scalar);
+      return result;
+    }
+  }
+
+  T value_;
+};
+
 template <class P>
 struct KernelParameter {
   static_assert(always_false<P>, "the parameters of a kernel are View<T, Rank> and Value<T>");
@@ -93,9 +131,9 @@ struct KernelParameter<View<T, Rank>> {
 };
 template <class T>
 struct KernelParameter<Value<T>> {
-  using Argument = T;
+  using Argument = ScalarArgument<T>;
   static constexpr ParameterType type{false, element_type<T>, 0};
-  static LaunchArgument argument(const Argument& a) noexcept { return {nullptr, &a, type.element}; }
+  static LaunchArgument argument(const Argument& a) noexcept { return {nullptr, a.data(), type.element}; }
 };
 
 struct KernelParameters {

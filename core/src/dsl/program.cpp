@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a traced kernel to one that can be launched.
 #include <weir/array.hpp>
+#include <weir/error.hpp>
 #include <weir/kernel.hpp>
 #include <weir/program.hpp>
 
@@ -11,6 +12,12 @@ namespace weir::detail {
 
 Program trace_program(const KernelSource& source) {
   return make_program(trace_kernel(source));
+}
+
+void throw_argument_does_not_fit(ScalarType type) {
+  throw Error(ErrorCode::invalid, "an integer argument of a launch does not fit its parameter of type " +
+                                      std::string(to_string(type)) +
+                                      "; pass a smaller one, or give the kernel a wider Value");
 }
 
 Device device_of(const LaunchArgument* arguments, std::size_t count) {

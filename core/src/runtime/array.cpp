@@ -92,23 +92,28 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
                 fmt::format("an array of elements of scalar type {} with {} rows and {} columns; rows and columns are 1 to "
                             "16, scalar types those of ScalarType",
                             static_cast<int>(element.scalar), element.rows, element.cols));
-  std::size_t count = 1;
+  std::int64_t count = 1, bytes = 0;
+  bool too_large = false;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     if (extents[d] < 0)
       throw Error(ErrorCode::invalid,
                   fmt::format("array extent {} is {}; extents are 0 or more", d, extents[d]));
     extents_[d] = extents[d];
-    count = detail::checked_bytes(count, static_cast<std::size_t>(extents[d]));
+    too_large |= __builtin_mul_overflow(count, extents[d], &count);
   }
-  size_ = count;
-  const std::size_t bytes = detail::checked_bytes(count, element.size());
+  if (too_large || __builtin_mul_overflow(count, static_cast<std::int64_t>(element.size()), &bytes))
+    throw Error(ErrorCode::invalid,
+                fmt::format("an array of {} elements of {} bytes is larger than any memory; check for a negative number "
+                            "that became unsigned",
+                            fmt::join(extents, " x "), element.size()));
+  size_ = static_cast<std::uint64_t>(count);
   const StreamRef on = stream ? *stream : current_stream(device);
   StreamState& state = live(on);
   if (&state.device != device.state())
     throw Error(ErrorCode::invalid, "an array of " + device.name() + " cannot be allocated on a stream of " +
                                         state.device.device_name());
   detail::throw_failure(state);
-  block_ = state.device.memory.allocate(state, bytes);
+  block_ = state.device.memory.allocate(state, static_cast<std::uint64_t>(bytes));
   generation_ = block_->generation.load(std::memory_order_relaxed);
 }
 

@@ -36,7 +36,8 @@
  *  - Pointers that are passed in are read before the call returns unless stated otherwise. Objects
  *    that come out belong to the caller, who gives them back with the matching destroy function.
  *  - Every struct begins with `struct_size`, set by the side that fills it. A reader never reads past
- *    that size and takes what is missing as zero. Structs only grow, at the end.
+ *    that size and takes what is missing as zero. Structs only grow, at the end. The three that stand in arrays and
+ *    in argument blocks (weir_code_target, weir_parameter, weir_buffer_argument) have no size and never change.
  *  - Sizes and offsets are in bytes, times in nanoseconds.
  */
 #ifndef WEIR_DRIVER_H
@@ -115,7 +116,7 @@ enum weir_capability {
   WEIR_CAP_PINNED_MEMORY = 1u << 4,             /* WEIR_MEMORY_PINNED */
   WEIR_CAP_PEER_COPY = 1u << 5,                 /* copy_peer between devices of this driver */
   WEIR_CAP_DEVICE_ADDRESS = 1u << 6,            /* weir_memory_info.device_address is usable */
-  WEIR_CAP_NATIVE_STREAM = 1u << 7,             /* stream_wrap, stream_native_handle */
+  WEIR_CAP_NATIVE_STREAM = 1u << 7,             /* stream_wrap, stream_get_native */
   WEIR_CAP_CONCURRENT_STREAMS = 1u << 8         /* work of different streams can overlap */
   /* Graphs and external handles take bits and slots of their own in the minor version that defines
    * them. */

@@ -8,10 +8,10 @@ using namespace weir;
 
 // What the compilers report once per type stands here once per type.
 void conditions(View<float> x, View<std::int32_t> n, Value<float> a, Value<double> b, Var<std::int32_t>& c) {
-  if (x[0]) {}                             // refuse: use if_(), while_() or select()
-  if (a > 1.0f) {}                         // refuse: use if_(), while_() or select()
-  while (c) {}                             // refuse: use if_(), while_() or select()
-  auto chosen = b ? 1 : 2;                 // refuse: use if_(), while_() or select()
+  if (x[0]) {}                             // refuse: use if_(), for_(), while_() or select()
+  if (a > 1.0f) {}                         // refuse: use if_(), for_(), while_() or select()
+  while (c) {}                             // refuse: use if_(), for_(), while_() or select()
+  auto chosen = b ? 1 : 2;                 // refuse: use if_(), for_(), while_() or select()
   (void)chosen;
   and_(a > 0, true) && (b > 0);            // refuse: && cannot skip its right side
   (x[0] > 0) || (n[0] > 0);                // refuse: || cannot skip its right side
@@ -92,7 +92,8 @@ void products(Value<Mat<float, 2, 3>> m, Value<Mat<double, 2, 2>> d, Value<Vec<f
   m[0];                                    // refuse: a Mat has m(row, column)
 }
 
-void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<float, 2>& flat) {
+void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<float, 2>& flat,
+             const Array<float>& vector) {
   float k = 2;
   Kernel captures{"captures", [&](View<float> x) { x[0] = k; }};               // refuse: wrap the lambda in with_constants(...)
   Kernel generic{"generic", [](auto x) { x[0] = 1; }};                         // refuse: View<T> or Value<T>, not auto
@@ -100,5 +101,8 @@ void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<fl
   Kernel plain{"plain", [](float* x) { x[0] = 1; }};                           // refuse: are View<T, Rank> and Value<T>
   Kernel right{"right", [](View<float> x) { x[0] = 1.0f; }};
   right(stream, wrong);                                                        // refuse: element type differs from the kernel's View<T>
+  Kernel scalars{"scalars", [](View<float> x, Value<int> n, Value<bool> b) { x[0] = select(b, 1.0f, 0.0f) * cast<float>(n); }};
+  scalars(stream, vector, 1.5, true);                                          // refuse: does not become an integer by itself
+  scalars(stream, vector, 1, 1);                                               // refuse: a Value<bool> takes a bool
   right(stream, flat);                                                         // refuse: number of dimensions differs
 }

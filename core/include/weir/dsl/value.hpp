@@ -63,7 +63,7 @@ class Value : public detail::Arithmetic<T> {
 
   explicit operator bool() const {
     static_assert(detail::always_false<T>,
-                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or "
+                  "C++ decides if, for, while, ?: and ! while the kernel is built: use if_(), for_(), while_() or "
                   "select() on traced "
                   "values");
     return false;
@@ -176,7 +176,7 @@ class Element : public detail::Arithmetic<detail::compute_t<T>> {
 
   explicit operator bool() const {
     static_assert(detail::always_false<T>,
-                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or "
+                  "C++ decides if, for, while, ?: and ! while the kernel is built: use if_(), for_(), while_() or "
                   "select() on traced "
                   "values");
     return false;
@@ -248,7 +248,7 @@ class Var : public detail::Arithmetic<T> {
 
   explicit operator bool() const {
     static_assert(detail::always_false<T>,
-                  "C++ decides if, while, ?: and ! while the kernel is built: use if_(), while_() or "
+                  "C++ decides if, for, while, ?: and ! while the kernel is built: use if_(), for_(), while_() or "
                   "select() on traced "
                   "values");
     return false;
