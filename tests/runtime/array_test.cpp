@@ -128,7 +128,8 @@ TEST(Array, MovesItsOwnership) {
 // proves R35
 TEST(Array, NegativeAndOverflowingExtentsAreRefused) {
   const Device device = open_cpu();
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)device.array<float>(10, -1); }), HasSubstr("extent 1 is -1"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)device.array<float>(10, -1); }),
+              HasSubstr("extent 1 is -1"));
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   error_of(ErrorCode::invalid, [&] { (void)device.array<float>(most, most); });
   error_of(ErrorCode::invalid, [&] { (void)device.array<double>(most); });
@@ -159,7 +160,8 @@ TEST(Array, CopiesOfTheWrongSizeAreRefusedBeforeAnythingIsSubmitted) {
 TEST(Array, OverlappingCopiesAndSlicesOutsideAreRefused) {
   const Device device = open_cpu();
   const auto x = device.array<std::int32_t>(10);
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { x.slice(0, 6).copy_from(x.slice(4, 10)); }), HasSubstr("overlapping"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { x.slice(0, 6).copy_from(x.slice(4, 10)); }),
+              HasSubstr("overlapping"));
   x.slice(0, 5).copy_from(x.slice(5, 10));
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)x.slice(5, 11); }), HasSubstr("[5, 11)"));
   error_of(ErrorCode::invalid, [&] { (void)x.slice(-1, 2); });
@@ -189,8 +191,10 @@ TEST(Array, OfAnotherDeviceIsRefused) {
   const Device device = open_cpu(), other = Watch::open();
   const auto x = device.array<float>(10), y = other.array<float>(10);
   const Stream stream = device.create_stream();
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { y.fill(stream, 1.0f); }), HasSubstr("copy the array there first"));
-  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { x.copy_from(stream, y); }), HasSubstr("through the host"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { y.fill(stream, 1.0f); }),
+              HasSubstr("copy the array there first"));
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { x.copy_from(stream, y); }),
+              HasSubstr("through the host"));
   error_of(ErrorCode::invalid, [&] { (void)other.array<float>(stream, 10); });
 }
 

@@ -23,7 +23,9 @@ TEST(Device, SaysWhatItIs) {
   EXPECT_GT(device.memory().total, 0u);
 }
 
-TEST(Device, IsTheSameWhicheverWayItIsFound) { EXPECT_EQ(open_cpu(), open_cpu()); }
+TEST(Device, IsTheSameWhicheverWayItIsFound) {
+  EXPECT_EQ(open_cpu(), open_cpu());
+}
 
 // proves R35
 TEST(Device, NamesThatNobodyHasAreRefusedWithWhatThereIs) {
@@ -57,7 +59,8 @@ TEST(Device, IsOpenedInTheDriverOnFirstUseOnly) {
 TEST(Device, SynchronizeDrainsEveryStreamAlsoThoseThatAreGone) {
   const Device device = open_cpu();
   const Kernels kernels(device);
-  const auto x = device.array<std::int32_t>(64), y = device.array<std::int32_t>(64), z = device.array<std::int32_t>(64);
+  const auto x = device.array<std::int32_t>(64), y = device.array<std::int32_t>(64),
+             z = device.array<std::int32_t>(64);
   Flag flag;
   const Stream a = device.create_stream(), b = device.create_stream();
   kernels.close_gate(a, flag);

@@ -122,7 +122,8 @@ TEST(TimedEvent, TimesThatAreNotKnownYetAreRefused) {
 // proves R9
 TEST(TimedEvent, IsRefusedWhereTheDriverHasNone) {
   const Device device = Watch::open(WEIR_CAP_TIMED_EVENTS);
-  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { (void)device.create_timed_event(); }), HasSubstr("create_event"));
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { (void)device.create_timed_event(); }),
+              HasSubstr("create_event"));
 }
 
 // proves R9, R35
@@ -130,10 +131,13 @@ TEST(Event, OfAnotherDriverIsRefusedClearly) {
   const Device device = open_cpu(), other = Watch::open();
   const Event event = other.create_event();
   const Stream stream = device.create_stream();
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { event.record(stream); }), HasSubstr("make the event on the stream's device"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { event.record(stream); }),
+              HasSubstr("make the event on the stream's device"));
   event.record(other.default_stream());
-  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.wait(event); }), HasSubstr("wait for it on the host"));
-  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.wait(other.default_stream()); }), HasSubstr("another driver"));
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.wait(event); }),
+              HasSubstr("wait for it on the host"));
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.wait(other.default_stream()); }),
+              HasSubstr("another driver"));
 }
 
 // proves R9
@@ -159,7 +163,8 @@ TEST(Event, IsRefusedWithTheDriversWordsWhereTwoOfItsDevicesCannotWaitForEachOth
   const Event event = device.create_event();
   event.record(device.default_stream());
   Watch::get().fail("stream_wait_event", 1, WEIR_ERROR_UNSUPPORTED);
-  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.wait(event); }), HasSubstr("cannot wait for an event"));
+  EXPECT_THAT(error_of(ErrorCode::unsupported, [&] { stream.wait(event); }),
+              HasSubstr("cannot wait for an event"));
 }
 
 TEST(Event, EventsArePooled) {
@@ -177,7 +182,8 @@ TEST(Event, UseAfterDestructionIsAnError) {
   Event owner = device.create_event();
   const EventRef view = owner;
   { const Event gone = std::move(owner); }
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { view.record(device.default_stream()); }), HasSubstr("event is gone"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { view.record(device.default_stream()); }),
+              HasSubstr("event is gone"));
   error_of(ErrorCode::invalid, [&] { view.synchronize(); });
   error_of(ErrorCode::invalid, [&] { device.default_stream().wait(view); });
 }

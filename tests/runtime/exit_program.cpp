@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends in the way that its argument names. The test wants exit code 0, quickly, and nothing on stderr.
-#include <weir/weir.hpp>
-
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -9,6 +7,7 @@
 #include <memory>
 #include <thread>
 #include <vector>
+#include <weir/weir.hpp>
 
 namespace {
 
@@ -40,12 +39,14 @@ void fill(Early& objects, const Device& device) {
   objects.array = device.array<std::int32_t>(objects.stream, 1 << 20);
   objects.module = std::make_unique<Module>(load(device));
   objects.kernel = std::make_unique<KernelFunction>(objects.module->kernel(
-      "add_value", {KernelParameter::array(), KernelParameter::of<std::int64_t>(), KernelParameter::of<std::int32_t>()}));
+      "add_value",
+      {KernelParameter::array(), KernelParameter::of<std::int64_t>(), KernelParameter::of<std::int32_t>()}));
   objects.list = std::make_unique<TaskList>(device);
   for (int block = 0; block < 4; ++block)
-    objects.list->add(*objects.kernel, {8, 1},
-                      {objects.array.slice(block << 18, (block + 1) << 18), std::int64_t{1} << 18, std::int32_t{1}},
-                      {0, block});
+    objects.list->add(
+        *objects.kernel, {8, 1},
+        {objects.array.slice(block << 18, (block + 1) << 18), std::int64_t{1} << 18, std::int32_t{1}},
+        {0, block});
 }
 
 void submit(const Early& objects) {

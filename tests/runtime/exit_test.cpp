@@ -18,8 +18,9 @@ INSTANTIATE_TEST_SUITE_P(Orders, Exit,
 
 // proves R6
 TEST_P(Exit, IsCleanWithWorkInFlight) {
-  const std::string command = std::string("WEIR_DRIVER_PATH=" WEIR_DRIVER_FOLDER " timeout 120 " WEIR_RUNTIME_EXIT_PROGRAM " ") +
-                              GetParam() + " 2>&1";
+  const std::string command =
+      std::string("WEIR_DRIVER_PATH=" WEIR_DRIVER_FOLDER " timeout 120 " WEIR_RUNTIME_EXIT_PROGRAM " ") +
+      GetParam() + " 2>&1";
 #ifdef WEIR_SANITIZED
   constexpr int times = 3;
 #else

@@ -25,8 +25,9 @@ void wait_without_asking(const Device& device, const StreamRef& stream) {
 class ToldSource final : public detail::FailureSource {
  public:
   Error describe(std::uint32_t number, const ir::ErrorRecord& record) const override {
-    return Error(ErrorCode::assertion, "site " + std::to_string(number) + " at " + std::to_string(record.index[0]),
-                 "told", "file.cpp", 12);
+    return Error(ErrorCode::assertion,
+                 "site " + std::to_string(number) + " at " + std::to_string(record.index[0]), "told",
+                 "file.cpp", 12);
   }
 };
 
@@ -185,7 +186,10 @@ TEST(Failure, ALostDeviceStaysLostAndOthersGoOn) {
   Watch::get().lose_device();
   error_of(ErrorCode::device_lost, [&] { stream.synchronize(); });
   const std::uint64_t calls = Watch::get().total();
-  EXPECT_THAT(error_of(ErrorCode::device_lost, [&] { kernels.nothing.launch(stream, {1, 1}, {}); }),
+  EXPECT_THAT(error_of(ErrorCode::device_lost,
+                       [&] {
+                         kernels.nothing.launch(stream, {1, 1}, {});
+                       }),
               AllOf(HasSubstr("cpu:0"), HasSubstr("the device fell off the bus")));
   error_of(ErrorCode::device_lost, [&] { x.fill(stream, 1); });
   error_of(ErrorCode::device_lost, [&] { (void)device.memory(); });
@@ -214,8 +218,8 @@ TEST(Failure, ObjectsOfALostDeviceAreDestroyedQuietly) {
 // Every call that making these objects needs fails once; nothing leaks and the next attempt works.
 // proves R34
 TEST(Failure, OfAnyCallWhileMakingAnObjectLeaksNothing) {
-  for (const char* slot : {"device_open", "stream_create", "event_create", "memory_allocate", "memory_allocate_async",
-                           "memory_get_info", "module_load", "module_get_kernel"}) {
+  for (const char* slot : {"device_open", "stream_create", "event_create", "memory_allocate",
+                           "memory_allocate_async", "memory_get_info", "module_load", "module_get_kernel"}) {
     for (const std::uint64_t hidden : {std::uint64_t{0}, std::uint64_t{WEIR_CAP_STREAM_ORDERED_ALLOCATION}}) {
       const Device device = Watch::open(hidden);
       Watch::get().fail(slot, 1, WEIR_ERROR_SYSTEM);
@@ -237,7 +241,9 @@ TEST(Failure, OfAnyCallWhileMakingAnObjectLeaksNothing) {
       EXPECT_EQ(watch.count("memory_free"),
                 device.memory_statistics().driver_allocations + (std::string(slot) == "memory_get_info"))
           << slot;
-      EXPECT_EQ(watch.count("module_unload"), watch.count("module_load") - (std::string(slot) == "module_load")) << slot;
+      EXPECT_EQ(watch.count("module_unload"),
+                watch.count("module_load") - (std::string(slot) == "module_load"))
+          << slot;
     }
   }
 }

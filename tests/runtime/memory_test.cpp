@@ -122,7 +122,8 @@ TEST_P(Memory, ABusyStreamsBlockIsReusedBehindAnEventWhenTheDriverHasNoMore) {
     result.copy_from(a, x);
   }
   const std::uint64_t waits = Watch::get().count("stream_wait_event");
-  const std::uint64_t host_waits = Watch::get().count("stream_synchronize") + Watch::get().count("event_synchronize");
+  const std::uint64_t host_waits =
+      Watch::get().count("stream_synchronize") + Watch::get().count("event_synchronize");
   const auto y = device.array<std::int32_t>(b, 1000);  // comes back although the gate is closed
   y.fill(b, 9);
   EXPECT_FALSE(b.query());
@@ -142,8 +143,9 @@ TEST_P(Memory, CachesAreGivenBackBeforeOutOfMemoryIsReported) {
   { const auto x = device.array<std::uint8_t>(60'000); }
   const auto y = device.array<std::uint8_t>(90'000);  // another size: only fits after the first went back
   EXPECT_EQ(device.memory_statistics().bytes_cached, 0u);
-  EXPECT_THAT(error_of(ErrorCode::out_of_memory, [&] { (void)device.array<std::uint8_t>(60'000); }),
-              AllOf(HasSubstr("cannot allocate 61440 bytes"), HasSubstr("arrays of this process hold 90112 bytes")));
+  EXPECT_THAT(
+      error_of(ErrorCode::out_of_memory, [&] { (void)device.array<std::uint8_t>(60'000); }),
+      AllOf(HasSubstr("cannot allocate 61440 bytes"), HasSubstr("arrays of this process hold 90112 bytes")));
 }
 
 // proves R34
@@ -190,7 +192,7 @@ TEST_P(Memory, OutlivesTheStreamItWasAllocatedAndUsedOn) {
     x->fill(stream, 4);
   }
   const Stream other = device.create_stream();
-  
+
   flag.open();
   device.synchronize();
   EXPECT_EQ(x->to_host(other)[5], 4);

@@ -67,13 +67,23 @@ TEST(Module, IsUnloadedOnlyWhenItsWorkIsDone) {
 TEST(Module, BadCodeObjectsAreRefusedWithTheDriversWords) {
   const Device device = open_cpu();
   const std::vector<std::byte> nonsense(100), none;
-  EXPECT_THAT(error_of(ErrorCode::code_object, [&] { (void)device.load_module({"elf-x86_64", "x86-64", nonsense, "junk"}); }),
+  EXPECT_THAT(error_of(ErrorCode::code_object,
+                       [&] {
+                         (void)device.load_module({"elf-x86_64", "x86-64", nonsense, "junk"});
+                       }),
               HasSubstr("junk"));
-  EXPECT_THAT(error_of(ErrorCode::code_object, [&] { (void)device.load_module({"ptx", "sm_90", nonsense, "junk"}); }),
+  EXPECT_THAT(error_of(ErrorCode::code_object,
+                       [&] {
+                         (void)device.load_module({"ptx", "sm_90", nonsense, "junk"});
+                       }),
               HasSubstr("ptx"));
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)device.load_module({"elf-x86_64", "x86-64", none, "junk"}); }),
+  EXPECT_THAT(error_of(ErrorCode::invalid,
+                       [&] {
+                         (void)device.load_module({"elf-x86_64", "x86-64", none, "junk"});
+                       }),
               HasSubstr("empty"));
-  EXPECT_THAT(error_of(ErrorCode::not_found, [&] { (void)load(device).kernel("absent", {}); }), HasSubstr("absent"));
+  EXPECT_THAT(error_of(ErrorCode::not_found, [&] { (void)load(device).kernel("absent", {}); }),
+              HasSubstr("absent"));
 }
 
 // proves R35
@@ -82,7 +92,10 @@ TEST(Module, ParametersThatMakeNoSenseAreRefused) {
   const Module module = load(device);
   error_of(ErrorCode::invalid, [&] { (void)module.kernel("nothing", {P::value(0, 1)}); });
   error_of(ErrorCode::invalid, [&] { (void)module.kernel("nothing", {P::value(8, 3)}); });
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)module.kernel("nothing", {P::value(65536, 16), P::value(65536, 16)}); }),
+  EXPECT_THAT(error_of(ErrorCode::invalid,
+                       [&] {
+                         (void)module.kernel("nothing", {P::value(65536, 16), P::value(65536, 16)});
+                       }),
               HasSubstr("at most"));
   error_of(ErrorCode::invalid, [&] { KernelArgument(std::vector<std::byte>(129)); });
 }
@@ -99,7 +112,8 @@ TEST(Module, LaunchesThatDoNotFitAreRefusedBeforeTheDriverSeesThem) {
   };
   const std::int64_t n = 10;
   const std::int32_t v = 1;
-  EXPECT_THAT(launch({1, 1}, {x, n}), AllOf(HasSubstr("add_value"), HasSubstr("takes 3 arguments and was given 2")));
+  EXPECT_THAT(launch({1, 1}, {x, n}),
+              AllOf(HasSubstr("add_value"), HasSubstr("takes 3 arguments and was given 2")));
   EXPECT_THAT(launch({1, 1}, {n, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr("expected an array")));
   EXPECT_THAT(launch({1, 1}, {x, x, v}), AllOf(HasSubstr("argument 2"), HasSubstr("expected a value")));
   EXPECT_THAT(launch({1, 1}, {x, v, v}), AllOf(HasSubstr("argument 2"), HasSubstr("8 bytes, was given 4")));

@@ -110,7 +110,9 @@ kernel "checked" check_bounds
 }
 )";
 
-LaunchArgument of(const AnyArrayView& view) { return {&view, nullptr, view.element()}; }
+LaunchArgument of(const AnyArrayView& view) {
+  return {&view, nullptr, view.element()};
+}
 template <KernelElement T>
 LaunchArgument of(const T& value) {
   return {nullptr, &value, element_type<T>};
@@ -213,7 +215,8 @@ TEST(Program, AnExplicitStreamCarriesEveryPartOfALaunch) {
   launch(scale, stream, factor, x);
   std::set<std::string> seen;
   for (const Call& call : Watch::get().recorded())
-    for (const char* slot : {"memory_allocate_async", "kernel_launch", "copy_to_device", "fill", "stream_wait_event"})
+    for (const char* slot :
+         {"memory_allocate_async", "kernel_launch", "copy_to_device", "fill", "stream_wait_event"})
       if (call.slot == slot) {
         EXPECT_EQ(call.first, native) << slot;
         seen.insert(slot);
@@ -228,8 +231,9 @@ TEST(Program, BlocksThatWouldShareMemoryAreRefusedAtLaunchWithBothLines) {
   const Stream stream = device.create_stream();
   const Program blocks = Program::parse(two_blocks_text, "blocks.weir");
   const auto x = device.array<std::int32_t>(10);
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { launch(blocks, stream, x, x); }),
-              AllOf(HasSubstr("'x' and 'y' share memory"), HasSubstr("blocks.weir:12"), HasSubstr("blocks.weir:17")));
+  EXPECT_THAT(
+      error_of(ErrorCode::invalid, [&] { launch(blocks, stream, x, x); }),
+      AllOf(HasSubstr("'x' and 'y' share memory"), HasSubstr("blocks.weir:12"), HasSubstr("blocks.weir:17")));
   EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
   error_of(ErrorCode::invalid, [&] { launch(blocks, stream, x.slice(0, 6), x.slice(5, 10)); });
   launch(blocks, stream, x.slice(0, 5), x.slice(5, 10));

@@ -20,11 +20,14 @@ using ::testing::HasSubstr;
 
 /// Lists of tasks that append numbers to a log.
 struct Logged {
-  explicit Logged(const Device& device) : kernels(device), log(device.array<std::uint32_t>(64)), list(device) {
+  explicit Logged(const Device& device)
+      : kernels(device), log(device.array<std::uint32_t>(64)), list(device) {
     log.fill_zero(device.default_stream());
     device.default_stream().synchronize();
   }
-  void add(std::uint32_t value, TaskPlace place = {}) { list.add(kernels.append, {1, 1}, {log, value}, place); }
+  void add(std::uint32_t value, TaskPlace place = {}) {
+    list.add(kernels.append, {1, 1}, {log, value}, place);
+  }
   void gate(const Flag& flag, TaskPlace place) {
     list.add(kernels.gate, {1, 1}, {flag.address(), std::uint32_t{1}}, place);
   }
@@ -58,7 +61,8 @@ TEST(Region, TasksOfOneBlockRunInOrder) {
 // proves R11
 TEST(Region, BlocksRunConcurrently) {
   const Device device = open_cpu();
-  if (device.info().multiprocessors < 2) GTEST_SKIP() << "one core cannot run two kernels that wait for each other";
+  if (device.info().multiprocessors < 2)
+    GTEST_SKIP() << "one core cannot run two kernels that wait for each other";
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
   Flag counter, met;
@@ -114,7 +118,8 @@ TEST(Region, MixesWithPlainTasksInAnyOrder) {
   Logged logged(device);
   for (std::uint32_t round = 0; round < 5; ++round) {
     logged.add(10 * round);
-    for (int block = 0; block < 3; ++block) logged.add(10 * round + 1, {static_cast<std::int32_t>(round), block});
+    for (int block = 0; block < 3; ++block)
+      logged.add(10 * round + 1, {static_cast<std::int32_t>(round), block});
     logged.add(10 * round + 2);
   }
   logged.list.launch(stream);
@@ -191,8 +196,10 @@ TEST(Region, TwoLaunchesOfOneListKeepTheirArgumentsApart) {
   TaskList on_x(device), on_y(device);
   for (int block = 0; block < 4; ++block) {
     const std::int64_t n = 25;
-    on_x.add(kernels.add_value, {1, 1}, {x.slice(25 * block, 25 * block + 25), n, std::int32_t{1}}, {0, block});
-    on_y.add(kernels.add_value, {1, 1}, {y.slice(25 * block, 25 * block + 25), n, std::int32_t{2}}, {0, block});
+    on_x.add(kernels.add_value, {1, 1}, {x.slice(25 * block, 25 * block + 25), n, std::int32_t{1}},
+             {0, block});
+    on_y.add(kernels.add_value, {1, 1}, {y.slice(25 * block, 25 * block + 25), n, std::int32_t{2}},
+             {0, block});
   }
   for (int i = 0; i < 50; ++i) {
     on_x.launch(a);
@@ -232,7 +239,8 @@ TEST(Region, AFailureHalfWayLeavesNothingBehind) {
       EXPECT_EQ(device.stream_statistics().streams_created, before.streams_created);
       EXPECT_EQ(device.stream_statistics().events_created, before.events_created);
 
-      // Behind the caller's stream, everything that was submitted is done: the next launch works and finds its place.
+      // Behind the caller's stream, everything that was submitted is done: the next launch works and finds
+      // its place.
       const std::vector<std::uint32_t> now = logged.values(stream);
       EXPECT_GE(now.size(), complete + submitted);
       logged.list.launch(stream);
@@ -241,8 +249,8 @@ TEST(Region, AFailureHalfWayLeavesNothingBehind) {
   }
 }
 
-// The part of a region that was submitted before a failure still ends before what follows on the caller's stream.
-// proves R19
+// The part of a region that was submitted before a failure still ends before what follows on the caller's
+// stream. proves R19
 TEST(Region, AFailureHalfWayStillJoinsWhatWasSubmitted) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream();
@@ -307,7 +315,8 @@ TEST(Region, MoreBlocksThanLanesStillRunEachInItsOwnOrder) {
   }
   list.launch(stream);
   const std::vector<std::int32_t> host = x.to_host(stream);
-  for (std::int32_t block = 0; block < blocks; ++block) EXPECT_EQ(host[static_cast<std::size_t>(block)], 2 * block);
+  for (std::int32_t block = 0; block < blocks; ++block)
+    EXPECT_EQ(host[static_cast<std::size_t>(block)], 2 * block);
   EXPECT_LE(device.stream_statistics().streams_created, 2 + device.stream_statistics().lease_limit);
 }
 
@@ -344,7 +353,11 @@ TEST(TaskList, PlacesThatMakeNoSenseAreRefused) {
   Logged logged(device);
   logged.add(1, {0, 0});
   logged.add(2, {1, 0});
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {0, 1}); }), HasSubstr("region 0, which ended before"));
+  EXPECT_THAT(error_of(ErrorCode::invalid,
+                       [&] {
+                         logged.add(3, {0, 1});
+                       }),
+              HasSubstr("region 0, which ended before"));
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {1, -1}); }), HasSubstr("block number -1"));
   EXPECT_EQ(logged.list.size(), 2u);  // a refused task leaves the list as it was
   logged.list.launch(device.default_stream());

@@ -60,8 +60,9 @@ TEST(Stream, AnExplicitStreamCarriesEveryPartOfTheWork) {
     EXPECT_EQ(x.to_host(stream)[99], 3);
   }
   const auto reused = device.array<std::int32_t>(stream, 100);
-  const std::set<std::string> on_streams = {"memory_allocate_async", "memory_free_async", "fill", "copy_to_device",
-                                            "copy_to_host", "kernel_launch", "stream_wait_event", "stream_synchronize"};
+  const std::set<std::string> on_streams = {"memory_allocate_async", "memory_free_async", "fill",
+                                            "copy_to_device",        "copy_to_host",      "kernel_launch",
+                                            "stream_wait_event",     "stream_synchronize"};
   std::set<std::string> seen;
   for (const Call& call : Watch::get().recorded()) {
     if (!on_streams.contains(call.slot)) continue;

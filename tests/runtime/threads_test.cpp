@@ -36,8 +36,8 @@ TEST(Threads, LaunchOnStreamsOfTheirOwn) {
     total.fill(0);
     TaskList region(device);
     for (int block = 0; block < 4; ++block)
-      region.add(kernels.add_value, {1, 1}, {total.slice(16 * block, 16 * block + 16), std::int64_t{16}, std::int32_t{1}},
-                 {0, block});
+      region.add(kernels.add_value, {1, 1},
+                 {total.slice(16 * block, 16 * block + 16), std::int64_t{16}, std::int32_t{1}}, {0, block});
     for (int i = 0; i < rounds; ++i) {
       const auto x = device.array<std::int32_t>(100 + t);
       x.fill(i);

@@ -10,7 +10,6 @@
 #include <span>
 #include <utility>
 #include <vector>
-
 #include <weir/device.hpp>
 #include <weir/element.hpp>
 #include <weir/export.hpp>
@@ -22,8 +21,9 @@ namespace detail {
 struct Block;  // a piece of the device's memory pool
 }
 
-/// A view of an array whose element type and rank are known at run time: cheap, copyable, owns nothing. Elements are
-/// contiguous, the last index runs fastest. Functions that reach the memory throw Error{invalid} when it was freed.
+/// A view of an array whose element type and rank are known at run time: cheap, copyable, owns nothing.
+/// Elements are contiguous, the last index runs fastest. Functions that reach the memory throw Error{invalid}
+/// when it was freed.
 class WEIR_API AnyArrayView {
  public:
   AnyArrayView() = default;
@@ -43,13 +43,15 @@ class WEIR_API AnyArrayView {
   std::uint64_t device_address() const;
 
   // Copies. Those without `async` return when host memory may be touched again. Those with it return at once:
-  // the host memory must stay valid, and unchanged for uploads, until `stream` has passed the copy. Sizes must match exactly.
+  // the host memory must stay valid, and unchanged for uploads, until `stream` has passed the copy. Sizes
+  // must match exactly.
   void copy_from_bytes(const StreamRef& stream, std::span<const std::byte> source) const;
   void copy_from_bytes_async(const StreamRef& stream, std::span<const std::byte> source) const;
   void copy_to_bytes(const StreamRef& stream, std::span<std::byte> destination) const;
   void copy_to_bytes_async(const StreamRef& stream, std::span<std::byte> destination) const;
-  /// Submits a copy between arrays of equal size in bytes, also of two devices of one driver with peer copies. `stream` is
-  /// of either device. Throws Error{invalid} when the ranges overlap, Error{unsupported} between devices that cannot.
+  /// Submits a copy between arrays of equal size in bytes, also of two devices of one driver with peer
+  /// copies. `stream` is of either device. Throws Error{invalid} when the ranges overlap, Error{unsupported}
+  /// between devices that cannot.
   void copy_from_array(const StreamRef& stream, const AnyArrayView& source) const;
   /// Submits: every byte becomes 0.
   void fill_zero(const StreamRef& stream) const;
@@ -61,7 +63,8 @@ class WEIR_API AnyArrayView {
 
  protected:
   /// A new block; see Device::array. `stream` may be null for the current one.
-  AnyArrayView(const Device& device, const StreamRef* stream, ElementType element, std::span<const std::int64_t> extents);
+  AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
+               std::span<const std::int64_t> extents);
   void fill_bytes(const StreamRef& stream, const void* element) const;
   StreamRef stream_or_current() const;
   AnyArrayView sliced(std::int64_t begin, std::int64_t end) const;
@@ -105,7 +108,8 @@ class ArrayView : public AnyArrayView {
 
   ArrayView() = default;
 
-  /// Uploads, in row-major order; returns when `source` has been read. Throws Error{invalid} unless the sizes match.
+  /// Uploads, in row-major order; returns when `source` has been read. Throws Error{invalid} unless the sizes
+  /// match.
   void copy_from(const StreamRef& stream, std::span<const T> source) const {
     copy_from_bytes(stream, std::as_bytes(source));
   }
@@ -128,17 +132,13 @@ class ArrayView : public AnyArrayView {
     copy_to_bytes_async(stream, std::as_writable_bytes(destination));
   }
   /// Waits for `stream` and returns the values.
-  std::vector<T> to_host(const StreamRef& stream) const
-    requires(!std::same_as<T, bool>)
-  {
+  std::vector<T> to_host(const StreamRef& stream) const requires(!std::same_as<T, bool>) {
     std::vector<T> values(size());
     copy_to(stream, values);
     return values;
   }
   /// As above; booleans come as bytes, 0 or 1, because std::vector<bool> is no array.
-  std::vector<std::uint8_t> to_host(const StreamRef& stream) const
-    requires(std::same_as<T, bool>)
-  {
+  std::vector<std::uint8_t> to_host(const StreamRef& stream) const requires(std::same_as<T, bool>) {
     std::vector<std::uint8_t> values(size());
     copy_to_bytes(stream, std::as_writable_bytes(std::span(values)));
     return values;
@@ -149,7 +149,8 @@ class ArrayView : public AnyArrayView {
   void fill(const StreamRef& stream, const T& value) const { fill_bytes(stream, &value); }
   void fill(const T& value) const { fill(stream_or_current(), value); }
 
-  /// Elements [begin, end) of the leading dimension. Throws Error{invalid} outside 0 <= begin <= end <= extent(0).
+  /// Elements [begin, end) of the leading dimension. Throws Error{invalid} outside 0 <= begin <= end <=
+  /// extent(0).
   ArrayView slice(std::int64_t begin, std::int64_t end) const { return ArrayView(sliced(begin, end)); }
   /// The same elements as one dimension.
   ArrayView<T, 1> flat() const noexcept { return ArrayView<T, 1>(flattened()); }
@@ -160,8 +161,9 @@ class ArrayView : public AnyArrayView {
   explicit ArrayView(const AnyArrayView& view) noexcept : AnyArrayView(view) {}
 };
 
-/// An array that belongs to this object: made by Device::array, move-only. Destroying it gives the memory back to the pool in
-/// the order of all streams that used it, without waiting. A moved-from or default-made Array is empty and not alive.
+/// An array that belongs to this object: made by Device::array, move-only. Destroying it gives the memory
+/// back to the pool in the order of all streams that used it, without waiting. A moved-from or default-made
+/// Array is empty and not alive.
 template <KernelElement T, std::size_t Rank>
 class Array : public ArrayView<T, Rank> {
  public:
@@ -182,7 +184,8 @@ class Array : public ArrayView<T, Rank> {
       : ArrayView<T, Rank>(Access(device, stream, element_type<T>, extents)) {}
   struct Access : AnyArrayView {
     using AnyArrayView::AnyArrayView;
-    Access(const Device& device, const StreamRef* stream, ElementType element, std::span<const std::int64_t> extents)
+    Access(const Device& device, const StreamRef* stream, ElementType element,
+           std::span<const std::int64_t> extents)
         : AnyArrayView(device, stream, element, extents) {}
   };
   ArrayView<T, Rank>& as_view() noexcept { return *this; }
@@ -216,8 +219,8 @@ class WEIR_API PinnedMemory {
 };
 }  // namespace detail
 
-/// Host memory for fast copies, made by Device::pinned_array, zero filled, move-only. It must outlive the asynchronous
-/// copies that use it, like any host memory.
+/// Host memory for fast copies, made by Device::pinned_array, zero filled, move-only. It must outlive the
+/// asynchronous copies that use it, like any host memory.
 template <KernelElement T>
 class PinnedArray {
  public:
@@ -262,15 +265,18 @@ PinnedArray<T>::PinnedArray(const Device& device, std::size_t size)
     : memory_(device, detail::checked_bytes(size, sizeof(T))), size_(size) {}
 
 template <KernelElement T, std::integral... Extents>
-  requires(sizeof...(Extents) >= 1 && sizeof...(Extents) <= max_rank)
-Array<T, sizeof...(Extents)> Device::array(Extents... extents) const {
+requires(sizeof...(Extents) >= 1 &&
+         sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> Device::array(Extents... extents)
+const {
   const std::int64_t list[] = {detail::checked_extent(extents)...};
   return Array<T, sizeof...(Extents)>(*this, nullptr, list);
 }
 
 template <KernelElement T, std::integral... Extents>
-  requires(sizeof...(Extents) >= 1 && sizeof...(Extents) <= max_rank)
-Array<T, sizeof...(Extents)> Device::array(const StreamRef& stream, Extents... extents) const {
+requires(sizeof...(Extents) >= 1 &&
+         sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> Device::array(const StreamRef& stream,
+                                                                                    Extents... extents)
+const {
   const std::int64_t list[] = {detail::checked_extent(extents)...};
   return Array<T, sizeof...(Extents)>(*this, &stream, list);
 }

@@ -7,9 +7,9 @@
 
 namespace weir {
 
-/// Makes `stream` the current stream of its device for this thread until the scope ends, also by an exception; then
-/// the one before is current again. Scopes nest, and scopes of different devices do not disturb one another.
-/// The stream must outlive the scope: using it later throws Error{invalid}.
+/// Makes `stream` the current stream of its device for this thread until the scope ends, also by an
+/// exception; then the one before is current again. Scopes nest, and scopes of different devices do not
+/// disturb one another. The stream must outlive the scope: using it later throws Error{invalid}.
 class WEIR_API CurrentStream {
  public:
   /// Throws Error{invalid} when the stream is gone.

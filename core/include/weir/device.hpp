@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
 #include <weir/element.hpp>
 #include <weir/export.hpp>
 
@@ -56,7 +55,7 @@ struct CodeTarget {
 
 /// What a device is. Sizes in bytes; 0 where the driver does not know.
 struct DeviceInfo {
-  std::string name;            ///< "NVIDIA H200"
+  std::string name;  ///< "NVIDIA H200"
   std::string vendor;
   std::string driver_version;  ///< of the vendor's runtime
   std::string location;        ///< PCI address, or ""
@@ -64,7 +63,7 @@ struct DeviceInfo {
   std::array<std::uint8_t, 16> uuid{};
   std::uint64_t capabilities = 0;
   std::uint64_t total_memory = 0;
-  std::uint64_t memory_bandwidth = 0;  ///< bytes per second
+  std::uint64_t memory_bandwidth = 0;    ///< bytes per second
   std::vector<CodeTarget> code_targets;  ///< preferred first
   std::string target_features;
   std::uint32_t multiprocessors = 0;  ///< cores of a CPU
@@ -95,11 +94,11 @@ struct MemorySize {
 /// asked of the driver.
 struct MemoryStatistics {
   std::uint64_t bytes_in_use = 0;
-  std::uint64_t bytes_cached = 0;        ///< freed and kept for reuse
-  std::uint64_t bytes_peak = 0;          ///< the most that was in use and cached together
-  std::uint64_t allocations = 0;         ///< asked of the pool
-  std::uint64_t driver_allocations = 0;  ///< asked of the driver
-  std::uint64_t cross_stream_reuses = 0; ///< blocks that another stream had used
+  std::uint64_t bytes_cached = 0;         ///< freed and kept for reuse
+  std::uint64_t bytes_peak = 0;           ///< the most that was in use and cached together
+  std::uint64_t allocations = 0;          ///< asked of the pool
+  std::uint64_t driver_allocations = 0;   ///< asked of the driver
+  std::uint64_t cross_stream_reuses = 0;  ///< blocks that another stream had used
 };
 
 /// What the device's pools of streams and events hold.
@@ -113,16 +112,17 @@ struct StreamStatistics {
 /// A ready code object. Refers to memory that must live until load_module() returns.
 struct CodeObject {
   std::string_view format;  ///< one of the device's code_targets' formats
-  std::string_view target;  ///< what it was compiled for, "x86-64", "sm_90"; "" where the format has no targets
+  std::string_view
+      target;  ///< what it was compiled for, "x86-64", "sm_90"; "" where the format has no targets
   std::span<const std::byte> data;
   std::string_view name = {};  ///< for messages and profilers
 };
 
-/// A device of an installed driver. A cheap handle, always valid for the life of the process; every function may
-/// be called from several threads. Opening the device in the vendor's runtime happens on first use.
+/// A device of an installed driver. A cheap handle, always valid for the life of the process; every function
+/// may be called from several threads. Opening the device in the vendor's runtime happens on first use.
 ///
-/// Functions throw Error with the driver's own words; once a device is lost they throw Error{device_lost}, while
-/// other devices go on.
+/// Functions throw Error with the driver's own words; once a device is lost they throw Error{device_lost},
+/// while other devices go on.
 class WEIR_API Device {
  public:
   /// "cpu", "cuda", ...: the driver's name.
@@ -134,28 +134,32 @@ class WEIR_API Device {
   const DeviceInfo& info() const noexcept;
   MemorySize memory() const;
 
-  /// A stream of its own; it never waits for another one unless told to. `priority` 0 is the default, smaller is
-  /// more urgent, clamped to the device's range.
+  /// A stream of its own; it never waits for another one unless told to. `priority` 0 is the default, smaller
+  /// is more urgent, clamped to the device's range.
   Stream create_stream(int priority = 0) const;
   /// A stream of a vendor handle (a CUstream), which stays the caller's and must outlive the Stream. Throws
   /// Error{unsupported} where the driver cannot.
   Stream wrap_stream(void* native) const;
-  /// An ordinary stream that exists once per device; what runs without an explicit or current stream runs on it.
+  /// An ordinary stream that exists once per device; what runs without an explicit or current stream runs on
+  /// it.
   StreamRef default_stream() const;
 
   Event create_event() const;
   /// Throws Error{unsupported} where the driver has no timed events.
   TimedEvent create_timed_event() const;
 
-  /// A new array of 1 to 4 extents, its elements undefined. Its memory belongs to the current stream's order, or to
-  /// `stream`'s; other streams may use it at once, Weir orders them. Throws Error{invalid} for negative or
-  /// overflowing extents, Error{out_of_memory} with the sizes after the caches were emptied.
+  /// A new array of 1 to 4 extents, its elements undefined. Its memory belongs to the current stream's order,
+  /// or to `stream`'s; other streams may use it at once, Weir orders them. Throws Error{invalid} for negative
+  /// or overflowing extents, Error{out_of_memory} with the sizes after the caches were emptied.
   template <KernelElement T, std::integral... Extents>
-    requires(sizeof...(Extents) >= 1 && sizeof...(Extents) <= max_rank)
-  Array<T, sizeof...(Extents)> array(Extents... extents) const;
+  requires(sizeof...(Extents) >= 1 &&
+           sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> array(Extents... extents)
+  const;
   template <KernelElement T, std::integral... Extents>
-    requires(sizeof...(Extents) >= 1 && sizeof...(Extents) <= max_rank)
-  Array<T, sizeof...(Extents)> array(const StreamRef& stream, Extents... extents) const;
+  requires(sizeof...(Extents) >= 1 &&
+           sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> array(const StreamRef& stream,
+                                                                              Extents... extents)
+  const;
   /// A new array that holds `values`; returns when they have been read.
   template <KernelElement T>
   Array<T> array_of(std::span<const T> values) const;
@@ -171,7 +175,8 @@ class WEIR_API Device {
   /// them, after having waited for all.
   void synchronize() const;
 
-  /// Gives cached memory back to the driver, after waiting for the work that still uses it. Returns the bytes.
+  /// Gives cached memory back to the driver, after waiting for the work that still uses it. Returns the
+  /// bytes.
   std::uint64_t trim_memory() const;
   MemoryStatistics memory_statistics() const noexcept;
   StreamStatistics stream_statistics() const noexcept;
@@ -188,12 +193,13 @@ class WEIR_API Device {
 /// Every device of every usable driver, in the order of the driver search path.
 WEIR_API std::vector<Device> devices();
 
-/// The device that the environment variable WEIR_DEVICE names ("cpu", "cuda:1"), else the best one present: discrete
-/// before integrated before CPU. Throws Error{no_device} that tells the fate of every candidate driver.
+/// The device that the environment variable WEIR_DEVICE names ("cpu", "cuda:1"), else the best one present:
+/// discrete before integrated before CPU. Throws Error{no_device} that tells the fate of every candidate
+/// driver.
 WEIR_API Device open();
 
-/// The device of that name, "cuda" or "cuda:1". Throws Error{invalid} when the name is malformed, Error{no_device}
-/// that tells what there is when no such device is present.
+/// The device of that name, "cuda" or "cuda:1". Throws Error{invalid} when the name is malformed,
+/// Error{no_device} that tells what there is when no such device is present.
 WEIR_API Device open(std::string_view name);
 
 }  // namespace weir

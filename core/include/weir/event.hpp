@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <utility>
-
 #include <weir/device.hpp>
 #include <weir/export.hpp>
 
@@ -15,9 +14,9 @@ namespace detail {
 struct EventState;
 }
 
-/// A view of an event: cheap, copyable, owns nothing. Every function throws Error{invalid} when the event is gone
-/// and may be called from several threads. An event may be recorded any number of times; a later mark replaces the earlier
-/// one, waits that were submitted before hold on to the earlier one.
+/// A view of an event: cheap, copyable, owns nothing. Every function throws Error{invalid} when the event is
+/// gone and may be called from several threads. An event may be recorded any number of times; a later mark
+/// replaces the earlier one, waits that were submitted before hold on to the earlier one.
 class WEIR_API EventRef {
  public:
   /// Submits a mark behind the work of `stream` so far. Throws Error{invalid} for a stream of another device.
@@ -35,7 +34,8 @@ class WEIR_API EventRef {
 
  protected:
   EventRef() = default;
-  EventRef(detail::EventState* state, std::uint64_t generation) noexcept : state_(state), generation_(generation) {}
+  EventRef(detail::EventState* state, std::uint64_t generation) noexcept
+      : state_(state), generation_(generation) {}
 
   detail::EventState* state_ = nullptr;
   std::uint64_t generation_ = 0;
@@ -65,8 +65,8 @@ class WEIR_API TimedEvent : public Event {
  public:
   TimedEvent() = default;
 
-  /// Time from `start` to this event. Waits for neither: throws Error{invalid} when one was not recorded or not
-  /// reached yet, or when they are of two devices.
+  /// Time from `start` to this event. Waits for neither: throws Error{invalid} when one was not recorded or
+  /// not reached yet, or when they are of two devices.
   std::chrono::duration<double, std::nano> since(const TimedEvent& start) const;
 
  private:

@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-
 #include <weir/array.hpp>
 #include <weir/device.hpp>
 #include <weir/element.hpp>
@@ -29,11 +28,12 @@ struct KernelState;
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
   constexpr Dim3() = default;
-  constexpr Dim3(std::uint32_t x_, std::uint32_t y_ = 1, std::uint32_t z_ = 1) noexcept : x(x_), y(y_), z(z_) {}
+  constexpr Dim3(std::uint32_t x_, std::uint32_t y_ = 1, std::uint32_t z_ = 1) noexcept
+      : x(x_), y(y_), z(z_) {}
 };
 
-/// One parameter of a ready kernel. Parameters lie in the argument block one after the other, each at a multiple of
-/// its alignment, like the members of a C struct; an array takes the device's address size.
+/// One parameter of a ready kernel. Parameters lie in the argument block one after the other, each at a
+/// multiple of its alignment, like the members of a C struct; an array takes the device's address size.
 struct KernelParameter {
   bool is_array = false;
   std::uint32_t size = 0;       ///< of a value, in bytes
@@ -87,30 +87,34 @@ struct KernelInfo {
   std::uint32_t lanes = 0;
 };
 
-/// A kernel of a module: a cheap handle that keeps the module loaded. Every function may be called from several threads.
+/// A kernel of a module: a cheap handle that keeps the module loaded. Every function may be called from
+/// several threads.
 class WEIR_API KernelFunction {
  public:
   const std::string& name() const noexcept;
   Device device() const noexcept;
   KernelInfo info() const;
 
-  /// Submits one run. Throws Error{invalid} when count, kind or size of an argument differs from the parameters, an
-  /// array is freed or of another device, or the shape is empty or beyond the device's limits; nothing was submitted then.
-  void launch(const StreamRef& stream, const LaunchShape& shape, std::span<const KernelArgument> arguments) const;
+  /// Submits one run. Throws Error{invalid} when count, kind or size of an argument differs from the
+  /// parameters, an array is freed or of another device, or the shape is empty or beyond the device's limits;
+  /// nothing was submitted then.
+  void launch(const StreamRef& stream, const LaunchShape& shape,
+              std::span<const KernelArgument> arguments) const;
   void launch(const StreamRef& stream, const LaunchShape& shape,
               std::initializer_list<KernelArgument> arguments) const {
     launch(stream, shape, std::span(arguments.begin(), arguments.size()));
   }
 
-  explicit KernelFunction(std::shared_ptr<const detail::KernelState> state) noexcept : state_(std::move(state)) {}
+  explicit KernelFunction(std::shared_ptr<const detail::KernelState> state) noexcept
+      : state_(std::move(state)) {}
   const std::shared_ptr<const detail::KernelState>& state() const noexcept { return state_; }
 
  private:
   std::shared_ptr<const detail::KernelState> state_;
 };
 
-/// A loaded code object: a cheap handle. It is unloaded when the last handle to it and its kernels is gone and all
-/// work that uses them is done; nothing waits for that.
+/// A loaded code object: a cheap handle. It is unloaded when the last handle to it and its kernels is gone
+/// and all work that uses them is done; nothing waits for that.
 class WEIR_API Module {
  public:
   Device device() const noexcept;

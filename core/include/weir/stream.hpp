@@ -5,19 +5,18 @@
 #include <cstdint>
 #include <functional>
 #include <utility>
-
 #include <weir/device.hpp>
 #include <weir/event.hpp>
 #include <weir/export.hpp>
 
 namespace weir {
 
-/// A view of a stream: cheap, copyable, owns nothing. Every function throws Error{invalid} when the stream is gone
-/// and may be called from several threads; what several threads submit to one stream runs in some order.
+/// A view of a stream: cheap, copyable, owns nothing. Every function throws Error{invalid} when the stream is
+/// gone and may be called from several threads; what several threads submit to one stream runs in some order.
 ///
-/// What fails on the device (an assert_ in a kernel, an illegal address) is thrown by the next call that names the
-/// stream: a launch, a copy, synchronize(), query(). That call submits nothing. A failed assert is reported once
-/// and then forgotten; a lost device stays lost.
+/// What fails on the device (an assert_ in a kernel, an illegal address) is thrown by the next call that
+/// names the stream: a launch, a copy, synchronize(), query(). That call submits nothing. A failed assert is
+/// reported once and then forgotten; a lost device stays lost.
 class WEIR_API StreamRef {
  public:
   Device device() const;
@@ -29,14 +28,15 @@ class WEIR_API StreamRef {
   /// Starts work that the driver may have gathered. Never needed for correctness.
   void flush() const;
 
-  /// Submits: later work of this stream begins after the mark that `event` holds now. No effect when it was never
-  /// recorded. Throws Error{unsupported} for an event of a device whose events the driver cannot wait for here.
+  /// Submits: later work of this stream begins after the mark that `event` holds now. No effect when it was
+  /// never recorded. Throws Error{unsupported} for an event of a device whose events the driver cannot wait
+  /// for here.
   void wait(const EventRef& event) const;
   /// Submits: later work of this stream begins after everything that was submitted to `other` so far.
   void wait(const StreamRef& other) const;
 
-  /// Submits a call of `callback` on a thread of the driver. It must not throw and must not call Weir; the stream goes
-  /// on when it returns. Throws Error{unsupported} where the driver cannot.
+  /// Submits a call of `callback` on a thread of the driver. It must not throw and must not call Weir; the
+  /// stream goes on when it returns. Throws Error{unsupported} where the driver cannot.
   void call_host(std::function<void()> callback) const;
 
   int priority() const;

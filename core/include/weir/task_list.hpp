@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
-
 #include <weir/export.hpp>
 #include <weir/module.hpp>
 #include <weir/stream.hpp>
@@ -17,17 +16,17 @@ namespace detail {
 struct TaskListState;
 }
 
-/// Where a task stands. Tasks outside regions run in order. Consecutive tasks of one region run concurrently when
-/// their block numbers differ and in order when they are equal; the region begins after everything before it
-/// and ends before everything after it.
+/// Where a task stands. Tasks outside regions run in order. Consecutive tasks of one region run concurrently
+/// when their block numbers differ and in order when they are equal; the region begins after everything
+/// before it and ends before everything after it.
 struct TaskPlace {
   static constexpr std::int32_t none = -1;
   std::int32_t region = none;  ///< any number from 0; equal and consecutive means the same region
   std::int32_t block = 0;      ///< from 0; ignored outside regions
 };
 
-/// An ordered list of kernel launches with the blocks they belong to, run any number of times. Building it is for one
-/// thread; launch() may be called from several.
+/// An ordered list of kernel launches with the blocks they belong to, run any number of times. Building it is
+/// for one thread; launch() may be called from several.
 class WEIR_API TaskList {
  public:
   explicit TaskList(const Device& device);
@@ -35,20 +34,20 @@ class WEIR_API TaskList {
   TaskList& operator=(TaskList&&) noexcept;
   ~TaskList();
 
-  /// Appends a task; its arguments are packed now. Throws as KernelFunction::launch, and Error{invalid} when the
-  /// place has a negative block or a region that was already left.
+  /// Appends a task; its arguments are packed now. Throws as KernelFunction::launch, and Error{invalid} when
+  /// the place has a negative block or a region that was already left.
   void add(const KernelFunction& kernel, const LaunchShape& shape, std::span<const KernelArgument> arguments,
            TaskPlace place = {});
-  void add(const KernelFunction& kernel, const LaunchShape& shape, std::initializer_list<KernelArgument> arguments,
-           TaskPlace place = {}) {
+  void add(const KernelFunction& kernel, const LaunchShape& shape,
+           std::initializer_list<KernelArgument> arguments, TaskPlace place = {}) {
     add(kernel, shape, std::span(arguments.begin(), arguments.size()), place);
   }
 
   std::size_t size() const noexcept;
 
-  /// Submits all tasks and returns without waiting. Blocks beyond the first of a region run on streams of the device's pool.
-  /// Throws Error{invalid} when an array was freed since or the stream is of another device. When a launch fails half
-  /// way, what was submitted is still joined into `stream`, and the error is thrown.
+  /// Submits all tasks and returns without waiting. Blocks beyond the first of a region run on streams of the
+  /// device's pool. Throws Error{invalid} when an array was freed since or the stream is of another device.
+  /// When a launch fails half way, what was submitted is still joined into `stream`, and the error is thrown.
   void launch(const StreamRef& stream) const;
 
  private:

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <weir/array.hpp>
-#include <weir/current_stream.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <weir/array.hpp>
+#include <weir/current_stream.hpp>
 
 #include "runtime/array_use.hpp"
 #include "runtime/stream_errors.hpp"
@@ -22,9 +21,10 @@ namespace detail {
 
 std::size_t checked_bytes(std::size_t count, std::size_t size) {
   if (size != 0 && count > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / size)
-    throw Error(ErrorCode::invalid, fmt::format("an array of {} elements of {} bytes is larger than any memory; check "
-                                                "for a negative number that became unsigned",
-                                                count, size));
+    throw Error(ErrorCode::invalid,
+                fmt::format("an array of {} elements of {} bytes is larger than any memory; check "
+                            "for a negative number that became unsigned",
+                            count, size));
   return count * size;
 }
 
@@ -36,7 +36,7 @@ Block& live(const AnyArrayView& view) {
 PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : device_(device.state()), bytes_(bytes) {
   if (bytes == 0) return;
   if (!device_->has(Capability::pinned_memory)) {
-    data_ = ::operator new(bytes, std::align_val_t{64});
+    data_ = ::operator new (bytes, std::align_val_t{64});
     std::memset(data_, 0, bytes);
     return;
   }
@@ -46,9 +46,10 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : device_(de
   options.size = bytes;
   const weir_device handle = device_->handle();
   weir_allocation allocation = nullptr;
-  device_->call([&] { return fmt::format("allocate {} bytes of pinned memory", bytes); }, [&](weir_status* status) {
-    return device_->table().memory_allocate(handle, &options, &allocation, status);
-  });
+  device_->call([&] { return fmt::format("allocate {} bytes of pinned memory", bytes); },
+                [&](weir_status* status) {
+                  return device_->table().memory_allocate(handle, &options, &allocation, status);
+                });
   weir_memory_info info{};
   info.struct_size = sizeof info;
   const weir_result result = device_->quiet(
@@ -72,7 +73,7 @@ PinnedMemory::~PinnedMemory() {
         return device->table().memory_free(static_cast<weir_allocation>(allocation), status);
       });
     else
-      ::operator delete(data, std::align_val_t{64});
+      ::operator delete (data, std::align_val_t{64});
   });
 }
 
@@ -87,11 +88,14 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
   if (extents.empty() || extents.size() > max_rank)
     throw Error(ErrorCode::invalid,
                 fmt::format("an array of {} extents; arrays have 1 to {}", extents.size(), max_rank));
-  if (element.scalar > ScalarType::f64 || element.rows < 1 || element.rows > 16 || element.cols < 1 || element.cols > 16)
-    throw Error(ErrorCode::invalid,
-                fmt::format("an array of elements of scalar type {} with {} rows and {} columns; rows and columns are 1 to "
-                            "16, scalar types those of ScalarType",
-                            static_cast<int>(element.scalar), element.rows, element.cols));
+  if (element.scalar > ScalarType::f64 || element.rows < 1 || element.rows > 16 || element.cols < 1 ||
+      element.cols > 16)
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format(
+            "an array of elements of scalar type {} with {} rows and {} columns; rows and columns are 1 to "
+            "16, scalar types those of ScalarType",
+            static_cast<int>(element.scalar), element.rows, element.cols));
   std::int64_t count = 1, bytes = 0;
   bool too_large = false;
   for (std::size_t d = 0; d < extents.size(); ++d) {
@@ -102,10 +106,12 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
     too_large |= __builtin_mul_overflow(count, extents[d], &count);
   }
   if (too_large || __builtin_mul_overflow(count, static_cast<std::int64_t>(element.size()), &bytes))
-    throw Error(ErrorCode::invalid,
-                fmt::format("an array of {} elements of {} bytes is larger than any memory; check for a negative number "
-                            "that became unsigned",
-                            fmt::join(extents, " x "), element.size()));
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format(
+            "an array of {} elements of {} bytes is larger than any memory; check for a negative number "
+            "that became unsigned",
+            fmt::join(extents, " x "), element.size()));
   size_ = static_cast<std::uint64_t>(count);
   const StreamRef on = stream ? *stream : current_stream(device);
   StreamState& state = live(on);
@@ -126,23 +132,28 @@ void AnyArrayView::release() noexcept {
   block_ = nullptr;
 }
 
-Device AnyArrayView::device() const { return Device(&live(*this).device); }
+Device AnyArrayView::device() const {
+  return Device(&live(*this).device);
+}
 
 std::uint64_t AnyArrayView::device_address() const {
   const Block& block = live(*this);
   if (!block.address)
-    throw Error(ErrorCode::unsupported,
-                "device " + block.device.device_name() + " gives no addresses; pass the array itself instead");
+    throw Error(ErrorCode::unsupported, "device " + block.device.device_name() +
+                                            " gives no addresses; pass the array itself instead");
   return block.address + offset_;
 }
 
-StreamRef AnyArrayView::stream_or_current() const { return current_stream(device()); }
+StreamRef AnyArrayView::stream_or_current() const {
+  return current_stream(device());
+}
 
 AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const {
   if (rank_ == 0) detail::throw_dead("array");
   if (begin < 0 || begin > end || end > extents_[0])
-    throw Error(ErrorCode::invalid, fmt::format("slice [{}, {}) lies outside an array of {} along its first dimension",
-                                                begin, end, extents_[0]));
+    throw Error(ErrorCode::invalid,
+                fmt::format("slice [{}, {}) lies outside an array of {} along its first dimension", begin,
+                            end, extents_[0]));
   AnyArrayView part = *this;
   const std::uint64_t row = extents_[0] ? size_ / static_cast<std::uint64_t>(extents_[0]) : 0;
   part.extents_[0] = end - begin;

@@ -11,14 +11,15 @@ namespace weir::detail {
 /// The block behind a view; throws Error{invalid} when it was freed.
 Block& live(const AnyArrayView& view);
 
-/// The block behind a view that work on `stream` will use, ordered behind its earlier life. `what` names the view in
-/// errors: "argument 2".
+/// The block behind a view that work on `stream` will use, ordered behind its earlier life. `what` names the
+/// view in errors: "argument 2".
 template <class What>
 Block& use_on(const AnyArrayView& view, StreamState& stream, What&& what) {
   Block& block = live(view);
   if (&block.device != &stream.device) [[unlikely]]
-    throw Error(ErrorCode::invalid, what() + " lies on " + block.device.device_name() + ", but the stream is of " +
-                                        stream.device.device_name() + "; copy the array there first");
+    throw Error(ErrorCode::invalid, what() + " lies on " + block.device.device_name() +
+                                        ", but the stream is of " + stream.device.device_name() +
+                                        "; copy the array there first");
   block.device.memory.use(block, stream);
   return block;
 }

@@ -20,7 +20,9 @@ using detail::StreamState;
 
 namespace {
 
-std::string array_word() { return "the array"; }
+std::string array_word() {
+  return "the array";
+}
 
 const std::string* last_kernel(const StreamState& stream) {
   return stream.last_kernel.load(std::memory_order_relaxed);
@@ -29,9 +31,10 @@ const std::string* last_kernel(const StreamState& stream) {
 void check_size(std::size_t host, const AnyArrayView& view) {
   if (host == view.size_bytes()) return;
   const std::size_t element = view.element().size();
-  throw Error(ErrorCode::invalid, fmt::format("a copy needs {} elements ({} bytes) on the host, as the array has, but "
-                                              "was given {} bytes ({} elements)",
-                                              view.size(), view.size_bytes(), host, host / element));
+  throw Error(ErrorCode::invalid,
+              fmt::format("a copy needs {} elements ({} bytes) on the host, as the array has, but "
+                          "was given {} bytes ({} elements)",
+                          view.size(), view.size_bytes(), host, host / element));
 }
 
 /// The smallest power of two up to 16 whose repetition gives the element, or 0.
@@ -56,7 +59,8 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   device.call_for(last_kernel(stream), "copy to the device", [&](weir_status* status) {
-    return device.table().copy_to_device(stream.stream, block.allocation, offset_, source.data(), source.size(), status);
+    return device.table().copy_to_device(stream.stream, block.allocation, offset_, source.data(),
+                                         source.size(), status);
   });
   stream.note_submission();
 }
@@ -70,8 +74,8 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   device.call_for(last_kernel(stream), "copy to the host", [&](weir_status* status) {
-    return device.table().copy_to_host(stream.stream, destination.data(), block.allocation, offset_, destination.size(),
-                                       status);
+    return device.table().copy_to_host(stream.stream, destination.data(), block.allocation, offset_,
+                                       destination.size(), status);
   });
   stream.note_submission();
 }
@@ -93,11 +97,14 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   Block& to = live(*this);
   Block& from = live(source);
   if (source.size_bytes() != size_bytes())
-    throw Error(ErrorCode::invalid, fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the "
-                                                "destination {}",
-                                                source.size_bytes(), size_bytes()));
-  if (&to == &from && offset_ < source.offset_ + size_bytes() && source.offset_ < offset_ + size_bytes() && size_ != 0)
-    throw Error(ErrorCode::invalid, "a copy between overlapping parts of one array; copy through a third array");
+    throw Error(ErrorCode::invalid,
+                fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the "
+                            "destination {}",
+                            source.size_bytes(), size_bytes()));
+  if (&to == &from && offset_ < source.offset_ + size_bytes() && source.offset_ < offset_ + size_bytes() &&
+      size_ != 0)
+    throw Error(ErrorCode::invalid,
+                "a copy between overlapping parts of one array; copy through a third array");
   detail::throw_failure(stream);
   if (size_bytes() == 0) return;
   DeviceState& device = stream.device;
@@ -105,8 +112,8 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
     detail::use_on(*this, stream, array_word);
     detail::use_on(source, stream, array_word);
     device.call_for(last_kernel(stream), "copy on the device", [&](weir_status* status) {
-      return device.table().copy_on_device(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
-                                           size_bytes(), status);
+      return device.table().copy_on_device(stream.stream, to.allocation, offset_, from.allocation,
+                                           source.offset_, size_bytes(), status);
     });
     stream.note_submission();
     return;
@@ -116,12 +123,13 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
     throw Error(ErrorCode::unsupported,
                 fmt::format("cannot copy from {} to {} on a stream of {}: {}; copy through the host",
                             from.device.device_name(), to.device.device_name(), device.device_name(),
-                            possible ? "the stream must be of one of the two devices" : "there are no peer copies between them"));
+                            possible ? "the stream must be of one of the two devices"
+                                     : "there are no peer copies between them"));
   to.device.memory.use_by_peer(to, stream);
   from.device.memory.use_by_peer(from, stream);
   device.call_for(last_kernel(stream), "copy between devices", [&](weir_status* status) {
-    return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_, size_bytes(),
-                                    status);
+    return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
+                                    size_bytes(), status);
   });
   stream.note_submission();
   Block& other = &to.device == &device ? from : to;
@@ -152,7 +160,8 @@ void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   device.call_for(last_kernel(stream), "fill an array", [&](weir_status* status) {
-    return device.table().fill(stream.stream, block.allocation, offset_, size_bytes(), bytes, pattern, status);
+    return device.table().fill(stream.stream, block.allocation, offset_, size_bytes(), bytes, pattern,
+                               status);
   });
   stream.note_submission();
 }

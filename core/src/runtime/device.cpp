@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <weir/current_stream.hpp>
 #include <weir/device.hpp>
 #include <weir/event.hpp>
 #include <weir/stream.hpp>
 
-#include <algorithm>
-
 #include "runtime/device_state.hpp"
 
 namespace weir {
 
-const std::string& Device::driver() const noexcept { return state_->driver().name(); }
-std::uint32_t Device::index() const noexcept { return state_->index; }
-std::string Device::name() const { return state_->device_name(); }
-const DeviceInfo& Device::info() const noexcept { return state_->info; }
+const std::string& Device::driver() const noexcept {
+  return state_->driver().name();
+}
+std::uint32_t Device::index() const noexcept {
+  return state_->index;
+}
+std::string Device::name() const {
+  return state_->device_name();
+}
+const DeviceInfo& Device::info() const noexcept {
+  return state_->info;
+}
 
 MemorySize Device::memory() const {
   MemorySize size;
@@ -26,7 +33,8 @@ MemorySize Device::memory() const {
 
 Stream Device::create_stream(int priority) const {
   const DeviceInfo& info = state_->info;
-  const int most = std::max(info.min_priority, info.max_priority), least = std::min(info.min_priority, info.max_priority);
+  const int most = std::max(info.min_priority, info.max_priority),
+            least = std::min(info.min_priority, info.max_priority);
   detail::StreamState* stream = state_->streams.create(std::clamp(priority, least, most));
   return Stream(stream, stream->generation.load(std::memory_order_relaxed));
 }
@@ -66,7 +74,9 @@ std::uint64_t Device::trim_memory() const {
   return bytes;
 }
 
-MemoryStatistics Device::memory_statistics() const noexcept { return state_->memory.statistics(); }
+MemoryStatistics Device::memory_statistics() const noexcept {
+  return state_->memory.statistics();
+}
 
 StreamStatistics Device::stream_statistics() const noexcept {
   StreamStatistics result;

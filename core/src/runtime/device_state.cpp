@@ -108,7 +108,8 @@ DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const we
   DeviceState*& state = r.devices[{&driver, index}];
   if (state) return *state;
   if (r.count == max_devices)
-    throw Error(ErrorCode::system, fmt::format("this process uses {} devices, the most that Weir keeps", max_devices));
+    throw Error(ErrorCode::system,
+                fmt::format("this process uses {} devices, the most that Weir keeps", max_devices));
   state = new DeviceState(driver, index, r.count, info);
   r.by_number[r.count++].store(state, std::memory_order_release);
   return *state;
@@ -127,7 +128,9 @@ void drain_at_exit() {
   (void)registered;
 }
 
-bool process_is_exiting() noexcept { return runtime().exiting.load(std::memory_order_relaxed); }
+bool process_is_exiting() noexcept {
+  return runtime().exiting.load(std::memory_order_relaxed);
+}
 
 const std::string* intern(std::string_view text) {
   Runtime& r = runtime();
@@ -136,10 +139,12 @@ const std::string* intern(std::string_view text) {
 }
 
 void throw_dead(std::string_view what) {
-  throw Error(ErrorCode::invalid,
-              fmt::format("this {0} is gone: it was destroyed, moved from, or never made; keep its owner alive while it "
-                          "is used",
-                          what));
+  throw Error(
+      ErrorCode::invalid,
+      fmt::format(
+          "this {0} is gone: it was destroyed, moved from, or never made; keep its owner alive while it "
+          "is used",
+          what));
 }
 
 StreamState& live(const StreamRef& stream) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a Device. States are made once per process and never destroyed, so that handles never dangle and
-// the order of destruction among objects, and at process exit, does not matter.
+// What stands behind a Device. States are made once per process and never destroyed, so that handles never
+// dangle and the order of destruction among objects, and at process exit, does not matter.
 #pragma once
-
-#include <weir/device.hpp>
-#include <weir/error.hpp>
-#include <weir/stream.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <weir/device.hpp>
+#include <weir/error.hpp>
+#include <weir/stream.hpp>
 
 #include "driver/gpu_driver.hpp"
 #include "runtime/driver_call.hpp"
@@ -20,7 +19,8 @@
 namespace weir::detail {
 
 struct DeviceState : DriverCaller {
-  DeviceState(const GpuDriver& driver, std::uint32_t index, std::uint32_t number, const weir_device_info& raw);
+  DeviceState(const GpuDriver& driver, std::uint32_t index, std::uint32_t number,
+              const weir_device_info& raw);
 
   /// The driver's device, opened on first use.
   weir_device handle() {
@@ -48,8 +48,8 @@ struct DeviceState : DriverCaller {
 
 inline constexpr std::uint32_t max_devices = 256;
 
-/// The state of device `index` of `driver`, made on first use. Tests hand in drivers of their own; `driver` must live
-/// until the process ends.
+/// The state of device `index` of `driver`, made on first use. Tests hand in drivers of their own; `driver`
+/// must live until the process ends.
 DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info);
 DeviceState& device_state(const GpuDriver& driver, std::uint32_t index);
 
@@ -59,8 +59,9 @@ DeviceState* device_by_number(std::uint32_t number) noexcept;
 /// True once the process has begun to exit: drivers are no longer called by destructors.
 bool process_is_exiting() noexcept;
 
-/// Sees to it that work in flight ends when the process exits. Called behind the first stream of a device, so that it happens
-/// before the exit handlers that the driver and its vendor's libraries have registered by then.
+/// Sees to it that work in flight ends when the process exits. Called behind the first stream of a device, so
+/// that it happens before the exit handlers that the driver and its vendor's libraries have registered by
+/// then.
 void drain_at_exit();
 
 /// A copy of `text` that lives as long as the process; equal texts give the same copy.

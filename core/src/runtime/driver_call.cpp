@@ -21,15 +21,17 @@ void DriverCaller::fail(std::string_view doing, weir_result result, const weir_s
 
 void DriverCaller::throw_lost() const {
   const std::string* loss = loss_.load(std::memory_order_acquire);
-  throw Error(ErrorCode::device_lost,
-              fmt::format("device {} was lost and answers nothing else in this process{}{}; other devices go on",
-                          device_name_, loss && !loss->empty() ? ": " : "", loss ? *loss : ""));
+  throw Error(
+      ErrorCode::device_lost,
+      fmt::format("device {} was lost and answers nothing else in this process{}{}; other devices go on",
+                  device_name_, loss && !loss->empty() ? ": " : "", loss ? *loss : ""));
 }
 
 void DriverCaller::remember_loss(const weir_status& status) noexcept {
   if (lost_.exchange(true)) return;
   try {
-    loss_.store(new std::string(status.message, strnlen(status.message, sizeof status.message)), std::memory_order_release);
+    loss_.store(new std::string(status.message, strnlen(status.message, sizeof status.message)),
+                std::memory_order_release);
   } catch (...) {  // out of host memory: the loss itself is remembered, the words are not
   }
 }

@@ -2,13 +2,12 @@
 // Calls of driver functions on behalf of a device: results become Errors, and a lost device is remembered.
 #pragma once
 
-#include <weir/error.hpp>
-
 #include <atomic>
 #include <concepts>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <weir/error.hpp>
 
 #include "driver/gpu_driver.hpp"
 
@@ -25,8 +24,8 @@ struct DriverStatus : weir_status {
   }
 };
 
-/// Calls slots of one device's driver. `doing` is a word like "copy 64 bytes to the device", or a function that
-/// makes it, called on failure only.
+/// Calls slots of one device's driver. `doing` is a word like "copy 64 bytes to the device", or a function
+/// that makes it, called on failure only.
 class DriverCaller {
  public:
   explicit DriverCaller(const GpuDriver& driver) : driver_(driver) {}
@@ -40,14 +39,16 @@ class DriverCaller {
   void call(Doing&& doing, Call&& call) {
     DriverStatus status;
     const weir_result result = attempt(status, call);
-    if (result != WEIR_OK) [[unlikely]] fail(word(doing), result, status, nullptr);
+    if (result != WEIR_OK) [[unlikely]]
+      fail(word(doing), result, status, nullptr);
   }
   /// As call, for work on a stream on which `kernel` (may be null) was launched last.
   template <class Doing, class Call>
   void call_for(const std::string* kernel, Doing&& doing, Call&& call) {
     DriverStatus status;
     const weir_result result = attempt(status, call);
-    if (result != WEIR_OK) [[unlikely]] fail(word(doing), result, status, kernel);
+    if (result != WEIR_OK) [[unlikely]]
+      fail(word(doing), result, status, kernel);
   }
   /// As call_for; false for WEIR_NOT_READY.
   template <class Doing, class Call>
@@ -55,7 +56,8 @@ class DriverCaller {
     DriverStatus status;
     const weir_result result = attempt(status, call);
     if (result == WEIR_NOT_READY) return false;
-    if (result != WEIR_OK) [[unlikely]] fail(word(doing), result, status, kernel);
+    if (result != WEIR_OK) [[unlikely]]
+      fail(word(doing), result, status, kernel);
     return true;
   }
   /// Returns the result; for destructors and for failures that the caller handles.
@@ -63,13 +65,15 @@ class DriverCaller {
   weir_result quiet(Call&& call) noexcept {
     DriverStatus status;
     const weir_result result = call(&status);
-    if (result == WEIR_ERROR_DEVICE_LOST) [[unlikely]] remember_loss(status);
+    if (result == WEIR_ERROR_DEVICE_LOST) [[unlikely]]
+      remember_loss(status);
     return result;
   }
   /// As quiet, keeping the status.
   template <class Call>
   weir_result attempt(DriverStatus& status, Call&& call) {
-    if (lost()) [[unlikely]] throw_lost();
+    if (lost()) [[unlikely]]
+      throw_lost();
     return call(&status);
   }
 

@@ -20,14 +20,17 @@ Event::~Event() {
   if (alive()) state_->device.events.release(state_);
 }
 
-Device EventRef::device() const { return Device(&live(*this).device); }
+Device EventRef::device() const {
+  return Device(&live(*this).device);
+}
 
 void EventRef::record(const StreamRef& on) const {
   EventState& event = live(*this);
   StreamState& stream = live(on);
   if (&event.device != &stream.device)
-    throw Error(ErrorCode::invalid, "an event of " + event.device.device_name() + " cannot be recorded on a stream of " +
-                                        stream.device.device_name() + "; make the event on the stream's device");
+    throw Error(ErrorCode::invalid, "an event of " + event.device.device_name() +
+                                        " cannot be recorded on a stream of " + stream.device.device_name() +
+                                        "; make the event on the stream's device");
   detail::throw_failure(stream);
   DeviceState& device = stream.device;
   device.call("record an event", [&](weir_status* status) {
@@ -60,15 +63,18 @@ std::chrono::duration<double, std::nano> TimedEvent::since(const TimedEvent& sta
   EventState& first = live(start);
   if (&last.device != &first.device)
     throw Error(ErrorCode::invalid, "the time between events of " + first.device.device_name() + " and " +
-                                        last.device.device_name() + " is not defined; use events of one device");
+                                        last.device.device_name() +
+                                        " is not defined; use events of one device");
   if (!first.recorded.load(std::memory_order_acquire) || !last.recorded.load(std::memory_order_acquire))
     throw Error(ErrorCode::invalid, "the time between two events needs both to be recorded first");
   double nanoseconds = 0;
-  const bool reached = last.device.query(nullptr, "measure the time between two events", [&](weir_status* status) {
-    return last.device.table().event_elapsed(first.event, last.event, &nanoseconds, status);
-  });
+  const bool reached =
+      last.device.query(nullptr, "measure the time between two events", [&](weir_status* status) {
+        return last.device.table().event_elapsed(first.event, last.event, &nanoseconds, status);
+      });
   if (!reached)
-    throw Error(ErrorCode::invalid, "the time between two events is known once both are reached; synchronize first");
+    throw Error(ErrorCode::invalid,
+                "the time between two events is known once both are reached; synchronize first");
   return std::chrono::duration<double, std::nano>(nanoseconds);
 }
 

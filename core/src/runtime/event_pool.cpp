@@ -27,7 +27,8 @@ EventState* EventPool::acquire(bool timed) {
     try {
       const weir_device device = device_.handle();
       device_.call("create an event", [&](weir_status* status) {
-        return device_.table().event_create(device, timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN, &event, status);
+        return device_.table().event_create(device, timed ? WEIR_EVENT_TIMED : WEIR_EVENT_PLAIN, &event,
+                                            status);
       });
     } catch (...) {
       std::lock_guard lock(mutex_);

@@ -23,7 +23,8 @@ struct EventState {
   weir_event event = nullptr;
   bool timed = false;
   std::atomic<std::uint32_t> shares{0};  ///< holders inside the runtime; each calls EventPool::release once
-  std::atomic<bool> recorded{false};  ///< since it was handed out; pooled events carry older marks that must not count
+  std::atomic<bool> recorded{
+      false};  ///< since it was handed out; pooled events carry older marks that must not count
 };
 
 class EventPool {

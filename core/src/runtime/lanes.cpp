@@ -45,7 +45,8 @@ StreamState* StreamManager::lease(StreamState& caller) {
       if (StreamState* lane = add_lane(caller.priority)) return lane;
     if (chosen < 0) chosen = oldest;
     if (chosen < 0) return nullptr;
-    if (free_lanes_.compare_exchange_weak(free, free & ~(std::uint64_t{1} << chosen), std::memory_order_acq_rel)) {
+    if (free_lanes_.compare_exchange_weak(free, free & ~(std::uint64_t{1} << chosen),
+                                          std::memory_order_acq_rel)) {
       StreamState* lane = lanes_[chosen].load(std::memory_order_acquire);
       lane->joined_into.store(nullptr, std::memory_order_release);
       lane->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);

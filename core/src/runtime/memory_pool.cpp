@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handing blocks out and taking them back. See memory_reuse.cpp for where blocks come from when the stream's own cache
-// has none.
+// Handing blocks out and taking them back. See memory_reuse.cpp for where blocks come from when the stream's
+// own cache has none.
 #include "runtime/memory_pool.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +56,8 @@ void MemoryPool::first_use(Block& block, StreamState& stream, std::uint64_t bit)
 
 void MemoryPool::use_by_peer(Block& block, StreamState& stream) {
   if (&stream.device == &device_) return use(block, stream);
-  order_after_earlier_life(block, stream);  // the other device's streams have no bits here, so each copy waits
+  order_after_earlier_life(block,
+                           stream);  // the other device's streams have no bits here, so each copy waits
 }
 
 void MemoryPool::order_free_after(Block& block, StreamState& stream) {
@@ -99,7 +100,8 @@ void MemoryPool::release(Block* block) noexcept {
   if (block->available) device_.events.release(std::exchange(block->available, nullptr));
   const std::uint64_t used = block->used.load(std::memory_order_acquire);
   if (!(used & more_bit) && !(used & (used - 1))) {  // at most one stream used it
-    StreamState& owner = used ? *device_.streams.at(static_cast<std::uint32_t>(std::countr_zero(used))) : *block->home;
+    StreamState& owner =
+        used ? *device_.streams.at(static_cast<std::uint32_t>(std::countr_zero(used))) : *block->home;
     if (!(owner.pins.load(std::memory_order_acquire) & StreamState::retiring)) [[likely]]
       return put(owner, block);
   }
@@ -134,7 +136,8 @@ void MemoryPool::release_shared(Block* block) noexcept {
 }
 
 void MemoryPool::when_unused(std::function<void()> action) noexcept {
-  if (process_is_exiting()) {  // drivers are left alone by now; what they hold stays reachable for leak checkers
+  if (process_is_exiting()) {  // drivers are left alone by now; what they hold stays reachable for leak
+                               // checkers
     std::lock_guard lock(mutex_);
     never_run_.push_front(std::move(action));
     return;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device's memory: stream-ordered blocks above the driver's allocator.
 //
-// A block belongs to the order of one stream, its home: work of that stream may use it at once. The first use on another
-// stream makes that stream wait for the home stream, unless the block was ready for all by then. Each use sets the stream's
-// bit, so that freeing knows whom to wait for: a block that one stream used goes to that stream's own cache, where the
-// same stream takes it again without any wait; a block of several streams waits in `pending_` behind one event each.
+// A block belongs to the order of one stream, its home: work of that stream may use it at once. The first use
+// on another stream makes that stream wait for the home stream, unless the block was ready for all by then.
+// Each use sets the stream's bit, so that freeing knows whom to wait for: a block that one stream used goes
+// to that stream's own cache, where the same stream takes it again without any wait; a block of several
+// streams waits in `pending_` behind one event each.
 #pragma once
 
-#include <weir/device.hpp>
 #include <weir/driver.h>
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include <functional>
 #include <mutex>
 #include <vector>
+#include <weir/device.hpp>
 
 #include "runtime/driver_call.hpp"
 #include "runtime/event_pool.hpp"
@@ -31,13 +32,14 @@ struct Block {
   weir_allocation allocation = nullptr;
   std::uint64_t address = 0;  ///< 0 where the driver gives none
   std::uint32_t size_class = 0;
-  bool ready = false;              ///< for all streams, not only in the order of `home`
+  bool ready = false;  ///< for all streams, not only in the order of `home`
   StreamState* home = nullptr;
   std::uint64_t available_at = 0;  ///< the block is ready for all once `home` has completed so much
-  EventState* available = nullptr; ///< or once this is reached; for memory that the driver allocated in order
+  EventState* available =
+      nullptr;  ///< or once this is reached; for memory that the driver allocated in order
   std::atomic<std::uint64_t> used{0};  ///< bit per stream slot; the last bit stands for those in `more_users`
   std::vector<std::uint32_t> more_users;  ///< slots from 63, guarded by the pool
-  Block* next = nullptr;           ///< in a cache
+  Block* next = nullptr;                  ///< in a cache
 };
 
 class MemoryPool {
@@ -49,8 +51,8 @@ class MemoryPool {
   /// Takes the block back, in the order of every stream that used it.
   void release(Block* block) noexcept;
 
-  /// Called for each block before work that uses it is submitted to `stream`: orders the stream behind the block's
-  /// earlier life and remembers the use.
+  /// Called for each block before work that uses it is submitted to `stream`: orders the stream behind the
+  /// block's earlier life and remembers the use.
   void use(Block& block, StreamState& stream) {
     const std::uint64_t bit = std::uint64_t{1} << (stream.slot < 63 ? stream.slot : 63);
     if (stream.slot < 63 && (block.used.load(std::memory_order_acquire) & bit)) [[likely]]
@@ -59,8 +61,8 @@ class MemoryPool {
   }
   /// As use, for a copy between devices: `stream` may be of the other one.
   void use_by_peer(Block& block, StreamState& stream);
-  /// After a copy on `stream`, of another device: the block is freed behind it. Blocks are freed in the order of their own
-  /// device's streams, so one of them waits for the copy, the home stream while it is there.
+  /// After a copy on `stream`, of another device: the block is freed behind it. Blocks are freed in the order
+  /// of their own device's streams, so one of them waits for the copy, the home stream while it is there.
   void order_free_after(Block& block, StreamState& stream);
 
   /// Looks which marks have been reached, and does what waited for them.
@@ -68,7 +70,8 @@ class MemoryPool {
 
   /// Gives cached blocks back to the driver after waiting for their uses; returns the bytes.
   std::uint64_t trim();
-  /// Hands a retiring stream's cache on, behind `mark`, which may be null when the stream is idle. Borrows the mark.
+  /// Hands a retiring stream's cache on, behind `mark`, which may be null when the stream is idle. Borrows
+  /// the mark.
   void adopt_cache(StreamState& stream, EventState* mark) noexcept;
 
   /// Calls `action` once every stream of the device has passed its work so far: at once, or on a thread that
@@ -99,7 +102,8 @@ class MemoryPool {
   Block* take_idle(StreamState& stream, std::uint32_t index);
   Block* take_behind_events(StreamState& stream, std::uint32_t index);
   Block* allocate_from_driver(StreamState& stream, std::uint32_t index);
-  weir_result ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out, DriverStatus& status);
+  weir_result ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out,
+                         DriverStatus& status);
   Block* hand_out(Block* block, StreamState& home, bool ready) noexcept;
   EventState* mark_allocation(StreamState& stream) noexcept;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a block comes from, in this order: the stream's own cache; blocks that are ready for all; the caches of idle
-// streams; the driver; and when the driver has no memory left, blocks of busy streams behind events, and at last the
-// driver again after all caches were given back. Busy streams come late so that two streams that allocate side by
-// side do not end up waiting for one another.
+// Where a block comes from, in this order: the stream's own cache; blocks that are ready for all; the caches
+// of idle streams; the driver; and when the driver has no memory left, blocks of busy streams behind events,
+// and at last the driver again after all caches were given back. Busy streams come late so that two streams
+// that allocate side by side do not end up waiting for one another.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,8 +43,8 @@ Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
     if (!idle && queries-- > 0 && device_.streams.pin(owner)) {
       const std::uint64_t submitted = owner.submitted.load(std::memory_order_acquire);
       idle = device_.quiet([&](weir_status* status) {
-               return device_.table().stream_query(owner.stream, status);
-             }) == WEIR_OK;
+        return device_.table().stream_query(owner.stream, status);
+      }) == WEIR_OK;
       if (idle) owner.note_completion(submitted);
       device_.streams.unpin(owner);
     }
@@ -121,11 +121,11 @@ weir_result MemoryPool::ask_driver(StreamState& stream, std::uint64_t bytes, wei
   options.size = bytes;
   const weir_driver_table& table = device_.table();
   if (device_.has(Capability::stream_ordered_allocation))
-    return device_.attempt(status, [&](weir_status* s) {
-      return table.memory_allocate_async(stream.stream, &options, out, s);
-    });
+    return device_.attempt(
+        status, [&](weir_status* s) { return table.memory_allocate_async(stream.stream, &options, out, s); });
   const weir_device device = device_.handle();
-  return device_.attempt(status, [&](weir_status* s) { return table.memory_allocate(device, &options, out, s); });
+  return device_.attempt(status,
+                         [&](weir_status* s) { return table.memory_allocate(device, &options, out, s); });
 }
 
 Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index) {
@@ -167,8 +167,8 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   return hand_out(block, stream, !ordered);
 }
 
-// Marks where the allocation stands, so that other streams need not wait for what comes behind it. Without the mark they
-// wait for more, and are right all the same.
+// Marks where the allocation stands, so that other streams need not wait for what comes behind it. Without
+// the mark they wait for more, and are right all the same.
 EventState* MemoryPool::mark_allocation(StreamState& stream) noexcept {
   try {
     return device_.streams.mark(stream.slot);
@@ -189,16 +189,17 @@ Block* MemoryPool::new_block() {
 void MemoryPool::throw_out_of_memory(std::uint64_t bytes, const DriverStatus& status) {
   const MemoryStatistics now = statistics();
   std::uint64_t free = 0, total = 0;
-  device_.quiet([&](weir_status* s) {
-    return device_.table().device_get_memory(device_.handle(), &free, &total, s);
-  });
-  throw Error(ErrorCode::out_of_memory,
-              fmt::format("cannot allocate {} bytes on {}: the device has {} of {} bytes free, and arrays of this process "
-                          "hold {} bytes ({} more were cached and have been given back first){}{}; free arrays or use "
-                          "smaller ones",
-                          bytes, device_.device_name(), free, total, now.bytes_in_use, last_trim_.load(),
-                          status.message[0] ? ": " : "", status.message),
-              status.vendor_code, status.vendor_name);
+  device_.quiet(
+      [&](weir_status* s) { return device_.table().device_get_memory(device_.handle(), &free, &total, s); });
+  throw Error(
+      ErrorCode::out_of_memory,
+      fmt::format(
+          "cannot allocate {} bytes on {}: the device has {} of {} bytes free, and arrays of this process "
+          "hold {} bytes ({} more were cached and have been given back first){}{}; free arrays or use "
+          "smaller ones",
+          bytes, device_.device_name(), free, total, now.bytes_in_use, last_trim_.load(),
+          status.message[0] ? ": " : "", status.message),
+      status.vendor_code, status.vendor_name);
 }
 
 void MemoryPool::collect_pending() {
@@ -211,8 +212,8 @@ void MemoryPool::collect_pending() {
   for (Pending& entry : entries) {
     const bool reached = std::ranges::all_of(entry.marks, [&](EventState* mark) {
       return device_.quiet([&](weir_status* status) {
-               return device_.table().event_query(mark->event, status);
-             }) != WEIR_NOT_READY;
+        return device_.table().event_query(mark->event, status);
+      }) != WEIR_NOT_READY;
     });
     if (!reached) {
       waiting.push_back(std::move(entry));
@@ -238,7 +239,8 @@ void MemoryPool::finish(Pending& entry) noexcept {
 void MemoryPool::wait_on_host(const Marks& marks) noexcept {
   device_.streams.flush_all();
   for (EventState* mark : marks)
-    device_.quiet([&](weir_status* status) { return device_.table().event_synchronize(mark->event, status); });
+    device_.quiet(
+        [&](weir_status* status) { return device_.table().event_synchronize(mark->event, status); });
 }
 
 std::uint64_t MemoryPool::trim() {
@@ -291,7 +293,8 @@ std::uint64_t MemoryPool::give_to_driver(Block* list) noexcept {
   while (list) {
     Block* block = list;
     list = block->next;
-    device_.quiet([&](weir_status* status) { return device_.table().memory_free(block->allocation, status); });
+    device_.quiet(
+        [&](weir_status* status) { return device_.table().memory_free(block->allocation, status); });
     block->allocation = nullptr;
     bytes += class_bytes(block->size_class);
     std::lock_guard lock(mutex_);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <weir/module.hpp>
-
 #include <fmt/format.h>
 
 #include <bit>
+#include <weir/module.hpp>
 
 #include "runtime/array_use.hpp"
 #include "runtime/launch/executor.hpp"
@@ -34,9 +33,8 @@ std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& 
   raw.name = name.empty() ? nullptr : name.c_str();
   weir_module module = nullptr;
   const weir_device handle = device.handle();
-  device.call([&] { return fmt::format("load code object '{}' ({})", name, format); }, [&](weir_status* status) {
-    return device.table().module_load(handle, &raw, &module, status);
-  });
+  device.call([&] { return fmt::format("load code object '{}' ({})", name, format); },
+              [&](weir_status* status) { return device.table().module_load(handle, &raw, &module, status); });
   return std::make_shared<ModuleState>(device, module);
 }
 
@@ -44,17 +42,20 @@ weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32
                        std::span<const weir_parameter> layout) {
   const DeviceState& device = module.device;
   if (argument_bytes > device.info.max_argument_bytes)
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} bytes of arguments; {} takes at most {}", name,
-                                                argument_bytes, device.device_name(), device.info.max_argument_bytes));
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}' takes {} bytes of arguments; {} takes at most {}", name,
+                            argument_bytes, device.device_name(), device.info.max_argument_bytes));
   weir_kernel_layout raw{};
   raw.struct_size = sizeof raw;
   raw.argument_bytes = argument_bytes;
   raw.parameter_count = static_cast<std::uint32_t>(layout.size());
   raw.parameters = layout.data();
   weir_kernel kernel = nullptr;
-  module.device.call([&] { return fmt::format("find kernel '{}'", name); }, [&](weir_status* status) {
-    return module.device.table().module_get_kernel(module.module, name.c_str(), &raw, &kernel, status);
-  });
+  module.device.call([&] { return fmt::format("find kernel '{}'", name); },
+                     [&](weir_status* status) {
+                       return module.device.table().module_get_kernel(module.module, name.c_str(), &raw,
+                                                                      &kernel, status);
+                     });
   return kernel;
 }
 
@@ -65,30 +66,35 @@ void check_shape(const DeviceState& device, const std::string& kernel, const Lau
   std::uint64_t threads = 1;
   for (int d = 0; d < 3; ++d) {
     if (grid[d] == 0 || block[d] == 0)
-      throw Error(ErrorCode::invalid,
-                  fmt::format("kernel '{}': grid {} x {} x {}, block {} x {} x {}: every dimension is at least 1; skip the "
-                              "launch when there is nothing to do",
-                              kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2]));
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format(
+              "kernel '{}': grid {} x {} x {}, block {} x {} x {}: every dimension is at least 1; skip the "
+              "launch when there is nothing to do",
+              kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2]));
     if (grid[d] > info.max_grid[d] || block[d] > info.max_block[d])
-      throw Error(ErrorCode::invalid,
-                  fmt::format("kernel '{}': grid {} x {} x {}, block {} x {} x {} is beyond what {} takes: grid {} x {} x "
-                              "{}, block {} x {} x {}",
-                              kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], device.device_name(),
-                              info.max_grid[0], info.max_grid[1], info.max_grid[2], info.max_block[0],
-                              info.max_block[1], info.max_block[2]));
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format(
+              "kernel '{}': grid {} x {} x {}, block {} x {} x {} is beyond what {} takes: grid {} x {} x "
+              "{}, block {} x {} x {}",
+              kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], device.device_name(),
+              info.max_grid[0], info.max_grid[1], info.max_grid[2], info.max_block[0], info.max_block[1],
+              info.max_block[2]));
     threads *= block[d];
   }
   if (threads > info.max_block_threads)
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}': a block of {} threads; {} takes at most {}", kernel, threads,
-                                                device.device_name(), info.max_block_threads));
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}': a block of {} threads; {} takes at most {}", kernel, threads,
+                            device.device_name(), info.max_block_threads));
   if (shape.shared_bytes > info.max_shared_bytes)
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}': {} bytes of shared memory per block; {} has at most {}",
-                                                kernel, shape.shared_bytes, device.device_name(),
-                                                info.max_shared_bytes));
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}': {} bytes of shared memory per block; {} has at most {}", kernel,
+                            shape.shared_bytes, device.device_name(), info.max_shared_bytes));
 }
 
-void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address, std::uint64_t offset,
-                  std::byte* at) noexcept {
+void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address,
+                  std::uint64_t offset, std::byte* at) noexcept {
   if (device.argument_style == WEIR_ARGUMENT_BUFFER) {
     const weir_buffer_argument argument{allocation, offset};
     std::memcpy(at, &argument, sizeof argument);
@@ -104,8 +110,8 @@ void pack_array(const DeviceState& device, const Block& block, std::uint64_t off
 
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block) {
   if (arguments.size() != kernel.parameters.size())
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}", *kernel.name,
-                                                kernel.parameters.size(), arguments.size()));
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}",
+                                                *kernel.name, kernel.parameters.size(), arguments.size()));
   const DeviceState& device = kernel.module->device;
   std::memset(block, 0, kernel.argument_bytes);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -115,17 +121,20 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
     if (parameter.is_array != argument.is_array())
       throw Error(ErrorCode::invalid,
                   fmt::format("kernel '{}', argument {}: expected {}, was given {}", *kernel.name, i + 1,
-                              parameter.is_array ? "an array" : "a value", argument.is_array() ? "an array" : "a value"));
+                              parameter.is_array ? "an array" : "a value",
+                              argument.is_array() ? "an array" : "a value"));
     if (parameter.is_array) {
       const Block& memory = live(argument.view());
       if (&memory.device != &device)
-        throw Error(ErrorCode::invalid, fmt::format("kernel '{}', argument {} lies on {}, but the kernel is loaded on {}",
-                                                    *kernel.name, i + 1, memory.device.device_name(), device.device_name()));
+        throw Error(ErrorCode::invalid,
+                    fmt::format("kernel '{}', argument {} lies on {}, but the kernel is loaded on {}",
+                                *kernel.name, i + 1, memory.device.device_name(), device.device_name()));
       pack_array(device, memory, argument.view().offset(), at);
     } else {
       if (argument.bytes().size() != parameter.size)
-        throw Error(ErrorCode::invalid, fmt::format("kernel '{}', argument {}: expected a value of {} bytes, was given {}",
-                                                    *kernel.name, i + 1, parameter.size, argument.bytes().size()));
+        throw Error(ErrorCode::invalid,
+                    fmt::format("kernel '{}', argument {}: expected a value of {} bytes, was given {}",
+                                *kernel.name, i + 1, parameter.size, argument.bytes().size()));
       std::memcpy(at, argument.bytes().data(), parameter.size);
     }
   }
@@ -133,17 +142,23 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
 
 }  // namespace detail
 
-KernelArgument::KernelArgument(std::span<const std::byte> bytes) : size_(static_cast<std::uint32_t>(bytes.size())) {
+KernelArgument::KernelArgument(std::span<const std::byte> bytes)
+    : size_(static_cast<std::uint32_t>(bytes.size())) {
   if (bytes.size() > max_value_bytes)
-    throw Error(ErrorCode::invalid, fmt::format("a kernel argument of {} bytes; values have at most {}, larger ones go in "
-                                                "an array",
-                                                bytes.size(), max_value_bytes));
+    throw Error(ErrorCode::invalid,
+                fmt::format("a kernel argument of {} bytes; values have at most {}, larger ones go in "
+                            "an array",
+                            bytes.size(), max_value_bytes));
   std::memcpy(value_.data(), bytes.data(), bytes.size());
 }
 
-Module Device::load_module(const CodeObject& object) const { return Module(detail::load_module(*state_, object)); }
+Module Device::load_module(const CodeObject& object) const {
+  return Module(detail::load_module(*state_, object));
+}
 
-Device Module::device() const noexcept { return Device(&state_->device); }
+Device Module::device() const noexcept {
+  return Device(&state_->device);
+}
 
 KernelFunction Module::kernel(std::string_view name, std::span<const KernelParameter> parameters) const {
   auto kernel = std::make_shared<detail::KernelState>();
@@ -157,9 +172,10 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
     const std::uint32_t size = parameter.is_array ? address_bytes : parameter.size;
     const std::uint32_t alignment = parameter.is_array ? 8 : parameter.alignment;
     if (size == 0 || size > 65536 || !std::has_single_bit(alignment) || alignment > 256)
-      throw Error(ErrorCode::invalid, fmt::format("kernel '{}', parameter {}: a size of {} bytes at an alignment of {}; "
-                                                  "sizes are 1 to 65536, alignments powers of two up to 256",
-                                                  name, i + 1, size, alignment));
+      throw Error(ErrorCode::invalid,
+                  fmt::format("kernel '{}', parameter {}: a size of {} bytes at an alignment of {}; "
+                              "sizes are 1 to 65536, alignments powers of two up to 256",
+                              name, i + 1, size, alignment));
     offset = (offset + alignment - 1) / alignment * alignment;
     const auto kind = parameter.is_array ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
     kernel->layout.push_back({static_cast<std::uint32_t>(offset), size, static_cast<std::uint32_t>(kind)});
@@ -170,16 +186,20 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
   return KernelFunction(std::move(kernel));
 }
 
-const std::string& KernelFunction::name() const noexcept { return *state_->name; }
-Device KernelFunction::device() const noexcept { return Device(&state_->module->device); }
+const std::string& KernelFunction::name() const noexcept {
+  return *state_->name;
+}
+Device KernelFunction::device() const noexcept {
+  return Device(&state_->module->device);
+}
 
 KernelInfo KernelFunction::info() const {
   weir_kernel_info raw{};
   raw.struct_size = sizeof raw;
   detail::DeviceState& device = state_->module->device;
-  device.call([&] { return fmt::format("ask about kernel '{}'", *state_->name); }, [&](weir_status* status) {
-    return device.table().kernel_get_info(state_->kernel, &raw, status);
-  });
+  device.call(
+      [&] { return fmt::format("ask about kernel '{}'", *state_->name); },
+      [&](weir_status* status) { return device.table().kernel_get_info(state_->kernel, &raw, status); });
   return {raw.max_block_threads, raw.registers, raw.shared_bytes, raw.local_bytes, raw.lanes};
 }
 
@@ -189,8 +209,9 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   detail::StreamState& stream = detail::live(on);
   detail::DeviceState& device = kernel.module->device;
   if (&stream.device != &device)
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' is loaded on {}, but the stream is of {}", *kernel.name,
-                                                device.device_name(), stream.device.device_name()));
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}' is loaded on {}, but the stream is of {}", *kernel.name,
+                            device.device_name(), stream.device.device_name()));
   detail::check_shape(device, *kernel.name, shape);
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());
@@ -198,8 +219,8 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   for (const KernelArgument& argument : arguments)
     if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
   detail::submit_timed(stream, {kernel.name, *kernel.name}, [&] {
-    detail::submit_launch(stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes),
-                          kernel.name);
+    detail::submit_launch(
+        stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes), kernel.name);
   });
 }
 

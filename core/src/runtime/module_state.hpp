@@ -2,11 +2,10 @@
 // What stands behind modules and kernels.
 #pragma once
 
-#include <weir/module.hpp>
-
 #include <memory>
 #include <string>
 #include <vector>
+#include <weir/module.hpp>
 
 #include "runtime/device_state.hpp"
 
@@ -39,21 +38,22 @@ weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32
 
 /// Throws Error{invalid} when a launch of `kernel` in that shape is empty or beyond the device's limits.
 void check_shape(const DeviceState& device, const std::string& kernel, const LaunchShape& shape);
-/// Throws Error{invalid} unless arguments fit the kernel's parameters; writes them to `block` of argument_bytes.
+/// Throws Error{invalid} unless arguments fit the kernel's parameters; writes them to `block` of
+/// argument_bytes.
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block);
 /// Writes an array's address, or allocation and offset, as the device takes it.
 void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset, std::byte* at) noexcept;
 
 /// The same for memory that is no block of the pool.
-void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address, std::uint64_t offset,
-                  std::byte* at) noexcept;
+void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address,
+                  std::uint64_t offset, std::byte* at) noexcept;
 
 /// Launches on one stream; what every kernel launch of Weir goes through.
 inline void submit_launch(StreamState& stream, const weir_launch& launch, const std::string* name) {
   DeviceState& device = stream.device;
   DriverStatus status;
-  const weir_result result =
-      device.attempt(status, [&](weir_status* s) { return device.table().kernel_launch(stream.stream, &launch, s); });
+  const weir_result result = device.attempt(
+      status, [&](weir_status* s) { return device.table().kernel_launch(stream.stream, &launch, s); });
   if (result != WEIR_OK) [[unlikely]]
     device.fail("launch kernel '" + *name + "'", result, status, name);
   stream.last_kernel.store(name, std::memory_order_relaxed);

@@ -47,21 +47,25 @@ Device open_named(std::string_view name, std::string_view origin) {
     const std::string_view number = name.substr(colon + 1);
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
     if (error != std::errc() || end != number.data() + number.size() || number.empty())
-      throw Error(ErrorCode::invalid,
-                  fmt::format("device name '{}'{}: expected a number after ':', as in \"cpu:1\"", name, origin));
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format("device name '{}'{}: expected a number after ':', as in \"cpu:1\"", name, origin));
   }
   if (driver.empty())
     throw Error(ErrorCode::invalid,
-                fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cpu:1\"", name, origin));
+                fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cpu:1\"", name,
+                            origin));
   for (const Candidate& candidate : drivers()) {
     if (candidate.name != driver || candidate.fate != DriverFate::usable) continue;
     if (index < candidate.devices.size())
       return Device(&detail::device_state(*candidate.driver, index, candidate.devices[index]));
-    throw Error(ErrorCode::no_device, fmt::format("no device '{}'{}: driver {} has {} devices, numbered from 0", name,
-                                                  origin, driver, candidate.devices.size()));
+    throw Error(ErrorCode::no_device,
+                fmt::format("no device '{}'{}: driver {} has {} devices, numbered from 0", name, origin,
+                            driver, candidate.devices.size()));
   }
   throw Error(ErrorCode::no_device,
-              fmt::format("no device '{}'{}: no usable driver has that name. The drivers are:{}", name, origin, fates()));
+              fmt::format("no device '{}'{}: no usable driver has that name. The drivers are:{}", name,
+                          origin, fates()));
 }
 
 }  // namespace
@@ -76,7 +80,8 @@ std::vector<Device> devices() {
 }
 
 Device open() {
-  if (const char* name = std::getenv("WEIR_DEVICE"); name && *name) return open_named(name, " (from WEIR_DEVICE)");
+  if (const char* name = std::getenv("WEIR_DEVICE"); name && *name)
+    return open_named(name, " (from WEIR_DEVICE)");
   const Candidate* best = nullptr;
   std::uint32_t best_index = 0;
   for (const Candidate& candidate : drivers()) {
@@ -91,6 +96,8 @@ Device open() {
   return Device(&detail::device_state(*best->driver, best_index, best->devices[best_index]));
 }
 
-Device open(std::string_view name) { return open_named(name, ""); }
+Device open(std::string_view name) {
+  return open_named(name, "");
+}
 
 }  // namespace weir

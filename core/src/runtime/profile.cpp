@@ -46,7 +46,8 @@ void ProfileState::begin(StreamState& stream, const TaskLabel& label) {
   EventState* start = device.events.acquire(true);
   try {
     std::lock_guard lock(mutex);
-    records.push_back({label.kernel, intern(label.task), label.region, label.block, stream.slot, start, nullptr});
+    records.push_back(
+        {label.kernel, intern(label.task), label.region, label.block, stream.slot, start, nullptr});
   } catch (...) {
     device.events.release(start);
     throw;
@@ -72,17 +73,21 @@ using detail::ProfileState;
 
 Profile::Profile(const Device& device) {
   if (!device.info().has(Capability::timed_events)) {
-    throw Error(ErrorCode::unsupported,
-                device.name() + " cannot be profiled: its driver '" + device.driver() + "' has no timed events");
+    throw Error(ErrorCode::unsupported, device.name() + " cannot be profiled: its driver '" +
+                                            device.driver() + "' has no timed events");
   }
   state_ = std::make_unique<ProfileState>(*device.state());
   state_->previous = detail::innermost_profile;
   detail::innermost_profile = state_.get();
 }
 
-Profile::~Profile() { stop(); }
+Profile::~Profile() {
+  stop();
+}
 
-void Profile::stop() noexcept { detail::unlink(state_.get()); }
+void Profile::stop() noexcept {
+  detail::unlink(state_.get());
+}
 
 std::vector<TaskTime> Profile::results() const {
   std::vector<ProfileState::Record> records;
@@ -98,7 +103,8 @@ std::vector<TaskTime> Profile::results() const {
     if (!record.end || !detail::elapsed(state_->device, *record.start, *record.end, duration)) continue;
     if (!origin) origin = record.start;
     if (!detail::elapsed(state_->device, *origin, *record.start, start)) continue;
-    times.push_back({*record.kernel, *record.task, record.stream, record.region, record.block, start, duration});
+    times.push_back(
+        {*record.kernel, *record.task, record.stream, record.region, record.block, start, duration});
   }
   return times;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that the memory pool hands out: multiples of 64 bytes up to 512, then eight steps for each doubling, so
-// that at most one eighth of a block is waste.
+// Sizes that the memory pool hands out: multiples of 64 bytes up to 512, then eight steps for each doubling,
+// so that at most one eighth of a block is waste.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
 #include <weir/current_stream.hpp>
 #include <weir/stream.hpp>
-
-#include <memory>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
@@ -22,7 +21,9 @@ Stream::~Stream() {
   if (alive()) state_->device.streams.destroy(state_);
 }
 
-Device StreamRef::device() const { return Device(&live(*this).device); }
+Device StreamRef::device() const {
+  return Device(&live(*this).device);
+}
 
 void StreamRef::synchronize() const {
   StreamState& stream = live(*this);
@@ -49,8 +50,8 @@ void StreamRef::wait(const EventRef& event) const {
   if (!mark.recorded.load(std::memory_order_acquire)) return;
   DeviceState& device = stream.device;
   if (&device.driver() != &mark.device.driver())
-    throw Error(ErrorCode::unsupported, "a stream of " + device.device_name() + " cannot wait for an event of " +
-                                            mark.device.device_name() +
+    throw Error(ErrorCode::unsupported, "a stream of " + device.device_name() +
+                                            " cannot wait for an event of " + mark.device.device_name() +
                                             ", which another driver serves; wait for it on the host instead");
   if (&device != &mark.device) detail::waits_across_devices.store(true, std::memory_order_release);
   device.call("wait for an event", [&](weir_status* status) {
@@ -70,8 +71,9 @@ void StreamRef::call_host(std::function<void()> callback) const {
   DeviceState& device = stream.device;
   if (!callback) throw Error(ErrorCode::invalid, "call_host: the callback is empty");
   if (!device.has(Capability::host_callback))
-    throw Error(ErrorCode::unsupported, "device " + device.device_name() +
-                                            " cannot call the host from a stream; synchronize and call from the host");
+    throw Error(ErrorCode::unsupported,
+                "device " + device.device_name() +
+                    " cannot call the host from a stream; synchronize and call from the host");
   detail::throw_failure(stream);
   auto owned = std::make_unique<std::function<void()>>(std::move(callback));
   const weir_host_callback call = [](void* user) {
@@ -85,7 +87,9 @@ void StreamRef::call_host(std::function<void()> callback) const {
   stream.note_submission();
 }
 
-int StreamRef::priority() const { return live(*this).priority; }
+int StreamRef::priority() const {
+  return live(*this).priority;
+}
 
 void* StreamRef::native_handle() const {
   StreamState& stream = live(*this);
@@ -105,7 +109,9 @@ CurrentStream::CurrentStream(const StreamRef& stream) : stream_(stream), previou
   innermost = this;
 }
 
-CurrentStream::~CurrentStream() { innermost = previous_; }
+CurrentStream::~CurrentStream() {
+  innermost = previous_;
+}
 
 StreamRef current_stream(const Device& device) {
   for (const CurrentStream* scope = innermost; scope; scope = scope->previous_)

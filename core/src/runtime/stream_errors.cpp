@@ -49,12 +49,14 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
   }
   if (sites.source) return sites.source->describe(record.site - first, record);
   const std::string* kernel = stream.last_kernel.load(std::memory_order_relaxed);
-  return Error(ErrorCode::assertion,
-               fmt::format("a kernel on {} failed at site {}, index ({}, {}, {}, {}), which belongs to no kernel that is "
-                           "still known",
-                           stream.device.device_name(), record.site, record.index[0], record.index[1], record.index[2],
-                           record.index[3]),
-               kernel ? *kernel : std::string(), std::string(), 0);
+  return Error(
+      ErrorCode::assertion,
+      fmt::format(
+          "a kernel on {} failed at site {}, index ({}, {}, {}, {}), which belongs to no kernel that is "
+          "still known",
+          stream.device.device_name(), record.site, record.index[0], record.index[1], record.index[2],
+          record.index[3]),
+      kernel ? *kernel : std::string(), std::string(), 0);
 }
 
 // Only for records that the host cannot read in place.
@@ -73,7 +75,8 @@ void clear_record(StreamState& stream, StreamRecord& record) {
   DeviceState& device = stream.device;
   const std::uint32_t zero = 0;
   device.call("clear a stream's error record", [&](weir_status* status) {
-    return device.table().fill(stream.stream, record.allocation, 0, sizeof(ir::ErrorRecord), &zero, sizeof zero, status);
+    return device.table().fill(stream.stream, record.allocation, 0, sizeof(ir::ErrorRecord), &zero,
+                               sizeof zero, status);
   });
   stream.note_submission();
 }
@@ -85,7 +88,8 @@ std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const 
   std::lock_guard lock(table.mutex);
   const std::uint32_t first = table.next;
   if (count > ~first)
-    throw Error(ErrorCode::system, "too many kernels with asserts or bounds checks were loaded in this process");
+    throw Error(ErrorCode::system,
+                "too many kernels with asserts or bounds checks were loaded in this process");
   table.by_first.emplace(first, Sites{count, std::move(source)});
   table.next = first + count;
   return first;
@@ -123,8 +127,9 @@ StreamRecord& failure_record(StreamState& stream) {
   try {
     weir_memory_info info{};
     info.struct_size = sizeof info;
-    device.call("ask where memory lies",
-                [&](weir_status* status) { return table.memory_get_info(record->allocation, &info, status); });
+    device.call("ask where memory lies", [&](weir_status* status) {
+      return table.memory_get_info(record->allocation, &info, status);
+    });
     record->address = info.device_address;
     record->host = static_cast<ir::ErrorRecord*>(info.host_pointer);
     if (record->host)
@@ -136,7 +141,8 @@ StreamRecord& failure_record(StreamState& stream) {
     throw;
   }
   StreamRecord* expected = nullptr;
-  if (stream.record.compare_exchange_strong(expected, record.get(), std::memory_order_acq_rel)) return *record.release();
+  if (stream.record.compare_exchange_strong(expected, record.get(), std::memory_order_acq_rel))
+    return *record.release();
   if (!record->host) device.streams.synchronize(stream);  // the fill above still uses it
   give_up();
   return *expected;
@@ -145,7 +151,8 @@ StreamRecord& failure_record(StreamState& stream) {
 void throw_recorded_failure(StreamState& stream, StreamRecord& record) {
   ir::ErrorRecord copy;
   {
-    // Of several threads that see one failure, one reports it. Once the record is free, a kernel may write the next.
+    // Of several threads that see one failure, one reports it. Once the record is free, a kernel may write
+    // the next.
     static std::mutex& mutex = *new std::mutex;
     std::lock_guard lock(mutex);
     const std::atomic_ref<std::uint32_t> state(record.host->state);
@@ -171,7 +178,8 @@ void forget_failure(StreamState& stream) noexcept {
   StreamRecord* record = stream.record.load(std::memory_order_acquire);
   if (!record) return;
   if (record->host) {
-    std::atomic_ref<std::uint32_t>(record->host->state).store(ir::ErrorRecord::free, std::memory_order_release);
+    std::atomic_ref<std::uint32_t>(record->host->state)
+        .store(ir::ErrorRecord::free, std::memory_order_release);
     return;
   }
   try {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How failures inside kernels reach the host. Generated code writes the first failure of a stream's launches into the
-// stream's record (ir/error_record.hpp), which the host can read; each call on the stream looks at it with one load,
-// throws what it finds, and clears it.
+// How failures inside kernels reach the host. Generated code writes the first failure of a stream's launches
+// into the stream's record (ir/error_record.hpp), which the host can read; each call on the stream looks at
+// it with one load, throws what it finds, and clears it.
 #pragma once
-
-#include <weir/error.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <weir/error.hpp>
 
 #include "ir/error_record.hpp"
 #include "runtime/stream_state.hpp"

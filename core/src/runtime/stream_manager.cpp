@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams as users hold them: creation, return to the pool, retirement. See lanes.cpp for what regions lease and
-// stream_wait.cpp for waiting.
+// Streams as users hold them: creation, return to the pool, retirement. See lanes.cpp for what regions lease
+// and stream_wait.cpp for waiting.
 #include "runtime/stream_manager.hpp"
 
 #include <fmt/format.h>
@@ -52,8 +52,9 @@ StreamState* StreamManager::take_kept(int priority) {
 
 StreamState* StreamManager::wrap(void* native) {
   if (!native)
-    throw Error(ErrorCode::invalid, "wrap_stream: the vendor's stream handle is null; use default_stream() or "
-                                    "create_stream() for a stream of Weir's own");
+    throw Error(ErrorCode::invalid,
+                "wrap_stream: the vendor's stream handle is null; use default_stream() or "
+                "create_stream() for a stream of Weir's own");
   StreamState* stream = make(0, native);
   stream->generation.fetch_add(1, std::memory_order_release);
   return stream;
@@ -81,8 +82,8 @@ void StreamManager::destroy(StreamState* stream) noexcept {
   retire(stream);
 }
 
-// A slot whose stream was destroyed; only once that stream's last work is done, because blocks of memory still name
-// the slot as their user.
+// A slot whose stream was destroyed; only once that stream's last work is done, because blocks of memory
+// still name the slot as their user.
 StreamState* StreamManager::reusable_slot() {
   std::size_t tries;
   {
@@ -100,8 +101,8 @@ StreamState* StreamManager::reusable_slot() {
       mark = stream->final_mark;
     }
     if (!mark) return stream;
-    const weir_result result = device_.quiet(
-        [&](weir_status* status) { return device_.table().event_query(mark->event, status); });
+    const weir_result result =
+        device_.quiet([&](weir_status* status) { return device_.table().event_query(mark->event, status); });
     {
       std::lock_guard lock(mutex_);
       if (result == WEIR_NOT_READY) {
@@ -126,7 +127,7 @@ StreamState* StreamManager::free_slot() {
                                                device_.device_name(), slot));
   if (slot % chunk == 0) {
     auto* states = static_cast<StreamState*>(
-        ::operator new(sizeof(StreamState) * chunk, std::align_val_t{alignof(StreamState)}));
+        ::operator new (sizeof(StreamState) * chunk, std::align_val_t{alignof(StreamState)}));
     for (std::uint32_t i = 0; i < chunk; ++i) new (states + i) StreamState(device_, slot + i);
     table_[slot / chunk].store(states, std::memory_order_release);
   }
@@ -139,7 +140,8 @@ StreamState* StreamManager::make(int priority, void* native) {
   const weir_driver_table& table = device_.table();
   weir_stream handle = nullptr;
   if (native) {
-    device_.call("wrap a stream", [&](weir_status* status) { return table.stream_wrap(device, native, &handle, status); });
+    device_.call("wrap a stream",
+                 [&](weir_status* status) { return table.stream_wrap(device, native, &handle, status); });
   } else {
     weir_stream_options options{};
     options.struct_size = sizeof options;
@@ -150,8 +152,9 @@ StreamState* StreamManager::make(int priority, void* native) {
   weir_event mark = nullptr;
   StreamState* stream = nullptr;
   try {
-    device_.call("create an event",
-                 [&](weir_status* status) { return table.event_create(device, WEIR_EVENT_PLAIN, &mark, status); });
+    device_.call("create an event", [&](weir_status* status) {
+      return table.event_create(device, WEIR_EVENT_PLAIN, &mark, status);
+    });
     stream = free_slot();
   } catch (...) {
     if (mark) device_.quiet([&](weir_status* status) { return table.event_destroy(mark, status); });
@@ -182,11 +185,12 @@ bool StreamManager::pin(StreamState& stream) noexcept {
 }
 
 void StreamManager::unpin(StreamState& stream) noexcept {
-  if (stream.pins.fetch_sub(1, std::memory_order_acq_rel) == (StreamState::retiring | 1)) destroy_driver_stream(stream);
+  if (stream.pins.fetch_sub(1, std::memory_order_acq_rel) == (StreamState::retiring | 1))
+    destroy_driver_stream(stream);
 }
 
-// The driver stream goes away when the last walk has let go of it. What used the stream and is freed later waits for
-// `final_mark` instead.
+// The driver stream goes away when the last walk has let go of it. What used the stream and is freed later
+// waits for `final_mark` instead.
 void StreamManager::retire(StreamState* stream) noexcept {
   EventState* mark = nullptr;
   if (!device_.lost() && !stream->known_idle()) try {
@@ -201,7 +205,8 @@ void StreamManager::retire(StreamState* stream) noexcept {
       if (mark) device_.events.release(mark);
       mark = nullptr;
       flush_all();
-      device_.quiet([&](weir_status* status) { return device_.table().stream_synchronize(stream->stream, status); });
+      device_.quiet(
+          [&](weir_status* status) { return device_.table().stream_synchronize(stream->stream, status); });
     }
   device_.memory.adopt_cache(*stream, mark);
   {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns every stream of a device: those that users hold, a bounded pool of idle ones, and the lanes that regions
-// lease. No lock is held while the driver is called, and leasing takes no lock and makes no driver call.
+// Owns every stream of a device: those that users hold, a bounded pool of idle ones, and the lanes that
+// regions lease. No lock is held while the driver is called, and leasing takes no lock and makes no driver
+// call.
 #pragma once
 
 #include <weir/driver.h>
@@ -32,19 +33,21 @@ class StreamManager {
   void destroy(StreamState* stream) noexcept;
   StreamState* default_stream();
 
-  /// Leases a lane for work that is forked from `caller`: one that `caller` used last, else one known to be idle, else
-  /// a new one while the bound allows, else the one leased longest ago. Null when every lane is leased.
+  /// Leases a lane for work that is forked from `caller`: one that `caller` used last, else one known to be
+  /// idle, else a new one while the bound allows, else the one leased longest ago. Null when every lane is
+  /// leased.
   StreamState* lease(StreamState& caller);
   /// `joined_into` has been made to wait for the lane's work, or is null when that failed.
   void give_back(StreamState* lane, StreamState* joined_into) noexcept;
 
   /// Makes later work of `stream` begin after everything submitted to `other`, of the same or another device.
   void wait(StreamState& stream, StreamState& other);
-  /// A mark behind the work so far of the stream in `slot`, retired or not; null when it is known to be done. The caller
-  /// releases the event.
+  /// A mark behind the work so far of the stream in `slot`, retired or not; null when it is known to be done.
+  /// The caller releases the event.
   EventState* mark(std::uint32_t slot);
 
-  /// Starts gathered work of all streams of this device, and of all devices when any stream waits across devices.
+  /// Starts gathered work of all streams of this device, and of all devices when any stream waits across
+  /// devices.
   void flush_all() noexcept;
   /// Waits for one stream; throws its error, or that of a lane that was joined into it.
   void synchronize(StreamState& stream);
@@ -56,12 +59,14 @@ class StreamManager {
   /// Destroys idle streams that are kept for reuse.
   void trim() noexcept;
 
-  /// Keeps a stream's driver handle alive until unpin; false when it is retired. For walks over all streams: a handle's
-  /// owner needs no pin.
+  /// Keeps a stream's driver handle alive until unpin; false when it is retired. For walks over all streams:
+  /// a handle's owner needs no pin.
   bool pin(StreamState& stream) noexcept;
   void unpin(StreamState& stream) noexcept;
 
-  StreamState* at(std::uint32_t slot) noexcept { return table_[slot / chunk].load(std::memory_order_acquire) + slot % chunk; }
+  StreamState* at(std::uint32_t slot) noexcept {
+    return table_[slot / chunk].load(std::memory_order_acquire) + slot % chunk;
+  }
   std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
   std::uint32_t created() const noexcept { return created_.load(std::memory_order_relaxed); }
   std::uint32_t leased() const noexcept;

@@ -42,30 +42,31 @@ struct alignas(64) StreamState {
   StreamState(DeviceState& device_, std::uint32_t slot_) : device(device_), slot(slot_) {}
 
   DeviceState& device;
-  const std::uint32_t slot;                    ///< position in the device's table of streams
-  std::atomic<std::uint64_t> generation{0};    ///< odd while a handle or a pool of lanes has it
-  weir_stream stream = nullptr;                ///< of the driver; the same from creation to retirement
-  weir_event mark = nullptr;                   ///< for fork, join and wait: recorded, then waited on at once
+  const std::uint32_t slot;                  ///< position in the device's table of streams
+  std::atomic<std::uint64_t> generation{0};  ///< odd while a handle or a pool of lanes has it
+  weir_stream stream = nullptr;              ///< of the driver; the same from creation to retirement
+  weir_event mark = nullptr;                 ///< for fork, join and wait: recorded, then waited on at once
   int priority = 0;
-  bool foreign = false;                        ///< wraps a handle of someone else
+  bool foreign = false;  ///< wraps a handle of someone else
 
-  std::atomic<std::uint64_t> submitted{0};     ///< counted after each submission
-  std::atomic<std::uint64_t> completed{0};     ///< as far as the host has seen
+  std::atomic<std::uint64_t> submitted{0};  ///< counted after each submission
+  std::atomic<std::uint64_t> completed{0};  ///< as far as the host has seen
   std::atomic<bool> unflushed{false};
   std::atomic<const std::string*> last_kernel{nullptr};
   std::atomic<StreamRecord*> record{nullptr};
 
   static constexpr std::uint32_t retiring = 0x80000000u;
-  std::atomic<std::uint32_t> pins{retiring};   ///< see StreamManager::pin; `retiring` while there is no driver stream
-  EventState* final_mark = nullptr;            ///< after retirement with work in flight; guarded by the manager
+  std::atomic<std::uint32_t> pins{
+      retiring};                     ///< see StreamManager::pin; `retiring` while there is no driver stream
+  EventState* final_mark = nullptr;  ///< after retirement with work in flight; guarded by the manager
 
-  // Lanes are the streams that regions lease. A lane remembers who leased it last: once that caller has passed
-  // `joined_at`, the lane is idle too.
-  std::int32_t lane = -1;                      ///< position among the lanes
+  // Lanes are the streams that regions lease. A lane remembers who leased it last: once that caller has
+  // passed `joined_at`, the lane is idle too.
+  std::int32_t lane = -1;  ///< position among the lanes
   std::atomic<StreamState*> joined_into{nullptr};
   std::atomic<std::uint64_t> joined_at{0};
   std::atomic<std::uint64_t> leased_at{0};
-  std::atomic<std::uint64_t> lanes_used{0};    ///< of a caller: lanes joined into it since the host last waited
+  std::atomic<std::uint64_t> lanes_used{0};  ///< of a caller: lanes joined into it since the host last waited
 
   StreamCache cache;
 
@@ -75,7 +76,8 @@ struct alignas(64) StreamState {
     const std::uint64_t now = submitted.load(std::memory_order_acquire);
     if (completed.load(std::memory_order_acquire) >= now) return true;
     const StreamState* caller = joined_into.load(std::memory_order_acquire);
-    return caller && caller->completed.load(std::memory_order_acquire) >= joined_at.load(std::memory_order_acquire);
+    return caller &&
+           caller->completed.load(std::memory_order_acquire) >= joined_at.load(std::memory_order_acquire);
   }
   /// Called after each submission to the driver stream.
   void note_submission() noexcept {

@@ -13,7 +13,8 @@ const std::string* last_kernel(const StreamState& stream) noexcept {
   return stream.last_kernel.load(std::memory_order_relaxed);
 }
 
-// What fails here is reported by the next call on that stream, not by the one who wants to wait for something else.
+// What fails here is reported by the next call on that stream, not by the one who wants to wait for something
+// else.
 void flush(StreamState& stream) noexcept {
   if (!stream.unflushed.exchange(false, std::memory_order_acq_rel)) return;
   DeviceState& device = stream.device;
@@ -22,13 +23,15 @@ void flush(StreamState& stream) noexcept {
 
 }  // namespace
 
-// Another thread may record the same mark in between: the wait then covers more than was asked for, never less.
+// Another thread may record the same mark in between: the wait then covers more than was asked for, never
+// less.
 void StreamManager::wait(StreamState& stream, StreamState& other) {
   if (&stream == &other) return;
   DeviceState& owner = other.device;
   if (&owner.driver() != &device_.driver())
     throw Error(ErrorCode::unsupported,
-                "a stream of " + device_.device_name() + " cannot wait for a stream of " + owner.device_name() +
+                "a stream of " + device_.device_name() + " cannot wait for a stream of " +
+                    owner.device_name() +
                     ", which another driver serves; wait on the host with synchronize() instead");
   owner.call_for(last_kernel(other), "record an event", [&](weir_status* status) {
     return owner.table().event_record(other.mark, other.stream, status);
@@ -84,7 +87,8 @@ void StreamManager::flush_own() noexcept {
 }
 
 void StreamManager::synchronize(StreamState& stream) {
-  stream.unflushed.store(false, std::memory_order_relaxed);  // the driver's own wait starts this stream's work
+  stream.unflushed.store(false,
+                         std::memory_order_relaxed);  // the driver's own wait starts this stream's work
   flush_all();
   const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);
   device_.call_for(last_kernel(stream), "wait for a stream", [&](weir_status* status) {

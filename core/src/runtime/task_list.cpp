@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <weir/task_list.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 #include <vector>
+#include <weir/task_list.hpp>
 
 #include "runtime/array_use.hpp"
 #include "runtime/launch/executor.hpp"
@@ -29,7 +28,7 @@ struct TaskListState {
   std::vector<TaskPlace> places;
   std::vector<PlacedTask> placed;
   std::set<std::int32_t> regions;
-  std::size_t region_begin = 0;  // of the last task's region
+  std::size_t region_begin = 0;      // of the last task's region
   std::vector<AnyArrayView> arrays;  // each once
   std::vector<std::byte> argument_bytes;
 };
@@ -51,14 +50,15 @@ TaskList::TaskList(TaskList&&) noexcept = default;
 TaskList& TaskList::operator=(TaskList&&) noexcept = default;
 TaskList::~TaskList() = default;
 
-void TaskList::add(const KernelFunction& function, const LaunchShape& shape, std::span<const KernelArgument> arguments,
-                   TaskPlace place) {
+void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
+                   std::span<const KernelArgument> arguments, TaskPlace place) {
   if (!state_) detail::throw_dead("task list");
   TaskListState& list = *state_;
   const detail::KernelState& kernel = *function.state();
   if (&kernel.module->device != &list.device)
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' is loaded on {}, but the task list is for {}", *kernel.name,
-                                                kernel.module->device.device_name(), list.device.device_name()));
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}' is loaded on {}, but the task list is for {}", *kernel.name,
+                            kernel.module->device.device_name(), list.device.device_name()));
   detail::check_shape(list.device, *kernel.name, shape);
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());
@@ -67,9 +67,10 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape, std
   const bool goes_on = place.region >= 0 && !list.places.empty() && list.places.back().region == place.region;
   const std::size_t begin = goes_on ? list.region_begin : list.places.size();
   if (place.region >= 0 && !goes_on && list.regions.contains(place.region))
-    throw Error(ErrorCode::invalid,
-                fmt::format("task {} belongs to region {}, which ended before it; tasks of one region stand together",
-                            list.tasks.size(), place.region));
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("task {} belongs to region {}, which ended before it; tasks of one region stand together",
+                    list.tasks.size(), place.region));
   std::vector<TaskPlace> tail(list.places.begin() + static_cast<std::ptrdiff_t>(begin), list.places.end());
   tail.push_back(place);
   const std::vector<detail::PlacedTask> placed = detail::place_tasks(tail);
@@ -95,7 +96,9 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape, std
   list.region_begin = begin;
 }
 
-std::size_t TaskList::size() const noexcept { return state_ ? state_->tasks.size() : 0; }
+std::size_t TaskList::size() const noexcept {
+  return state_ ? state_->tasks.size() : 0;
+}
 
 void TaskList::launch(const StreamRef& on) const {
   if (!state_) detail::throw_dead("task list");
@@ -113,9 +116,11 @@ void TaskList::launch(const StreamRef& on) const {
     const std::byte* arguments = list.argument_bytes.data() + task.arguments;
     const TaskPlace& place = list.places[index];
     const bool inside = place.region != TaskPlace::none;
-    const detail::TaskLabel label{kernel.name, *kernel.name, inside ? place.region : -1, inside ? place.block : -1};
+    const detail::TaskLabel label{kernel.name, *kernel.name, inside ? place.region : -1,
+                                  inside ? place.block : -1};
     detail::submit_timed(lane, label, [&] {
-      detail::submit_launch(lane, detail::make_launch(kernel.kernel, task.shape, arguments, kernel.argument_bytes),
+      detail::submit_launch(lane,
+                            detail::make_launch(kernel.kernel, task.shape, arguments, kernel.argument_bytes),
                             kernel.name);
     });
   });

@@ -9,7 +9,9 @@ namespace {
 thread_local std::uint64_t allocations = 0;
 }
 
-std::uint64_t weir::test::allocations_of_this_thread() noexcept { return allocations; }
+std::uint64_t weir::test::allocations_of_this_thread() noexcept {
+  return allocations;
+}
 
 #ifndef WEIR_SANITIZED
 void* operator new(std::size_t size) {
@@ -17,6 +19,10 @@ void* operator new(std::size_t size) {
   if (void* memory = std::malloc(size ? size : 1)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 #endif

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <weir/error.hpp>
 
 #include <string>
+#include <weir/error.hpp>
 
 namespace weir::test {
 

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-struct AddValue {  // add_value: data[i] += value, shared among the blocks; multiply: data[i] *= value, one block
+struct AddValue {  // add_value: data[i] += value, shared among the blocks; multiply: data[i] *= value, one
+                   // block
   std::int32_t* data;
   std::int64_t count;
   std::int32_t value;

@@ -17,7 +17,8 @@ std::uint64_t now() {
 }
 
 bool wait_until(const std::uint32_t* flag, std::uint32_t at_least) {
-  const std::uint64_t limit = now() + 30'000'000'000u;  // a broken runtime fails the test instead of hanging it
+  const std::uint64_t limit =
+      now() + 30'000'000'000u;  // a broken runtime fails the test instead of hanging it
   while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) < at_least) {
     if (now() > limit) return false;
     timespec moment{0, 20'000};
@@ -33,7 +34,8 @@ KERNEL nothing(const void*, const weir_cpu_run*) {}
 KERNEL add_value(const void* opaque, const weir_cpu_run* run) {
   const auto& a = *static_cast<const AddValue*>(opaque);
   const std::int64_t blocks = run->grid[0];
-  for (auto b = static_cast<std::int64_t>(run->first_block); b < static_cast<std::int64_t>(run->end_block); ++b)
+  for (auto b = static_cast<std::int64_t>(run->first_block); b < static_cast<std::int64_t>(run->end_block);
+       ++b)
     for (std::int64_t i = a.count * b / blocks; i < a.count * (b + 1) / blocks; ++i) a.data[i] += a.value;
 }
 
@@ -63,7 +65,8 @@ KERNEL meet(const void* opaque, const weir_cpu_run*) {
 KERNEL fail_at(const void* opaque, const weir_cpu_run*) {
   const auto& a = *static_cast<const FailAt*>(opaque);
   std::uint32_t free = 0;
-  if (!__atomic_compare_exchange_n(&a.record->state, &free, 1u, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+  if (!__atomic_compare_exchange_n(&a.record->state, &free, 1u, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    return;
   a.record->site = a.site;
   for (int i = 0; i < 4; ++i) a.record->index[i] = i == 0 ? a.index : 0;
   __atomic_store_n(&a.record->state, 2u, __ATOMIC_RELEASE);

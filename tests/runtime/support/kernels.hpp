@@ -2,14 +2,13 @@
 // The test kernels, loaded.
 #pragma once
 
-#include <weir/weir.hpp>
-
 #include <cstddef>
 #include <deque>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
+#include <weir/weir.hpp>
 
 #include "support/kernel_arguments.hpp"
 
@@ -24,10 +23,12 @@ inline std::vector<std::byte> code_bytes() {
 
 inline Module load(const Device& device) {
   const std::vector<std::byte> bytes = code_bytes();
-  return device.load_module({device.info().code_targets.at(0).format, "x86-64", bytes, "runtime test kernels"});
+  return device.load_module(
+      {device.info().code_targets.at(0).format, "x86-64", bytes, "runtime test kernels"});
 }
 
-/// A flag in host memory that gate kernels wait for. Opens when it goes; its memory stays, for kernels that still look.
+/// A flag in host memory that gate kernels wait for. Opens when it goes; its memory stays, for kernels that
+/// still look.
 class Flag {
  public:
   Flag() : value_(place()) {}
@@ -53,8 +54,10 @@ struct Kernels {
 
   Module module;
   KernelFunction nothing = module.kernel("nothing", {});
-  KernelFunction add_value = module.kernel("add_value", {P::array(), P::of<std::int64_t>(), P::of<std::int32_t>()});
-  KernelFunction multiply = module.kernel("multiply", {P::array(), P::of<std::int64_t>(), P::of<std::int32_t>()});
+  KernelFunction add_value =
+      module.kernel("add_value", {P::array(), P::of<std::int64_t>(), P::of<std::int32_t>()});
+  KernelFunction multiply =
+      module.kernel("multiply", {P::array(), P::of<std::int64_t>(), P::of<std::int32_t>()});
   KernelFunction append = module.kernel("append", {P::array(), P::of<std::uint32_t>()});
   KernelFunction gate = module.kernel("gate", {P::of<std::uint64_t>(), P::of<std::uint32_t>()});
   KernelFunction meet =

@@ -32,15 +32,42 @@ const void* handle_of(T value) {
     return nullptr;
 }
 
-constexpr std::array slot_names = {
-    "device_count",     "device_open",        "device_close",       "device_get_info",  "device_get_memory",
-    "stream_create",    "stream_destroy",     "stream_flush",       "stream_query",     "stream_synchronize",
-    "stream_wait_event", "stream_host_callback", "stream_wrap",     "stream_get_native", "event_create",
-    "event_destroy",    "event_record",       "event_query",        "event_synchronize", "event_elapsed",
-    "memory_allocate",  "memory_free",        "memory_allocate_async", "memory_free_async", "memory_get_info",
-    "copy_to_device",   "copy_to_host",       "copy_on_device",     "copy_peer",        "fill",
-    "module_load",      "module_unload",      "module_get_kernel",  "kernel_get_info",  "kernel_launch",
-    "get_extension"};
+constexpr std::array slot_names = {"device_count",
+                                   "device_open",
+                                   "device_close",
+                                   "device_get_info",
+                                   "device_get_memory",
+                                   "stream_create",
+                                   "stream_destroy",
+                                   "stream_flush",
+                                   "stream_query",
+                                   "stream_synchronize",
+                                   "stream_wait_event",
+                                   "stream_host_callback",
+                                   "stream_wrap",
+                                   "stream_get_native",
+                                   "event_create",
+                                   "event_destroy",
+                                   "event_record",
+                                   "event_query",
+                                   "event_synchronize",
+                                   "event_elapsed",
+                                   "memory_allocate",
+                                   "memory_free",
+                                   "memory_allocate_async",
+                                   "memory_free_async",
+                                   "memory_get_info",
+                                   "copy_to_device",
+                                   "copy_to_host",
+                                   "copy_on_device",
+                                   "copy_peer",
+                                   "fill",
+                                   "module_load",
+                                   "module_unload",
+                                   "module_get_kernel",
+                                   "kernel_get_info",
+                                   "kernel_launch",
+                                   "get_extension"};
 
 template <std::size_t Slot, auto Member, class Function>
 struct Forward;
@@ -53,7 +80,8 @@ struct Forward<Slot, Member, weir_result (*)(Arguments...)> {
     weir_status* status = nullptr;
     if constexpr (Slot != slot_names.size() - 1)
       status = static_cast<weir_status*>(const_cast<void*>(handles.back()));
-    if (const weir_result result = watch.enter(Slot, handles[0], handles.size() > 1 ? handles[1] : nullptr, status);
+    if (const weir_result result =
+            watch.enter(Slot, handles[0], handles.size() > 1 ? handles[1] : nullptr, status);
         result != WEIR_OK)
       return result;
     return (watch.real->*Member)(arguments...);
@@ -82,7 +110,8 @@ weir_result get_info(std::uint32_t, weir_device_info* info, weir_status* status)
   return result;
 }
 
-weir_result allocate(weir_device device, const weir_memory_options* options, weir_allocation* out, weir_status* status) {
+weir_result allocate(weir_device device, const weir_memory_options* options, weir_allocation* out,
+                     weir_status* status) {
   Watch& watch = Watch::get();
   if (const weir_result result = watch.enter(20, device, nullptr, status); result != WEIR_OK) return result;
   if (!watch.take_memory(options->size, status)) return WEIR_ERROR_OUT_OF_MEMORY;
@@ -103,30 +132,35 @@ weir_result allocate_async(weir_stream stream, const weir_memory_options* option
 
 weir_result memory_info(weir_allocation allocation, weir_memory_info* info, weir_status* status) {
   Watch& watch = Watch::get();
-  if (const weir_result result = watch.enter(24, allocation, nullptr, status); result != WEIR_OK) return result;
+  if (const weir_result result = watch.enter(24, allocation, nullptr, status); result != WEIR_OK)
+    return result;
   const weir_result result = watch.real->memory_get_info(allocation, info, status);
-  if (result == WEIR_OK && watch.hide_host_pointers && info->kind == WEIR_MEMORY_DEVICE) info->host_pointer = nullptr;
+  if (result == WEIR_OK && watch.hide_host_pointers && info->kind == WEIR_MEMORY_DEVICE)
+    info->host_pointer = nullptr;
   return result;
 }
 
 weir_result free_memory(weir_allocation allocation, weir_status* status) {
   Watch& watch = Watch::get();
-  if (const weir_result result = watch.enter(21, allocation, nullptr, status); result != WEIR_OK) return result;
+  if (const weir_result result = watch.enter(21, allocation, nullptr, status); result != WEIR_OK)
+    return result;
   watch.forget_memory(allocation);
   return watch.real->memory_free(allocation, status);
 }
 
-// Wrapping: the CPU driver has no native streams, so a "native handle" here is a weir_stream of the same driver, and the
-// wrapped stream is that very stream, never destroyed.
+// Wrapping: the CPU driver has no native streams, so a "native handle" here is a weir_stream of the same
+// driver, and the wrapped stream is that very stream, never destroyed.
 weir_stream wrapped = nullptr;
 weir_result wrap(weir_device device, void* native, weir_stream* out, weir_status* status) {
-  if (const weir_result result = Watch::get().enter(12, device, native, status); result != WEIR_OK) return result;
+  if (const weir_result result = Watch::get().enter(12, device, native, status); result != WEIR_OK)
+    return result;
   wrapped = static_cast<weir_stream>(native);
   *out = wrapped;
   return WEIR_OK;
 }
 weir_result get_native(weir_stream stream, void** out, weir_status* status) {
-  if (const weir_result result = Watch::get().enter(13, stream, nullptr, status); result != WEIR_OK) return result;
+  if (const weir_result result = Watch::get().enter(13, stream, nullptr, status); result != WEIR_OK)
+    return result;
   *out = stream;
   return WEIR_OK;
 }
@@ -182,7 +216,9 @@ weir_driver_table make_table(const weir_driver_table& real) {
 
 }  // namespace
 
-Device open_cpu() { return Device(&detail::device_state(*cpu_driver().driver, 0)); }
+Device open_cpu() {
+  return Device(&detail::device_state(*cpu_driver().driver, 0));
+}
 
 Watch& Watch::get() {
   static auto* watch = new Watch;
@@ -231,7 +267,8 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
       if (count >= failure.at && count < failure.at + failure.times) result = failure.result;
     }
     // A lost device still lets go of its objects.
-    const bool lets_go = name == "stream_destroy" || name == "event_destroy" || name == "memory_free" || name == "module_unload";
+    const bool lets_go = name == "stream_destroy" || name == "event_destroy" || name == "memory_free" ||
+                         name == "module_unload";
     if (lost_ && !lets_go) result = WEIR_ERROR_DEVICE_LOST;
   }
   if (hook) hook();
@@ -239,7 +276,8 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
     status->code = result;
     status->vendor_code = 700;
     std::strcpy(status->vendor_name, "MADE_UP_ERROR");
-    std::strcpy(status->message, result == WEIR_ERROR_DEVICE_LOST ? "the device fell off the bus" : "made to fail");
+    std::strcpy(status->message,
+                result == WEIR_ERROR_DEVICE_LOST ? "the device fell off the bus" : "made to fail");
   }
   return result;
 }

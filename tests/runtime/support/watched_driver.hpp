@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver table that forwards every call to a real driver, and watches: it counts calls, remembers their order, runs
-// a hook before a call, fails the n-th call of a function, hides capabilities, limits memory, and loses the device.
+// A driver table that forwards every call to a real driver, and watches: it counts calls, remembers their
+// order, runs a hook before a call, fails the n-th call of a function, hides capabilities, limits memory, and
+// loses the device.
 #pragma once
 
-#include <weir/device.hpp>
 #include <weir/driver.h>
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include <weir/device.hpp>
 
 namespace weir::test {
 
@@ -27,9 +28,10 @@ struct Call {
 
 class Watch {
  public:
-  /// The real driver's device 0, seen through a new driver whose capabilities lack `hidden` (enum weir_capability). With
-  /// `native_streams` it wraps streams: a native handle is then a stream of the real driver.
-  /// Every call of this gives a device that shares nothing with earlier ones but the watch, which it resets.
+  /// The real driver's device 0, seen through a new driver whose capabilities lack `hidden` (enum
+  /// weir_capability). With `native_streams` it wraps streams: a native handle is then a stream of the real
+  /// driver. Every call of this gives a device that shares nothing with earlier ones but the watch, which it
+  /// resets.
   static Device open(std::uint64_t hidden = 0, bool native_streams = false);
   /// A second device of the driver that `device` is of; the real driver sees one device for both.
   static Device sibling(const Device& device);

@@ -9,8 +9,8 @@ namespace weir::detail {
 namespace {
 
 [[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
-  throw Error(ErrorCode::invalid,
-              fmt::format("kernel '{}', argument {} ('{}'): {}", *program.name, i + 1, program.parameters[i].name, words));
+  throw Error(ErrorCode::invalid, fmt::format("kernel '{}', argument {} ('{}'): {}", *program.name, i + 1,
+                                              program.parameters[i].name, words));
 }
 
 std::string describe(const ParameterInfo& parameter) {
@@ -20,7 +20,8 @@ std::string describe(const ParameterInfo& parameter) {
 
 std::string describe(const LaunchArgument& argument) {
   if (!argument.array) return argument.data ? fmt::format("a {}", to_string(argument.element)) : "nothing";
-  return fmt::format("an array of {} with {} dimensions", to_string(argument.array->element()), argument.array->rank());
+  return fmt::format("an array of {} with {} dimensions", to_string(argument.array->element()),
+                     argument.array->rank());
 }
 
 std::string place(const ir::Kernel& kernel, const ir::Location& at) {
@@ -39,8 +40,8 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments) {
   const std::vector<ParameterInfo>& parameters = program.parameters;
   if (arguments.size() != parameters.size())
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}", *program.name,
-                                                parameters.size(), arguments.size()));
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}",
+                                                *program.name, parameters.size(), arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ParameterInfo& parameter = parameters[i];
     const LaunchArgument& argument = arguments[i];
@@ -57,20 +58,23 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
     if (view.element() != parameter.element || view.rank() != parameter.rank) [[unlikely]]
       refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
     if (&view.block()->device != &device) [[unlikely]]
-      refuse(program, i, fmt::format("the array lies on {}, but the stream is of {}; copy the array there first",
-                                     view.block()->device.device_name(), device.device_name()));
+      refuse(program, i,
+             fmt::format("the array lies on {}, but the stream is of {}; copy the array there first",
+                         view.block()->device.device_name(), device.device_name()));
   }
   for (const passes::AliasCheck& check : program.plan->alias_checks) {
     const AnyArrayView& written = *arguments[check.written].array;
     const AnyArrayView& touched = *arguments[check.touched].array;
     if (!overlap(written, touched)) [[likely]]
       continue;
-    throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}': arguments '{}' and '{}' share memory, but one stream_parallel block writes the "
-                            "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
-                            "one block",
-                            *program.name, parameters[check.written].name, parameters[check.touched].name,
-                            place(*program.kernel, check.written_at), place(*program.kernel, check.touched_at)));
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format(
+            "kernel '{}': arguments '{}' and '{}' share memory, but one stream_parallel block writes the "
+            "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
+            "one block",
+            *program.name, parameters[check.written].name, parameters[check.touched].name,
+            place(*program.kernel, check.written_at), place(*program.kernel, check.touched_at)));
   }
 }
 

@@ -43,8 +43,10 @@ codegen::Compiler* open_compiler() {
     if (codegen::Compiler* compiler = entry ? entry(weir_codegen_abi) : nullptr) return compiler;
     tried += fmt::format("\n  {}: of another version of Weir", path.string());
   }
-  throw Error(ErrorCode::compile, "kernels need Weir's code generator, which could not be opened; install the package that "
-                                  "holds libweir-codegen. Tried:" + tried);
+  throw Error(ErrorCode::compile,
+              "kernels need Weir's code generator, which could not be opened; install the package that "
+              "holds libweir-codegen. Tried:" +
+                  tried);
 }
 
 codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan, const DeviceState& device) {
@@ -63,14 +65,16 @@ codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan,
   }
   if (refusal) std::rethrow_exception(refusal);
   throw Error(ErrorCode::unsupported,
-              fmt::format("device {} names no code object format, so nothing can be compiled for it", device.device_name()));
+              fmt::format("device {} names no code object format, so nothing can be compiled for it",
+                          device.device_name()));
 }
 
 weir_kernel find_kernel(ModuleState& module, const ir::Task& task, const std::string& symbol) {
   using Kind = ir::TaskArgument::Kind;
   std::vector<weir_parameter> layout;
   for (const ir::TaskArgument& field : task.arguments) {
-    const bool address = field.kind == Kind::array || field.kind == Kind::temporaries || field.kind == Kind::error;
+    const bool address =
+        field.kind == Kind::array || field.kind == Kind::temporaries || field.kind == Kind::error;
     const std::uint32_t kind = address ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
     layout.push_back({field.offset, address ? module.device.address_bytes : field.size, kind});
   }
@@ -79,13 +83,15 @@ weir_kernel find_kernel(ModuleState& module, const ir::Task& task, const std::st
 
 std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceState& device) {
   auto compiled = std::make_unique<CompiledProgram>();
-  compiled->plan = device.address_bytes == 8
-                       ? program.plan
-                       : std::make_shared<const passes::Plan>(passes::make_plan(*program.kernel, device.address_bytes));
+  compiled->plan =
+      device.address_bytes == 8
+          ? program.plan
+          : std::make_shared<const passes::Plan>(passes::make_plan(*program.kernel, device.address_bytes));
   const passes::Plan& plan = *compiled->plan;
 
   std::vector<TaskPlace> places;
-  for (const passes::PlannedTask& planned : plan.tasks) places.push_back({planned.region, std::max(planned.block, 0)});
+  for (const passes::PlannedTask& planned : plan.tasks)
+    places.push_back({planned.region, std::max(planned.block, 0)});
   compiled->placed = place_tasks(places);
 
   if (const std::uint32_t sites = plan.uses_error_record ? failure_sites(plan) : 0)
@@ -128,7 +134,8 @@ const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device) 
     if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) return *ready;
     program.compiling[device.number] = true;
   }
-  // Others who want the program on this device wait for the outcome; those who have it, or want another one, do not.
+  // Others who want the program on this device wait for the outcome; those who have it, or want another one,
+  // do not.
   const CompiledProgram* ready = nullptr;
   std::exception_ptr error;
   try {

@@ -19,15 +19,18 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
       continue;
     }
     if (std::ranges::find(seen, region) != seen.end())
-      throw Error(ErrorCode::invalid,
-                  fmt::format("task {} belongs to region {}, which ended before it; tasks of one region stand together",
-                              begin, region));
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format(
+              "task {} belongs to region {}, which ended before it; tasks of one region stand together",
+              begin, region));
     seen.push_back(region);
     while (end < places.size() && places[end].region == region) ++end;
     std::vector<std::int32_t> blocks;  // by lane; the smallest number stays on the caller's stream
     for (std::size_t i = begin; i < end; ++i) {
       if (places[i].block < 0)
-        throw Error(ErrorCode::invalid, fmt::format("task {} has block number {}; blocks count from 0", i, places[i].block));
+        throw Error(ErrorCode::invalid,
+                    fmt::format("task {} has block number {}; blocks count from 0", i, places[i].block));
       if (std::ranges::find(blocks, places[i].block) == blocks.end()) blocks.push_back(places[i].block);
     }
     std::ranges::sort(blocks);
@@ -73,7 +76,8 @@ void StreamFork::join() {
     try {
       streams.wait(caller_, *lane);
     } catch (...) {
-      // The device cannot order the streams any more: the host does, so that nothing runs past the region's end.
+      // The device cannot order the streams any more: the host does, so that nothing runs past the region's
+      // end.
       caller_.device.quiet([&](weir_status* status) {
         return caller_.device.table().stream_synchronize(lane->stream, status);
       });

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs an ordered list of tasks with regions: the walk over the list, and the executor that walks it with streams and
-// events. Those who have tasks (Program, TaskList) pack arguments and submit; the walk does not know what tasks are.
+// Runs an ordered list of tasks with regions: the walk over the list, and the executor that walks it with
+// streams and events. Those who have tasks (Program, TaskList) pack arguments and submit; the walk does not
+// know what tasks are.
 #pragma once
-
-#include <weir/task_list.hpp>
 
 #include <array>
 #include <cstddef>
@@ -11,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <vector>
+#include <weir/task_list.hpp>
 
 #include "runtime/device_state.hpp"
 #include "runtime/module_state.hpp"
@@ -24,8 +24,8 @@ struct PlacedTask {
   bool join = false;       ///< the region ends behind this task
 };
 
-/// Turns regions and block numbers into lanes. Blocks without tasks take no lane; a region with one block is no region.
-/// Throws Error{invalid} when a region is entered again after it was left, or a block is negative.
+/// Turns regions and block numbers into lanes. Blocks without tasks take no lane; a region with one block is
+/// no region. Throws Error{invalid} when a region is entered again after it was left, or a block is negative.
 std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places);
 
 /// The one walk over a list. `target` has fork(lanes), task(index, lane) and join().
@@ -38,8 +38,9 @@ void walk(std::span<const PlacedTask> tasks, Target& target) {
   }
 }
 
-/// Forks by one event of the caller's stream that every lane waits on, and joins by one event of each lane that the
-/// caller waits on. Never waits on the host. When something throws, what was submitted is joined all the same.
+/// Forks by one event of the caller's stream that every lane waits on, and joins by one event of each lane
+/// that the caller waits on. Never waits on the host. When something throws, what was submitted is joined all
+/// the same.
 class StreamFork {
  public:
   explicit StreamFork(StreamState& caller) noexcept : caller_(caller) {}

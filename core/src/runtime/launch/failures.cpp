@@ -26,8 +26,9 @@ class ProgramFailures final : public FailureSource {
       if (number < sites) return describe(planned, *ir::failure_site(planned.task.body, number), record);
       number -= sites;
     }
-    return Error(ErrorCode::assertion, fmt::format("kernel '{}' failed at an unknown statement", kernel_->name),
-                 kernel_->name, std::string(), 0);
+    return Error(ErrorCode::assertion,
+                 fmt::format("kernel '{}' failed at an unknown statement", kernel_->name), kernel_->name,
+                 std::string(), 0);
   }
 
  private:
@@ -35,7 +36,8 @@ class ProgramFailures final : public FailureSource {
                  const ir::ErrorRecord& record) const {
     std::string words = fmt::format("kernel '{}': ", kernel_->name);
     if (statement.op == ir::Op::assert_) {
-      const bool has_text = statement.index < kernel_->strings.size() && !kernel_->strings[statement.index].empty();
+      const bool has_text =
+          statement.index < kernel_->strings.size() && !kernel_->strings[statement.index].empty();
       words += has_text ? "assertion failed: " + kernel_->strings[statement.index] : "assertion failed";
     } else {
       std::size_t rank = 0;
@@ -56,7 +58,8 @@ class ProgramFailures final : public FailureSource {
     if (at.line == 0 || at.file >= kernel_->files.size())
       return Error(ErrorCode::assertion, words, kernel_->name, std::string(), 0);
     const std::string& file = kernel_->files[at.file];
-    return Error(ErrorCode::assertion, fmt::format("{} ({}:{})", words, file, at.line), kernel_->name, file, at.line);
+    return Error(ErrorCode::assertion, fmt::format("{} ({}:{})", words, file, at.line), kernel_->name, file,
+                 at.line);
   }
 
   std::shared_ptr<const ir::Kernel> kernel_;

@@ -15,7 +15,8 @@ constexpr std::uint64_t cpu_blocks_per_core = 8;
 constexpr std::uint64_t gpu_threads_per_multiprocessor = 16 * 1024;
 constexpr std::uint64_t unknown = ~std::uint64_t{0};
 
-std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan, const LaunchValues& values) noexcept {
+std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
+                      const LaunchValues& values) noexcept {
   switch (bound.kind) {
     case passes::HostBound::Kind::constant:
       return bound.constant;
@@ -31,11 +32,13 @@ std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan, 
 }
 
 /// Iterations of a task's loop, or `unknown` when they are decided on the device.
-std::uint64_t iterations(const passes::Plan& plan, const passes::PlannedTask& task, const LaunchValues& values) noexcept {
+std::uint64_t iterations(const passes::Plan& plan, const passes::PlannedTask& task,
+                         const LaunchValues& values) noexcept {
   std::uint64_t count = 1;
   bool all_known = true;
   for (std::uint8_t d = 0; d < task.rank; ++d) {
-    if (task.low[d].kind == passes::HostBound::Kind::device || task.high[d].kind == passes::HostBound::Kind::device) {
+    if (task.low[d].kind == passes::HostBound::Kind::device ||
+        task.high[d].kind == passes::HostBound::Kind::device) {
       all_known = false;
       continue;
     }
@@ -53,8 +56,9 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) noexcept {
 
 }  // namespace
 
-std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan, const passes::PlannedTask& planned,
-                          const CompiledTask& compiled, const LaunchValues& values) noexcept {
+std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
+                          const passes::PlannedTask& planned, const CompiledTask& compiled,
+                          const LaunchValues& values) noexcept {
   const ir::Task& task = planned.task;
   if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final) return 1;
   const std::uint64_t count = iterations(plan, planned, values);
@@ -69,9 +73,10 @@ std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan, c
     pieces = (count + chunk - 1) / chunk;
   }
   if (info.kind == DeviceKind::cpu) {
-    blocks = count == unknown ? cores * 2
-                              : std::min(saturating_product(count, std::max(task.cost, 1u)) / operations_per_cpu_block,
-                                         cores * cpu_blocks_per_core);
+    blocks = count == unknown
+                 ? cores * 2
+                 : std::min(saturating_product(count, std::max(task.cost, 1u)) / operations_per_cpu_block,
+                            cores * cpu_blocks_per_core);
   } else {
     const std::uint64_t threads = std::uint64_t{compiled.block.x} * compiled.block.y * compiled.block.z;
     if (!reduces && count != unknown) pieces = (count - 1) / threads + 1;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code generation without a device.
-#include <weir/compile.hpp>
-
 #include <utility>
+#include <weir/compile.hpp>
 
 #include "runtime/launch/program_internal.hpp"
 

@@ -59,7 +59,8 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
 }
 
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept {
-  // The finaliser of SplitMix64: a bijection that spreads every bit, so that near seeds and launches give far keys.
+  // The finaliser of SplitMix64: a bijection that spreads every bit, so that near seeds and launches give far
+  // keys.
   const auto mix = [](std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

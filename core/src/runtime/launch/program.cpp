@@ -2,13 +2,13 @@
 #include <weir/program.hpp>
 #include <weir/stream.hpp>
 
+#include "dsl/make_program.hpp"
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
 #include "runtime/profile.hpp"
-#include "dsl/make_program.hpp"
 #include "runtime/stream_errors.hpp"
 
 namespace weir {
@@ -50,9 +50,9 @@ Program make_program(ir::Kernel kernel) {
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const ir::Parameter& parameter = kernel.parameters[i];
     const bool array = parameter.kind == ir::Parameter::Kind::array;
-    state->parameters.push_back({parameter.name, array ? ParameterInfo::Kind::array : ParameterInfo::Kind::scalar,
-                                 parameter.element, parameter.rank,
-                                 i < state->plan->parameters.size() && state->plan->parameters[i].written});
+    state->parameters.push_back(
+        {parameter.name, array ? ParameterInfo::Kind::array : ParameterInfo::Kind::scalar, parameter.element,
+         parameter.rank, i < state->plan->parameters.size() && state->plan->parameters[i].written});
   }
   state->kernel = std::make_shared<const ir::Kernel>(std::move(kernel));
   return Program(std::move(state));
@@ -62,11 +62,19 @@ Program Program::parse(std::string_view text, std::string_view file_name) {
   return make_program(ir::parse(text, file_name));
 }
 
-std::string Program::text(bool with_locations) const { return ir::print(*state_->kernel, with_locations); }
-const std::string& Program::name() const noexcept { return *state_->name; }
-std::span<const ParameterInfo> Program::parameters() const noexcept { return state_->parameters; }
+std::string Program::text(bool with_locations) const {
+  return ir::print(*state_->kernel, with_locations);
+}
+const std::string& Program::name() const noexcept {
+  return *state_->name;
+}
+std::span<const ParameterInfo> Program::parameters() const noexcept {
+  return state_->parameters;
+}
 
-void Program::prepare(const StreamRef& on) const { detail::compiled_for(*state_, detail::live(on).device); }
+void Program::prepare(const StreamRef& on) const {
+  detail::compiled_for(*state_, detail::live(on).device);
+}
 
 void Program::launch(const StreamRef& on, std::span<const LaunchArgument> arguments,
                      const LaunchOptions& options) const {
@@ -86,8 +94,9 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   if (plan.uses_error_record) values.record = &detail::failure_record(stream);
   if (plan.uses_launch_key) {
     const bool automatic = options.launch_number == LaunchOptions::automatic;
-    values.key = detail::launch_key(
-        options.seed, automatic ? program.launches.fetch_add(1, std::memory_order_relaxed) : options.launch_number);
+    values.key =
+        detail::launch_key(options.seed, automatic ? program.launches.fetch_add(1, std::memory_order_relaxed)
+                                                   : options.launch_number);
   }
 
   detail::ArgumentBuffer block(compiled.argument_bytes);
@@ -99,8 +108,9 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
     detail::pack_task(device, planned.task, task, values, block.data());
     const LaunchShape shape{grid, task.block, task.shared_bytes};
     detail::submit_timed(lane, {program.name, planned.task.name, planned.region, planned.block}, [&] {
-      detail::submit_launch(lane, detail::make_launch(task.kernel, shape, block.data(), planned.task.argument_bytes),
-                            program.name);
+      detail::submit_launch(
+          lane, detail::make_launch(task.kernel, shape, block.data(), planned.task.argument_bytes),
+          program.name);
     });
   });
 }

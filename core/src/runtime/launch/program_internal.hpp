@@ -3,8 +3,6 @@
 // (compile.cpp), choose grids (grid.cpp), pack arguments (pack.cpp), run (executor.hpp).
 #pragma once
 
-#include <weir/program.hpp>
-
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -13,6 +11,7 @@
 #include <span>
 #include <string>
 #include <vector>
+#include <weir/program.hpp>
 
 #include "codegen/codegen.hpp"
 #include "ir/evaluate.hpp"
@@ -50,7 +49,8 @@ struct ProgramState {
   std::vector<ParameterInfo> parameters;
   std::atomic<std::uint64_t> launches{0};
 
-  // By device number. A launch reads one pointer; the mutex guards the start and end of compiling, not compiling itself.
+  // By device number. A launch reads one pointer; the mutex guards the start and end of compiling, not
+  // compiling itself.
   std::array<std::atomic<const CompiledProgram*>, max_devices> compiled{};
   std::array<bool, max_devices> compiling{};
   std::mutex mutex;
@@ -64,8 +64,8 @@ const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device);
 /// libweir-codegen, opened on first use. Throws Error{compile} that says where it was looked for.
 codegen::Compiler& compiler();
 
-/// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and keep the blocks of each
-/// region apart.
+/// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and keep the
+/// blocks of each region apart.
 void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments);
 
@@ -86,8 +86,9 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
                const LaunchValues& values, std::byte* block) noexcept;
 
 /// Blocks to launch a task with; 0 when the host knows that there is nothing to do.
-std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan, const passes::PlannedTask& task,
-                          const CompiledTask& compiled, const LaunchValues& values) noexcept;
+std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
+                          const passes::PlannedTask& task, const CompiledTask& compiled,
+                          const LaunchValues& values) noexcept;
 
 /// The key of a launch's random numbers: the same on every device.
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept;
