@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <lld/Common/Driver.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +61,19 @@ class PrivateFolder {
   std::string path_;
 };
 
+/// Gives the thread its alternate signal stack back: the linker's output files make LLVM install signal handlers with a
+/// stack of its own on the calling thread, which belongs to the program.
+class OwnSignalStack {
+ public:
+  OwnSignalStack() noexcept { ::sigaltstack(nullptr, &stack_); }
+  OwnSignalStack(const OwnSignalStack&) = delete;
+  OwnSignalStack& operator=(const OwnSignalStack&) = delete;
+  ~OwnSignalStack() { ::sigaltstack(&stack_, nullptr); }
+
+ private:
+  stack_t stack_{};
+};
+
 std::vector<std::byte> read_file(const std::string& path) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status;
@@ -101,6 +115,7 @@ std::vector<std::byte> link_shared_object(const llvm::SmallVectorImpl<char>& obj
     if (!usable)
       throw Error(ErrorCode::compile,
                   "linking a kernel: the linker failed before and cannot be used again in this process");
+    const OwnSignalStack own;
     const lld::Result result = lld::lldMain(arguments, out, out, {{lld::Gnu, &lld::elf::link}});
     usable = result.canRunAgain;
     if (result.retCode != 0) throw Error(ErrorCode::compile, "linking a kernel: " + out.str());
