@@ -74,7 +74,7 @@ TEST(Region, BlocksRunConcurrently) {
   EXPECT_EQ(met.read(), 2u);
 }
 
-// A block that stands still holds up what follows the region, and not its sibling.
+// A block that stands still holds up what follows the region. Its sibling runs beside it, so 2 and 3 come in any order.
 // proves R11
 TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
   const Device device = open_cpu();
@@ -90,7 +90,7 @@ TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
   logged.kernels.log(stream, logged.log, 5);
   EXPECT_FALSE(stream.query());
   flag.open();
-  EXPECT_THAT(logged.values(stream), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(logged.values(stream), ::testing::AnyOf(ElementsAre(1, 2, 3, 4, 5), ElementsAre(1, 3, 2, 4, 5)));
 }
 
 // proves R11
