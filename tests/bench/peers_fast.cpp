@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "peer_nbody.hpp"
 #include "peers.hpp"
 
 namespace weir::bench::peer {
@@ -20,25 +21,9 @@ void map_pow(float* __restrict out, const float* __restrict in, float power, std
   for (std::size_t i = 0; i < n; ++i) out[i] = std::pow(in[i], power);
 }
 
-void nbody_fast(float* __restrict ax, float* __restrict ay, float* __restrict az, const float* __restrict x,
-                const float* __restrict y, const float* __restrict z, const float* __restrict mass, std::size_t n,
-                float softening) {
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < n; ++i) {
-    float sx = 0, sy = 0, sz = 0;
-#pragma omp simd reduction(+ : sx, sy, sz)
-    for (std::size_t j = 0; j < n; ++j) {
-      const float dx = x[j] - x[i], dy = y[j] - y[i], dz = z[j] - z[i];
-      const float r2 = dx * dx + dy * dy + dz * dz + softening;
-      const float f = mass[j] / (r2 * std::sqrt(r2));
-      sx += f * dx;
-      sy += f * dy;
-      sz += f * dz;
-    }
-    ax[i] = sx;
-    ay[i] = sy;
-    az[i] = sz;
-  }
+void nbody_fast(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* mass,
+                std::size_t n, float softening) {
+  nbody_loop(ax, ay, az, x, y, z, mass, n, softening);
 }
 
 }  // namespace weir::bench::peer
