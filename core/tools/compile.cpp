@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 #include "kernel_file.hpp"
+#include "usage_error.hpp"
 
 namespace weir::tool {
 namespace {
@@ -21,6 +22,7 @@ struct Options {
   std::string target = "elf-x86_64:native";
   std::string output;
   std::string emit = "object";
+  std::string assume;
 };
 
 /// "FORMAT[:CPU[:FEATURES]]".
@@ -44,7 +46,8 @@ void write(const std::string& file, std::span<const std::byte> bytes) {
 
 int compile_kernel(const Options& options) {
   const Program program = read_kernel(options.file);
-  const CompileTarget target = parse_target(options.target);
+  CompileTarget target = parse_target(options.target);
+  target.assume = options.assume;
   if (options.emit != "object") {
     std::string text = options.emit == "ir" ? program.text() : compile_to_text(program, target, options.emit);
     if (!text.ends_with('\n')) text += '\n';
@@ -54,7 +57,7 @@ int compile_kernel(const Options& options) {
       write(options.output, std::as_bytes(std::span(text)));
     return 0;
   }
-  if (options.output.empty()) throw Error(ErrorCode::invalid, "a code object needs a file; add -o FILE");
+  if (options.output.empty()) throw UsageError("a code object needs a file; add -o FILE");
   const CompiledProgram compiled = compile(program, target);
   write(options.output, compiled.bytes);
   std::printf("%s: %zu bytes for %s %s\n", options.output.c_str(), compiled.bytes.size(), compiled.format.c_str(),
@@ -72,6 +75,8 @@ const Command command("compile", "Compile a kernel in text form", [](CLI::App& a
   app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
   app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
       ->capture_default_str();
+  app.add_option("--assume", options->assume,
+                 "What launches will keep to, for faster code: distinct,narrow,aligned; see weir/compile.hpp");
   app.add_option("-o,--output", options->output, "File to write");
   app.add_option("--emit", options->emit, "What to write")
       ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))

@@ -11,6 +11,7 @@ namespace {
 
 constexpr CapabilityWords capabilities[] = {
     {WEIR_CAP_CONCURRENT_STREAMS, "concurrent_streams", "run streams concurrently"},
+    {WEIR_CAP_GRAPHS, "graphs", "run graphs"},
     {WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream_ordered_allocation", "allocate in stream order"},
     {WEIR_CAP_TIMED_EVENTS, "timed_events", "time events"},
     {WEIR_CAP_STREAM_PRIORITY, "stream_priority", "rank streams by priority"},

@@ -9,17 +9,28 @@
 #include <utility>
 
 #include "npy.hpp"
+#include "usage_error.hpp"
 
 namespace weir::tool {
 namespace {
 
+// The word given for the parameter is wrong.
 [[noreturn]] void fail(const ParameterInfo& parameter, const std::string& what) {
+  throw UsageError("parameter " + parameter.name + ": " + what);
+}
+
+// The file given for the parameter holds something else.
+[[noreturn]] void refuse_file(const ParameterInfo& parameter, const std::string& what) {
   throw Error(ErrorCode::invalid, "parameter " + parameter.name + ": " + what);
 }
 
 std::string describe(const ParameterInfo& parameter) {
   if (parameter.kind == ParameterInfo::Kind::scalar) return to_string(parameter.element);
   return "array<" + to_string(parameter.element) + ", " + std::to_string(parameter.rank) + ">";
+}
+
+std::string count_of(std::size_t count, std::string_view thing) {
+  return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
 }
 
 template <class T>
@@ -39,16 +50,26 @@ bool parse_component(ScalarType type, std::string_view word, std::byte* out) {
       *out = std::byte{value};
       return true;
     }
-    case ScalarType::i8: return parse_number<std::int8_t>(word, out);
-    case ScalarType::i16: return parse_number<std::int16_t>(word, out);
-    case ScalarType::i32: return parse_number<std::int32_t>(word, out);
-    case ScalarType::i64: return parse_number<std::int64_t>(word, out);
-    case ScalarType::u8: return parse_number<std::uint8_t>(word, out);
-    case ScalarType::u16: return parse_number<std::uint16_t>(word, out);
-    case ScalarType::u32: return parse_number<std::uint32_t>(word, out);
-    case ScalarType::u64: return parse_number<std::uint64_t>(word, out);
-    case ScalarType::f32: return parse_number<float>(word, out);
-    case ScalarType::f64: return parse_number<double>(word, out);
+    case ScalarType::i8:
+      return parse_number<std::int8_t>(word, out);
+    case ScalarType::i16:
+      return parse_number<std::int16_t>(word, out);
+    case ScalarType::i32:
+      return parse_number<std::int32_t>(word, out);
+    case ScalarType::i64:
+      return parse_number<std::int64_t>(word, out);
+    case ScalarType::u8:
+      return parse_number<std::uint8_t>(word, out);
+    case ScalarType::u16:
+      return parse_number<std::uint16_t>(word, out);
+    case ScalarType::u32:
+      return parse_number<std::uint32_t>(word, out);
+    case ScalarType::u64:
+      return parse_number<std::uint64_t>(word, out);
+    case ScalarType::f32:
+      return parse_number<float>(word, out);
+    case ScalarType::f64:
+      return parse_number<double>(word, out);
     case ScalarType::f16: {
       float value = 0;
       if (!parse_number<float>(word, reinterpret_cast<std::byte*>(&value))) return false;
@@ -73,14 +94,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 std::vector<std::byte> parse_scalar(const ParameterInfo& parameter, std::string_view text) {
   const std::vector<std::string_view> words = split(text, ',');
   if (words.size() != parameter.element.lanes())
-    fail(parameter, "a " + describe(parameter) + " takes " + std::to_string(parameter.element.lanes()) +
-                        " numbers separated by commas, found '" + std::string(text) + "'");
+    fail(parameter, describe(parameter) + " takes " + count_of(parameter.element.lanes(), "number") +
+                        ", separated by commas, found '" + std::string(text) + "'");
   const std::size_t size = size_of(parameter.element.scalar);
   std::vector<std::byte> bytes(parameter.element.size());
   for (std::size_t i = 0; i < words.size(); ++i)
     if (!parse_component(parameter.element.scalar, words[i], bytes.data() + i * size))
-      fail(parameter, "expected a value of type " + std::string(to_string(parameter.element.scalar)) + ", found '" +
-                          std::string(words[i]) + "'");
+      fail(parameter, "expected a value of type " + std::string(to_string(parameter.element.scalar)) +
+                          ", found '" + std::string(words[i]) + "'");
   return bytes;
 }
 
@@ -94,7 +115,7 @@ std::vector<std::int64_t> parse_extents(const ParameterInfo& parameter, std::str
     extents.push_back(extent);
   }
   if (extents.size() != parameter.rank)
-    fail(parameter, "a " + describe(parameter) + " has " + std::to_string(parameter.rank) + " extents, found " +
+    fail(parameter, describe(parameter) + " has " + count_of(parameter.rank, "extent") + ", found " +
                         std::to_string(extents.size()));
   return extents;
 }
@@ -102,30 +123,36 @@ std::vector<std::int64_t> parse_extents(const ParameterInfo& parameter, std::str
 /// The dimensions that a Vec's or Mat's components take at the end of an .npy shape.
 std::vector<std::int64_t> component_shape(const ElementType& element) {
   switch (element.shape) {
-    case ElementType::Shape::vector: return {element.rows};
-    case ElementType::Shape::matrix: return {element.rows, element.cols};
-    default: return {};
+    case ElementType::Shape::vector:
+      return {element.rows};
+    case ElementType::Shape::matrix:
+      return {element.rows, element.cols};
+    default:
+      return {};
   }
 }
 
 AnyArray load_array(const ParameterInfo& parameter, const std::string& file, const StreamRef& stream) {
   const NpyArray npy = read_npy(file);
   if (npy.type != parameter.element.scalar)
-    fail(parameter, "takes " + describe(parameter) + ", but " + file + " holds " + std::string(to_string(npy.type)));
+    refuse_file(parameter, "takes " + describe(parameter) + ", but " + file + " holds " +
+                               std::string(to_string(npy.type)));
   const std::vector<std::int64_t> components = component_shape(parameter.element);
   const std::size_t rank = npy.shape.size() - std::min(components.size(), npy.shape.size());
   const auto tail = npy.shape.begin() + static_cast<std::ptrdiff_t>(rank);
   if (rank != parameter.rank || !std::equal(tail, npy.shape.end(), components.begin(), components.end())) {
     std::string found;
     for (const std::int64_t extent : npy.shape) found += (found.empty() ? "" : ", ") + std::to_string(extent);
-    fail(parameter, "takes " + describe(parameter) + ", but the shape in " + file + " is (" + found + ")");
+    refuse_file(parameter,
+                "takes " + describe(parameter) + ", but the shape in " + file + " is (" + found + ")");
   }
   AnyArray array(stream, parameter.element, std::span(npy.shape.data(), rank));
   array.copy_from_bytes(stream, npy.data);
   return array;
 }
 
-AnyArray zeros(const ParameterInfo& parameter, std::span<const std::int64_t> extents, const StreamRef& stream) {
+AnyArray zeros(const ParameterInfo& parameter, std::span<const std::int64_t> extents,
+               const StreamRef& stream) {
   AnyArray array(stream, parameter.element, extents);
   array.fill_zero(stream);
   return array;
@@ -133,14 +160,15 @@ AnyArray zeros(const ParameterInfo& parameter, std::span<const std::int64_t> ext
 
 }  // namespace
 
-std::map<std::string, std::string> split_assignments(const std::vector<std::string>& words, const char* option) {
+std::map<std::string, std::string> split_assignments(const std::vector<std::string>& words,
+                                                     const char* option) {
   std::map<std::string, std::string> result;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorCode::invalid, std::string(option) + " takes NAME=VALUE, found '" + word + "'");
+      throw UsageError(std::string(option) + " takes NAME=VALUE, found '" + word + "'");
     if (!result.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
-      throw Error(ErrorCode::invalid, std::string(option) + " names '" + word.substr(0, equals) + "' twice");
+      throw UsageError(std::string(option) + " names '" + word.substr(0, equals) + "' twice");
   }
   return result;
 }
@@ -153,23 +181,24 @@ KernelArguments::KernelArguments(const Program& program, const std::map<std::str
     const auto given = left.extract(parameter.name);
     const std::string value = given ? given.mapped() : "";
     if (parameter.kind == ParameterInfo::Kind::scalar) {
-      if (!given) fail(parameter, "not given; add --arg " + parameter.name + "=VALUE (" + describe(parameter) + ")");
+      if (!given)
+        fail(parameter, "not given; add --arg " + parameter.name + "=VALUE (" + describe(parameter) + ")");
       slot.scalar = parse_scalar(parameter, value);
     } else if (value.starts_with('@')) {
       slot.array = load_array(parameter, value.substr(1), stream);
     } else if (value.starts_with("zeros:")) {
       slot.array = zeros(parameter, parse_extents(parameter, std::string_view(value).substr(6)), stream);
     } else if (given || !parameter.written) {
-      fail(parameter, (given ? "found '" + value + "'" : std::string("not given")) + "; a " + describe(parameter) +
-                          " takes @FILE.npy or zeros:EXTENTS");
+      fail(parameter, (given ? "found '" + value + "'" : std::string("not given")) + "; " +
+                          describe(parameter) + " takes @FILE.npy or zeros:EXTENTS");
     }
     slots_.push_back(std::move(slot));
   }
   if (!left.empty()) {
     std::string known;
     for (const ParameterInfo& parameter : program.parameters()) known += " " + parameter.name;
-    throw Error(ErrorCode::invalid,
-                "kernel " + program.name() + " has no parameter '" + left.begin()->first + "'; it has:" + known);
+    throw UsageError("kernel " + program.name() + " has no parameter '" + left.begin()->first +
+                     "'; it has:" + known);
   }
   // What is left out takes the shape of what was given.
   for (Slot& slot : slots_) {
@@ -212,7 +241,7 @@ void KernelArguments::write(const std::string& name, const std::string& file, co
     write_npy(file, npy);
     return;
   }
-  throw Error(ErrorCode::invalid, "--out names '" + name + "', which is no array parameter of the kernel");
+  throw UsageError("--out names '" + name + "', which is no array parameter of the kernel");
 }
 
 }  // namespace weir::tool

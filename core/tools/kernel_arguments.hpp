@@ -12,7 +12,7 @@
 
 namespace weir::tool {
 
-/// "name=value" as given, in order. Throws Error{invalid} for a word without '=', or a name given twice.
+/// "name=value" as given, in order. Throws UsageError for a word without '=', or a name given twice.
 std::map<std::string, std::string> split_assignments(const std::vector<std::string>& words, const char* option);
 
 /// The arguments of one launch, in device memory.
@@ -22,7 +22,7 @@ std::map<std::string, std::string> split_assignments(const std::vector<std::stri
 /// Vec and Mat take their components separated by commas.
 class KernelArguments {
  public:
-  /// Throws Error that names the parameter, what it takes and what was given.
+  /// Throws UsageError, or Error for what a file holds, that names the parameter, what it takes and what was given.
   KernelArguments(const Program& program, const std::map<std::string, std::string>& values, const StreamRef& stream);
 
   std::vector<LaunchArgument> launch_arguments() const;

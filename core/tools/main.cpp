@@ -4,15 +4,46 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "command.hpp"
+#include "usage_error.hpp"
 
 namespace {
 
 constexpr int failed = 1;
 constexpr int wrong_usage = 2;
+
+std::string subcommands_of(CLI::App& app) {
+  std::string names;
+  for (const CLI::App* subcommand : app.get_subcommands({})) names += " " + subcommand->get_name();
+  return names;
+}
+
+// Follows `words` from subcommand to subcommand. Where one is missing or unknown, says which there are: the
+// parser would only say that one is required.
+void check_subcommands(CLI::App& app, std::span<char* const> words) {
+  CLI::App* current = &app;
+  std::string path = "weir";
+  for (const std::string word : words) {
+    if (current->get_require_subcommand_min() == 0) return;
+    if (word.starts_with('-')) {
+      if (current->get_option_no_throw(word) != nullptr) return;
+      throw weir::tool::UsageError("there is no option '" + word + "'; " + path + " --help lists them");
+    }
+    const auto named = [&](const CLI::App* subcommand) { return subcommand->check_name(word); };
+    const auto found = current->get_subcommands(named);
+    if (found.empty())
+      throw weir::tool::UsageError("there is no subcommand '" + word + "'; " + path +
+                                   " has:" + subcommands_of(*current));
+    current = found.front();
+    path += " " + word;
+  }
+  if (current->get_require_subcommand_min() == 0) return;
+  throw weir::tool::UsageError(path + " takes a subcommand; there are:" + subcommands_of(*current));
+}
 
 int run(int argc, char** argv) {
   CLI::App app("Weir runs GPU work that is written once on whatever driver is installed.", "weir");
@@ -32,16 +63,13 @@ int run(int argc, char** argv) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
   }
-  const std::string first = argv[1];
-  const auto named = [&](const auto* command) { return command->name == first; };
-  if (!first.starts_with('-') && std::none_of(commands.begin(), commands.end(), named)) {
-    std::fprintf(stderr, "weir: there is no subcommand '%s'; weir --help lists them\n", first.c_str());
-    return wrong_usage;
-  }
+  check_subcommands(app, std::span(argv + 1, static_cast<std::size_t>(argc - 1)));
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);  // prints the help or the version
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : wrong_usage;
+    throw weir::tool::UsageError(error.what() + std::string("; --help lists what there is"));
   }
   for (const auto& [subcommand, action] : actions)
     if (subcommand->parsed()) return action();
@@ -53,6 +81,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const weir::tool::UsageError& error) {
+    std::fprintf(stderr, "weir: %s\n", error.what());
+    return wrong_usage;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "weir: %s\n", error.what());
     return failed;

@@ -143,8 +143,24 @@ bool runs(const NamedProcessor& processor) {
   return processor.level <= host().level && (processor.features & ~host().features) == 0;
 }
 
+// Code for level 4 keeps to 256-bit vectors, because the first processors of that level slow down with wider ones.
+// AMD's do not, so they go by their own names.
+std::string tuned_name() {
+  const Registers vendor = cpuid(0), version = cpuid(1);
+  if (host().level < 4 || vendor.ebx != signature_AMD_ebx || vendor.ecx != signature_AMD_ecx) return "";
+  const unsigned family = (version.eax >> 8 & 0xf) + (version.eax >> 20 & 0xff);
+  const std::string_view name = family >= 0x1a ? "znver5" : "znver4";
+  for (const NamedProcessor& processor : processors)
+    if (processor.name == name && runs(processor)) return processor.name;
+  return "";
+}
+
 }  // namespace
 
+const std::string& host_target() {
+  static const std::string* const name = new std::string(tuned_name().empty() ? host().level_name : tuned_name());
+  return *name;
+}
 const std::string& host_level() { return host().level_name; }
 const std::string& host_features() { return host().feature_list; }
 

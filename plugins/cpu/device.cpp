@@ -66,7 +66,7 @@ weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* 
     put(info.driver_version, WEIR_VERSION);
     info.capabilities = WEIR_CAP_STREAM_ORDERED_ALLOCATION | WEIR_CAP_TIMED_EVENTS | WEIR_CAP_HOST_CALLBACK |
                         WEIR_CAP_PINNED_MEMORY | WEIR_CAP_PEER_COPY | WEIR_CAP_DEVICE_ADDRESS |
-                        WEIR_CAP_CONCURRENT_STREAMS;
+                        WEIR_CAP_CONCURRENT_STREAMS | WEIR_CAP_GRAPHS;
     info.total_memory = machine.memory;
     info.argument_style = WEIR_ARGUMENT_ADDRESS;
     auto add_target = [&](const std::string& target) {
@@ -74,7 +74,8 @@ weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* 
       put(entry.format, "elf-x86_64");
       put(entry.target, target);
     };
-    add_target(host_level());
+    add_target(host_target());
+    if (host_level() != host_target()) add_target(host_level());
     if (host_level() != "x86-64") add_target("x86-64");
     put(info.target_features, host_features());
     info.multiprocessors = machine.cores;

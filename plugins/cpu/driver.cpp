@@ -1,54 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point and the table.
 #include "functions.hpp"
-#include "status.hpp"
+#include "object.hpp"
 
 namespace weir::cpu {
 namespace {
 
-const weir_driver_table table = {
-    .struct_size = sizeof(weir_driver_table),
-    .abi_version = WEIR_ABI_VERSION(1, 0),
-    .name = "cpu",
-    .version = WEIR_VERSION,
-    .vendor = "Weir",
-    .device_count = device_count,
-    .device_open = device_open,
-    .device_close = device_close,
-    .device_get_info = device_get_info,
-    .device_get_memory = device_get_memory,
-    .stream_create = stream_create,
-    .stream_destroy = stream_destroy,
-    .stream_flush = stream_flush,
-    .stream_query = stream_query,
-    .stream_synchronize = stream_synchronize,
-    .stream_wait_event = stream_wait_event,
-    .stream_host_callback = stream_host_callback,
-    .stream_wrap = stream_wrap,
-    .stream_get_native = stream_get_native,
-    .event_create = event_create,
-    .event_destroy = event_destroy,
-    .event_record = event_record,
-    .event_query = event_query,
-    .event_synchronize = event_synchronize,
-    .event_elapsed = event_elapsed,
-    .memory_allocate = memory_allocate,
-    .memory_free = memory_free,
-    .memory_allocate_async = memory_allocate_async,
-    .memory_free_async = memory_free_async,
-    .memory_get_info = memory_get_info,
-    .copy_to_device = copy_to_device,
-    .copy_to_host = copy_to_host,
-    .copy_on_device = copy_on_device,
-    .copy_peer = copy_peer,
-    .fill = fill,
-    .module_load = module_load,
-    .module_unload = module_unload,
-    .module_get_kernel = module_get_kernel,
-    .kernel_get_info = kernel_get_info,
-    .kernel_launch = kernel_launch,
-    .get_extension = get_extension,
-};
+constexpr weir_driver_table table_of(std::uint32_t abi_version) {
+  return {
+      .struct_size = sizeof(weir_driver_table),
+      .abi_version = abi_version,
+      .name = "cpu",
+      .version = WEIR_VERSION,
+      .vendor = "Weir",
+      .device_count = device_count,
+      .device_open = device_open,
+      .device_close = device_close,
+      .device_get_info = device_get_info,
+      .device_get_memory = device_get_memory,
+      .stream_create = stream_create,
+      .stream_destroy = stream_destroy,
+      .stream_flush = stream_flush,
+      .stream_query = stream_query,
+      .stream_synchronize = stream_synchronize,
+      .stream_wait_event = stream_wait_event,
+      .stream_host_callback = stream_host_callback,
+      .stream_wrap = stream_wrap,
+      .stream_get_native = stream_get_native,
+      .event_create = event_create,
+      .event_destroy = event_destroy,
+      .event_record = event_record,
+      .event_query = event_query,
+      .event_synchronize = event_synchronize,
+      .event_elapsed = event_elapsed,
+      .memory_allocate = memory_allocate,
+      .memory_free = memory_free,
+      .memory_allocate_async = memory_allocate_async,
+      .memory_free_async = memory_free_async,
+      .memory_get_info = memory_get_info,
+      .copy_to_device = copy_to_device,
+      .copy_to_host = copy_to_host,
+      .copy_on_device = copy_on_device,
+      .copy_peer = copy_peer,
+      .fill = fill,
+      .module_load = module_load,
+      .module_unload = module_unload,
+      .module_get_kernel = module_get_kernel,
+      .kernel_get_info = kernel_get_info,
+      .kernel_launch = kernel_launch,
+      .get_extension = get_extension,
+      .graph_create = graph_create,
+      .graph_update = graph_update,
+      .graph_launch = graph_launch,
+      .graph_destroy = graph_destroy,
+  };
+}
+
+// The newest first. Between minor versions the table only grows, so that one differs from the next by its number alone.
+constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 1)), table_of(WEIR_ABI_VERSION(1, 0))};
 
 }  // namespace
 
@@ -68,11 +77,13 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
   return guarded(status, [&] {
     const weir_host known = read_struct(host, "host");
     const weir_driver_table*& out = output(out_table, "out_table");
-    constexpr std::uint32_t spoken = WEIR_ABI_VERSION(1, 0);
-    if (known.abi_min > spoken || known.abi_max < spoken)
-      fail(WEIR_ERROR_ABI, "the CPU driver speaks driver ABI 1.0; the host speaks %u.%u to %u.%u",
-           WEIR_ABI_MAJOR(known.abi_min), WEIR_ABI_MINOR(known.abi_min), WEIR_ABI_MAJOR(known.abi_max),
-           WEIR_ABI_MINOR(known.abi_max));
-    out = &table;
+    for (const weir_driver_table& offered : tables)
+      if (known.abi_min <= offered.abi_version && offered.abi_version <= known.abi_max) {
+        out = &offered;
+        return;
+      }
+    fail(WEIR_ERROR_ABI, "the CPU driver speaks driver ABI 1.0 to 1.1; the host speaks %u.%u to %u.%u",
+         WEIR_ABI_MAJOR(known.abi_min), WEIR_ABI_MINOR(known.abi_min), WEIR_ABI_MAJOR(known.abi_max),
+         WEIR_ABI_MINOR(known.abi_max));
   });
 }

@@ -28,7 +28,7 @@ std::pair<Stream*, std::uint64_t> current_mark(Event& event) {
 void Event::drop_reference() noexcept {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (stream) std::exchange(stream, nullptr)->drop_reference();
-  Pool<Event>::of().give(this);
+  Pool<Event>::of().give(*this);
 }
 
 void stamp_event(Event& event, std::uint64_t generation) noexcept {
@@ -45,7 +45,7 @@ weir_result event_create(weir_device device_handle, uint32_t flags, weir_event* 
     weir_event& out = output(out_event, "out_event");
     if (flags & ~std::uint32_t{WEIR_EVENT_TIMED})
       fail(WEIR_ERROR_INVALID, "flags is 0x%x; expected WEIR_EVENT_PLAIN or WEIR_EVENT_TIMED", flags);
-    Event* event = Pool<Event>::of().take();
+    Event* event = &Pool<Event>::of().take();
     event->device = &device;
     event->timed = flags & WEIR_EVENT_TIMED;
     event->mark = event->generation = event->stamped = 0;
@@ -58,9 +58,7 @@ weir_result event_create(weir_device device_handle, uint32_t flags, weir_event* 
 weir_result event_destroy(weir_event handle, weir_status* status) {
   return guarded(status, [&] {
     Event& event = live<Event>(handle, "event");
-    Kind expected = Kind::event;
-    if (!event.kind.compare_exchange_strong(expected, Kind::dead))
-      fail(WEIR_ERROR_INVALID, "event is being destroyed by another thread at the same time");
+    retire(event, "event");
     event.drop_reference();
   });
 }
@@ -105,7 +103,7 @@ weir_result event_query(weir_event handle, weir_status* status) {
     Event& event = live<Event>(handle, "event");
     std::lock_guard lock(event.mutex);
     if (!event.stream || event.stream->reached(event.mark)) return WEIR_OK;
-    report(status, WEIR_NOT_READY, "the stream has not reached the event yet", 0);
+    report(status, WEIR_NOT_READY, "the stream has not reached the event yet");
     return WEIR_NOT_READY;
   });
 }
@@ -136,7 +134,7 @@ weir_result event_elapsed(weir_event start_handle, weir_event end_handle, double
       times[i] = event.nanoseconds;
     }
     if (!ready) {
-      report(status, WEIR_NOT_READY, "a stream has not reached one of the events yet", 0);
+      report(status, WEIR_NOT_READY, "a stream has not reached one of the events yet");
       return WEIR_NOT_READY;
     }
     out = static_cast<double>(times[1] - times[0]);

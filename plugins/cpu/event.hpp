@@ -16,7 +16,6 @@ struct Stream;
 struct Event : Object {
   static constexpr Kind object_kind = Kind::event;
 
-  Event* next_in_pool = nullptr;
   Device* device = nullptr;
   bool timed = false;
   std::atomic<std::uint32_t> references{0};  ///< handle, stamps that are queued

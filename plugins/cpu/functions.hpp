@@ -57,6 +57,12 @@ weir_result module_get_kernel(weir_module module, const char* name, const weir_k
 weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status);
 weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status);
 
+weir_result graph_create(weir_device device, uint32_t count, const weir_graph_node* const* nodes,
+                         weir_graph* out_graph, weir_status* status);
+weir_result graph_update(weir_graph graph, uint32_t index, const weir_graph_node* node, weir_status* status);
+weir_result graph_launch(weir_graph graph, weir_stream stream, weir_status* status);
+weir_result graph_destroy(weir_graph graph, weir_status* status);
+
 weir_result get_extension(const char* name, uint32_t version, const void** out_table, weir_status* status);
 
 }  // namespace weir::cpu

@@ -11,6 +11,7 @@
 #include "functions.hpp"
 #include "module.hpp"
 #include "stream.hpp"
+#include "work.hpp"
 
 namespace weir::cpu {
 namespace {
@@ -184,50 +185,59 @@ bool run_blocks(const BlockWork& work) noexcept {
   return done;
 }
 
+BlockWork LaunchWork::work(const void* at) const noexcept {
+  return {kernel->function,
+          at,
+          &kernel->cost,
+          blocks,
+          {launch.grid[0], launch.grid[1], launch.grid[2]},
+          {launch.block[0], launch.block[1], launch.block[2]},
+          launch.dynamic_shared_bytes};
+}
+
+LaunchWork check_launch(const Device& device, const char* owner, const weir_launch* asked) {
+  const weir_launch launch = read_struct(asked, "launch");
+  Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
+  auto name = [&] { return kernel.name.c_str(); };
+  if (kernel.device != &device)
+    fail(WEIR_ERROR_INVALID, "kernel '%.128s' is of device %u, the %s of device %u", name(), kernel.device->index,
+         owner, device.index);
+  check_dimensions(launch.grid, DeviceLimits::max_grid, "launch.grid");
+  check_dimensions(launch.block, DeviceLimits::max_block, "launch.block");
+  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  if (threads > DeviceLimits::max_block_threads)
+    fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; at most %u", threads,
+         DeviceLimits::max_block_threads);
+  if (launch.dynamic_shared_bytes > DeviceLimits::max_shared_bytes)
+    fail(WEIR_ERROR_INVALID, "launch.dynamic_shared_bytes is %u; at most %u", launch.dynamic_shared_bytes,
+         DeviceLimits::max_shared_bytes);
+  if (launch.argument_bytes != kernel.argument_bytes)
+    fail(WEIR_ERROR_INVALID, "launch.argument_bytes is %u; kernel '%.128s' was looked up with %u",
+         launch.argument_bytes, name(), kernel.argument_bytes);
+  if (launch.argument_bytes && !launch.arguments)
+    fail(WEIR_ERROR_INVALID, "launch.arguments is null; kernel '%.128s' takes %u bytes", name(),
+         kernel.argument_bytes);
+  return {&kernel, std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2], launch};
+}
+
 weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    const weir_launch launch = read_struct(asked, "launch");
-    Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
-    auto name = [&] { return kernel.name.c_str(); };
-    if (kernel.device != stream.device)
-      fail(WEIR_ERROR_INVALID, "kernel '%.128s' is of device %u, the stream of device %u", name(),
-           kernel.device->index, stream.device->index);
-    check_dimensions(launch.grid, DeviceLimits::max_grid, "launch.grid");
-    check_dimensions(launch.block, DeviceLimits::max_block, "launch.block");
-    const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-    if (threads > DeviceLimits::max_block_threads)
-      fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; at most %u", threads,
-           DeviceLimits::max_block_threads);
-    if (launch.dynamic_shared_bytes > DeviceLimits::max_shared_bytes)
-      fail(WEIR_ERROR_INVALID, "launch.dynamic_shared_bytes is %u; at most %u", launch.dynamic_shared_bytes,
-           DeviceLimits::max_shared_bytes);
-    if (launch.argument_bytes != kernel.argument_bytes)
-      fail(WEIR_ERROR_INVALID, "launch.argument_bytes is %u; kernel '%.128s' was looked up with %u",
-           launch.argument_bytes, name(), kernel.argument_bytes);
-    if (launch.argument_bytes && !launch.arguments)
-      fail(WEIR_ERROR_INVALID, "launch.arguments is null; kernel '%.128s' takes %u bytes", name(),
-           kernel.argument_bytes);
+    const LaunchWork checked = check_launch(*stream.device, "stream", asked);
+    const weir_launch& launch = checked.launch;
     check_stream(stream);
-    const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     struct Delete {
       void operator()(void* memory) const noexcept { ::operator delete(memory, std::align_val_t{16}); }
     };
     std::unique_ptr<void, Delete> large;
     if (launch.argument_bytes > inline_argument_bytes)
       large.reset(::operator new(launch.argument_bytes, std::align_val_t{16}));
-    submit(stream, is_light(kernel, blocks), [&](Operation& operation) {
+    submit(stream, is_light(*checked.kernel, checked.blocks), [&](Operation& operation) {
       operation.kind = Operation::Kind::blocks;
       operation.owns_arguments = large != nullptr;
       void* arguments = large ? large.release() : operation.arguments;
       if (launch.argument_bytes) std::memcpy(arguments, launch.arguments, launch.argument_bytes);
-      operation.work = {kernel.function,
-                        arguments,
-                        &kernel.cost,
-                        blocks,
-                        {launch.grid[0], launch.grid[1], launch.grid[2]},
-                        {launch.block[0], launch.block[1], launch.block[2]},
-                        launch.dynamic_shared_bytes};
+      operation.work = checked.work(arguments);
     });
   });
 }

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-#include "status.hpp"
+#include "object.hpp"
 
 namespace weir::cpu {
 namespace {

@@ -53,7 +53,7 @@ Allocation& allocate(Device& device, const weir_memory_options* asked) {
     if (!address)
       fail(WEIR_ERROR_OUT_OF_MEMORY, "the system has no %" PRIu64 " bytes of memory left", options.size);
     if (huge) madvise(address, options.size, MADV_HUGEPAGE);  // fewer address look-ups; a wish, so not checked
-    allocation = Pool<Allocation>::of().take();
+    allocation = &Pool<Allocation>::of().take();
   } catch (...) {
     std::free(address);
     allocated.fetch_sub(options.size, std::memory_order_relaxed);
@@ -86,7 +86,7 @@ void release_allocation(Allocation& allocation) noexcept {
 #endif
   std::free(allocation.address);
   allocated.fetch_sub(allocation.size, std::memory_order_relaxed);
-  Pool<Allocation>::of().give(&allocation);
+  Pool<Allocation>::of().give(allocation);
 }
 
 void* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size, const char* what) {

@@ -8,7 +8,6 @@ namespace weir::cpu {
 struct Allocation : Object {
   static constexpr Kind object_kind = Kind::allocation;
 
-  Allocation* next_in_pool = nullptr;
   Device* device = nullptr;
   std::uint32_t memory_kind = WEIR_MEMORY_DEVICE;
   std::uint64_t size = 0;

@@ -157,7 +157,7 @@ weir_result module_load(weir_device device_handle, const weir_code_object* asked
     }
     Module* module;
     try {
-      module = Pool<Module>::of().take();
+      module = &Pool<Module>::of().take();
     } catch (...) {
       dlclose(library);
       close(file);
@@ -180,11 +180,11 @@ weir_result module_unload(weir_module handle, weir_status* status) {
       fail(WEIR_ERROR_INVALID, "module is being unloaded by another thread at the same time");
     for (Kernel* kernel : module.kernels) {
       kernel->kind.store(Kind::dead, std::memory_order_release);
-      Pool<Kernel>::of().give(kernel);
+      Pool<Kernel>::of().give(*kernel);
     }
     module.kernels.clear();
     close_library(module);
-    Pool<Module>::of().give(&module);
+    Pool<Module>::of().give(module);
   });
 }
 
@@ -204,7 +204,7 @@ weir_result module_get_kernel(weir_module handle, const char* name, const weir_k
       }
     const weir_cpu_kernel function = find_function(module, name);
     module.kernels.reserve(module.kernels.size() + 1);
-    Kernel* kernel = Pool<Kernel>::of().take();
+    Kernel* kernel = &Pool<Kernel>::of().take();
     kernel->name = name;
     kernel->parameters.assign(layout.parameters, layout.parameters + layout.parameter_count);
     kernel->device = module.device;

@@ -15,7 +15,6 @@ namespace weir::cpu {
 struct Kernel : Object {
   static constexpr Kind object_kind = Kind::kernel;
 
-  Kernel* next_in_pool = nullptr;
   Device* device = nullptr;
   weir_cpu_kernel function = nullptr;
   std::string name;
@@ -27,7 +26,6 @@ struct Kernel : Object {
 struct Module : Object {
   static constexpr Kind object_kind = Kind::module;
 
-  Module* next_in_pool = nullptr;
   Device* device = nullptr;
   std::string name;
   void* library = nullptr;

@@ -14,6 +14,7 @@ namespace weir::cpu {
 struct Stream;
 struct Event;
 struct Allocation;
+struct Graph;
 
 /// Remembers what a block of a kernel takes, to tell tiny work from work that is worth a wake-up or more cores.
 /// Blocks that took long are remembered for some launches: the guess errs towards more cores.
@@ -44,7 +45,7 @@ struct BlockWork {
 constexpr std::uint32_t inline_argument_bytes = 256;
 
 struct Operation {
-  enum class Kind : std::uint8_t { blocks, wait, stamp, callback, release };
+  enum class Kind : std::uint8_t { blocks, wait, stamp, callback, release, graph, help };
 
   Operation* next = nullptr;
   Kind kind = Kind::blocks;
@@ -64,6 +65,14 @@ struct Operation {
       void* user;
     } callback;
     Allocation* allocation;
+    struct {
+      Graph* graph;  ///< one reference
+      std::uint64_t run;
+    } graph;
+    struct {
+      Graph* graph;  ///< one reference
+      std::uint32_t helper;
+    } help;
   };
   alignas(16) std::byte arguments[inline_argument_bytes];
 

@@ -11,6 +11,7 @@
 #include "callbacks.hpp"
 #include "event.hpp"
 #include "futex.hpp"
+#include "graph.hpp"
 #include "stream.hpp"
 
 namespace weir::cpu {
@@ -21,6 +22,8 @@ constexpr std::uint32_t many_operations = 16;
 // After so many operations or ticks a worker lets other streams have their turn.
 constexpr unsigned turn_operations = 64;
 constexpr std::uint64_t turn_ticks = 1'500'000;
+// Work that is known to end within about 10 microseconds, on a host thread that waits for it.
+constexpr std::uint64_t uncounted_ticks = 30'000;
 // How long a host thread spins before it sleeps: about 10 microseconds, what a sleep and wake-up cost.
 constexpr std::uint64_t spin_ticks = 30'000;
 // Spares kept by a stream; more go back to the system.
@@ -36,6 +39,11 @@ void take_queue(Stream& stream) noexcept {
   stream.queued_operations = 0;
 }
 
+bool is_one_tiny(const Operation* operation) noexcept {
+  return operation && !operation->next && operation->kind == Operation::Kind::blocks && operation->work.cost &&
+         operation->work.cost->within(operation->work.blocks, uncounted_ticks);
+}
+
 // What a sleeping host thread's word holds.
 constexpr std::uint32_t sleeping = 1, signalled = 2;
 
@@ -45,7 +53,6 @@ Announcement note_submitted(Stream& stream, bool light) {
   Announcement announcement;
   if (stream.state == Stream::State::idle) {
     stream.state = Stream::State::queued;
-    stream.add_reference();  // the queued work's
   }
   bool was_urgent = stream.urgent;
   if (!light || stream.queued_operations > many_operations) stream.urgent = true;
@@ -53,16 +60,19 @@ Announcement note_submitted(Stream& stream, bool light) {
   if (!stream.listed) {
     stream.listed = true;
     stream.add_reference();  // the ready list's
-    announcement.list = true;
+    announcement.bits |= Announcement::list;
   }
-  announcement.wake = stream.urgent && !was_urgent;
-  announcement.tick = !stream.urgent;
+  if (!stream.urgent)
+    announcement.bits |= Announcement::tick;
+  else if (!was_urgent)
+    announcement.bits |= Announcement::wake;
   return announcement;
 }
 
 void Scheduler::announce(Stream& stream, Announcement announcement) noexcept {
-  if (announcement.list) push(stream);
-  if (announcement.wake || (announcement.tick && !ticking_.load(std::memory_order_seq_cst))) wake_worker();
+  if (announcement.bits & Announcement::list) push(stream);
+  const bool tick = announcement.bits & Announcement::tick;
+  if (announcement.bits & Announcement::wake || (tick && !ticking_.load(std::memory_order_seq_cst))) wake_worker();
 }
 
 void Scheduler::flush(Stream& stream) noexcept {
@@ -109,18 +119,34 @@ void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noe
       }
       case Operation::Kind::release:
         break;  // release_contents does it
+      case Operation::Kind::graph:
+        switch (run_graph(*operation->graph.graph, operation->graph.run, stream, takes_turns)) {
+          case GraphProgress::done:
+            break;
+          case GraphProgress::parked:
+            return;
+          case GraphProgress::yielded:
+            return requeue(stream);
+        }
+        break;
+      case Operation::Kind::help:
+        help_graph(*operation->help.graph, operation->help.helper);
+        break;
     }
-    finish(stream, operation, resumed);
+    retire(stream, operation);
+    if (stream.taken)
+      complete(stream, resumed);
+    else if (!complete_last(stream, resumed))
+      return;
   }
 }
 
-void Scheduler::finish(Stream& stream, Operation* operation, Resumed& resumed) noexcept {
+void Scheduler::retire(Stream& stream, Operation* operation) noexcept {
   stream.taken = operation->next;
   release_contents(*operation);
   operation->next = stream.done;
   stream.done = operation;
   ++stream.done_operations;
-  complete(stream, resumed);
 }
 
 void Scheduler::complete(Stream& stream, Resumed& resumed) noexcept {
@@ -130,36 +156,66 @@ void Scheduler::complete(Stream& stream, Resumed& resumed) noexcept {
   if (stream.watched_mark.load(std::memory_order_seq_cst) <= completed) notify(stream, completed, resumed);
 }
 
-// Takes what was submitted meanwhile and gives done operations back; false when the stream became idle.
-bool Scheduler::refill(Stream& stream) noexcept {
-  Operation* surplus = nullptr;
-  bool more;
+// Completes the last operation that was taken and refills, under one lock; false when the stream became idle.
+bool Scheduler::complete_last(Stream& stream, Resumed& resumed) noexcept {
+  Refill refill;
+  bool watched;
   {
     std::lock_guard lock(stream.mutex);
-    if (stream.done) {
-      Operation* operation = stream.done;
-      if (stream.spare_operations + stream.done_operations > max_spares) {
-        surplus = operation;
-      } else {
-        Operation* end = operation;
-        while (end->next) end = end->next;
-        end->next = stream.spare;
-        stream.spare = operation;
-        stream.spare_operations += stream.done_operations;
-      }
-      stream.done = nullptr;
-      stream.done_operations = 0;
-    }
-    take_queue(stream);
-    more = stream.taken != nullptr;
-    if (!more) {
-      stream.state = Stream::State::idle;
-      stream.urgent = false;
+    // Waiters register under the mutex too, and look at the count once they have.
+    const std::uint64_t completed = stream.completed.load(std::memory_order_relaxed) + 1;
+    watched = stream.watched_mark.load(std::memory_order_relaxed) <= completed;
+    if (!watched) {
+      stream.completed.store(completed, std::memory_order_release);
+      refill = refill_locked(stream);
     }
   }
-  while (surplus) delete std::exchange(surplus, surplus->next);
-  if (!more) stream.drop_reference();
-  return more;
+  if (!watched) return end_refill(stream, refill);
+  complete(stream, resumed);  // while the stream cannot become idle, and so cannot be given away
+  return this->refill(stream);
+}
+
+bool Scheduler::refill(Stream& stream) noexcept {
+  Refill refill;
+  {
+    std::lock_guard lock(stream.mutex);
+    refill = refill_locked(stream);
+  }
+  return end_refill(stream, refill);
+}
+
+// Takes what was submitted meanwhile and gives done operations back; the stream becomes idle when there is no more.
+Scheduler::Refill Scheduler::refill_locked(Stream& stream) noexcept {
+  Refill refill;
+  if (stream.done) {
+    Operation* operation = stream.done;
+    if (stream.spare_operations + stream.done_operations > max_spares) {
+      refill.surplus = operation;
+    } else {
+      Operation* end = operation;
+      while (end->next) end = end->next;
+      end->next = stream.spare;
+      stream.spare = operation;
+      stream.spare_operations += stream.done_operations;
+    }
+    stream.done = nullptr;
+    stream.done_operations = 0;
+  }
+  take_queue(stream);
+  refill.more = stream.taken != nullptr;
+  if (!refill.more) {
+    stream.state = Stream::State::idle;
+    stream.urgent = false;
+    refill.abandoned = stream.abandoned;
+  }
+  return refill;
+}
+
+// An idle stream that still has its handle may be gone by now.
+bool Scheduler::end_refill(Stream& stream, Refill& refill) noexcept {
+  while (refill.surplus) delete std::exchange(refill.surplus, refill.surplus->next);
+  if (refill.abandoned) stream.drop_reference();
+  return refill.more;
 }
 
 void Scheduler::requeue(Stream& stream) noexcept {
@@ -244,10 +300,9 @@ void Scheduler::publish(Stream& stream) noexcept {
     if (!stream.listed) {
       stream.listed = true;
       stream.add_reference();
-      announcement.list = true;
+      announcement.bits |= Announcement::list;
     }
-    announcement.wake = stream.urgent;
-    announcement.tick = !stream.urgent;
+    announcement.bits |= stream.urgent ? Announcement::wake : Announcement::tick;
   }
   announce(stream, announcement);
 }
@@ -267,7 +322,8 @@ void Scheduler::callback_done(Stream& stream) noexcept {
     stream.state = Stream::State::running;  // by this thread, for a moment
   }
   Resumed resumed;
-  finish(stream, stream.taken, resumed);
+  retire(stream, stream.taken);
+  complete(stream, resumed);
   if (stream.taken || refill(stream)) requeue(stream);
   publish_all(resumed);
   stream.drop_reference();
@@ -276,18 +332,19 @@ void Scheduler::callback_done(Stream& stream) noexcept {
 // Follows the streams that `target` waits for to one that nobody works on; claims it, with the mark up to which
 // it is needed. Null when there is none, or no core to do it on. With a reference, unless it is
 // `target` itself.
-Stream* Scheduler::claim_for(Stream& target, std::uint64_t mark, std::uint64_t& limit) noexcept {
+Scheduler::Claim Scheduler::claim_for(Stream& target, std::uint64_t mark) noexcept {
   Stream* stream = &target;
   for (unsigned length = 0; length < long_chain; ++length) {
     Stream* next = nullptr;
     {
       std::lock_guard lock(stream->mutex);
       if (stream->state == Stream::State::queued) {
-        if (enter_draining()) {
+        // One tiny operation, which the mark cannot be beyond, is over before it would matter to be counted.
+        const bool counted = stream->taken || !is_one_tiny(stream->first);
+        if (!counted || enter_draining()) {
           stream->state = Stream::State::running;
           if (!stream->taken) take_queue(*stream);  // while the mutex is held anyway
-          limit = mark;
-          return stream;
+          return {stream, mark, counted};
         }
       } else if (stream->state == Stream::State::parked && stream->parked_on) {
         next = stream->parked_on;
@@ -297,23 +354,22 @@ Stream* Scheduler::claim_for(Stream& target, std::uint64_t mark, std::uint64_t& 
       }
     }
     if (stream != &target) stream->drop_reference();
-    if (!next) return nullptr;
+    if (!next) return {};
     stream = next;
   }
   if (stream != &target) stream->drop_reference();
-  return nullptr;
+  return {};
 }
 
 void Scheduler::wait(Stream& target, std::uint64_t mark) noexcept {
   Resumed resumed;
   std::uint64_t spin_began = 0;
   while (!target.reached(mark)) {
-    std::uint64_t limit;
-    if (Stream* stream = claim_for(target, mark, limit)) {
+    if (const Claim claim = claim_for(target, mark); claim.stream) {
       publish_all(resumed);
-      drain(*stream, limit, resumed);
-      leave_draining();
-      if (stream != &target) stream->drop_reference();
+      drain(*claim.stream, claim.limit, resumed);
+      if (claim.counted) leave_draining();
+      if (claim.stream != &target) claim.stream->drop_reference();
       spin_began = 0;
       continue;
     }

@@ -18,7 +18,8 @@
 // Locks. A stream's mutex guards its queue for a few instructions. The ready list is pushed without a lock and
 // popped by workers under one that submitting threads never take. No lock is held while anything runs.
 //
-// Callbacks run on threads of their own (callbacks.hpp); the stream is parked meanwhile.
+// Callbacks run on threads of their own (callbacks.hpp); the stream is parked meanwhile. So it is while nodes of its graph
+// run on other threads and there is none to begin (graph_run.cpp).
 //
 // Everything here is leaked on purpose: workers live until the process is gone.
 #pragma once
@@ -34,11 +35,13 @@ struct Stream;
 struct Operation;
 class Arena;
 
-/// What a thread that submitted has to do after it let go of the stream's mutex.
+/// What a thread that submitted has to do after it let go of the stream's mutex. Bits, because three bools come back
+/// from a call through memory, which costs more than a lock.
 struct Announcement {
-  bool list = false;  ///< put the stream on the ready list
-  bool wake = false;  ///< wake a worker for it
-  bool tick = false;  ///< see that somebody looks at the list soon
+  static constexpr std::uint32_t list = 1;  ///< put the stream on the ready list
+  static constexpr std::uint32_t wake = 2;  ///< wake a worker for it
+  static constexpr std::uint32_t tick = 4;  ///< see that somebody looks at the list soon
+  std::uint32_t bits = 0;
 };
 
 /// With the stream's mutex held: takes note of one more operation.
@@ -66,29 +69,46 @@ class Scheduler {
   /// As Arena::fork. False, and nothing done, once the process began to exit: oneTBB's own destructors are next.
   bool fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept;
   bool exiting() const noexcept { return exiting_.load(std::memory_order_relaxed); }
+  /// Whether a stream with work waits for a thread.
+  bool others_wait() const noexcept { return work_listed(); }
 
   void announce(Stream& stream, Announcement announcement) noexcept;
   /// Makes a worker look at the stream now, if it was kept back and is not known to be tiny.
   void flush(Stream& stream) noexcept;
   /// Blocks until `stream` reaches `mark`, helping where it can.
   void wait(Stream& stream, std::uint64_t mark) noexcept;
-  /// Ends the operation that a callback stood for, and lets its stream go on. By the callback's thread.
+  /// Ends the operation that a callback or a graph's run stood for, and lets its stream go on. By the thread that
+  /// ended it.
   void callback_done(Stream& stream) noexcept;
 
  private:
   Scheduler();
 
+  /// What a thread got to drain: up to which mark, and whether it counts as draining. No stream: nothing.
+  struct Claim {
+    Stream* stream = nullptr;
+    std::uint64_t limit = 0;
+    bool counted = false;
+  };
+  struct Refill {
+    Operation* surplus = nullptr;
+    bool more = false, abandoned = false;
+  };
+
   // scheduler.cpp: draining
   void drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noexcept;
   void complete(Stream& stream, Resumed& resumed) noexcept;
-  void finish(Stream& stream, Operation* operation, Resumed& resumed) noexcept;
+  bool complete_last(Stream& stream, Resumed& resumed) noexcept;
+  static void retire(Stream& stream, Operation* operation) noexcept;
   bool park_on_mark(Stream& stream, Operation& wait) noexcept;
   bool refill(Stream& stream) noexcept;
+  static Refill refill_locked(Stream& stream) noexcept;
+  static bool end_refill(Stream& stream, Refill& refill) noexcept;
   void requeue(Stream& stream) noexcept;
   void notify(Stream& stream, std::uint64_t completed, Resumed& resumed) noexcept;
   void publish(Stream& stream) noexcept;
   void publish_all(Resumed& resumed) noexcept;
-  Stream* claim_for(Stream& target, std::uint64_t mark, std::uint64_t& limit) noexcept;
+  Claim claim_for(Stream& target, std::uint64_t mark) noexcept;
 
   // workers.cpp: the ready list, sleeping and waking
   void begin_exit() noexcept;

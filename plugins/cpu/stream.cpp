@@ -6,6 +6,7 @@
 
 #include "event.hpp"
 #include "functions.hpp"
+#include "graph.hpp"
 #include "memory.hpp"
 
 namespace weir::cpu {
@@ -14,7 +15,7 @@ void Stream::drop_reference() noexcept {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   while (spare) delete std::exchange(spare, spare->next);
   spare_operations = 0;
-  Pool<Stream>::of().give(this);
+  Pool<Stream>::of().give(*this);
 }
 
 Operation* take_operation(Stream& stream) {
@@ -40,6 +41,12 @@ void release_contents(Operation& operation) noexcept {
     case Operation::Kind::release:
       release_allocation(*operation.allocation);
       break;
+    case Operation::Kind::graph:
+      operation.graph.graph->drop_reference();
+      break;
+    case Operation::Kind::help:
+      operation.help.graph->drop_reference();
+      break;
   }
 }
 
@@ -55,9 +62,10 @@ weir_result stream_create(weir_device device_handle, const weir_stream_options* 
     if (options) read_struct(options, "options");
     weir_stream& out = output(out_stream, "out_stream");
     Scheduler::get().start();
-    Stream* stream = Pool<Stream>::of().take();
+    Stream* stream = &Pool<Stream>::of().take();
     stream->device = &device;
     stream->error.store(WEIR_OK, std::memory_order_relaxed);
+    stream->abandoned = false;
     stream->references.store(1, std::memory_order_relaxed);
     stream->kind.store(Kind::stream, std::memory_order_release);
     out = handle_of<weir_stream>(*stream);
@@ -67,10 +75,13 @@ weir_result stream_create(weir_device device_handle, const weir_stream_options* 
 weir_result stream_destroy(weir_stream handle, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(handle, "stream");
-    Kind expected = Kind::stream;
-    if (!stream.kind.compare_exchange_strong(expected, Kind::dead))
-      fail(WEIR_ERROR_INVALID, "stream is being destroyed by another thread at the same time");
-    stream.drop_reference();  // queued work holds its own
+    retire(stream, "stream");
+    {
+      std::lock_guard lock(stream.mutex);
+      stream.abandoned = stream.state != Stream::State::idle;
+      if (stream.abandoned) return;
+    }
+    stream.drop_reference();
   });
 }
 
@@ -83,7 +94,7 @@ weir_result stream_query(weir_stream handle, weir_status* status) {
     Stream& stream = live<Stream>(handle, "stream");
     const bool done = stream.reached(stream.submitted.load(std::memory_order_acquire));
     check_stream(stream);
-    if (!done) report(status, WEIR_NOT_READY, "work of the stream is not done yet", 0);
+    if (!done) report(status, WEIR_NOT_READY, "work of the stream is not done yet");
     return done ? WEIR_OK : WEIR_NOT_READY;
   });
 }
@@ -136,12 +147,12 @@ weir_result stream_host_callback(weir_stream handle, weir_host_callback callback
 }
 
 weir_result stream_wrap(weir_device, void*, weir_stream*, weir_status* status) {
-  report(status, WEIR_ERROR_UNSUPPORTED, "the CPU driver has no native streams to wrap", 0);
+  report(status, WEIR_ERROR_UNSUPPORTED, "the CPU driver has no native streams to wrap");
   return WEIR_ERROR_UNSUPPORTED;
 }
 
 weir_result stream_get_native(weir_stream, void**, weir_status* status) {
-  report(status, WEIR_ERROR_UNSUPPORTED, "streams of the CPU driver have no native handle", 0);
+  report(status, WEIR_ERROR_UNSUPPORTED, "streams of the CPU driver have no native handle");
   return WEIR_ERROR_UNSUPPORTED;
 }
 

@@ -30,14 +30,14 @@ struct Stream : Object {
   /// parked: its next operation waits for a mark or for a callback.
   enum class State : std::uint8_t { idle, queued, running, parked };
 
-  Stream* next_in_pool = nullptr;
   Device* device = nullptr;
-  std::atomic<std::uint32_t> references{0};  ///< handle, queued work, place in the ready list, marks, waits
+  std::atomic<std::uint32_t> references{0};  ///< handle, or queued work without one; place in the ready list, marks, waits
 
   tbb::spin_mutex mutex;  // guards from here; held for a few instructions, never while anything runs
   State state = State::idle;
   bool listed = false;  ///< stands in the ready list, perhaps no longer with reason
   bool urgent = false;  ///< holds work that is worth a wake-up
+  bool abandoned = false;  ///< destroyed before it was idle: whoever makes it so drops the handle's reference
   Operation* first = nullptr;
   Operation* last = nullptr;
   std::uint32_t queued_operations = 0;

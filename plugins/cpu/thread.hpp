@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "status.hpp"
+#include "object.hpp"
 
 namespace weir::cpu {
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [DESCRIPTION text])
 #
-# Defines the target weir-driver-NAME, the shared object libweir-NAME.so with its manifest NAME.json beside
-# it, and installs both where libweir looks for drivers. VENDOR_LIBRARIES are the libraries that the driver
+# Defines the target weir-driver-NAME, the shared object libweir-NAME.so that exports weir_driver_entry alone, with
+# its manifest NAME.json beside it, and installs both where libweir looks for drivers. VENDOR_LIBRARIES are the libraries that the driver
 # opens at run time (libcuda.so.1); they are named in messages and never linked.
 #
 # Weir's own build and drivers outside it use the same function; the latter get it from find_package(WeirSDK).
@@ -37,6 +37,11 @@ function(weir_add_driver name)
                VISIBILITY_INLINES_HIDDEN ON
                POSITION_INDEPENDENT_CODE ON
                INSTALL_RPATH "$ORIGIN")
+  # What the host looks for, and nothing that could meet the same name in another library of the process.
+  set(exports ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
+  file(CONFIGURE OUTPUT ${exports} CONTENT "{ global: weir_driver_entry; local: *; };\n")
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})
 
   set(vendor_libraries "")
   foreach(library ${arg_VENDOR_LIBRARIES})
@@ -53,7 +58,7 @@ function(weir_add_driver name)
   \"name\": \"${name}\",
   \"description\": \"${arg_DESCRIPTION}\",
   \"library\": \"libweir-${name}.so\",
-  \"abi\": {\"min\": \"1.0\", \"max\": \"1.0\"},
+  \"abi\": {\"min\": \"1.0\", \"max\": \"1.1\"},
   \"architecture\": \"${CMAKE_SYSTEM_PROCESSOR}\",
   \"vendor_libraries\": [${vendor_libraries}]
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole process: open the device, build a small new kernel, run it, look at the result. What a user waits for.
+// A whole process: open the device that WEIR_DEVICE names, the CPU if none, build a small new kernel, run it, look at the result. What a user waits for.
 #include <weir/weir.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 int main() {
   using namespace weir;
-  Device device = open("cpu");
+  const char* name = std::getenv("WEIR_DEVICE");
+  Device device = open(name && *name ? name : "cpu");
   Kernel scale{"scale", [](View<float> x, Value<float> factor) {
     range_for(x.size(), [&](Index i) { x[i] = x[i] * factor + 1.0f; });
   }};

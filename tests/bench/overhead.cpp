@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "paired.hpp"
 #include "peers.hpp"
@@ -81,6 +82,90 @@ void add_regions(const KernelFunction& empty) {
   }
 }
 
+// The same region as a recorded graph whose every node gets a new argument each time, against streams.
+void add_region_graphs(const KernelFunction& spin) {
+  for (std::int32_t blocks : {2, 4, 8}) {
+    struct Recorded {
+      std::vector<GraphNode> nodes;
+      Graph graph;
+      std::uint64_t steps = 0;
+    };
+    GraphBuilder record(machine().device);
+    std::vector<GraphNode> nodes;
+    const auto branch = [&] { nodes.push_back(record.launch(spin, LaunchShape{}, {std::uint64_t{0}})); };
+    if (blocks == 2) record.parallel(branch, branch);
+    if (blocks == 4) record.parallel(branch, branch, branch, branch);
+    if (blocks == 8) record.parallel(branch, branch, branch, branch, branch, branch, branch, branch);
+    auto recorded = std::make_shared<Recorded>(Recorded{nodes, record.build()});
+    auto list = std::make_shared<TaskList>(machine().device);
+    for (std::int32_t block = 0; block < blocks; ++block)
+      list->add(spin, {}, {std::uint64_t{0}}, {.region = 0, .block = block});
+    add({.name = "region_as_graph_with_new_arguments/" + std::to_string(blocks) + "_blocks",
+         .bar = "against the region over streams",
+         .repeats = 500,
+         .samples = 21,
+         .ours =
+             [recorded] {
+               recorded->steps ^= 1;
+               for (const GraphNode& node : recorded->nodes)
+                 recorded->graph.update(node, LaunchShape{}, {recorded->steps});
+               recorded->graph.launch(machine().stream);
+               machine().stream.synchronize();
+             },
+         .peer =
+             [list] {
+               list->launch(machine().stream);
+               machine().stream.synchronize();
+             }});
+  }
+}
+
+// A chain of empty kernels as one graph, against the same launches one by one.
+void add_chain_graphs(const KernelFunction& empty) {
+  for (int tasks : {10, 100, 1000}) {
+    GraphBuilder record(machine().device);
+    for (int i = 0; i < tasks; ++i) record.launch(empty, LaunchShape{}, {});
+    auto graph = std::make_shared<Graph>(record.build());
+    add({.name = "graph_launch_and_wait/" + std::to_string(tasks) + "_tasks",
+         .bar = "against the launches one by one",
+         .repeats = 10'000 / tasks,
+         .samples = 21,
+         .ours =
+             [graph] {
+               graph->launch(machine().stream);
+               machine().stream.synchronize();
+             },
+         .peer =
+             [empty, tasks] {
+               for (int i = 0; i < tasks; ++i) empty.launch(machine().stream, {}, {});
+               machine().stream.synchronize();
+             }});
+  }
+}
+
+// A kernel of two small loops side by side, launched with another value each time, in both modes.
+void add_kernel_modes() {
+  static Kernel both{"both", [](View<float> x, View<float> y, Value<float> a) {
+                       stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + a; }); });
+                       stream_parallel([&] { range_for(y.size(), [&](Index i) { y[i] = y[i] - a; }); });
+                     }};
+  static const auto x = machine().device.array<float>(machine().stream, 64),
+                    y = machine().device.array<float>(machine().stream, 64);
+  x.fill(machine().stream, 0.0f);
+  y.fill(machine().stream, 0.0f);
+  const auto run = [value = std::make_shared<float>(0.0f)](LaunchMode mode) {
+    *value += 1.0f;
+    both(LaunchOptions{.mode = mode}, machine().stream, x, y, *value);
+    machine().stream.synchronize();
+  };
+  add({.name = "kernel_of_two_blocks_as_graph",
+       .bar = "against streams",
+       .repeats = 500,
+       .samples = 21,
+       .ours = [run] { run(LaunchMode::graph); },
+       .peer = [run] { run(LaunchMode::streams); }});
+}
+
 // proves R21
 void add_concurrency(const KernelFunction& spin) {
   // One-core work of about a millisecond each; the peer runs the same four one after the other.
@@ -124,6 +209,9 @@ void add_overhead_cases() {
   for (std::size_t blocks : {1, 2, 16}) add_launch(blocks, empty);
   add_enqueue(empty, gate);
   add_regions(empty);
+  add_region_graphs(spin);
+  add_chain_graphs(empty);
+  add_kernel_modes();
   add_concurrency(spin);
   add_pool();
 }

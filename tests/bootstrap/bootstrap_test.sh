@@ -51,7 +51,7 @@ succeeded() { [ "$status" = 0 ] || fail "status $status"; }
 failed() { [ "$status" != 0 ] || fail "it succeeded"; }
 
 everything_installed() {
-  sed -n '/^packages=(/,/^)/p' "$bootstrap" | grep -v '[()]' | tr -s ' ' '\n' | grep . >"$place/installed"
+  sed -n '/^[a-z_]*packages=(/,/^)/p' "$bootstrap" | grep -v '[()]' | tr -s ' ' '\n' | grep . >"$place/installed"
 }
 
 case $case in
@@ -60,6 +60,12 @@ case $case in
     failed
     said './bootstrap run'
     said './bootstrap test'
+    ;;
+  help)
+    run --help
+    succeeded
+    said './bootstrap run'
+    [ ! -s "$place/err" ] || fail "help belongs to standard output"
     ;;
   run_installs_nothing_twice)
     everything_installed
@@ -79,7 +85,17 @@ case $case in
     run test
     succeeded
     called 'ctest --preset release'
+    not_called apt-get
     not_called 'weir demo'
+    ;;
+  test_installs_both_compilers)
+    everything_installed
+    sed -i '/^clang-22$/d' "$place/installed"
+    touch "$place/root"
+    echo llvm-22-dev >"$place/available"
+    run test
+    succeeded
+    called 'apt-get .* install -y .* clang-22$'
     ;;
   names_packages_without_root)
     everything_installed

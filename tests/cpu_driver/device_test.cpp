@@ -15,11 +15,15 @@ TEST(DeviceInfo, DescribesThisMachine) {
   EXPECT_EQ(info.lanes, 1u);
 }
 
-TEST(DeviceInfo, ListsAProcessorLevelAndTheBaseline) {
+TEST(DeviceInfo, ListsTheProcessorsLevelAndTheBaselineLast) {
   const weir_device_info info = device_info();
   ASSERT_GE(info.code_target_count, 1u);
-  EXPECT_STREQ(info.code_targets[0].format, "elf-x86_64");
-  EXPECT_TRUE(std::string(info.code_targets[0].target).starts_with("x86-64"));
+  bool level = false;
+  for (std::uint32_t i = 0; i < info.code_target_count; ++i) {
+    EXPECT_STREQ(info.code_targets[i].format, "elf-x86_64");
+    level |= std::string(info.code_targets[i].target).starts_with("x86-64");
+  }
+  EXPECT_TRUE(level);
   EXPECT_STREQ(info.code_targets[info.code_target_count - 1].target, "x86-64");
 }
 

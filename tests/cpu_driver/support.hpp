@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kernel_arguments.hpp"
+#include "places.hpp"
 
 namespace cpu_test {
 
@@ -27,7 +28,7 @@ inline weir_status new_status() {
 }
 
 inline weir_driver_entry_function entry() {
-  static void* const library = dlopen(WEIR_CPU_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  static void* const library = dlopen(weir::test::built(WEIR_CPU_DRIVER).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw std::runtime_error(dlerror());
   return reinterpret_cast<weir_driver_entry_function>(dlsym(library, WEIR_DRIVER_ENTRY_NAME));
 }
@@ -62,7 +63,7 @@ std::string refusal(weir_result expected, Slot slot, Arguments... arguments) {
 }
 
 inline std::vector<char> kernel_bytes() {
-  std::ifstream file(WEIR_CPU_TEST_KERNELS, std::ios::binary);
+  std::ifstream file(weir::test::built("tests/cpu_driver/weir_cpu_test_kernels.so"), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -126,7 +126,7 @@ TEST(EightThreads, LoadAndUnloadModules) {
 TEST(ProcessExit, IsCleanWithWorkInFlight) {
   for (const char* how : {"return", "exit-in-thread", "static-waits", "quick"})
     for (int i = 0; i < 3; ++i)
-      EXPECT_EQ(std::system((std::string("timeout 60 ") + WEIR_CPU_EXIT_PROGRAM + " " + how).c_str()), 0) << how;
+      EXPECT_EQ(std::system(("timeout 60 " + weir::test::built("bin/cpu_driver_exit").string() + " " + how).c_str()), 0) << how;
 }
 
 }  // namespace cpu_test

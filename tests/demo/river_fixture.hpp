@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "conditioning.hpp"
+#include "places.hpp"
 #include "river.hpp"
+#include "tested_device.hpp"
 
 namespace weir::demo {
 
@@ -23,7 +25,7 @@ class RiverTest : public testing::Test {
     for (int i = 0; i < steps; ++i) river.step(stream, kernels(regions));
   }
   static Terrain valley() {
-    Terrain terrain = read_terrain(WEIR_SOURCE_DIR "/core/tools/demo/data/valley.asc");
+    Terrain terrain = read_terrain(test::built("share/weir/valley.asc"));
     open_hollows(terrain, 60);
     return terrain;
   }
@@ -37,7 +39,7 @@ class RiverTest : public testing::Test {
     return parameters;
   }
 
-  Device device = open("cpu");
+  Device device = open(test::tested_device());
   Stream stream = device.create_stream();
   CurrentStream current{stream};
 };

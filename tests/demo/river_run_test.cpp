@@ -14,8 +14,10 @@
 #include <sstream>
 #include <weir/error.hpp>
 
+#include "places.hpp"
 #include "river.hpp"
 #include "temporary_folder.hpp"
+#include "tested_device.hpp"
 
 namespace weir::demo {
 namespace {
@@ -25,8 +27,8 @@ using testing::HasSubstr;
 
 RiverOptions short_run(const TemporaryFolder& folder) {
   RiverOptions options;
-  options.terrain = WEIR_SOURCE_DIR "/core/tools/demo/data/valley.asc";
-  options.device = "cpu";
+  options.terrain = test::built("share/weir/valley.asc");
+  options.device = test::tested_device();
   options.steps = 24;
   options.out = folder.path() / "maps";
   return options;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <weir/error.hpp>
 
+#include "places.hpp"
 #include "temporary_folder.hpp"
 #include "terrain.hpp"
 
@@ -72,7 +73,7 @@ TEST(TerrainFile, AHeaderThatLiesAboutItsSizeCostsNoMemory) {
 }
 
 TEST(TerrainFile, TheShippedValleyIsWhole) {
-  const Terrain terrain = read_terrain(WEIR_SOURCE_DIR "/core/tools/demo/data/valley.asc");
+  const Terrain terrain = read_terrain(test::built("share/weir/valley.asc"));
   EXPECT_EQ(terrain.rows, 200);
   EXPECT_EQ(terrain.cols, 240);
   EXPECT_EQ(terrain.cell_width, 60);

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <weir/error.hpp>
 
+#include "tested_device.hpp"
+
 namespace weir::test {
 
 namespace {
@@ -45,8 +47,8 @@ std::uint64_t random_scalar(ScalarType type, Choices& choices) {
 
 }  // namespace
 
-Device cpu() {
-  static const Device device = open("cpu");
+Device tested() {
+  static const Device device = open(tested_device());
   return device;
 }
 
@@ -87,7 +89,7 @@ std::uint64_t CompiledMath::operator()(const ir::Statement& s, std::span<const S
                                          "\nstore @r[%zero], %v\n}\n"))
             .first;
   }
-  static Stream stream = cpu().create_stream();
+  static Stream stream = tested().create_stream();
   static const std::int64_t one[] = {1};
   const AnyArray result(stream, ElementType{s.type}, one);
   std::vector<LaunchArgument> arguments(types.size() + 1);
@@ -103,7 +105,7 @@ std::uint64_t CompiledMath::operator()(const ir::Statement& s, std::span<const S
 }
 
 Launch::Launch(const ir::Kernel& kernel, const LaunchData& data)
-    : kernel_(kernel), stream_(cpu().create_stream()), arrays_(kernel.parameters.size()) {
+    : kernel_(kernel), stream_(tested().create_stream()), arrays_(kernel.parameters.size()) {
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
     const ElementType element = kernel.parameters[p].element;
     scalars_.push_back(bytes_of(element.scalar, data.lanes[p]));

@@ -14,7 +14,7 @@
 
 namespace weir::test {
 
-Device cpu();
+Device tested();
 
 /// Random contents for the kernel's parameters.
 LaunchData random_data(const RunnableKernel& runnable, Choices& choices);

@@ -13,12 +13,6 @@ bool in(ScalarType type, const auto& list) {
 
 }  // namespace
 
-bool RandomStatements::ends(const Block& block) {
-  if (block.statements.empty()) return false;
-  const Op last = block.statements.back().op;
-  return last == Op::break_ || last == Op::continue_ || last == Op::yield;
-}
-
 void RandomStatements::fill(Block& block, const Place& place, std::size_t most) {
   for (std::size_t n = c_.below(most + 1); n > 0 && budget_ > 0 && !ends(block); --n) statement(block, place);
   if (ends(block) || place.depth == 0) return;
@@ -83,33 +77,6 @@ void RandomStatements::source(Block& out) {
   emit(out, std::move(s));
 }
 
-void RandomStatements::arithmetic_operation(Block& out) {
-  static constexpr Op ops[] = {Op::add, Op::sub, Op::mul, Op::div, Op::rem,
-                               Op::min, Op::max, Op::neg, Op::abs};
-  const Op op = ops[c_.below(std::size(ops))];
-  const ScalarType type = arithmetic();
-  std::vector<ValueId> operands{operand(out, type)};
-  if (info(op).operands == 2) operands.push_back(operand(out, type));
-  with_result(out, op, type, std::move(operands));
-}
-
-void RandomStatements::comparison(Block& out) {
-  const auto op = static_cast<Op>(static_cast<std::size_t>(Op::eq) + c_.below(6));
-  const ScalarType type = op <= Op::ne && c_.chance(4) ? ScalarType::boolean : arithmetic();
-  const ValueId a = operand(out, type);
-  with_result(out, op, ScalarType::boolean, {a, operand(out, type)});
-}
-
-void RandomStatements::bits(Block& out) {
-  static constexpr Op ops[] = {Op::bit_and, Op::bit_or, Op::bit_xor, Op::bit_not,  Op::shl,
-                               Op::shr,     Op::mul_hi, Op::clz,     Op::popcount, Op::ctz};
-  const std::size_t which = c_.below(std::size(ops));
-  const ScalarType type = which < 4 && c_.chance(3) ? ScalarType::boolean : all_types[1 + c_.below(8)];
-  std::vector<ValueId> operands{operand(out, type)};
-  if (info(ops[which]).operands == 2) operands.push_back(operand(out, type));
-  with_result(out, ops[which], type, std::move(operands));
-}
-
 void RandomStatements::conversion(Block& out) {
   const ScalarType from = any_type();
   if (c_.chance(3)) {
@@ -130,33 +97,16 @@ void RandomStatements::conversion(Block& out) {
 }
 
 void RandomStatements::function(Block& out) {
-  if (c_.chance(6)) {
-    std::vector<ValueId> operands;
-    for (int i = 0; i < 6; ++i) operands.push_back(operand(out, ScalarType::u32));
-    Statement s = make(Op::philox, ScalarType::u32);
-    s.lane = static_cast<std::uint8_t>(c_.below(4));
-    s.operands = std::move(operands);
-    emit(out, std::move(s));
-    return;
-  }
+  if (c_.chance(6)) return philox(out);
   using F = ir::MathFunction;
   static constexpr F exact[] = {F::ceil, F::floor, F::trunc,     F::rint, F::round, F::sqrt,  F::copysign,
                                 F::fdim, F::fmod,  F::remainder, F::fma,  F::isnan, F::isinf, F::isfinite};
   const F function =
       c_.chance(3) ? static_cast<F>(c_.below(ir::math_function_count)) : exact[c_.below(std::size(exact))];
   const ScalarType type = c_.chance(2) ? ScalarType::f64 : ScalarType::f32;
-  const bool integer = function == F::ldexp || function == F::pown || function == F::rootn;
-  std::vector<ValueId> operands;
-  for (std::size_t i = 0; i < info(function).operands; ++i) {
-    operands.push_back(operand(out, integer && i == 1 ? ScalarType::i32 : type));
-  }
+  std::vector<ValueId> operands = function_operands(out, function, type);
   if (function == F::copysign) operands[1] = without_nan(out, operands[1], type);
-  Statement s = make(Op::math, type);
-  if (function == F::ilogb) s.type = ScalarType::i32;
-  if (function >= F::isnan) s.type = ScalarType::boolean;
-  s.index = static_cast<std::uint32_t>(function);
-  s.operands = std::move(operands);
-  emit(out, std::move(s));
+  call(out, function, type, std::move(operands));
 }
 
 // ---- arrays

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "random_values.hpp"
+#include "random_operations.hpp"
 
 namespace weir::test {
 
-class RandomStatements : protected RandomValues {
+class RandomStatements : protected RandomOperations {
  protected:
-  explicit RandomStatements(Choices& choices) : RandomValues(choices) {}
+  explicit RandomStatements(Choices& choices) : RandomOperations(choices) {}
 
   struct Place {
     bool loop = false;      // inside while or for
@@ -60,7 +60,7 @@ class RandomStatements : protected RandomValues {
   // values
   ValueId number(Block& out, std::int64_t value);
   ValueId edge_constant(Block& out, ScalarType type);
-  ValueId operand(Block& out, ScalarType type);
+  ValueId operand(Block& out, ScalarType type) override;
   ValueId plain(Block& out, ScalarType type);
   ValueId binary(Block& out, Op op, ScalarType type, ValueId a, ValueId b);
   ValueId modulo(Block& out, ValueId a, std::uint64_t count);
@@ -69,7 +69,6 @@ class RandomStatements : protected RandomValues {
   ValueId digest(Block& out, ScalarType type);
   ValueId without_nan(Block& out, ValueId id, ScalarType type);
   // statements
-  static bool ends(const Block& block);
   void fill(Block& block, const Place& place, std::size_t most);
   void statement(Block& out, const Place& place);
   void publish(Block& out);
@@ -77,9 +76,6 @@ class RandomStatements : protected RandomValues {
 
  private:
   void source(Block& out);
-  void arithmetic_operation(Block& out);
-  void comparison(Block& out);
-  void bits(Block& out);
   void conversion(Block& out);
   void function(Block& out);
   void load(Block& out, const Place& place);

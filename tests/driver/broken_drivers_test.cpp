@@ -62,11 +62,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"undefined_symbol", "undefined-symbol", DriverFate::broken,
              "uses the symbol function_that_nobody_provides, which no library provides"},
         Case{"older_abi", "older-abi", DriverFate::abi_refused,
-             "the driver speaks ABI 0.9; this Weir speaks 1.0"},
+             "the driver speaks ABI 0.9; this Weir speaks 1.0 to 1.1"},
         Case{"newer_abi", "newer-abi", DriverFate::abi_refused,
-             "the driver speaks ABI 2.0; this Weir speaks 1.0"},
+             "the driver speaks ABI 2.0; this Weir speaks 1.0 to 1.1"},
         Case{"refuses_abi", "refuses-abi", DriverFate::abi_refused,
-             "the driver refuses ABI 1.0: this driver speaks ABI 2.0"},
+             "the driver refuses ABI 1.0 to 1.1: this driver speaks ABI 2.0"},
         Case{"null_table", "null-table", DriverFate::broken, "gave no table"},
         Case{"failing_entry", "failing-entry", DriverFate::broken,
              "its entry point failed: no thread could be made"},
@@ -173,7 +173,7 @@ TEST(Drivers, ManifestOfANewerAbiIsRefusedWithBothVersions) {
   folder.add_manifest("newer", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.fate, DriverFate::abi_refused);
-  EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 2.0 to 2.3; this Weir speaks 1.0"));
+  EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 2.0 to 2.3; this Weir speaks 1.0 to 1.1"));
   EXPECT_THAT(found.remedy, HasSubstr("update Weir"));
 }
 
@@ -185,7 +185,7 @@ TEST(Drivers, ManifestOfAnOlderAbiIsRefusedWithBothVersions) {
   folder.add_manifest("older", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.fate, DriverFate::abi_refused);
-  EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 0.4; this Weir speaks 1.0"));
+  EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 0.4; this Weir speaks 1.0 to 1.1"));
   EXPECT_THAT(found.remedy, HasSubstr("update the driver"));
 }
 

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "places.hpp"
+
 #include "driver/registry.hpp"
 
 namespace weir::test {
@@ -56,7 +58,7 @@ class DriverFolder {
   /// Copies the driver built from broken/<source> here, with a manifest for `name`.
   void add_driver(const std::string& source, const std::string& name) const {
     const std::string library = source + ".so";
-    fs::copy_file(fs::path(WEIR_BROKEN_DRIVERS) / library, path_ / library,
+    fs::copy_file(built("tests/driver/broken") / library, path_ / library,
                   fs::copy_options::overwrite_existing);
     restrict(path_ / library);
     add_manifest(name, manifest(name, library));

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 constexpr std::uint32_t first = WEIR_ABI_VERSION(1, 0);
 
 GpuDriver make(const weir_driver_table& table) {
-  return GpuDriver(table, first, first);
+  return GpuDriver(table, first, WEIR_ABI_CURRENT);
 }
 
 Error refusal(const weir_driver_table& table) {
@@ -83,7 +83,7 @@ TEST(Table, VersionOutsideTheRangeIsAnAbiError) {
   table.abi_version = WEIR_ABI_VERSION(3, 1);
   const Error error = refusal(table);
   EXPECT_EQ(error.code(), ErrorCode::abi);
-  EXPECT_STREQ(error.what(), "the driver speaks ABI 3.1; this Weir speaks 1.0");
+  EXPECT_STREQ(error.what(), "the driver speaks ABI 3.1; this Weir speaks 1.0 to 1.1");
 }
 
 TEST(Table, CapabilitiesArePossibleWhenAllTheirSlotsAreThere) {

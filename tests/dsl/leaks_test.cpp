@@ -105,6 +105,14 @@ TEST(Leaks, ValuesOutsideAnyKernelAreRefused) {
               testing::HasSubstr("a Var or LocalArray was used outside a kernel"));
   EXPECT_THAT(error_of([] { stream_parallel([] {}); }),
               testing::HasSubstr("stream_parallel was used outside a kernel"));
+  EXPECT_THAT(error_of([] { range_for(10, [](Index) {}); }),
+              testing::StartsWith(line(0) + ": range_for was used outside a kernel"));
+  EXPECT_THAT(error_of([] { for_(0, 10, [](Index) {}); }),
+              testing::StartsWith(line(0) + ": for_ was used outside a kernel"));
+  EXPECT_THAT(error_of([] { (void)reduce_sum(10, [](Index i) { return i; }); }),
+              testing::StartsWith(line(0) + ": a reduction was used outside a kernel"));
+  EXPECT_THAT(error_of([] { (void)range(0, 10); }),
+              testing::StartsWith(line(0) + ": range() was used outside a kernel"));
 }
 
 TEST(Leaks, TracingIsPerThread) {

@@ -55,6 +55,26 @@ TEST(Reductions, InsideOtherLoopsAreSequential) {
             "  }\n");
 }
 
+TEST(Reductions, AnIterationThatContinuesContributesNothing) {
+  EXPECT_EQ(body_of([](View<std::int32_t> x, Index n) {
+              (void)reduce_sum(n, [&](Index i) {
+                if_(i == 3, [&] { continue_(); });
+                return x[i];
+              });
+            }),
+            "  %0 = arg @p1 : i64\n"
+            "  %1 = const 0 : i64\n"
+            "  %2 = reduce.sum (%3) in (%1 to %0) : i32 {\n"
+            "    %4 = const 3 : i64\n"
+            "    %5 = eq %3, %4 : bool\n"
+            "    if %5 {\n"
+            "      continue\n"
+            "    }\n"
+            "    %6 = load @p0[%3] : i32\n"
+            "    yield %6\n"
+            "  }\n");
+}
+
 TEST(Reductions, OverNothingGiveTheirIdentity) {
   const auto start = [](auto value, auto reduce) {
     using T = decltype(value);

@@ -165,5 +165,48 @@ TEST(Regions, BlocksUnderLoopsAreRefusedWithBothLines) {
   EXPECT_THAT(text, testing::HasSubstr("inside the while_ at " + line(-4)));
 }
 
+// proves R18
+TEST(Regions, ConflictsNameTheKernelTheParameterAndBothLines) {
+  const auto both = [](View<float> x, View<Vec<std::int32_t, 3>, 2> v) {
+    stream_parallel([&] {
+      v(0, 0)[1] = 1;
+      x[0] = 1;
+    });
+    stream_parallel([&] { x[1] = 1; });
+  };
+  const std::string first = line(-4), second = line(-2);
+  const std::string kernel = line(2);
+  try {
+    Kernel{"both", both};
+    FAIL() << "the kernel was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kernel);
+    EXPECT_EQ(error.file() + ":" + std::to_string(error.line()), first);
+    const std::string text = error.what();
+    EXPECT_THAT(text, testing::StartsWith("kernel 'both' (" + kernel));
+    EXPECT_THAT(text, testing::HasSubstr(" cannot be built:\n  " + first));
+    EXPECT_THAT(text,
+                testing::HasSubstr(": parameter 1 (View<float>) is written in this stream_parallel block"));
+    EXPECT_THAT(text, testing::HasSubstr("written in another one at " + second));
+  }
+}
+
+TEST(Regions, ConflictsUseTheNamesThatTheKernelGave) {
+  const auto both = [](View<Vec<std::int32_t, 3>, 2> v) {
+    stream_parallel([&] { v(0, 0)[1] = 1; });
+    stream_parallel([&] { v(0, 1)[1] = 1; });
+  };
+  const auto message = [&](const KernelOptions& options) {
+    try {
+      Kernel{"both", both, options};
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message({}), testing::HasSubstr("parameter 1 (View<Vec<std::int32_t, 3>, 2>) is written"));
+  EXPECT_THAT(message({.parameter_names = {"velocity"}}), testing::HasSubstr("@velocity is written"));
+}
+
 }  // namespace
 }  // namespace weir::test

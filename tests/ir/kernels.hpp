@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "places.hpp"
+
 namespace weir::test {
 
 inline std::string read_file(const std::filesystem::path& path) {
@@ -22,7 +24,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 inline std::vector<std::filesystem::path> files_of(const std::string& folder) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(WEIR_SOURCE_DIR) / folder)) {
+       std::filesystem::directory_iterator(source(folder))) {
     if (entry.is_regular_file()) paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());

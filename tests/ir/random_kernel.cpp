@@ -3,15 +3,15 @@
 
 #include <algorithm>
 
-#include "random_values.hpp"
+#include "random_operations.hpp"
 
 namespace weir::test {
 
 namespace {
 
-class Generator : private RandomValues {
+class Generator : private RandomOperations {
  public:
-  explicit Generator(Choices& choices) : RandomValues(choices) {}
+  explicit Generator(Choices& choices) : RandomOperations(choices) {}
 
   ir::Kernel run() {
     static constexpr const char* names[] = {"k", "step", "a name with \"quotes\" and \\", "1st",
@@ -32,6 +32,8 @@ class Generator : private RandomValues {
     bool condition = false;
     int depth = 0;
   };
+
+  ValueId operand(Block& out, ScalarType type) override { return value(out, type); }
 
   // ---- top level
 
@@ -106,12 +108,6 @@ class Generator : private RandomValues {
   }
 
   // ---- statements anywhere
-
-  static bool ends(const Block& block) {
-    if (block.statements.empty()) return false;
-    const Op last = block.statements.back().op;
-    return last == Op::break_ || last == Op::continue_ || last == Op::yield;
-  }
 
   void fill(Block& block, const Place& place, std::size_t most) {
     for (std::size_t n = c_.below(most + 1); n > 0 && budget_ > 0 && !ends(block); --n)
@@ -191,33 +187,6 @@ class Generator : private RandomValues {
     emit(out, std::move(s));
   }
 
-  void arithmetic_operation(Block& out) {
-    static constexpr Op binary[] = {Op::add, Op::sub, Op::mul, Op::div, Op::rem,
-                                    Op::min, Op::max, Op::neg, Op::abs};
-    const Op op = binary[c_.below(std::size(binary))];
-    const ScalarType type = arithmetic();
-    std::vector<ValueId> operands{value(out, type)};
-    if (info(op).operands == 2) operands.push_back(value(out, type));
-    with_result(out, op, type, std::move(operands));
-  }
-
-  void comparison(Block& out) {
-    const auto op = static_cast<Op>(static_cast<std::size_t>(Op::eq) + c_.below(6));
-    const ScalarType type = op <= Op::ne && c_.chance(4) ? ScalarType::boolean : arithmetic();
-    const ValueId a = value(out, type);
-    with_result(out, op, ScalarType::boolean, {a, value(out, type)});
-  }
-
-  void bits(Block& out) {
-    static constexpr Op ops[] = {Op::bit_and, Op::bit_or, Op::bit_xor, Op::bit_not,  Op::shl,
-                                 Op::shr,     Op::mul_hi, Op::clz,     Op::popcount, Op::ctz};
-    const std::size_t which = c_.below(std::size(ops));
-    ScalarType type = which < 4 && c_.chance(3) ? ScalarType::boolean : all_types[1 + c_.below(8)];
-    std::vector<ValueId> operands{value(out, type)};
-    if (info(ops[which]).operands == 2) operands.push_back(value(out, type));
-    with_result(out, ops[which], type, std::move(operands));
-  }
-
   void conversion(Block& out) {
     const ScalarType from = any_type();
     if (c_.chance(3)) {
@@ -232,29 +201,10 @@ class Generator : private RandomValues {
   }
 
   void function(Block& out) {
-    if (c_.chance(6)) {
-      std::vector<ValueId> operands;
-      for (int i = 0; i < 6; ++i) operands.push_back(value(out, ScalarType::u32));
-      Statement s = make(Op::philox, ScalarType::u32);
-      s.lane = static_cast<std::uint8_t>(c_.below(4));
-      s.operands = std::move(operands);
-      emit(out, std::move(s));
-      return;
-    }
+    if (c_.chance(6)) return philox(out);
     const auto function = static_cast<ir::MathFunction>(c_.below(ir::math_function_count));
     const ScalarType type = c_.chance(2) ? ScalarType::f64 : ScalarType::f32;
-    const bool integer = function == ir::MathFunction::ldexp || function == ir::MathFunction::pown ||
-                         function == ir::MathFunction::rootn;
-    std::vector<ValueId> operands;
-    for (std::size_t i = 0; i < info(function).operands; ++i) {
-      operands.push_back(value(out, integer && i == 1 ? ScalarType::i32 : type));
-    }
-    Statement s = make(Op::math, type);
-    if (function == ir::MathFunction::ilogb) s.type = ScalarType::i32;
-    if (function >= ir::MathFunction::isnan) s.type = ScalarType::boolean;
-    s.index = static_cast<std::uint32_t>(function);
-    s.operands = std::move(operands);
-    emit(out, std::move(s));
+    call(out, function, type, function_operands(out, function, type));
   }
 
   void load(Block& out) {

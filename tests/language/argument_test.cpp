@@ -20,14 +20,14 @@ TEST(ScalarArgument, IntegerOfAnotherTypeIsTakenWhenItFits) {
 // proves R35
 TEST(ScalarArgument, IntegerThatDoesNotFitIsRefused) {
   const Kernel kernel{"k", [](View<std::int32_t> out, Value<std::int32_t> a) { out[0] = a; }};
-  auto out = cpu().array<std::int32_t>(1);
+  auto out = tested().array<std::int32_t>(1);
   EXPECT_THAT(error_of([&] { kernel(out, std::int64_t{1} << 40); }), HasSubstr("does not fit its parameter of type i32"));
 }
 
 // proves R35
 TEST(ScalarArgument, NegativeNumberIsNoUnsignedOne) {
   const Kernel kernel{"k", [](View<std::uint64_t> out, Value<std::uint64_t> a) { out[0] = a; }};
-  auto out = cpu().array<std::uint64_t>(1);
+  auto out = tested().array<std::uint64_t>(1);
   EXPECT_THAT(error_of([&] { kernel(out, -1); }), HasSubstr("does not fit its parameter of type u64"));
 }
 
@@ -37,6 +37,13 @@ TEST(ScalarArgument, NumbersBecomeFloats) {
                         out[1] = b;
                       }};
   EXPECT_THAT(run<float>(kernel, 2, 3, 0.5), ElementsAre(3.0f, 0.5f));
+}
+
+// proves R35
+TEST(ArrayArgument, ThatIsGoneIsNamedWithItsKernel) {
+  const Kernel kernel{"step", [](Value<float> a, View<float> x) { x[0] = a; }};
+  EXPECT_THAT(error_of([&] { kernel(1.0f, Array<float>()); }),
+              HasSubstr("kernel 'step', argument 2 ('p1'): the array is gone"));
 }
 
 }  // namespace

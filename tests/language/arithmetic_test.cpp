@@ -104,7 +104,7 @@ TEST(Arithmetic, BooleansAreStoredAsBytes) {
                         x[2] = x[0] & !x[1];
                         x[3] = or_(x[1], x[2]) ^ a;
                       }};
-  Array<bool> x = cpu().array<bool>(4);
+  Array<bool> x = tested().array<bool>(4);
   kernel(x, true);
   EXPECT_THAT(x.to_host(), testing::ElementsAre(1, 0, 1, 0));
 }
@@ -117,7 +117,7 @@ TEST(Arithmetic, HalvesAreComputedAsFloat) {
                         });
                       }};
   Array<half> x = upload(std::vector<half>{half(1.0f), half(-0.5f)});
-  Array<float> y = cpu().array<float>(2);
+  Array<float> y = tested().array<float>(2);
   kernel(x, y);
   EXPECT_THAT(y.to_host(), testing::ElementsAre(2.0f, -1.0f));
   EXPECT_EQ(static_cast<float>(x.to_host()[0]), 1.0f);

@@ -13,7 +13,7 @@ TEST(Arrays, OfRankFourAreRowMajor) {
                                         ((i * x.extent(1) + j) * x.extent(2) + k) * x.extent(3) + l;
                                   });
                       }};
-  auto x = cpu().array<std::int64_t>(2, 3, 4, 5);
+  auto x = tested().array<std::int64_t>(2, 3, 4, 5);
   kernel(x);
   EXPECT_EQ(x.to_host(), ramp<std::int64_t>(120));
 }
@@ -25,8 +25,8 @@ TEST(Arrays, OfRankTwoAndThree) {
                           z(0, i, j) = x(i, j) + 1;
                         });
                       }};
-  auto x = cpu().array<float>(2, 3), y = cpu().array<float>(3, 2);
-  auto z = cpu().array<float>(1, 2, 3);
+  auto x = tested().array<float>(2, 3), y = tested().array<float>(3, 2);
+  auto z = tested().array<float>(1, 2, 3);
   x.copy_from(ramp<float>(6));
   kernel(x, y, z);
   EXPECT_THAT(y.to_host(), testing::ElementsAre(0, 3, 1, 4, 2, 5));
@@ -35,7 +35,7 @@ TEST(Arrays, OfRankTwoAndThree) {
 
 TEST(Arrays, MayBeEmpty) {
   const Kernel kernel{"fill", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = 1; }); }};
-  auto x = cpu().array<float>(0);
+  auto x = tested().array<float>(0);
   kernel(x);
   EXPECT_TRUE(x.to_host().empty());
 }
@@ -43,7 +43,7 @@ TEST(Arrays, MayBeEmpty) {
 TEST(Arrays, ViewsOfPartsAreArguments) {
   const Kernel kernel{"fill",
                       [](View<float> x, Value<float> a) { range_for(x.size(), [&](Index i) { x[i] = a; }); }};
-  auto x = cpu().array<float>(6);
+  auto x = tested().array<float>(6);
   x.fill(0);
   kernel(x.slice(2, 4), 5.0f);
   EXPECT_THAT(x.to_host(), testing::ElementsAre(0, 0, 5, 5, 0, 0));
@@ -52,7 +52,7 @@ TEST(Arrays, ViewsOfPartsAreArguments) {
 TEST(Launches, OfAKernelMadeOnceGiveNewArgumentsEachTime) {
   const Kernel kernel{
       "scale", [](View<float> x, Value<float> a) { range_for(x.size(), [&](Index i) { x[i] = x[i] * a; }); }};
-  Stream stream = cpu().create_stream();
+  Stream stream = tested().create_stream();
   auto x = upload(ramp<float>(4));
   kernel(stream, x, 2.0f);
   kernel(stream, x, 3.0f);
@@ -61,9 +61,9 @@ TEST(Launches, OfAKernelMadeOnceGiveNewArgumentsEachTime) {
 
 TEST(Launches, WithoutAStreamGoToTheCurrentOne) {
   const Kernel kernel{"set", [](View<float> x, Value<float> a) { x[0] = a; }};
-  Stream stream = cpu().create_stream();
+  Stream stream = tested().create_stream();
   const CurrentStream scope(stream);
-  auto x = cpu().array<float>(1);
+  auto x = tested().array<float>(1);
   kernel(x, 4.0f);
   EXPECT_THAT(x.to_host(stream), testing::ElementsAre(4));
 }
@@ -74,9 +74,9 @@ TEST(Launches, OnTwoStreamsShareNothing) {
                         const Value<float> sum = reduce_sum(x.size(), [&](Index i) { return x[i] * a; });
                         range_for(out.size(), [&](Index i) { out[i] = sum; });
                       }};
-  Stream one = cpu().create_stream(), two = cpu().create_stream();
+  Stream one = tested().create_stream(), two = tested().create_stream();
   auto x = upload(std::vector<float>(10000, 1.0f));
-  auto a = cpu().array<float>(16), b = cpu().array<float>(16);
+  auto a = tested().array<float>(16), b = tested().array<float>(16);
   for (int round = 0; round < 20; ++round) {
     kernel(one, x, a, 1.0f);
     kernel(two, x, b, 2.0f);
@@ -88,7 +88,7 @@ TEST(Launches, OnTwoStreamsShareNothing) {
 // proves R35
 TEST(Launches, WithRunTimeTypedArraysCheckTheType) {
   const Kernel kernel{"set", [](View<float> x) { x[0] = 1; }};
-  auto wrong = cpu().array<double>(1);
+  auto wrong = tested().array<double>(1);
   const AnyArrayView& view = wrong;
   EXPECT_THAT(error_of([&] { kernel(view); }),
               testing::AllOf(testing::HasSubstr("f32"), testing::HasSubstr("f64")));
@@ -101,7 +101,7 @@ TEST(Programs, TextRunsLikeTheKernelItCameFrom) {
   auto x = upload(ramp<float>(3));
   const AnyArrayView& view = x;
   const LaunchArgument arguments[] = {{&view, nullptr, element_type<float>}};
-  program.launch(cpu().default_stream(), arguments);
+  program.launch(tested().default_stream(), arguments);
   EXPECT_THAT(x.to_host(), testing::ElementsAre(0, 2, 4));
 }
 

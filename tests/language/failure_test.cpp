@@ -13,7 +13,7 @@ TEST(Asserts, SurfaceAtTheNextCallOnTheStreamWithMessageAndLine) {
                         });
                       }};
   const int assertion = __LINE__ - 4;
-  Stream stream = cpu().create_stream();
+  Stream stream = tested().create_stream();
   auto x = upload(std::vector<float>{1, -1, 2});
   kernel(stream, x);
   try {
@@ -30,17 +30,17 @@ TEST(Asserts, SurfaceAtTheNextCallOnTheStreamWithMessageAndLine) {
 
 TEST(Asserts, ThatHoldSayNothing) {
   const Kernel kernel{"holds", [](View<float> x) { assert_(x.size() == 3, "three"); }};
-  auto x = cpu().array<float>(3);
+  auto x = tested().array<float>(3);
   kernel(x);
-  EXPECT_NO_THROW(cpu().synchronize());
+  EXPECT_NO_THROW(tested().synchronize());
 }
 
 TEST(Bounds, OutsideAnArrayFailTheLaunchWhenChecked) {
   const Kernel kernel{"outside",
                       [](View<float> x, Index i) { x[i] = 1; },
                       {.check_bounds = true, .parameter_names = {"x", "i"}}};
-  auto x = cpu().array<float>(3);
-  Stream stream = cpu().create_stream();
+  auto x = tested().array<float>(3);
+  Stream stream = tested().create_stream();
   kernel(stream, x, std::int64_t{3});
   EXPECT_THAT(error_of([&] { stream.synchronize(); }), testing::HasSubstr("outside"));
   kernel(stream, x, std::int64_t{-1});

@@ -41,8 +41,8 @@ const Kernel draw{"draw", [](View<std::uint32_t> x) {
                   }};
 
 std::vector<std::uint32_t> drawn(const LaunchOptions& options, std::size_t count = 64) {
-  auto x = cpu().array<std::uint32_t>(count);
-  draw(options, cpu().default_stream(), x);
+  auto x = tested().array<std::uint32_t>(count);
+  draw(options, tested().default_stream(), x);
   return x.to_host();
 }
 
@@ -63,8 +63,8 @@ TEST(Random, CountersAreLaidOutAsDocumented) {
                                [&](Index k) { twice[((i - 3) * 2 + j) * 2 + k] = random<std::uint32_t>(); });
                         });
                       }};
-  auto x = cpu().array<std::uint32_t>(4), twice = cpu().array<std::uint32_t>(8);
-  kernel(LaunchOptions{.seed = 7, .launch_number = 3}, cpu().default_stream(), x, twice);
+  auto x = tested().array<std::uint32_t>(4), twice = tested().array<std::uint32_t>(8);
+  kernel(LaunchOptions{.seed = 7, .launch_number = 3}, tested().default_stream(), x, twice);
   const auto got = x.to_host(), loops = twice.to_host();
   const std::uint64_t key = mix(mix(7 + 0x9e3779b97f4a7c15u) + 3);
   const std::array<std::uint32_t, 2> words{static_cast<std::uint32_t>(key),
@@ -90,10 +90,10 @@ TEST(Random, InConcurrentBlocksIsIndependentOfTheirNumber) {
   const Kernel blocks{"same", body};
   const Kernel loops{"same", in_order};
   const LaunchOptions options{.seed = 3, .launch_number = 1};
-  auto x = cpu().array<float>(10000), y = cpu().array<float>(10000);
-  blocks(options, cpu().default_stream(), x, y);
+  auto x = tested().array<float>(10000), y = tested().array<float>(10000);
+  blocks(options, tested().default_stream(), x, y);
   const auto x1 = x.to_host(), y1 = y.to_host();
-  loops(options, cpu().default_stream(), x, y);
+  loops(options, tested().default_stream(), x, y);
   EXPECT_EQ(x.to_host(), x1);
   EXPECT_EQ(y.to_host(), y1);
   EXPECT_NE(x1, y1);
@@ -106,9 +106,9 @@ TEST(Random, UniformNumbersFillTheirRange) {
                           y[i] = random<double>();
                         });
                       }};
-  auto x = cpu().array<float>(100000);
-  auto y = cpu().array<double>(100000);
-  kernel(LaunchOptions{.seed = 11, .launch_number = 0}, cpu().default_stream(), x, y);
+  auto x = tested().array<float>(100000);
+  auto y = tested().array<double>(100000);
+  kernel(LaunchOptions{.seed = 11, .launch_number = 0}, tested().default_stream(), x, y);
   double sum = 0;
   for (const float v : x.to_host()) {
     ASSERT_GE(v, 0);
@@ -128,8 +128,8 @@ TEST(Random, UniformNumbersFillTheirRange) {
 TEST(Random, NormalNumbersHaveMeanZeroAndVarianceOne) {
   const Kernel kernel{
       "normal", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = random_normal<float>(); }); }};
-  auto x = cpu().array<float>(100000);
-  kernel(LaunchOptions{.seed = 5, .launch_number = 0}, cpu().default_stream(), x);
+  auto x = tested().array<float>(100000);
+  kernel(LaunchOptions{.seed = 5, .launch_number = 0}, tested().default_stream(), x);
   double sum = 0, squares = 0;
   for (const float v : x.to_host()) {
     ASSERT_TRUE(std::isfinite(v));

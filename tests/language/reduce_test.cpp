@@ -45,7 +45,7 @@ TEST(Reductions, OverSeveralRangesAndInOtherLoops) {
         range_for(x.extent(0),
                   [&](Index i) { out[i + 1] = reduce_max(x.extent(1), [&](Index j) { return x(i, j); }); });
       }};
-  auto x = cpu().array<double>(3, 100);
+  auto x = tested().array<double>(3, 100);
   x.copy_from(ramp<double>(300));
   EXPECT_THAT(run<double>(kernel, 4, x), testing::ElementsAre(299 * 150, 99, 199, 299));
 }

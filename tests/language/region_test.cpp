@@ -19,9 +19,9 @@ TEST(Regions, LoopsOfABlockRunInOrderAndTheRegionJoins) {
                         });
                         range_for(z.size(), [&](Index i) { z[i] = x[i] + y[i]; });
                       }};
-  Stream stream = cpu().create_stream();
+  Stream stream = tested().create_stream();
   const std::int64_t n = 20000;
-  auto x = cpu().array<std::int64_t>(n), y = cpu().array<std::int64_t>(n), z = cpu().array<std::int64_t>(n);
+  auto x = tested().array<std::int64_t>(n), y = tested().array<std::int64_t>(n), z = tested().array<std::int64_t>(n);
   for (int round = 0; round < 10; ++round) kernel(stream, x, y, z);
   const std::vector<std::int64_t> got = z.to_host(stream);
   for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(got[static_cast<std::size_t>(i)], 2 * i + 3 * (i + 1));
@@ -47,7 +47,7 @@ TEST(Regions, BlocksHoldStatementsBranchesLoopsAndReductions) {
                           });
                         });
                       }};
-  auto y = cpu().array<float>(5);
+  auto y = tested().array<float>(5);
   y.fill(0);
   const auto got = run<float>(kernel, 6, y, 3.0f);
   EXPECT_THAT(got, testing::ElementsAre(3, 6, 192 / 2 + 96, 201, 393, 393));
@@ -64,7 +64,7 @@ TEST(Regions, BoundsInABlockAreReadOnTheDevice) {
                         stream_parallel([&] { range_for(y.size(), [&](Index i) { y[i] = 2; }); });
                       }};
   auto n = upload(std::vector<std::int32_t>{0});
-  auto y = cpu().array<float>(2);
+  auto y = tested().array<float>(2);
   EXPECT_THAT(run<float>(kernel, 5, n, y), testing::ElementsAre(1, 1, 1, 0, 0));
 }
 
@@ -91,7 +91,7 @@ TEST(Regions, AndStatementsMixInAnyOrder) {
                         stream_parallel([&] { range_for(y.size(), [&](Index i) { y[i] = -sum; }); });
                         range_for(x.size(), [&](Index i) { x[i] = x[i] - y[i]; });
                       }};
-  auto y = cpu().array<float>(4);
+  auto y = tested().array<float>(4);
   const auto got = run<float>(kernel, 4, y);
   EXPECT_EQ(got[3], got[1]);
   EXPECT_GT(got[3], 0);
@@ -128,7 +128,7 @@ TEST(Regions, OneArrayForTwoParametersIsRefusedAtLaunch) {
                         stream_parallel([&] { y[0] = 2; });
                       },
                       {.parameter_names = {"x", "y"}}};
-  auto a = cpu().array<float>(4);
+  auto a = tested().array<float>(4);
   const std::string text = error_of([&] { kernel(a, a); });
   EXPECT_THAT(text,
               testing::AllOf(testing::HasSubstr("x"), testing::HasSubstr("y"), testing::HasSubstr("alias")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs kernels of the kernel language on the CPU driver and brings results back to the host.
+// Runs kernels of the kernel language on the device under test and brings results back to the host.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -12,16 +12,19 @@
 #include <weir/kernel.hpp>
 #include <weir/weir.hpp>
 
+#include "tested_device.hpp"
+
 namespace weir::test {
 
-inline Device cpu() {
-  static const Device device = open("cpu");
+/// The device under test, open for the whole program.
+inline Device tested() {
+  static const Device device = open(tested_device());
   return device;
 }
 
 template <class T>
 Array<T> upload(const std::vector<T>& values) {
-  return cpu().array_of(std::span<const T>(values));
+  return tested().array_of(std::span<const T>(values));
 }
 
 /// 0, 1, 2, ... times `scale`.
@@ -35,7 +38,7 @@ std::vector<T> ramp(std::size_t count, T scale = 1) {
 /// What an array of `count` zeros holds after `kernel(array, arguments...)`.
 template <class T, class K, class... A>
 std::vector<T> run(const K& kernel, std::size_t count, const A&... arguments) {
-  Array<T> result = cpu().array<T>(count);
+  Array<T> result = tested().array<T>(count);
   result.fill(T{});
   kernel(result, arguments...);
   return result.to_host();

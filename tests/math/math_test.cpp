@@ -105,7 +105,7 @@ Inputs<T> make_inputs(const MathCase& function, std::size_t count) {
   return in;
 }
 
-std::string kernel_of(const MathCase& function, const std::string& type) {
+std::string kernel_of(const MathCase& function, const std::string& type, bool fast) {
   const std::string second = function.integer_second ? "i32" : type;
   const std::string result = function.integer_result ? "i32" : type;
   std::string parameters = "param @r: array<" + result + ", 1>\nparam @x: array<" + type + ", 1>\n";
@@ -120,7 +120,7 @@ std::string kernel_of(const MathCase& function, const std::string& type) {
     loads += "    %z = load @z[%i] : " + type + "\n";
     operands += ", %z";
   }
-  return "weir-ir 1\nkernel \"map\"\n" + parameters +
+  return std::string("weir-ir 1\nkernel \"map\"\n") + (fast ? "fast_math\n" : "") + parameters +
          "{\n  %zero = const 0 : i64\n  %n = extent @r, 0 : i64\n  parallel (%i) in (%zero to %n) {\n" +
          loads + "    %v = math." + function.name + " " + operands + " : " + result +
          "\n    store @r[%i], %v\n  }\n}\n";
@@ -137,13 +137,13 @@ double allowed(const MathCase& function, bool single, long double expected) {
 }
 
 template <class T>
-void check(const MathCase& function) {
+void check(const MathCase& function, bool fast = false) {
   constexpr bool single = sizeof(T) == 4;
   const std::size_t count = input_count();
   Inputs<T> in = make_inputs<T>(function, count);
   std::vector<T> results(count);
   std::vector<std::int32_t> integers(function.integer_result ? count : 0);
-  Code code(kernel_of(function, single ? "f32" : "f64"));
+  Code code(kernel_of(function, single ? "f32" : "f64", fast));
   code.array("x", in.x);
   if (function.integer_result)
     code.array("r", integers);
@@ -201,6 +201,25 @@ TEST_P(MathFunctions, F64IsWithinOpenClLimits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OpenCl, MathFunctions, testing::ValuesIn(math_cases()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Fast mode lets products and sums contract inside these functions, and no more.
+class FastMathFunctions : public MathFunctions {};
+
+TEST_P(FastMathFunctions, AreWithinOpenClLimits) {
+  check<float>(GetParam(), true);
+  check<double>(GetParam(), true);
+}
+
+std::vector<MathCase> common_cases() {
+  std::vector<MathCase> cases;
+  for (const MathCase& function : math_cases())
+    for (const char* name : {"sin", "cos", "exp", "log", "pow"})
+      if (std::string_view(function.name) == name) cases.push_back(function);
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(OpenCl, FastMathFunctions, testing::ValuesIn(common_cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

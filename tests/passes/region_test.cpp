@@ -118,7 +118,8 @@ TEST(Region, BlocksShareNoSlotThatOneOfThemWrites) {
 // proves R18: refused when the kernel is built, with both lines and the parameter
 TEST(Conflict, TwoBlocksThatWriteOneArrayAreRefused) {
   EXPECT_EQ(refusal("region {\n" + fill("x", "0") + "} and {\n" + fill("x", "1") + "}"),
-            "k.weir:17:3: @x is written in this stream_parallel block and written in another one at "
+            "kernel 'k' (k.weir:3:3) cannot be built:\n"
+            "  k.weir:17:3: @x is written in this stream_parallel block and written in another one at "
             "k.weir:22:3; blocks "
             "of one region run at the same time. Move one of them out of the region, or write "
             "stream_parallel(conflicts_are_meant, ...) (in text: region allow_conflicts) if this is meant");

@@ -13,6 +13,8 @@
 #include <weir/profile.hpp>
 #include <weir/weir.hpp>
 
+#include "tested_device.hpp"
+
 namespace weir {
 namespace {
 
@@ -41,7 +43,7 @@ class ProfileTest : public testing::Test {
     stream.synchronize();
   }
 
-  Device device = open("cpu");
+  Device device = open(test::tested_device());
   Stream stream = device.create_stream();
   CurrentStream current{stream};
   Array<float> x = device.array<float>(5000), y = device.array<float>(5000);

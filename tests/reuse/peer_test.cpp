@@ -30,7 +30,7 @@ struct Pair {
     second.emplace(&detail::device_state(*driver, 1));
   }
   static const weir_driver_table& real() {
-    static const weir_driver_table& table = open_cpu().state()->driver().table();
+    static const weir_driver_table& table = open_real().state()->driver().table();
     return table;
   }
   std::optional<Device> first, second;
@@ -100,6 +100,43 @@ TEST(PeerCopy, HoldsBackTheReuseOfTheMemoryThatItReads) {
   next.fill(home, 9);
   flag.open();
   EXPECT_EQ(y.to_host(stream)[500], 3);
+}
+
+// proves R1
+TEST(PeerCopy, LetsNoStreamOfTheOtherDeviceWait) {
+  const Pair pair;
+  const Kernels kernels(*pair.second);
+  const Stream home = pair.first->create_stream(), stream = pair.second->create_stream();
+  const auto x = pair.first->array<std::int32_t>(home, 1000), z = pair.first->array<std::int32_t>(home, 10);
+  const auto y = pair.second->array<std::int32_t>(stream, 1000);
+  x.fill(home, 3);
+  home.synchronize();
+  Flag flag;
+  kernels.close_gate(stream, flag);
+  for (int i = 0; i < 3; ++i) y.copy_from(stream, x);
+  z.fill(home, 4);
+  EXPECT_EQ(z.to_host(home)[9], 4);  // comes back although the gate is closed
+  EXPECT_FALSE(stream.query());
+  flag.open();
+  EXPECT_EQ(y.to_host(stream)[999], 3);
+}
+
+// proves R6
+TEST(PeerCopy, ItsMemoryIsReusedOnceTheCopyIsDone) {
+  const Pair pair;
+  const Stream home = pair.first->create_stream(), stream = pair.second->create_stream();
+  const auto y = pair.second->array<std::int32_t>(stream, 1000);
+  const auto once = [&] {
+    const auto x = pair.first->array<std::int32_t>(home, 1000);
+    x.fill(home, 3);
+    home.synchronize();
+    y.copy_from(stream, x);
+    stream.synchronize();
+  };
+  once();
+  const std::uint64_t before = pair.first->memory_statistics().driver_allocations;
+  for (int i = 0; i < 10; ++i) once();
+  EXPECT_EQ(pair.first->memory_statistics().driver_allocations, before);
 }
 
 }  // namespace

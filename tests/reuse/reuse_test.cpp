@@ -115,7 +115,7 @@ TEST(Reuse, TrimThatCannotMarkAStreamLosesNoMemory) {
 
 // proves R10, R34
 TEST(Reuse, AFailureThatManyThreadsLookForIsReportedOnce) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
   for (int round = 0; round < 100; ++round) {
@@ -143,7 +143,7 @@ TEST(Reuse, AFailureThatManyThreadsLookForIsReportedOnce) {
 
 // proves R35
 TEST(AnyArray, OfTooManyExtentsOrNoneIsRefused) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const ElementType element = element_type<float>;
   const std::array<std::int64_t, 12> many{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   for (const std::size_t rank : {std::size_t{0}, std::size_t{5}, many.size()})
@@ -153,7 +153,7 @@ TEST(AnyArray, OfTooManyExtentsOrNoneIsRefused) {
 
 // proves R35
 TEST(AnyArray, OfElementsThatAreNoElementsIsRefused) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const std::array<std::int64_t, 1> extents{10};
   for (const ElementType element : {ElementType{ScalarType::f32, ElementType::Shape::vector, 0, 1},
                                     ElementType{ScalarType::f64, ElementType::Shape::matrix, 16, 17},

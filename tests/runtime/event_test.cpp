@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 // proves R9
 TEST(Event, OrdersTwoStreams) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream();
   const Event event = device.create_event();
@@ -36,7 +36,7 @@ TEST(Event, OrdersTwoStreams) {
 
 // proves R9
 TEST(Event, WaitingBeforeTheFirstRecordHasNoEffect) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   Flag flag;
   const Stream a = device.create_stream(), b = device.create_stream();
@@ -54,7 +54,7 @@ TEST(Event, WaitingBeforeTheFirstRecordHasNoEffect) {
 
 // proves R9
 TEST(Event, IsRecordedManyTimesAndEarlierWaitsHold) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream();
   const Event event = device.create_event();
@@ -74,7 +74,7 @@ TEST(Event, IsRecordedManyTimesAndEarlierWaitsHold) {
 
 // proves R6
 TEST(Event, DestroyedWhileWaitedOnTheWaitStillHolds) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream(), c = device.create_stream();
   Flag flag;
@@ -94,7 +94,7 @@ TEST(Event, DestroyedWhileWaitedOnTheWaitStillHolds) {
 
 // proves R9
 TEST(TimedEvent, MeasuresTheTimeBetweenTwoMarks) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
   const TimedEvent start = device.create_timed_event(), end = device.create_timed_event();
@@ -107,7 +107,7 @@ TEST(TimedEvent, MeasuresTheTimeBetweenTwoMarks) {
 
 // proves R9
 TEST(TimedEvent, TimesThatAreNotKnownYetAreRefused) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
   const TimedEvent start = device.create_timed_event(), end = device.create_timed_event();
@@ -128,7 +128,7 @@ TEST(TimedEvent, IsRefusedWhereTheDriverHasNone) {
 
 // proves R9, R35
 TEST(Event, OfAnotherDriverIsRefusedClearly) {
-  const Device device = open_cpu(), other = Watch::open();
+  const Device device = open_real(), other = Watch::open();
   const Event event = other.create_event();
   const Stream stream = device.create_stream();
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { event.record(stream); }),
@@ -143,7 +143,7 @@ TEST(Event, OfAnotherDriverIsRefusedClearly) {
 // proves R9
 TEST(Event, OrdersStreamsOfTwoDevicesOfOneDriver) {
   const Device device = Watch::open(), sibling = Watch::sibling(device);
-  EXPECT_EQ(sibling.name(), "cpu:1");
+  EXPECT_EQ(sibling.name(), device.driver() + ":1");
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = sibling.create_stream();
   const Event event = device.create_event();
@@ -178,7 +178,7 @@ TEST(Event, EventsArePooled) {
 
 // proves R35
 TEST(Event, UseAfterDestructionIsAnError) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   Event owner = device.create_event();
   const EventRef view = owner;
   { const Event gone = std::move(owner); }

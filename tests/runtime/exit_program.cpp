@@ -2,12 +2,13 @@
 // Ends in the way that its argument names. The test wants exit code 0, quickly, and nothing on stderr.
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <thread>
 #include <vector>
 #include <weir/weir.hpp>
+
+#include "support/kernel_code.hpp"
+#include "tested_device.hpp"
 
 namespace {
 
@@ -27,17 +28,11 @@ Early* volatile kept = nullptr;  // reachable, and never destroyed
 
 std::vector<std::int32_t> destination(1 << 20);
 
-Module load(const Device& device) {
-  std::ifstream file(WEIR_RUNTIME_TEST_KERNELS, std::ios::binary);
-  const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
-  return device.load_module({"elf-x86_64", "x86-64", std::as_bytes(std::span(chars)), "exit kernels"});
-}
-
 void fill(Early& objects, const Device& device) {
   objects.stream = device.create_stream();
   objects.event = device.create_event();
   objects.array = device.array<std::int32_t>(objects.stream, 1 << 20);
-  objects.module = std::make_unique<Module>(load(device));
+  objects.module = std::make_unique<Module>(test::load(device));
   objects.kernel = std::make_unique<KernelFunction>(objects.module->kernel(
       "add_value",
       {KernelParameter::array(), KernelParameter::of<std::int64_t>(), KernelParameter::of<std::int32_t>()}));
@@ -60,7 +55,7 @@ void submit(const Early& objects) {
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
-  const Device device = open("cpu");
+  const Device device = open(test::tested_device());
   if (!std::strcmp(how, "early")) {
     fill(early, device);
     submit(early);

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using P = KernelParameter;
 
 TEST(Module, RunsAReadyKernel) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
   const auto x = device.array<std::int32_t>(stream, 1000);
@@ -26,7 +26,7 @@ TEST(Module, RunsAReadyKernel) {
 }
 
 TEST(Module, PassesStructsByValue) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Module module = load(device);
   struct Bytes {
     unsigned char values[64];
@@ -65,21 +65,23 @@ TEST(Module, IsUnloadedOnlyWhenItsWorkIsDone) {
 
 // proves R35
 TEST(Module, BadCodeObjectsAreRefusedWithTheDriversWords) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const std::vector<std::byte> nonsense(100), none;
+  const CodeTarget own = device.info().code_targets.at(0);
+  const std::string foreign = own.format == "ptx" ? "hsaco" : "ptx";
   EXPECT_THAT(error_of(ErrorCode::code_object,
                        [&] {
-                         (void)device.load_module({"elf-x86_64", "x86-64", nonsense, "junk"});
+                         (void)device.load_module({own.format, own.target, nonsense, "junk"});
                        }),
               HasSubstr("junk"));
   EXPECT_THAT(error_of(ErrorCode::code_object,
                        [&] {
-                         (void)device.load_module({"ptx", "sm_90", nonsense, "junk"});
+                         (void)device.load_module({foreign, "sm_90", nonsense, "junk"});
                        }),
-              HasSubstr("ptx"));
+              HasSubstr(foreign));
   EXPECT_THAT(error_of(ErrorCode::invalid,
                        [&] {
-                         (void)device.load_module({"elf-x86_64", "x86-64", none, "junk"});
+                         (void)device.load_module({own.format, own.target, none, "junk"});
                        }),
               HasSubstr("empty"));
   EXPECT_THAT(error_of(ErrorCode::not_found, [&] { (void)load(device).kernel("absent", {}); }),
@@ -88,7 +90,7 @@ TEST(Module, BadCodeObjectsAreRefusedWithTheDriversWords) {
 
 // proves R35
 TEST(Module, ParametersThatMakeNoSenseAreRefused) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Module module = load(device);
   error_of(ErrorCode::invalid, [&] { (void)module.kernel("nothing", {P::value(0, 1)}); });
   error_of(ErrorCode::invalid, [&] { (void)module.kernel("nothing", {P::value(8, 3)}); });
@@ -102,7 +104,7 @@ TEST(Module, ParametersThatMakeNoSenseAreRefused) {
 
 // proves R35
 TEST(Module, LaunchesThatDoNotFitAreRefusedBeforeTheDriverSeesThem) {
-  const Device device = Watch::open(), other = open_cpu();
+  const Device device = Watch::open(), other = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
   const auto x = device.array<std::int32_t>(10);
@@ -117,19 +119,34 @@ TEST(Module, LaunchesThatDoNotFitAreRefusedBeforeTheDriverSeesThem) {
   EXPECT_THAT(launch({1, 1}, {n, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr("expected an array")));
   EXPECT_THAT(launch({1, 1}, {x, x, v}), AllOf(HasSubstr("argument 2"), HasSubstr("expected a value")));
   EXPECT_THAT(launch({1, 1}, {x, v, v}), AllOf(HasSubstr("argument 2"), HasSubstr("8 bytes, was given 4")));
-  EXPECT_THAT(launch({1, 1}, {foreign, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr("cpu:0")));
+  EXPECT_THAT(launch({1, 1}, {foreign, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr(other.name())));
   EXPECT_THAT(launch({0, 1}, {x, n, v}), HasSubstr("at least 1"));
   EXPECT_THAT(launch({1, {1, 0}}, {x, n, v}), HasSubstr("at least 1"));
-  EXPECT_THAT(launch({1, 0xffffffffu}, {x, n, v}), HasSubstr("beyond what cpu:0 takes"));
+  EXPECT_THAT(launch({1, 0xffffffffu}, {x, n, v}), HasSubstr("beyond what " + device.name() + " takes"));
   EXPECT_THAT(launch({1, 1, 0xffffffffu}, {x, n, v}), HasSubstr("shared memory"));
   error_of(ErrorCode::invalid, [&] { kernels.add_value.launch(other.default_stream(), {1, 1}, {x, n, v}); });
   EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
 }
 
 TEST(Module, TellsWhatTheDriverKnowsOfAKernel) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   EXPECT_GE(Kernels(device).nothing.info().max_block_threads, 0u);
   EXPECT_EQ(Kernels(device).nothing.name(), "nothing");
+}
+
+// proves R35
+TEST(Module, AndKernelsThatWereMovedFromSaySo) {
+  const Device device = open_real();
+  const Stream stream = device.create_stream();
+  Kernels kernels(device);
+  const KernelFunction taken = std::move(kernels.nothing);
+  error_of(ErrorCode::invalid, [&] { kernels.nothing.launch(stream, LaunchShape{}, {}); });
+  error_of(ErrorCode::invalid, [&] { kernels.nothing.name(); });
+  error_of(ErrorCode::invalid, [&] { kernels.nothing.info(); });
+  error_of(ErrorCode::invalid, [&] { TaskList(device).add(kernels.nothing, LaunchShape{}, {}); });
+  const Module module = std::move(kernels.module);
+  error_of(ErrorCode::invalid, [&] { kernels.module.kernel("nothing", {}); });
+  error_of(ErrorCode::invalid, [&] { kernels.module.device(); });
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ struct Logged {
 
 // proves R11
 TEST(Region, TasksOfOneBlockRunInOrder) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Stream stream = device.create_stream();
   Logged logged(device);
   for (std::uint32_t i = 0; i < 10; ++i) {
@@ -60,7 +60,7 @@ TEST(Region, TasksOfOneBlockRunInOrder) {
 // Two tasks that each wait for the other one to begin.
 // proves R11
 TEST(Region, BlocksRunConcurrently) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   if (device.info().multiprocessors < 2)
     GTEST_SKIP() << "one core cannot run two kernels that wait for each other";
   const Kernels kernels(device);
@@ -77,7 +77,7 @@ TEST(Region, BlocksRunConcurrently) {
 // A block that stands still holds up what follows the region. Its sibling runs beside it, so 2 and 3 come in any order.
 // proves R11
 TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Stream stream = device.create_stream();
   Logged logged(device);
   Flag flag;
@@ -95,7 +95,7 @@ TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
 
 // proves R11
 TEST(Region, BeginsAfterEverythingBeforeItOnTheCallersStream) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Stream stream = device.create_stream();
   Logged logged(device);
   Flag flag;
@@ -113,7 +113,7 @@ TEST(Region, BeginsAfterEverythingBeforeItOnTheCallersStream) {
 
 // proves R17
 TEST(Region, MixesWithPlainTasksInAnyOrder) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Stream stream = device.create_stream();
   Logged logged(device);
   for (std::uint32_t round = 0; round < 5; ++round) {
@@ -187,7 +187,7 @@ TEST(Region, AnEmptyListDoesNothing) {
 
 // proves R23
 TEST(Region, TwoLaunchesOfOneListKeepTheirArgumentsApart) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream();
   const auto x = device.array<std::int32_t>(100), y = device.array<std::int32_t>(100);
@@ -285,6 +285,17 @@ TEST(Region, LeasingMakesNoDriverCallOnceThePoolIsWarm) {
   EXPECT_EQ(Watch::get().total(), before);
 }
 
+// proves R19, R20
+TEST(Region, WithoutAStreamToLeaseItsBlocksShareTheCallers) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  Logged logged(device);
+  for (int block = 0; block < 3; ++block) logged.add(1, {0, block});
+  Watch::get().fail("stream_create", 1, WEIR_ERROR_OUT_OF_MEMORY, 100);
+  logged.list.launch(stream);
+  EXPECT_EQ(logged.values(stream).size(), 3u);
+}
+
 // proves R20
 TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
   const Device device = Watch::open();
@@ -323,7 +334,7 @@ TEST(Region, MoreBlocksThanLanesStillRunEachInItsOwnOrder) {
 // A stream whose region stands still must not hold up another caller's region.
 // proves R20
 TEST(Region, IdleLanesArePreferred) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Stream slow = device.create_stream(), fast = device.create_stream();
   Logged logged(device), other(device);
   Flag flag;
@@ -340,7 +351,7 @@ TEST(Region, IdleLanesArePreferred) {
 }
 
 TEST(Region, LanesAreOfTheCallersPriority) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Stream stream = device.create_stream(device.info().max_priority);
   detail::StreamState* lane = device.state()->streams.lease(*stream.state());
   EXPECT_EQ(lane->priority, stream.priority());
@@ -349,7 +360,7 @@ TEST(Region, LanesAreOfTheCallersPriority) {
 
 // proves R35
 TEST(TaskList, PlacesThatMakeNoSenseAreRefused) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   Logged logged(device);
   logged.add(1, {0, 0});
   logged.add(2, {1, 0});
@@ -374,7 +385,7 @@ TEST(TaskList, ArraysFreedSinceAreFoundAtLaunch) {
     list.add(kernels.add_value, {1, 1}, {x, std::int64_t{10}, 1});
   }
   error_of(ErrorCode::invalid, [&] { list.launch(device.default_stream()); });
-  error_of(ErrorCode::invalid, [&] { TaskList(std::move(list)).launch(open_cpu().default_stream()); });
+  error_of(ErrorCode::invalid, [&] { TaskList(std::move(list)).launch(open_real().default_stream()); });
   error_of(ErrorCode::invalid, [&] { list.launch(device.default_stream()); });  // moved from
   EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
 }

@@ -27,7 +27,7 @@ void on_threads(Body&& body) {
 
 // proves R10
 TEST(Threads, LaunchOnStreamsOfTheirOwn) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   on_threads([&](int t) {
     const Stream stream = device.create_stream();
@@ -56,7 +56,7 @@ TEST(Threads, LaunchOnStreamsOfTheirOwn) {
 
 // proves R10
 TEST(Threads, LaunchOnOneStream) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
   const auto counters = device.array<std::int32_t>(thread_count);
@@ -74,7 +74,7 @@ TEST(Threads, LaunchOnOneStream) {
 
 // proves R10
 TEST(Threads, ShareArraysEventsAndTaskLists) {
-  const Device device = open_cpu();
+  const Device device = open_real();
   const Kernels kernels(device);
   const auto shared = device.array<std::int32_t>(100);
   shared.fill(3);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "driver/driver_folder.hpp"
+#include "tools/run_program.hpp"
 
 namespace weir::test {
 namespace {
@@ -40,7 +41,7 @@ long peak_of(const std::string& status) {
   const int null = open("/dev/null", O_WRONLY);
   dup2(null, STDOUT_FILENO);
   dup2(null, STDERR_FILENO);
-  execl(WEIR_TOOL, "weir", "info", static_cast<char*>(nullptr));
+  execl(tool().c_str(), "weir", "info", static_cast<char*>(nullptr));
   _exit(127);
 }
 

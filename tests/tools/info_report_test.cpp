@@ -69,7 +69,7 @@ TEST(InfoReport, TextThatIsNoUtf8StillGivesValidJson) {
 
 TEST(InfoReport, JsonHasEveryCapability) {
   const json report = json::parse(tool::info_json({}, one_usable()));
-  EXPECT_EQ(report["drivers"][0]["devices"][0]["capabilities"].size(), 9u);
+  EXPECT_EQ(report["drivers"][0]["devices"][0]["capabilities"].size(), 10u);
 }
 
 TEST(InfoReport, NothingIsUsableWithoutAUsableCandidate) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/driver_folder.hpp"
+#include "places.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -15,7 +16,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 ProgramResult info(const DriverFolder& folder, std::vector<std::string> options = {}) {
-  std::vector<std::string> command{WEIR_TOOL, "info"};
+  std::vector<std::string> command{tool(), "info"};
   command.insert(command.end(), options.begin(), options.end());
   return run_program(command,
                      {"WEIR_DRIVER_PATH=" + folder.path().string(), "HOME=/nonexistent", "XDG_DATA_HOME"});
@@ -68,7 +69,7 @@ TEST(Info, JsonHasTheSameContent) {
 }
 
 TEST(Info, RelativeEntryOfTheDriverPathIsShownAndNotSearched) {
-  const ProgramResult result = run_program({WEIR_TOOL, "info"}, {"WEIR_DRIVER_PATH=here"});
+  const ProgramResult result = run_program({tool(), "info"}, {"WEIR_DRIVER_PATH=here"});
   EXPECT_THAT(result.out, HasSubstr("here"));
   EXPECT_THAT(result.out, HasSubstr("ignored: it is relative"));
 }
@@ -78,10 +79,10 @@ TEST(Info, WithoutAUsableDriverItFailsAndSaysWhatToDo) {
   if (fs::exists("/usr/lib/weir/drivers")) GTEST_SKIP() << "this system has drivers of its own";
   // A copy of libweir, found before the built one, looks for its drivers beside itself and finds none.
   const DriverFolder folder;
-  fs::copy_file(WEIR_LIBRARY, folder.path() / "libweir.so.1");
+  fs::copy_file(built("lib/libweir.so.1"), folder.path() / "libweir.so.1");
   folder.add_driver("no_device", "no-device");
   const ProgramResult result =
-      run_program({WEIR_TOOL, "info"}, {"LD_LIBRARY_PATH=" + folder.path().string(), "HOME=/nonexistent",
+      run_program({tool(), "info"}, {"LD_LIBRARY_PATH=" + folder.path().string(), "HOME=/nonexistent",
                                         "XDG_DATA_HOME", "WEIR_DRIVER_PATH=" + folder.path().string()});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("no-device 1.2.3  no device"));

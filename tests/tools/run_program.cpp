@@ -13,6 +13,8 @@
 
 extern char** environ;
 
+#include "places.hpp"
+
 namespace weir::test {
 namespace {
 
@@ -53,6 +55,10 @@ void read_all(std::array<pollfd, 2> ends, std::array<std::string*, 2> texts) {
 }
 
 }  // namespace
+
+std::string tool() {
+  return built("bin/weir").string();
+}
 
 ProgramResult run_program(const std::vector<std::string>& command,
                           const std::vector<std::string>& environment) {

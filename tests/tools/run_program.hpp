@@ -7,6 +7,9 @@
 
 namespace weir::test {
 
+/// The `weir` command that lies beside the tests.
+std::string tool();
+
 struct ProgramResult {
   int status;  ///< the exit status, or 128 + the signal that ended it
   std::string out, err;

@@ -168,6 +168,7 @@ template <KernelElement T, std::size_t Rank>
 class Array : public ArrayView<T, Rank> {
  public:
   Array() = default;
+  Array(const Array&) = delete;  // arrays are moved; make another one and copy_from() this one
   Array(Array&& other) noexcept : ArrayView<T, Rank>(std::exchange(other.as_view(), ArrayView<T, Rank>())) {}
   Array& operator=(Array&& other) noexcept {
     if (this != &other) {

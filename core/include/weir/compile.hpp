@@ -2,6 +2,7 @@
 // Code generation without a device: for build systems, for `weir compile`, and for those who ship code objects.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,6 +19,11 @@ struct CompileTarget {
   std::string format = "elf-x86_64";
   std::string cpu = "native";  ///< LLVM's -mcpu; "native" is the machine this runs on
   std::string features;        ///< LLVM's -mattr, or ""
+  /// What every launch of the code will keep to, separated by commas, so that the code may rely on it: "distinct" (an
+  /// array that is written shares no memory with another argument), "narrow" (arrays have less than 2^31 scalars,
+  /// loops have bounds within i32 and less than 2^30 iterations), "aligned" (arrays and their rows begin at multiples of
+  /// 16 bytes). Code for "" is right for every launch.
+  std::string assume = {};
 };
 
 /// A code object with one kernel for each task of the program, in program order.
@@ -26,6 +32,9 @@ struct CompiledProgram {
     std::string symbol;
     std::int32_t region = -1;  ///< -1 outside regions
     std::int32_t block = -1;
+    std::array<std::uint32_t, 3> block_threads{1, 1, 1};  ///< to launch it with; grids may be of any size
+    std::uint32_t shared_bytes = 0;                       ///< dynamic, per block
+    std::uint32_t argument_bytes = 0;                     ///< of its argument block
   };
   std::string format;
   std::string target;

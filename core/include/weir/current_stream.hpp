@@ -9,7 +9,8 @@ namespace weir {
 
 /// Makes `stream` the current stream of its device for this thread until the scope ends, also by an
 /// exception; then the one before is current again. Scopes nest, and scopes of different devices do not
-/// disturb one another. The stream must outlive the scope: using it later throws Error{invalid}.
+/// disturb one another. They may end in any order, each on the thread that made it. The stream must outlive the
+/// scope: using it later throws Error{invalid}.
 class WEIR_API CurrentStream {
  public:
   /// Throws Error{invalid} when the stream is gone.
@@ -21,7 +22,7 @@ class WEIR_API CurrentStream {
  private:
   friend WEIR_API StreamRef current_stream(const Device& device);
   StreamRef stream_;
-  const CurrentStream* previous_;
+  mutable const CurrentStream* previous_;  // changes when the scope around this one ends first
 };
 
 /// The innermost current stream of this thread on `device`, or the device's default stream.

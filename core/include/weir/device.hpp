@@ -45,6 +45,7 @@ enum class Capability : std::uint64_t {
   device_address = 1u << 6,
   native_stream = 1u << 7,
   concurrent_streams = 1u << 8,
+  graphs = 1u << 9,
 };
 
 /// A code object format that a device loads and its newest target: {"ptx", "sm_90"}.
@@ -77,6 +78,11 @@ struct DeviceInfo {
   std::int32_t min_priority = 0;  ///< numerically largest, least urgent
   std::int32_t max_priority = 0;  ///< numerically smallest, most urgent
   std::uint32_t recommended_streams = 0;
+  std::uint32_t max_threads_per_multiprocessor = 0;
+  std::uint32_t max_blocks_per_multiprocessor = 0;
+  std::uint32_t shared_bytes_per_multiprocessor = 0;
+  std::uint32_t max_registers_per_multiprocessor = 0;
+  std::uint32_t max_registers_per_block = 0;
   std::string notes;  ///< fallbacks in use, one per line
 
   bool has(Capability capability) const noexcept {

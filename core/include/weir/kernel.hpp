@@ -64,6 +64,17 @@ struct SignatureOf<WithConstants<F>> : SignatureOf<F> {};
 template <class F>
 using signature_t = typename SignatureOf<std::remove_cvref_t<F>>::type;
 
+/// What stands where a launch expects an argument, and is none.
+template <class A>
+constexpr void refuse_stream_argument() {
+  static_assert(
+      !std::convertible_to<const A&, StreamRef> && !std::same_as<A, LaunchOptions>,
+      "this launch has too few arguments: after the stream, the kernel takes one for each parameter of "
+      "its lambda");
+}
+template <class A>
+inline constexpr bool is_stream = std::convertible_to<const A&, StreamRef> || std::same_as<A, LaunchOptions>;
+
 /// What a launch takes for a View<T, Rank>: an array or view of the same type and rank.
 template <class T, std::size_t Rank>
 class ArrayArgument {
@@ -74,6 +85,14 @@ class ArrayArgument {
     static_assert(std::same_as<U, std::remove_const_t<T>>,
                   "the array's element type differs from the kernel's View<T>");
     static_assert(R == Rank, "the array's number of dimensions differs from the kernel's View<T, Rank>");
+  }
+  template <class A>
+  requires(!std::convertible_to<const A&, const AnyArrayView&>) ArrayArgument(const A&) : view_(nullptr) {
+    refuse_stream_argument<A>();
+    static_assert(
+        is_stream<A>,
+        "a View parameter takes an array that lies on the device: device.array_of<T>(values) makes one "
+        "from host memory");
   }
   const AnyArrayView* view() const noexcept { return view_; }
 
@@ -90,8 +109,15 @@ class ScalarArgument {
  public:
   ScalarArgument(const T& value) noexcept : value_(value) {}
   template <class U>
-    requires(!std::same_as<U, T> && (std::is_arithmetic_v<U> || std::is_convertible_v<U, T>))
-  ScalarArgument(const U& value) : value_(converted(value)) {}
+  requires(!std::same_as<U, T> && (std::is_arithmetic_v<U> || std::is_convertible_v<U, T>))
+      ScalarArgument(const U& value)
+      : value_(converted(value)) {}
+  template <class A>
+  requires(!std::is_arithmetic_v<A> && !std::is_convertible_v<A, T>) ScalarArgument(const A&) : value_() {
+    refuse_stream_argument<A>();
+    static_assert(is_stream<A>,
+                  "a Value<T> parameter takes a T, or a number that becomes one: this is neither");
+  }
   const T* data() const noexcept { return &value_; }
 
  private:
@@ -225,6 +251,23 @@ class Kernel<void(P...)> {
   void operator()(const typename detail::KernelParameter<P>::Argument&... arguments) const {
     const LaunchArgument list[sizeof...(P) + 1] = {detail::KernelParameter<P>::argument(arguments)..., {}};
     program_.launch(current_stream(detail::device_of(list, sizeof...(P))), {list, sizeof...(P)});
+  }
+  /// Any other number of arguments is refused.
+  template <class... A>
+  requires(sizeof...(A) < sizeof...(P) || sizeof...(A) > sizeof...(P) + 2) void operator()(
+      const A&...) const {
+    static_assert(
+        detail::always_false<A...>,
+        "this launch has too few or too many arguments: the kernel takes one for each parameter of its "
+        "lambda, after a stream if one is named");
+  }
+  template <class First, class... A>
+  requires(sizeof...(A) == sizeof...(P) && !std::convertible_to<const First&, StreamRef>) void operator()(
+      const First&, const A&...) const {
+    static_assert(
+        detail::always_false<First>,
+        "this launch has too many arguments, or its first one is no stream: the kernel takes one for "
+        "each parameter of its lambda, after a stream if one is named");
   }
 
   const Program& program() const noexcept { return program_; }

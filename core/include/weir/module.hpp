@@ -88,11 +88,11 @@ struct KernelInfo {
 };
 
 /// A kernel of a module: a cheap handle that keeps the module loaded. Every function may be called from
-/// several threads.
+/// several threads; those of a moved-from one throw Error{invalid}.
 class WEIR_API KernelFunction {
  public:
-  const std::string& name() const noexcept;
-  Device device() const noexcept;
+  const std::string& name() const;
+  Device device() const;
   KernelInfo info() const;
 
   /// Submits one run. Throws Error{invalid} when count, kind or size of an argument differs from the
@@ -114,10 +114,11 @@ class WEIR_API KernelFunction {
 };
 
 /// A loaded code object: a cheap handle. It is unloaded when the last handle to it and its kernels is gone
-/// and all work that uses them is done; nothing waits for that.
+/// and all work that uses them is done; nothing waits for that. Functions of a moved-from Module throw
+/// Error{invalid}.
 class WEIR_API Module {
  public:
-  Device device() const noexcept;
+  Device device() const;
   /// Throws Error{not_found} that names the kernel.
   KernelFunction kernel(std::string_view name, std::span<const KernelParameter> parameters) const;
   KernelFunction kernel(std::string_view name, std::initializer_list<KernelParameter> parameters) const {

@@ -38,16 +38,25 @@ struct LaunchArgument {
   ElementType element;
 };
 
+/// How a launch of several tasks reaches the device. The results are the same bits.
+enum class LaunchMode : std::uint8_t {
+  automatic,  ///< over streams, until the same plan repeats and a graph is measured to cost the host less
+  streams,    ///< each task by a call of its own; blocks of regions on streams of the device's pool
+  graph       ///< all tasks as one driver graph; over streams where the device has no graphs
+};
+
+/// What a launch may be told. WEIR_LAUNCH=streams or graph in the environment overrides `mode` for the whole process.
 struct LaunchOptions {
   /// Seed of the kernel's random numbers.
   std::uint64_t seed = 0;
   /// Number of this launch for random numbers; by default each launch of one Program takes the next, from 0.
   std::uint64_t launch_number = automatic;
   static constexpr std::uint64_t automatic = ~std::uint64_t{0};
+  LaunchMode mode = LaunchMode::automatic;
 };
 
 /// A kernel in IR form, compiled for a device on its first launch there. A cheap handle to shared, immutable state;
-/// all functions may be called from several threads.
+/// all functions may be called from several threads. Those of a moved-from Program throw Error{invalid}.
 class WEIR_API Program {
  public:
   /// Reads the text form. Throws Error{parse} with line and column, or Error{kernel} with everything that the
@@ -57,8 +66,8 @@ class WEIR_API Program {
   /// The text form; parse(text()) gives the same text.
   std::string text(bool with_locations = false) const;
 
-  const std::string& name() const noexcept;
-  std::span<const ParameterInfo> parameters() const noexcept;
+  const std::string& name() const;
+  std::span<const ParameterInfo> parameters() const;
 
   /// Submits one run of the kernel to `stream` and returns without waiting for it. Throws Error{invalid} when
   /// arguments do not fit the parameters, an array is dead or of another device, or blocks of a region would

@@ -50,6 +50,9 @@ class WEIR_API TaskList {
   /// When a launch fails half way, what was submitted is still joined into `stream`, and the error is thrown.
   void launch(const StreamRef& stream) const;
 
+  /// For the runtime; null when moved from.
+  const detail::TaskListState* state() const noexcept { return state_.get(); }
+
  private:
   std::unique_ptr<detail::TaskListState> state_;
 };

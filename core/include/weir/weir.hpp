@@ -3,11 +3,13 @@
 #pragma once
 
 #include <weir/array.hpp>
+#include <weir/compile.hpp>
 #include <weir/current_stream.hpp>
 #include <weir/device.hpp>
 #include <weir/element.hpp>
 #include <weir/error.hpp>
 #include <weir/event.hpp>
+#include <weir/graph.hpp>
 #include <weir/kernel.hpp>
 #include <weir/module.hpp>
 #include <weir/profile.hpp>

@@ -14,6 +14,24 @@
 
 namespace weir::codegen {
 
+/// What is proven of a launch's arguments, so that the code for it may rely on it. Each set of facts is code
+/// of its own; code for no facts is right for every launch.
+struct Facts {
+  /// No array that the kernel writes shares memory with another of its arrays.
+  bool distinct = false;
+  /// Every array has less than 2^31 scalars; every loop's bounds are known to the host, lie within i32, and
+  /// leave less than 2^30 iterations.
+  bool narrow = false;
+  /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
+  bool aligned = false;
+
+  static constexpr std::uint32_t sets = 8;
+  constexpr std::uint32_t number() const noexcept {
+    return (distinct ? 1 : 0) | (narrow ? 2 : 0) | (aligned ? 4 : 0);
+  }
+  friend bool operator==(const Facts&, const Facts&) = default;
+};
+
 /// What to generate code for: a weir_code_target and what generation must know of the device.
 struct Target {
   std::string format;    ///< "elf-x86_64", ...
@@ -21,6 +39,7 @@ struct Target {
   std::string features;  ///< LLVM's -mattr, or ""
   std::uint32_t lanes = 1;
   std::uint32_t max_block_threads = 1;
+  Facts facts{};  ///< of the launches that the code will serve
 };
 
 /// A finished code object with one entry per task, in the order of the request.
@@ -29,6 +48,12 @@ struct CodeObject {
     std::string symbol;
     std::uint32_t block[3] = {1, 1, 1};  ///< threads per block to launch with
     std::uint32_t dynamic_shared_bytes = 0;
+    /// Iterations, or chunks of a reduction, that a block takes at a time: more blocks than that have nothing
+    /// to do.
+    std::uint32_t block_share = 1;
+    /// How many times over the blocks may fill the device; 0 leaves it to the host. Small where a block has
+    /// much to do besides its share.
+    std::uint32_t waves = 0;
   };
   std::string format;
   std::string target;
@@ -53,5 +78,5 @@ class Compiler {
 }  // namespace weir::codegen
 
 /// The one exported symbol. `abi` is weir_codegen_abi of the caller's build; null is returned on a mismatch.
-inline constexpr std::uint32_t weir_codegen_abi = 1;
+inline constexpr std::uint32_t weir_codegen_abi = 2;
 extern "C" __attribute__((visibility("default"))) weir::codegen::Compiler* weir_codegen(std::uint32_t abi);

@@ -40,6 +40,13 @@ void TaskLowering::lower_while(const ir::Statement& s) {
 }
 
 void TaskLowering::lower_for(const ir::Statement& s) {
+  lower_for(s, [&](Value* i) {
+    values_.at(s.bodies.at(0).arguments.at(0)) = i;
+    lower_block(s.bodies[0]);
+  });
+}
+
+llvm::BranchInst* TaskLowering::lower_for(const ir::Statement& s, const std::function<void(Value*)>& body) {
   Value* low = value(s.operands.at(0));
   Value* high = value(s.operands.at(1));
   Value* step = value(s.operands.at(2));
@@ -52,10 +59,9 @@ void TaskLowering::lower_for(const ir::Statement& s) {
   b_.SetInsertPoint(loop);
   llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, "i");
   i->addIncoming(low, before);
-  values_.at(s.bodies.at(0).arguments.at(0)) = i;
-  types_.at(s.bodies[0].arguments[0]) = Type::i64;
+  types_.at(s.bodies.at(0).arguments.at(0)) = Type::i64;
   loops_.push_back({done, latch});
-  lower_block(s.bodies[0]);
+  body(i);
   loops_.pop_back();
   jump(latch);
   b_.SetInsertPoint(latch);
@@ -64,9 +70,10 @@ void TaskLowering::lower_for(const ir::Statement& s) {
   const bool by_one = constant && constant->isOne();
   Value* next = b_.CreateAdd(i, step, "", false, by_one);
   i->addIncoming(next, latch);
-  b_.CreateCondBr(by_one ? b_.CreateICmpSLT(next, high) : b_.CreateICmpUGT(b_.CreateSub(high, i), step), loop,
-                  done);
+  llvm::BranchInst* end = b_.CreateCondBr(
+      by_one ? b_.CreateICmpSLT(next, high) : b_.CreateICmpUGT(b_.CreateSub(high, i), step), loop, done);
   b_.SetInsertPoint(done);
+  return end;
 }
 
 void TaskLowering::lower_assert(const ir::Statement& s) {
@@ -108,7 +115,7 @@ void TaskLowering::fail_unless(Value* holds, const ir::Statement& s, const std::
 llvm::Function* TaskLowering::failure_report() {
   constexpr const char* name = "weir_report_failure";
   if (llvm::Function* f = module_.getFunction(name)) return f;
-  std::vector<llvm::Type*> parameters{b_.getPtrTy(), b_.getInt32Ty()};
+  std::vector<llvm::Type*> parameters{error_record_->getType(), b_.getInt32Ty()};
   parameters.insert(parameters.end(), 3 * max_rank, b_.getInt64Ty());
   llvm::Function* f = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), parameters, false),
                                              llvm::GlobalValue::InternalLinkage, name, module_);
@@ -120,9 +127,10 @@ llvm::Function* TaskLowering::failure_report() {
   llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "done", f);
   Value* record = f->getArg(0);
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
-  Value* claim =
-      b.CreateAtomicCmpXchg(record, b.getInt32(ir::ErrorRecord::free),
-                            b.getInt32(ir::ErrorRecord::being_written), llvm::Align(4), relaxed, relaxed);
+  // Only threads of this device claim a record; one in the host's memory takes no exchange that the host is part of.
+  Value* claim = b.CreateAtomicCmpXchg(record, b.getInt32(ir::ErrorRecord::free),
+                                       b.getInt32(ir::ErrorRecord::being_written), llvm::Align(4), relaxed,
+                                       relaxed, device_.device_scope(context_));
   b.CreateCondBr(b.CreateExtractValue(claim, 1), first, done);
   b.SetInsertPoint(first);
   const auto at = [&](std::size_t offset) {

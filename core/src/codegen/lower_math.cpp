@@ -55,6 +55,8 @@ Value* TaskLowering::lower_math(const ir::Statement& s) {
     default:
       break;
   }
+  if (kernel_.options.fast_math)
+    if (Value* fast = device_.fast_math(b_, function, args)) return fast;
   if (const auto id = exact_intrinsic(function); id != llvm::Intrinsic::not_intrinsic)
     return b_.CreateIntrinsic(id, {x->getType()}, args);
   return call_library(ir::info(function).name, type, register_type(context_, s.type), args);

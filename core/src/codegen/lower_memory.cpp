@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays, locals, temporaries and atomics.
+#include <algorithm>
 #include <weir/error.hpp>
 
 #include "codegen/lowering.hpp"
@@ -7,6 +8,23 @@
 namespace weir::codegen {
 
 using llvm::Value;
+
+namespace {
+
+constexpr std::uint64_t row_bytes = 16;  // see Facts::aligned
+
+}  // namespace
+
+/// An extent that an address is made with; where rows begin at multiples of 16 bytes, LLVM is shown that they
+/// do.
+Value* TaskLowering::row_extent(std::uint32_t parameter, std::uint32_t dimension) {
+  Value* all = extent(parameter, dimension);
+  const ir::Parameter& array = kernel_.parameters.at(parameter);
+  if (!device_.facts().aligned || dimension + 1 != array.rank) return all;
+  const std::uint64_t size = array.element.size();
+  const std::uint64_t multiple = row_bytes / std::min(row_bytes, size & (~size + 1));
+  return multiple > 1 ? b_.CreateAnd(all, i64(~(multiple - 1))) : all;
+}
 
 // Indices lie inside the array, and an array's bytes fit in the address space, so no step of the address
 // wraps.
@@ -28,8 +46,8 @@ Value* TaskLowering::element_address(const ir::Statement& s, std::size_t operand
                                         array.name + "' is used but is no task argument");
   Value* offset = indices[0];
   for (std::size_t d = 1; d < indices.size(); ++d)
-    offset = b_.CreateAdd(b_.CreateMul(offset, extent(s.index, std::uint32_t(d)), "", true, true), indices[d],
-                          "", true, true);
+    offset = b_.CreateAdd(b_.CreateMul(offset, row_extent(s.index, std::uint32_t(d)), "", true, true),
+                          indices[d], "", true, true);
   llvm::Type* scalar = memory_type(context_, array.element.scalar);
   const auto flags = llvm::GEPNoWrapFlags::inBounds() | llvm::GEPNoWrapFlags::noUnsignedWrap();
   const std::uint64_t lanes = array.element.lanes();
@@ -56,6 +74,7 @@ Value* TaskLowering::lower_atomic(const ir::Statement& s) {
   using Rmw = llvm::AtomicRMWInst;
   const auto kind = static_cast<Kind>(s.immediate);
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
+  const auto scope = device_.device_scope(context_);
   const llvm::Align align(size_of(s.type));
   const bool with_sign = is_signed(s.type);
   const std::size_t values = kind == Kind::compare_exchange ? 2 : 1;
@@ -65,8 +84,8 @@ Value* TaskLowering::lower_atomic(const ir::Statement& s) {
     // Bits are compared, so that -0 is not 0 and a NaN equals itself.
     llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(s.type)));
     Value* expected = b_.CreateBitCast(value(s.operands[s.operands.size() - 2]), bits);
-    Value* pair =
-        b_.CreateAtomicCmpXchg(address, expected, b_.CreateBitCast(operand, bits), align, relaxed, relaxed);
+    Value* pair = b_.CreateAtomicCmpXchg(address, expected, b_.CreateBitCast(operand, bits), align, relaxed,
+                                         relaxed, scope);
     return b_.CreateBitCast(b_.CreateExtractValue(pair, 0), register_type(context_, s.type));
   }
   if (is_float(s.type) && (kind == Kind::min || kind == Kind::max))
@@ -97,17 +116,18 @@ Value* TaskLowering::lower_atomic(const ir::Statement& s) {
     default:
       break;
   }
-  return b_.CreateAtomicRMW(op, address, operand, align, relaxed);
+  return b_.CreateAtomicRMW(op, address, operand, align, relaxed, scope);
 }
 
 // A loop around compare-and-swap, because no target's own minimum orders -0 below +0 and drops NaN.
 Value* TaskLowering::float_atomic(ir::AtomicKind kind, Type type, Value* address, Value* operand) {
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
+  const auto scope = device_.device_scope(context_);
   const llvm::Align align(size_of(type));
   llvm::Type* real = register_type(context_, type);
   llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(type)));
   llvm::LoadInst* first = b_.CreateAlignedLoad(bits, address, align);
-  first->setAtomic(relaxed);
+  first->setAtomic(relaxed, scope);
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("atomic");
   llvm::BasicBlock* done = new_block("atomic.done");
@@ -117,7 +137,8 @@ Value* TaskLowering::float_atomic(ir::AtomicKind kind, Type type, Value* address
   seen->addIncoming(first, before);
   Value* old = b_.CreateBitCast(seen, real);
   Value* next = lower_binary(kind == ir::AtomicKind::min ? ir::Op::min : ir::Op::max, type, old, operand);
-  Value* pair = b_.CreateAtomicCmpXchg(address, seen, b_.CreateBitCast(next, bits), align, relaxed, relaxed);
+  Value* pair =
+      b_.CreateAtomicCmpXchg(address, seen, b_.CreateBitCast(next, bits), align, relaxed, relaxed, scope);
   seen->addIncoming(b_.CreateExtractValue(pair, 0), loop);
   b_.CreateCondBr(b_.CreateExtractValue(pair, 1), done, loop);
   b_.SetInsertPoint(done);

@@ -69,19 +69,52 @@ void TaskLowering::fill_lanes(Value* lanes, llvm::Constant* value) {
                  lanes);
 }
 
+/// reduce_chunk(n), in the words of task.hpp, and how many chunks there are.
+std::pair<Value*, Value*> TaskLowering::chunks_of(Value* n) {
+  Value* even = b_.CreateUDiv(b_.CreateAdd(n, i64(ir::reduce_max_chunks - 1)), i64(ir::reduce_max_chunks));
+  Value* rounded = b_.CreateAnd(b_.CreateAdd(even, i64(ir::reduce_lanes - 1)), i64(~(ir::reduce_lanes - 1)));
+  Value* size = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, rounded, i64(1024));
+  return {size, b_.CreateUDiv(b_.CreateAdd(n, b_.CreateSub(size, i64(1))), size)};
+}
+
+/// One iteration at `indices` into the lane at `address`. An iteration that ends early leaves the lane as it
+/// was.
+void TaskLowering::accumulate(const ir::Statement& loop, const std::vector<Value*>& indices, Value* address) {
+  const Type type = loop.type;
+  llvm::Type* t = memory_type(context_, type);
+  llvm::BasicBlock* const outer_end = iteration_end_;
+  const ir::Block& body = loop.bodies.at(0);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    values_.at(body.arguments.at(d)) = indices[d];
+    types_.at(body.arguments[d]) = Type::i64;
+  }
+  loop_indices_ = indices;
+  iteration_end_ = new_block("iteration.end");
+  loops_.push_back({nullptr, iteration_end_});
+  yielded_ = nullptr;
+  lower_block(body);
+  loops_.pop_back();
+  if (!ended() && yielded_) {
+    Value* element = yielded_;
+    if (type == Type::boolean) element = b_.CreateZExt(element, t);
+    const auto kind = static_cast<ir::ReduceKind>(loop.index);
+    b_.CreateStore(combine(kind, type, b_.CreateLoad(t, address), element), address);
+  }
+  jump(iteration_end_);
+  b_.SetInsertPoint(iteration_end_);
+  iteration_end_ = outer_end;
+  loop_indices_.clear();
+}
+
 void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
+  if (device_.threads()) return reduce_in_blocks(loop);
   const auto kind = static_cast<ir::ReduceKind>(loop.index);
   const Type type = loop.type;
   llvm::Type* t = memory_type(context_, type);
   const Space space = space_of(loop);
   Value* n = space.total;
-
-  // reduce_chunk(n), in the words of task.hpp
-  Value* even = b_.CreateUDiv(b_.CreateAdd(n, i64(ir::reduce_max_chunks - 1)), i64(ir::reduce_max_chunks));
-  Value* rounded = b_.CreateAnd(b_.CreateAdd(even, i64(ir::reduce_lanes - 1)), i64(~(ir::reduce_lanes - 1)));
-  Value* size = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, rounded, i64(1024));
-  Value* chunks = b_.CreateUDiv(b_.CreateAdd(n, b_.CreateSub(size, i64(1))), size);
-  const Share share = device_.share(b_, *function_, chunks, true);
+  const auto [size, chunks] = chunks_of(n);
+  const Share share = device_.share(b_, *function_, task_, chunks, true);
 
   llvm::Type* i64_type = b_.getInt64Ty();
   llvm::AllocaInst* lanes = stack_slot(llvm::ArrayType::get(t, ir::reduce_lanes), 1, "lanes");
@@ -102,32 +135,6 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
   });
   b_.CreateBr(walk);
   b_.SetInsertPoint(walk);
-
-  // One iteration at `indices` into lane `lane`. An iteration that ends early leaves the lane as it was.
-  const auto accumulate = [&](std::vector<Value*> indices, Value* lane) {
-    llvm::BasicBlock* const outer_end = iteration_end_;
-    const ir::Block& body = loop.bodies.at(0);
-    for (std::size_t d = 0; d < indices.size(); ++d) {
-      values_.at(body.arguments.at(d)) = indices[d];
-      types_.at(body.arguments[d]) = Type::i64;
-    }
-    loop_indices_ = indices;
-    iteration_end_ = new_block("iteration.end");
-    loops_.push_back({nullptr, iteration_end_});
-    yielded_ = nullptr;
-    lower_block(body);
-    loops_.pop_back();
-    if (!ended() && yielded_) {
-      Value* element = yielded_;
-      if (type == Type::boolean) element = b_.CreateZExt(element, t);
-      Value* address = lane_address(lanes, lane);
-      b_.CreateStore(combine(kind, type, b_.CreateLoad(t, address), element), address);
-    }
-    jump(iteration_end_);
-    b_.SetInsertPoint(iteration_end_);
-    iteration_end_ = outer_end;
-    loop_indices_.clear();
-  };
 
   b_.CreateStore(share.begin, chunk_slot);
   while_loop(
@@ -159,7 +166,7 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
                        access_group_ = llvm::MDNode::getDistinct(context_, {});
                        counted_loop(i64(0), i64(ir::reduce_lanes), access_group_, [&](Value* l) {
                          indices.back() = b_.CreateNSWAdd(base, l);
-                         accumulate(indices, l);
+                         accumulate(loop, indices, lane_address(lanes, l));
                        });
                        access_group_ = nullptr;
                      });
@@ -172,7 +179,7 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
                                                                   b_.CreateSub(i64(ir::reduce_lanes), lane)));
                      counted_loop(i64(0), rest, nullptr, [&](Value* t_) {
                        indices.back() = b_.CreateAdd(first, t_);
-                       accumulate(indices, b_.CreateAdd(lane, t_));
+                       accumulate(loop, indices, lane_address(lanes, b_.CreateAdd(lane, t_)));
                      });
                      Value* moved = b_.CreateAdd(done, rest);
                      b_.CreateStore(b_.CreateAnd(b_.CreateAdd(lane, moved), i64(ir::reduce_lanes - 1)),
@@ -186,6 +193,7 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
 }
 
 void TaskLowering::lower_reduce_final() {
+  if (device_.threads()) return reduce_final_in_block();
   const Type type = task_.reduce_type;
   llvm::Type* t = memory_type(context_, type);
   llvm::AllocaInst* lanes = stack_slot(llvm::ArrayType::get(t, ir::reduce_lanes), 1, "lanes");

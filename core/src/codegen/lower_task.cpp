@@ -9,13 +9,6 @@ namespace weir::codegen {
 
 using llvm::Value;
 
-namespace {
-
-// Locals of one iteration live on the stack of a worker thread, which has a few MiB.
-constexpr std::uint64_t max_stack_bytes = 1u << 20;
-
-}  // namespace
-
 TaskLowering::TaskLowering(llvm::Module& module, const ir::Kernel& kernel, const ir::Task& task,
                            const DeviceModel& device)
     : module_(module),
@@ -39,7 +32,7 @@ TaskLowering::TaskLowering(llvm::Module& module, const ir::Kernel& kernel, const
 
 llvm::Function* TaskLowering::run() {
   number_sites(task_.body);
-  function_ = device_.declare_entry(module_, task_);
+  function_ = device_.declare_entry(module_, kernel_, task_);
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
   return_block_ = llvm::BasicBlock::Create(context_, "return", function_);
   iteration_end_ = return_block_;
@@ -48,6 +41,8 @@ llvm::Function* TaskLowering::run() {
 
   if (task_.kind == ir::TaskKind::reduce_final)
     lower_reduce_final();
+  else if (task_.kind == ir::TaskKind::serial && device_.threads())
+    run_in_one_thread();
   else
     lower_block(task_.body);
 
@@ -55,28 +50,35 @@ llvm::Function* TaskLowering::run() {
   return_block_->moveAfter(&function_->back());
   b_.SetInsertPoint(return_block_);
   b_.CreateRetVoid();
-  if (stack_bytes_ > max_stack_bytes)
+  if (stack_bytes_ > device_.max_stack_bytes())
     throw Error(ErrorCode::unsupported,
                 "kernel '" + kernel_.name + "': the local arrays of one iteration take " +
                     std::to_string(stack_bytes_) + " bytes, more than the " +
-                    std::to_string(max_stack_bytes) +
+                    std::to_string(device_.max_stack_bytes()) +
                     " that generated code may use; make them smaller or use an array parameter");
   return function_;
 }
 
+llvm::Type* argument_type(llvm::LLVMContext& context, const ir::TaskArgument& argument, unsigned space) {
+  using Kind = ir::TaskArgument::Kind;
+  switch (argument.kind) {
+    case Kind::extent:
+    case Kind::launch_key:
+      return llvm::Type::getInt64Ty(context);
+    case Kind::scalar:
+      return memory_type(context, argument.type);
+    case Kind::site_base:
+      return llvm::Type::getInt32Ty(context);
+    default:
+      return llvm::PointerType::get(context, space);
+  }
+}
+
 void TaskLowering::load_arguments() {
-  Value* block = device_.argument_block(*function_);
-  for (const ir::TaskArgument& argument : task_.arguments) {
+  for (std::size_t i = 0; i < task_.arguments.size(); ++i) {
     using Kind = ir::TaskArgument::Kind;
-    Value* address = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), block, argument.offset);
-    llvm::Type* type = b_.getPtrTy();
-    if (argument.kind == Kind::extent) type = b_.getInt64Ty();
-    if (argument.kind == Kind::scalar) type = memory_type(context_, argument.type);
-    if (argument.kind == Kind::launch_key) type = b_.getInt64Ty();
-    if (argument.kind == Kind::site_base) type = b_.getInt32Ty();
-    llvm::LoadInst* load = b_.CreateAlignedLoad(type, address, module_.getDataLayout().getABITypeAlign(type));
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
-    Value* value = load;
+    const ir::TaskArgument& argument = task_.arguments[i];
+    Value* value = device_.argument(b_, *function_, task_, i);
     const std::pair<std::uint32_t, std::uint32_t> key{argument.parameter, argument.index};
     switch (argument.kind) {
       case Kind::array:
@@ -89,10 +91,6 @@ void TaskLowering::load_arguments() {
         error_record_ = value;
         break;
       case Kind::extent:
-        // Extents are never negative: the host checks arguments.
-        load->setMetadata(
-            llvm::LLVMContext::MD_range,
-            llvm::MDBuilder(context_).createRange(llvm::APInt(64, 0), llvm::APInt::getSignedMinValue(64)));
         extents_[key] = value;
         break;
       case Kind::scalar:
@@ -119,22 +117,30 @@ TaskLowering::Space TaskLowering::space_of(const ir::Statement& loop) {
     space.low.push_back(low);
     space.high.push_back(b_.CreateSelect(empty, low, high));
     space.count.push_back(count);
-    space.total = space.total ? b_.CreateMul(space.total, count) : count;
+    space.total = space.total ? saturating_product(space.total, count) : count;
   }
   return space;
 }
 
+/// The product, or 2^63 - 1: the host refuses spaces that large where it knows them, and no one sees the end
+/// of others.
+Value* TaskLowering::saturating_product(Value* a, Value* b) {
+  if (device_.facts().narrow) return b_.CreateMul(a, b, "", true, true);
+  Value* both = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umul_with_overflow, a, b);
+  Value* most = i64(~std::uint64_t{0} >> 1);
+  Value* product = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateExtractValue(both, 0), most);
+  return b_.CreateSelect(b_.CreateExtractValue(both, 1), most, product);
+}
+
 void TaskLowering::lower_parallel(const ir::Statement& loop) {
+  if (device_.threads()) return share_among_threads(loop);
   const Space space = space_of(loop);
-  const Share share = device_.share(b_, *function_, space.total, false);
+  const Share share = device_.share(b_, *function_, task_, space.total, false);
   const auto iteration = [&](const std::vector<Value*>& indices) { lower_iteration(loop, indices); };
   access_group_ = llvm::MDNode::getDistinct(context_, {});
   const std::size_t widest = widest_scalar_of_lane_loop(kernel_, loop);
   lane_width_ = widest > 0 ? device_.vector_bytes() / widest : 0;
-  if (device_.consecutive())
-    for_each_index(space, share, iteration);
-  else
-    for_each_strided(space, share, iteration);
+  for_each_index(space, share, iteration);
   access_group_ = nullptr;
   lane_width_ = 0;
 }
@@ -193,25 +199,6 @@ void TaskLowering::for_each_index(const Space& space, const Share& share,
              });
   jump(none);
   b_.SetInsertPoint(none);
-}
-
-void TaskLowering::for_each_strided(const Space& space, const Share& share,
-                                    const std::function<void(const std::vector<Value*>&)>& body) {
-  llvm::AllocaInst* position = stack_slot(b_.getInt64Ty(), 1, "position");
-  b_.CreateStore(share.begin, position);
-  while_loop([&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), position), share.end); },
-             [&] {
-               Value* at = b_.CreateLoad(b_.getInt64Ty(), position);
-               std::vector<Value*> indices(space.rank());
-               Value* rest = at;
-               for (std::size_t d = space.rank(); d-- > 0;) {
-                 Value* within = d == 0 ? rest : b_.CreateURem(rest, space.count[d]);
-                 indices[d] = b_.CreateAdd(space.low[d], within);
-                 if (d > 0) rest = b_.CreateUDiv(rest, space.count[d]);
-               }
-               body(indices);
-               b_.CreateStore(b_.CreateAdd(at, share.step), position);
-             });
 }
 
 /// The caller has made sure that the space is not empty.

@@ -52,23 +52,70 @@ class TaskLowering {
   // lower_task.cpp: the skeletons
   void load_arguments();
   Space space_of(const ir::Statement& loop);
+  llvm::Value* saturating_product(llvm::Value* a, llvm::Value* b);
   void lower_parallel(const ir::Statement& loop);
   void lower_iteration(const ir::Statement& loop, const std::vector<llvm::Value*>& indices);
   void for_each_index(const Space& space, const Share& share,
                       const std::function<void(const std::vector<llvm::Value*>&)>& body);
-  void for_each_strided(const Space& space, const Share& share,
-                        const std::function<void(const std::vector<llvm::Value*>&)>& body);
   Cursor cursor_at(const Space& space, llvm::Value* position);
   std::vector<llvm::Value*> row_of(const Cursor& cursor);
   void advance(const Space& space, const Cursor& cursor, llvm::Value* by);
   /// Counts from `from` up to `to`; the loop's iterations are independent when `group` is given.
   void counted_loop(llvm::Value* from, llvm::Value* to, llvm::MDNode* group,
                     const std::function<void(llvm::Value*)>& body);
+  /// Says how often the loop that ends in `latch` is to be unrolled; 1 is never.
+  void unroll(llvm::BranchInst* latch, std::uint32_t count);
   void while_loop(const std::function<llvm::Value*()>& condition, const std::function<void()>& body);
+
+  // lower_threads.cpp: the loops of devices with many threads
+  /// A position in a Space as one number per dimension, the last one fastest.
+  struct Digits {
+    std::vector<llvm::AllocaInst*> at;
+    std::vector<llvm::Value*> count, step;
+  };
+  Digits digits_at(const std::vector<llvm::Value*>& count, llvm::Value* position, llvm::Value* step);
+  void advance(const Digits& digits);
+  void share_among_threads(const ir::Statement& loop);
+  void walk_share(const ir::Statement& loop, const Space& space);
+  void count_in_blocks(const ir::Statement& loop, const Space& space, std::uint32_t array);
+  void for_each_of_block(llvm::Value* count, const std::function<void(llvm::Value*)>& body);
+  void run_in_one_thread();
+  /// What differs between the iterations of a packet.
+  struct PacketLane {
+    std::vector<llvm::Value*> values;
+    std::vector<Local> locals;
+  };
+  void lower_together(const ir::Block& block, std::vector<PacketLane>& lanes);
+  void lower_packet(const ir::Statement& loop, const std::vector<llvm::Value*>& first, std::uint32_t width);
+  void run_packet(const ir::Statement& loop, const Space& space, std::vector<llvm::Value*> indices,
+                  std::uint32_t width);
+  void run_edge(const ir::Statement& loop, std::vector<llvm::Value*> indices, llvm::Value* from,
+                llvm::Value* to);
+  llvm::Value* to_word(llvm::Value* v) { return b_.CreateTrunc(v, word_); }
+  llvm::Value* index_of(llvm::Value* low, llvm::Value* digit);
+
+  // lower_tiles.cpp: blocks that cover several rows
+  struct Tiles {
+    llvm::Value *row = nullptr, *column = nullptr;              // of the thread in a tile
+    llvm::Value *row_shift = nullptr, *column_shift = nullptr;  // a tile's extents are powers of two
+  };
+  Tiles tile(std::vector<llvm::Value*>& count);
+  Share block_share(llvm::Value* n);
+  void enter_tile(const Tiles& tiles, const std::vector<llvm::Value*>& count, std::vector<llvm::Value*>& at,
+                  llvm::BasicBlock* outside);
+
+  // lower_block_reduce.cpp: their reductions
+  void reduce_in_blocks(const ir::Statement& loop);
+  void reduce_final_in_block();
+  llvm::Value* fold_lanes(ir::ReduceKind kind, Type type, llvm::Value* lane, llvm::Value* group,
+                          llvm::Value* v, std::uint32_t groups);
+  llvm::Value* shuffled_down(llvm::Value* v, std::uint32_t by);
 
   // lower_reduce.cpp
   void lower_reduce_partial(const ir::Statement& loop);
   void lower_reduce_final();
+  std::pair<llvm::Value*, llvm::Value*> chunks_of(llvm::Value* n);
+  void accumulate(const ir::Statement& loop, const std::vector<llvm::Value*>& indices, llvm::Value* address);
   llvm::Constant* identity(ir::ReduceKind kind, Type type);
   llvm::Value* combine(ir::ReduceKind kind, Type type, llvm::Value* a, llvm::Value* b);
   llvm::Value* combine_lanes(ir::ReduceKind kind, Type type, llvm::Value* lanes);
@@ -95,6 +142,7 @@ class TaskLowering {
                             llvm::ArrayRef<llvm::Value*> args);
 
   // lower_memory.cpp
+  llvm::Value* row_extent(std::uint32_t parameter, std::uint32_t dimension);
   llvm::Value* element_address(const ir::Statement& s, std::size_t rank);
   llvm::Value* load_scalar(Type type, llvm::Value* address, bool independent);
   void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
@@ -108,6 +156,8 @@ class TaskLowering {
   void lower_if(const ir::Statement& s);
   void lower_while(const ir::Statement& s);
   void lower_for(const ir::Statement& s);
+  /// The loop around what `body` makes for its index; its latch.
+  llvm::BranchInst* lower_for(const ir::Statement& s, const std::function<void(llvm::Value*)>& body);
   void lower_assert(const ir::Statement& s);
   void check_index(const ir::Statement& s, const std::vector<llvm::Value*>& indices,
                    const std::vector<llvm::Value*>& extents);
@@ -158,6 +208,7 @@ class TaskLowering {
   llvm::Value* yielded_ = nullptr;
   std::map<const ir::Statement*, std::uint32_t> sites_;
   std::uint64_t stack_bytes_ = 0;
+  llvm::IntegerType* word_ = nullptr;  // of positions in loops of many threads
 };
 
 }  // namespace weir::codegen

@@ -7,6 +7,10 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/Linker/Linker.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <set>
@@ -33,6 +37,18 @@ namespace {
 // Functions that stay calls until loops are vectorised, and then become their variants for vectors.
 constexpr llvm::StringLiteral with_vector_variants[] = {"weir_sin_f32", "weir_sin_f64", "weir_cos_f32",
                                                         "weir_cos_f64"};
+
+/// weir_sin_f32 or weir_sin_f32_x16, not weir_sin_f32_far_x16
+bool is_scalar_or_variant(llvm::StringRef name) {
+  for (llvm::StringRef scalar : with_vector_variants) {
+    llvm::StringRef rest = name;
+    if (rest.consume_front(scalar) &&
+        (rest.empty() ||
+         (rest.consume_front("_x") && rest.find_first_not_of("0123456789") == llvm::StringRef::npos)))
+      return true;
+  }
+  return false;
+}
 
 struct Variant {
   std::string name, mapping;
@@ -150,6 +166,26 @@ void link_math(llvm::Module& module, const MathOptions& options) {
 void link_called_math(llvm::Module& module, const MathOptions& options) {
   if (llvm::GlobalVariable* kept = module.getNamedGlobal("llvm.compiler.used")) kept->eraseFromParent();
   link_bodies(module, options, false);
+}
+
+void inline_called_math(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  bool any = false;
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration() || !is_scalar_or_variant(f.getName())) continue;
+    f.removeFnAttr(llvm::Attribute::NoInline);
+    f.addFnAttr(llvm::Attribute::AlwaysInline);
+    any = true;
+  }
+  if (!any) return;
+  analyses.invalidate(module, llvm::PreservedAnalyses::none());  // functions came from the library meanwhile
+  llvm::FunctionPassManager clean;
+  clean.addPass(llvm::EarlyCSEPass());
+  clean.addPass(llvm::InstCombinePass());
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(clean)));
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(module, analyses);
 }
 
 }  // namespace weir::codegen

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
 
 #include <string>
 #include <string_view>
@@ -25,7 +26,11 @@ struct MathOptions {
 /// variants. Throws Error{compile, unsupported} when a function is missing.
 void link_math(llvm::Module& module, const MathOptions& options);
 
-/// After vectorising: links those that are still called. They are optimised already.
+/// After vectorising: links those that are still called. They are optimised already, but for being inlined.
 void link_called_math(llvm::Module& module, const MathOptions& options);
+
+/// Inlines what link_called_math linked, so that constants stay in registers over the iterations of a loop.
+/// What rare arguments need stays called.
+void inline_called_math(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
 
 }  // namespace weir::codegen

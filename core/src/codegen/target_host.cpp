@@ -78,7 +78,8 @@ class HostModel final : public DeviceModel {
 
   std::string target_name() const override { return cpu_; }
 
-  llvm::Function* declare_entry(llvm::Module& module, const ir::Task& task) const override {
+  llvm::Function* declare_entry(llvm::Module& module, const ir::Kernel&,
+                                const ir::Task& task) const override {
     llvm::LLVMContext& context = module.getContext();
     llvm::Type* pointer = llvm::PointerType::get(context, 0);
     auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer}, false);
@@ -101,11 +102,26 @@ class HostModel final : public DeviceModel {
     return f;
   }
 
-  Value* argument_block(llvm::Function& entry) const override { return entry.getArg(0); }
+  Value* argument(Builder& b, llvm::Function& entry, const ir::Task& task, std::size_t index) const override {
+    const ir::TaskArgument& argument = task.arguments[index];
+    Value* address = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(0), argument.offset);
+    llvm::Type* type = argument_type(b.getContext(), argument, 0);
+    llvm::LoadInst* load =
+        b.CreateAlignedLoad(type, address, entry.getParent()->getDataLayout().getABITypeAlign(type));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+    // Extents are never negative: the host checks arguments.
+    if (argument.kind == ir::TaskArgument::Kind::extent)
+      load->setMetadata(llvm::LLVMContext::MD_range,
+                        llvm::MDBuilder(b.getContext())
+                            .createRange(llvm::APInt(64, 0), llvm::APInt::getSignedMinValue(64)));
+    return load;
+  }
+  // Locals of one iteration live on the stack of a worker thread, which has a few MiB.
+  std::uint64_t max_stack_bytes() const override { return 1u << 20; }
 
   // The blocks of a run are one consecutive range. Long loops are cut at multiples of 16 iterations, so that
   // no two blocks write one cache line of an array that starts at one.
-  Share share(Builder& b, llvm::Function& entry, Value* n, bool whole) const override {
+  Share share(Builder& b, llvm::Function& entry, const ir::Task&, Value* n, bool whole) const override {
     const auto field = [&](llvm::Type* type, std::size_t offset) {
       llvm::LoadInst* load =
           b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));
@@ -131,9 +147,8 @@ class HostModel final : public DeviceModel {
     return {bound(first), bound(end), b.getInt64(1)};
   }
 
-  bool consecutive() const override { return true; }
   std::size_t vector_bytes() const override { return has_avx512_ ? 64 : 32; }
-  std::array<std::uint32_t, 3> block(const ir::Task&) const override { return {1, 1, 1}; }
+  CodeObject::Entry launch_shape(const ir::Kernel&, const ir::Task&) const override { return {}; }
 
   MathOptions math_options() const override {
     return {.fast = false, .vector_variants = true, .scales = has_avx512_};

@@ -304,6 +304,31 @@ void GpuDriver::kernel_launch(weir_stream stream, const weir_launch& launch) con
             launch.grid[1], launch.grid[2]);
 }
 
+weir_graph GpuDriver::graph_create(weir_device device, std::span<const weir_graph_node* const> nodes) const {
+  weir_graph graph = nullptr;
+  WEIR_CALL(graph_create(device, static_cast<std::uint32_t>(nodes.size()), nodes.data(), &graph, &status),
+            "make a graph of {} nodes", nodes.size());
+  return graph;
+}
+
+bool GpuDriver::graph_update(weir_graph graph, std::uint32_t index, const weir_graph_node& node) const {
+  Status status;
+  const weir_result result = table_.graph_update(graph, index, &node, &status);
+  if (result == WEIR_ERROR_UNSUPPORTED) return false;
+  if (result != WEIR_OK)
+    throw_driver_error(name_, fmt::format("update node {} of a graph", index), result, status);
+  return true;
+}
+
+void GpuDriver::graph_launch(weir_graph graph, weir_stream stream) const {
+  WEIR_CALL(graph_launch(graph, stream, &status), "launch a graph");
+}
+
+void GpuDriver::graph_destroy(weir_graph graph) const noexcept {
+  Status status;
+  table_.graph_destroy(graph, &status);
+}
+
 const void* GpuDriver::get_extension(const char* name, std::uint32_t version) const noexcept {
   Status status;
   const void* table = nullptr;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one C++ face over the C table of a driver: the same functions, with results turned into weir::Error.
-// Nothing in the core calls a table slot in any other way. A GpuDriver holds a complete copy of the
-// table, in which missing optional slots answer UNSUPPORTED, and lives until the process ends.
+// Launches, copies and waits call slots of table() through runtime/driver_call.hpp, which also remembers lost
+// devices. A GpuDriver holds a complete copy of the table, in which missing optional slots answer
+// UNSUPPORTED, and lives until the process ends.
 #pragma once
 
 #include <weir/driver.h>
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -86,8 +88,8 @@ class GpuDriver {
   void memory_free_async(weir_stream stream, weir_allocation allocation) const;
   weir_memory_info memory_get_info(weir_allocation allocation) const;
 
-  void copy_to_device(weir_stream stream, weir_allocation destination, std::uint64_t offset, const void* source,
-                      std::uint64_t size) const;
+  void copy_to_device(weir_stream stream, weir_allocation destination, std::uint64_t offset,
+                      const void* source, std::uint64_t size) const;
   void copy_to_host(weir_stream stream, void* destination, weir_allocation source, std::uint64_t offset,
                     std::uint64_t size) const;
   void copy_on_device(weir_stream stream, weir_allocation destination, std::uint64_t destination_offset,
@@ -102,6 +104,12 @@ class GpuDriver {
   weir_kernel module_get_kernel(weir_module module, const char* name, const weir_kernel_layout& layout) const;
   weir_kernel_info kernel_get_info(weir_kernel kernel) const;
   void kernel_launch(weir_stream stream, const weir_launch& launch) const;
+
+  weir_graph graph_create(weir_device device, std::span<const weir_graph_node* const> nodes) const;
+  /// False when the driver cannot change just that (UNSUPPORTED): nothing changed, make a new graph.
+  bool graph_update(weir_graph graph, std::uint32_t index, const weir_graph_node& node) const;
+  void graph_launch(weir_graph graph, weir_stream stream) const;
+  void graph_destroy(weir_graph graph) const noexcept;
 
   /// Null when the driver has no such extension.
   const void* get_extension(const char* name, std::uint32_t version) const noexcept;

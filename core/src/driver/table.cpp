@@ -92,6 +92,10 @@ void for_each_slot(Visit visit) {
   WEIR_SLOT(kernel_get_info, required);
   WEIR_SLOT(kernel_launch, required);
   WEIR_SLOT(get_extension, optional);
+  WEIR_SLOT(graph_create, WEIR_CAP_GRAPHS);
+  WEIR_SLOT(graph_update, WEIR_CAP_GRAPHS);
+  WEIR_SLOT(graph_launch, WEIR_CAP_GRAPHS);
+  WEIR_SLOT(graph_destroy, WEIR_CAP_GRAPHS);
 #undef WEIR_SLOT
 }
 

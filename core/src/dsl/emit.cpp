@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exported functions that the header templates call.
+#include <cstdio>
+
 #include "dsl/names.hpp"
 #include "dsl/trace.hpp"
 
@@ -102,6 +104,47 @@ void emit_random(Handle* words, std::size_t count, Where where) {
 
 void report(std::string_view message, Where where) {
   Trace::current("the kernel language", where).report(std::string(message), where);
+}
+
+namespace {
+
+std::string text_of(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
+
+void report_integer(const std::string& number, ScalarType type, Where where) {
+  const std::string beside = std::string(to_string(type)) + " beside it: ";
+  if (is_float(type)) {
+    report("the integer constant " + number + " has no exact value in the " + beside +
+               "write it with a decimal point",
+           where);
+  } else {
+    report("the integer constant " + number + " does not fit the " + beside +
+               "write cast<T>(...) around the traced value, with a T that holds both",
+           where);
+  }
+}
+
+}  // namespace
+
+void report_constant(std::int64_t number, ScalarType type, Where where) {
+  report_integer(std::to_string(number), type, where);
+}
+
+void report_constant(std::uint64_t number, ScalarType type, Where where) {
+  report_integer(std::to_string(number), type, where);
+}
+
+void report_constant(double number, ScalarType type, Where where) {
+  report("the constant " + text_of(number) + " is too large for the " + std::string(to_string(type)) +
+             " beside it: write cast<double>(...) around the traced value",
+         where);
+}
+
+void expect_kernel(std::string_view what, Where where) {
+  Trace::current(what, where);
 }
 
 void emit_break(Where where) {

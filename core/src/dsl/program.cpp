@@ -5,8 +5,8 @@
 #include <weir/kernel.hpp>
 #include <weir/program.hpp>
 
-#include "dsl/trace.hpp"
 #include "dsl/make_program.hpp"
+#include "dsl/trace.hpp"
 
 namespace weir::detail {
 
@@ -22,7 +22,8 @@ void throw_argument_does_not_fit(ScalarType type) {
 
 Device device_of(const LaunchArgument* arguments, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
-    if (arguments[i].array != nullptr) return arguments[i].array->device();
+    // A dead array has no device; the launch says which argument it is.
+    if (arguments[i].array != nullptr && arguments[i].array->alive()) return arguments[i].array->device();
   }
   return open();
 }

@@ -26,8 +26,10 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
       case Op::atomic:
         if (s.index >= kernel.parameters.size()) break;
         needs.arrays[s.index] = true;
-        // Row-major addresses need every extent but the first; bounds checks need that one too.
-        for (std::uint8_t d = kernel.options.check_bounds ? 0 : 1; d < kernel.parameters[s.index].rank; ++d) {
+        // Row-major addresses need every extent but the first; bounds checks need that one too, and so do counters,
+        // which a block keeps to itself where they are few.
+        for (std::uint8_t d = kernel.options.check_bounds || s.op == Op::atomic ? 0 : 1;
+             d < kernel.parameters[s.index].rank; ++d) {
           add(needs.extents[s.index], d);
         }
         if (kernel.options.check_bounds) needs.error = true;

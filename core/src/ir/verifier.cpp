@@ -4,7 +4,6 @@
 #include "ir/verifier.hpp"
 
 #include <algorithm>
-#include <weir/error.hpp>
 
 #include "ir/operation_rules.hpp"
 #include "ir/printer.hpp"
@@ -462,22 +461,6 @@ std::vector<Diagnostic> verify_task(const Kernel& kernel, const Task& task) {
 void verify_or_throw(const Kernel& kernel) {
   const std::vector<Diagnostic> diagnostics = verify(kernel);
   if (!diagnostics.empty()) throw_diagnostics(kernel, diagnostics);
-}
-
-std::string describe(const Kernel& kernel, const Location& location) {
-  if (location.line == 0 || location.file >= kernel.files.size()) return "kernel " + quote(kernel.name);
-  std::string out = kernel.files[location.file] + ":" + std::to_string(location.line);
-  if (location.column != 0) out += ":" + std::to_string(location.column);
-  return out;
-}
-
-void throw_diagnostics(const Kernel& kernel, std::span<const Diagnostic> diagnostics) {
-  std::string message;
-  for (const Diagnostic& diagnostic : diagnostics) {
-    if (!message.empty()) message += '\n';
-    message += describe(kernel, diagnostic.location) + ": " + diagnostic.message;
-  }
-  throw Error(ErrorCode::kernel, message, kernel.name, {});
 }
 
 }  // namespace weir::ir

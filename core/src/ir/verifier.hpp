@@ -38,6 +38,9 @@ std::vector<Diagnostic> verify_task(const Kernel& kernel, const Task& task);
 /// "file:line:column", or "kernel "NAME"" where the place is not known.
 std::string describe(const Kernel& kernel, const Location& location);
 
+/// A parameter in a message: "@x", or "parameter 1 (View<float>)" where the kernel gave it no name of its own.
+std::string describe_parameter(const Kernel& kernel, std::size_t index);
+
 /// Throws Error{kernel} with one line per diagnostic: "file:line:column: message".
 [[noreturn]] void throw_diagnostics(const Kernel& kernel, std::span<const Diagnostic> diagnostics);
 

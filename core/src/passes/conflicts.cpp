@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <weir/error.hpp>
 
 #include "ir/verifier.hpp"
 
@@ -60,6 +61,19 @@ void gather(const Block& block, Uses& uses) {
   }
 }
 
+// Names the kernel and where it begins before what is wrong with it.
+[[noreturn]] void refuse_kernel(const ir::Kernel& kernel, const std::vector<ir::Diagnostic>& diagnostics) {
+  std::string text = "kernel '" + kernel.name + "'";
+  if (!kernel.parameters.empty() && kernel.parameters.front().location.line != 0)
+    text += " (" + ir::describe(kernel, kernel.parameters.front().location) + ")";
+  text += " cannot be built:";
+  for (const ir::Diagnostic& diagnostic : diagnostics)
+    text += "\n  " + ir::describe(kernel, diagnostic.location) + ": " + diagnostic.message;
+  const Location& first = diagnostics.front().location;
+  const std::string file = first.file < kernel.files.size() ? kernel.files[first.file] : "";
+  throw Error(ErrorCode::kernel, text, kernel.name, file, first.line);
+}
+
 class Conflicts {
  public:
   Conflicts(const Draft& draft, std::vector<AliasCheck>& checks) : draft_(draft), checks_(checks) {}
@@ -68,7 +82,7 @@ class Conflicts {
     for (const Statement* const region : draft_.regions) {
       if (region->immediate == 0) this->region(*region);
     }
-    if (!diagnostics_.empty()) ir::throw_diagnostics(*draft_.kernel, diagnostics_);
+    if (!diagnostics_.empty()) refuse_kernel(*draft_.kernel, diagnostics_);
   }
 
  private:
@@ -122,7 +136,7 @@ class Conflicts {
       what = "the variable declared at " +
              ir::describe(kernel, draft_.locals[thing.index].declaration->location);
     } else {
-      what = "@" + kernel.parameters[thing.index].name;
+      what = ir::describe_parameter(kernel, thing.index);
     }
     const std::string verb = other.use.written ? "written" : "read";
     const Location at = other.use.written.value_or(other.use.touched);
@@ -131,7 +145,8 @@ class Conflicts {
          what + " is written in this stream_parallel block and " + verb + " in another one at " +
              ir::describe(kernel, at) +
              "; blocks of one region run at the same time. Move one of them out of the region, or "
-             "write stream_parallel(conflicts_are_meant, ...) (in text: region allow_conflicts) if this is meant"});
+             "write stream_parallel(conflicts_are_meant, ...) (in text: region allow_conflicts) if this is "
+             "meant"});
   }
 
   // A pair that is written on both sides is checked once.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/array_use.hpp"
+#include "runtime/fill_pattern.hpp"
 #include "runtime/stream_errors.hpp"
 
 namespace weir {
@@ -35,17 +36,6 @@ void check_size(std::size_t host, const AnyArrayView& view) {
               fmt::format("a copy needs {} elements ({} bytes) on the host, as the array has, but "
                           "was given {} bytes ({} elements)",
                           view.size(), view.size_bytes(), host, host / element));
-}
-
-/// The smallest power of two up to 16 whose repetition gives the element, or 0.
-std::uint32_t pattern_size(const std::byte* element, std::size_t size) {
-  for (std::uint32_t period = 1; period <= 16; period *= 2) {
-    if (size % period != 0) break;
-    bool repeats = true;
-    for (std::size_t i = period; i < size && repeats; ++i) repeats = element[i] == element[i - period];
-    if (repeats) return period;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -146,7 +136,7 @@ void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
   live(*this);
   const std::size_t size = element_.size();
   const auto* bytes = static_cast<const std::byte*>(element);
-  const std::uint32_t pattern = pattern_size(bytes, size);
+  const std::uint32_t pattern = detail::pattern_size(bytes, size);
   if (!pattern) {  // drivers repeat up to 16 bytes; longer elements go through the host
     const auto values = std::make_shared<std::vector<std::byte>>(size_bytes());
     for (std::size_t i = 0; i < values->size(); i += size)

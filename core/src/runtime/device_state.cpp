@@ -71,6 +71,11 @@ DeviceInfo to_info(const weir_device_info& raw) {
   info.min_priority = raw.min_priority;
   info.max_priority = raw.max_priority;
   info.recommended_streams = raw.recommended_streams;
+  info.max_threads_per_multiprocessor = raw.max_threads_per_multiprocessor;
+  info.max_blocks_per_multiprocessor = raw.max_blocks_per_multiprocessor;
+  info.shared_bytes_per_multiprocessor = raw.shared_bytes_per_multiprocessor;
+  info.max_registers_per_multiprocessor = raw.max_registers_per_multiprocessor;
+  info.max_registers_per_block = raw.max_registers_per_block;
   info.notes = text(raw.notes);
   return info;
 }

@@ -13,17 +13,6 @@
 
 namespace weir {
 
-/// A weir_status that is safe to read even when a driver forgets to fill it.
-struct DriverStatus : weir_status {
-  DriverStatus() noexcept {
-    struct_size = sizeof(weir_status);
-    code = WEIR_OK;
-    vendor_code = 0;
-    vendor_name[0] = 0;
-    message[0] = 0;
-  }
-};
-
 /// Calls slots of one device's driver. `doing` is a word like "copy 64 bytes to the device", or a function
 /// that makes it, called on failure only.
 class DriverCaller {
@@ -37,7 +26,7 @@ class DriverCaller {
   /// Throws unless the call answers WEIR_OK.
   template <class Doing, class Call>
   void call(Doing&& doing, Call&& call) {
-    DriverStatus status;
+    Status status;
     const weir_result result = attempt(status, call);
     if (result != WEIR_OK) [[unlikely]]
       fail(word(doing), result, status, nullptr);
@@ -45,7 +34,7 @@ class DriverCaller {
   /// As call, for work on a stream on which `kernel` (may be null) was launched last.
   template <class Doing, class Call>
   void call_for(const std::string* kernel, Doing&& doing, Call&& call) {
-    DriverStatus status;
+    Status status;
     const weir_result result = attempt(status, call);
     if (result != WEIR_OK) [[unlikely]]
       fail(word(doing), result, status, kernel);
@@ -53,7 +42,7 @@ class DriverCaller {
   /// As call_for; false for WEIR_NOT_READY.
   template <class Doing, class Call>
   bool query(const std::string* kernel, Doing&& doing, Call&& call) {
-    DriverStatus status;
+    Status status;
     const weir_result result = attempt(status, call);
     if (result == WEIR_NOT_READY) return false;
     if (result != WEIR_OK) [[unlikely]]
@@ -63,7 +52,7 @@ class DriverCaller {
   /// Returns the result; for destructors and for failures that the caller handles.
   template <class Call>
   weir_result quiet(Call&& call) noexcept {
-    DriverStatus status;
+    Status status;
     const weir_result result = call(&status);
     if (result == WEIR_ERROR_DEVICE_LOST) [[unlikely]]
       remember_loss(status);
@@ -71,7 +60,7 @@ class DriverCaller {
   }
   /// As quiet, keeping the status.
   template <class Call>
-  weir_result attempt(DriverStatus& status, Call&& call) {
+  weir_result attempt(Status& status, Call&& call) {
     if (lost()) [[unlikely]]
       throw_lost();
     return call(&status);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/event_pool.hpp"
 
+#include <utility>
+
 #include "runtime/device_state.hpp"
 
 namespace weir::detail {
@@ -13,9 +15,8 @@ EventState* EventPool::acquire(bool timed) {
     if (!ready_[timed].empty()) {
       state = ready_[timed].back();
       ready_[timed].pop_back();
-    } else if (!empty_.empty()) {
-      state = empty_.back();
-      empty_.pop_back();
+    } else if (empty_) {
+      state = std::exchange(empty_, empty_->next);
       fresh = true;
     } else {
       state = &states_.emplace_back(device_);
@@ -32,7 +33,7 @@ EventState* EventPool::acquire(bool timed) {
       });
     } catch (...) {
       std::lock_guard lock(mutex_);
-      empty_.push_back(state);
+      state->next = std::exchange(empty_, state);
       throw;
     }
     state->event = event;
@@ -64,17 +65,21 @@ void EventPool::destroy(EventState* event) noexcept {
   event->event = nullptr;
   created_.fetch_sub(1, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
-  empty_.push_back(event);
+  event->next = std::exchange(empty_, event);
 }
 
 void EventPool::trim() noexcept {
-  std::array<std::vector<EventState*>, 2> taken;
-  {
-    std::lock_guard lock(mutex_);
-    taken.swap(ready_);
-  }
-  for (auto& list : taken)
-    for (EventState* event : list) destroy(event);
+  for (auto& list : ready_)
+    for (;;) {
+      EventState* event = nullptr;
+      {
+        std::lock_guard lock(mutex_);
+        if (list.empty()) break;
+        event = list.back();
+        list.pop_back();
+      }
+      destroy(event);
+    }
 }
 
 }  // namespace weir::detail

@@ -25,11 +25,14 @@ struct EventState {
   std::atomic<std::uint32_t> shares{0};  ///< holders inside the runtime; each calls EventPool::release once
   std::atomic<bool> recorded{
       false};  ///< since it was handed out; pooled events carry older marks that must not count
+  EventState* next = nullptr;  ///< among the states without a driver event
 };
 
 class EventPool {
  public:
-  explicit EventPool(DeviceState& device) : device_(device) {}
+  explicit EventPool(DeviceState& device) : device_(device) {
+    for (auto& list : ready_) list.reserve(kept);  // so that giving an event back cannot fail
+  }
 
   /// A plain or timed event that counts as never recorded.
   EventState* acquire(bool timed);
@@ -53,7 +56,7 @@ class EventPool {
   std::mutex mutex_;  // guards the lists only
   std::deque<EventState> states_;
   std::array<std::vector<EventState*>, 2> ready_;  // by `timed`
-  std::vector<EventState*> empty_;                 // states without a driver event
+  EventState* empty_ = nullptr;                    // states without a driver event
   std::atomic<std::uint32_t> created_{0};
 };
 

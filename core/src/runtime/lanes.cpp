@@ -41,8 +41,9 @@ StreamState* StreamManager::lease(StreamState& caller) {
       }
     }
     if (chosen < 0) chosen = idle;
-    if (chosen < 0 && lane_count_.load(std::memory_order_relaxed) < lane_limit())
-      if (StreamState* lane = add_lane(caller.priority)) return lane;
+    if (chosen < 0 && lane_count_.load(std::memory_order_relaxed) < lane_limit()) {
+      if (StreamState* lane = add_lane_if_possible(caller.priority)) return lane;
+    }
     if (chosen < 0) chosen = oldest;
     if (chosen < 0) return nullptr;
     if (free_lanes_.compare_exchange_weak(free, free & ~(std::uint64_t{1} << chosen),
@@ -52,6 +53,15 @@ StreamState* StreamManager::lease(StreamState& caller) {
       lane->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
       return lane;
     }
+  }
+}
+
+StreamState* StreamManager::add_lane_if_possible(int priority) noexcept {
+  try {
+    return add_lane(priority);
+  } catch (
+      ...) {  // fewer lanes cost time, not the launch; what is wrong with the device shows in the next call
+    return nullptr;
   }
 }
 

@@ -61,17 +61,37 @@ void MemoryPool::use_by_peer(Block& block, StreamState& stream) {
 }
 
 void MemoryPool::order_free_after(Block& block, StreamState& stream) {
-  StreamState* own = block.home;
-  const bool pinned = device_.streams.pin(*own);
-  if (!pinned) own = device_.streams.default_stream();
+  DeviceState& peer = stream.device;
+  EventState* mark = nullptr;
   try {
-    use(block, *own);
-    device_.streams.wait(*own, stream);
-  } catch (...) {
-    if (pinned) device_.streams.unpin(*own);
-    throw;
+    {
+      std::lock_guard lock(mutex_);
+      for (auto& [copier, event] : block.peer_uses)
+        if (copier == &stream) mark = EventPool::share(event);  // its next mark covers this one
+      block.peer_uses.reserve(block.peer_uses.size() + 1);
+    }
+    const bool known = mark != nullptr;
+    if (!known) mark = peer.events.acquire(false);
+    peer.call("record an event", [&](weir_status* status) {
+      return peer.table().event_record(mark->event, stream.stream, status);
+    });
+    mark->recorded.store(true, std::memory_order_relaxed);
+    stream.note_submission();
+    waits_across_devices.store(true, std::memory_order_release);
+    std::lock_guard lock(mutex_);
+    if (!known) {
+      block.peer_uses.emplace_back(&stream, mark);
+      EventPool::share(mark);
+    }
+    block.used.fetch_or(more_bit, std::memory_order_release);
+  } catch (
+      ...) {  // without a mark nobody could tell when the memory is free again, so the copy is waited for now
+    if (mark) peer.events.release(mark);
+    peer.streams.flush_all();
+    peer.quiet([&](weir_status* status) { return peer.table().stream_synchronize(stream.stream, status); });
+    return;
   }
-  if (pinned) device_.streams.unpin(*own);
+  peer.events.release(mark);
 }
 
 void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
@@ -109,27 +129,46 @@ void MemoryPool::release(Block* block) noexcept {
 }
 
 void MemoryPool::release_shared(Block* block) noexcept {
-  std::uint64_t used = block->used.load(std::memory_order_relaxed);
-  if (!used && !block->ready) {  // never used: what matters is the block's earlier life
-    if (block->home->slot < exact_slots)
-      used = std::uint64_t{1} << block->home->slot;
-    else
-      block->more_users.push_back(block->home->slot);
-  }
-  const Users users = users_of(used, block->more_users);
-  if (users.slots.empty()) return put_ready(block);
-  if (users.slots.size() == 1 && !users.retired) return put(*device_.streams.at(users.slots.front()), block);
+  auto peers = std::exchange(block->peer_uses, {});
+  Marks marks;
   try {
-    Pending entry{block, nullptr, marks_of(users)};
-    if (entry.marks.empty()) return put_ready(block);
+    std::uint64_t used = block->used.load(std::memory_order_relaxed);
+    if (!(used & ~more_bit) && block->more_users.empty() && !block->ready) {
+      // Never used here: what matters is the block's earlier life.
+      if (block->home->slot < exact_slots)
+        used = std::uint64_t{1} << block->home->slot;
+      else
+        block->more_users.push_back(block->home->slot);
+    }
+    const Users users = users_of(used, block->more_users);
+    if (peers.empty()) {
+      if (users.slots.empty()) return put_ready(block);
+      if (users.slots.size() == 1 && !users.retired)
+        return put(*device_.streams.at(users.slots.front()), block);
+    }
+    marks = marks_of(users);
+    marks.reserve(marks.size() + peers.size());
+    for (const auto& [stream, event] : peers) marks.push_back(event);
+    peers.clear();
+    if (marks.empty()) return put_ready(block);
     std::lock_guard lock(mutex_);
+    pending_.push_back({block, nullptr, {}});
+    pending_.back().marks.swap(marks);
     pending_bytes_ += class_bytes(block->size_class);
-    pending_.push_back(std::move(entry));
     pending_count_.fetch_add(1, std::memory_order_relaxed);
   } catch (...) {  // no marks to be had: wait instead, so that the memory is not reused too early
     try {
       device_.streams.synchronize_all();
     } catch (...) {
+    }
+    wait_on_host(marks);
+    drop(marks);
+    for (const auto& [stream, event] : peers) {
+      DeviceState& peer = event->device;
+      peer.streams.flush_all();
+      peer.quiet(
+          [&, mark = event](weir_status* s) { return peer.table().event_synchronize(mark->event, s); });
+      peer.events.release(event);
     }
     put_ready(block);
   }
@@ -139,7 +178,10 @@ void MemoryPool::when_unused(std::function<void()> action) noexcept {
   if (process_is_exiting()) {  // drivers are left alone by now; what they hold stays reachable for leak
                                // checkers
     std::lock_guard lock(mutex_);
-    never_run_.push_front(std::move(action));
+    try {
+      never_run_.push_front(std::move(action));
+    } catch (...) {  // no host memory: it is not kept in reach then
+    }
     return;
   }
   try {
@@ -161,7 +203,7 @@ void MemoryPool::when_unused(std::function<void()> action) noexcept {
   action();
 }
 
-MemoryPool::Users MemoryPool::users_of(std::uint64_t used, const std::vector<std::uint32_t>& more) noexcept {
+MemoryPool::Users MemoryPool::users_of(std::uint64_t used, const std::vector<std::uint32_t>& more) {
   Users users;
   const auto add = [&](std::uint32_t slot) {
     const StreamState& stream = *device_.streams.at(slot);
@@ -189,9 +231,16 @@ MemoryPool::Marks MemoryPool::marks_of(const Users& users) {
   return marks;
 }
 
+// Marks may be of another device, whose stream has copied.
 void MemoryPool::drop(Marks& marks) noexcept {
-  for (EventState* mark : marks) device_.events.release(mark);
+  for (EventState* mark : marks) mark->device.events.release(mark);
   marks.clear();
+}
+
+bool MemoryPool::is_reached(const EventState& mark) noexcept {
+  DeviceState& device = mark.device;
+  return device.quiet([&](weir_status* status) { return device.table().event_query(mark.event, status); }) !=
+         WEIR_NOT_READY;
 }
 
 void MemoryPool::put(StreamState& owner, Block* block) noexcept {

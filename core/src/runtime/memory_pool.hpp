@@ -16,6 +16,7 @@
 #include <forward_list>
 #include <functional>
 #include <mutex>
+#include <utility>
 #include <vector>
 #include <weir/device.hpp>
 
@@ -39,6 +40,9 @@ struct Block {
       nullptr;  ///< or once this is reached; for memory that the driver allocated in order
   std::atomic<std::uint64_t> used{0};  ///< bit per stream slot; the last bit stands for those in `more_users`
   std::vector<std::uint32_t> more_users;  ///< slots from 63, guarded by the pool
+  /// Last copies on streams of other devices, a share of each event; guarded by the pool. The last bit of `used`
+  /// stands for these too.
+  std::vector<std::pair<const StreamState*, EventState*>> peer_uses;
   Block* next = nullptr;                  ///< in a cache
 };
 
@@ -61,8 +65,7 @@ class MemoryPool {
   }
   /// As use, for a copy between devices: `stream` may be of the other one.
   void use_by_peer(Block& block, StreamState& stream);
-  /// After a copy on `stream`, of another device: the block is freed behind it. Blocks are freed in the order
-  /// of their own device's streams, so one of them waits for the copy, the home stream while it is there.
+  /// After a copy on `stream`, of another device: the block is reused behind it. No stream of this device waits.
   void order_free_after(Block& block, StreamState& stream);
 
   /// Looks which marks have been reached, and does what waited for them.
@@ -79,6 +82,10 @@ class MemoryPool {
   void when_unused(std::function<void()> action) noexcept;
 
   MemoryStatistics statistics() noexcept;
+
+  /// Counts the times that memory went back to the driver: what names allocations, as graphs do, may name dead
+  /// ones once it has grown.
+  std::uint64_t times_given_back() const noexcept { return given_back_.load(std::memory_order_acquire); }
 
  private:
   using Marks = std::vector<EventState*>;
@@ -103,7 +110,7 @@ class MemoryPool {
   Block* take_behind_events(StreamState& stream, std::uint32_t index);
   Block* allocate_from_driver(StreamState& stream, std::uint32_t index);
   weir_result ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out,
-                         DriverStatus& status);
+                         Status& status);
   Block* hand_out(Block* block, StreamState& home, bool ready) noexcept;
   EventState* mark_allocation(StreamState& stream) noexcept;
 
@@ -112,11 +119,12 @@ class MemoryPool {
   void finish(Pending& entry) noexcept;
   std::uint64_t give_to_driver(Block* list) noexcept;
   Block* new_block();
-  Users users_of(std::uint64_t used, const std::vector<std::uint32_t>& more) noexcept;
+  Users users_of(std::uint64_t used, const std::vector<std::uint32_t>& more);
   Marks marks_of(const Users& users);
-  void drop(Marks& marks) noexcept;
+  static void drop(Marks& marks) noexcept;
+  static bool is_reached(const EventState& mark) noexcept;
   void wait_on_host(const Marks& marks) noexcept;
-  [[noreturn]] void throw_out_of_memory(std::uint64_t bytes, const DriverStatus& status);
+  [[noreturn]] void throw_out_of_memory(std::uint64_t bytes, const Status& status);
 
   DeviceState& device_;
   std::mutex mutex_;  // guards what follows; never held during a driver call
@@ -130,7 +138,7 @@ class MemoryPool {
   std::forward_list<std::function<void()>> never_run_;
 
   std::atomic<std::uint64_t> driver_bytes_{0}, peak_bytes_{0}, last_trim_{0};
-  std::atomic<std::uint64_t> driver_allocations_{0}, cross_stream_{0};
+  std::atomic<std::uint64_t> driver_allocations_{0}, cross_stream_{0}, given_back_{0};
 };
 
 }  // namespace weir::detail

@@ -152,15 +152,26 @@ KernelArgument::KernelArgument(std::span<const std::byte> bytes)
   std::memcpy(value_.data(), bytes.data(), bytes.size());
 }
 
+namespace {
+
+template <class State>
+State& alive(const std::shared_ptr<State>& state, const char* what) {
+  if (!state) detail::throw_dead(what);
+  return *state;
+}
+
+}  // namespace
+
 Module Device::load_module(const CodeObject& object) const {
   return Module(detail::load_module(*state_, object));
 }
 
-Device Module::device() const noexcept {
-  return Device(&state_->device);
+Device Module::device() const {
+  return Device(&alive(state_, "module").device);
 }
 
 KernelFunction Module::kernel(std::string_view name, std::span<const KernelParameter> parameters) const {
+  alive(state_, "module");
   auto kernel = std::make_shared<detail::KernelState>();
   kernel->module = state_;
   kernel->name = detail::intern(name);
@@ -186,17 +197,17 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
   return KernelFunction(std::move(kernel));
 }
 
-const std::string& KernelFunction::name() const noexcept {
-  return *state_->name;
+const std::string& KernelFunction::name() const {
+  return *alive(state_, "kernel").name;
 }
-Device KernelFunction::device() const noexcept {
-  return Device(&state_->module->device);
+Device KernelFunction::device() const {
+  return Device(&alive(state_, "kernel").module->device);
 }
 
 KernelInfo KernelFunction::info() const {
   weir_kernel_info raw{};
   raw.struct_size = sizeof raw;
-  detail::DeviceState& device = state_->module->device;
+  detail::DeviceState& device = alive(state_, "kernel").module->device;
   device.call(
       [&] { return fmt::format("ask about kernel '{}'", *state_->name); },
       [&](weir_status* status) { return device.table().kernel_get_info(state_->kernel, &raw, status); });
@@ -205,7 +216,7 @@ KernelInfo KernelFunction::info() const {
 
 void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
                             std::span<const KernelArgument> arguments) const {
-  const detail::KernelState& kernel = *state_;
+  const detail::KernelState& kernel = alive(state_, "kernel");
   detail::StreamState& stream = detail::live(on);
   detail::DeviceState& device = kernel.module->device;
   if (&stream.device != &device)

@@ -25,7 +25,7 @@ struct KernelState {
   std::shared_ptr<ModuleState> module;
   weir_kernel kernel = nullptr;
   const std::string* name = nullptr;  // interned
-  std::vector<KernelParameter> parameters;
+  std::vector<weir::KernelParameter> parameters;  // detail has a template of that name
   std::vector<weir_parameter> layout;
   std::uint32_t argument_bytes = 0;
 };
@@ -51,7 +51,7 @@ void pack_address(const DeviceState& device, weir_allocation allocation, std::ui
 /// Launches on one stream; what every kernel launch of Weir goes through.
 inline void submit_launch(StreamState& stream, const weir_launch& launch, const std::string* name) {
   DeviceState& device = stream.device;
-  DriverStatus status;
+  Status status;
   const weir_result result = device.attempt(
       status, [&](weir_status* s) { return device.table().kernel_launch(stream.stream, &launch, s); });
   if (result != WEIR_OK) [[unlikely]]

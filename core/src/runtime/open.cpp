@@ -11,13 +11,18 @@
 namespace weir {
 namespace {
 
+std::string devices_of(const Candidate& candidate) {
+  const std::size_t count = candidate.devices.size();
+  return fmt::format("{} device{}", count, count == 1 ? "" : "s");
+}
+
 std::string fates() {
   std::string text;
   for (const Candidate& candidate : drivers()) {
     text += fmt::format("\n  {}: {}", candidate.name, to_string(candidate.fate));
     if (!candidate.reason.empty()) text += fmt::format(": {}", candidate.reason);
     if (!candidate.remedy.empty()) text += fmt::format("; {}", candidate.remedy);
-    if (candidate.fate == DriverFate::usable) text += fmt::format(" ({} devices)", candidate.devices.size());
+    if (candidate.fate == DriverFate::usable) text += " (" + devices_of(candidate) + ")";
   }
   if (text.empty()) {
     text = "\n  no driver was found in:";
@@ -60,8 +65,8 @@ Device open_named(std::string_view name, std::string_view origin) {
     if (index < candidate.devices.size())
       return Device(&detail::device_state(*candidate.driver, index, candidate.devices[index]));
     throw Error(ErrorCode::no_device,
-                fmt::format("no device '{}'{}: driver {} has {} devices, numbered from 0", name, origin,
-                            driver, candidate.devices.size()));
+                fmt::format("no device '{}'{}: driver {} has {}, numbered from 0", name, origin,
+                            driver, devices_of(candidate)));
   }
   throw Error(ErrorCode::no_device,
               fmt::format("no device '{}'{}: no usable driver has that name. The drivers are:{}", name,

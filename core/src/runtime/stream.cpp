@@ -110,7 +110,11 @@ CurrentStream::CurrentStream(const StreamRef& stream) : stream_(stream), previou
 }
 
 CurrentStream::~CurrentStream() {
-  innermost = previous_;
+  for (const CurrentStream** link = &innermost; *link; link = &(*link)->previous_) {
+    if (*link != this) continue;
+    *link = previous_;
+    return;
+  }
 }
 
 StreamRef current_stream(const Device& device) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
@@ -43,10 +44,12 @@ StreamState* StreamManager::take_kept(int priority) {
   }
   if (result == WEIR_NOT_READY) {
     std::lock_guard lock(mutex_);
-    kept_.push_back(stream);
-  } else {
-    retire(stream);
+    if (kept_.size() < kept_streams) {
+      kept_.push_back(stream);
+      return nullptr;
+    }
   }
+  retire(stream);
   return nullptr;
 }
 
@@ -88,16 +91,17 @@ StreamState* StreamManager::reusable_slot() {
   std::size_t tries;
   {
     std::lock_guard lock(mutex_);
-    tries = free_slots_.size();
+    tries = free_count_;
   }
   while (tries-- > 0) {
     StreamState* stream = nullptr;
     EventState* mark = nullptr;
     {
       std::lock_guard lock(mutex_);
-      if (free_slots_.empty()) return nullptr;
-      stream = free_slots_.front();
-      free_slots_.pop_front();
+      if (!first_free_) return nullptr;
+      stream = std::exchange(first_free_, first_free_->next_free);
+      if (!first_free_) last_free_ = nullptr;
+      --free_count_;
       mark = stream->final_mark;
     }
     if (!mark) return stream;
@@ -106,7 +110,7 @@ StreamState* StreamManager::reusable_slot() {
     {
       std::lock_guard lock(mutex_);
       if (result == WEIR_NOT_READY) {
-        free_slots_.push_back(stream);
+        list_free_slot(*stream);
         continue;
       }
       stream->final_mark = nullptr;
@@ -226,18 +230,27 @@ void StreamManager::destroy_driver_stream(StreamState& stream) noexcept {
   stream.mark = nullptr;
   created_.fetch_sub(1, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
-  free_slots_.push_back(&stream);
+  list_free_slot(stream);
+}
+
+// With the mutex held.
+void StreamManager::list_free_slot(StreamState& stream) noexcept {
+  stream.next_free = nullptr;
+  (last_free_ ? last_free_->next_free : first_free_) = &stream;
+  last_free_ = &stream;
+  ++free_count_;
 }
 
 void StreamManager::trim() noexcept {
-  std::vector<StreamState*> idle;
+  std::array<StreamState*, kept_streams> idle;
+  std::size_t count = 0;
   {
     std::lock_guard lock(mutex_);
     for (StreamState* stream : kept_)
-      if (stream->known_idle()) idle.push_back(stream);
-    for (StreamState* stream : idle) std::erase(kept_, stream);
+      if (stream->known_idle()) idle[count++] = stream;
+    for (std::size_t i = 0; i < count; ++i) std::erase(kept_, idle[i]);
   }
-  for (StreamState* stream : idle) retire(stream);
+  for (std::size_t i = 0; i < count; ++i) retire(idle[i]);
 }
 
 }  // namespace weir::detail

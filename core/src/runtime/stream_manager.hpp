@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -24,7 +23,9 @@ class StreamManager {
   static constexpr std::uint32_t least_lanes = 8;
   static constexpr std::size_t kept_streams = 32;  ///< destroyed streams that are kept for reuse at most
 
-  explicit StreamManager(DeviceState& device) : device_(device) {}
+  explicit StreamManager(DeviceState& device) : device_(device) {
+    kept_.reserve(kept_streams);  // so that giving a stream back cannot fail
+  }
 
   /// A stream for a user: an idle one of the pool, or a new one.
   StreamState* create(int priority);
@@ -35,7 +36,7 @@ class StreamManager {
 
   /// Leases a lane for work that is forked from `caller`: one that `caller` used last, else one known to be
   /// idle, else a new one while the bound allows, else the one leased longest ago. Null when every lane is
-  /// leased.
+  /// leased, or there is none and the driver cannot make one: blocks then share what there is.
   StreamState* lease(StreamState& caller);
   /// `joined_into` has been made to wait for the lane's work, or is null when that failed.
   void give_back(StreamState* lane, StreamState* joined_into) noexcept;
@@ -77,9 +78,11 @@ class StreamManager {
 
   StreamState* make(int priority, void* native);
   StreamState* add_lane(int priority);
+  StreamState* add_lane_if_possible(int priority) noexcept;
   StreamState* take_kept(int priority);
   StreamState* free_slot();
   StreamState* reusable_slot();
+  void list_free_slot(StreamState& stream) noexcept;
   void retire(StreamState* stream) noexcept;
   void destroy_driver_stream(StreamState& stream) noexcept;
   void check_lanes(StreamState& stream);
@@ -89,7 +92,9 @@ class StreamManager {
   std::mutex mutex_;  // guards the table's growth, the free slots and the kept streams
   std::array<std::atomic<StreamState*>, chunks> table_{};
   std::atomic<std::uint32_t> size_{0};
-  std::deque<StreamState*> free_slots_;
+  StreamState* first_free_ = nullptr;  // the slot that has been free for longest
+  StreamState* last_free_ = nullptr;
+  std::size_t free_count_ = 0;
   std::vector<StreamState*> kept_;
   std::atomic<StreamState*> default_{nullptr};
 

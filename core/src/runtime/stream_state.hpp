@@ -59,6 +59,7 @@ struct alignas(64) StreamState {
   std::atomic<std::uint32_t> pins{
       retiring};                     ///< see StreamManager::pin; `retiring` while there is no driver stream
   EventState* final_mark = nullptr;  ///< after retirement with work in flight; guarded by the manager
+  StreamState* next_free = nullptr;  ///< among the slots whose stream was destroyed; guarded by the manager
 
   // Lanes are the streams that regions lease. A lane remembers who leased it last: once that caller has
   // passed `joined_at`, the lane is idle too.

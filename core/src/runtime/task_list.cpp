@@ -2,39 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
-#include <vector>
 #include <weir/task_list.hpp>
 
 #include "runtime/array_use.hpp"
-#include "runtime/launch/executor.hpp"
-#include "runtime/module_state.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/task_list_state.hpp"
 
 namespace weir {
-namespace detail {
-
-struct TaskListState {
-  struct Task {
-    std::shared_ptr<const KernelState> kernel;
-    LaunchShape shape;
-    std::size_t arguments;  // offset in argument_bytes
-  };
-  explicit TaskListState(DeviceState& device_) : device(device_) {}
-
-  DeviceState& device;
-  std::vector<Task> tasks;
-  std::vector<TaskPlace> places;
-  std::vector<PlacedTask> placed;
-  std::set<std::int32_t> regions;
-  std::size_t region_begin = 0;      // of the last task's region
-  std::vector<AnyArrayView> arrays;  // each once
-  std::vector<std::byte> argument_bytes;
-};
-
-}  // namespace detail
-
 using detail::TaskListState;
 
 namespace {
@@ -54,6 +29,7 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
                    std::span<const KernelArgument> arguments, TaskPlace place) {
   if (!state_) detail::throw_dead("task list");
   TaskListState& list = *state_;
+  if (!function.state()) detail::throw_dead("kernel");
   const detail::KernelState& kernel = *function.state();
   if (&kernel.module->device != &list.device)
     throw Error(ErrorCode::invalid,
@@ -80,6 +56,7 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
   grow(list.placed, begin + placed.size());
   grow(list.places, list.places.size() + 1);
   grow(list.arrays, list.arrays.size() + arguments.size());
+  grow(list.argument_arrays, list.argument_arrays.size() + arguments.size());
   grow(list.argument_bytes, arguments_at + kernel.argument_bytes);
   if (place.region >= 0) list.regions.insert(place.region);
 
@@ -88,8 +65,12 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
           return view.block() == argument.view().block() && view.generation() == argument.view().generation();
         }))
       list.arrays.push_back(argument.view());
+  const std::size_t first_array = list.argument_arrays.size();
+  for (const KernelArgument& argument : arguments)
+    if (argument.is_array()) list.argument_arrays.push_back(argument.view());
   list.argument_bytes.insert(list.argument_bytes.end(), block.data(), block.data() + kernel.argument_bytes);
-  list.tasks.push_back({function.state(), shape, arguments_at});
+  list.tasks.push_back(
+      {function.state(), shape, arguments_at, first_array, list.argument_arrays.size() - first_array});
   list.places.push_back(place);
   list.placed.resize(begin);
   list.placed.insert(list.placed.end(), placed.begin(), placed.end());

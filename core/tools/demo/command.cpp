@@ -7,8 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <weir/error.hpp>
 
 #include "river_run.hpp"
+#include "usage_error.hpp"
 
 namespace weir::demo {
 namespace {
@@ -56,6 +58,11 @@ std::function<int()> set_up_river(CLI::App& app) {
     chosen.parameters.rain = static_cast<float>(arguments->rain / 1000);
     chosen.parameters.rain_duration = static_cast<float>(arguments->hours * 3600);
     chosen.parameters.open_border = !arguments->closed;
+    try {
+      check_options(chosen);
+    } catch (const Error& error) {
+      throw tool::UsageError(error.what());
+    }
     run_river(chosen, std::cout, isatty(STDOUT_FILENO) != 0);
     return 0;
   };

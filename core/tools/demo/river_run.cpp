@@ -30,23 +30,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void check(const RiverOptions& options) {
-  if (options.steps < 1 || options.steps > max_steps) {
-    throw Error(ErrorCode::invalid, "--steps is " + std::to_string(options.steps) +
-                                        ", expected a number from 1 to " + std::to_string(max_steps));
-  }
-  const RiverParameters& p = options.parameters;
-  const auto in_range = [](const char* name, double value, double low, double high, const char* unit) {
-    if (!(value >= low && value <= high)) {
-      throw Error(ErrorCode::invalid, std::string(name) + " is " + short_number(value) + ", expected " +
-                                          short_number(low) + " to " + short_number(high) + " " + unit);
-    }
-  };
-  in_range("--rain", p.rain * 1000, 0, 10000, "mm");
-  in_range("--hours", p.rain_duration / 3600, 0.01, 1000, "hours");
-  in_range("--manning", p.manning, 0, 1, "s/m^(1/3)");
-}
-
 void make_folder(const std::filesystem::path& folder) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::system, folder.string() + ": cannot write to the output folder: " + why +
@@ -219,8 +202,25 @@ std::filesystem::path shipped_terrain() {
   return (program.parent_path() / WEIR_DATA_FROM_PROGRAM / "valley.asc").lexically_normal();
 }
 
+void check_options(const RiverOptions& options) {
+  if (options.steps < 1 || options.steps > max_steps) {
+    throw Error(ErrorCode::invalid, "--steps is " + std::to_string(options.steps) +
+                                        ", expected a number from 1 to " + std::to_string(max_steps));
+  }
+  const RiverParameters& p = options.parameters;
+  const auto in_range = [](const char* name, double value, double low, double high, const char* unit) {
+    if (!(value >= low && value <= high)) {
+      throw Error(ErrorCode::invalid, std::string(name) + " is " + short_number(value) + ", expected " +
+                                          short_number(low) + " to " + short_number(high) + " " + unit);
+    }
+  };
+  in_range("--rain", p.rain * 1000, 0, 10000, "mm");
+  in_range("--hours", p.rain_duration / 3600, 0.01, 1000, "hours");
+  in_range("--manning", p.manning, 0, 1, "s/m^(1/3)");
+}
+
 RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal) {
-  check(options);
+  check_options(options);
   const Land land = prepare_land(options, log);
   make_folder(options.out);
   const Device device = options.device.empty() ? open() : open(options.device);

@@ -32,6 +32,9 @@ struct RiverReport {
   double imbalance = 0;             ///< see RiverTotals::imbalance
 };
 
+/// Throws Error{invalid} for numbers out of range, naming the option.
+void check_options(const RiverOptions& options);
+
 /// Runs the demo and writes water.png, sediment.png, dye.png and trace.json to options.out, and what it does
 /// to `log`. Throws Error for bad options, terrain and folders before any work, and for what fails on the
 /// device.

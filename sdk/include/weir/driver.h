@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Weir driver interface, ABI version 1.0.
+ * The Weir driver interface, ABI version 1.1. What version 1.1 added is marked (1.1).
  *
  * A driver is a shared object that exports one symbol, `weir_driver_entry`. The host (libweir) calls
  * it once, passing the range of ABI versions it speaks, and receives a table of functions or a
@@ -14,7 +14,7 @@
  *
  *   { "name": "cuda",                             the table's name
  *     "library": "libweir-cuda.so",               relative to the manifest, inside its folder
- *     "abi": { "min": "1.0", "max": "1.0" },      the ABI versions that the library speaks
+ *     "abi": { "min": "1.0", "max": "1.1" },      the ABI versions that the library speaks
  *     "architecture": "x86_64",                   as `uname -m` says it
  *     "vendor_libraries": ["libcuda.so.1"],       what it opens at run time; may be left out
  *     "description": "NVIDIA GPUs",               may be left out
@@ -57,7 +57,7 @@ extern "C" {
 #define WEIR_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define WEIR_ABI_MAJOR(version) ((uint32_t)(version) >> 16)
 #define WEIR_ABI_MINOR(version) ((uint32_t)(version)&0xffffu)
-#define WEIR_ABI_CURRENT WEIR_ABI_VERSION(1, 0)
+#define WEIR_ABI_CURRENT WEIR_ABI_VERSION(1, 1)
 
 /* ----------------------------------------------------------------------------------- results -- */
 
@@ -103,6 +103,7 @@ typedef struct weir_event_t *weir_event;
 typedef struct weir_allocation_t *weir_allocation;
 typedef struct weir_module_t *weir_module;
 typedef struct weir_kernel_t *weir_kernel; /* lives as long as its module */
+typedef struct weir_graph_t *weir_graph;   /* (1.1) */
 
 /* ------------------------------------------------------------------------------ capabilities -- */
 
@@ -117,9 +118,9 @@ enum weir_capability {
   WEIR_CAP_PEER_COPY = 1u << 5,                 /* copy_peer between devices of this driver */
   WEIR_CAP_DEVICE_ADDRESS = 1u << 6,            /* weir_memory_info.device_address is usable */
   WEIR_CAP_NATIVE_STREAM = 1u << 7,             /* stream_wrap, stream_get_native */
-  WEIR_CAP_CONCURRENT_STREAMS = 1u << 8         /* work of different streams can overlap */
-  /* Graphs and external handles take bits and slots of their own in the minor version that defines
-   * them. */
+  WEIR_CAP_CONCURRENT_STREAMS = 1u << 8,        /* work of different streams can overlap */
+  WEIR_CAP_GRAPHS = 1u << 9                     /* (1.1) graph_create and the other graph functions */
+  /* External handles take bits and slots of their own in the minor version that defines them. */
 };
 
 /* How kernels of a device take arrays; see weir_parameter. */
@@ -170,6 +171,11 @@ typedef struct weir_device_info {
   uint32_t max_registers_per_multiprocessor; /* 0 where that means nothing */
   uint64_t memory_bandwidth;       /* bytes per second as the vendor states it, 0 if not known */
   char notes[512];                 /* fallbacks in use, one per line, for `weir info`; or "" */
+  /* (1.1) What limits how many blocks a multiprocessor holds at once; 0 where that means nothing. */
+  uint32_t max_threads_per_multiprocessor;
+  uint32_t max_blocks_per_multiprocessor;
+  uint32_t shared_bytes_per_multiprocessor;
+  uint32_t max_registers_per_block;
 } weir_device_info;
 
 typedef struct weir_stream_options {
@@ -258,6 +264,35 @@ typedef struct weir_launch {
 /* Runs on a thread of the driver when the stream reaches it; must not call the driver. The stream goes
  * on when it returns. */
 typedef void (*weir_host_callback)(void *user);
+
+/* (1.1) What a node of a graph does; each kind is the call of the same name, without a stream. */
+enum weir_graph_node_kind {
+  WEIR_GRAPH_EMPTY = 0,          /* nothing: joins what it depends on */
+  WEIR_GRAPH_KERNEL = 1,         /* launch */
+  WEIR_GRAPH_COPY_TO_DEVICE = 2, /* host_source, destination, destination_offset, size */
+  WEIR_GRAPH_COPY_TO_HOST = 3,   /* host_destination, source, source_offset, size */
+  WEIR_GRAPH_COPY_ON_DEVICE = 4, /* destination, destination_offset, source, source_offset, size */
+  WEIR_GRAPH_FILL = 5            /* destination, destination_offset, size, pattern, pattern_size */
+};
+
+/* (1.1) One node. Fields that its kind does not name are ignored. Launch arguments and patterns are copied before
+ * graph_create or graph_update returns; host memory of copies is read and written each time the graph runs. */
+typedef struct weir_graph_node {
+  uint32_t struct_size;
+  uint32_t kind;                /* enum weir_graph_node_kind */
+  uint32_t dependency_count;
+  uint32_t pattern_size;
+  const uint32_t *dependencies; /* nodes that end before this one begins: indices below its own */
+  const weir_launch *launch;
+  weir_allocation destination;
+  uint64_t destination_offset;
+  weir_allocation source;
+  uint64_t source_offset;
+  uint64_t size;
+  const void *host_source;
+  void *host_destination;
+  const void *pattern;
+} weir_graph_node;
 
 /* ---------------------------------------------------------------------------------- the table -- */
 
@@ -417,6 +452,27 @@ typedef struct weir_driver_table {
 
   /* A function table that `name` names, at least of `version`, or WEIR_ERROR_NOT_FOUND. */
   weir_result (*get_extension)(const char *name, uint32_t version, const void **out_table, weir_status *status);
+
+  /* -- graphs (1.1): work that is described once and submitted often, with one call -- */
+
+  /* [GRAPHS] Makes a graph of `count` nodes, at least 1, that is ready to be launched. Nodes that do not depend on one
+   * another may run at once. Arguments are checked as by the calls that the nodes stand for, before anything is
+   * made. Allocations and modules that it names must live until its last launch is done. May block. */
+  weir_result (*graph_create)(weir_device device, uint32_t count, const weir_graph_node *const *nodes,
+                              weir_graph *out_graph, weir_status *status);
+
+  /* [GRAPHS] Gives node `index` new parameters for later launches; launches that were submitted keep theirs. Its kind and
+   * kernel stay what they were, and so do its dependencies, which are not read: another kind or kernel answers
+   * WEIR_ERROR_INVALID. WEIR_ERROR_UNSUPPORTED, with nothing changed, when the vendor cannot change just that; the host
+   * then makes a new graph. Does not block. The caller keeps update, launch and destroy of one graph apart. */
+  weir_result (*graph_update)(weir_graph graph, uint32_t index, const weir_graph_node *node, weir_status *status);
+
+  /* [GRAPHS] Submits one run of the graph to a stream of its device: it begins after the stream's earlier work and ends
+   * before its later work. Runs of one graph never overlap, whatever their streams. */
+  weir_result (*graph_launch)(weir_graph graph, weir_stream stream, weir_status *status);
+
+  /* [GRAPHS] Never blocks; runs that were submitted complete. */
+  weir_result (*graph_destroy)(weir_graph graph, weir_status *status);
 } weir_driver_table;
 
 /* --------------------------------------------------------------------------------- entry point -- */
@@ -461,7 +517,9 @@ WEIR_ABI_ASSERT(offsetof(weir_device_info, capabilities) == 312);
 WEIR_ABI_ASSERT(offsetof(weir_device_info, code_targets) == 336);
 WEIR_ABI_ASSERT(offsetof(weir_device_info, target_features) == 720);
 WEIR_ABI_ASSERT(offsetof(weir_device_info, memory_bandwidth) == 1296);
-WEIR_ABI_ASSERT(sizeof(weir_device_info) == 1816);
+WEIR_ABI_ASSERT(offsetof(weir_device_info, notes) == 1304);
+WEIR_ABI_ASSERT(offsetof(weir_device_info, max_threads_per_multiprocessor) == 1816);
+WEIR_ABI_ASSERT(sizeof(weir_device_info) == 1832);
 WEIR_ABI_ASSERT(sizeof(weir_stream_options) == 8);
 WEIR_ABI_ASSERT(sizeof(weir_memory_options) == 24);
 WEIR_ABI_ASSERT(sizeof(weir_memory_info) == 32);
@@ -471,10 +529,12 @@ WEIR_ABI_ASSERT(sizeof(weir_buffer_argument) == 16);
 WEIR_ABI_ASSERT(sizeof(weir_kernel_layout) == 24);
 WEIR_ABI_ASSERT(sizeof(weir_kernel_info) == 24);
 WEIR_ABI_ASSERT(sizeof(weir_launch) == 56);
+WEIR_ABI_ASSERT(sizeof(weir_graph_node) == 96);
 WEIR_ABI_ASSERT(sizeof(weir_host) == 12);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, name) == 8);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, device_count) == 32);
-WEIR_ABI_ASSERT(sizeof(weir_driver_table) == 32 + 36 * sizeof(void *));
+WEIR_ABI_ASSERT(offsetof(weir_driver_table, graph_create) == 32 + 36 * sizeof(void *));
+WEIR_ABI_ASSERT(sizeof(weir_driver_table) == 32 + 40 * sizeof(void *));
 #endif
 #undef WEIR_ABI_ASSERT
 

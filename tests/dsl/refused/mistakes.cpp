@@ -34,6 +34,13 @@ void places(View<float> x, View<double> d, View<std::uint32_t> u, View<Vec<float
   (void)copy;
 }
 
+void steps(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32_t>& c) {
+  x[0]++;                                  // refuse: kernels have no ++ and --: write x[i] += 1
+  --n[0];                                  // refuse: kernels have no ++ and --: write x[i] += 1
+  ++c;                                     // refuse: kernels have no ++ and --: write x[i] += 1
+  a--;                                     // refuse: kernels have no ++ and --: write x[i] += 1
+}
+
 void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float> a, Value<bool> flag, Index i) {
   x[a];                                    // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
   x[1.5];                                  // refuse: indices and bounds are integers
@@ -79,6 +86,8 @@ void loops(View<float> x) {
   range_for(x.size(), [&](Index, Index) {});                                   // refuse: takes 1 index
   range_for(4, 4, [&](Index) {});                                              // refuse: takes 2 indices
   range_for(4.0f, [&](Index) {});                                               // refuse: indices and bounds are integers
+  range_for(x.size(), [&](Index i) { return x[i] + 1; });                      // refuse: the body of a loop or branch returns nothing
+  if_(x[0] > 0, [&] { return x.size(); });                                     // refuse: the body of a loop or branch returns nothing
   reduce_any(4, [&](Index i) { return x[i]; });                                // refuse: take a condition
   reduce_sum(4, [&](Index i) { return x[i] > 0; });                            // refuse: are reduced with reduce_any
   reduce_sum(4, [&](Index i) { Value y = x[i]; return vec(y, y); });           // refuse: reduce a Vec by its components
@@ -93,7 +102,7 @@ void products(Value<Mat<float, 2, 3>> m, Value<Mat<double, 2, 2>> d, Value<Vec<f
 }
 
 void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<float, 2>& flat,
-             const Array<float>& vector) {
+             const Array<float>& vector, const std::vector<float>& host) {
   float k = 2;
   Kernel captures{"captures", [&](View<float> x) { x[0] = k; }};               // refuse: wrap the lambda in with_constants(...)
   Kernel generic{"generic", [](auto x) { x[0] = 1; }};                         // refuse: View<T> or Value<T>, not auto
@@ -105,4 +114,11 @@ void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<fl
   scalars(stream, vector, 1.5, true);                                          // refuse: does not become an integer by itself
   scalars(stream, vector, 1, 1);                                               // refuse: a Value<bool> takes a bool
   right(stream, flat);                                                         // refuse: number of dimensions differs
+  right(stream, host);                                                         // refuse: takes an array that lies on the device
+  right(stream);                                                               // refuse: too few arguments: after the stream
+  right();                                                                     // refuse: too few or too many arguments
+  right(vector, vector);                                                       // refuse: too many arguments, or its first one is no stream
+  scalars(stream, vector, "one", true);                                        // refuse: takes a T, or a number that becomes one
+  scalars(vector);                                                             // refuse: too few or too many arguments
+  Array<float> copy = vector;                                                  // refuse: arrays are moved; make another one|deleted
 }

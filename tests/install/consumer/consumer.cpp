@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that knows nothing but the installed package, on a driver that Weir's tree knows nothing of:
+// A program that knows nothing but the installed package, on a driver that was built outside of Weir's tree:
 // opens its device, sends numbers there, moves them on the device and brings them back.
 #include <cstdio>
 #include <exception>
@@ -10,7 +10,7 @@
 namespace {
 
 int run() {
-  const weir::Device device = weir::open("outside");
+  const weir::Device device = weir::open("minimal");
   const weir::Stream stream = device.create_stream();
   std::vector<float> numbers(1000);
   std::iota(numbers.begin(), numbers.end(), 1.0f);

@@ -3,32 +3,18 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <vector>
+#include <mutex>
+#include <stdexcept>
 #include <weir/weir.hpp>
 
 #include "support/kernel_arguments.hpp"
+#include "support/kernel_code.hpp"
+#include "support/watched_driver.hpp"
 
 namespace weir::test {
 
-inline std::vector<std::byte> code_bytes() {
-  std::ifstream file(WEIR_RUNTIME_TEST_KERNELS, std::ios::binary);
-  const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
-  const auto* bytes = reinterpret_cast<const std::byte*>(chars.data());
-  return {bytes, bytes + chars.size()};
-}
-
-inline Module load(const Device& device) {
-  const std::vector<std::byte> bytes = code_bytes();
-  return device.load_module(
-      {device.info().code_targets.at(0).format, "x86-64", bytes, "runtime test kernels"});
-}
-
-/// A flag in host memory that gate kernels wait for. Opens when it goes; its memory stays, for kernels that
-/// still look.
+/// A flag in host memory that the device sees too, for gate kernels to wait for. Opens when it goes; its memory
+/// stays, for kernels that still look.
 class Flag {
  public:
   Flag() : value_(place()) {}
@@ -41,8 +27,12 @@ class Flag {
 
  private:
   static std::uint32_t* place() {
-    static auto& places = *new std::deque<std::uint32_t>;
-    return &places.emplace_back(0);
+    static std::mutex mutex;
+    static auto& places = *new PinnedArray<std::uint32_t>(open_real().pinned_array<std::uint32_t>(1 << 16));
+    static std::size_t used = 0;
+    const std::lock_guard lock(mutex);
+    if (used == places.size()) throw std::runtime_error("the tests of one program use too many flags");
+    return &places[used++];
   }
   std::uint32_t* value_;
 };

@@ -8,20 +8,32 @@
 #include <type_traits>
 
 #include "driver/registry.hpp"
+#include "places.hpp"
 #include "runtime/device_state.hpp"
+#include "tested_device.hpp"
 
 namespace weir::test {
 namespace {
 
-const Candidate& cpu_driver() {
+const std::string& driver_name() {
+  static const std::string name = [] {
+    const std::string device = tested_device();
+    return device.substr(0, device.find(':'));
+  }();
+  return name;
+}
+
+const Candidate& real_driver() {
   static const std::vector<Candidate>& found = *new std::vector<Candidate>([] {
-    const std::filesystem::path folder = WEIR_DRIVER_FOLDER;
+    const std::filesystem::path folder = built(WEIR_DRIVER_FOLDER);
     return find_drivers({&folder, 1});
   }());
   for (const Candidate& candidate : found)
-    if (candidate.name == "cpu" && candidate.fate == DriverFate::usable) return candidate;
-  throw std::runtime_error("the CPU driver is not usable in " WEIR_DRIVER_FOLDER ": " +
-                           (found.empty() ? "no manifest" : found.front().reason));
+    if (candidate.name == driver_name()) {
+      if (candidate.fate == DriverFate::usable) return candidate;
+      throw std::runtime_error("the driver " + driver_name() + " is not usable: " + candidate.reason);
+    }
+  throw std::runtime_error("there is no driver " + driver_name() + " in " + built(WEIR_DRIVER_FOLDER).string());
 }
 
 template <class T>
@@ -67,7 +79,11 @@ constexpr std::array slot_names = {"device_count",
                                    "module_get_kernel",
                                    "kernel_get_info",
                                    "kernel_launch",
-                                   "get_extension"};
+                                   "get_extension",
+                                   "graph_create",
+                                   "graph_update",
+                                   "graph_launch",
+                                   "graph_destroy"};
 
 template <std::size_t Slot, auto Member, class Function>
 struct Forward;
@@ -78,7 +94,7 @@ struct Forward<Slot, Member, weir_result (*)(Arguments...)> {
     Watch& watch = Watch::get();
     const std::array<const void*, sizeof...(Arguments)> handles = {handle_of(arguments)...};
     weir_status* status = nullptr;
-    if constexpr (Slot != slot_names.size() - 1)
+    if constexpr (std::string_view(slot_names[Slot]) != "get_extension")
       status = static_cast<weir_status*>(const_cast<void*>(handles.back()));
     if (const weir_result result =
             watch.enter(Slot, handles[0], handles.size() > 1 ? handles[1] : nullptr, status);
@@ -148,7 +164,7 @@ weir_result free_memory(weir_allocation allocation, weir_status* status) {
   return watch.real->memory_free(allocation, status);
 }
 
-// Wrapping: the CPU driver has no native streams, so a "native handle" here is a weir_stream of the same
+// Wrapping: the CPU driver has no native streams, so on every driver a "native handle" here is a weir_stream of the same
 // driver, and the wrapped stream is that very stream, never destroyed.
 weir_stream wrapped = nullptr;
 weir_result wrap(weir_device device, void* native, weir_stream* out, weir_status* status) {
@@ -201,6 +217,10 @@ weir_driver_table make_table(const weir_driver_table& real) {
   WEIR_FORWARD(33, kernel_get_info);
   WEIR_FORWARD(34, kernel_launch);
   WEIR_FORWARD(35, get_extension);
+  WEIR_FORWARD(36, graph_create);
+  WEIR_FORWARD(37, graph_update);
+  WEIR_FORWARD(38, graph_launch);
+  WEIR_FORWARD(39, graph_destroy);
 #undef WEIR_FORWARD
   table.device_open = open_device;
   table.device_get_info = get_info;
@@ -216,8 +236,8 @@ weir_driver_table make_table(const weir_driver_table& real) {
 
 }  // namespace
 
-Device open_cpu() {
-  return Device(&detail::device_state(*cpu_driver().driver, 0));
+Device open_real() {
+  return Device(&detail::device_state(*real_driver().driver, 0));
 }
 
 Watch& Watch::get() {
@@ -226,13 +246,13 @@ Watch& Watch::get() {
 }
 
 Device Watch::open(std::uint64_t hidden, bool native_streams) {
-  const GpuDriver& real_driver = *cpu_driver().driver;
+  const GpuDriver& driver_of_device = *real_driver().driver;
   Watch& watch = get();
   watch.reset();
-  watch.real = &real_driver.table();
+  watch.real = &driver_of_device.table();
   watch.hidden = hidden;
   watch.native_streams = native_streams;
-  static const weir_driver_table table = make_table(real_driver.table());
+  static const weir_driver_table table = make_table(driver_of_device.table());
   // Lives until the process ends, as the core's own drivers do.
   const auto* driver = new GpuDriver(table, table.abi_version, table.abi_version);
   return Device(&detail::device_state(*driver, 0));
@@ -268,7 +288,7 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
     }
     // A lost device still lets go of its objects.
     const bool lets_go = name == "stream_destroy" || name == "event_destroy" || name == "memory_free" ||
-                         name == "module_unload";
+                         name == "module_unload" || name == "graph_destroy";
     if (lost_ && !lets_go) result = WEIR_ERROR_DEVICE_LOST;
   }
   if (hook) hook();

@@ -80,7 +80,7 @@ class Watch {
   std::map<weir_allocation, std::uint64_t> allocations_;
 };
 
-/// The CPU driver of this build, found and loaded like any driver; its device 0 without a watch.
-Device open_cpu();
+/// The driver under test, found and loaded like any driver; its device 0 without a watch.
+Device open_real();
 
 }  // namespace weir::test

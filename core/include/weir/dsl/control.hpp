@@ -10,11 +10,15 @@ namespace weir {
 /// Half-open range of indices; made by range().
 class Range {
  public:
-  Range(const detail::Subscript& low, const detail::Subscript& high)
-      : bounds_{low.handle(), high.handle()} {}  // in order
+  Range(const detail::Subscript& low, const detail::Subscript& high) : bounds_(bounds_of(low, high)) {}
   const detail::Bounds& bounds() const noexcept { return bounds_; }
 
  private:
+  static detail::Bounds bounds_of(const detail::Subscript& low, const detail::Subscript& high) {
+    detail::expect_kernel("range()", low.where());
+    return {low.handle(), high.handle()};  // in order
+  }
+
   detail::Bounds bounds_;
 };
 
@@ -42,9 +46,17 @@ class Extent {
   const Range* range_ = nullptr;
 };
 
+template <class Returned>
+constexpr void check_returns_nothing() {
+  static_assert(
+      std::is_void_v<Returned>,
+      "the body of a loop or branch returns nothing: store to an array or a Var, or use a reduction");
+}
+
 template <class F>
 constexpr void check_body() {
   static_assert(std::is_invocable_v<F&>, "the body is a lambda without parameters: [&] { ... }");
+  if constexpr (std::is_invocable_v<F&>) check_returns_nothing<std::invoke_result_t<F&>>();
 }
 
 template <class F, std::size_t Rank>
@@ -70,12 +82,21 @@ decltype(auto) call_with_indices(F& body, const Handle* indices) {
   }
 }
 
-template <std::size_t Rank, class F>
-void trace_range(const Bounds (&bounds)[Rank], F& body, Where where) {
-  Handle indices[Rank];
-  Scope scope;
-  open_range(scope, bounds, Rank, indices, where);
+template <class F, std::size_t Rank>
+void call_loop_body(F& body, const Handle* indices) {
+  check_returns_nothing<decltype(call_with_indices<F, Rank>(body, indices))>();
   call_with_indices<F, Rank>(body, indices);
+}
+
+template <class F, class... N>
+void trace_range(F& body, Where where, const N&... extents) {
+  constexpr std::size_t rank = sizeof...(N);
+  expect_kernel("range_for", where);
+  const Bounds bounds[] = {extents.bounds()...};
+  Handle indices[rank];
+  Scope scope;
+  open_range(scope, bounds, rank, indices, where);
+  call_loop_body<F, rank>(body, indices);
 }
 
 }  // namespace detail
@@ -85,33 +106,34 @@ void trace_range(const Bounds (&bounds)[Rank], F& body, Where where) {
 /// last range innermost. Bounds are evaluated once, on the device if need be.
 template <class F>
 void range_for(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {
-  detail::trace_range<1>({n.bounds()}, body, where);
+  detail::trace_range(body, where, n);
 }
 template <class F>
 void range_for(const detail::Extent& n0, const detail::Extent& n1, F&& body,
                detail::Where where = detail::Where::current()) {
-  detail::trace_range<2>({n0.bounds(), n1.bounds()}, body, where);
+  detail::trace_range(body, where, n0, n1);
 }
 template <class F>
 void range_for(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2, F&& body,
                detail::Where where = detail::Where::current()) {
-  detail::trace_range<3>({n0.bounds(), n1.bounds(), n2.bounds()}, body, where);
+  detail::trace_range(body, where, n0, n1, n2);
 }
 template <class F>
 void range_for(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2,
                const detail::Extent& n3, F&& body, detail::Where where = detail::Where::current()) {
-  detail::trace_range<4>({n0.bounds(), n1.bounds(), n2.bounds(), n3.bounds()}, body, where);
+  detail::trace_range(body, where, n0, n1, n2, n3);
 }
 
 /// A sequential loop: index = low, low + step, ... while index < high. A step of 0 or less runs nothing.
 template <class F>
 void for_(const detail::Subscript& low, const detail::Subscript& high, const detail::Subscript& step,
           F&& body, detail::Where where = detail::Where::current()) {
+  detail::expect_kernel("for_", where);
   const detail::Handle from = low.handle(), to = high.handle(), by = step.handle();
   detail::Handle index;
   detail::Scope scope;
   detail::open_for(scope, from, to, by, &index, where);
-  detail::call_with_indices<std::remove_reference_t<F>, 1>(body, &index);
+  detail::call_loop_body<std::remove_reference_t<F>, 1>(body, &index);
 }
 template <class F>
 void for_(const detail::Subscript& low, const detail::Subscript& high, F&& body,

@@ -30,6 +30,15 @@ struct Access {
   }
 };
 
+template <std::integral U>
+void report_constant(U number, ScalarType type, Where where) {
+  if constexpr (std::signed_integral<U>) {
+    report_constant(static_cast<std::int64_t>(number), type, where);
+  } else {
+    report_constant(static_cast<std::uint64_t>(number), type, where);
+  }
+}
+
 /// The bits of a host number as a T; a number that T cannot hold is reported.
 template <class T, class U>
 std::uint64_t constant_bits(U number, Where where) {
@@ -41,17 +50,12 @@ std::uint64_t constant_bits(U number, Where where) {
   } else if constexpr (std::floating_point<T>) {
     const T value = static_cast<T>(number);
     if constexpr (std::integral<U>) {
-      if (static_cast<long double>(value) != static_cast<long double>(number)) {
-        report(
-            "an integer constant has no exact value of the floating type beside it: write it with a decimal "
-            "point",
-            where);
-      }
+      if (static_cast<long double>(value) != static_cast<long double>(number))
+        report_constant(number, ScalarOf<T>::value, where);
     } else {
       const bool finite = number - number == 0;
-      if (finite && !(value - value == 0)) {
-        report("a constant is too large for the floating type beside it: use cast<double>() there", where);
-      }
+      if (finite && !(value - value == 0))
+        report_constant(static_cast<double>(number), ScalarOf<T>::value, where);
     }
     if constexpr (sizeof(T) == 4) {
       return std::bit_cast<std::uint32_t>(value);
@@ -69,8 +73,7 @@ std::uint64_t constant_bits(U number, Where where) {
                             ? std::signed_integral<T> && static_cast<std::int64_t>(number) >=
                                                              static_cast<std::int64_t>(Limits::min())
                             : static_cast<std::uint64_t>(number) <= static_cast<std::uint64_t>(Limits::max());
-      if (!fits)
-        report("an integer constant does not fit the integer type beside it: use cast<>() there", where);
+      if (!fits) report_constant(number, ScalarOf<T>::value, where);
       std::uint64_t bits = static_cast<std::uint64_t>(number);
       if constexpr (sizeof(T) < 8) bits &= (std::uint64_t{1} << (8 * sizeof(T))) - 1;
       return bits;

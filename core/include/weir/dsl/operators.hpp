@@ -146,6 +146,19 @@ void operator||(A&&, B&&) {
       "if_ where the right side must not be");
 }
 
+#define WEIR_STEP(symbol, parameters)                                                                    \
+  template <detail::Traced A>                                                                            \
+  void operator symbol parameters {                                                                      \
+    static_assert(detail::always_false<A>,                                                               \
+                  "kernels have no ++ and --: write x[i] += 1, or atomic_add(x[i], 1) where iterations " \
+                  "share the element, and make a Value that is to change a Var");                        \
+  }
+WEIR_STEP(++, (A &&))
+WEIR_STEP(++, (A&&, int))
+WEIR_STEP(--, (A &&))
+WEIR_STEP(--, (A&&, int))
+#undef WEIR_STEP
+
 // A template, because it must be a better match than the conversion to bool that exists to explain itself.
 template <detail::Traced A>
 Value<detail::traced_t<A>> operator!(A&& a) {

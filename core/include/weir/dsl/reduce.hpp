@@ -18,8 +18,9 @@ struct ReducedOf<R> {
   using type = traced_t<R>;
 };
 
-template <bool Booleans, std::size_t Rank, class F>
-auto trace_reduce(std::string_view kind, const Bounds (&bounds)[Rank], F& body, Where where) {
+template <bool Booleans, class F, class... N>
+auto trace_reduce(std::string_view kind, F& body, Where where, const N&... extents) {
+  constexpr std::size_t Rank = sizeof...(N);
   // The index values only choose the overload here; the body runs once, below.
   using Returned = decltype(call_with_indices<F, Rank>(body, nullptr));
   using T = typename ReducedOf<std::remove_cvref_t<Returned>>::type;
@@ -28,9 +29,13 @@ auto trace_reduce(std::string_view kind, const Bounds (&bounds)[Rank], F& body, 
   if constexpr (Booleans) {
     static_assert(std::same_as<T, bool>, "reduce_any and reduce_all take a condition: compare with 0");
   } else {
-    static_assert(!std::same_as<T, bool>,
-                  "booleans are reduced with reduce_any and reduce_all, or counted with select(c, 1, 0)");
+    static_assert(
+        !std::same_as<T, bool>,
+        "booleans are reduced with reduce_any and reduce_all; to count them, return select(c, 1, 0) "
+        "from the body of reduce_sum");
   }
+  expect_kernel("a reduction", where);
+  const Bounds bounds[] = {extents.bounds()...};
   Handle indices[Rank];
   Reduction reduction(kind, scalar_type<T>, bounds, Rank, indices, where);
   const Handle value = Operand<T>(call_with_indices<F, Rank>(body, indices), where)[0];
@@ -43,23 +48,22 @@ auto trace_reduce(std::string_view kind, const Bounds (&bounds)[Rank], F& body, 
 #define WEIR_REDUCE(name, booleans)                                                                          \
   template <class F>                                                                                         \
   auto reduce_##name(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {    \
-    return detail::trace_reduce<booleans, 1>(#name, {n.bounds()}, body, where);                              \
+    return detail::trace_reduce<booleans>(#name, body, where, n);                                            \
   }                                                                                                          \
   template <class F>                                                                                         \
   auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, F&& body,                           \
                      detail::Where where = detail::Where::current()) {                                       \
-    return detail::trace_reduce<booleans, 2>(#name, {n0.bounds(), n1.bounds()}, body, where);                \
+    return detail::trace_reduce<booleans>(#name, body, where, n0, n1);                                       \
   }                                                                                                          \
   template <class F>                                                                                         \
   auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2, F&& body, \
                      detail::Where where = detail::Where::current()) {                                       \
-    return detail::trace_reduce<booleans, 3>(#name, {n0.bounds(), n1.bounds(), n2.bounds()}, body, where);   \
+    return detail::trace_reduce<booleans>(#name, body, where, n0, n1, n2);                                   \
   }                                                                                                          \
   template <class F>                                                                                         \
   auto reduce_##name(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2,           \
                      const detail::Extent& n3, F&& body, detail::Where where = detail::Where::current()) {   \
-    return detail::trace_reduce<booleans, 4>(#name, {n0.bounds(), n1.bounds(), n2.bounds(), n3.bounds()},    \
-                                             body, where);                                                   \
+    return detail::trace_reduce<booleans>(#name, body, where, n0, n1, n2, n3);                               \
   }
 
 /// What the body returns, combined over all indices: Value<float> s = reduce_sum(x.size(), [&](Index i) {

@@ -64,6 +64,13 @@ WEIR_API void emit_random(Handle* words, std::size_t count, Where where);
 
 /// Keeps a message for the exception that the kernel's constructor throws at the end.
 WEIR_API void report(std::string_view message, Where where);
+/// The message for a host number that the traced type beside it cannot hold.
+WEIR_API void report_constant(std::int64_t number, ScalarType type, Where where);
+WEIR_API void report_constant(std::uint64_t number, ScalarType type, Where where);
+WEIR_API void report_constant(double number, ScalarType type, Where where);
+
+/// Throws Error{kernel} unless this thread is tracing a kernel; `what` is the word that the program used.
+WEIR_API void expect_kernel(std::string_view what, Where where);
 
 WEIR_API void emit_break(Where where);
 WEIR_API void emit_continue(Where where);

@@ -7,10 +7,25 @@
 
 namespace weir {
 
+namespace detail {
+/// Base of E, which stands for a traced value: explains why C++ cannot decide on it.
+template <class E>
+class NoHostCondition {
+ public:
+  explicit operator bool() const {
+    static_assert(
+        always_false<E>,
+        "C++ decides if, for, while, ?: and ! while the kernel is built: use if_(), for_(), while_() or "
+        "select() on traced values");
+    return false;
+  }
+};
+}  // namespace detail
+
 /// A traced T: one result of the kernel, for each iteration its own. Immutable; copies name the same result.
 /// Valid in the kernel and the block where it was made, and in blocks inside that one.
 template <class T>
-class Value : public detail::Arithmetic<T> {
+class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value<T>> {
   static_assert(KernelElement<T>, "Value<T> holds a number, bool, or a Vec or Mat of these");
   static_assert(!std::same_as<detail::scalar_t<T>, half>,
                 "kernels compute halves as float: write Value<float>");
@@ -59,14 +74,6 @@ class Value : public detail::Arithmetic<T> {
   }
   void operator=(const Value&) const {
     static_assert(detail::always_false<T>, "a Value never changes: make it a Var<T> to assign to it");
-  }
-
-  explicit operator bool() const {
-    static_assert(detail::always_false<T>,
-                  "C++ decides if, for, while, ?: and ! while the kernel is built: use if_(), for_(), while_() or "
-                  "select() on traced "
-                  "values");
-    return false;
   }
 
  private:
@@ -133,11 +140,15 @@ using Index = Value<std::int64_t>;
     }                                                                                                \
     part.lane = static_cast<std::uint8_t>(part.lane + lane);                                         \
     return part;                                                                                     \
+  }                                                                                                  \
+  detail::Place part(std::size_t row, std::size_t column) const {                                    \
+    constexpr std::size_t columns = detail::ElementOf<std::remove_const_t<T>>::value.cols;           \
+    return part(column < columns ? row * columns + column : detail::lanes_of<T>);                    \
   }
 
 /// The place that x[i] names: assign to it, or use it where a T is wanted. Lives inside one expression.
 template <class T>
-class Element : public detail::Arithmetic<detail::compute_t<T>> {
+class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::NoHostCondition<Element<T>> {
   using scalar = std::conditional_t<std::is_const_v<T>, const detail::scalar_t<T>, detail::scalar_t<T>>;
 
  public:
@@ -169,17 +180,7 @@ class Element : public detail::Arithmetic<detail::compute_t<T>> {
   }
   Element<scalar> operator()(std::size_t row, std::size_t column) && {
     static_assert(detail::is_mat<std::remove_const_t<T>>, "only a Mat has entries x[i](row, column)");
-    constexpr std::size_t columns = detail::ElementOf<std::remove_const_t<T>>::value.cols;
-    return detail::Access::element<scalar>(
-        part(column < columns ? row * columns + column : detail::lanes_of<T>));
-  }
-
-  explicit operator bool() const {
-    static_assert(detail::always_false<T>,
-                  "C++ decides if, for, while, ?: and ! while the kernel is built: use if_(), for_(), while_() or "
-                  "select() on traced "
-                  "values");
-    return false;
+    return detail::Access::element<scalar>(part(row, column));
   }
 
  private:
@@ -198,7 +199,7 @@ class Element : public detail::Arithmetic<detail::compute_t<T>> {
 /// A local variable of the kernel, one per iteration; starts as given, or as zero. Never copied or moved: a
 /// copy would be another variable in C++ and the same one in the kernel.
 template <class T>
-class Var : public detail::Arithmetic<T> {
+class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>> {
   static_assert(KernelElement<T>, "Var<T> holds a number, bool, or a Vec or Mat of these");
   static_assert(!std::same_as<detail::scalar_t<T>, half>,
                 "kernels compute halves as float: write Var<float>");
@@ -241,17 +242,7 @@ class Var : public detail::Arithmetic<T> {
   }
   Element<detail::scalar_t<T>> operator()(std::size_t row, std::size_t column) const {
     static_assert(detail::is_mat<T>, "only a Mat has entries m(row, column)");
-    constexpr std::size_t columns = detail::ElementOf<T>::value.cols;
-    return detail::Access::element<detail::scalar_t<T>>(
-        part(column < columns ? row * columns + column : detail::lanes_of<T>));
-  }
-
-  explicit operator bool() const {
-    static_assert(detail::always_false<T>,
-                  "C++ decides if, for, while, ?: and ! while the kernel is built: use if_(), for_(), while_() or "
-                  "select() on traced "
-                  "values");
-    return false;
+    return detail::Access::element<detail::scalar_t<T>>(part(row, column));
   }
 
  private:

@@ -108,6 +108,31 @@ void add_remainder(llvm::Module& module, const char* name, llvm::Function* fmod,
   finish(call(function, {reduced * 0x1p64, large}) * 0x1p-64);
 }
 
+// libclc's f64 remainders scale the divisor up to the dividend, which overflows near the largest numbers: these are
+// scaled down first. A tiny divisor would vanish then, so the dividend is reduced by 2^512 times it before.
+void add_large_remainder(llvm::Module& module, const char* name, llvm::Function* fmod, llvm::Function* function) {
+  llvm::LLVMContext& context = module.getContext();
+  auto* f =
+      llvm::Function::Create(function->getFunctionType(), llvm::GlobalValue::ExternalLinkage, name, module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
+  auto* plain = llvm::BasicBlock::Create(context, "plain", f);
+  auto* large = llvm::BasicBlock::Create(context, "large", f);
+  auto* ordinary = llvm::BasicBlock::Create(context, "ordinary", f);
+  auto* tiny = llvm::BasicBlock::Create(context, "tiny", f);
+  const Expr x{&b, f->getArg(0)}, y{&b, f->getArg(1)};
+  b.CreateCondBr(both(greater(abs(x), 0x1p960), less(abs(x), infinity)).v, large, plain);
+  b.SetInsertPoint(plain);
+  b.CreateRet(call(function, {x, y}).v);
+  b.SetInsertPoint(large);
+  const Expr scaled = x * 0x1p-64;
+  b.CreateCondBr(both(less(abs(y), 0x1p-900), greater(abs(y), 0.0)).v, tiny, ordinary);
+  b.SetInsertPoint(ordinary);
+  b.CreateRet((call(function, {scaled, y * 0x1p-64}) * 0x1p64).v);
+  b.SetInsertPoint(tiny);
+  const Expr reduced = call(fmod, {scaled, y * 0x1p448}) * 0x1p64;
+  b.CreateRet(call(function, {reduced, y}).v);
+}
+
 }  // namespace
 
 void add_corrections(llvm::Module& module) {
@@ -124,6 +149,11 @@ void add_corrections(llvm::Module& module) {
   llvm::Function* remainder = set_aside(module, "weir_remainder_f32", false);
   add_remainder(module, "weir_fmod_f32", fmod, fmod, true);
   add_remainder(module, "weir_remainder_f32", fmod, remainder, false);
+
+  llvm::Function* fmod64 = set_aside(module, "weir_fmod_f64", false);
+  llvm::Function* remainder64 = set_aside(module, "weir_remainder_f64", false);
+  add_large_remainder(module, "weir_fmod_f64", fmod64, fmod64);
+  add_large_remainder(module, "weir_remainder_f64", fmod64, remainder64);
 
   // Only the first root, and its reciprocal, of a number can be below the normal range.
   llvm::Function* rootn = set_aside(module, "weir_rootn_f32", true);

@@ -72,13 +72,15 @@ void add_scalar(llvm::Module& module, const std::string& name, Make moderate, ll
   f->addFnAttr(llvm::Attribute::NoInline);
 }
 
-void add_vector(llvm::Module& module, const std::string& name, Make moderate, llvm::Function* large,
-                unsigned width) {
+/// (x, r) -> r with libclc's result in the lanes where x is large. Never inlined: it would take registers
+/// from loops that do not come here.
+llvm::Function* add_repair(llvm::Module& module, const std::string& name, llvm::Function* large,
+                           unsigned width) {
   llvm::LLVMContext& context = module.getContext();
   auto* vector = llvm::FixedVectorType::get(large->getReturnType(), width);
-  auto* f =
-      llvm::Function::Create(llvm::FunctionType::get(vector, {vector}, false),
-                             llvm::GlobalValue::ExternalLinkage, name + "_x" + std::to_string(width), module);
+  auto* f = llvm::Function::Create(llvm::FunctionType::get(vector, {vector, vector}, false),
+                                   llvm::GlobalValue::InternalLinkage,
+                                   name + "_far_x" + std::to_string(width), module);
   auto* entry = llvm::BasicBlock::Create(context, "entry", f);
   auto* loop = llvm::BasicBlock::Create(context, "lane", f);
   auto* one = llvm::BasicBlock::Create(context, "far", f);
@@ -86,16 +88,13 @@ void add_vector(llvm::Module& module, const std::string& name, Make moderate, ll
   auto* done = llvm::BasicBlock::Create(context, "done", f);
   llvm::IRBuilder<> b(entry);
   const Expr x{&b, f->getArg(0)};
-  const Expr r = moderate(x);
   const Expr far = negate(at_most(abs(x), limit(x)));
-  llvm::Value* mask = b.CreateBitCast(far.v, b.getIntNTy(width));
-  b.CreateCondBr(b.CreateICmpEQ(mask, llvm::ConstantInt::get(mask->getType(), 0)), done, loop,
-                 llvm::MDBuilder(context).createLikelyBranchWeights());
+  b.CreateBr(loop);
   b.SetInsertPoint(loop);
   auto* lane = b.CreatePHI(b.getInt32Ty(), 2);
   auto* sum = b.CreatePHI(vector, 2);
   lane->addIncoming(b.getInt32(0), entry);
-  sum->addIncoming(r.v, entry);
+  sum->addIncoming(f->getArg(1), entry);
   b.CreateCondBr(b.CreateExtractElement(far.v, lane), one, next);
   b.SetInsertPoint(one);
   llvm::Value* exact = b.CreateCall(large, {b.CreateExtractElement(x.v, lane)});
@@ -110,9 +109,37 @@ void add_vector(llvm::Module& module, const std::string& name, Make moderate, ll
   sum->addIncoming(so_far, next);
   b.CreateCondBr(b.CreateICmpULT(following, b.getInt32(width)), loop, done);
   b.SetInsertPoint(done);
+  b.CreateRet(so_far);
+  f->addFnAttr(llvm::Attribute::NoInline);
+  f->addFnAttr(llvm::Attribute::Cold);
+  return f;
+}
+
+void add_vector(llvm::Module& module, const std::string& name, Make moderate, llvm::Function* large,
+                unsigned width) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Function* repair = add_repair(module, name, large, width);
+  llvm::Type* vector = repair->getReturnType();
+  auto* f =
+      llvm::Function::Create(llvm::FunctionType::get(vector, {vector}, false),
+                             llvm::GlobalValue::ExternalLinkage, name + "_x" + std::to_string(width), module);
+  auto* entry = llvm::BasicBlock::Create(context, "entry", f);
+  auto* rare = llvm::BasicBlock::Create(context, "rare", f);
+  auto* done = llvm::BasicBlock::Create(context, "done", f);
+  llvm::IRBuilder<> b(entry);
+  const Expr x{&b, f->getArg(0)};
+  const Expr r = moderate(x);
+  const Expr far = negate(at_most(abs(x), limit(x)));
+  llvm::Value* mask = b.CreateBitCast(far.v, b.getIntNTy(width));
+  b.CreateCondBr(b.CreateICmpEQ(mask, llvm::ConstantInt::get(mask->getType(), 0)), done, rare,
+                 llvm::MDBuilder(context).createLikelyBranchWeights());
+  b.SetInsertPoint(rare);
+  llvm::Value* repaired = b.CreateCall(repair, {x.v, r.v});
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
   auto* result = b.CreatePHI(vector, 2);
   result->addIncoming(r.v, entry);
-  result->addIncoming(so_far, next);
+  result->addIncoming(repaired, rare);
   b.CreateRet(result);
   f->addFnAttr(llvm::Attribute::NoInline);
 }

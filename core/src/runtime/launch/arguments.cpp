@@ -13,15 +13,27 @@ namespace {
                                               program.parameters[i].name, words));
 }
 
+std::string count_of(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+std::string scalar_words(const ElementType& element) {
+  const std::string name = to_string(element);
+  return fmt::format("{} {}", name[0] == 'i' || name[0] == 'f' ? "an" : "a", name);
+}
+
+std::string array_words(const ElementType& element, std::size_t rank) {
+  return fmt::format("an array of {} with {}", to_string(element), count_of(rank, "dimension"));
+}
+
 std::string describe(const ParameterInfo& parameter) {
-  if (parameter.kind == ParameterInfo::Kind::scalar) return fmt::format("a {}", to_string(parameter.element));
-  return fmt::format("an array of {} with {} dimensions", to_string(parameter.element), parameter.rank);
+  if (parameter.kind == ParameterInfo::Kind::scalar) return scalar_words(parameter.element);
+  return array_words(parameter.element, parameter.rank);
 }
 
 std::string describe(const LaunchArgument& argument) {
-  if (!argument.array) return argument.data ? fmt::format("a {}", to_string(argument.element)) : "nothing";
-  return fmt::format("an array of {} with {} dimensions", to_string(argument.array->element()),
-                     argument.array->rank());
+  if (argument.array) return array_words(argument.array->element(), argument.array->rank());
+  return argument.data ? scalar_words(argument.element) : "nothing";
 }
 
 std::string place(const ir::Kernel& kernel, const ir::Location& at) {
@@ -40,8 +52,8 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments) {
   const std::vector<ParameterInfo>& parameters = program.parameters;
   if (arguments.size() != parameters.size())
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}",
-                                                *program.name, parameters.size(), arguments.size()));
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} and was given {}", *program.name,
+                                                count_of(parameters.size(), "argument"), arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ParameterInfo& parameter = parameters[i];
     const LaunchArgument& argument = arguments[i];
@@ -70,11 +82,13 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
     throw Error(
         ErrorCode::invalid,
         fmt::format(
-            "kernel '{}': arguments '{}' and '{}' share memory, but one stream_parallel block writes the "
+            "kernel '{}': arguments {} ('{}') and {} ('{}') share memory, but one stream_parallel block "
+            "writes the "
             "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
             "one block",
-            *program.name, parameters[check.written].name, parameters[check.touched].name,
-            place(*program.kernel, check.written_at), place(*program.kernel, check.touched_at)));
+            *program.name, check.written + 1, parameters[check.written].name, check.touched + 1,
+            parameters[check.touched].name, place(*program.kernel, check.written_at),
+            place(*program.kernel, check.touched_at)));
   }
 }
 

@@ -49,13 +49,18 @@ codegen::Compiler* open_compiler() {
                   tried);
 }
 
-codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan, const DeviceState& device) {
+codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan, const DeviceState& device,
+                             const codegen::Facts& facts) {
   std::vector<const ir::Task*> tasks;
   for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
   std::exception_ptr refusal;
   for (const CodeTarget& code : device.info.code_targets) {
-    const codegen::Target target{code.format, code.target, device.info.target_features, device.info.lanes,
-                                 device.info.max_block_threads};
+    const codegen::Target target{code.format,
+                                 code.target,
+                                 device.info.target_features,
+                                 device.info.lanes,
+                                 device.info.max_block_threads,
+                                 facts};
     try {
       return compiler().compile(kernel, tasks, target);
     } catch (const Error& error) {
@@ -81,7 +86,17 @@ weir_kernel find_kernel(ModuleState& module, const ir::Task& task, const std::st
   return get_kernel(module, symbol, task.argument_bytes, layout);
 }
 
-std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceState& device) {
+std::uint32_t grid_limit_of(DeviceState& device, const CompiledTask& task, std::uint32_t waves) {
+  if (device.info.kind == DeviceKind::cpu) return 0;
+  weir_kernel_info info{};
+  info.struct_size = sizeof info;
+  device.quiet(
+      [&](weir_status* status) { return device.table().kernel_get_info(task.kernel, &info, status); });
+  return grid_limit(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes, waves);
+}
+
+std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceState& device,
+                                         const codegen::Facts& facts) {
   auto compiled = std::make_unique<CompiledProgram>();
   compiled->plan =
       device.address_bytes == 8
@@ -98,7 +113,7 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));
   if (plan.tasks.empty()) return compiled;
 
-  const codegen::CodeObject object = generate(*program.kernel, plan, device);
+  const codegen::CodeObject object = generate(*program.kernel, plan, device, facts);
   compiled->module = load_module(
       device, {object.format, object.target, std::as_bytes(std::span(object.bytes)), program.kernel->name});
   std::uint32_t site = compiled->first_site;
@@ -110,6 +125,8 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     ready.block = {entry.block[0], entry.block[1], entry.block[2]};
     ready.shared_bytes = entry.dynamic_shared_bytes;
     ready.site_base = site;
+    ready.block_share = std::max(entry.block_share, 1u);
+    ready.grid_limit = grid_limit_of(device, ready, entry.waves);
     if (compiled->first_site) site += ir::failure_sites(task.body);
     compiled->argument_bytes = std::max(compiled->argument_bytes, task.argument_bytes);
     compiled->tasks.push_back(ready);
@@ -124,8 +141,23 @@ codegen::Compiler& compiler() {
   return *opened;
 }
 
-const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device) {
-  std::atomic<const CompiledProgram*>& slot = program.compiled[device.number];
+namespace {
+
+/// Made by the first who asks, for the life of the program.
+CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
+  std::atomic<CompiledVariants*>& slot = program.compiled[device];
+  if (CompiledVariants* ready = slot.load(std::memory_order_acquire)) [[likely]]
+    return *ready;
+  auto made = std::make_unique<CompiledVariants>();
+  CompiledVariants* ready = nullptr;
+  if (slot.compare_exchange_strong(ready, made.get(), std::memory_order_acq_rel)) ready = made.release();
+  return *ready;
+}
+
+}  // namespace
+
+const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, const codegen::Facts& facts) {
+  std::atomic<const CompiledProgram*>& slot = variants_of(program, device.number).by_facts[facts.number()];
   if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
     return *ready;
   {
@@ -139,7 +171,7 @@ const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device) 
   const CompiledProgram* ready = nullptr;
   std::exception_ptr error;
   try {
-    ready = compile(program, device).release();
+    ready = compile(program, device, facts).release();
     slot.store(ready, std::memory_order_release);
   } catch (...) {
     error = std::current_exception();
@@ -158,7 +190,11 @@ CompiledProgram::~CompiledProgram() {
 }
 
 ProgramState::~ProgramState() {
-  for (const auto& slot : compiled) delete slot.load(std::memory_order_relaxed);
+  for (const auto& slot : compiled) {
+    const std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
+    if (!variants) continue;
+    for (const auto& variant : variants->by_facts) delete variant.load(std::memory_order_relaxed);
+  }
 }
 
 }  // namespace weir::detail

@@ -33,7 +33,7 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         break;
       }
       case Kind::temporaries:
-        pack_array(device, *values.temporaries, 0, at);
+        pack_array(device, *values.temporaries, values.temporaries_offset, at);
         break;
       case Kind::error:
         pack_address(device, values.record->allocation, values.record->address, 0, at);

@@ -8,7 +8,7 @@
 #include "ir/verifier.hpp"
 #include "runtime/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/profile.hpp"
+#include "runtime/launch/temporaries.hpp"
 #include "runtime/stream_errors.hpp"
 
 namespace weir {
@@ -21,24 +21,10 @@ using detail::StreamState;
 
 namespace {
 
-/// A launch's own memory for values that pass between its tasks; goes back in the stream's order.
-class Temporaries {
- public:
-  Temporaries(StreamState& stream, std::uint32_t bytes) {
-    if (bytes == 0) return;
-    block_ = stream.device.memory.allocate(stream, bytes);
-    stream.device.memory.use(*block_, stream);
-  }
-  ~Temporaries() {
-    if (block_) block_->device.memory.release(block_);
-  }
-  Temporaries(const Temporaries&) = delete;
-  Temporaries& operator=(const Temporaries&) = delete;
-  const detail::Block* block() const noexcept { return block_; }
-
- private:
-  detail::Block* block_ = nullptr;
-};
+ProgramState& alive(const std::shared_ptr<ProgramState>& state) {
+  if (!state) detail::throw_dead("kernel");
+  return *state;
+}
 
 }  // namespace
 
@@ -63,33 +49,35 @@ Program Program::parse(std::string_view text, std::string_view file_name) {
 }
 
 std::string Program::text(bool with_locations) const {
-  return ir::print(*state_->kernel, with_locations);
+  return ir::print(*alive(state_).kernel, with_locations);
 }
-const std::string& Program::name() const noexcept {
-  return *state_->name;
+const std::string& Program::name() const {
+  return *alive(state_).name;
 }
-std::span<const ParameterInfo> Program::parameters() const noexcept {
-  return state_->parameters;
+std::span<const ParameterInfo> Program::parameters() const {
+  return alive(state_).parameters;
 }
 
 void Program::prepare(const StreamRef& on) const {
-  detail::compiled_for(*state_, detail::live(on).device);
+  DeviceState& device = detail::live(on).device;
+  detail::compiled_for(alive(state_), device, detail::usual_facts(device));
 }
 
 void Program::launch(const StreamRef& on, std::span<const LaunchArgument> arguments,
                      const LaunchOptions& options) const {
-  ProgramState& program = *state_;
+  ProgramState& program = alive(state_);
   StreamState& stream = detail::live(on);
   DeviceState& device = stream.device;
   detail::check_arguments(program, device, arguments);
-  const CompiledProgram& compiled = detail::compiled_for(program, device);
+  LaunchValues values(arguments);
+  const codegen::Facts facts = detail::check_launch(program, device, values);
+  const CompiledProgram& compiled = detail::compiled_for(program, device, facts);
   const passes::Plan& plan = *compiled.plan;
   detail::throw_failure(stream);
 
   for (const LaunchArgument& argument : arguments)
     if (argument.array) device.memory.use(*argument.array->block(), stream);
-  const Temporaries temporaries(stream, plan.temporary_bytes);
-  LaunchValues values(arguments);
+  const detail::Temporaries temporaries(stream, plan.temporary_bytes);
   values.temporaries = temporaries.block();
   if (plan.uses_error_record) values.record = &detail::failure_record(stream);
   if (plan.uses_launch_key) {
@@ -99,20 +87,7 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
                                                    : options.launch_number);
   }
 
-  detail::ArgumentBuffer block(compiled.argument_bytes);
-  detail::run_on_streams(stream, compiled.placed, [&](std::size_t index, StreamState& lane) {
-    const passes::PlannedTask& planned = plan.tasks[index];
-    const detail::CompiledTask& task = compiled.tasks[index];
-    const std::uint32_t grid = detail::choose_grid(device, plan, planned, task, values);
-    if (grid == 0) return;
-    detail::pack_task(device, planned.task, task, values, block.data());
-    const LaunchShape shape{grid, task.block, task.shared_bytes};
-    detail::submit_timed(lane, {program.name, planned.task.name, planned.region, planned.block}, [&] {
-      detail::submit_launch(
-          lane, detail::make_launch(task.kernel, shape, block.data(), planned.task.argument_bytes),
-          program.name);
-    });
-  });
+  detail::run_tasks(program, compiled, stream, values, options.mode);
 }
 
 }  // namespace weir

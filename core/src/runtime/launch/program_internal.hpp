@@ -19,6 +19,7 @@
 #include "passes/plan.hpp"
 #include "runtime/device_state.hpp"
 #include "runtime/launch/executor.hpp"
+#include "runtime/launch/program_graph.hpp"
 #include "runtime/module_state.hpp"
 
 namespace weir::detail {
@@ -29,9 +30,11 @@ struct CompiledTask {
   Dim3 block;
   std::uint32_t shared_bytes = 0;
   std::uint32_t site_base = 0;
+  std::uint32_t block_share = 1;  ///< see codegen::CodeObject::Entry
+  std::uint32_t grid_limit = 0;   ///< blocks beyond which more only wait; of devices with many threads
 };
 
-/// A program on one device; immutable once made.
+/// A program on one device; immutable once made, but for what its launches as graphs keep.
 struct CompiledProgram {
   std::shared_ptr<const passes::Plan> plan;
   std::shared_ptr<ModuleState> module;
@@ -39,7 +42,13 @@ struct CompiledProgram {
   std::vector<PlacedTask> placed;
   std::uint32_t argument_bytes = 0;  ///< the most that a task takes
   std::uint32_t first_site = 0;      ///< 0 when nothing can fail
+  mutable ProgramGraphs graphs;      ///< goes before the module whose kernels they name
   ~CompiledProgram();
+};
+
+/// The code of a program on one device, by the facts that it relies on; compiled when a launch needs it.
+struct CompiledVariants {
+  std::array<std::atomic<const CompiledProgram*>, codegen::Facts::sets> by_facts{};
 };
 
 struct ProgramState {
@@ -49,17 +58,17 @@ struct ProgramState {
   std::vector<ParameterInfo> parameters;
   std::atomic<std::uint64_t> launches{0};
 
-  // By device number. A launch reads one pointer; the mutex guards the start and end of compiling, not
+  // By device number. A launch reads two pointers; the mutex guards the start and end of compiling, not
   // compiling itself.
-  std::array<std::atomic<const CompiledProgram*>, max_devices> compiled{};
+  std::array<std::atomic<CompiledVariants*>, max_devices> compiled{};
   std::array<bool, max_devices> compiling{};
   std::mutex mutex;
   std::condition_variable done;
   ~ProgramState();
 };
 
-/// The program on `device`, compiled by the first who asks.
-const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device);
+/// The program on `device` for launches with these facts, compiled by the first who asks.
+const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, const codegen::Facts& facts);
 
 /// libweir-codegen, opened on first use. Throws Error{compile} that says where it was looked for.
 codegen::Compiler& compiler();
@@ -77,18 +86,34 @@ struct LaunchValues final : ir::HostValues {
 
   std::span<const LaunchArgument> arguments;
   const Block* temporaries = nullptr;
+  std::uint64_t temporaries_offset = 0;  ///< of this launch's part of them
   const StreamRecord* record = nullptr;
   std::uint64_t key = 0;
 };
+
+/// What most launches prove: what is compiled ahead of a first launch.
+codegen::Facts usual_facts(const DeviceState& device) noexcept;
+/// What this launch proves of its arguments, which are checked. Throws Error{invalid} for a loop with more iterations
+/// than can be counted.
+codegen::Facts check_launch(const ProgramState& program, const DeviceState& device, const LaunchValues& values);
 
 /// Writes the argument block of one task.
 void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
                const LaunchValues& values, std::byte* block) noexcept;
 
+/// The most blocks of a kernel that a device can use at once, `waves` times over, or as often as is usual for 0; 0 for a
+/// CPU.
+std::uint32_t grid_limit(const DeviceInfo& device, const weir_kernel_info& kernel, std::uint32_t block_threads,
+                         std::uint32_t shared_bytes, std::uint32_t waves) noexcept;
+
 /// Blocks to launch a task with; 0 when the host knows that there is nothing to do.
 std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
                           const passes::PlannedTask& task, const CompiledTask& compiled,
                           const LaunchValues& values) noexcept;
+
+/// Submits all tasks of a launch whose arguments are checked and ordered behind their earlier life.
+void run_tasks(const ProgramState& program, const CompiledProgram& compiled, StreamState& stream,
+               const LaunchValues& values, LaunchMode mode);
 
 /// The key of a launch's random numbers: the same on every device.
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept;

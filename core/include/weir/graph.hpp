@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs: launches, copies and fills that are recorded once and submitted together as often as one likes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <weir/array.hpp>
+#include <weir/export.hpp>
+#include <weir/kernel.hpp>
+#include <weir/module.hpp>
+#include <weir/program.hpp>
+#include <weir/stream.hpp>
+#include <weir/task_list.hpp>
+
+namespace weir {
+
+namespace detail {
+struct GraphState;
+}
+
+/// A recorded call, to give it other arguments later. Means something to the graph that it was recorded for
+/// only.
+class GraphNode {
+ public:
+  GraphNode() = default;
+
+ private:
+  friend class GraphBuilder;
+  friend class Graph;
+  template <class>
+  friend class GraphLaunch;
+  GraphNode(const detail::GraphState* graph, std::uint32_t index) noexcept : graph_(graph), index_(index) {}
+  const detail::GraphState* graph_ = nullptr;
+  std::uint32_t index_ = 0;
+};
+
+/// A recorded launch of a Kernel<Signature>.
+template <class Signature>
+class GraphLaunch : public GraphNode {
+ public:
+  GraphLaunch() = default;
+
+ private:
+  friend class GraphBuilder;
+  explicit GraphLaunch(const GraphNode& node) noexcept : GraphNode(node) {}
+};
+
+/// Work that was recorded, ready to be submitted; made by GraphBuilder. Move-only; a moved-from Graph throws
+/// Error{invalid}. It keeps kernels alive, but not arrays and host memory: those must live, and each launch
+/// checks that the arrays do.
+class WEIR_API Graph {
+ public:
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
+  /// Never waits; what was submitted completes.
+  ~Graph();
+
+  /// Submits one run to `stream` and returns without waiting. It begins after the stream's earlier work and
+  /// ends before its later work. One driver call where the device has graphs, else the recorded calls over
+  /// streams; the results are the same bits. The driver's graph is made on the first launch on each stream,
+  /// so that runs on several streams share nothing but the arrays.
+  ///
+  /// Throws Error{invalid} that names the call and the argument when an array was freed since, or when the
+  /// stream is of another device; nothing was submitted then. Throws what an earlier launch on the stream
+  /// left behind. May be called from several threads.
+  void launch(const StreamRef& stream) const;
+
+  /// Gives a recorded call other arguments from the next launch on; runs that were submitted keep theirs.
+  /// Throws as the call itself, and Error{invalid} for a node of another graph or another kind of call; the
+  /// graph then stays as it was. For one thread, while no other launches the graph.
+  template <class... P>
+  void update(const GraphLaunch<void(P...)>& node,
+              const typename detail::KernelParameter<P>::Argument&... arguments) {
+    const LaunchArgument list[sizeof...(P) + 1] = {detail::KernelParameter<P>::argument(arguments)..., {}};
+    update(static_cast<const GraphNode&>(node), std::span<const LaunchArgument>(list, sizeof...(P)));
+  }
+  void update(const GraphNode& node, std::span<const LaunchArgument> arguments);
+  void update(const GraphNode& node, const LaunchShape& shape, std::span<const KernelArgument> arguments);
+  void update(const GraphNode& node, const LaunchShape& shape,
+              std::initializer_list<KernelArgument> arguments) {
+    update(node, shape, std::span(arguments.begin(), arguments.size()));
+  }
+  void update_copy(const GraphNode& node, const AnyArrayView& to, const AnyArrayView& from);
+  void update_copy_from_bytes(const GraphNode& node, const AnyArrayView& to, std::span<const std::byte> from);
+  void update_copy_to_bytes(const GraphNode& node, const AnyArrayView& from, std::span<std::byte> to);
+  template <KernelElement T, std::size_t Rank>
+  void update_fill(const GraphNode& node, const ArrayView<T, Rank>& to, const T& value) {
+    update_fill_bytes(node, to, &value);
+  }
+
+  /// Recorded calls; a task of a TaskList counts as one.
+  std::size_t size() const;
+  Device device() const;
+  /// Whether the device runs it as a graph of its own.
+  bool native() const;
+
+ private:
+  friend class GraphBuilder;
+  explicit Graph(std::unique_ptr<detail::GraphState> state) noexcept;
+  void update_fill_bytes(const GraphNode& node, const AnyArrayView& to, const void* element);
+  std::unique_ptr<detail::GraphState> state_;
+};
+
+/// Records a graph: the same calls as on a stream, in order, and side by side where `parallel` says so.
+/// Nothing runs while recording. For one thread; every function throws as the call that it stands for, and
+/// then recorded nothing.
+class WEIR_API GraphBuilder {
+ public:
+  explicit GraphBuilder(const Device& device);
+  GraphBuilder(GraphBuilder&&) noexcept;
+  GraphBuilder& operator=(GraphBuilder&&) noexcept;
+  ~GraphBuilder();
+
+  /// A launch of a kernel; compiles it for the device if that was not done yet.
+  template <class... P>
+  GraphLaunch<void(P...)> launch(const Kernel<void(P...)>& kernel,
+                                 const typename detail::KernelParameter<P>::Argument&... arguments) {
+    return launch(LaunchOptions(), kernel, arguments...);
+  }
+  /// With a seed. A launch number that is left automatic counts on with every run of the graph.
+  template <class... P>
+  GraphLaunch<void(P...)> launch(const LaunchOptions& options, const Kernel<void(P...)>& kernel,
+                                 const typename detail::KernelParameter<P>::Argument&... arguments) {
+    const LaunchArgument list[sizeof...(P) + 1] = {detail::KernelParameter<P>::argument(arguments)..., {}};
+    return GraphLaunch<void(P...)>(
+        launch(kernel.program(), std::span<const LaunchArgument>(list, sizeof...(P)), options));
+  }
+  GraphNode launch(const Program& program, std::span<const LaunchArgument> arguments,
+                   const LaunchOptions& options = {});
+  /// A launch of a ready kernel.
+  GraphNode launch(const KernelFunction& kernel, const LaunchShape& shape,
+                   std::span<const KernelArgument> arguments);
+  GraphNode launch(const KernelFunction& kernel, const LaunchShape& shape,
+                   std::initializer_list<KernelArgument> arguments) {
+    return launch(kernel, shape, std::span(arguments.begin(), arguments.size()));
+  }
+  /// The tasks that the list has now, with their regions.
+  void launch(const TaskList& list);
+
+  /// A copy between arrays of the device, of equal size in bytes; the ranges must not overlap.
+  GraphNode copy(const AnyArrayView& to, const AnyArrayView& from);
+  /// Copies from and to the host, whose memory is read and written each time the graph runs: it must live,
+  /// and be left alone from a launch until the stream has passed it.
+  GraphNode copy_from_bytes(const AnyArrayView& to, std::span<const std::byte> from);
+  GraphNode copy_to_bytes(const AnyArrayView& from, std::span<std::byte> to);
+  template <KernelElement T, std::size_t Rank>
+  GraphNode copy_from(const ArrayView<T, Rank>& to, std::span<const std::type_identity_t<T>> from) {
+    return copy_from_bytes(to, std::as_bytes(from));
+  }
+  template <KernelElement T, std::size_t Rank>
+  GraphNode copy_to(const ArrayView<T, Rank>& from, std::span<std::type_identity_t<T>> to) {
+    return copy_to_bytes(from, std::as_writable_bytes(to));
+  }
+  template <KernelElement T, std::size_t Rank>
+  GraphNode fill(const ArrayView<T, Rank>& to, const std::type_identity_t<T>& value) {
+    return fill_bytes(to, &value);
+  }
+
+  /// Calls each branch, which records what belongs to it. Branches run at the same time, each in its own
+  /// order; what is recorded before `parallel` ends before them, what is recorded after it begins after all
+  /// of them. Branches must not write what another one touches; Weir cannot see that. They may contain
+  /// `parallel` themselves.
+  template <class... Branch>
+  void parallel(Branch&&... branches) {
+    Branches scope(*this, sizeof...(Branch));
+    std::uint32_t index = 0;
+    ((enter_branch(index++), std::forward<Branch>(branches)()), ...);
+    scope.complete();
+  }
+
+  /// The graph; the builder is empty afterwards and throws Error{invalid}.
+  Graph build();
+
+ private:
+  class WEIR_API Branches {
+   public:
+    Branches(GraphBuilder& builder, std::size_t count);
+    ~Branches();  // also by an exception: what the branches recorded is then dropped
+    Branches(const Branches&) = delete;
+    Branches& operator=(const Branches&) = delete;
+    void complete();
+
+   private:
+    GraphBuilder& builder_;
+    std::size_t steps_, items_;
+    bool complete_ = false;
+  };
+  void enter_branch(std::uint32_t index);
+  GraphNode fill_bytes(const AnyArrayView& to, const void* element);
+  std::unique_ptr<detail::GraphState> state_;
+};
+
+}  // namespace weir

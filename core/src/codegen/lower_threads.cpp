@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of devices with many threads: adjacent threads take adjacent iterations, or packets of them, and go
+// on by as many as the grid has threads.
+#include <bit>
+
+#include "codegen/counters.hpp"
+#include "codegen/lowering.hpp"
+#include "codegen/packets.hpp"
+#include "codegen/thread_model.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+namespace {
+
+/// Of loops that packets share: their loads go ahead of what is computed from them.
+constexpr std::uint32_t loop_unroll = 4;
+
+/// A narrow space has fewer iterations than that, and so no thread needs a longer step.
+constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 30;
+
+}  // namespace
+
+void TaskLowering::run_in_one_thread() {
+  const ThreadModel& threads = *device_.threads();
+  Value* first = b_.CreateICmpEQ(threads.block(b_), i32(0));
+  if (threads.block_threads(task_) > 1)
+    first = b_.CreateAnd(first, b_.CreateICmpEQ(threads.thread(b_), i32(0)));
+  llvm::BasicBlock* body = new_block("serial");
+  b_.CreateCondBr(first, body, return_block_);
+  b_.SetInsertPoint(body);
+  lower_block(task_.body);
+}
+
+/// Divides once; after that, positions move by adding.
+TaskLowering::Digits TaskLowering::digits_at(const std::vector<Value*>& count, Value* position, Value* step) {
+  Digits digits;
+  digits.count = count;
+  digits.at.resize(count.size());
+  digits.step.resize(count.size());
+  for (std::size_t d = count.size(); d-- > 0;) {
+    Value* at = d == 0 ? position : b_.CreateURem(position, count[d]);
+    digits.step[d] = d == 0 ? step : b_.CreateURem(step, count[d]);
+    digits.at[d] = stack_slot(word_, 1, "digit");
+    b_.CreateStore(at, digits.at[d]);
+    if (d == 0) break;
+    position = b_.CreateUDiv(position, count[d]);
+    step = b_.CreateUDiv(step, count[d]);
+  }
+  return digits;
+}
+
+// Two numbers below `count` and a carry add up to less than twice the count, which an unsigned word holds:
+// counts are below half of its range.
+void TaskLowering::advance(const Digits& digits) {
+  Value* carry = nullptr;
+  for (std::size_t d = digits.at.size(); d-- > 0;) {
+    Value* next = b_.CreateAdd(b_.CreateLoad(word_, digits.at[d]), digits.step[d]);
+    if (carry) next = b_.CreateAdd(next, b_.CreateZExt(carry, word_));
+    if (d > 0) {
+      carry = b_.CreateICmpUGE(next, digits.count[d]);
+      next = b_.CreateSelect(carry, b_.CreateSub(next, digits.count[d]), next);
+    }
+    b_.CreateStore(next, digits.at[d]);
+  }
+}
+
+Value* TaskLowering::index_of(Value* low, Value* digit) {
+  if (!device_.facts().narrow) return b_.CreateAdd(low, digit);
+  return b_.CreateSExt(b_.CreateNSWAdd(to_word(low), digit), b_.getInt64Ty());
+}
+
+void TaskLowering::share_among_threads(const ir::Statement& loop) {
+  word_ = device_.facts().narrow ? b_.getInt32Ty() : b_.getInt64Ty();
+  const Space space = space_of(loop);
+  const auto counters = counters_of(kernel_, loop);
+  if (counters && device_.facts().distinct)
+    count_in_blocks(loop, space, *counters);
+  else
+    walk_share(loop, space);
+}
+
+void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
+  const bool narrow = device_.facts().narrow;
+  const std::uint32_t width = packet_width(kernel_, loop, device_.facts());
+  const auto shift = unsigned(std::countr_zero(width));
+
+  // Packets lie at multiples of their width in the last dimension, whatever the loop's bounds.
+  std::vector<Value*> count = space.count, low = space.low;
+  Value* total = space.total;
+  if (width > 1) {
+    Value* first = b_.CreateAShr(space.low.back(), shift);
+    Value* part = b_.CreateICmpNE(b_.CreateAnd(space.high.back(), width - 1), i64(0));
+    Value* end = b_.CreateAdd(b_.CreateAShr(space.high.back(), shift), b_.CreateZExt(part, b_.getInt64Ty()));
+    Value* none = b_.CreateICmpEQ(space.count.back(), i64(0));
+    count.back() = b_.CreateSelect(none, i64(0), b_.CreateSub(end, first));
+    low.back() = first;
+    total = count[0];
+    for (std::size_t d = 1; d < count.size(); ++d) total = saturating_product(total, count[d]);
+  }
+  Share share = device_.share(b_, *function_, task_, total, false);
+  Tiles tiles;
+  const std::vector<Value*> positions = count;
+  if (loads_several_rows(loop)) {
+    tiles = tile(count);
+    total = count[0];
+    for (std::size_t d = 1; d < count.size(); ++d) total = saturating_product(total, count[d]);
+    share = block_share(total);
+  }
+
+  llvm::BasicBlock* some = new_block("share");
+  llvm::BasicBlock* next = new_block("share.next");
+  llvm::BasicBlock* none = new_block("share.none");
+  b_.CreateCondBr(b_.CreateICmpULT(share.begin, share.end), some, none);
+  b_.SetInsertPoint(some);
+  if (narrow) share.step = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, share.step, i64(narrow_limit));
+  Value* begin = to_word(share.begin);
+  Value* step = to_word(share.step);
+  Value* end = to_word(share.end);
+  for (Value*& c : count) c = to_word(c);
+  const Digits digits = digits_at(count, begin, step);
+  llvm::AllocaInst* position = count.size() > 1 ? stack_slot(word_, 1, "position") : digits.at[0];
+  b_.CreateStore(begin, position);
+
+  llvm::BasicBlock* body = new_block("share.body");
+  llvm::BasicBlock* latch = new_block("share.latch");
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  std::vector<Value*> at;
+  for (llvm::AllocaInst* digit : digits.at) at.push_back(b_.CreateLoad(word_, digit));
+  if (tiles.row) enter_tile(tiles, positions, at, latch);
+  std::vector<Value*> indices;
+  for (std::size_t d = 0; d < at.size(); ++d) indices.push_back(index_of(low[d], at[d]));
+  if (width == 1)
+    lower_iteration(loop, indices);
+  else
+    run_packet(loop, space, indices, width);
+  jump(latch);
+  b_.SetInsertPoint(latch);
+  Value* further = b_.CreateAdd(b_.CreateLoad(word_, position), step, "", true, narrow);
+  b_.CreateCondBr(b_.CreateICmpULT(further, end), next, none);
+  b_.SetInsertPoint(next);
+  advance(digits);
+  if (count.size() > 1) b_.CreateStore(further, position);
+  b_.CreateBr(body);
+  b_.SetInsertPoint(none);
+}
+
+/// The packet whose number is the last of `indices`, or what of it lies inside the loop's bounds.
+void TaskLowering::run_packet(const ir::Statement& loop, const Space& space, std::vector<Value*> indices,
+                              std::uint32_t width) {
+  indices.back() = b_.CreateShl(indices.back(), std::uint64_t(std::countr_zero(width)), "", false, true);
+  Value* from = indices.back();
+  Value* to = b_.CreateNSWAdd(from, i64(width));
+  Value* whole =
+      b_.CreateAnd(b_.CreateICmpSGE(from, space.low.back()), b_.CreateICmpSLE(to, space.high.back()));
+  llvm::BasicBlock* all = new_block("packet");
+  llvm::BasicBlock* edge = new_block("packet.edge");
+  llvm::BasicBlock* done = new_block("packet.done");
+  b_.CreateCondBr(whole, all, edge, llvm::MDBuilder(context_).createLikelyBranchWeights());
+  b_.SetInsertPoint(all);
+  lower_packet(loop, indices, width);
+  jump(done);
+  b_.SetInsertPoint(edge);
+  from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, from, space.low.back());
+  to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, to, space.high.back());
+  run_edge(loop, indices, from, to);
+  jump(done);
+  b_.SetInsertPoint(done);
+}
+
+/// The iterations of a packet that lie inside the loop's bounds.
+void TaskLowering::run_edge(const ir::Statement& loop, std::vector<Value*> indices, Value* from, Value* to) {
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::BasicBlock* one = new_block("edge");
+  llvm::BasicBlock* done = new_block("edge.done");
+  b_.CreateCondBr(b_.CreateICmpSLT(from, to), one, done);
+  b_.SetInsertPoint(one);
+  llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+  i->addIncoming(from, before);
+  indices.back() = i;
+  lower_iteration(loop, indices);
+  Value* next = b_.CreateNSWAdd(i, i64(1));
+  i->addIncoming(next, b_.GetInsertBlock());
+  unroll(b_.CreateCondBr(b_.CreateICmpSLT(next, to), one, done), 1);
+  b_.SetInsertPoint(done);
+}
+
+void TaskLowering::unroll(llvm::BranchInst* latch, std::uint32_t count) {
+  const auto word = [&](const char* name) { return llvm::MDString::get(context_, name); };
+  llvm::MDNode* wish = count > 1 ? llvm::MDNode::get(context_, {word("llvm.loop.unroll.count"),
+                                                                llvm::ConstantAsMetadata::get(i32(count))})
+                                 : llvm::MDNode::get(context_, {word("llvm.loop.unroll.disable")});
+  llvm::MDNode* id = llvm::MDNode::getDistinct(context_, {nullptr, wish});
+  id->replaceOperandWith(0, id);
+  latch->setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
+/// Statement by statement for all iterations at once, so that accesses to neighbouring elements stand
+/// together. The iterations of a parallel loop may run in any order.
+void TaskLowering::lower_packet(const ir::Statement& loop, const std::vector<Value*>& first,
+                                std::uint32_t width) {
+  const ir::Block& body = loop.bodies.at(0);
+  std::vector<PacketLane> lanes(width, {values_, locals_});
+  for (std::uint32_t k = 0; k < width; ++k) {
+    for (std::size_t d = 0; d < first.size(); ++d) {
+      const bool last = d + 1 == first.size();
+      lanes[k].values.at(body.arguments.at(d)) = last && k > 0 ? b_.CreateNSWAdd(first[d], i64(k)) : first[d];
+      types_.at(body.arguments[d]) = Type::i64;
+    }
+  }
+  lower_together(body, lanes);
+}
+
+void TaskLowering::lower_together(const ir::Block& block, std::vector<PacketLane>& lanes) {
+  const auto in_lane = [&](PacketLane& lane, auto&& f) {
+    values_.swap(lane.values);
+    locals_.swap(lane.locals);
+    f();
+    values_.swap(lane.values);
+    locals_.swap(lane.locals);
+  };
+  for (const ir::Statement& s : block.statements) {
+    if (s.op != ir::Op::for_) {
+      for (PacketLane& lane : lanes) in_lane(lane, [&] { lower(s); });
+      continue;
+    }
+    // The bounds are the same in all lanes.
+    values_.swap(lanes[0].values);
+    llvm::BranchInst* latch = lower_for(s, [&](Value* i) {
+      values_.swap(lanes[0].values);
+      for (PacketLane& lane : lanes) lane.values.at(s.bodies.at(0).arguments.at(0)) = i;
+      lower_together(s.bodies[0], lanes);
+      values_.swap(lanes[0].values);
+    });
+    values_.swap(lanes[0].values);
+    unroll(latch, loop_unroll);
+  }
+}
+
+}  // namespace weir::codegen

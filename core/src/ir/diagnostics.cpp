@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How messages name places, parameters and kernels.
+#include <weir/error.hpp>
+
+#include "ir/printer.hpp"
+#include "ir/verifier.hpp"
+
+namespace weir::ir {
+
+namespace {
+
+// An element type as C++ spells it.
+std::string source_type(const ElementType& type) {
+  std::string scalar;
+  switch (type.scalar) {
+    case ScalarType::boolean:
+      scalar = "bool";
+      break;
+    case ScalarType::f16:
+      scalar = "half";
+      break;
+    case ScalarType::f32:
+      scalar = "float";
+      break;
+    case ScalarType::f64:
+      scalar = "double";
+      break;
+    default:
+      scalar = (is_signed(type.scalar) ? "std::int" : "std::uint") +
+               std::to_string(8 * size_of(type.scalar)) + "_t";
+      break;
+  }
+  const std::string rows = std::to_string(type.rows);
+  if (type.shape == ElementType::Shape::vector) return "Vec<" + scalar + ", " + rows + ">";
+  if (type.shape == ElementType::Shape::matrix)
+    return "Mat<" + scalar + ", " + rows + ", " + std::to_string(type.cols) + ">";
+  return scalar;
+}
+
+}  // namespace
+
+std::string describe(const Kernel& kernel, const Location& location) {
+  if (location.line == 0 || location.file >= kernel.files.size()) return "kernel " + quote(kernel.name);
+  std::string out = kernel.files[location.file] + ":" + std::to_string(location.line);
+  if (location.column != 0) out += ":" + std::to_string(location.column);
+  return out;
+}
+
+std::string describe_parameter(const Kernel& kernel, std::size_t index) {
+  const Parameter& parameter = kernel.parameters[index];
+  if (parameter.name != "p" + std::to_string(index)) return "@" + parameter.name;
+  const std::string type = source_type(parameter.element);
+  std::string handle = "Value<" + type + ">";
+  if (parameter.kind == Parameter::Kind::array)
+    handle = "View<" + type + (parameter.rank > 1 ? ", " + std::to_string(parameter.rank) : "") + ">";
+  return "parameter " + std::to_string(index + 1) + " (" + handle + ")";
+}
+
+void throw_diagnostics(const Kernel& kernel, std::span<const Diagnostic> diagnostics) {
+  std::string message;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (!message.empty()) message += '\n';
+    message += describe(kernel, diagnostic.location) + ": " + diagnostic.message;
+  }
+  const Location& first = diagnostics.front().location;
+  const bool known = first.line != 0 && first.file < kernel.files.size();
+  throw Error(ErrorCode::kernel, message, kernel.name, known ? kernel.files[first.file] : std::string(),
+              first.line);
+}
+
+}  // namespace weir::ir

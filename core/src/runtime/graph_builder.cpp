@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+#include <weir/graph.hpp>
+
+#include "runtime/graph_state.hpp"
+#include "runtime/task_list_state.hpp"
+
+namespace weir {
+
+using detail::GraphState;
+using detail::GraphStep;
+
+namespace {
+
+GraphState& recording(const std::unique_ptr<GraphState>& state) {
+  if (!state) detail::throw_dead("graph builder");
+  return *state;
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(const Device& device) : state_(std::make_unique<GraphState>(*device.state())) {}
+GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
+GraphBuilder& GraphBuilder::operator=(GraphBuilder&&) noexcept = default;
+GraphBuilder::~GraphBuilder() = default;
+
+GraphNode GraphBuilder::launch(const Program& program, std::span<const LaunchArgument> arguments,
+                               const LaunchOptions& options) {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::program_call(graph.device, program, arguments, options))};
+}
+
+GraphNode GraphBuilder::launch(const KernelFunction& kernel, const LaunchShape& shape,
+                               std::span<const KernelArgument> arguments) {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::kernel_call(graph.device, kernel.state(), shape, arguments))};
+}
+
+void GraphBuilder::launch(const TaskList& tasks) {
+  GraphState& graph = recording(state_);
+  if (!tasks.state()) detail::throw_dead("task list");
+  const detail::TaskListState& list = *tasks.state();
+  if (&list.device != &graph.device)
+    throw Error(ErrorCode::invalid, "the task list is for " + list.device.device_name() +
+                                        ", but the graph is for " + graph.device.device_name());
+  struct Target {
+    GraphState& graph;
+    const detail::TaskListState& list;
+    bool in_region = false;
+    void fork(std::uint32_t lanes) {
+      graph.steps.push_back({GraphStep::Kind::fork, lanes});
+      in_region = true;
+    }
+    void task(std::size_t index, std::uint32_t lane) {
+      if (in_region) graph.steps.push_back({GraphStep::Kind::lane, lane});
+      const detail::TaskListState::Task& task = list.tasks[index];
+      const auto arguments = list.argument_bytes.begin() + static_cast<std::ptrdiff_t>(task.arguments);
+      const TaskPlace& place = list.places[index];
+      detail::KernelCall call{
+          task.kernel, task.shape, {arguments, arguments + task.kernel->argument_bytes}, -1, -1};
+      if (place.region != TaskPlace::none) {
+        call.region = place.region;
+        call.block = place.block;
+      }
+      const auto arrays = list.argument_arrays.begin() + static_cast<std::ptrdiff_t>(task.first_array);
+      graph.record({std::move(call), {arrays, arrays + static_cast<std::ptrdiff_t>(task.arrays)}, 1});
+    }
+    void join() {
+      graph.steps.push_back({GraphStep::Kind::join, 0});
+      in_region = false;
+    }
+  } target{graph, list};
+  const std::size_t steps = graph.steps.size(), calls = graph.calls.size();
+  try {
+    detail::walk(std::span<const detail::PlacedTask>(list.placed), target);
+  } catch (...) {
+    graph.truncate(steps, calls);
+    throw;
+  }
+}
+
+GraphNode GraphBuilder::copy(const AnyArrayView& to, const AnyArrayView& from) {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::copy_call(graph.device, to, from))};
+}
+
+GraphNode GraphBuilder::copy_from_bytes(const AnyArrayView& to, std::span<const std::byte> from) {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::upload_call(graph.device, to, from))};
+}
+
+GraphNode GraphBuilder::copy_to_bytes(const AnyArrayView& from, std::span<std::byte> to) {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::download_call(graph.device, from, to))};
+}
+
+GraphNode GraphBuilder::fill_bytes(const AnyArrayView& to, const void* element) {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::fill_call(graph.device, to, element))};
+}
+
+GraphBuilder::Branches::Branches(GraphBuilder& builder, std::size_t count) : builder_(builder) {
+  GraphState& graph = recording(builder.state_);
+  steps_ = graph.steps.size();
+  items_ = graph.calls.size();
+  graph.steps.push_back({GraphStep::Kind::fork, static_cast<std::uint32_t>(count)});
+  ++graph.open_branches;
+}
+
+GraphBuilder::Branches::~Branches() {
+  if (!builder_.state_) return;  // a branch moved the builder away
+  --builder_.state_->open_branches;
+  if (!complete_) builder_.state_->truncate(steps_, items_);
+}
+
+// Branches in which nothing was recorded take no lane, and one branch alone needs no fork.
+void GraphBuilder::Branches::complete() {
+  std::vector<GraphStep>& steps = recording(builder_.state_).steps;
+  std::vector<std::vector<GraphStep>> branches;
+  std::uint32_t depth = 0;
+  for (std::size_t i = steps_ + 1; i < steps.size(); ++i) {
+    if (steps[i].kind == GraphStep::Kind::fork) ++depth;
+    if (depth == 0 && steps[i].kind == GraphStep::Kind::lane)
+      branches.emplace_back();
+    else
+      branches.back().push_back(steps[i]);
+    if (steps[i].kind == GraphStep::Kind::join) --depth;
+  }
+  std::erase_if(branches, [](const auto& branch) { return branch.empty(); });
+  const auto lanes = static_cast<std::uint32_t>(branches.size());
+  steps.resize(steps_);
+  if (lanes > 1) steps.push_back({GraphStep::Kind::fork, lanes});
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    if (lanes > 1) steps.push_back({GraphStep::Kind::lane, lane});
+    steps.insert(steps.end(), branches[lane].begin(), branches[lane].end());
+  }
+  if (lanes > 1) steps.push_back({GraphStep::Kind::join, 0});
+  complete_ = true;
+}
+
+void GraphBuilder::enter_branch(std::uint32_t index) {
+  recording(state_).steps.push_back({GraphStep::Kind::lane, index});
+}
+
+Graph GraphBuilder::build() {
+  if (recording(state_).open_branches)
+    throw Error(ErrorCode::invalid, "a graph is built behind its branches, not inside one of them");
+  return Graph(std::move(state_));
+}
+
+}  // namespace weir

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/driver_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+std::string words(const std::string* name) {
+  return name ? fmt::format("kernel '{}'", *name) : std::string("a copy or fill");
+}
+
+// Behind the sizes and the kernel come only the arguments, which are compared on their own.
+bool same_shape(const weir_launch& a, const weir_launch& b) noexcept {
+  return std::memcmp(a.grid, b.grid, sizeof a.grid) == 0 &&
+         std::memcmp(a.block, b.block, sizeof a.block) == 0 &&
+         a.dynamic_shared_bytes == b.dynamic_shared_bytes;
+}
+
+bool same_work(const weir_graph_node& a, const weir_graph_node& b) noexcept {
+  return a.kind == b.kind && a.destination == b.destination && a.destination_offset == b.destination_offset &&
+         a.source == b.source && a.source_offset == b.source_offset && a.size == b.size &&
+         a.host_source == b.host_source && a.host_destination == b.host_destination &&
+         a.pattern_size == b.pattern_size;
+}
+
+}  // namespace
+
+DriverGraph::~DriverGraph() {
+  if (graph_ && !process_is_exiting())
+    device_.quiet([&](weir_status* status) { return device_.table().graph_destroy(graph_, status); });
+}
+
+std::uint32_t DriverGraph::add(std::uint32_t kind, std::span<const std::uint32_t> dependencies,
+                               const std::string* name) {
+  Node& node = nodes_.emplace_back();
+  node.dependencies.assign(dependencies.begin(), dependencies.end());
+  node.name = name;
+  node.work.struct_size = sizeof node.work;
+  node.work.kind = kind;
+  node.work.dependency_count = static_cast<std::uint32_t>(dependencies.size());
+  node.work.dependencies = node.dependencies.data();
+  if (kind == WEIR_GRAPH_KERNEL) node.work.launch = &node.launch;
+  return static_cast<std::uint32_t>(nodes_.size() - 1);
+}
+
+void DriverGraph::set(std::uint32_t index, const weir_launch& launch) {
+  Node& node = nodes_[index];
+  weir_launch& held = node.launch;
+  const bool same_kernel = held.kernel == launch.kernel && held.argument_bytes == launch.argument_bytes;
+  if (same_kernel && same_shape(held, launch) &&
+      (launch.argument_bytes == 0 ||
+       std::memcmp(node.arguments.get(), launch.arguments, launch.argument_bytes) == 0))
+    return;
+  if (held.argument_bytes != launch.argument_bytes || !node.arguments)
+    node.arguments = std::make_unique<std::byte[]>(std::max(launch.argument_bytes, 1u));
+  held = launch;
+  if (launch.argument_bytes) std::memcpy(node.arguments.get(), launch.arguments, launch.argument_bytes);
+  held.arguments = node.arguments.get();
+  if (!same_kernel) stale_ = true;  // a node keeps its kernel: only a new graph can hold another
+  changed(index);
+}
+
+void DriverGraph::set(std::uint32_t index, const weir_graph_node& work) {
+  Node& node = nodes_[index];
+  weir_graph_node& held = node.work;
+  if (same_work(held, work) &&
+      (work.pattern_size == 0 || std::memcmp(node.pattern, work.pattern, work.pattern_size) == 0))
+    return;
+  if (held.kind != work.kind) stale_ = true;  // a node keeps its kind: only a new graph can hold another
+  const auto kept = std::pair(held.dependencies, held.dependency_count);
+  held = work;
+  held.struct_size = sizeof held;
+  held.dependencies = kept.first;
+  held.dependency_count = kept.second;
+  if (work.pattern_size) std::memcpy(node.pattern, work.pattern, work.pattern_size);
+  held.pattern = node.pattern;
+  changed(index);
+}
+
+void DriverGraph::changed(std::uint32_t index) {
+  if (!graph_ || stale_) return;
+  const Node& node = nodes_[index];
+  Status status;
+  stale_ = true;  // unless the driver takes it
+  const weir_result result = device_.attempt(
+      status, [&](weir_status* s) { return device_.table().graph_update(graph_, index, &node.work, s); });
+  if (result == WEIR_OK) [[likely]]
+    stale_ = false;
+  else if (result != WEIR_ERROR_UNSUPPORTED)
+    device_.fail(fmt::format("update {} in a graph", words(node.name)), result, status, node.name);
+}
+
+void DriverGraph::build() {
+  std::vector<const weir_graph_node*> nodes;
+  nodes.reserve(nodes_.size());
+  for (const Node& node : nodes_) nodes.push_back(&node.work);
+  const std::uint64_t given_back = device_.memory.times_given_back();
+  const weir_device handle = device_.handle();
+  weir_graph graph = nullptr;
+  device_.call([&] { return fmt::format("make a graph of {} nodes", nodes.size()); },
+               [&](weir_status* status) {
+                 return device_.table().graph_create(handle, static_cast<std::uint32_t>(nodes.size()),
+                                                     nodes.data(), &graph, status);
+               });
+  ++builds_;
+  if (weir_graph before = std::exchange(graph_, graph))
+    device_.quiet([&](weir_status* status) { return device_.table().graph_destroy(before, status); });
+  stale_ = false;
+  given_back_ = given_back;
+}
+
+void DriverGraph::launch(StreamState& stream, const std::string* name) {
+  // A node may name an allocation that is gone, and memory allocated since may bear the same handle.
+  if (!graph_ || stale_ || given_back_ != device_.memory.times_given_back()) [[unlikely]]
+    build();
+  Status status;
+  const weir_result result = device_.attempt(
+      status, [&](weir_status* s) { return device_.table().graph_launch(graph_, stream.stream, s); });
+  if (result != WEIR_OK) [[unlikely]]
+    device_.fail(name ? fmt::format("launch kernel '{}' as a graph", *name) : std::string("launch a graph"),
+                 result, status, name);
+  if (name) stream.last_kernel.store(name, std::memory_order_relaxed);
+  stream.note_submission();
+}
+
+void GraphOrder::fork(std::uint32_t lanes) {
+  Ends entry = here();
+  // Where several ends meet several lanes, one empty node between them saves edges.
+  if (entry.size() > 1 && lanes > 1 && entry.size() * lanes > entry.size() + lanes)
+    entry = {graph_.add(WEIR_GRAPH_EMPTY, entry, nullptr)};
+  forks_.push_back({entry, std::vector<Ends>(lanes, entry), 0});
+}
+
+void GraphOrder::lane(std::uint32_t lane) {
+  if (!forks_.empty()) forks_.back().lane = lane;
+}
+
+void GraphOrder::join() {
+  const Fork fork = std::move(forks_.back());
+  forks_.pop_back();
+  Ends ends;
+  for (const Ends& lane : fork.lanes)
+    if (lane != fork.entry) ends.insert(ends.end(), lane.begin(), lane.end());
+  here() = ends.empty() ? fork.entry : std::move(ends);
+}
+
+std::uint32_t GraphOrder::add(std::uint32_t kind, const std::string* name) {
+  const std::uint32_t node = graph_.add(kind, here(), name);
+  here() = {node};
+  return node;
+}
+
+void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const std::string* name,
+               std::vector<std::uint32_t>& nodes) {
+  struct Target {
+    GraphOrder& order;
+    const std::string* name;
+    std::vector<std::uint32_t>& nodes;
+    bool in_region = false;
+    void fork(std::uint32_t lanes) {
+      order.fork(lanes);
+      in_region = true;
+    }
+    void task(std::size_t, std::uint32_t lane) {
+      if (in_region) order.lane(lane);
+      nodes.push_back(order.add(WEIR_GRAPH_KERNEL, name));
+    }
+    void join() {
+      order.join();
+      in_region = false;
+    }
+  } target{order, name, nodes};
+  walk(tasks, target);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/loop_space.hpp"
+
+#include "runtime/launch/program_internal.hpp"
+
+namespace weir::detail {
+namespace {
+
+std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
+                      const LaunchValues& values) noexcept {
+  switch (bound.kind) {
+    case passes::HostBound::Kind::constant:
+      return bound.constant;
+    case passes::HostBound::Kind::extent:
+      return values.extent(bound.parameter, bound.index);
+    case passes::HostBound::Kind::scalar:
+      return static_cast<std::int64_t>(values.scalar(bound.parameter, bound.index));
+    default: {
+      const passes::HostExpression& expression = plan.expressions[bound.expression];
+      return static_cast<std::int64_t>(ir::evaluate(expression.statements, expression.result, values));
+    }
+  }
+}
+
+bool fits_i32(std::int64_t v) noexcept {
+  return v == static_cast<std::int32_t>(v);
+}
+
+}  // namespace
+
+LoopSpace loop_space(const passes::Plan& plan, const passes::PlannedTask& task,
+                     const LaunchValues& values) noexcept {
+  LoopSpace space;
+  for (std::uint8_t d = 0; d < task.rank; ++d) {
+    if (task.low[d].kind == passes::HostBound::Kind::device ||
+        task.high[d].kind == passes::HostBound::Kind::device) {
+      space.known = false;
+      continue;
+    }
+    const std::int64_t low = evaluate(task.low[d], plan, values), high = evaluate(task.high[d], plan, values);
+    if (high <= low) return {0, true, true};
+    space.within_i32 = space.within_i32 && fits_i32(low) && fits_i32(high);
+    const std::uint64_t extent = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+    space.count = extent > LoopSpace::most / space.count ? LoopSpace::most + 1 : space.count * extent;
+  }
+  return space;
+}
+
+}  // namespace weir::detail

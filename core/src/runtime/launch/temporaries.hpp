@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/device_state.hpp"
+
+namespace weir::detail {
+
+/// A launch's own memory for values that pass between its tasks; goes back in the stream's order.
+class Temporaries {
+ public:
+  Temporaries(StreamState& stream, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    block_ = stream.device.memory.allocate(stream, bytes);
+    stream.device.memory.use(*block_, stream);
+  }
+  ~Temporaries() {
+    if (block_) block_->device.memory.release(block_);
+  }
+  Temporaries(const Temporaries&) = delete;
+  Temporaries& operator=(const Temporaries&) = delete;
+  const Block* block() const noexcept { return block_; }
+
+ private:
+  Block* block_ = nullptr;
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work that was checked for a device and is not queued yet: what a call on a stream and a node of a graph
+// share.
+#pragma once
+
+#include "device.hpp"
+#include "operation.hpp"
+
+namespace weir::cpu {
+
+struct Kernel;
+
+/// Argument bytes of the driver's own kernels, which copy and fill.
+constexpr std::uint32_t copy_argument_bytes = 48;
+
+/// A copy or a fill; with no blocks it is of no bytes and does nothing.
+struct CopyWork {
+  weir_cpu_kernel function = nullptr;
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+  alignas(16) std::byte arguments[copy_argument_bytes];
+
+  /// As it stands in a queue, with its arguments at `at`.
+  BlockWork work(const void* at) const noexcept {
+    // The grid's one dimension may be too small for the blocks; these kernels do not look at it.
+    return {function, at, nullptr, blocks, {1, 1, 1}, {1, 1, 1}, 0};
+  }
+};
+
+/// A launch whose kernel, shape and arguments fit one another and the device.
+struct LaunchWork {
+  Kernel* kernel = nullptr;
+  std::uint64_t blocks = 0;
+  weir_launch launch{};
+
+  BlockWork work(const void* at) const noexcept;
+};
+
+// Each throws a Failure that names what is wrong. `owner` is what `device` belongs to, in words: "stream".
+LaunchWork check_launch(const Device& device, const char* owner, const weir_launch* asked);
+CopyWork check_copy_to_device(const Device& device, const char* owner, weir_allocation destination,
+                              std::uint64_t destination_offset, const void* source, std::uint64_t size);
+CopyWork check_copy_to_host(const Device& device, const char* owner, void* destination,
+                            weir_allocation source, std::uint64_t source_offset, std::uint64_t size);
+CopyWork check_copy_on_device(const Device& device, const char* owner, weir_allocation destination,
+                              std::uint64_t destination_offset, weir_allocation source,
+                              std::uint64_t source_offset, std::uint64_t size);
+CopyWork check_fill(const Device& device, const char* owner, weir_allocation destination,
+                    std::uint64_t offset, std::uint64_t size, const void* pattern,
+                    std::uint32_t pattern_size);
+
+}  // namespace weir::cpu

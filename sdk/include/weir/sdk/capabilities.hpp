@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a driver class offers, read from what it defines; table.hpp describes the class. A capability whose
+// functions are missing can neither be claimed nor called.
+#pragma once
+
+#include "checks.hpp"
+
+namespace weir::sdk {
+
+template <class D>
+concept HasStreamOrderedAllocation = requires(typename D::Stream& stream, typename D::Allocation& allocation,
+                                              const weir_memory_options& options) {
+  stream.allocate(options);
+  stream.free(allocation);
+};
+template <class D>
+concept HasTimedEvents = requires(typename D::Event& event) {
+  event.elapsed(event);
+};
+template <class D>
+concept HasHostCallback = requires(typename D::Stream& stream, weir_host_callback callback, void* user) {
+  stream.host_callback(callback, user);
+};
+template <class D>
+concept HasPeerCopy = requires(typename D::Stream& stream, typename D::Allocation& allocation) {
+  stream.copy_peer(allocation, std::uint64_t{}, allocation, std::uint64_t{}, std::uint64_t{});
+};
+template <class D>
+concept HasNativeStream = requires(typename D::Device& device, typename D::Stream& stream, void* native) {
+  device.wrap_stream(native);
+  stream.native_handle();
+};
+template <class D>
+concept HasGraphs = requires {
+  typename D::Graph;
+};
+
+/// The bits of those capabilities that are functions, for ABI 1.`minor`.
+template <class D>
+constexpr std::uint64_t function_capabilities(std::uint32_t minor) {
+  std::uint64_t bits = 0;
+  if (HasStreamOrderedAllocation<D>) bits |= WEIR_CAP_STREAM_ORDERED_ALLOCATION;
+  if (HasTimedEvents<D>) bits |= WEIR_CAP_TIMED_EVENTS;
+  if (HasHostCallback<D>) bits |= WEIR_CAP_HOST_CALLBACK;
+  if (HasPeerCopy<D>) bits |= WEIR_CAP_PEER_COPY;
+  if (HasNativeStream<D>) bits |= WEIR_CAP_NATIVE_STREAM;
+  if (HasGraphs<D> && minor >= 1) bits |= WEIR_CAP_GRAPHS;
+  return bits;
+}
+
+/// Those that are properties of a device and no functions: the driver says which it has.
+inline constexpr std::uint64_t property_capabilities =
+    WEIR_CAP_STREAM_PRIORITY | WEIR_CAP_PINNED_MEMORY | WEIR_CAP_DEVICE_ADDRESS | WEIR_CAP_CONCURRENT_STREAMS;
+
+/// Throws unless the device has the capability.
+inline void check_capability(const DeviceObject& device, std::uint64_t bit, const char* what) {
+  if (!(device.capabilities & bit)) [[unlikely]]
+    fail(WEIR_ERROR_UNSUPPORTED, "device %u has no %s", device.index, what);
+}
+
+}  // namespace weir::sdk

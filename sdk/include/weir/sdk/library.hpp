@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vendor's runtime library, opened at run time and never linked, so that a driver builds on every machine
+// and can say what is missing where it runs.
+//
+//   struct Api { int (*init)(unsigned); int (*launch)(...); };
+//   constexpr EntryPoint entries[] = {
+//       {offsetof(Api, init), "cuInit", 2000, "cuInit"},
+//       {offsetof(Api, launch), "cuNewLaunch", 12000, "cuNewLaunch_v2", EntryPoint::optional},
+//   };
+//   Library library = Library::open({"libcuda.so.1"});
+//   const EntryPoint* missing = fill_entry_points(api, entries, find);
+//
+// `open` throws a Failure{NO_LIBRARY} that names all that was tried. One table says all that a driver asks of
+// its vendor. Rows of one slot stand together, the preferred one first: the first that is found counts. A
+// row's version is for libraries that hand entry points out by version; elsewhere it documents since when the
+// vendor has the function.
+#pragma once
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include "status.hpp"
+
+namespace weir::sdk {
+
+struct EntryPoint {
+  enum Need : bool { required, optional };
+  std::size_t slot;    ///< offset of the function pointer in the struct that is filled
+  const char* name;    ///< as the vendor documents it
+  int version;         ///< of the vendor's interface, in the vendor's own numbers
+  const char* symbol;  ///< as the library exports it
+  Need need = required;
+};
+
+class Library {
+ public:
+  /// Opens the first of `names` that there is, and never closes it: vendors' libraries do not survive that. A
+  /// Failure with WEIR_ERROR_NO_LIBRARY holds every name with the dynamic linker's words.
+  static Library open(std::span<const char* const> names) {
+    std::string tried;
+    for (const char* name : names) {
+      if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
+      const char* why = dlerror();
+      tried += (tried.empty() ? "" : "; ") + words("%s (%s)", name, why ? why : "no reason given");
+    }
+    fail(WEIR_ERROR_NO_LIBRARY, "the vendor's library cannot be opened; tried %s", tried.c_str());
+  }
+  static Library open(std::initializer_list<const char*> names) {
+    return open(std::span<const char* const>(names.begin(), names.size()));
+  }
+
+  /// Null when the library has no such symbol.
+  void* symbol(const char* name) const noexcept { return dlsym(handle_, name); }
+
+  /// The same as a function pointer.
+  template <class Function>
+  Function function(const char* name) const noexcept {
+    void* found = symbol(name);
+    Function out = nullptr;
+    static_assert(sizeof out == sizeof found);
+    std::memcpy(&out, &found, sizeof out);
+    return out;
+  }
+
+  /// The file that was opened.
+  std::string path() const {
+    link_map* map = nullptr;
+    return dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
+  }
+
+ private:
+  explicit Library(void* handle) noexcept : handle_(handle) {}
+  void* handle_;
+};
+
+/// Fills the function pointers of `api` from the table. `find(row)` gives an address or null. Returns the
+/// first required row that was not found, null when there is none.
+template <class Api, class Find>
+const EntryPoint* fill_entry_points(Api& api, std::span<const EntryPoint> rows, Find&& find) {
+  static_assert(std::is_standard_layout_v<Api>, "rows name slots by their offset");
+  const EntryPoint* missing = nullptr;
+  for (std::size_t i = 0; i < rows.size();) {
+    const EntryPoint& first = rows[i];
+    void* found = nullptr;
+    for (; i < rows.size() && rows[i].slot == first.slot; ++i)
+      if (!found) found = find(rows[i]);
+    std::memcpy(reinterpret_cast<std::byte*>(&api) + first.slot, &found, sizeof found);
+    if (!found && first.need == EntryPoint::required && !missing) missing = &first;
+  }
+  return missing;
+}
+
+}  // namespace weir::sdk

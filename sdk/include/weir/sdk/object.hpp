@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a driver's handles point to. Objects come from pools that never give memory back, so that a handle
+// used after its destruction is read safely and refused with a message instead of corrupting memory.
+//
+//   struct Event : weir::sdk::EventObject<Device> { ... };
+//
+//   weir::sdk::Fresh<Event> event;             // from the pool; back to it when an exception passes
+//   event->native = ...;
+//   return event.publish();                    // from here on its handle is alive
+//
+//   Event& event = live<Event>(handle, "event");   // or a Failure that says what is wrong with the handle
+//   retire(event);                                  // dead for the host; one of several threads succeeds
+//   Pool<Event>::of().give(event);                  // when nothing of the driver's refers to it any more
+//
+// table.hpp does the last steps for drivers that use it. A driver's Device, Stream and so on derive from the
+// structs at the end, which hold what the checks of checks.hpp must know.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "status.hpp"
+
+namespace weir::sdk {
+
+enum class Kind : std::uint32_t {
+  dead = 0x44524957,
+  device = 0x56444957,
+  stream = 0x54534957,
+  event = 0x56454957,
+  allocation = 0x4c414957,
+  module = 0x4f4d4957,
+  kernel = 0x454b4957,
+  graph = 0x52474957,
+};
+
+struct Object {
+  std::atomic<Kind> kind{Kind::dead};
+  Object* next_in_pool = nullptr;
+};
+
+/// Dead objects of type T, for reuse. Thread-safe.
+template <class T>
+class Pool {
+ public:
+  /// The object that has been dead for longest, or a new one. What it held in its last life is still in it.
+  T& take() {
+    {
+      std::lock_guard lock(mutex_);
+      if (Object* object = oldest_) {
+        oldest_ = object->next_in_pool;
+        if (!oldest_) newest_ = nullptr;
+        return static_cast<T&>(*object);
+      }
+    }
+    return *new T;
+  }
+
+  void give(T& object) noexcept {
+    std::lock_guard lock(mutex_);
+    object.next_in_pool = nullptr;
+    (newest_ ? newest_->next_in_pool : oldest_) = &object;
+    newest_ = &object;
+  }
+
+  /// The pool of T; it outlives everything, threads at process exit included.
+  static Pool& of() {
+    static Pool* const pool = new Pool;
+    return *pool;
+  }
+
+ private:
+  std::mutex mutex_;
+  Object* oldest_ = nullptr;
+  Object* newest_ = nullptr;
+};
+
+/// An object from the pool that becomes alive with `publish`, and goes back if that never happens.
+template <class T>
+class Fresh {
+ public:
+  Fresh() : object_(&Pool<T>::of().take()) {}
+  Fresh(const Fresh&) = delete;
+  Fresh& operator=(const Fresh&) = delete;
+  ~Fresh() {
+    if (object_) Pool<T>::of().give(*object_);
+  }
+  T* operator->() const noexcept { return object_; }
+  T& operator*() const noexcept { return *object_; }
+  T& publish() noexcept {
+    object_->kind.store(T::object_kind, std::memory_order_release);
+    return *std::exchange(object_, nullptr);
+  }
+
+ private:
+  T* object_;
+};
+
+namespace detail {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_handle(const void* handle, const char* what) {
+  if (!handle) fail(WEIR_ERROR_INVALID, "%s is null", what);
+  if (reinterpret_cast<std::uintptr_t>(handle) % alignof(Object) != 0)
+    fail(WEIR_ERROR_INVALID, "%s is %p, which is no handle of this driver", what, handle);
+  fail(WEIR_ERROR_INVALID,
+       "%s is %p, which is no live handle of that kind: it was destroyed or is of another kind", what,
+       handle);
+}
+}  // namespace detail
+
+/// The live object behind a handle, or a Failure that names `what`.
+template <class T, class Handle>
+T& live(Handle* handle, const char* what) {
+  auto* object = reinterpret_cast<Object*>(handle);
+  if (!handle || reinterpret_cast<std::uintptr_t>(handle) % alignof(Object) != 0 ||
+      object->kind.load(std::memory_order_acquire) != T::object_kind) [[unlikely]]
+    detail::refuse_handle(handle, what);
+  return *static_cast<T*>(object);
+}
+
+template <class Handle, class T>
+Handle handle_of(T& object) noexcept {
+  return reinterpret_cast<Handle>(static_cast<Object*>(&object));
+}
+
+/// Makes an object's handle dead; of several threads that try, one succeeds and the others fail.
+template <class T>
+void retire(T& object, const char* what) {
+  Kind expected = T::object_kind;
+  if (!object.kind.compare_exchange_strong(expected, Kind::dead))
+    fail(WEIR_ERROR_INVALID, "%s is being destroyed by another thread at the same time", what);
+}
+
+/// What a launch is held to; copied from weir_device_info when the device is opened.
+struct Limits {
+  std::uint32_t max_grid[3] = {};
+  std::uint32_t max_block[3] = {};
+  std::uint32_t max_block_threads = 0;
+  std::uint32_t max_shared_bytes = 0;
+  std::uint32_t max_argument_bytes = 0;
+  std::uint32_t memory_alignment = 0;
+  std::uint32_t lanes = 0;
+};
+
+struct DeviceObject : Object {
+  static constexpr Kind object_kind = Kind::device;
+  std::uint32_t index = 0;
+  std::uint64_t capabilities = 0;
+  std::uint32_t argument_style = WEIR_ARGUMENT_ADDRESS;
+  Limits limits;
+  std::mutex opening;  ///< guards the count, and that `kind` agrees with it
+  std::uint32_t openings = 0;
+};
+
+template <class Device>
+struct StreamObject : Object {
+  static constexpr Kind object_kind = Kind::stream;
+  Device* device = nullptr;
+};
+
+template <class Device>
+struct EventObject : Object {
+  static constexpr Kind object_kind = Kind::event;
+  Device* device = nullptr;
+  bool timed = false;
+  std::atomic<bool> recorded{false};  ///< ever
+};
+
+template <class Device>
+struct AllocationObject : Object {
+  static constexpr Kind object_kind = Kind::allocation;
+  Device* device = nullptr;
+  std::uint32_t memory_kind = WEIR_MEMORY_DEVICE;
+  std::uint64_t size = 0;
+};
+
+template <class Device>
+struct KernelObject : Object {
+  static constexpr Kind object_kind = Kind::kernel;
+  Device* device = nullptr;
+  std::string name;
+  std::uint32_t argument_bytes = 0;
+  std::vector<weir_parameter> parameters;
+  weir_kernel_info info{};
+};
+
+template <class Device, class Kernel>
+struct ModuleObject : Object {
+  static constexpr Kind object_kind = Kind::module;
+  Device* device = nullptr;
+  std::string name;
+  std::mutex mutex;  ///< guards the list of kernels
+  std::vector<Kernel*> kernels;
+};
+
+template <class Device, class Kernel>
+struct GraphObject : Object {
+  static constexpr Kind object_kind = Kind::graph;
+  Device* device = nullptr;
+  struct Node {
+    std::uint32_t kind;
+    const Kernel* kernel;
+  };
+  std::vector<Node> identities;  ///< what an update may not change
+};
+
+}  // namespace weir::sdk

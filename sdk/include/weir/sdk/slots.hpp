@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of the C table, made from a driver class; table.hpp describes the class and is what a driver
+// includes. Each slot checks handles and arguments, calls one member function, and turns exceptions into
+// results.
+#pragma once
+
+#include <type_traits>
+
+#include "capabilities.hpp"
+#include "device_list.hpp"
+#include "fork.hpp"
+
+namespace weir::sdk {
+
+template <class D>
+struct Slots {
+  using Device = typename D::Device;
+  using Stream = typename D::Stream;
+  using Event = typename D::Event;
+  using Allocation = typename D::Allocation;
+  using Module = typename D::Module;
+  using Kernel = typename D::Kernel;
+
+  template <class Body>
+  static weir_result call(weir_status* status, Body&& body) noexcept {
+    return guarded(status, [&] {
+      check_not_forked(D::name);
+      return body();
+    });
+  }
+
+  template <class Body>
+  static weir_result query(weir_status* status, const char* what, Body&& body) noexcept {
+    return call(status, [&]() -> weir_result {
+      if (body()) return WEIR_OK;
+      report(status, WEIR_NOT_READY, what);
+      return WEIR_NOT_READY;
+    });
+  }
+
+  /// Ends an object: its handle dies first, and lives on when `end` throws.
+  template <class T, class End>
+  static void end(T& object, const char* what, End&& end) {
+    retire(object, what);
+    try {
+      end();
+    } catch (...) {
+      object.kind.store(T::object_kind, std::memory_order_release);
+      throw;
+    }
+  }
+
+  // -- devices --
+
+  static weir_result device_count(uint32_t* out_count, weir_status* status) {
+    return call(status, [&] {
+      std::uint32_t& out = output(out_count, "out_count");
+      out = D::device_count();
+    });
+  }
+  static weir_result device_open(uint32_t index, weir_device* out_device, weir_status* status) {
+    return call(status, [&] {
+      weir_device& out = output(out_device, "out_device");
+      out = handle_of<weir_device>(DeviceList<D>::get().open(index));
+    });
+  }
+  static weir_result device_close(weir_device device, weir_status* status) {
+    return call(status, [&] { DeviceList<D>::get().close(live<Device>(device, "device")); });
+  }
+  template <std::uint32_t Minor>
+  static weir_result device_get_info(uint32_t index, weir_device_info* info, weir_status* status) {
+    return call(status, [&] { write_struct(info, DeviceList<D>::describe(index, Minor), "info"); });
+  }
+  static weir_result device_get_memory(weir_device device, uint64_t* out_free, uint64_t* out_total,
+                                       weir_status* status) {
+    return call(status, [&] {
+      output(out_free, "out_free");
+      output(out_total, "out_total");
+      live<Device>(device, "device").get_memory(*out_free, *out_total);
+    });
+  }
+
+  // -- streams --
+
+  static weir_result stream_create(weir_device device, const weir_stream_options* options,
+                                   weir_stream* out_stream, weir_status* status) {
+    return call(status, [&] {
+      const std::int32_t priority = options ? read_struct(options, "options").priority : 0;
+      weir_stream& out = output(out_stream, "out_stream");
+      out = handle_of<weir_stream>(live<Device>(device, "device").create_stream(priority));
+    });
+  }
+  static weir_result stream_destroy(weir_stream handle, weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(handle, "stream");
+      end(stream, "stream", [&] { stream.destroy(); });
+    });
+  }
+  static weir_result stream_flush(weir_stream stream, weir_status* status) {
+    return call(status, [&] { live<Stream>(stream, "stream").flush(); });
+  }
+  static weir_result stream_query(weir_stream stream, weir_status* status) {
+    return query(status, "work of the stream is not done yet",
+                 [&] { return live<Stream>(stream, "stream").query(); });
+  }
+  static weir_result stream_synchronize(weir_stream stream, weir_status* status) {
+    return call(status, [&] { live<Stream>(stream, "stream").synchronize(); });
+  }
+  static weir_result stream_wait_event(weir_stream stream, weir_event event, weir_status* status) {
+    return call(status, [&] { live<Stream>(stream, "stream").wait(live<Event>(event, "event")); });
+  }
+  static weir_result stream_host_callback(weir_stream handle, weir_host_callback callback, void* user,
+                                          weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(handle, "stream");
+      check_capability(*stream.device, WEIR_CAP_HOST_CALLBACK, "host callbacks");
+      if (!callback) fail(WEIR_ERROR_INVALID, "callback is null; expected a function to call");
+      stream.host_callback(callback, user);
+    });
+  }
+  static weir_result stream_wrap(weir_device handle, void* native, weir_stream* out_stream,
+                                 weir_status* status) {
+    return call(status, [&] {
+      Device& device = live<Device>(handle, "device");
+      weir_stream& out = output(out_stream, "out_stream");
+      check_capability(device, WEIR_CAP_NATIVE_STREAM, "native streams");
+      out = handle_of<weir_stream>(device.wrap_stream(native));
+    });
+  }
+  static weir_result stream_get_native(weir_stream handle, void** out_native, weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(handle, "stream");
+      void*& out = output(out_native, "out_native");
+      check_capability(*stream.device, WEIR_CAP_NATIVE_STREAM, "native streams");
+      out = stream.native_handle();
+    });
+  }
+
+  // -- events --
+
+  static weir_result event_create(weir_device handle, uint32_t flags, weir_event* out_event,
+                                  weir_status* status) {
+    return call(status, [&] {
+      Device& device = live<Device>(handle, "device");
+      weir_event& out = output(out_event, "out_event");
+      if (flags & ~std::uint32_t{WEIR_EVENT_TIMED})
+        fail(WEIR_ERROR_INVALID, "flags is 0x%x; expected WEIR_EVENT_PLAIN or WEIR_EVENT_TIMED", flags);
+      const bool timed = flags & WEIR_EVENT_TIMED;
+      if (timed) check_capability(device, WEIR_CAP_TIMED_EVENTS, "timed events");
+      out = handle_of<weir_event>(device.create_event(timed));
+    });
+  }
+  static weir_result event_destroy(weir_event handle, weir_status* status) {
+    return call(status, [&] {
+      Event& event = live<Event>(handle, "event");
+      end(event, "event", [&] { event.destroy(); });
+    });
+  }
+  static weir_result event_record(weir_event event_handle, weir_stream stream_handle, weir_status* status) {
+    return call(status, [&] {
+      Event& event = live<Event>(event_handle, "event");
+      Stream& stream = live<Stream>(stream_handle, "stream");
+      check_device(*stream.device, event, "event");
+      stream.record(event);
+      event.recorded.store(true, std::memory_order_release);
+    });
+  }
+  static weir_result event_query(weir_event event, weir_status* status) {
+    return query(status, "the stream has not reached the event yet",
+                 [&] { return live<Event>(event, "event").query(); });
+  }
+  static weir_result event_synchronize(weir_event event, weir_status* status) {
+    return call(status, [&] { live<Event>(event, "event").synchronize(); });
+  }
+  static weir_result event_elapsed(weir_event start_handle, weir_event end_handle, double* out_nanoseconds,
+                                   weir_status* status) {
+    return query(status, "an event has not been reached yet", [&] {
+      Event& start = live<Event>(start_handle, "start");
+      Event& end = live<Event>(end_handle, "end");
+      double& out = output(out_nanoseconds, "out_nanoseconds");
+      check_device(*start.device, end, "end");
+      for (const Event* event : {&start, &end}) {
+        const char* which = event == &start ? "start" : "end";
+        if (!event->timed)
+          fail(WEIR_ERROR_INVALID, "%s is a plain event; expected one made with WEIR_EVENT_TIMED", which);
+        if (!event->recorded.load(std::memory_order_acquire))
+          fail(WEIR_ERROR_INVALID, "%s was never recorded", which);
+      }
+      if (!start.query() || !end.query()) return false;
+      out = start.elapsed(end);
+      return true;
+    });
+  }
+
+  // -- memory --
+
+  static weir_result memory_allocate(weir_device handle, const weir_memory_options* options,
+                                     weir_allocation* out_allocation, weir_status* status) {
+    return call(status, [&] {
+      Device& device = live<Device>(handle, "device");
+      weir_allocation& out = output(out_allocation, "out_allocation");
+      out = handle_of<weir_allocation>(device.allocate(check_memory_options(options, device.capabilities)));
+    });
+  }
+  static weir_result memory_free(weir_allocation handle, weir_status* status) {
+    return call(status, [&] {
+      Allocation& allocation = live<Allocation>(handle, "allocation");
+      end(allocation, "allocation", [&] { allocation.free(); });
+    });
+  }
+  static weir_result memory_allocate_async(weir_stream handle, const weir_memory_options* options,
+                                           weir_allocation* out_allocation, weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(handle, "stream");
+      weir_allocation& out = output(out_allocation, "out_allocation");
+      check_capability(*stream.device, WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream-ordered allocation");
+      out = handle_of<weir_allocation>(
+          stream.allocate(check_memory_options(options, stream.device->capabilities)));
+    });
+  }
+  static weir_result memory_free_async(weir_stream stream_handle, weir_allocation handle,
+                                       weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(stream_handle, "stream");
+      Allocation& allocation = live<Allocation>(handle, "allocation");
+      check_capability(*stream.device, WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream-ordered allocation");
+      check_device(*stream.device, allocation, "allocation");
+      end(allocation, "allocation", [&] { stream.free(allocation); });
+    });
+  }
+  static weir_result memory_get_info(weir_allocation handle, weir_memory_info* out, weir_status* status) {
+    return call(status, [&] {
+      Allocation& allocation = live<Allocation>(handle, "allocation");
+      weir_memory_info info{};
+      info.kind = allocation.memory_kind;
+      info.size = allocation.size;
+      allocation.place(info.device_address, info.host_pointer);
+      write_struct(out, info, "info");
+    });
+  }
+
+  // -- copies and fills --
+
+  static weir_result copy_to_device(weir_stream stream_handle, weir_allocation handle, uint64_t offset,
+                                    const void* source, uint64_t size, weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(stream_handle, "stream");
+      Allocation& destination = live<Allocation>(handle, "destination");
+      check_device(*stream.device, destination, "destination");
+      check_range(destination, offset, size, "destination");
+      if (!source && size) fail(WEIR_ERROR_INVALID, "source is null");
+      if (size) stream.copy_to_device(destination, offset, source, size);
+    });
+  }
+  static weir_result copy_to_host(weir_stream stream_handle, void* destination, weir_allocation handle,
+                                  uint64_t offset, uint64_t size, weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(stream_handle, "stream");
+      Allocation& source = live<Allocation>(handle, "source");
+      check_device(*stream.device, source, "source");
+      check_range(source, offset, size, "source");
+      if (!destination && size) fail(WEIR_ERROR_INVALID, "destination is null");
+      if (size) stream.copy_to_host(destination, source, offset, size);
+    });
+  }
+  static weir_result copy_on_device(weir_stream stream_handle, weir_allocation to, uint64_t to_offset,
+                                    weir_allocation from, uint64_t from_offset, uint64_t size,
+                                    weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(stream_handle, "stream");
+      Allocation& destination = live<Allocation>(to, "destination");
+      Allocation& source = live<Allocation>(from, "source");
+      check_device(*stream.device, destination, "destination");
+      check_device(*stream.device, source, "source");
+      check_range(destination, to_offset, size, "destination");
+      check_range(source, from_offset, size, "source");
+      check_apart(destination, to_offset, source, from_offset, size);
+      if (size) stream.copy_on_device(destination, to_offset, source, from_offset, size);
+    });
+  }
+  static weir_result copy_peer(weir_stream stream_handle, weir_allocation to, uint64_t to_offset,
+                               weir_allocation from, uint64_t from_offset, uint64_t size,
+                               weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(stream_handle, "stream");
+      Allocation& destination = live<Allocation>(to, "destination");
+      Allocation& source = live<Allocation>(from, "source");
+      check_capability(*stream.device, WEIR_CAP_PEER_COPY, "copies between devices");
+      if (destination.device != stream.device && source.device != stream.device)
+        fail(WEIR_ERROR_INVALID,
+             "the stream is of device %u; expected that of destination, %u, or of source, %u",
+             stream.device->index, destination.device->index, source.device->index);
+      check_range(destination, to_offset, size, "destination");
+      check_range(source, from_offset, size, "source");
+      check_apart(destination, to_offset, source, from_offset, size);
+      if (size) stream.copy_peer(destination, to_offset, source, from_offset, size);
+    });
+  }
+  static weir_result fill(weir_stream stream_handle, weir_allocation handle, uint64_t offset, uint64_t size,
+                          const void* bytes, uint32_t pattern_size, weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(stream_handle, "stream");
+      Allocation& destination = live<Allocation>(handle, "destination");
+      check_device(*stream.device, destination, "destination");
+      const Pattern pattern = check_pattern(offset, size, bytes, pattern_size);
+      check_range(destination, offset, size, "destination");
+      if (size) stream.fill(destination, offset, size, pattern);
+    });
+  }
+
+  // -- code --
+
+  static weir_result module_load(weir_device handle, const weir_code_object* asked, weir_module* out_module,
+                                 weir_status* status) {
+    return call(status, [&] {
+      Device& device = live<Device>(handle, "device");
+      weir_code_object object = read_struct(asked, "object");
+      weir_module& out = output(out_module, "out_module");
+      if (!object.data || object.size == 0)
+        fail(WEIR_ERROR_INVALID, "object.data is null or object.size is 0");
+      if (!object.name) object.name = "";
+      if (!object.format) object.format = "";
+      if (!object.target) object.target = "";
+      out = handle_of<weir_module>(device.load_module(object));
+    });
+  }
+  static weir_result module_unload(weir_module handle, weir_status* status) {
+    return call(status, [&] {
+      Module& module = live<Module>(handle, "module");
+      retire(module, "module");
+      for (Kernel* kernel : module.kernels) {
+        kernel->kind.store(Kind::dead, std::memory_order_release);
+        Pool<Kernel>::of().give(*kernel);
+      }
+      module.kernels.clear();
+      module.unload();
+    });
+  }
+  static weir_result module_get_kernel(weir_module handle, const char* name, const weir_kernel_layout* asked,
+                                       weir_kernel* out_kernel, weir_status* status) {
+    return call(status, [&] {
+      Module& module = live<Module>(handle, "module");
+      if (!name || !*name) fail(WEIR_ERROR_INVALID, "name is null or empty; expected a kernel's name");
+      const weir_kernel_layout layout = read_struct(asked, "layout");
+      weir_kernel& out = output(out_kernel, "out_kernel");
+      check_layout(layout, *module.device, name);
+      std::lock_guard lock(module.mutex);
+      for (Kernel* kernel : module.kernels)
+        if (kernel->name == name && same_layout(*kernel, layout)) {
+          out = handle_of<weir_kernel>(*kernel);
+          return;
+        }
+      module.kernels.reserve(module.kernels.size() + 1);
+      Fresh<Kernel> kernel;
+      kernel->device = module.device;
+      kernel->name = name;
+      kernel->argument_bytes = layout.argument_bytes;
+      kernel->parameters.assign(layout.parameters, layout.parameters + layout.parameter_count);
+      kernel->info = {};
+      module.find_kernel(*kernel);
+      Kernel& found = kernel.publish();
+      module.kernels.push_back(&found);
+      out = handle_of<weir_kernel>(found);
+    });
+  }
+  static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* out, weir_status* status) {
+    return call(status, [&] { write_struct(out, live<Kernel>(kernel, "kernel").info, "info"); });
+  }
+  static weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, weir_status* status) {
+    return call(status, [&] {
+      Stream& stream = live<Stream>(stream_handle, "stream");
+      const weir_launch launch = read_struct(asked, "launch");
+      Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
+      check_launch(*stream.device, kernel, launch);
+      stream.launch(kernel, launch);
+    });
+  }
+
+  // -- extensions --
+
+  static weir_result get_extension(const char* name, uint32_t version, const void** out_table,
+                                   weir_status* status) {
+    return call(status, [&] {
+      if (!name) fail(WEIR_ERROR_INVALID, "name is null; expected the name of an extension");
+      const void*& out = output(out_table, "out_table");
+      const void* found = nullptr;
+      if constexpr (requires { D::extension(name, version); }) found = D::extension(name, version);
+      if (!found)
+        fail(WEIR_ERROR_NOT_FOUND, "the %s driver has no extension '%.64s' of version %u", D::name, name,
+             version);
+      out = found;
+    });
+  }
+};
+
+}  // namespace weir::sdk

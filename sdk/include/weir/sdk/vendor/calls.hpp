@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls that vendors' runtimes with streams have in common. CUDA's driver API and HIP have these
+// functions under their own names with the same arguments at the binary interface; a driver fills this struct
+// from its table of entry points (library.hpp), and the headers beside this one do everything with it that is
+// the same for all of them.
+//
+// Handles are void*, device addresses 64-bit numbers, results an int that is 0 on success and `not_ready` for
+// queries.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::sdk::vendor {
+
+using Code = int;
+using Address = std::uint64_t;
+
+inline constexpr Code success = 0;
+inline constexpr Code out_of_memory = 2;
+inline constexpr Code not_found = 500;
+inline constexpr Code not_ready = 600;
+
+inline constexpr unsigned stream_non_blocking = 1;  // never waits for the default stream, nor that for it
+inline constexpr unsigned event_disable_timing = 2;
+inline constexpr unsigned host_portable = 1, host_mapped = 2;
+
+/// So much of a fill with a long pattern is filled by columns; the rest is copied from there.
+inline constexpr std::uint64_t long_fill_seed_bytes = 64 * 1024;
+
+/// Attributes of kernels, as function_get_attribute takes them.
+enum FunctionAttribute : int {
+  function_max_block_threads = 0,
+  function_shared_bytes = 1,
+  function_local_bytes = 3,
+  function_registers = 4,
+  function_max_dynamic_shared_bytes = 8,
+};
+
+// What the list of extra launch options holds.
+inline void* const launch_buffer_pointer = reinterpret_cast<void*>(std::uintptr_t{1});
+inline void* const launch_buffer_size = reinterpret_cast<void*>(std::uintptr_t{2});
+
+struct Calls {
+  // streams
+  Code (*stream_create)(void** out, unsigned flags, int priority);
+  Code (*stream_destroy)(void* stream);
+  Code (*stream_query)(void* stream);
+  Code (*stream_synchronize)(void* stream);
+  Code (*stream_wait_event)(void* stream, void* event, unsigned flags);
+
+  // events
+  Code (*event_create)(void** out, unsigned flags);
+  Code (*event_destroy)(void* event);
+  Code (*event_record)(void* event, void* stream);
+  Code (*event_query)(void* event);
+  Code (*event_synchronize)(void* event);
+  Code (*event_elapsed)(float* out_milliseconds, void* start, void* end);
+
+  // memory
+  Code (*memory_get_info)(std::size_t* free, std::size_t* total);
+  Code (*memory_allocate)(Address* out, std::size_t size);
+  Code (*memory_free)(Address address);
+  Code (*memory_free_async)(Address address, void* stream);
+  Code (*host_allocate)(void** out, std::size_t size, unsigned flags);
+  Code (*host_free)(void* pointer);
+  Code (*host_get_address)(Address* out, void* pointer, unsigned flags);
+
+  // copies and fills; sizes of fills count elements
+  Code (*copy_to_device)(Address to, const void* from, std::size_t size, void* stream);
+  Code (*copy_to_host)(void* to, Address from, std::size_t size, void* stream);
+  Code (*copy_on_device)(Address to, Address from, std::size_t size, void* stream);
+  Code (*fill_8)(Address to, unsigned char value, std::size_t count, void* stream);
+  Code (*fill_16)(Address to, unsigned short value, std::size_t count, void* stream);
+  Code (*fill_32)(Address to, unsigned value, std::size_t count, void* stream);
+
+  // code
+  Code (*module_unload)(void* module);
+  Code (*module_get_function)(void** out, void* module, const char* name);
+  Code (*function_get_attribute)(int* out, int attribute, void* function);
+  Code (*function_set_attribute)(void* function, int attribute,
+                                 int value);  // null where shared memory needs no asking
+  Code (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                 unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** parameters,
+                 void** extra);
+
+  // the device as a whole
+  Code (*synchronize)();
+
+  // graphs; null where the runtime has none
+  Code (*graph_create)(void** out, unsigned flags);
+  Code (*graph_destroy)(void* graph);
+  Code (*graph_add_empty)(void** out_node, void* graph, void* const* dependencies, std::size_t count);
+  Code (*graph_instantiate)(void** out, void* graph, unsigned long long flags);
+  Code (*graph_launch)(void* executable, void* stream);
+  Code (*graph_executable_destroy)(void* executable);
+};
+
+}  // namespace weir::sdk::vendor

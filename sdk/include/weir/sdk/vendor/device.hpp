@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device of a vendor's runtime: its context, whether it is lost, and what is let go of later.
+//
+// Of the vendor's traits V this needs
+//   using Context;
+//       what a thread has current: a context, or the number of a device
+//   static constexpr Context no_context;
+//   static Code get_current(Context* out) noexcept;
+//       of the calling thread; cheap
+//   static Code set_current(Context) noexcept;
+//   struct DeviceData;
+//       what V keeps for a device
+//   static void open(Device<V>&);
+//       sets device.context
+//   static void close(Device<V>&) noexcept;
+#pragma once
+
+#include <memory>
+
+#include "../object.hpp"
+#include "deferred.hpp"
+#include "failure.hpp"
+#include "staging.hpp"
+
+namespace weir::sdk::vendor {
+
+template <class V>
+struct Stream;
+template <class V>
+struct Event;
+template <class V>
+struct Allocation;
+template <class V>
+struct Module;
+
+template <class V>
+struct Device : DeviceObject {
+  typename V::Context context = V::no_context;
+  typename V::DeviceData data{};
+  Deferred<V> deferred;
+  Staging<V> staging;
+
+  void open();
+  void close();
+  void get_memory(std::uint64_t& free, std::uint64_t& total);
+  Stream<V>& create_stream(std::int32_t priority);
+  Stream<V>& wrap_stream(void* native) requires requires { &V::check_foreign_stream; };
+  Event<V>& create_event(bool timed);
+  Allocation<V>& allocate(const weir_memory_options& options);
+  Module<V>& load_module(const weir_code_object& object);
+
+  /// Throws the failure that took the device, if one did.
+  void check_alive() const {
+    if (const Failure* why = loss_.load(std::memory_order_acquire)) [[unlikely]]
+      throw Failure(*why);
+  }
+  bool lost() const noexcept { return loss_.load(std::memory_order_acquire) != nullptr; }
+
+  void check(Code code, const char* doing) {
+    if (code != success) [[unlikely]]
+      raise(code, doing);
+  }
+
+  /// Throws the vendor's error. One that takes the device is remembered: the first call to see it answers
+  /// with its own code, all later ones with DEVICE_LOST and the same words.
+  [[noreturn, gnu::cold, gnu::noinline]] void raise(Code code, const char* doing) {
+    Failure failure = failure_of<V>(code, doing);
+    if (V::verdict(code).lost) {
+      failure.message += words("; device %u is lost to this process, others go on", index);
+      auto loss = std::make_unique<Failure>(failure);
+      loss->code = WEIR_ERROR_DEVICE_LOST;
+      const Failure* none = nullptr;
+      if (loss_.compare_exchange_strong(none, loss.get()))
+        loss.release();
+      else
+        throw Failure(*none);
+    }
+    throw failure;
+  }
+
+ private:
+  std::atomic<const Failure*> loss_{nullptr};  // set once, never freed
+};
+
+/// Makes a device's context current on this thread while it lives. The context of another library that was
+/// current comes back afterwards; on a thread that had none, ours stays, so that the next call finds it.
+/// Asking the runtime costs a few nanoseconds and, unlike a memory of our own, is right when another library
+/// has set its context since.
+template <class V>
+class Current {
+ public:
+  explicit Current(Device<V>& device) {
+    device.check_alive();
+    enter(device);
+  }
+  /// For letting go of things, which a lost device must allow.
+  Current(Device<V>& device, std::nothrow_t) noexcept {
+    V::get_current(&before_);
+    if (before_ == device.context) return;
+    restore_ = V::set_current(device.context) == success && before_ != V::no_context;
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  ~Current() {
+    if (restore_) [[unlikely]]
+      V::set_current(before_);
+  }
+
+ private:
+  void enter(Device<V>& device) {
+    device.check(V::get_current(&before_), "ask for the thread's context");
+    if (before_ == device.context) [[likely]]
+      return;
+    device.check(V::set_current(device.context), "set the thread's context");
+    restore_ = before_ != V::no_context;
+  }
+
+  typename V::Context before_ = V::no_context;
+  bool restore_ = false;
+};
+
+template <class V>
+void Device<V>::open() {
+  check_alive();
+  V::open(*this);
+}
+
+template <class V>
+void Device<V>::close() {
+  {
+    Current<V> current(*this, std::nothrow);
+    if (!lost()) V::calls().synchronize();
+    deferred.finish(*this);
+    staging.finish();
+  }
+  V::close(*this);
+  context = V::no_context;
+}
+
+template <class V>
+void Device<V>::get_memory(std::uint64_t& out_free, std::uint64_t& out_total) {
+  Current<V> current(*this);
+  std::size_t free = 0, total = 0;
+  check(V::calls().memory_get_info(&free, &total), "ask for the free memory");
+  out_free = free;
+  out_total = total;
+}
+
+}  // namespace weir::sdk::vendor

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A vendor's numbers as Failures, with the vendor's name and words for them.
+//
+// Of the vendor's traits V this needs
+//   static constexpr const char* title;                    // "CUDA"
+//   static Verdict verdict(Code code) noexcept;
+//   static std::string error_name(Code code);              // "CUDA_ERROR_OUT_OF_MEMORY"
+//   static std::string error_words(Code code);             // "out of memory"
+#pragma once
+
+#include "../status.hpp"
+#include "calls.hpp"
+
+namespace weir::sdk::vendor {
+
+/// What a vendor's number means: the ABI's code for it, and whether the device answers nothing else from then
+/// on.
+struct Verdict {
+  weir_result result = WEIR_ERROR_UNKNOWN;
+  bool lost = false;
+};
+
+/// The numbers that CUDA and HIP share.
+constexpr Verdict common_verdict(Code code) noexcept {
+  switch (code) {
+    case 1:    // invalid value
+    case 101:  // invalid device
+    case 201:  // invalid context
+    case 400:  // invalid handle
+      return {WEIR_ERROR_INVALID};
+    case out_of_memory:
+      return {WEIR_ERROR_OUT_OF_MEMORY};
+    case 100:
+      return {WEIR_ERROR_NO_DEVICE};
+    case 200:  // invalid image
+    case 209:  // no binary for this device
+    case 218:  // invalid assembly
+      return {WEIR_ERROR_CODE_OBJECT};
+    case not_found:
+      return {WEIR_ERROR_NOT_FOUND};
+    case not_ready:
+      return {WEIR_NOT_READY};
+    case 700:  // illegal address
+      return {WEIR_ERROR_ILLEGAL_ADDRESS, true};
+    case 701:  // out of resources
+      return {WEIR_ERROR_LAUNCH};
+    case 702:  // launch timeout
+    case 710:  // assertion in a kernel
+    case 719:  // launch failure
+      return {WEIR_ERROR_LAUNCH, true};
+    case 214:  // uncorrectable memory error
+    case 709:  // context is destroyed
+      return {WEIR_ERROR_DEVICE_LOST, true};
+    case 801:  // not supported
+      return {WEIR_ERROR_UNSUPPORTED};
+    default:
+      return {};
+  }
+}
+
+/// `doing` reads on from "CUDA could not": "create a stream".
+template <class V>
+Failure failure_of(Code code, const char* doing) {
+  const std::string name = V::error_name(code);
+  return {V::verdict(code).result,
+          words("%s could not %.300s: %s (%d): %.300s", V::title, doing, name.c_str(), code,
+                V::error_words(code).c_str()),
+          code, name};
+}
+
+/// Throws unless the call went well; for calls that belong to no device that is open.
+template <class V>
+void check(Code code, const char* doing) {
+  if (code != success) [[unlikely]]
+    throw failure_of<V>(code, doing);
+}
+
+}  // namespace weir::sdk::vendor

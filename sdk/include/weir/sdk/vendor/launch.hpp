@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels and their launches: one argument block goes to the vendor as it is, without a copy of ours.
+//
+// Of the vendor's traits V this needs
+//   static void* const launch_end;                          // what ends the list of extra launch options
+#pragma once
+
+#include "device.hpp"
+
+namespace weir::sdk::vendor {
+
+template <class V>
+struct Kernel;
+
+/// The list of extra launch options that names one argument block. Must not move.
+template <class V>
+struct ArgumentBlock {
+  ArgumentBlock(const Kernel<V>& kernel, const weir_launch& launch) noexcept
+      : size(kernel.block_bytes),
+        options{launch_buffer_pointer, const_cast<void*>(launch.arguments), launch_buffer_size, &size,
+                V::launch_end} {}
+  ArgumentBlock(const ArgumentBlock&) = delete;
+  ArgumentBlock& operator=(const ArgumentBlock&) = delete;
+
+  /// Null when there are no arguments.
+  void** extra() noexcept { return size ? options : nullptr; }
+
+  std::size_t size;
+  void* options[5];
+};
+
+template <class V>
+struct Kernel : KernelObject<Device<V>> {
+  using KernelObject<Device<V>>::device;
+  using KernelObject<Device<V>>::info;
+  using KernelObject<Device<V>>::name;
+  void* function = nullptr;
+  std::size_t block_bytes = 0;  ///< of the argument block, as the vendor counts them
+  std::atomic<std::uint32_t> dynamic_shared_limit{0};
+
+  /// The vendor's own limit for a launch, before `allow_shared` raises it.
+  static constexpr std::uint32_t default_shared_bytes = 48 * 1024;
+
+  void describe() {
+    const auto attribute = [this](int which) {
+      int value = 0;
+      device->check(V::calls().function_get_attribute(&value, which, function),
+                    "ask for an attribute of a kernel");
+      return static_cast<std::uint32_t>(value);
+    };
+    info.max_block_threads = attribute(function_max_block_threads);
+    info.registers = attribute(function_registers);
+    info.shared_bytes = attribute(function_shared_bytes);
+    info.local_bytes = attribute(function_local_bytes);
+    info.lanes = device->limits.lanes;
+    // Runtimes without the call let every launch have what the device has.
+    const std::uint32_t limit =
+        V::calls().function_set_attribute ? default_shared_bytes : device->limits.max_shared_bytes;
+    dynamic_shared_limit.store(limit - std::min(limit, info.shared_bytes), std::memory_order_relaxed);
+  }
+
+  /// Lets launches have as much shared memory as the device has for a block; more than by default must be
+  /// asked for.
+  void allow_shared(std::uint32_t bytes) {
+    if (bytes <= dynamic_shared_limit.load(std::memory_order_relaxed)) [[likely]]
+      return;
+    const std::uint32_t most = device->limits.max_shared_bytes - info.shared_bytes;
+    const Code code = V::calls().function_set_attribute(function, function_max_dynamic_shared_bytes,
+                                                        static_cast<int>(most));
+    if (code != success)
+      device->raise(code,
+                    words("let kernel '%.128s' have %u bytes of shared memory", name.c_str(), bytes).c_str());
+    dynamic_shared_limit.store(most, std::memory_order_relaxed);
+  }
+
+  /// With the device's context current.
+  void launch(const weir_launch& l, void* stream) {
+    allow_shared(l.dynamic_shared_bytes);
+    ArgumentBlock<V> arguments(*this, l);
+    const Code code =
+        V::calls().launch(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                          l.dynamic_shared_bytes, stream, nullptr, arguments.extra());
+    if (code != success) [[unlikely]]
+      device->raise(code, words("launch kernel '%.128s'", name.c_str()).c_str());
+  }
+};
+
+}  // namespace weir::sdk::vendor

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a vendor's runtime: from its allocator, from its stream-ordered pool, or pinned on the host.
+//
+// Of the vendor's traits V this needs
+//   static Code allocate_ordered(Device<V>& device, Address* out, std::size_t size, void* stream) noexcept;
+//   static void trim(Device<V>& device) noexcept;           // gives back what pools keep unused
+#pragma once
+
+#include "device.hpp"
+
+namespace weir::sdk::vendor {
+
+template <class V>
+struct Allocation : AllocationObject<Device<V>> {
+  enum class Origin : std::uint8_t { allocator, pool, host };
+
+  using AllocationObject<Device<V>>::device;
+  Address base = 0;     ///< what the vendor gave
+  Address address = 0;  ///< the same, aligned as asked
+  void* host = nullptr;
+  Origin origin = Origin::allocator;
+
+  void place(std::uint64_t& device_address, void*& host_pointer) const noexcept {
+    device_address = address;
+    host_pointer = origin == Origin::host ? static_cast<std::byte*>(host) + (address - base) : nullptr;
+  }
+
+  void free() noexcept {
+    Current<V> current(*device, std::nothrow);
+    device->deferred.sweep(*device);
+    give_back(*device, this);
+  }
+
+  /// Frees now. With the device's context current; the handle is dead.
+  static void give_back(Device<V>&, void* what) noexcept {
+    auto& self = *static_cast<Allocation*>(what);
+    if (self.origin == Origin::host)
+      V::calls().host_free(self.host);
+    else
+      V::calls().memory_free(self.base);
+    Pool<Allocation>::of().give(self);
+  }
+};
+
+namespace detail {
+
+/// Fills in what is the same for every origin, and what to ask the vendor for.
+template <class V>
+std::size_t prepare(Fresh<Allocation<V>>& allocation, Device<V>& device, const weir_memory_options& options,
+                    typename Allocation<V>::Origin origin) {
+  allocation->device = &device;
+  allocation->memory_kind = options.kind;
+  allocation->size = options.size;
+  allocation->origin = origin;
+  allocation->host = nullptr;
+  return options.size + (options.alignment > device.limits.memory_alignment ? options.alignment - 1 : 0);
+}
+
+template <class V>
+Allocation<V>& finish(Fresh<Allocation<V>>& allocation, const weir_memory_options& options) {
+  const std::uint64_t alignment = options.alignment ? options.alignment : 1;
+  allocation->address = (allocation->base + alignment - 1) & ~(alignment - 1);
+  return allocation.publish();
+}
+
+/// Tries again when memory is short and pools may hold some; names the size when there is none.
+template <class V, class Try>
+void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Try&& attempt) {
+  Code code = attempt();
+  if (code == out_of_memory) {
+    V::trim(device);
+    code = attempt();
+  }
+  if (code != success) [[unlikely]] {
+    std::size_t free = 0, total = 0;
+    V::calls().memory_get_info(&free, &total);
+    device.raise(code, words("allocate %zu bytes of %s, where %zu of %zu bytes of device memory are free",
+                             size, what, free, total)
+                           .c_str());
+  }
+}
+
+}  // namespace detail
+
+/// The functions below run with the device's context current.
+
+template <class V>
+Allocation<V>& allocate_pinned(Device<V>& device, const weir_memory_options& options) {
+  Fresh<Allocation<V>> allocation;
+  const std::size_t size = detail::prepare(allocation, device, options, Allocation<V>::Origin::host);
+  detail::allocate_or_raise(device, size, "pinned host memory", [&] {
+    return V::calls().host_allocate(&allocation->host, size, host_portable | host_mapped);
+  });
+  const Code code = V::calls().host_get_address(&allocation->base, allocation->host, 0);
+  if (code != success) {
+    V::calls().host_free(allocation->host);
+    device.raise(code, "get the device address of pinned memory");
+  }
+  return detail::finish(allocation, options);
+}
+
+template <class V>
+Allocation<V>& allocate_ordered(Device<V>& device, void* stream, const weir_memory_options& options) {
+  Fresh<Allocation<V>> allocation;
+  const std::size_t size = detail::prepare(allocation, device, options, Allocation<V>::Origin::pool);
+  detail::allocate_or_raise(device, size, "device memory",
+                            [&] { return V::allocate_ordered(device, &allocation->base, size, stream); });
+  return detail::finish(allocation, options);
+}
+
+/// Memory that did not come from the pool is freed when the stream has passed this point and a later call may
+/// block.
+template <class V>
+void free_ordered(Device<V>& device, void* stream, Allocation<V>& allocation) {
+  if (allocation.origin != Allocation<V>::Origin::pool)
+    return device.deferred.add(device, stream, &Allocation<V>::give_back, &allocation);
+  device.check(V::calls().memory_free_async(allocation.base, stream), "free memory in a stream's order");
+  Pool<Allocation<V>>::of().give(allocation);
+}
+
+template <class V>
+Allocation<V>& Device<V>::allocate(const weir_memory_options& options) {
+  Current<V> current(*this);
+  deferred.sweep(*this);
+  if (options.kind == WEIR_MEMORY_PINNED) return allocate_pinned(*this, options);
+  Fresh<Allocation<V>> allocation;
+  const std::size_t size = detail::prepare(allocation, *this, options, Allocation<V>::Origin::allocator);
+  detail::allocate_or_raise(*this, size, "device memory",
+                            [&] { return V::calls().memory_allocate(&allocation->base, size); });
+  return detail::finish(allocation, options);
+}
+
+}  // namespace weir::sdk::vendor

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams of a vendor's runtime, and what is submitted to them. Every call names its stream; the default
+// stream is never used.
+//
+// Of the vendor's traits V this needs
+//   static Code host_callback(void* stream, weir_host_callback, void* user) noexcept;
+//   static void check_foreign_stream(Device<V>&, void* native);
+//       a Failure refuses the handle; left out when foreign streams cannot be used
+//   static Code copy_peer(Device<V>& to, Address, Device<V>& from, Address, std::size_t, void* stream);
+//   static Code fill_column(Address, std::size_t pitch, unsigned value, std::size_t count, void* stream);
+//       `count` times the 4 bytes of `value`, `pitch` bytes apart
+#pragma once
+
+#include "../checks.hpp"
+#include "device.hpp"
+#include "launch.hpp"
+#include "memory.hpp"
+
+namespace weir::sdk::vendor {
+
+template <class V>
+struct Graph;
+
+template <class V>
+struct Stream : StreamObject<Device<V>> {
+  using StreamObject<Device<V>>::device;
+  void* native = nullptr;
+  bool owned = true;
+
+  /// The vendor's destroy does not wait: it lets the stream go when its work is done.
+  void destroy() noexcept {
+    if (owned) {
+      Current<V> current(*device, std::nothrow);
+      V::calls().stream_destroy(native);
+    }
+    Pool<Stream>::of().give(*this);
+  }
+
+  void flush() { device->check_alive(); }  // nothing is kept back
+
+  bool query() {
+    Current<V> current(*device);
+    const Code code = V::calls().stream_query(native);
+    if (code == not_ready) return false;
+    device->check(code, "finish the stream's work");
+    return true;
+  }
+
+  void synchronize() {
+    Current<V> current(*device);
+    device->check(V::calls().stream_synchronize(native), "finish the stream's work");
+  }
+
+  void wait(Event<V>& event) {
+    Current<V> current(*device);
+    device->check(V::calls().stream_wait_event(native, event.native, 0), "let a stream wait for an event");
+  }
+
+  void record(Event<V>& event) {
+    Current<V> current(*device);
+    device->check(V::calls().event_record(event.native, native), "record an event");
+  }
+
+  void host_callback(weir_host_callback callback, void* user) {
+    Current<V> current(*device);
+    device->check(V::host_callback(native, callback, user), "submit a host callback");
+  }
+
+  void* native_handle() requires requires { &V::check_foreign_stream; }
+  { return native; }
+
+  Allocation<V>& allocate(const weir_memory_options& options) {
+    Current<V> current(*device);
+    if (options.kind == WEIR_MEMORY_PINNED) return allocate_pinned(*device, options);
+    return allocate_ordered(*device, native, options);
+  }
+
+  void free(Allocation<V>& allocation) {
+    Current<V> current(*device);
+    free_ordered(*device, native, allocation);
+  }
+
+  /// Small copies of ordinary memory are taken by the vendor before its call returns, all else may wait.
+  void copy_to_device(Allocation<V>& to, std::uint64_t offset, const void* from, std::uint64_t size) {
+    Current<V> current(*device);
+    if (size > Staging<V>::small_bytes && Staging<V>::would_wait(from, native) &&
+        device->staging.copy_to_device(*device, native, to.address + offset, from, size))
+      return;
+    device->check(V::calls().copy_to_device(to.address + offset, from, size, native), "copy to the device");
+  }
+
+  void copy_to_host(void* to, Allocation<V>& from, std::uint64_t offset, std::uint64_t size) {
+    Current<V> current(*device);
+    if (Staging<V>::would_wait(to, native) &&
+        device->staging.copy_to_host(*device, native, to, from.address + offset, size))
+      return;
+    device->check(V::calls().copy_to_host(to, from.address + offset, size, native), "copy to the host");
+  }
+
+  void copy_on_device(Allocation<V>& to, std::uint64_t to_offset, Allocation<V>& from,
+                      std::uint64_t from_offset, std::uint64_t size) {
+    Current<V> current(*device);
+    device->check(V::calls().copy_on_device(to.address + to_offset, from.address + from_offset, size, native),
+                  "copy on the device");
+  }
+
+  void copy_peer(Allocation<V>& to, std::uint64_t to_offset, Allocation<V>& from, std::uint64_t from_offset,
+                 std::uint64_t size) {
+    if (to.device == from.device) return copy_on_device(to, to_offset, from, from_offset, size);
+    to.device->check_alive();
+    from.device->check_alive();
+    Current<V> current(*device);
+    device->check(V::copy_peer(*to.device, to.address + to_offset, *from.device, from.address + from_offset,
+                               size, native),
+                  "copy between devices");
+  }
+
+  void fill(Allocation<V>& to, std::uint64_t offset, std::uint64_t size, const Pattern& given) {
+    Current<V> current(*device);
+    const Calls& calls = V::calls();
+    const Pattern pattern = given.shortest();
+    const Address begin = to.address + offset;
+    Code code = success;
+    switch (pattern.size) {
+      case 1:
+        code = calls.fill_8(begin, pattern.bytes[0], size, native);
+        break;
+      case 2:
+        code = calls.fill_16(begin, static_cast<unsigned short>(pattern.word(0)), size / 2, native);
+        break;
+      case 4:
+        code = calls.fill_32(begin, pattern.word(0), size / 4, native);
+        break;
+      default:
+        code = fill_long(begin, size, pattern);
+    }
+    device->check(code, "fill memory");
+  }
+
+  void launch(Kernel<V>& kernel, const weir_launch& launch) {
+    Current<V> current(*device);
+    kernel.launch(launch, native);
+  }
+
+  void launch(Graph<V>& graph) {
+    Current<V> current(*device);
+    graph.launch(native);
+  }
+
+ private:
+  // Columns of words are slow (6 GB/s where words of 4 bytes took 4500 GB/s on an H200), so they fill the
+  // beginning only; copies, each as long as what is there, fill the rest.
+  Code fill_long(Address begin, std::uint64_t size, const Pattern& pattern) {
+    std::uint64_t done = std::min(size, long_fill_seed_bytes);
+    Code code = success;
+    for (std::uint32_t column = 0; column < pattern.size / 4 && code == success; ++column)
+      code =
+          V::fill_column(begin + 4 * column, pattern.size, pattern.word(column), done / pattern.size, native);
+    while (done < size && code == success) {
+      const std::uint64_t more = std::min(done, size - done);
+      code = V::calls().copy_on_device(begin + done, begin, more, native);
+      done += more;
+    }
+    return code;
+  }
+};
+
+template <class V>
+Stream<V>& Device<V>::create_stream(std::int32_t priority) {
+  Current<V> current(*this);
+  Fresh<Stream<V>> stream;
+  stream->device = this;
+  stream->owned = true;
+  check(V::calls().stream_create(&stream->native, stream_non_blocking, priority), "create a stream");
+  return stream.publish();
+}
+
+template <class V>
+Stream<V>& Device<V>::wrap_stream(void* native) requires requires {
+  &V::check_foreign_stream;
+}
+{
+  Current<V> current(*this);
+  V::check_foreign_stream(*this, native);
+  Fresh<Stream<V>> stream;
+  stream->device = this;
+  stream->owned = false;
+  stream->native = native;
+  return stream.publish();
+}
+
+}  // namespace weir::sdk::vendor

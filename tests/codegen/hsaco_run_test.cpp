@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// What GPUs have in common, executed: AMD machine code on the HIP simulator leaves what host code leaves, to
+// the bit, in waves of 64 and of 32, with facts and without, in grids of any size.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "gpu_harness.hpp"
+#include "ptx_kernels.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr codegen::Facts nothing{};
+constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true};
+
+template <class T>
+std::vector<T> random_values(std::size_t count, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<T> values(count);
+  for (T& v : values) {
+    if constexpr (std::is_floating_point_v<T>)
+      v = std::uniform_real_distribution<T>(-10, 10)(random);
+    else
+      v = static_cast<T>(random());
+  }
+  return values;
+}
+
+class Hsaco : public testing::TestWithParam<const char*> {
+ protected:
+  /// Facts that hold for the arguments are tried, and none.
+  void expect_same(const std::string& text, const GpuArguments& arguments, bool aligned = true) {
+    codegen::Facts all = everything;
+    all.aligned = aligned;
+    for (const codegen::Facts& facts : {nothing, all})
+      EXPECT_EQ(difference(text, arguments, GetParam(), facts, {1, 3}), "")
+          << GetParam() << ", facts " << facts.number();
+  }
+};
+
+TEST_P(Hsaco, RunsLoopsOfAnyLength) {
+  for (const std::size_t n : {0u, 1u, 3u, 1037u, 5000u})
+    expect_same(saxpy, GpuArguments()
+                           .scalar("a", 2.5f)
+                           .array("x", random_values<float>(n))
+                           .array("y", random_values<float>(n, 2)));
+}
+
+TEST_P(Hsaco, RunsStencilsWithRowsOfAnyLength) {
+  for (const std::int64_t columns : {36, 37, 2, 260}) {
+    const std::int64_t rows = 11;
+    const auto count = std::size_t(rows * columns);
+    expect_same(stencil,
+                GpuArguments()
+                    .array("from", random_values<float>(count), {rows, columns})
+                    .array("to", random_values<float>(count, 2), {rows, columns}),
+                columns % 4 == 0);
+  }
+}
+
+TEST_P(Hsaco, CountsInFewBinsAndInMany) {
+  for (const std::size_t bins : {256u, 5000u})
+    expect_same(histogram, GpuArguments()
+                               .array("x", random_values<std::uint8_t>(5003))
+                               .array("bins", random_values<std::uint32_t>(bins)));
+}
+
+TEST_P(Hsaco, SharesLoopsBetweenNeighbours) {
+  std::string portable(nbody);
+  portable.erase(portable.find(" fast_math"), 10);
+  for (const std::size_t n : {7u, 64u})
+    expect_same(portable, GpuArguments()
+                              .array("b", random_values<float>(4 * n), {std::int64_t(n)})
+                              .array("out", random_values<float>(4 * n), {std::int64_t(n)})
+                              .scalar("soft", 0.01f));
+}
+
+std::string reduction(const std::string& kind, const std::string& type, int rank) {
+  const bool two = rank == 2;
+  return "weir-ir 1\nkernel \"reduce\"\nparam @x: array<" + type + ", " + std::to_string(rank) +
+         ">\n{\n  %zero = const 0 : i64\n  %n = extent @x, 0 : i64\n" +
+         (two ? "  %m = extent @x, 1 : i64\n" : "") + "  %r = reduce." + kind +
+         (two ? " (%i, %j) in (%zero to %n, %zero to %m)" : " (%i) in (%zero to %n)") + " : " + type +
+         " {\n    %v = load @x[" + (two ? "%i, %j" : "%i") + "] : " + type + "\n    yield %v\n  }\n}\n";
+}
+
+TEST_P(Hsaco, ReducesInTheOrderOfTheHost) {
+  for (const std::size_t n : {0u, 1u, 64u, 1025u, 9000u})
+    expect_same(reduction("sum", "f32", 1), GpuArguments().array("x", random_values<float>(n)));
+  expect_same(reduction("sum", "f64", 1), GpuArguments().array("x", random_values<double>(2100)));
+  expect_same(reduction("max", "i16", 1), GpuArguments().array("x", random_values<std::int16_t>(2100)));
+  expect_same(reduction("min", "u64", 1), GpuArguments().array("x", random_values<std::uint64_t>(2100)));
+  expect_same(reduction("any", "bool", 1), GpuArguments().array("x", std::vector<std::uint8_t>(3000)));
+}
+
+TEST_P(Hsaco, ReducesSpacesOfTwoDimensions) {
+  for (const auto& [rows, columns] : {std::pair{3, 1000}, {1000, 3}, {77, 64}})
+    expect_same(reduction("sum", "f32", 2),
+                GpuArguments().array("x", random_values<float>(std::size_t(rows * columns)), {rows, columns}),
+                columns % 4 == 0);
+}
+
+TEST_P(Hsaco, WalksSpacesOfFourDimensions) {
+  expect_same(R"(weir-ir 1
+kernel "number"
+param @x: array<i32, 4>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %n0 = extent @x, 0 : i64
+  %n1 = extent @x, 1 : i64
+  %n2 = extent @x, 2 : i64
+  %n3 = extent @x, 3 : i64
+  %ten = const 10 : i64
+  parallel (%i, %j, %k, %l) in (%one to %n0, %zero to %n1, %one to %n2, %zero to %n3) {
+    %a = mul %i, %ten : i64
+    %b = add %a, %j : i64
+    %c = mul %b, %ten : i64
+    %d = add %c, %k : i64
+    %e = mul %d, %ten : i64
+    %f = add %e, %l : i64
+    %g = cast %f : i32
+    store @x[%i, %j, %k, %l], %g
+  }
+}
+)",
+              GpuArguments().array("x", random_values<std::int32_t>(5 * 3 * 7 * 8), {5, 3, 7, 8}));
+}
+
+TEST_P(Hsaco, RecordsAFailedAssert) {
+  expect_same(R"(weir-ir 1
+kernel "asserts"
+param @x: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %five = const 5 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    %other = ne %i, %five : bool
+    assert %other, "is not five"
+    %v = cast %i : f32
+    store @x[%i], %v
+  }
+}
+)",
+              GpuArguments().array("x", random_values<float>(700)));
+}
+
+TEST_P(Hsaco, RunsSerialTasksOnce) {
+  expect_same(R"(weir-ir 1
+kernel "serial"
+param @x: array<i32, 1>
+{
+  %zero = const 0 : i64
+  %v = load @x[%zero] : i32
+  %one = const 1 : i32
+  %w = add %v, %one : i32
+  store @x[%zero], %w
+}
+)",
+              GpuArguments().array("x", random_values<std::int32_t>(4)));
+}
+
+TEST_P(Hsaco, KeepsLocalArraysOfAnIterationApart) {
+  expect_same(R"(weir-ir 1
+kernel "table"
+param @x: array<i32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %eight = const 8 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    local $t : i64[8]
+    for %k = %zero to %eight step %one {
+      %p = mul %k, %i : i64
+      set $t[%k], %p
+    }
+    %at = rem %i, %eight : i64
+    %v = get $t[%at] : i64
+    %w = cast %v : i32
+    store @x[%i], %w
+  }
+}
+)",
+              GpuArguments().array("x", random_values<std::int32_t>(300)));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::Values("gfx90a", "gfx942", "gfx1100"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// PTX text, which needs no GPU: every architecture, the parameter block, what portable mode keeps out, and
+// what facts about a launch let in.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <weir/error.hpp>
+
+#include "codegen/codegen.hpp"
+#include "harness.hpp"
+#include "ir/parser.hpp"
+#include "kernels.hpp"
+#include "passes/plan.hpp"
+#include "ptx_kernels.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr codegen::Facts nothing{};
+constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true};
+
+struct Ptx {
+  std::string text;
+  codegen::CodeObject object;
+  passes::Plan plan;
+
+  const ir::Task& task(std::size_t i) const { return plan.tasks.at(i).task; }
+  /// The text of one entry, from its name to its end.
+  std::string entry(std::size_t i) const {
+    const std::size_t begin = text.find(".entry " + task(i).name);
+    return text.substr(begin, text.find("\n}", begin) - begin);
+  }
+  std::size_t count(std::string_view what) const {
+    std::size_t n = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+    return n;
+  }
+};
+
+Ptx compile(const std::string& text, const codegen::Facts& facts = nothing, const std::string& cpu = "sm_90",
+            const std::string& features = "+ptx86") {
+  const ir::Kernel kernel = ir::parse(text, "test");
+  Ptx ptx;
+  ptx.plan = passes::make_plan(kernel, 8);
+  std::vector<const ir::Task*> tasks;
+  for (const passes::PlannedTask& planned : ptx.plan.tasks) tasks.push_back(&planned.task);
+  if (tasks.empty()) return ptx;
+  ptx.object =
+      weir_codegen(weir_codegen_abi)->compile(kernel, tasks, {"ptx", cpu, features, 32, 1024, facts});
+  ptx.text.assign(reinterpret_cast<const char*>(ptx.object.bytes.data()), ptx.object.bytes.size());
+  return ptx;
+}
+
+std::vector<std::string> corpus() {
+  std::vector<std::string> texts = ptx_kernels();
+  for (const auto& path : files_of("tests/ir/kernels")) texts.push_back(read_file(path));
+  return texts;
+}
+
+std::string refusal(const std::string& cpu, const std::string& features) {
+  try {
+    compile(saxpy, nothing, cpu, features);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    return error.what();
+  }
+  return "";
+}
+
+class Architecture : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(Architecture, TakesEveryKernelOfTheCorpus) {
+  const auto [cpu, features] = GetParam();
+  for (const std::string& text : corpus())
+    for (const codegen::Facts& facts : {nothing, everything}) {
+      const Ptx ptx = compile(text, facts, cpu, features);
+      if (ptx.plan.tasks.empty()) continue;
+      EXPECT_THAT(ptx.text, HasSubstr(std::string(".target ") + cpu + "\n"));
+      EXPECT_EQ(ptx.object.target, cpu);
+      const std::string version = std::string(features).substr(4);
+      EXPECT_THAT(ptx.text, HasSubstr(".version " + version.substr(0, 1) + "." + version.substr(1) + "\n"));
+      EXPECT_EQ(ptx.count(".visible .entry"), ptx.plan.tasks.size());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Architecture,
+                         testing::Values(std::pair{"sm_70", "+ptx60"}, std::pair{"sm_72", "+ptx61"},
+                                         std::pair{"sm_75", "+ptx63"}, std::pair{"sm_80", "+ptx70"},
+                                         std::pair{"sm_86", "+ptx71"}, std::pair{"sm_87", "+ptx74"},
+                                         std::pair{"sm_88", "+ptx90"}, std::pair{"sm_89", "+ptx78"},
+                                         std::pair{"sm_90", "+ptx80"}, std::pair{"sm_100", "+ptx86"},
+                                         std::pair{"sm_101", "+ptx86"}, std::pair{"sm_103", "+ptx88"},
+                                         std::pair{"sm_110", "+ptx90"}, std::pair{"sm_120", "+ptx87"},
+                                         std::pair{"sm_121", "+ptx88"}),
+                         [](const auto& info) { return std::string(info.param.first); });
+
+TEST(PtxTarget, IsNeverNewerThanWhatTheDriverTakes) {
+  // PTX 8.6 knows architectures up to sm_101, and its code runs on newer ones.
+  const Ptx ptx = compile(saxpy, nothing, "sm_120", "+ptx86");
+  EXPECT_THAT(ptx.text, HasSubstr(".version 8.6\n"));
+  EXPECT_THAT(ptx.text, HasSubstr(".target sm_101\n"));
+}
+
+TEST(PtxTarget, IsTheNewestKnownForDevicesAndDriversOfTheFuture) {
+  const Ptx ptx = compile(saxpy, nothing, "sm_150", "+ptx123");
+  EXPECT_THAT(ptx.text, HasSubstr(".version 9.0\n"));
+  EXPECT_THAT(ptx.text, HasSubstr(".target sm_121\n"));
+}
+
+TEST(PtxTarget, WithoutAVersionIsTheOldestThatKnowsTheArchitecture) {
+  EXPECT_THAT(compile(saxpy, nothing, "sm_75", "").text, HasSubstr(".version 6.3\n"));
+}
+
+TEST(PtxTarget, RefusesWhatNoCodeIsGeneratedFor) {
+  EXPECT_THAT(refusal("sm_61", "+ptx86"), HasSubstr("needs sm_70 or newer"));
+  EXPECT_THAT(refusal("gfx942", ""), HasSubstr("'gfx942' is no NVIDIA architecture; expected sm_NN"));
+  EXPECT_THAT(refusal("native", ""), HasSubstr("'native' is no NVIDIA architecture"));
+  EXPECT_THAT(refusal("sm_90", "+ptx50"), HasSubstr("PTX 5.0 is too old"));
+  EXPECT_THAT(refusal("sm_90", "+avx2"), HasSubstr("expected +ptxNN"));
+}
+
+/// Where the parameters of an entry lie, in the order of the text, by natural alignment; the last is the end.
+std::vector<std::uint32_t> parameter_offsets(const std::string& entry) {
+  std::vector<std::uint32_t> offsets;
+  std::uint32_t at = 0;
+  const std::regex parameter(R"(\.param (?:\.align \d+ )?\.[a-z](\d+)[^,\n[]*(?:\[(\d+)\])?)");
+  const std::string head = entry.substr(0, entry.find(')'));
+  for (auto m = std::sregex_iterator(head.begin(), head.end(), parameter); m != std::sregex_iterator(); ++m) {
+    // Halves are written as arrays of two bytes, with the alignment of one value.
+    const auto size = std::uint32_t(std::stoul((*m)[1]) / 8 * ((*m)[2].matched ? std::stoul((*m)[2]) : 1));
+    at = (at + size - 1) / size * size;
+    offsets.push_back(at);
+    at += size;
+  }
+  offsets.push_back(at);
+  return offsets;
+}
+
+TEST(PtxEntry, TakesTheArgumentBlockAsItIsPacked) {
+  for (const std::string& text : corpus())
+    for (const codegen::Facts& facts : {nothing, everything}) {
+      const Ptx ptx = compile(text, facts);
+      for (std::size_t t = 0; t < ptx.plan.tasks.size(); ++t) {
+        const std::vector<std::uint32_t> offsets = parameter_offsets(ptx.entry(t));
+        EXPECT_EQ(offsets.back(), ptx.task(t).argument_bytes) << ptx.entry(t).substr(0, 900);
+        for (const ir::TaskArgument& argument : ptx.task(t).arguments)
+          EXPECT_THAT(offsets, testing::Contains(argument.offset)) << ptx.entry(t).substr(0, 900);
+      }
+    }
+}
+
+TEST(PtxEntry, OfATaskWithoutArgumentsHasNoParameters) {
+  const Program program = parse_program(no_arguments);
+  ASSERT_EQ(program.tasks.at(0).argument_bytes, 0u);
+  const std::string text =
+      weir_codegen(weir_codegen_abi)
+          ->emit_text(program.kernel, program.pointers(), {"ptx", "sm_90", "+ptx86", 32, 1024}, "asm");
+  EXPECT_THAT(text, HasSubstr(".entry task_0()"));
+}
+
+TEST(PtxEntry, SaysHowManyThreadsItRunsWith) {
+  const Ptx ptx = compile(dot, everything);
+  ASSERT_EQ(ptx.plan.tasks.size(), 3u);  // partial sums, their sum, the store of the result
+  const std::uint32_t expected[] = {256, 64, 1};
+  for (std::size_t t = 0; t < 3; ++t) {
+    EXPECT_EQ(ptx.object.entries[t].block[0], expected[t]);
+    EXPECT_THAT(ptx.entry(t), HasSubstr(".maxntid " + std::to_string(expected[t])));
+  }
+  EXPECT_EQ(ptx.object.entries[0].block_share, 4u);  // chunks
+}
+
+TEST(PtxPortable, UsesNoApproximation) {
+  for (const std::string& text : corpus()) {
+    if (text.find(" fast_math") != std::string::npos) continue;
+    for (const codegen::Facts& facts : {nothing, everything}) {
+      const Ptx ptx = compile(text, facts);
+      EXPECT_THAT(ptx.text, Not(HasSubstr(".approx")));
+      EXPECT_THAT(ptx.text, Not(HasSubstr(".ftz")));
+      EXPECT_THAT(ptx.text, Not(HasSubstr("div.full")));
+    }
+  }
+}
+
+TEST(PtxPortable, ContractsNothing) {
+  for (const std::string& text : {std::string(triad), std::string(stencil), std::string(dot)}) {
+    EXPECT_EQ(compile(text, everything).count("fma."), 0u);
+    EXPECT_EQ(compile(text, everything).count("mad.f"), 0u);
+  }
+}
+
+TEST(PtxFast, UsesApproximationsAndContracts) {
+  std::string fast(roots);
+  fast.insert(fast.find('\n', fast.find("kernel")), " fast_math");
+  const Ptx ptx = compile(fast, everything);
+  EXPECT_THAT(ptx.text, HasSubstr(".approx"));
+  EXPECT_THAT(ptx.text, HasSubstr("fma.rn.ftz.f32"));
+  const Ptx portable = compile(roots, everything);
+  EXPECT_THAT(portable.text, HasSubstr("div.rn.f32"));
+  EXPECT_THAT(portable.text, HasSubstr("sqrt.rn.f32"));
+}
+
+TEST(PtxReduction, FoldsLanesInTheOrderOfTheHalves) {
+  const std::string entry = compile(dot, everything).entry(0);
+  std::size_t at = entry.find("bar.sync");
+  ASSERT_NE(at, std::string::npos);  // from the upper 32 lanes through shared memory
+  for (const char* by : {"16", "8", "4", "2", "1"}) {
+    at = entry.find("shfl.sync.down.b32", at + 1);
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_THAT(entry.substr(at, entry.find('\n', at) - at), HasSubstr(std::string(", ") + by + ", 31, -1"));
+  }
+}
+
+TEST(PtxReduction, LoadsAheadOfTheSum) {
+  const std::string entry = compile(dot, everything).entry(0);
+  EXPECT_THAT(entry, HasSubstr("+1792]"));  // the eighth round of 64 lanes, relative to the first
+}
+
+// proves R26 as far as generated code goes
+TEST(PtxLoads, AreReadOnlyOnesOnlyWhereTheLaunchHasShownIt) {
+  EXPECT_GT(compile(triad, everything).count("ld.global.nc"), 0u);
+  EXPECT_EQ(compile(triad, nothing).count("ld.global.nc"), 0u);
+  EXPECT_EQ(compile(triad, {.distinct = false, .narrow = true, .aligned = true}).count("ld.global.nc"), 0u);
+}
+
+TEST(PtxLoads, OfAnArrayThatTheTaskWritesAreOrdinary) {
+  const Ptx ptx = compile(saxpy, everything);
+  EXPECT_GT(ptx.count("ld.global.nc"), 0u);      // x
+  EXPECT_GT(ptx.count("ld.global.v4.b32"), 0u);  // y, read and written
+}
+
+TEST(PtxAccesses, AreSixteenBytesWideWhereRowsAreAligned) {
+  const Ptx ptx = compile(triad, everything);
+  EXPECT_EQ(ptx.count("ld.global.nc.v4.b32"), 2u);
+  EXPECT_EQ(ptx.count("st.global.v4.b32"), 1u);
+  EXPECT_EQ(ptx.object.entries[0].block_share, 4 * 256u);
+  EXPECT_EQ(compile(stencil, everything).count("st.global.v4.b32"), 1u);
+}
+
+TEST(PtxAccesses, AreScalarWhereNothingIsKnownOfTheAddress) {
+  const Ptx ptx = compile(triad, {.distinct = true, .narrow = true, .aligned = false});
+  EXPECT_EQ(ptx.count(".v4"), 0u);
+  EXPECT_EQ(ptx.object.entries[0].block_share, 256u);
+}
+
+// Iterations may run in any order, so that loads of a packet come before its stores whatever they touch.
+TEST(PtxAccesses, AreWideWithoutKnowingThatArraysAreDistinct) {
+  EXPECT_EQ(compile(triad, {.distinct = false, .narrow = false, .aligned = true}).count("ld.global.v4.b32"),
+            2u);
+}
+
+TEST(PtxIndices, AreDividedInThirtyTwoBitsAndOutsideTheLoop) {
+  const std::string entry = compile(stencil, everything).entry(0);
+  EXPECT_THAT(entry, Not(HasSubstr("div.u64")));
+  EXPECT_THAT(entry, Not(HasSubstr("rem.u64")));
+  const std::size_t loop = entry.find("ld.global");
+  EXPECT_EQ(entry.find("div.u32", loop), std::string::npos);
+}
+
+TEST(PtxAtomics, AreNativeAndOfTheDevice) {
+  const Ptx ptx = compile(histogram, everything);
+  EXPECT_THAT(ptx.text, testing::ContainsRegex("(atom|red)(\\.relaxed)?(\\.gpu)?\\.global\\.add\\.u32"));
+  EXPECT_EQ(ptx.count(".sys."), 0u);
+}
+
+TEST(PtxCounters, OfFewBinsAreKeptByTheBlock) {
+  const Ptx ptx = compile(histogram, everything);
+  EXPECT_THAT(ptx.text, HasSubstr(".b8 histogram_0_loop_counters[16384]"));
+  EXPECT_THAT(ptx.text, HasSubstr("atom.shared.add.u32"));
+  EXPECT_EQ(ptx.count("bar.sync"), 2u);
+  EXPECT_EQ(ptx.object.entries[0].waves, 1u);
+}
+
+TEST(PtxCounters, WhoseOldValuesAreUsedAreNot) {
+  std::string text(histogram);
+  const std::string use = "    %even = cast %old : u8\n    store @x[%i], %even\n";
+  text.insert(text.find("  }\n}"), use);
+  EXPECT_EQ(compile(text, everything).count(".shared"), 0u);
+}
+
+// Another argument may be the same array, which then would not show what was counted.
+TEST(PtxCounters, ThatMayBeAnotherArgumentAreNot) {
+  EXPECT_EQ(compile(histogram, {.distinct = false, .narrow = true, .aligned = true}).count(".shared"), 0u);
+}
+
+TEST(PtxLoops, ThatNeighboursShareLoadOnceForTwo) {
+  const Ptx ptx = compile(nbody, everything);
+  EXPECT_EQ(ptx.object.entries[0].block_share, 2 * 256u);
+  const std::string entry = ptx.entry(0);
+  const std::size_t begin = entry.find("rsqrt.approx.ftz.f32");
+  ASSERT_NE(begin, std::string::npos);
+  std::size_t at = begin, roots = 0;
+  const std::size_t load = entry.find("ld.global.nc.v4", begin);
+  for (; at < load; at = entry.find("rsqrt.approx.ftz.f32", at + 1)) ++roots;
+  EXPECT_EQ(roots, 2u) << "interactions per body that is loaded";
+}
+
+TEST(PtxStack, OfOneIterationHasALimit) {
+  try {
+    compile(large_local);
+    FAIL() << "a local array of 128 KiB per thread was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("local arrays of one iteration take 131072 bytes"));
+  }
+}
+
+/// ptxas of an installed CUDA toolkit, or "".
+std::string assembler() {
+  std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
+  path += ":/usr/local/cuda/bin";
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const std::filesystem::path program = std::filesystem::path(path.substr(begin, end - begin)) / "ptxas";
+    std::error_code error;
+    if (end > begin && std::filesystem::exists(program, error)) return program.string();
+    begin = end + 1;
+  }
+  return "";
+}
+
+TEST(PtxAssembler, AcceptsEveryKernelOfTheCorpus) {
+  const std::string program = assembler();
+  if (program.empty()) GTEST_SKIP() << "no ptxas here; install a CUDA toolkit to assemble the generated PTX";
+  const std::filesystem::path folder = std::filesystem::temp_directory_path();
+  const std::string name = (folder / ("weir-ptx-test-" + std::to_string(::getpid()))).string();
+  for (const std::string& text : corpus()) {
+    const Ptx ptx = compile(text, everything);
+    if (ptx.plan.tasks.empty()) continue;
+    std::ofstream(name + ".ptx") << ptx.text;
+    const std::string command =
+        "'" + program + "' -arch=sm_90 '" + name + ".ptx' -o '" + name + ".cubin' > /dev/null";
+    EXPECT_EQ(std::system(command.c_str()), 0) << ptx.text;
+  }
+  std::filesystem::remove(name + ".ptx");
+  std::filesystem::remove(name + ".cubin");
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device that WEIR_DEVICE names gives the CPU's bits: every operation, conversion and math function in
+// portable mode, over special values with one another and random ones. On the CPU itself, operations are held
+// against the host's evaluator instead, over fewer values.
+//
+// WEIR_BITS_COUNT=N compares N values per math function instead of 2^24, and N / 16 of the rest.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <weir/compile.hpp>
+#include <weir/error.hpp>
+#include <weir/program.hpp>
+#include <weir/weir.hpp>
+
+#include "bits_cases.hpp"
+#include "bits_inputs.hpp"
+#include "ir/evaluate.hpp"
+#include "ir/parser.hpp"
+#include "tested_device.hpp"
+
+namespace weir::test {
+namespace {
+
+bool on_cpu() {
+  return open(tested_device()).driver() == "cpu";
+}
+
+std::size_t wanted_count() {
+  if (const char* text = std::getenv("WEIR_BITS_COUNT")) return std::strtoull(text, nullptr, 10);
+  return on_cpu() ? std::size_t{1} << 17 : std::size_t{1} << 24;
+}
+
+std::string hexadecimal(std::uint64_t bits) {
+  char words[24];
+  std::snprintf(words, sizeof words, "%#llx", static_cast<unsigned long long>(bits));
+  return words;
+}
+
+std::uint64_t element(const std::vector<std::byte>& bytes, ScalarType type, std::size_t i) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data() + i * size_of(type), size_of(type));
+  return bits;
+}
+
+/// Runs one kernel at a time on a device; its inputs stay there.
+class Runner {
+ public:
+  Runner(const std::string& device, std::size_t count)
+      : stream_(open(device).create_stream()), count_(count) {}
+
+  std::vector<std::vector<std::byte>> run(const std::vector<Operation>& operations, bool fresh) {
+    const Program program = Program::parse(kernel_text(operations));
+    std::vector<LaunchArgument> arguments;
+    std::vector<AnyArray> arrays;
+    arrays.reserve(operations.size() + 16);
+    for (const auto& input : kernel_inputs(operations)) {
+      if (fresh) {
+        arrays.push_back(upload(input));
+        arguments.push_back({&arrays.back(), nullptr, ElementType{input.first}});
+      } else {
+        arguments.push_back({&kept(input), nullptr, ElementType{input.first}});
+      }
+    }
+    const std::int64_t extents[] = {std::int64_t(count_)};
+    const std::size_t first = arrays.size();
+    for (const Operation& operation : operations) {
+      arrays.emplace_back(stream_, ElementType{operation.result}, extents);
+      arguments.push_back({&arrays.back(), nullptr, ElementType{operation.result}});
+    }
+    program.launch(stream_, arguments);
+    std::vector<std::vector<std::byte>> results;
+    for (std::size_t k = first; k < arrays.size(); ++k) {
+      results.emplace_back(arrays[k].size_bytes());
+      arrays[k].copy_to_bytes(stream_, results.back());
+    }
+    // What atomics left behind counts as well.
+    for (std::size_t k = 0; fresh && k < first; ++k) {
+      results.emplace_back(arrays[k].size_bytes());
+      arrays[k].copy_to_bytes(stream_, results.back());
+    }
+    return results;
+  }
+
+ private:
+  using Input = std::pair<ScalarType, unsigned>;
+
+  AnyArray upload(const Input& input) const {
+    const std::int64_t extents[] = {std::int64_t(count_)};
+    AnyArray array(stream_, ElementType{input.first}, extents);
+    array.copy_from_bytes(stream_, operands(input.first, count_, input.second));
+    return array;
+  }
+  AnyArray& kept(const Input& input) {
+    const auto found = inputs_.find(input);
+    return found != inputs_.end() ? found->second : inputs_.emplace(input, upload(input)).first->second;
+  }
+
+  Stream stream_;
+  std::size_t count_;
+  std::map<Input, AnyArray> inputs_;
+};
+
+struct Tally {
+  std::atomic<std::uint64_t> operations{0}, values{0}, differences{0};
+  std::mutex mutex;
+};
+
+bool is_subnormal(ScalarType type, std::uint64_t bits) {
+  return type == ScalarType::f32 && (bits & 0x7fffffff) != 0 && (bits & 0x7fffffff) < 0x800000;
+}
+
+/// Where additions of f32 by atomics may take numbers below the normal range for 0: see sdk/docs/ir.md.
+class Flushing {
+ public:
+  Flushing(const Operation& operation, std::size_t count) {
+    if (!operation.words.starts_with("atomic.add") || operation.result != ScalarType::f32) return;
+    for (unsigned k = 0; k < operation.operands.size(); ++k)
+      given_.push_back(operands(ScalarType::f32, count, k));
+  }
+  bool at(std::size_t i, std::uint64_t expected) const {
+    if (given_.empty()) return false;
+    return is_subnormal(ScalarType::f32, expected) ||
+           std::any_of(given_.begin(), given_.end(), [&](const std::vector<std::byte>& values) {
+             return is_subnormal(ScalarType::f32, element(values, ScalarType::f32, i));
+           });
+  }
+
+ private:
+  std::vector<std::vector<std::byte>> given_;
+};
+
+/// Counts where `found` differs from `expected`, and tells the first place.
+void compare(const Operation& operation, const std::string& what, ScalarType type,
+             const std::vector<std::byte>& found, const std::vector<std::byte>& expected, Tally& tally) {
+  const std::size_t count = found.size() / size_of(type);
+  tally.values += count;
+  if (found == expected) return;
+  const Flushing flushing(operation, count);
+  std::size_t different = 0, first = 0;
+  for (std::size_t i = count; i-- > 0;) {
+    const std::uint64_t a = element(found, type, i), b = element(expected, type, i);
+    if (a == b || (is_nan(type, a) && is_nan(type, b)) || flushing.at(i, b)) continue;
+    ++different;
+    first = i;
+  }
+  if (different == 0) return;
+  tally.differences += different;
+  std::string given;
+  for (unsigned k = 0; k < operation.operands.size(); ++k)
+    given +=
+        " " + std::string(to_string(operation.operands[k])) + " " +
+        hexadecimal(element(operands(operation.operands[k], first + 1, k), operation.operands[k], first));
+  const std::lock_guard lock(tally.mutex);
+  ADD_FAILURE() << operation.words << what << " differs for " << different << " of " << count << " values; of"
+                << given << " it is " << hexadecimal(element(found, type, first)) << ", expected "
+                << hexadecimal(element(expected, type, first));
+}
+
+void compare_devices(const std::vector<Operation>& operations, std::size_t count, std::size_t per_kernel,
+                     bool fresh, Tally& tally) {
+  // Several kernels are compiled, run and compared at once.
+  const unsigned workers = std::min(8u, std::max(1u, std::thread::hardware_concurrency() / 2));
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    try {
+      Runner device(tested_device(), count), cpu("cpu", count);
+      for (;;) {
+        const std::size_t begin = next.fetch_add(per_kernel);
+        if (begin >= operations.size()) return;
+        const std::vector<Operation> part(
+            operations.begin() + std::ptrdiff_t(begin),
+            operations.begin() + std::ptrdiff_t(std::min(begin + per_kernel, operations.size())));
+        const auto found = device.run(part, fresh), expected = cpu.run(part, fresh);
+        for (std::size_t k = 0; k < part.size(); ++k) {
+          compare(part[k], "", part[k].result, found[k], expected[k], tally);
+          ++tally.operations;
+        }
+        for (std::size_t k = part.size(); k < found.size(); ++k)
+          compare(part[0], ", what it leaves in memory,", part[0].operands.at(0), found[k], expected[k],
+                  tally);
+      }
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(tally.mutex);
+      ADD_FAILURE() << error.what();
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < workers; ++i) threads.emplace_back(work);
+}
+
+/// The CPU against ir::evaluate_operation, where that knows the operation.
+std::size_t compare_with_evaluator(const std::vector<Operation>& operations, std::size_t count,
+                                   Tally& tally) {
+  Runner cpu("cpu", count);
+  std::size_t unknown = 0;
+  for (const Operation& operation : operations) {
+    const ir::Kernel kernel = ir::parse(kernel_text({operation}), "<bits>");
+    const auto& body = kernel.body.statements.back().bodies.at(0).statements;
+    const ir::Statement& statement = body.at(body.size() - 2);
+    if (!ir::is_host_evaluable(statement)) {
+      ++unknown;
+      continue;
+    }
+    const auto found = cpu.run({operation}, false);
+    std::vector<std::vector<std::byte>> given;
+    for (unsigned k = 0; k < operation.operands.size(); ++k)
+      given.push_back(operands(operation.operands[k], count, k));
+    std::vector<std::byte> expected(count * size_of(operation.result));
+    std::vector<std::uint64_t> bits(given.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < given.size(); ++k) bits[k] = element(given[k], operation.operands[k], i);
+      const std::uint64_t r = ir::evaluate_operation(statement, operation.operands, bits);
+      std::memcpy(expected.data() + i * size_of(operation.result), &r, size_of(operation.result));
+    }
+    compare(operation, "", operation.result, found[0], expected, tally);
+    ++tally.operations;
+  }
+  return unknown;
+}
+
+void summary(const char* what, const Tally& tally) {
+  std::printf("[   BITS   ] %s: %llu operations, %llu values, %llu differences, %s\n", what,
+              static_cast<unsigned long long>(tally.operations),
+              static_cast<unsigned long long>(tally.values),
+              static_cast<unsigned long long>(tally.differences),
+              on_cpu() ? "cpu against the host's evaluator" : (tested_device() + " against cpu").c_str());
+}
+
+void check(const char* what, const std::vector<Operation>& operations, std::size_t count,
+           std::size_t per_kernel, bool fresh = false) {
+  Tally tally;
+  if (!on_cpu()) {
+    compare_devices(operations, count, per_kernel, fresh, tally);
+  } else if (fresh) {
+    GTEST_SKIP() << what << ": needs another device than the CPU to compare; set WEIR_DEVICE";
+  } else {
+    const std::size_t unknown = compare_with_evaluator(operations, count, tally);
+    if (unknown)
+      std::printf("[   BITS   ] %s: %zu operations are only compared between two devices; set WEIR_DEVICE\n",
+                  what, unknown);
+  }
+  summary(what, tally);
+  EXPECT_EQ(tally.differences, 0u);
+}
+
+TEST(Bits, EveryOperationIsGeneratedForGpus) {
+  const auto generate = [](const std::vector<Operation>& operations, std::size_t per_kernel) {
+    for (std::size_t begin = 0; begin < operations.size(); begin += per_kernel) {
+      const auto end = std::min(begin + per_kernel, operations.size());
+      const Program program = Program::parse(kernel_text(
+          {operations.begin() + std::ptrdiff_t(begin), operations.begin() + std::ptrdiff_t(end)}));
+      for (const CompileTarget& target : {CompileTarget{"ptx", "sm_90", "+ptx80", "distinct,narrow,aligned"},
+                                          CompileTarget{"hsaco", "gfx942", "", "distinct,narrow,aligned"}}) {
+        const std::string text = compile_to_text(program, target, "asm");
+        EXPECT_EQ(text.find(".approx"), std::string::npos) << operations[begin].words;
+        EXPECT_EQ(text.find(".ftz"), std::string::npos) << operations[begin].words;
+      }
+    }
+  };
+  generate(arithmetic(), 16);
+  generate(conversions(), 16);
+  generate(functions(), 4);
+  generate(atomics(), 1);
+}
+
+TEST(Bits, ArithmeticIsTheSame) {
+  check("arithmetic", arithmetic(), wanted_count() / 16, 8);
+}
+
+TEST(Bits, ConversionsAreTheSame) {
+  check("conversions", conversions(), wanted_count() / 16, 8);
+}
+
+TEST(Bits, AtomicsAreTheSame) {
+  check("atomics", atomics(), wanted_count() / 16, 1, true);
+}
+
+TEST(Bits, MathFunctionsAreTheSame) {
+  check("math functions", functions(), wanted_count(), 1);
+}
+
+/// Reductions of every kind and type, over one, two and three dimensions, with sizes that leave lanes and
+/// chunks unfilled.
+TEST(Bits, ReductionsAreTheSame) {
+  if (on_cpu()) GTEST_SKIP() << "reductions: needs another device than the CPU to compare; set WEIR_DEVICE";
+  Tally tally;
+  Stream streams[] = {open(tested_device()).create_stream(), open("cpu").create_stream()};
+  const std::vector<std::vector<std::int64_t>> shapes{
+      {0},    {1},     {63},        {64},      {65},      {1023},      {1024},
+      {1025}, {70000}, {5'000'011}, {3, 1000}, {1000, 3}, {777, 1301}, {40, 50, 60}};
+  for (const char* type : {"i8", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "bool"})
+    for (const char* kind : {"sum", "min", "max", "any", "all"}) {
+      const bool boolean = std::string(type) == "bool";
+      if (boolean != (kind[0] == 'a')) continue;
+      for (const auto& shape : shapes) {
+        const std::string rank = std::to_string(shape.size());
+        std::string indices, bounds, list, extents;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+          const std::string n = std::to_string(d), comma = d ? ", " : "";
+          indices += comma + "%i" + n;
+          bounds += comma + "%zero to %n" + n;
+          extents += "  %n" + n + " = extent @x, " + n + " : i64\n";
+        }
+        const std::string text = "weir-ir 1\nkernel \"reduce\"\n  param @x : array<" + std::string(type) +
+                                 ", " + rank + ">\n  param @r : array<" + type +
+                                 ", 1>\n{\n  %zero = const 0 : i64\n" + extents + "  %s = reduce." + kind +
+                                 " (" + indices + ") in (" + bounds + ") : " + type +
+                                 " {\n    %v = load @x[" + indices + "] : " + type +
+                                 "\n    yield %v\n  }\n  store @r[%zero], %s\n}\n";
+        const Program program = Program::parse(text);
+        ScalarType scalar = ScalarType::boolean;
+        for (int t = 0; t <= int(ScalarType::f64); ++t)
+          if (to_string(ScalarType(t)) == type) scalar = ScalarType(t);
+        std::size_t count = 1;
+        for (const std::int64_t extent : shape) count *= std::size_t(extent);
+        std::vector<std::byte> values(count * size_of(scalar));
+        std::vector<std::byte> all = operands(scalar, count + 90000, 0);
+        std::memcpy(values.data(), all.data() + 90000 * size_of(scalar),
+                    values.size());  // without special values
+        std::uint64_t result[2] = {};
+        for (int k = 0; k < 2; ++k) {
+          const std::int64_t one[] = {1};
+          AnyArray x(streams[k], ElementType{scalar}, shape), r(streams[k], ElementType{scalar}, one);
+          x.copy_from_bytes(streams[k], values);
+          const LaunchArgument arguments[] = {{&x, nullptr, {}}, {&r, nullptr, {}}};
+          program.launch(streams[k], arguments);
+          r.copy_to_bytes(streams[k],
+                          std::as_writable_bytes(std::span(&result[k], 1)).first(size_of(scalar)));
+        }
+        tally.values += count;
+        ++tally.operations;
+        if (result[0] == result[1] || (is_nan(scalar, result[0]) && is_nan(scalar, result[1]))) continue;
+        ++tally.differences;
+        ADD_FAILURE() << "reduce." << kind << " of " << count << " " << type << " in " << rank
+                      << " dimensions is " << hexadecimal(result[0]) << ", expected "
+                      << hexadecimal(result[1]);
+      }
+    }
+  summary("reductions", tally);
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// When LaunchMode::automatic makes a graph of a launch.
+#include <chrono>
+
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr int enough = 40;  // launches after which the choice is made
+
+class Choosing : public testing::Test {
+ protected:
+  Device device = Watch::open();
+  Stream stream = device.create_stream();
+  Array<std::int32_t> x = device.array<std::int32_t>(stream, 64), y = device.array<std::int32_t>(stream, 64);
+
+  void launch(const StreamRef& on, std::int32_t by = 1) const { add_both()(on, x, y, by, by); }
+  /// Makes calls of the slot take so long that there is no doubt.
+  static void slow_down(const char* slot) {
+    Watch::get().before(slot, [] {
+      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
+      while (std::chrono::steady_clock::now() < until) {
+      }
+    });
+  }
+  static std::uint64_t calls(const char* slot) { return Watch::get().count(slot); }
+  /// Calls of the slot by `count` launches.
+  std::uint64_t calls_of_launches(const char* slot, int count) const {
+    const std::uint64_t before = calls(slot);
+    for (int i = 0; i < count; ++i) launch(stream, i);
+    return calls(slot) - before;
+  }
+};
+
+TEST_F(Choosing, TakesTheGraphWhereItCostsTheHostLess) {
+  slow_down("kernel_launch");
+  for (int i = 0; i < enough; ++i) launch(stream);
+  EXPECT_EQ(calls_of_launches("graph_launch", 10), 10u);
+  EXPECT_EQ(calls_of_launches("kernel_launch", 10), 0u);
+}
+
+TEST_F(Choosing, StaysWithStreamsWhereTheGraphCostsMore) {
+  slow_down("graph_launch");
+  for (int i = 0; i < enough; ++i) launch(stream);
+  EXPECT_EQ(calls_of_launches("graph_launch", 10), 0u);
+  EXPECT_EQ(calls_of_launches("kernel_launch", 10), 20u);
+}
+
+TEST_F(Choosing, TriesNothingBeforeThePlanRepeats) {
+  for (int i = 0; i < 4; ++i) launch(stream);
+  EXPECT_EQ(calls("graph_create"), 0u);
+}
+
+TEST_F(Choosing, LaunchesWhoseGridsChangeGoOverStreams) {
+  const auto large = device.array<std::int32_t>(stream, 4'000'000);
+  for (int i = 0; i < enough; ++i) add_both()(stream, large.slice(0, i % 2 ? 64 : large.extent(0)), y, 1, 1);
+  EXPECT_EQ(calls("graph_create"), 0u);
+}
+
+TEST_F(Choosing, AGraphWaitsForTheGridsToRepeatAgain) {
+  slow_down("kernel_launch");
+  const auto large = device.array<std::int32_t>(stream, 4'000'000);
+  for (int i = 0; i < enough; ++i) launch(stream);
+  const std::uint64_t before = calls("graph_launch");
+  add_both()(stream, large, y, 1, 1);
+  EXPECT_EQ(calls("graph_launch"), before);
+  add_both()(stream, large, y, 1, 1);
+  EXPECT_EQ(calls("graph_launch"), before + 1);
+}
+
+TEST_F(Choosing, OneTaskIsNeverAGraph) {
+  const Kernel one{"one", [](View<std::int32_t> x) { range_for(x.size(), [&](Index i) { x[i] = 1; }); }};
+  for (int i = 0; i < enough; ++i) one(stream, x);
+  EXPECT_EQ(calls("graph_create"), 0u);
+}
+
+TEST_F(Choosing, AStreamWithAPriorityIsNeverAGraph) {
+  if (device.info().max_priority == device.info().min_priority)
+    GTEST_SKIP() << "the device has no priorities";
+  const Stream urgent = device.create_stream(device.info().max_priority);
+  for (int i = 0; i < enough; ++i) launch(urgent);
+  EXPECT_EQ(calls("graph_create"), 0u);
+}
+
+TEST_F(Choosing, ModesThatAreAskedForAreTaken) {
+  for (int i = 0; i < enough; ++i) add_both()(LaunchOptions{.mode = LaunchMode::streams}, stream, x, y, 1, 1);
+  EXPECT_EQ(calls("graph_create"), 0u);
+  add_both()(LaunchOptions{.mode = LaunchMode::graph}, stream, x, y, 1, 1);
+  EXPECT_EQ(calls("graph_launch"), 1u);
+}
+
+// The results are right while the choice is being made. proves R11
+TEST_F(Choosing, KeepsResultsRightAllTheWay) {
+  const std::int64_t n = 500;
+  auto a = device.array<std::int64_t>(n), b = device.array<std::int64_t>(n),
+       c = device.array<std::int64_t>(n);
+  for (int i = 0; i < enough; ++i) {
+    two_blocks()(stream, a, b, c);
+    EXPECT_EQ(c.to_host(stream).back(), 2 * (n - 1) + 3 * n);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test

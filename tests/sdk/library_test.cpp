@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <weir/sdk/library.hpp>
+
+namespace sdk_test {
+namespace {
+
+using namespace weir::sdk;
+
+struct Api {
+  int (*first)();
+  int (*second)();
+};
+
+int one() {
+  return 1;
+}
+int two() {
+  return 2;
+}
+
+TEST(Library, NamesAllThatWasTried) {
+  try {
+    Library::open({"libweir-absent.so.1", "/nowhere/libweir-absent.so"});
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code, WEIR_ERROR_NO_LIBRARY);
+    EXPECT_THAT(failure.message, testing::AllOf(testing::HasSubstr("libweir-absent.so.1 ("),
+                                                testing::HasSubstr("/nowhere/libweir-absent.so (")));
+  }
+}
+
+TEST(Library, OpensTheFirstThatIsThere) {
+  const Library library = Library::open({"libweir-absent.so.1", "libc.so.6"});
+  EXPECT_THAT(library.path(), testing::HasSubstr("libc.so.6"));
+  EXPECT_NE(library.function<int (*)()>("getpid"), nullptr);
+  EXPECT_EQ(library.symbol("no_such_symbol"), nullptr);
+}
+
+TEST(EntryPoints, FirstRowOfASlotThatIsFoundCounts) {
+  constexpr EntryPoint rows[] = {{offsetof(Api, first), "f", 2, "f_v2"},
+                                 {offsetof(Api, first), "f", 1, "f"},
+                                 {offsetof(Api, second), "g", 3, "g", EntryPoint::optional}};
+  Api api{};
+  const EntryPoint* missing = fill_entry_points(api, rows, [](const EntryPoint& row) {
+    return row.version == 1 ? reinterpret_cast<void*>(one) : nullptr;
+  });
+  EXPECT_EQ(missing, nullptr);
+  EXPECT_EQ(api.first(), 1);
+  EXPECT_EQ(api.second, nullptr);
+  fill_entry_points(
+      api, rows, [](const EntryPoint& row) { return reinterpret_cast<void*>(row.version == 1 ? one : two); });
+  EXPECT_EQ(api.first(), 2);
+}
+
+TEST(EntryPoints, FirstRequiredSlotThatIsMissingIsNamed) {
+  constexpr EntryPoint rows[] = {{offsetof(Api, first), "f", 2, "f_v2"},
+                                 {offsetof(Api, second), "g", 3, "g"}};
+  Api api{};
+  const EntryPoint* missing = fill_entry_points(api, rows, [](const EntryPoint& row) {
+    return std::string(row.name) == "f" ? reinterpret_cast<void*>(one) : nullptr;
+  });
+  ASSERT_NE(missing, nullptr);
+  EXPECT_STREQ(missing->name, "g");
+}
+
+}  // namespace
+}  // namespace sdk_test

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the SDK's table does for a driver class, whatever the class does.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plain_driver.hpp"
+
+namespace sdk_test {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+const weir_driver_table& table(std::uint32_t newest = WEIR_ABI_CURRENT) {
+  const weir_host host{sizeof host, WEIR_ABI_VERSION(1, 0), newest};
+  const weir_driver_table* out = nullptr;
+  EXPECT_EQ(driver_entry<Plain>(&host, &out, nullptr), WEIR_OK);
+  return *out;
+}
+
+template <class Slot, class... Arguments>
+std::string refusal(weir_result expected, Slot slot, Arguments... arguments) {
+  weir_status status{};
+  status.struct_size = sizeof status;
+  EXPECT_EQ(slot(arguments..., &status), expected) << status.message;
+  return status.message;
+}
+
+class PlainDriver : public testing::Test {
+ protected:
+  PlainDriver() {
+    table().device_open(0, &device, nullptr);
+    table().stream_create(device, nullptr, &stream, nullptr);
+  }
+  ~PlainDriver() override {
+    table().stream_destroy(stream, nullptr);
+    table().device_close(device, nullptr);
+  }
+  weir_allocation allocate(std::uint64_t size) {
+    const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, size, 0};
+    weir_allocation out = nullptr;
+    EXPECT_EQ(table().memory_allocate(device, &options, &out, nullptr), WEIR_OK);
+    return out;
+  }
+  weir_device device = nullptr;
+  weir_stream stream = nullptr;
+};
+
+TEST_F(PlainDriver, FunctionsThatTheClassLacksAreNullSlotsAndClearBits) {
+  const weir_driver_table& t = table();
+  EXPECT_EQ(t.stream_host_callback, nullptr);
+  EXPECT_EQ(t.stream_wrap, nullptr);
+  EXPECT_EQ(t.event_elapsed, nullptr);
+  EXPECT_EQ(t.memory_allocate_async, nullptr);
+  EXPECT_EQ(t.copy_peer, nullptr);
+  EXPECT_EQ(t.graph_create, nullptr);
+  weir_device_info info{};
+  info.struct_size = sizeof info;
+  EXPECT_EQ(t.device_get_info(0, &info, nullptr), WEIR_OK);
+  EXPECT_EQ(info.capabilities, std::uint64_t{WEIR_CAP_CONCURRENT_STREAMS});
+}
+
+TEST_F(PlainDriver, NewestVersionInsideTheHostsRangeIsSpoken) {
+  EXPECT_EQ(table(WEIR_ABI_VERSION(1, 0)).abi_version, WEIR_ABI_VERSION(1, 0));
+  EXPECT_EQ(table(WEIR_ABI_VERSION(1, 9)).abi_version, WEIR_ABI_VERSION(1, 1));
+  const weir_host later{sizeof later, WEIR_ABI_VERSION(1, 2), WEIR_ABI_VERSION(1, 4)};
+  const weir_driver_table* out = nullptr;
+  EXPECT_THAT(refusal(WEIR_ERROR_ABI, driver_entry<Plain>, &later, &out), HasSubstr("1.2 to 1.4"));
+}
+
+TEST_F(PlainDriver, OpeningsAreCounted) {
+  const int opened = Plain::Device::opened, closed = Plain::Device::closed;
+  weir_device again = nullptr;
+  EXPECT_EQ(table().device_open(0, &again, nullptr), WEIR_OK);
+  EXPECT_EQ(again, device);
+  EXPECT_EQ(table().device_close(again, nullptr), WEIR_OK);
+  EXPECT_EQ(Plain::Device::opened, opened);
+  EXPECT_EQ(Plain::Device::closed, closed);
+}
+
+TEST_F(PlainDriver, StructsOfAnotherSizeAreFilledAsFarAsTheyGo) {
+  weir_device_info info;
+  std::memset(&info, 0x5a, sizeof info);
+  info.struct_size = 400;
+  EXPECT_EQ(table().device_get_info(0, &info, nullptr), WEIR_OK);
+  EXPECT_EQ(info.struct_size, 400u);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&info);
+  EXPECT_THAT(std::vector<unsigned char>(bytes + 400, bytes + sizeof info), Each(0x5a));
+}
+
+TEST_F(PlainDriver, ExceptionsOfAnyKindBecomeResults) {
+  const weir_code_object object{sizeof object, "x", "", "code", 4, nullptr};
+  weir_module module = nullptr;
+  ASSERT_EQ(table().module_load(device, &object, &module, nullptr), WEIR_OK);
+  const weir_kernel_layout layout{sizeof layout, 0, 0, nullptr};
+  weir_kernel kernel = nullptr;
+  EXPECT_EQ(refusal(WEIR_ERROR_UNKNOWN, table().module_get_kernel, module, "throws", &layout, &kernel),
+            "out of kernels");
+  EXPECT_THAT(refusal(WEIR_ERROR_UNKNOWN, table().module_get_kernel, module, "throws 7", &layout, &kernel),
+              HasSubstr("unknown type"));
+  EXPECT_EQ(kernel, nullptr);
+  EXPECT_EQ(table().module_unload(module, nullptr), WEIR_OK);
+}
+
+TEST_F(PlainDriver, HandleLivesOnWhenItsEndFails) {
+  const weir_stream_options stubborn{sizeof stubborn, 1};
+  weir_stream other = nullptr;
+  ASSERT_EQ(table().stream_create(device, &stubborn, &other, nullptr), WEIR_OK);
+  EXPECT_EQ(refusal(WEIR_ERROR_SYSTEM, table().stream_destroy, other), "not now");
+  EXPECT_EQ(table().stream_query(other, nullptr), WEIR_OK);
+  live<Plain::Stream>(other, "stream").keeps_its_life = false;
+  EXPECT_EQ(table().stream_destroy(other, nullptr), WEIR_OK);
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().stream_query, other), HasSubstr("no live handle"));
+}
+
+TEST_F(PlainDriver, KernelsDieWithTheirModule) {
+  const weir_code_object object{sizeof object, "x", "", "code", 4, nullptr};
+  weir_module module = nullptr;
+  ASSERT_EQ(table().module_load(device, &object, &module, nullptr), WEIR_OK);
+  const weir_kernel_layout layout{sizeof layout, 0, 0, nullptr};
+  weir_kernel kernel = nullptr;
+  ASSERT_EQ(table().module_get_kernel(module, "k", &layout, &kernel, nullptr), WEIR_OK);
+  weir_launch launch{sizeof launch, {1, 1, 1}, {64, 1, 1}, 0, 0, kernel, nullptr};
+  EXPECT_EQ(table().kernel_launch(stream, &launch, nullptr), WEIR_OK);
+  EXPECT_EQ(table().stream_query(stream, nullptr), WEIR_NOT_READY);
+  launch.block[0] = 65;
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
+              HasSubstr("takes at most 64"));
+  EXPECT_EQ(table().module_unload(module, nullptr), WEIR_OK);
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
+              HasSubstr("launch.kernel"));
+}
+
+TEST_F(PlainDriver, CapabilityThatTheDeviceLacksIsUnsupported) {
+  weir_event event = nullptr;
+  EXPECT_THAT(refusal(WEIR_ERROR_UNSUPPORTED, table().event_create, device, WEIR_EVENT_TIMED, &event),
+              HasSubstr("no timed events"));
+  const weir_memory_options pinned{sizeof pinned, WEIR_MEMORY_PINNED, 8, 0};
+  weir_allocation out = nullptr;
+  EXPECT_THAT(refusal(WEIR_ERROR_UNSUPPORTED, table().memory_allocate, device, &pinned, &out),
+              HasSubstr("no pinned memory"));
+}
+
+TEST_F(PlainDriver, NothingOfSizeZeroArrives) {
+  const weir_allocation memory = allocate(16);
+  EXPECT_EQ(table().copy_to_device(stream, memory, 16, nullptr, 0, nullptr), WEIR_OK);
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().copy_to_device, stream, memory, 17ull, "", 0ull),
+              HasSubstr("do not lie inside"));
+  EXPECT_EQ(table().memory_free(memory, nullptr), WEIR_OK);
+}
+
+TEST(Pattern, ShortestRepeatsToTheSameBytes) {
+  const double one = 1.0, zero = 0.0;
+  EXPECT_EQ(check_pattern(0, 16, &one, 8).shortest().size, 8u);
+  EXPECT_EQ(check_pattern(0, 16, &zero, 8).shortest().size, 1u);
+  const std::uint16_t pair[] = {0xabcd, 0xabcd};
+  EXPECT_EQ(check_pattern(0, 16, pair, 4).shortest().size, 2u);
+  EXPECT_EQ(check_pattern(0, 16, pair, 4).word(3), 0xabcdabcdu);
+}
+
+TEST(Messages, AreCutAtACharacter) {
+  weir_status status{};
+  status.struct_size = sizeof status;
+  const std::string text = std::string(WEIR_STATUS_MESSAGE_BYTES - 2, 'x') + "\u00fc";
+  report(&status, WEIR_ERROR_UNKNOWN, text.c_str());
+  EXPECT_EQ(std::string(status.message), std::string(WEIR_STATUS_MESSAGE_BYTES - 2, 'x'));
+}
+
+}  // namespace
+}  // namespace sdk_test
