@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the driver uses of NVIDIA's driver API, declared from its documented binary interface: numbers,
+// structs, and the functions that other vendors' runtimes do not share. No header of CUDA's is needed to
+// build.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <weir/sdk/vendor/calls.hpp>
+
+namespace weir::cuda {
+
+using sdk::vendor::Address;
+using sdk::vendor::Code;
+
+/// Results that are told apart beyond those that all vendors share.
+enum Result : Code {
+  deinitialized = 4,
+  stub_library = 34,
+  newer_driver_needed = 36,
+  device_unavailable = 46,
+  no_device = 100,
+  nvlink_uncorrectable = 220,
+  jit_compiler_not_found = 221,
+  unsupported_ptx_version = 222,
+  jit_compilation_disabled = 223,
+  contained = 226,
+  operating_system = 304,
+  hardware_stack_error = 714,
+  illegal_instruction = 715,
+  misaligned_address = 716,
+  invalid_address_space = 717,
+  invalid_pc = 718,
+  tensor_memory_leak = 721,
+  not_permitted = 800,
+  system_not_ready = 802,
+  system_driver_mismatch = 803,
+  compat_not_supported = 804,
+};
+
+enum DeviceAttribute : int {
+  max_threads_per_block = 1,
+  max_block_x = 2,  // y and z follow
+  max_grid_x = 5,   // y and z follow
+  max_shared_per_block = 8,
+  warp_size = 10,
+  max_registers_per_block = 12,
+  multiprocessor_count = 16,
+  integrated = 18,
+  concurrent_kernels = 31,
+  memory_clock_kilohertz = 36,
+  memory_bus_bits = 37,
+  max_threads_per_multiprocessor = 39,
+  compute_major = 75,
+  compute_minor = 76,
+  stream_priorities = 78,
+  max_shared_per_multiprocessor = 81,
+  max_registers_per_multiprocessor = 82,
+  max_shared_per_block_optin = 97,
+  max_blocks_per_multiprocessor = 106,
+  memory_pools = 115,
+};
+
+enum JitOption : int {
+  jit_info_log = 3,
+  jit_info_log_bytes = 4,
+  jit_error_log = 5,
+  jit_error_log_bytes = 6,
+};
+
+enum PointerAttribute : int { pointer_memory_type = 2 };
+
+enum PoolAttribute : int { pool_reuse_internal_dependencies = 3, pool_release_threshold = 4 };
+
+struct MemoryLocation {
+  int type;  // 1: a device
+  int id;
+};
+
+struct PoolProperties {
+  int allocation_type;  // 1: pinned in place
+  int handle_types;     // 0: none
+  MemoryLocation location;
+  void* security_attributes;
+  std::uint8_t reserved[64];
+};
+static_assert(sizeof(PoolProperties) == 88);
+
+struct PoolAccess {
+  MemoryLocation location;
+  int flags;  // 3: read and write
+};
+
+/// Version 2; version 1, of before CUDA 12, ends before `kernel` and is otherwise the same.
+struct KernelNode {
+  void* function;
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  void** parameters;
+  void** extra;
+  void* kernel;
+  void* context;
+};
+static_assert(sizeof(KernelNode) == 72);
+
+enum MemoryType : int { host_memory = 1, device_memory = 2, unified_memory = 4 };
+
+struct CopyEnd {
+  std::size_t x_bytes, y, z, level;
+  int type;  // MemoryType
+  void* host;
+  Address device;
+  void* array;
+  void* reserved;
+  std::size_t pitch, height;
+};
+
+struct CopyNode {
+  CopyEnd from, to;
+  std::size_t width_bytes, height, depth;
+};
+static_assert(sizeof(CopyNode) == 200 && offsetof(CopyNode, to) == 88);
+
+struct FillNode {
+  Address to;
+  std::size_t pitch;
+  unsigned value;
+  unsigned element_bytes;
+  std::size_t width, height;
+};
+static_assert(sizeof(FillNode) == 40);
+
+struct Api {
+  sdk::vendor::Calls calls;
+
+  Code (*init)(unsigned flags);
+  Code (*driver_version)(int* out);
+  Code (*error_name)(Code code, const char** out);
+  Code (*error_string)(Code code, const char** out);
+
+  Code (*device_count)(int* out);
+  Code (*device_name)(char* out, int bytes, int device);
+  Code (*device_attribute)(int* out, int attribute, int device);
+  Code (*device_total_memory)(std::size_t* out, int device);
+  Code (*device_bus_id)(char* out, int bytes, int device);
+  Code (*device_uuid)(std::uint8_t* out, int device);
+  Code (*device_can_access_peer)(int* out, int device, int peer);
+
+  Code (*primary_retain)(void** out_context, int device);
+  Code (*primary_release)(int device);
+  Code (*context_get)(void** out);
+  Code (*context_set)(void* context);
+  Code (*pointer_attribute)(void* out, int attribute, Address pointer);
+  Code (*stream_context)(void* stream, void** out_context);
+  Code (*host_function)(void* stream, weir_host_callback callback, void* user);
+
+  Code (*pool_create)(void** out, const PoolProperties* properties);
+  Code (*pool_destroy)(void* pool);
+  Code (*pool_set_attribute)(void* pool, int attribute, void* value);
+  Code (*pool_set_access)(void* pool, const PoolAccess* access, std::size_t count);
+  Code (*pool_trim)(void* pool, std::size_t keep_bytes);
+  Code (*pool_allocate)(Address* out, std::size_t size, void* pool, void* stream);
+
+  Code (*copy_peer)(Address to, void* to_context, Address from, void* from_context, std::size_t size,
+                    void* stream);
+  Code (*fill_2d_32)(Address to, std::size_t pitch, unsigned value, std::size_t width, std::size_t height,
+                     void* stream);
+
+  Code (*module_load)(void** out, const void* image, unsigned option_count, int* options, void** values);
+  Code (*function_load)(void* function);
+  Code (*function_parameter)(void* function, std::size_t index, std::size_t* out_offset,
+                             std::size_t* out_size);
+
+  Code (*graph_add_kernel)(void** out, void* graph, void* const* after, std::size_t count,
+                           const KernelNode* node);
+  Code (*graph_add_copy)(void** out, void* graph, void* const* after, std::size_t count, const CopyNode* node,
+                         void* context);
+  Code (*graph_add_fill)(void** out, void* graph, void* const* after, std::size_t count, const FillNode* node,
+                         void* context);
+  Code (*graph_set_kernel)(void* executable, void* node, const KernelNode* values);
+  Code (*graph_set_copy)(void* executable, void* node, const CopyNode* values, void* context);
+  Code (*graph_set_fill)(void* executable, void* node, const FillNode* values, void* context);
+};
+
+}  // namespace weir::cuda

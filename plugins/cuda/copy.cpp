@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda.hpp"
+
+namespace weir::cuda {
+
+/// CUDA knows nothing of ordinary memory.
+bool Cuda::is_pinned(const void* memory) noexcept {
+  unsigned type = 0;
+  return api.pointer_attribute(&type, pointer_memory_type, reinterpret_cast<Address>(memory)) ==
+         sdk::vendor::success;
+}
+
+Code Cuda::copy_peer(Device& to, Address to_address, Device& from, Address from_address, std::size_t size,
+                     void* stream) noexcept {
+  return api.copy_peer(to_address, to.context, from_address, from.context, size, stream);
+}
+
+}  // namespace weir::cuda

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// PTX and cubin. What the device cannot run is refused here by its target; all else by CUDA, with its
+// compiler's log.
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "cuda.hpp"
+
+namespace weir::cuda {
+namespace {
+
+/// "sm_90a": 90 and whether code is bound to just that device by a letter. 0 when it is no such word.
+struct Architecture {
+  int number = 0;
+  bool specific = false;
+};
+
+Architecture parse(std::string_view target) {
+  Architecture out;
+  constexpr std::string_view prefix = "sm_";
+  if (!target.starts_with(prefix)) return {};
+  target.remove_prefix(prefix.size());
+  std::size_t digits = 0;
+  for (; digits < target.size() && target[digits] >= '0' && target[digits] <= '9' && digits < 4; ++digits)
+    out.number = out.number * 10 + (target[digits] - '0');
+  out.specific = target.size() == digits + 1 && (target[digits] == 'a' || target[digits] == 'f');
+  return digits >= 2 && (digits == target.size() || out.specific) ? out : Architecture{};
+}
+
+/// PTX runs on its architecture and all later ones; machine code on later minor versions of its major one.
+/// What has a letter runs on its own (a) or within its family (f), which CUDA judges.
+bool may_run(bool ptx, Architecture code, int device) {
+  if (code.specific) return code.number <= device && code.number / 10 == device / 10;
+  return code.number <= device && (ptx || code.number / 10 == device / 10);
+}
+
+void check_target(const Device& device, const weir_code_object& object) {
+  int major = 0, minor = 0;
+  api.device_attribute(&major, compute_major, static_cast<int>(device.index));
+  api.device_attribute(&minor, compute_minor, static_cast<int>(device.index));
+  const std::string_view format = object.format;
+  const bool ptx = format == "ptx";
+  const Architecture code = parse(object.target);
+  if ((ptx || format == "cubin") && (code.number ? may_run(ptx, code, major * 10 + minor) : !*object.target))
+    return;
+  sdk::fail(WEIR_ERROR_CODE_OBJECT,
+            "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format 'ptx' for "
+            "targets up "
+            "to sm_%d%d, and 'cubin' for sm_%d0 to sm_%d%d",
+            object.name, object.format, object.target, major, minor, major, major, minor);
+}
+
+struct Log {
+  char text[4096] = "";
+  void* size = reinterpret_cast<void*>(sizeof text);  // in: what there is room for; out: how much was written
+};
+
+std::string joined(const Log& errors, const Log& remarks) {
+  std::string text = errors.text;
+  if (*remarks.text) text += (text.empty() ? "" : "\n") + std::string(remarks.text);
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+void* Cuda::load_module(Device& device, const weir_code_object& object) {
+  check_target(device, object);
+  const char* data = static_cast<const char*>(object.data);
+  std::vector<char> terminated;  // CUDA reads PTX up to a zero
+  if (std::string_view(object.format) == "ptx" && data[object.size - 1] != '\0') {
+    terminated.assign(data, data + object.size);
+    terminated.push_back('\0');
+    data = terminated.data();
+  }
+  Log errors, remarks;
+  int options[] = {jit_error_log, jit_error_log_bytes, jit_info_log, jit_info_log_bytes};
+  void* values[] = {errors.text, errors.size, remarks.text, remarks.size};
+  void* module = nullptr;
+  const Code code = api.module_load(&module, data, 4, options, values);
+  if (code == sdk::vendor::success) return module;
+  if (verdict(code).lost) device.raise(code, "load a code object");
+  errors.text[sizeof errors.text - 1] = remarks.text[sizeof remarks.text - 1] = '\0';
+  sdk::Failure failure = sdk::vendor::failure_of<Cuda>(
+      code, sdk::words("load code object '%.64s' of format '%.32s' for target '%.64s'", object.name,
+                       object.format, object.target)
+                .c_str());
+  if (failure.code != WEIR_ERROR_OUT_OF_MEMORY) failure.code = WEIR_ERROR_CODE_OBJECT;
+  if (const std::string log = joined(errors, remarks); !log.empty())
+    failure.message += "; its log says: " + log;
+  throw failure;
+}
+
+/// Else a launch would read what lies behind the argument block. Older libraries cannot tell.
+std::size_t Cuda::block_bytes(const Kernel& kernel) {
+  if (!api.function_parameter) return kernel.argument_bytes;
+  constexpr std::size_t most = 4096;  // of a byte each
+  std::size_t end = 0, offset = 0, size = 0;
+  for (std::size_t i = 0; i < most; ++i) {
+    if (api.function_parameter(kernel.function, i, &offset, &size) != sdk::vendor::success) break;
+    end = offset + size;
+  }
+  if (end > kernel.argument_bytes)
+    sdk::fail(WEIR_ERROR_INVALID, "kernel '%.128s' takes %zu bytes of arguments; layout.argument_bytes is %u",
+              kernel.name.c_str(), end, kernel.argument_bytes);
+  return end;
+}
+
+}  // namespace weir::cuda

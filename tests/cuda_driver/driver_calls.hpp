@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA driver through its raw table, with just enough C++ around it to write tests; for the fake library
+// and for the real one.
+#pragma once
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weir/driver.h>
+
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "places.hpp"
+
+namespace cuda_test {
+
+inline weir_status new_status() {
+  weir_status status{};
+  status.struct_size = sizeof status;
+  return status;
+}
+
+/// What a command prints, in an environment of its own.
+inline std::string run(const std::string& command) {
+  FILE* pipe = popen(("env -u CUDA_VISIBLE_DEVICES " + command + " 2>&1").c_str(), "r");
+  if (!pipe) throw std::runtime_error("cannot run " + command);
+  std::string out;
+  char buffer[4096];
+  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+  pclose(pipe);
+  return out;
+}
+
+/// Runs one disabled test of this program in a process of its own.
+inline std::string run_apart(const std::string& environment, const char* test) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  return run(environment + " " + program + " --gtest_also_run_disabled_tests --gtest_filter=" + test);
+}
+
+inline weir_driver_entry_function entry() {
+  static void* const library =
+      dlopen(weir::test::built("lib/weir/drivers/libweir-cuda.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw std::runtime_error(dlerror());
+  return reinterpret_cast<weir_driver_entry_function>(dlsym(library, WEIR_DRIVER_ENTRY_NAME));
+}
+
+inline const weir_driver_table& table_for(std::uint32_t minor) {
+  const weir_host host{sizeof(weir_host), WEIR_ABI_VERSION(1, 0), WEIR_ABI_VERSION(1, minor)};
+  const weir_driver_table* out = nullptr;
+  weir_status status = new_status();
+  if (entry()(&host, &out, &status) != WEIR_OK) throw std::runtime_error(status.message);
+  return *out;
+}
+
+inline const weir_driver_table& table() {
+  static const weir_driver_table& found = table_for(1);
+  return found;
+}
+
+/// Calls a slot and throws its message when it fails, which fails the test with the driver's own words.
+template <class Slot, class... Arguments>
+void call(Slot slot, Arguments... arguments) {
+  weir_status status = new_status();
+  if (const weir_result result = slot(arguments..., &status); result != WEIR_OK)
+    throw std::runtime_error("result " + std::to_string(result) + ": " + status.message);
+}
+
+/// Calls a slot that must refuse; gives back the status.
+template <class Slot, class... Arguments>
+weir_status refused(weir_result expected, Slot slot, Arguments... arguments) {
+  weir_status status = new_status();
+  const weir_result result = slot(arguments..., &status);
+  EXPECT_EQ(result, expected) << status.message;
+  EXPECT_EQ(status.code, result);
+  return status;
+}
+
+template <class Slot, class... Arguments>
+std::string refusal(weir_result expected, Slot slot, Arguments... arguments) {
+  return refused(expected, slot, arguments...).message;
+}
+
+inline weir_device_info device_info(std::uint32_t index = 0, const weir_driver_table& t = table()) {
+  weir_device_info info{};
+  info.struct_size = sizeof info;
+  call(t.device_get_info, index, &info);
+  return info;
+}
+
+inline weir_stream new_stream(weir_device device, int priority = 0) {
+  const weir_stream_options options{sizeof options, priority};
+  weir_stream out = nullptr;
+  call(table().stream_create, device, &options, &out);
+  return out;
+}
+
+inline weir_event new_event(weir_device device, std::uint32_t flags = WEIR_EVENT_PLAIN) {
+  weir_event out = nullptr;
+  call(table().event_create, device, flags, &out);
+  return out;
+}
+
+inline weir_allocation allocate(weir_device device, std::uint64_t size,
+                                std::uint32_t kind = WEIR_MEMORY_DEVICE, std::uint64_t alignment = 0) {
+  const weir_memory_options options{sizeof options, kind, size, alignment};
+  weir_allocation out = nullptr;
+  call(table().memory_allocate, device, &options, &out);
+  return out;
+}
+
+inline weir_allocation allocate_async(weir_stream stream, std::uint64_t size) {
+  const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, size, 0};
+  weir_allocation out = nullptr;
+  call(table().memory_allocate_async, stream, &options, &out);
+  return out;
+}
+
+inline weir_memory_info memory_info(weir_allocation allocation) {
+  weir_memory_info info{};
+  info.struct_size = sizeof info;
+  call(table().memory_get_info, allocation, &info);
+  return info;
+}
+
+inline std::uint64_t address(weir_allocation allocation) {
+  return memory_info(allocation).device_address;
+}
+
+template <class T>
+std::vector<T> read(weir_stream stream, weir_allocation from, std::size_t count, std::uint64_t offset = 0) {
+  std::vector<T> out(count);
+  call(table().copy_to_host, stream, static_cast<void*>(out.data()), from, offset,
+       std::uint64_t{count * sizeof(T)});
+  call(table().stream_synchronize, stream);
+  return out;
+}
+
+inline weir_module load(weir_device device, const std::string& ptx, const char* target = "sm_70") {
+  const weir_code_object object{sizeof object, "ptx", target, ptx.data(), ptx.size(), "test kernels"};
+  weir_module out = nullptr;
+  call(table().module_load, device, &object, &out);
+  return out;
+}
+
+inline weir_kernel find(weir_module module, const char* name, std::vector<weir_parameter> parameters,
+                        std::uint32_t bytes) {
+  const weir_kernel_layout layout{sizeof layout, bytes, static_cast<std::uint32_t>(parameters.size()),
+                                  parameters.data()};
+  weir_kernel out = nullptr;
+  call(table().module_get_kernel, module, name, &layout, &out);
+  return out;
+}
+
+/// A kernel whose arguments are one block of so many bytes.
+inline weir_kernel find(weir_module module, const char* name, std::uint32_t bytes) {
+  if (bytes == 0) return find(module, name, {}, 0);
+  return find(module, name, {{0, bytes, WEIR_PARAMETER_VALUE}}, bytes);
+}
+
+inline weir_launch launch_of(weir_kernel kernel, const void* arguments, std::uint32_t bytes,
+                             std::uint32_t grid = 1, std::uint32_t block = 32) {
+  return {sizeof(weir_launch), {grid, 1, 1}, {block, 1, 1}, 0, bytes, kernel, arguments};
+}
+
+}  // namespace cuda_test

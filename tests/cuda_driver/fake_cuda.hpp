@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests see of the libcuda.so.1 that is built for them. Its device memory is host memory, its
+// streams are queues, its kernels do nothing but be recorded with their arguments. Code objects are text in
+// which ".entry NAME" makes a kernel; "error" anywhere in them is refused with a log. A kernel called "trap"
+// breaks its device.
+//
+// From the environment, read once: FAKE_CUDA_VERSION (13000), FAKE_CUDA_MISSING (functions, by commas),
+// FAKE_CUDA_INIT (what cuInit answers), FAKE_CUDA_DEVICES (3), FAKE_CUDA_POOLS (1).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fake_cuda {
+
+struct Call {
+  std::string function;
+  void* stream = nullptr;
+  void* context = nullptr;  ///< current on the calling thread
+  std::vector<std::uint64_t> values;
+  std::vector<std::uint8_t> bytes;  ///< a launch's arguments
+};
+
+class Control {
+ public:
+  virtual ~Control() = default;
+  virtual std::vector<Call> calls() = 0;
+  virtual void forget_calls() = 0;
+  /// The next call of a function answers this instead of doing anything.
+  virtual void fail_next(const std::string& function, int code) = 0;
+  /// While held, what is submitted stays in its stream's queue.
+  virtual void hold(bool held) = 0;
+  /// How many streams, events, modules, allocations, graphs and so on exist.
+  virtual int living() = 0;
+  virtual void* context_of(int device) = 0;
+};
+
+}  // namespace fake_cuda
+
+extern "C" fake_cuda::Control* fake_cuda_control();

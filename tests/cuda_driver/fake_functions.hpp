@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fake library's functions are made with.
+#pragma once
+
+#include <api.hpp>
+
+#include "fake_runtime.hpp"
+
+#define EXPORT extern "C" __attribute__((visibility("default"))) int
+// Records the call and leaves with what it must answer at once.
+#define BEGIN(stream, ...) \
+  if (const int code = runtime().begin(__func__, stream, ##__VA_ARGS__)) return code
+
+namespace fake_cuda {
+
+using weir::cuda::Address;
+using weir::cuda::CopyNode;
+using weir::cuda::FillNode;
+using weir::cuda::KernelNode;
+
+inline Runtime& runtime() {
+  return Runtime::get();
+}
+inline Device& now() {
+  return *static_cast<Device*>(Runtime::current);
+}
+inline Stream* as_stream(void* stream) {
+  return static_cast<Stream*>(stream);
+}
+template <class T>
+T* pointer(Address address) {
+  return reinterpret_cast<T*>(address);
+}
+template <class T>
+std::uint64_t number(T* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+inline void count(int change) {
+  std::lock_guard lock(runtime().mutex);
+  runtime().objects += change;
+}
+
+template <class T, class... Values>
+void* make(Values... values) {
+  count(1);
+  return new T{values...};
+}
+template <class T>
+void end(void* object) {
+  count(-1);
+  delete static_cast<T*>(object);
+}
+
+inline std::vector<std::uint8_t> argument_bytes(void** extra) {
+  if (!extra) return {};
+  const auto* bytes = static_cast<const std::uint8_t*>(extra[1]);
+  return {bytes, bytes + *static_cast<std::size_t*>(extra[3])};
+}
+
+inline void run_kernel(Device& device, const Function& function) {
+  if (function.name == "trap") device.error = 700;
+}
+
+inline void run_copy(const CopyNode& n) {
+  const void* from = n.from.type == weir::cuda::host_memory ? n.from.host : pointer<void>(n.from.device);
+  void* to = n.to.type == weir::cuda::host_memory ? n.to.host : pointer<void>(n.to.device);
+  std::memcpy(to, from, n.width_bytes);
+}
+
+inline void run_fill(Address to, std::size_t pitch, unsigned value, unsigned element, std::size_t width,
+                     std::size_t height) {
+  for (std::size_t y = 0; y < height; ++y)
+    for (std::size_t x = 0; x < width; ++x)
+      std::memcpy(pointer<char>(to) + y * pitch + x * element, &value, element);
+}
+
+template <class T>
+std::vector<unsigned char> bytes_of(const T& value) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&value);
+  return {bytes, bytes + sizeof value};
+}
+template <class T>
+T value_of(const std::vector<unsigned char>& bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+}  // namespace fake_cuda

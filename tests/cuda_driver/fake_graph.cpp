@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs of the fake libcuda: a run does its nodes one after the other.
+#include "fake_functions.hpp"
+
+using namespace fake_cuda;
+
+EXPORT cuGraphCreate(void** out, unsigned) {
+  BEGIN(nullptr);
+  return *out = make<Graph>(), 0;
+}
+EXPORT cuGraphDestroy(void* graph) {
+  BEGIN(nullptr);
+  return end<Graph>(graph), 0;
+}
+static void* add_node(void* graph, int kind, void* const* after, std::size_t count) {
+  auto& nodes = static_cast<Graph*>(graph)->nodes;
+  nodes.push_back({kind, nullptr, {}, {}, {after, after + count}});
+  return &nodes.back();
+}
+EXPORT cuGraphAddEmptyNode(void** out, void* graph, void* const* after, std::size_t count) {
+  BEGIN(nullptr, {count});
+  return *out = add_node(graph, 0, after, count), 0;
+}
+static void set_kernel(Node& node, const KernelNode& values) {
+  node.function = static_cast<Function*>(values.function);
+  node.arguments = argument_bytes(values.extra);
+}
+EXPORT cuGraphAddKernelNode_v2(void** out, void* graph, void* const* after, std::size_t count,
+                               const KernelNode* values) {
+  BEGIN(nullptr, {count, values->grid[0], values->block[0], values->shared_bytes},
+        argument_bytes(values->extra));
+  *out = add_node(graph, 1, after, count);
+  return set_kernel(*static_cast<Node*>(*out), *values), 0;
+}
+EXPORT cuGraphAddKernelNode(void** out, void* graph, void* const* after, std::size_t count,
+                            const KernelNode* values) {
+  BEGIN(nullptr, {count});
+  *out = add_node(graph, 1, after, count);
+  return set_kernel(*static_cast<Node*>(*out), *values), 0;
+}
+EXPORT cuGraphAddMemcpyNode(void** out, void* graph, void* const* after, std::size_t count,
+                            const CopyNode* values, void*) {
+  BEGIN(nullptr,
+        {count, static_cast<std::uint64_t>(values->from.type), static_cast<std::uint64_t>(values->to.type)});
+  *out = add_node(graph, 2, after, count);
+  return static_cast<Node*>(*out)->parameters = bytes_of(*values), 0;
+}
+EXPORT cuGraphAddMemsetNode(void** out, void* graph, void* const* after, std::size_t count,
+                            const FillNode* values, void*) {
+  BEGIN(nullptr, {count, values->element_bytes, values->width, values->height, values->pitch});
+  *out = add_node(graph, 3, after, count);
+  return static_cast<Node*>(*out)->parameters = bytes_of(*values), 0;
+}
+EXPORT cuGraphInstantiateWithFlags(void** out, void* graph, unsigned long long) {
+  BEGIN(nullptr);
+  auto* executable = static_cast<Executable*>(make<Executable>());
+  for (Node& node : static_cast<Graph*>(graph)->nodes) {
+    executable->order.push_back(&node);
+    executable->nodes[&node] = node;
+  }
+  return *out = executable, 0;
+}
+EXPORT cuGraphExecKernelNodeSetParams_v2(void* executable, void* node, const KernelNode* values) {
+  BEGIN(nullptr, {values->grid[0]}, argument_bytes(values->extra));
+  return set_kernel(static_cast<Executable*>(executable)->nodes.at(node), *values), 0;
+}
+EXPORT cuGraphExecKernelNodeSetParams(void* executable, void* node, const KernelNode* values) {
+  return cuGraphExecKernelNodeSetParams_v2(executable, node, values);
+}
+EXPORT cuGraphExecMemcpyNodeSetParams(void* executable, void* node, const CopyNode* values, void*) {
+  BEGIN(nullptr);
+  return static_cast<Executable*>(executable)->nodes.at(node).parameters = bytes_of(*values), 0;
+}
+EXPORT cuGraphExecMemsetNodeSetParams(void* executable, void* node, const FillNode* values, void*) {
+  BEGIN(nullptr);
+  return static_cast<Executable*>(executable)->nodes.at(node).parameters = bytes_of(*values), 0;
+}
+EXPORT cuGraphLaunch(void* executable, void* stream) {
+  BEGIN(stream);
+  const Executable run = *static_cast<Executable*>(executable);  // what runs keeps what it was given
+  runtime().submit(as_stream(stream), {nullptr,
+                                       [run, stream] {
+                                         for (void* name : run.order) {
+                                           const Node& node = run.nodes.at(name);
+                                           if (node.kind == 1)
+                                             run_kernel(*as_stream(stream)->device, *node.function);
+                                           if (node.kind == 2) run_copy(value_of<CopyNode>(node.parameters));
+                                           if (node.kind == 3) {
+                                             const auto f = value_of<FillNode>(node.parameters);
+                                             run_fill(f.to, f.pitch, f.value, f.element_bytes, f.width,
+                                                      f.height);
+                                           }
+                                         }
+                                       },
+                                       false});
+  return 0;
+}
+EXPORT cuGraphExecDestroy(void* executable) {
+  BEGIN(nullptr);
+  return end<Executable>(executable), 0;
+}
