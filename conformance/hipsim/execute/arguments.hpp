@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "execute/launch.hpp"
+
+namespace weir::hipsim {
+
+/// The memory that a launch brings along: argument segment, dispatch packet and queue block, one behind the
+/// other.
+class LaunchMemory {
+ public:
+  explicit LaunchMemory(const Launch& launch);
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return begin_ + size_; }
+  std::uint64_t arguments() const { return begin_; }
+  std::uint64_t packet() const { return packet_; }
+  std::uint64_t queue() const { return queue_; }
+
+ private:
+  std::unique_ptr<std::uint8_t[]> storage_;
+  std::uint64_t begin_ = 0, size_ = 0, packet_ = 0, queue_ = 0;
+};
+
+}  // namespace weir::hipsim

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "execute/launch.hpp"
+#include "execute/wave_start.hpp"
+#include "execute/workers.hpp"
+#include "isa/program.hpp"
+
+namespace weir::hipsim {
+namespace {
+
+/// How many instructions a wave runs before another of its workgroup gets a turn, so that waves may wait for
+/// each other.
+constexpr unsigned turn = 4096;
+constexpr unsigned rows = 513;  // vector registers, accumulation registers, one spare
+
+/// What one thread needs to run workgroups, kept between launches.
+struct Bench {
+  std::vector<Wave> waves;
+  struct alignas(64) Line {
+    Wave::Row lanes;
+  };
+  std::vector<Line> registers;
+  std::vector<std::uint8_t> lds;
+  std::unique_ptr<std::uint8_t[]> scratch;
+  std::size_t scratch_size = 0;
+  LdsShadow shadow;
+};
+
+struct Shared {
+  const Launch& launch;
+  const LaunchMemory& memory;
+  std::atomic<std::uint64_t> next_group{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  LaunchResult result;
+};
+
+std::string place(const Wave& w) {
+  return fmt::format("workgroup ({}, {}, {}), wave {}", w.group->id[0], w.group->id[1], w.group->id[2], w.id);
+}
+
+void fail(Shared& shared, const Wave& w, const Fault& fault) {
+  const Instruction& i = w.program->instructions()[w.current];
+  const std::string lane = fault.lane < 0 ? "" : fmt::format(", lane {}", fault.lane);
+  const std::string message = fmt::format("kernel {}, {}{}, at {:#x} \"{}\": {}", shared.launch.kernel->name,
+                                          place(w), lane, i.pc, w.program->text(w.current), fault.what());
+  shared.stop = true;
+  const std::scoped_lock lock(shared.mutex);
+  if (shared.result.failed) return;
+  shared.result.failed = true;
+  shared.result.kind = fault.kind;
+  shared.result.message = message;
+}
+
+const char* name_of(LdsAccess access) {
+  return access == LdsAccess::read ? "reads" : access == LdsAccess::write ? "writes" : "updates";
+}
+
+void report_race(const Wave& w, const LdsRace& race) {
+  const auto& shared = *static_cast<const Shared*>(w.group->launch);
+  const std::string what = fmt::format(
+      "{} byte {:#x} of LDS, which wave {} {} too since the last barrier: their order is not defined",
+      name_of(race.access), race.address, race.other_wave, name_of(race.other_access));
+  if (shared.launch.races == RaceCheck::error)
+    throw Fault(FaultKind::race, what, int(race.lane), race.address);
+  auto& mutable_shared = const_cast<Shared&>(shared);
+  const std::scoped_lock lock(mutable_shared.mutex);
+  auto& reports = mutable_shared.result.reports;
+  constexpr std::size_t enough = 16;
+  if (reports.size() >= enough) return;
+  const Instruction& i = w.program->instructions()[w.current];
+  reports.push_back(fmt::format("kernel {}, {}, lane {}, at {:#x} \"{}\": {}", shared.launch.kernel->name,
+                                place(w), race.lane, i.pc, w.program->text(w.current), what));
+}
+
+/// An instruction between s_set_gpr_idx_on and _off: vector registers count from M0.
+void run_indexed(Wave& w, const Instruction& original) {
+  Instruction i = original;
+  const unsigned index = w.s[slot::m0] & 0xff;
+  for (unsigned k = 0; k < 3; ++k)
+    if (i.src[k].kind == OperandKind::vgpr && (w.gpr_index_mode >> k & 1))
+      i.src[k].index = std::uint16_t((i.src[k].index + index) % 256);
+  if (i.dst[0].kind == OperandKind::vgpr && (w.gpr_index_mode >> 3 & 1))
+    i.dst[0].index = std::uint16_t((i.dst[0].index + index) % 256);
+  i.run(w, i);
+}
+
+/// Runs a wave until it waits, ends, or its turn is over. Returns how many instructions it executed.
+unsigned run_wave(Wave& w) {
+  const Instruction* code = w.program->instructions().data();
+  std::uint32_t control = 0x1f80u;
+  unsigned count = 0;
+  try {
+    for (; count < turn && w.state == WaveState::running; ++count) {
+      w.current = w.next++;
+      const Instruction& i = code[w.current];
+      if (const std::uint32_t wanted = w.float_control[unsigned(i.float_group)]; wanted != control) {
+        _mm_setcsr(wanted);
+        control = wanted;
+      }
+      if (w.gpr_index) [[unlikely]]
+        run_indexed(w, i);
+      else
+        i.run(w, i);
+    }
+  } catch (...) {
+    _mm_setcsr(0x1f80u);
+    throw;
+  }
+  if (control != 0x1f80u) _mm_setcsr(0x1f80u);
+  return count;
+}
+
+std::uint32_t scratch_per_lane(const Launch& launch) {
+  std::uint32_t bytes = launch.kernel->private_bytes;
+  if (launch.kernel->dynamic_stack) bytes += launch.stack_bytes;
+  return (bytes + 15) & ~15u;
+}
+
+void prepare(Bench& bench, Shared& shared, Workgroup& group, unsigned waves) {
+  const Launch& launch = shared.launch;
+  const unsigned lanes = launch.kernel->lanes;
+  if (bench.registers.size() < std::size_t(waves) * rows) bench.registers.resize(std::size_t(waves) * rows);
+  const std::uint32_t lane_scratch = scratch_per_lane(launch);
+  const std::size_t wave_scratch = std::size_t(lane_scratch) * lanes;
+  if (bench.scratch_size < wave_scratch * waves) {
+    bench.scratch.reset(new std::uint8_t[wave_scratch * waves]());
+    bench.scratch_size = wave_scratch * waves;
+  }
+  group.lds_bytes = launch.kernel->lds_bytes + launch.shape.dynamic_lds;
+  if (bench.lds.size() < group.lds_bytes) bench.lds.resize(group.lds_bytes);
+  group.lds = bench.lds.data();
+  if (launch.races != RaceCheck::off) {
+    bench.shadow.begin(group.lds_bytes);
+    group.shadow = &bench.shadow;
+    group.report_race = report_race;
+    group.launch = &shared;
+  }
+  bench.waves.assign(waves, Wave{});
+  for (unsigned n = 0; n < waves; ++n) {
+    Wave& w = bench.waves[n];
+    w.v = &bench.registers[std::size_t(n) * rows].lanes;
+    w.lanes = lanes;
+    w.id = n;
+    w.group = &group;
+    start_wave(w, launch, shared.memory,
+               {bench.scratch.get(), std::uint32_t(wave_scratch * n), lane_scratch});
+  }
+}
+
+/// Runs the waves of a workgroup in turns until all have ended.
+std::uint64_t run_group(Bench& bench, Shared& shared, Workgroup& group) {
+  std::uint64_t executed = 0, limit = shared.launch.instruction_limit;
+  for (;;) {
+    bool running = false, waiting = false;
+    for (Wave& w : bench.waves) {
+      if (w.state == WaveState::running) {
+        try {
+          executed += run_wave(w);
+        } catch (const Fault& fault) {
+          fail(shared, w, fault);
+          return executed;
+        }
+      }
+      running |= w.state == WaveState::running;
+      waiting |= w.state == WaveState::at_barrier;
+    }
+    if (shared.stop) return executed;
+    if (running) {
+      if (limit && executed > limit * bench.waves.size()) {
+        fail(shared, bench.waves[0],
+             Fault(FaultKind::bad_state,
+                   fmt::format("has not ended after {} instructions for each wave", limit)));
+        return executed;
+      }
+      continue;
+    }
+    if (!waiting) return executed;
+    for (Wave& w : bench.waves)
+      if (w.state == WaveState::at_barrier) w.state = WaveState::running;
+    if (group.shadow) group.shadow->next_epoch();
+  }
+}
+
+void run_groups(Shared& shared) {
+  thread_local Bench bench;
+  const LaunchShape& shape = shared.launch.shape;
+  const std::uint64_t groups = std::uint64_t(shape.grid[0]) * shape.grid[1] * shape.grid[2];
+  const std::uint32_t threads = shape.block[0] * shape.block[1] * shape.block[2];
+  const unsigned lanes = shared.launch.kernel->lanes, waves = (threads + lanes - 1) / lanes;
+  MemoryView view(*shared.launch.memory);
+  view.set_private_range(shared.memory.begin(), shared.memory.end());
+  std::uint64_t executed = 0;
+  const unsigned host_control = _mm_getcsr();
+  _mm_setcsr(0x1f80u);
+  while (!shared.stop) {
+    const std::uint64_t n = shared.next_group++;
+    if (n >= groups) break;
+    Workgroup group;
+    group.id[0] = std::uint32_t(n % shape.grid[0]);
+    group.id[1] = std::uint32_t(n / shape.grid[0] % shape.grid[1]);
+    group.id[2] = std::uint32_t(n / shape.grid[0] / shape.grid[1]);
+    group.memory = &view;
+    try {
+      prepare(bench, shared, group, waves);
+      executed += run_group(bench, shared, group);
+    } catch (const std::exception& error) {
+      shared.stop = true;
+      const std::scoped_lock lock(shared.mutex);
+      if (!shared.result.failed)
+        shared.result = {true,
+                         FaultKind::bad_state,
+                         fmt::format("kernel {}: {}", shared.launch.kernel->name, error.what()),
+                         {},
+                         0};
+    }
+  }
+  _mm_setcsr(host_control);
+  const std::scoped_lock lock(shared.mutex);
+  shared.result.instructions += executed;
+}
+
+unsigned worker_count = 0;
+
+}  // namespace
+
+void set_worker_count(unsigned count) {
+  worker_count = count;
+  if (count) Workers::instance().resize(count);
+}
+
+LaunchResult execute(const Launch& launch) {
+  const LaunchMemory memory(launch);
+  Shared shared{launch, memory, {}, {}, {}, {}};
+  const LaunchShape& s = launch.shape;
+  const std::uint64_t groups = std::uint64_t(s.grid[0]) * s.grid[1] * s.grid[2];
+  const unsigned helpers = unsigned(std::min<std::uint64_t>(worker_count, groups > 0 ? groups - 1 : 0));
+  Workers::instance().run(helpers, [&] { run_groups(shared); });
+  return std::move(shared.result);
+}
+
+}  // namespace weir::hipsim

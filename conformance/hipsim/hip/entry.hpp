@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every entry point does around its own work.
+#pragma once
+#include <exception>
+#include <new>
+
+#include "runtime/runtime.hpp"
+#include "runtime/work.hpp"
+
+#define HIPSIM_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace weir::hipsim {
+
+/// The error of the calling thread that hipGetLastError gives.
+hipError_t& last_error();
+
+/// Runs the body of an entry point, unless a failure is scheduled for it.
+template <class F>
+hipError_t entry(const char* name, F body) noexcept {
+  hipError_t result;
+  try {
+    result = Runtime::instance().scheduled_failure(name);
+    if (result == hipSuccess) result = body(Runtime::instance());
+  } catch (const std::bad_alloc&) {
+    result = hipErrorOutOfMemory;
+  } catch (const std::exception& error) {
+    Runtime::instance().report(std::string(name) + ": " + error.what());
+    result = hipErrorUnknown;
+  }
+  if (result != hipSuccess && result != hipErrorNotReady) last_error() = result;
+  return result;
+}
+
+/// The same for entry points that need a device that works: no device and a broken device are errors.
+template <class F>
+hipError_t device_entry(const char* name, F body) noexcept {
+  return entry(name, [&](Runtime& runtime) {
+    if (runtime.devices.empty()) return hipErrorNoDevice;
+    Device& device = runtime.current();
+    if (device.error() != hipSuccess) return device.error();
+    return body(runtime, device);
+  });
+}
+
+/// The stream of a handle, null being the current device's null stream; null if the handle is none.
+inline std::shared_ptr<Stream> stream_of(Runtime& runtime, hipStream_t handle) {
+  if (!handle) return runtime.current().null_stream();
+  return runtime.streams.find(handle);
+}
+
+/// Enqueues work on a stream.
+inline void enqueue(Runtime& runtime, const std::shared_ptr<Stream>& stream, Work work) {
+  Device& device = *runtime.devices[std::size_t(stream->device)];
+  device.enqueue(stream, [&device, work = std::move(work)] { perform(device, work); });
+}
+
+}  // namespace weir::hipsim

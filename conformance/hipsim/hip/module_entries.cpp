@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules, functions and launches.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "hip/entry.hpp"
+#include "hip/image.hpp"
+
+namespace weir::hipsim {
+namespace {
+
+hipError_t load(const char* name, hipModule_t* out, std::span<const std::uint8_t> image, Runtime& r,
+                Device& d) {
+  const DeviceConfig& c = d.config;
+  try {
+    auto module = std::make_shared<Module>();
+    module->device = d.index;
+    module->code = std::make_shared<const CodeObject>(
+        image, Target{c.architecture, c.xnack, c.sramecc, d.index}, r.memory);
+    *out = r.modules.add<hipModule_t>(std::move(module));
+    return hipSuccess;
+  } catch (const CodeObjectError& error) {
+    r.report(fmt::format("{}: the code object {}", name, error.what()));
+    return error.wrong_target ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
+  }
+}
+
+hipError_t load_memory(const char* name, hipModule_t* out, const void* image) {
+  return device_entry(name, [&](Runtime& r, Device& d) {
+    if (!out || !image) return hipErrorInvalidValue;
+    const Image found = find_image(image, d.config.target_name());
+    if (found.bytes.empty()) {
+      r.report(fmt::format("{}: {}", name, found.problem));
+      return found.wrong_target ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
+    }
+    return load(name, out, found.bytes, r, d);
+  });
+}
+
+}  // namespace
+
+HIPSIM_EXPORT hipError_t hipModuleLoadData(hipModule_t* out, const void* image) {
+  return load_memory("hipModuleLoadData", out, image);
+}
+HIPSIM_EXPORT hipError_t hipModuleLoadDataEx(hipModule_t* out, const void* image, unsigned, int*, void**) {
+  return load_memory("hipModuleLoadDataEx", out, image);
+}
+HIPSIM_EXPORT hipError_t hipModuleLoad(hipModule_t* out, const char* path) {
+  return device_entry("hipModuleLoad", [&](Runtime& r, Device& d) {
+    if (!out || !path) return hipErrorInvalidValue;
+    std::ifstream file(path, std::ios::binary);
+    constexpr auto not_found = hipError_t(301);
+    if (!file) return not_found;
+    const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
+    return load("hipModuleLoad", out, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, r,
+                d);
+  });
+}
+HIPSIM_EXPORT hipError_t hipModuleUnload(hipModule_t handle) {
+  return entry("hipModuleUnload", [&](Runtime& r) {
+    const auto module = r.modules.remove(handle);
+    if (!module) return hipErrorInvalidHandle;
+    const std::scoped_lock lock(module->mutex);
+    for (const auto& [name, function] : module->functions) r.functions.remove(function);
+    return hipSuccess;
+  });
+}
+HIPSIM_EXPORT hipError_t hipModuleGetFunction(hipFunction_t* out, hipModule_t handle, const char* name) {
+  return entry("hipModuleGetFunction", [&](Runtime& r) {
+    if (!out || !name) return hipErrorInvalidValue;
+    const auto module = r.modules.find(handle);
+    if (!module) return hipErrorInvalidHandle;
+    const Kernel* kernel = module->code->kernel(name);
+    if (!kernel) return hipErrorNotFound;
+    const std::scoped_lock lock(module->mutex);
+    hipFunction_t& known = module->functions[name];
+    if (!known)
+      known = r.functions.add<hipFunction_t>(
+          std::make_shared<Function>(Function{module->code, kernel, module->device}));
+    *out = known;
+    return hipSuccess;
+  });
+}
+HIPSIM_EXPORT hipError_t hipModuleGetGlobal(hipDeviceptr_t* out, std::size_t* bytes, hipModule_t handle,
+                                            const char* name) {
+  return entry("hipModuleGetGlobal", [&](Runtime& r) {
+    const auto module = r.modules.find(handle);
+    if (!module) return hipErrorInvalidHandle;
+    if (!name) return hipErrorInvalidValue;
+    const CodeObject::Variable* variable = module->code->variable(name);
+    if (!variable) return hipErrorNotFound;
+    if (out) *out = reinterpret_cast<void*>(variable->address);
+    if (bytes) *bytes = variable->size;
+    return hipSuccess;
+  });
+}
+
+/// Numbers of hipFunction_attribute.
+HIPSIM_EXPORT hipError_t hipFuncGetAttribute(int* value, int number, hipFunction_t handle) {
+  return entry("hipFuncGetAttribute", [&](Runtime& r) {
+    const auto function = r.functions.find(handle);
+    if (!function) return hipErrorInvalidHandle;
+    if (!value) return hipErrorInvalidValue;
+    const Kernel& k = *function->kernel;
+    constexpr int lds_limit = 65536;
+    switch (number) {
+      case 0:
+        *value = int(k.max_threads);
+        break;
+      case 1:
+        *value = int(k.lds_bytes);
+        break;
+      case 2:
+        *value = 0;
+        break;
+      case 3:
+        *value = int(k.private_bytes);
+        break;
+      case 4:
+        *value = int(k.vgpr_count);
+        break;
+      case 5:
+      case 6:
+        *value = int(generation_of(function->code->architecture())) * 10;
+        break;
+      case 7:
+        *value = 0;
+        break;
+      case 8:
+        *value = lds_limit - int(k.lds_bytes);
+        break;
+      case 9:
+        *value = 0;
+        break;
+      default:
+        return hipErrorInvalidValue;
+    }
+    return hipSuccess;
+  });
+}
+HIPSIM_EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes* out, const void* handle) {
+  return entry("hipFuncGetAttributes", [&](Runtime& r) {
+    const auto function = r.functions.find(handle);
+    if (!function) return hipErrorInvalidHandle;
+    if (!out) return hipErrorInvalidValue;
+    const Kernel& k = *function->kernel;
+    *out = {};
+    out->binaryVersion = out->ptxVersion = int(generation_of(function->code->architecture())) * 10;
+    out->localSizeBytes = k.private_bytes;
+    out->maxThreadsPerBlock = int(k.max_threads);
+    out->numRegs = int(k.vgpr_count);
+    out->sharedSizeBytes = k.lds_bytes;
+    out->maxDynamicSharedSizeBytes = 65536 - int(k.lds_bytes);
+    return hipSuccess;
+  });
+}
+HIPSIM_EXPORT hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t handle,
+                                                                            int threads,
+                                                                            std::size_t dynamic_lds) {
+  return entry("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", [&](Runtime& r) {
+    const auto function = r.functions.find(handle);
+    if (!function) return hipErrorInvalidHandle;
+    if (!blocks || threads <= 0) return hipErrorInvalidValue;
+    const Kernel& k = *function->kernel;
+    const std::size_t lds = k.lds_bytes + dynamic_lds;
+    const int by_threads = 2048 / threads, by_lds = lds ? int(65536 / lds) : 32;
+    const int registers = int(k.vgpr_count) > 0 ? int(k.vgpr_count) : 1;
+    const int by_registers = 4 * 512 / registers * int(k.lanes) / threads;
+    *blocks = std::max(0, std::min({by_threads, by_lds, by_registers, 32}));
+    return hipSuccess;
+  });
+}
+
+HIPSIM_EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t handle, unsigned grid_x, unsigned grid_y,
+                                               unsigned grid_z, unsigned block_x, unsigned block_y,
+                                               unsigned block_z, unsigned dynamic_lds,
+                                               hipStream_t stream_handle, void** parameters, void** extra) {
+  return device_entry("hipModuleLaunchKernel", [&](Runtime& r, Device&) {
+    const auto function = r.functions.find(handle);
+    const auto stream = stream_of(r, stream_handle);
+    if (!function || !stream) return hipErrorInvalidHandle;
+    if (function->device != stream->device) return hipErrorInvalidDevice;
+    const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, dynamic_lds};
+    KernelWork work;
+    if (const hipError_t error = prepare_launch(*function, shape, parameters, extra, work);
+        error != hipSuccess)
+      return error;
+    enqueue(r, stream, std::move(work));
+    return hipSuccess;
+  });
+}
+
+}  // namespace weir::hipsim

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What atomics make of the old value and the lane's data, in global memory and LDS alike.
+#pragma once
+#include <string_view>
+
+#include "isa/numbers.hpp"
+
+namespace weir::hipsim {
+
+/// `compare` is used by compare-and-swap only. Values of 32 bits stand in the low half.
+using AtomicFunction = u64 (*)(u64 old, u64 data, u64 compare);
+
+struct AtomicName {
+  std::string_view
+      old_global;         ///< as in global_atomic_NAME before GFX11, with _x2 for 64 bits; empty if none
+  std::string_view name;  ///< as in global_atomic_NAME from GFX11 on, and in ds_NAME
+  unsigned bytes;
+  AtomicFunction function;
+  bool compares = false;
+};
+
+/// All of them.
+inline constexpr std::size_t atomic_name_count = 45;
+extern const AtomicName atomic_names[atomic_name_count];
+
+}  // namespace weir::hipsim

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one lane reaches memory of each kind. Accesses of up to 8 bytes that are aligned are single ones on the
+// host too.
+#pragma once
+#include <cstdint>
+
+#include "isa/numbers.hpp"
+#include "isa/workgroup.hpp"
+
+namespace weir::hipsim {
+
+enum class Space : std::uint8_t { global, flat, scratch };
+
+/// Copies `bytes` (1, 2, 4 or a multiple of 4) between a lane and memory. Throws Fault on a bad address.
+void load_global(Wave& w, unsigned lane, u64 address, unsigned bytes, void* out);
+void store_global(Wave& w, unsigned lane, u64 address, unsigned bytes, const void* in);
+/// The same where the whole access is known to be good.
+void load_unchecked(u64 address, unsigned bytes, void* out);
+void store_unchecked(u64 address, unsigned bytes, const void* in);
+void load_scratch(Wave& w, unsigned lane, u32 offset, unsigned bytes, void* out);
+void store_scratch(Wave& w, unsigned lane, u32 offset, unsigned bytes, const void* in);
+void load_lds(Wave& w, unsigned lane, u32 address, unsigned bytes, void* out);
+void store_lds(Wave& w, unsigned lane, u32 address, unsigned bytes, const void* in);
+/// By the aperture that the address lies in.
+void load_flat(Wave& w, unsigned lane, u64 address, unsigned bytes, void* out);
+void store_flat(Wave& w, unsigned lane, u64 address, unsigned bytes, const void* in);
+
+/// Checks `bytes` at a global address; throws Fault.
+void require_global(Wave& w, unsigned lane, u64 address, unsigned bytes, const char* doing);
+/// Checks an LDS address and notes the access for races; throws Fault.
+void require_lds(Wave& w, unsigned lane, u32 address, unsigned bytes, LdsAccess access);
+/// The host address of a lane's private byte, checked; throws Fault.
+std::uint8_t* scratch_word(Wave& w, unsigned lane, u32 offset, unsigned bytes);
+
+}  // namespace weir::hipsim

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomics on LDS. Waves of a workgroup share a host thread, so that plain accesses are atomic.
+#include <cstring>
+
+#include "isa/atomic_ops.hpp"
+#include "isa/memory_address.hpp"
+#include "isa/operations.hpp"
+
+namespace weir::hipsim {
+namespace {
+
+u64 lane_value(const Wave& w, unsigned index, unsigned l, unsigned bytes) {
+  return w.v[index][l] | (bytes == 8 ? u64(w.v[index + 1][l]) << 32 : 0);
+}
+
+/// How compare-and-swap gives its two values: GFX11 turned their order around.
+enum class Order { none, compare_first, value_first };
+
+template <std::size_t which, unsigned bytes, Order order, bool returns>
+void atomic(Wave& w, const Instruction& i) {
+  const unsigned first = returns ? 1 : 0;  // operands: [result,] address, data[, data]
+  const u32* address = w.v[i.src[first].index];
+  each_lane(w.exec(), [&](unsigned l) {
+    u64 value = lane_value(w, i.src[first + 1].index, l, bytes);
+    u64 compare = order == Order::none ? 0 : lane_value(w, i.src[first + 2].index, l, bytes);
+    if (order == Order::compare_first) std::swap(value, compare);
+    const u32 at = address[l] + u32(i.offset);
+    require_lds(w, l, at, bytes, LdsAccess::atomic);
+    u64 old = 0;
+    std::memcpy(&old, w.group->lds + at, bytes);
+    const u64 result = atomic_names[which].function(old, value, compare);
+    std::memcpy(w.group->lds + at, &result, bytes);
+    if (!returns) return;
+    w.v[i.src[0].index][l] = u32(old);
+    if (bytes == 8) w.v[i.src[0].index + 1u][l] = u32(old >> 32);
+  });
+}
+
+template <std::size_t which, Order order>
+Handler handler(bool returns) {
+  if (atomic_names[which].bytes == 4)
+    return returns ? atomic<which, 4, order, true> : atomic<which, 4, order, false>;
+  return returns ? atomic<which, 8, order, true> : atomic<which, 8, order, false>;
+}
+
+template <std::size_t which>
+void define_one(OperationTable& t) {
+  const AtomicName& n = atomic_names[which];
+  if (n.name.empty()) return;
+  const std::string bits = n.bytes == 4 ? "32" : "64";
+  const auto add = [&](const std::string& name, Handler quiet, Handler returning) {
+    const std::size_t type = name.rfind('_');
+    t.add("ds_" + name, memory(quiet));
+    t.add("ds_" + name.substr(0, type) + "_rtn" + name.substr(type), memory(returning));
+  };
+  if (n.compares) {
+    add("cmpst_b" + bits, handler<which, Order::compare_first>(false),
+        handler<which, Order::compare_first>(true));
+    add("cmpstore_b" + bits, handler<which, Order::value_first>(false),
+        handler<which, Order::value_first>(true));
+  } else if (n.name.starts_with("swap")) {
+    for (const char* name : {"ds_wrxchg_rtn_b", "ds_storexchg_rtn_b"})
+      t.add(name + bits, memory(handler<which, Order::none>(true)));
+  } else {
+    add(std::string(n.name), handler<which, Order::none>(false), handler<which, Order::none>(true));
+  }
+}
+
+template <std::size_t... which>
+void define_all(OperationTable& t, std::index_sequence<which...>) {
+  (define_one<which>(t), ...);
+}
+
+}  // namespace
+
+void define_local_atomics(OperationTable& t) {
+  define_all(t, std::make_index_sequence<atomic_name_count>());
+}
+
+}  // namespace weir::hipsim

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace weir::hipsim {
+
+enum class LdsAccess : std::uint8_t { read, write, atomic };
+
+/// Two waves that touched one byte between the same two barriers, at least one of them writing.
+struct LdsRace {
+  std::uint32_t address;
+  unsigned wave, lane, other_wave;
+  LdsAccess access, other_access;
+};
+
+/// Remembers for each byte of LDS who touched it last. Waves run in lockstep, so that lanes of one wave never
+/// race. One shadow serves many workgroups in turn: an epoch is the time between two barriers, and never
+/// comes back.
+class LdsShadow {
+ public:
+  /// Starts the time after a barrier, or a new workgroup with `bytes` of LDS.
+  void next_epoch() { ++epoch_; }
+  void begin(std::uint32_t bytes) {
+    if (bytes_.size() < bytes) bytes_.resize(bytes);
+    ++epoch_;
+  }
+  /// Notes an access, and gives the race that it is part of, if any.
+  std::optional<LdsRace> touch(std::uint32_t address, std::uint32_t size, unsigned wave, unsigned lane,
+                               LdsAccess access);
+
+ private:
+  struct Byte {
+    std::uint64_t write_epoch = 0, read_epoch = 0;
+    std::uint16_t writer = 0, reader = 0;
+    bool atomic = false;  // the last write was an atomic
+    bool several_readers = false;
+    std::uint16_t other_reader = 0;
+  };
+  std::vector<Byte> bytes_;
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace weir::hipsim

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomics on global memory, also through flat and buffer addresses. They are atomics of the host, so that
+// they hold between workgroups, streams, simulated devices and the program.
+#include <cstring>
+
+#include "isa/atomic_ops.hpp"
+#include "isa/memory_address.hpp"
+#include "isa/operations.hpp"
+
+namespace weir::hipsim {
+namespace {
+
+template <class T>
+u64 update(u64 address, AtomicFunction f, u64 data, u64 compare) {
+  auto* target = reinterpret_cast<T*>(address);
+  T old = __atomic_load_n(target, __ATOMIC_SEQ_CST);
+  while (!__atomic_compare_exchange_n(target, &old, T(f(old, data, compare)), false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST)) {
+  }
+  return old;
+}
+
+template <unsigned bytes>
+u64 update_global(Wave& w, unsigned l, u64 address, AtomicFunction f, u64 data, u64 compare) {
+  if (address % bytes != 0)
+    throw Fault(FaultKind::out_of_bounds, "is an atomic on an address that is not a multiple of its size",
+                int(l), address);
+  require_global(w, l, address, bytes, "updates");
+  return bytes == 4 ? update<u32>(address, f, data, compare) : update<u64>(address, f, data, compare);
+}
+
+template <unsigned bytes>
+u64 update_flat(Wave& w, unsigned l, u64 address, AtomicFunction f, u64 data, u64 compare) {
+  const u32 high = u32(address >> 32);
+  if (high != aperture::shared_high && high != aperture::private_high)
+    return update_global<bytes>(w, l, address, f, data, compare);
+  u64 old = 0;
+  if (high == aperture::shared_high) {
+    require_lds(w, l, u32(address), bytes, LdsAccess::atomic);
+    std::memcpy(&old, w.group->lds + u32(address), bytes);
+    const u64 value = f(old, data, compare);
+    std::memcpy(w.group->lds + u32(address), &value, bytes);
+    return old;
+  }
+  load_scratch(w, l, u32(address), bytes, &old);
+  const u64 value = f(old, data, compare);
+  store_scratch(w, l, u32(address), bytes, &value);
+  return old;
+}
+
+u64 lane_value(const Wave& w, unsigned index, unsigned l, unsigned bytes) {
+  return w.v[index][l] | (bytes == 8 ? u64(w.v[index + 1][l]) << 32 : 0);
+}
+
+/// The data of compare-and-swap is the new value, then the one to compare with.
+template <unsigned bytes, bool compares, std::size_t which, Space space>
+void atomic(Wave& w, const Instruction& i) {
+  const unsigned first = i.returns ? 1 : 0;  // operands: [result,] address, data[, base]
+  const FlatAddress at(w, i.src[first], i.src[first + 2], i.offset);
+  const unsigned data = i.src[first + 1].index;
+  const AtomicFunction f = atomic_names[which].function;
+  each_lane(w.exec(), [&](unsigned l) {
+    const u64 compare = compares ? lane_value(w, data + bytes / 4, l, bytes) : 0;
+    const u64 value = lane_value(w, data, l, bytes);
+    const u64 old = space == Space::flat ? update_flat<bytes>(w, l, at(l), f, value, compare)
+                                         : update_global<bytes>(w, l, at(l), f, value, compare);
+    if (!i.returns) return;
+    w.v[i.src[0].index][l] = u32(old);
+    if (bytes == 8) w.v[i.src[0].index + 1u][l] = u32(old >> 32);
+  });
+}
+
+template <std::size_t which>
+Handler handler(Space space) {
+  const AtomicName& n = atomic_names[which];
+  const bool flat = space == Space::flat;
+  if (n.bytes == 4 && n.compares)
+    return flat ? atomic<4, true, which, Space::flat> : atomic<4, true, which, Space::global>;
+  if (n.bytes == 4)
+    return flat ? atomic<4, false, which, Space::flat> : atomic<4, false, which, Space::global>;
+  if (n.compares) return flat ? atomic<8, true, which, Space::flat> : atomic<8, true, which, Space::global>;
+  return flat ? atomic<8, false, which, Space::flat> : atomic<8, false, which, Space::global>;
+}
+
+template <std::size_t... which>
+void define_all(OperationTable& t, std::index_sequence<which...>) {
+  const auto add = [&]<std::size_t k>() {
+    const AtomicName& n = atomic_names[k];
+    for (std::string_view name : {n.old_global, n.name}) {
+      if (name.empty()) continue;
+      t.add("global_atomic_" + std::string(name), memory(handler<k>(Space::global)));
+      t.add("flat_atomic_" + std::string(name), memory(handler<k>(Space::flat)));
+    }
+  };
+  (add.template operator()<which>(), ...);
+}
+
+}  // namespace
+
+void define_global_atomics(OperationTable& t) {
+  define_all(t, std::make_index_sequence<atomic_name_count>());
+}
+
+}  // namespace weir::hipsim

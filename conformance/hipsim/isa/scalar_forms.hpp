@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes scalar operations of lambdas.
+#pragma once
+#include "isa/memory_address.hpp"
+#include "isa/operations.hpp"
+
+namespace weir::hipsim {
+
+template <class T>
+T read_scalar(const Wave& w, const Operand& o) {
+  if constexpr (sizeof(T) == 8)
+    return T(scalar64(w, o));
+  else
+    return T(scalar32(w, o));
+}
+template <class T>
+void write_scalar(Wave& w, const Operand& o, T value) {
+  if constexpr (sizeof(T) == 8)
+    w.set64(o.index, u64(value));
+  else
+    w.s[o.index] = u32(value);
+}
+
+/// A result and SCC = (result is not zero).
+template <class D, class... S, class F>
+Operation scalar_test(F) {
+  return scalar(int(sizeof...(S)), [](Wave& w, const Instruction& i) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      const D d = F{}(read_scalar<S>(w, i.src[K])...);
+      write_scalar<D>(w, i.dst[0], d);
+      w.scc = d != 0;
+    }
+    (std::index_sequence_for<S...>{});
+  });
+}
+/// A result that leaves SCC as it is.
+template <class D, class... S, class F>
+Operation scalar_keep(F) {
+  return scalar(int(sizeof...(S)), [](Wave& w, const Instruction& i) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      write_scalar<D>(w, i.dst[0], D(F{}(read_scalar<S>(w, i.src[K])...)));
+    }
+    (std::index_sequence_for<S...>{});
+  });
+}
+/// A result and SCC, which the lambda takes by reference as its last argument.
+template <class D, class... S, class F>
+Operation scalar_carry(F) {
+  return scalar(int(sizeof...(S)), [](Wave& w, const Instruction& i) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      bool scc = w.scc;
+      write_scalar<D>(w, i.dst[0], D(F{}(read_scalar<S>(w, i.src[K])..., scc)));
+      w.scc = scc;
+    }
+    (std::index_sequence_for<S...>{});
+  });
+}
+
+}  // namespace weir::hipsim

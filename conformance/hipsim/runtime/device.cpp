@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device.hpp"
+
+#include <algorithm>
+
+namespace weir::hipsim {
+namespace {
+constexpr unsigned non_blocking = 1;
+}
+
+Device::Device(int index, const DeviceConfig& config, MemoryTable& table)
+    : index(index), config(config), table_(table) {}
+
+std::shared_ptr<Allocation> Device::allocate(std::uint64_t size) {
+  std::uint64_t before = used_.load();
+  do {
+    if (size > config.memory_bytes - before) return nullptr;
+  } while (!used_.compare_exchange_weak(before, before + size));
+  auto block = table_.allocate(size, index, MemoryKind::device);
+  if (!block) used_ -= size;
+  return block;
+}
+
+void Device::free(const std::shared_ptr<Allocation>& block) {
+  table_.free(block);
+  used_ -= block->size;
+}
+
+std::shared_ptr<Stream> Device::create_stream(unsigned flags, int priority) {
+  auto stream = std::make_shared<Stream>(index, flags, priority);
+  const std::scoped_lock lock(mutex_);
+  streams_.push_back(stream);
+  return stream;
+}
+
+void Device::remove_stream(const std::shared_ptr<Stream>& stream) {
+  const std::scoped_lock lock(mutex_);
+  std::erase(streams_, stream);
+}
+
+std::shared_ptr<Stream> Device::null_stream() {
+  const std::scoped_lock lock(mutex_);
+  if (!null_) null_ = std::make_shared<Stream>(index, 0u, 0);
+  return null_;
+}
+
+std::vector<std::shared_ptr<Stream>> Device::streams() const {
+  const std::scoped_lock lock(mutex_);
+  auto all = streams_;
+  if (null_) all.push_back(null_);
+  return all;
+}
+
+void Device::enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::shared_ptr<Marker>> before;
+  const auto mark = [&](const std::shared_ptr<Stream>& other) {
+    if (other->idle()) return;
+    auto marker = std::make_shared<Marker>();
+    other->enqueue([marker] { marker->reach(); });
+    before.push_back(marker);
+  };
+  if (stream == null_) {
+    for (const auto& other : streams_)
+      if (!(other->flags & non_blocking)) mark(other);
+  } else if (!(stream->flags & non_blocking) && null_) {
+    mark(null_);
+  }
+  if (!before.empty())
+    stream->enqueue([before = std::move(before)] {
+      for (const auto& marker : before) marker->wait();
+    });
+  stream->enqueue(std::move(work));
+}
+
+void Device::synchronize() {
+  for (const auto& stream : streams()) stream->synchronize();
+}
+
+void Device::set_error(hipError_t error) {
+  hipError_t none = hipSuccess;
+  error_.compare_exchange_strong(none, error);
+}
+
+}  // namespace weir::hipsim

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "hip/abi.hpp"
+#include "runtime/config.hpp"
+#include "runtime/memory_table.hpp"
+#include "runtime/stream.hpp"
+
+namespace weir::hipsim {
+
+/// One simulated device: its memory, its streams, and the error that broke it.
+class Device {
+ public:
+  Device(int index, const DeviceConfig& config, MemoryTable& table);
+
+  const int index;
+  const DeviceConfig config;
+
+  /// Memory of the device, counted against its size; null if there is not enough.
+  std::shared_ptr<Allocation> allocate(std::uint64_t size);
+  void free(const std::shared_ptr<Allocation>& block);
+  std::uint64_t used() const { return used_; }
+
+  std::shared_ptr<Stream> create_stream(unsigned flags, int priority);
+  void remove_stream(const std::shared_ptr<Stream>& stream);
+  std::shared_ptr<Stream> null_stream();
+  std::vector<std::shared_ptr<Stream>> streams() const;
+  /// Enqueues on a stream, in the order that the null stream and blocking streams keep among each other.
+  void enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work);
+  void synchronize();
+
+  /// The first fault of a kernel or copy; it stays until the device is reset. 0 if there was none.
+  hipError_t error() const { return error_; }
+  void set_error(hipError_t error);
+  void clear_error() { error_ = hipSuccess; }
+
+ private:
+  MemoryTable& table_;
+  std::atomic<std::uint64_t> used_{0};
+  std::atomic<hipError_t> error_{hipSuccess};
+  mutable std::mutex mutex_;
+  std::shared_ptr<Stream> null_;
+  std::vector<std::shared_ptr<Stream>> streams_;
+};
+
+}  // namespace weir::hipsim

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/stream.hpp"
+
+#include <chrono>
+
+namespace weir::hipsim {
+
+void Marker::reach() {
+  const std::scoped_lock lock(mutex_);
+  reached_ = true;
+  time_ = std::chrono::steady_clock::now().time_since_epoch().count();
+  changed_.notify_all();
+}
+
+void Marker::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return reached_; });
+}
+
+bool Marker::reached() const {
+  const std::scoped_lock lock(mutex_);
+  return reached_;
+}
+
+std::int64_t Marker::time() const {
+  const std::scoped_lock lock(mutex_);
+  return time_;
+}
+
+Stream::Stream(int device, unsigned flags, int priority)
+    : device(device),
+      flags(flags),
+      priority(priority),
+      queue_(std::make_shared<Queue>()),
+      thread_([queue = queue_] { serve(queue); }) {}
+
+Stream::~Stream() {
+  {
+    const std::scoped_lock lock(queue_->mutex);
+    queue_->closing = true;
+  }
+  queue_->changed.notify_all();
+  thread_.detach();  // it owns its queue and ends when the work has
+}
+
+void Stream::serve(const std::shared_ptr<Queue>& queue) {
+  std::unique_lock lock(queue->mutex);
+  for (;;) {
+    queue->changed.wait(lock, [&] { return queue->closing || !queue->work.empty(); });
+    if (queue->work.empty()) return;
+    std::function<void()> work = std::move(queue->work.front());
+    queue->work.pop_front();
+    lock.unlock();
+    work();
+    work = nullptr;  // lets go of what the work holds before it counts as done
+    lock.lock();
+    ++queue->completed;
+    queue->changed.notify_all();
+  }
+}
+
+void Stream::enqueue(std::function<void()> work) {
+  {
+    const std::scoped_lock lock(queue_->mutex);
+    queue_->work.push_back(std::move(work));
+    ++queue_->enqueued;
+  }
+  queue_->changed.notify_all();
+}
+
+void Stream::synchronize() {
+  std::unique_lock lock(queue_->mutex);
+  const std::uint64_t target = queue_->enqueued;
+  queue_->changed.wait(lock, [&] { return queue_->completed >= target; });
+}
+
+bool Stream::idle() const {
+  const std::scoped_lock lock(queue_->mutex);
+  return queue_->completed == queue_->enqueued;
+}
+
+bool Stream::on_own_thread() const {
+  return std::this_thread::get_id() == thread_.get_id();
+}
+
+}  // namespace weir::hipsim

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace weir::hipsim {
+
+/// A point in a stream's work that others can wait for.
+class Marker {
+ public:
+  void reach();
+  void wait();
+  bool reached() const;
+  /// When it was reached, in nanoseconds of a steady clock; 0 before.
+  std::int64_t time() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reached_ = false;
+  std::int64_t time_ = 0;
+};
+
+/// Work in order, executed by a thread of its own. Destroying a stream lets its work end without waiting for
+/// it.
+class Stream {
+ public:
+  Stream(int device, unsigned flags, int priority);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void enqueue(std::function<void()> work);
+  /// Waits until everything that was enqueued before is done.
+  void synchronize();
+  bool idle() const;
+  /// Whether the calling thread is the one that executes this stream.
+  bool on_own_thread() const;
+
+  const int device;
+  const unsigned flags;
+  const int priority;
+
+ private:
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> work;
+    std::uint64_t enqueued = 0, completed = 0;
+    bool closing = false;
+  };
+  static void serve(const std::shared_ptr<Queue>& queue);
+  std::shared_ptr<Queue> queue_;
+  std::thread thread_;
+};
+
+}  // namespace weir::hipsim

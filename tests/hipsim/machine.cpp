@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine.hpp"
+
+#include <immintrin.h>
+
+#include "compile.hpp"
+
+namespace weir::hipsim::test {
+
+Machine::Machine(const std::string& architecture, unsigned lanes)
+    : lds(1024), scratch(64 * 64), architecture_(architecture), registers_(513) {
+  wave.generation = generation_of(architecture);
+  wave.lanes = lanes ? lanes : wave.generation >= 10 ? 32 : 64;
+  wave.full = wave.lanes == 64 ? ~0ull : 0xffffffffull;
+  wave.v = &registers_[0].lanes;
+  wave.group = &group;
+  wave.scratch = scratch.data();
+  wave.scratch_bytes = 64;
+  wave.set64(slot::exec, wave.full);
+  wave.s[slot::shared_base + 1] = aperture::shared_high;
+  wave.s[slot::private_base + 1] = aperture::private_high;
+  wave.set_mode(0xf0 | mode::ieee | mode::dx10_clamp);
+  group.lds = lds.data();
+  group.lds_bytes = std::uint32_t(lds.size());
+  group.memory = &view_;
+}
+
+void Machine::run(const std::string& text) {
+  const std::vector<std::uint8_t> code = assemble(text + "\ns_endpgm", architecture_, wave.lanes);
+  const Program program(code, architecture_, wave.lanes);
+  wave.program = &program;
+  wave.next = 0;
+  wave.state = WaveState::running;
+  const unsigned before = _mm_getcsr();
+  try {
+    while (wave.state == WaveState::running) {
+      wave.current = wave.next++;
+      const Instruction& i = program.instructions()[wave.current];
+      _mm_setcsr(wave.float_control[unsigned(i.float_group)]);
+      i.run(wave, i);
+    }
+  } catch (...) {
+    _mm_setcsr(before);
+    throw;
+  }
+  _mm_setcsr(before);
+}
+
+void Machine::set_v(unsigned index, std::uint32_t value) {
+  for (std::uint32_t& lane : registers_[index].lanes) lane = value;
+}
+
+void Machine::set_v64(unsigned index, std::uint64_t value) {
+  set_v(index, std::uint32_t(value));
+  set_v(index + 1, std::uint32_t(value >> 32));
+}
+
+std::uint64_t Machine::memory(std::uint64_t bytes) {
+  return table_.allocate(bytes, 0, MemoryKind::device)->begin;
+}
+
+}  // namespace weir::hipsim::test
