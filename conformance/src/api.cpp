@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api.hpp"
+
+#include <cstdlib>
+
+namespace weir::conformance {
+
+Device api_device() {
+  if (judged().file.manifest.empty())
+    throw Unsupported("there is no manifest beside the library, by which programs find a driver");
+  return open(judged().file.name + ":" + std::to_string(judged().device));
+}
+
+void let_the_api_find_the_driver() {
+  if (judged().file.manifest.empty()) return;
+  std::string path = judged().file.manifest.parent_path().string();
+  if (const char* given = std::getenv("WEIR_DRIVER_PATH")) path += std::string(":") + given;
+  setenv("WEIR_DRIVER_PATH", path.c_str(), 1);
+}
+
+}  // namespace weir::conformance

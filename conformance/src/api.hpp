@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver under test through the public API, for the levels above the table.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+#include <weir/weir.hpp>
+
+#include "call.hpp"
+
+namespace weir::conformance {
+
+/// The judged device as programs open it. Throws Unsupported when libweir cannot find the driver by a
+/// manifest.
+Device api_device();
+
+/// Tells this process's libweir where the judged driver is. Before anything else asks for drivers.
+void let_the_api_find_the_driver();
+
+inline LaunchArgument argument_of(const AnyArrayView& view) {
+  return {&view, nullptr, view.element()};
+}
+template <KernelElement T>
+LaunchArgument argument_of(const T& value) {
+  return {nullptr, &value, element_type<T>};
+}
+
+/// Launches a program. Throws Unsupported when there is no code generation for the device.
+inline void run_program(const Program& program, const StreamRef& stream,
+                        std::span<const LaunchArgument> list) {
+  try {
+    program.launch(stream, list);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported) throw Unsupported(error.what());
+    throw;
+  }
+}
+
+/// Reads a kernel's text and launches it once.
+template <class... Values>
+void run_text(const std::string& text, const StreamRef& stream, const Values&... values) {
+  const LaunchArgument list[] = {argument_of(values)...};
+  run_program(Program::parse(text), stream, list);
+}
+
+template <class T>
+Array<T> array_of(const Device& device, const std::vector<T>& values) {
+  return device.array_of<T>(std::span<const T>(values));
+}
+
+}  // namespace weir::conformance

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver_under_test.hpp"
+
+#include <dlfcn.h>
+
+#include <stdexcept>
+
+#include "recorded_table.hpp"
+#include "requirement.hpp"
+
+namespace weir::conformance {
+
+Judged& judged() {
+  static Judged chosen;
+  return chosen;
+}
+
+weir_driver_entry_function entry() {
+  static void* const library = dlopen(judged().file.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw std::runtime_error(std::string("the driver cannot be loaded: ") + dlerror());
+  static void* const symbol = dlsym(library, WEIR_DRIVER_ENTRY_NAME);
+  if (!symbol) throw std::runtime_error("the driver exports no " WEIR_DRIVER_ENTRY_NAME);
+  return reinterpret_cast<weir_driver_entry_function>(symbol);
+}
+
+const weir_driver_table& raw_table() {
+  static const weir_driver_table* const found = [] {
+    const weir_host host{sizeof(weir_host), WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT};
+    const weir_driver_table* out = nullptr;
+    weir_status status = new_status();
+    if (const weir_result result = entry()(&host, &out, &status); result != WEIR_OK)
+      throw std::runtime_error("the entry point answers " + result_name(result) + ": " + status.message);
+    if (!out) throw std::runtime_error("the entry point answers WEIR_OK but gives no table");
+    return out;
+  }();
+  return *found;
+}
+
+const weir_driver_table& table() {
+  static const weir_driver_table& recorded = record(raw_table());
+  return recorded;
+}
+
+std::uint32_t device_count() {
+  static const std::uint32_t count = [] {
+    std::uint32_t out = 0;
+    weir_status status = new_status();
+    const weir_result result = table().device_count(&out, &status);
+    if (result == WEIR_ERROR_NO_DEVICE || result == WEIR_ERROR_NO_LIBRARY)
+      throw Skipped(std::string("there is no device: ") + status.message);
+    if (result != WEIR_OK)
+      throw std::runtime_error("device_count answers " + result_name(result) + ": " + status.message);
+    return out;
+  }();
+  return count;
+}
+
+weir_device device() {
+  static const weir_device opened = [] {
+    if (device_count() <= judged().device)
+      throw Skipped("there is no device " + std::to_string(judged().device) + "; the driver counts " +
+                    std::to_string(device_count()));
+    weir_device out = nullptr;
+    weir_status status = new_status();
+    if (const weir_result result = table().device_open(judged().device, &out, &status); result != WEIR_OK)
+      throw std::runtime_error("device_open answers " + result_name(result) + ": " + status.message);
+    return out;
+  }();
+  return opened;
+}
+
+const weir_device_info& info() {
+  static const weir_device_info filled = [] {
+    device();
+    weir_device_info out{};
+    out.struct_size = sizeof out;
+    weir_status status = new_status();
+    if (const weir_result result = table().device_get_info(judged().device, &out, &status); result != WEIR_OK)
+      throw std::runtime_error("device_get_info answers " + result_name(result) + ": " + status.message);
+    return out;
+  }();
+  return filled;
+}
+
+bool has(std::uint64_t capabilities) {
+  return (info().capabilities & capabilities) == capabilities;
+}
+
+std::string capability_name(weir_capability capability) {
+  switch (capability) {
+    case WEIR_CAP_STREAM_ORDERED_ALLOCATION:
+      return "STREAM_ORDERED_ALLOCATION";
+    case WEIR_CAP_TIMED_EVENTS:
+      return "TIMED_EVENTS";
+    case WEIR_CAP_STREAM_PRIORITY:
+      return "STREAM_PRIORITY";
+    case WEIR_CAP_HOST_CALLBACK:
+      return "HOST_CALLBACK";
+    case WEIR_CAP_PINNED_MEMORY:
+      return "PINNED_MEMORY";
+    case WEIR_CAP_PEER_COPY:
+      return "PEER_COPY";
+    case WEIR_CAP_DEVICE_ADDRESS:
+      return "DEVICE_ADDRESS";
+    case WEIR_CAP_NATIVE_STREAM:
+      return "NATIVE_STREAM";
+    case WEIR_CAP_CONCURRENT_STREAMS:
+      return "CONCURRENT_STREAMS";
+    case WEIR_CAP_GRAPHS:
+      return "GRAPHS";
+  }
+  return "an unknown capability";
+}
+
+void needs(weir_capability capability) {
+  if (!has(capability)) throw Unsupported("the device does not offer " + capability_name(capability));
+}
+
+weir_status new_status() {
+  weir_status status{};
+  status.struct_size = sizeof status;
+  return status;
+}
+
+}  // namespace weir::conformance

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of known behaviour for any device: compiled from their text where Weir generates code for a format
+// that the device loads, else taken from a folder of ready code objects, else the tests that need them are
+// unsupported.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "objects.hpp"
+
+namespace weir::conformance {
+
+/// One field of an argument block; see weir_parameter. Fields follow one another like the members of a C
+/// struct.
+enum class Field : std::uint8_t { array, i64, f64, i32, f32, i16, i8 };
+
+/// A kernel as sdk/docs/conformance.md describes it. Arrays come first, then values from large to small.
+struct KernelText {
+  std::string name;
+  std::vector<Field> fields;
+  std::string text;  ///< IR
+};
+const KernelText& kernel_text(std::string_view name);
+/// The names of all, for those who make them in another way.
+std::vector<std::string> kernel_names();
+
+/// A code object with a kernel in it, for the device under test.
+struct ReadyKernel {
+  std::string format, target, symbol;
+  std::vector<std::uint8_t> bytes;
+  std::uint32_t block[3] = {1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t argument_bytes = 0;
+
+  weir_code_object code_object() const {
+    return {
+        sizeof(weir_code_object), format.c_str(), target.c_str(), bytes.data(), bytes.size(), symbol.c_str()};
+  }
+};
+/// Throws Unsupported that says why there is none.
+const ReadyKernel& ready_kernel(std::string_view name);
+
+/// The bytes of a launch's arguments, in the order of the kernel's fields.
+class Arguments {
+ public:
+  Arguments& add(const Memory& memory, std::uint64_t offset = 0);
+  template <class T>
+  requires std::is_arithmetic_v<T> Arguments& add(T value) {
+    put(&value, sizeof value, sizeof value);
+    return *this;
+  }
+  void pad_to(std::size_t size) { bytes_.resize(std::max(size, bytes_.size())); }
+  const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+
+ private:
+  void put(const void* value, std::size_t size, std::size_t alignment);
+  std::vector<std::uint8_t> bytes_;
+};
+
+template <class... Values>
+Arguments arguments(const Values&... values) {
+  Arguments made;
+  (made.add(values), ...);
+  return made;
+}
+
+using Module = Owner<weir_module, &weir_driver_table::module_unload>;
+
+/// A kernel that is loaded and looked up, in a module of its own.
+class Kernel {
+ public:
+  explicit Kernel(std::string_view name, weir_device on = device());
+
+  weir_launch launch_of(const Arguments& values, std::uint32_t blocks = 1) const;
+  /// Submits; the values are packed and forgotten.
+  void launch(const Stream& stream, Arguments values, std::uint32_t blocks = 1) const;
+
+  weir_kernel handle() const { return kernel_; }
+  weir_module module() const { return module_; }
+  const ReadyKernel& ready() const { return *ready_; }
+  /// Its layout as it was looked up; the pointer in it lives as long as this object.
+  const weir_kernel_layout& layout() const { return layout_; }
+  void unload() { module_.destroy(); }
+
+ private:
+  const ReadyKernel* ready_;
+  std::vector<weir_parameter> parameters_;
+  weir_kernel_layout layout_{};
+  Module module_;
+  weir_kernel kernel_ = nullptr;
+};
+
+/// The fields of a kernel as the ABI describes them, for the device under test.
+std::vector<weir_parameter> parameters_of(const KernelText& kernel);
+
+}  // namespace weir::conformance

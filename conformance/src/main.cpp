@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// weir-conformance: holds a driver to the contract of <weir/driver.h> and says what it found.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <iostream>
+
+#include "driver_under_test.hpp"
+#include "expectations.hpp"
+#include "report.hpp"
+#include "sha256.hpp"
+#include "supervise.hpp"
+#include "worker.hpp"
+
+namespace weir::conformance {
+namespace {
+
+struct Options {
+  std::string driver, level = "0-8", expectations, report, kernels;
+  std::vector<std::string> filter;
+  std::uint32_t device = 0;
+  int limit = 60, patience = 10;
+  bool list = false, quiet = false, worker = false, describe = false;
+  int output = -1;
+};
+
+/// "3" is every level up to 3, "3-3" this one alone.
+std::pair<int, int> level_range(const std::string& text) {
+  int low = 0, high = 0, read = 0;
+  if (std::sscanf(text.c_str(), "%d-%d%n", &low, &high, &read) == 2 &&
+      read == static_cast<int>(text.size()) && low <= high)
+    return {low, high};
+  if (std::sscanf(text.c_str(), "%d%n", &high, &read) == 1 && read == static_cast<int>(text.size()) &&
+      high >= 0)
+    return {0, high};
+  throw std::runtime_error("--level is '" + text +
+                           "'; expected a number from 0 to 8, or a range such as 2-4");
+}
+
+std::vector<const Requirement*> chosen(const Options& options) {
+  const auto [low, high] = level_range(options.level);
+  std::vector<const Requirement*> found;
+  for (const Requirement& requirement : requirements()) {
+    if (requirement.level < low || requirement.level > high) continue;
+    const bool wanted =
+        options.filter.empty() ||
+        std::ranges::any_of(options.filter, [&](const std::string& f) { return matches(f, requirement); });
+    if (wanted) found.push_back(&requirement);
+  }
+  return found;
+}
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string indented(const std::string& text) {
+  std::string out = "      ";
+  for (const char c : text) out += c == '\n' ? std::string("\n      ") : std::string(1, c);
+  return out;
+}
+
+void print(const Result& result, bool quiet) {
+  const bool telling = result.outcome == Outcome::failed || result.outcome == Outcome::unexpected_pass;
+  if (quiet && !telling) return;
+  std::printf("%-19s %s %s (%.1f ms)\n", std::string(to_string(result.outcome)).c_str(),
+              result.requirement->id.c_str(), result.requirement->name.c_str(), result.milliseconds);
+  if (telling) std::printf("      %s\n", result.requirement->sentence.c_str());
+  if (!result.reason.empty()) std::printf("%s\n", indented("expected to fail: " + result.reason).c_str());
+  if (!result.message.empty()) std::printf("%s\n", indented(result.message).c_str());
+  std::fflush(stdout);
+}
+
+void print_summary(const Run& run) {
+  std::printf("\n");
+  const Counts counts = run.counts();
+  for (std::size_t i = 0; i < outcome_count; ++i)
+    if (counts[i])
+      std::printf("%5zu %s\n", counts[i], std::string(to_string(static_cast<Outcome>(i))).c_str());
+  if (run.driver.contains("error"))
+    std::printf("the driver could not describe itself: %s\n", run.driver["error"].get<std::string>().c_str());
+  if (run.driver.contains("exit"))
+    std::printf("at its end, %s\n", run.driver["exit"].get<std::string>().c_str());
+  if (run.executed() == 0) std::printf("nothing was executed, which is no pass\n");
+  std::printf("%s %s in %.1f s\n", run.driver.value("name", "the driver").c_str(),
+              run.good() ? "conforms" : "does not conform", run.seconds);
+}
+
+int judge(const Options& options) {
+  const DriverFile file = find_driver(options.driver);
+  const std::vector<const Requirement*> tests = chosen(options);
+  const std::vector<Expectation> expectations =
+      options.expectations.empty() ? std::vector<Expectation>{} : read_expectations(options.expectations);
+  Run run;
+  run.started = now_text();
+  run.driver = {
+      {"name", file.name}, {"library", file.library.string()}, {"sha256", sha256_of_file(file.library)}};
+  if (!file.manifest.empty()) run.driver["manifest"] = file.manifest.string();
+
+  Supervision supervision;
+  supervision.worker = {"weir-conformance",
+                        "--driver",
+                        file.manifest.empty() ? file.library : file.manifest,
+                        "--device",
+                        std::to_string(options.device),
+                        "--kernels",
+                        options.kernels,
+                        "--patience",
+                        std::to_string(options.patience),
+                        "--worker-output"};
+  supervision.limit = std::chrono::seconds(options.limit);
+  supervision.told = [&](Result& result) {
+    apply(expectations, result);
+    print(result, options.quiet);
+  };
+  const auto began = std::chrono::steady_clock::now();
+  describe(supervision, run);
+  supervise(supervision, tests, run);
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  print_summary(run);
+  if (!options.report.empty()) write_reports(run, options.report);
+  return run.good() ? 0 : 1;
+}
+
+int main_of(const Options& options) {
+  sort_requirements();
+  if (options.list) {
+    for (const Requirement* requirement : chosen(options))
+      std::printf("%s %s\n      %s\n", requirement->id.c_str(), requirement->name.c_str(),
+                  requirement->sentence.c_str());
+    return 0;
+  }
+  if (options.driver.empty())
+    throw std::runtime_error(
+        "--driver is missing: the name of an installed driver, its manifest or its library");
+  if (options.output < 0) return judge(options);
+  judged() = {find_driver(options.driver), options.device, options.kernels,
+              std::chrono::seconds(options.patience)};
+  return options.describe ? describe_driver(options.output) : run_worker(options.output);
+}
+
+}  // namespace
+}  // namespace weir::conformance
+
+int main(int argument_count, char** arguments) {
+  using namespace weir::conformance;
+  Options options;
+  CLI::App app("Holds a Weir driver to the contract of <weir/driver.h>.");
+  app.set_version_flag("--version", WEIR_VERSION);
+  app.add_option("--driver", options.driver,
+                 "name of an installed driver, its manifest (.json) or its library (.so)");
+  app.add_option("--level", options.level, "the highest level, 0 to 8, or a range: 2-4");
+  app.add_option("--filter", options.filter,
+                 "only these: numbers, test names or groups; * and ? are wildcards")
+      ->delimiter(',');
+  app.add_option("--device", options.device, "which of the driver's devices; 0 by default");
+  app.add_option("--expectations", options.expectations,
+                 "JSON file of failures that are known, with reasons");
+  app.add_option("--kernels", options.kernels,
+                 "folder of ready code objects for drivers that Weir generates no code for");
+  app.add_option("--report", options.report,
+                 "folder for conformance.json, conformance.xml and conformance.html");
+  app.add_option("--timeout", options.limit,
+                 "seconds that one test may take; three times as many at level 8");
+  app.add_option("--patience", options.patience,
+                 "seconds after which a call counts as blocked; 10 by default");
+  app.add_flag("--list", options.list, "print the requirements and run nothing");
+  app.add_flag("--quiet", options.quiet, "print failures and the summary only");
+  app.add_option("--worker-output", options.output)->group("");
+  app.add_flag("--describe", options.describe)->group("");
+  CLI11_PARSE(app, argument_count, arguments);
+  try {
+    return main_of(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "weir-conformance: %s\n", error.what());
+    return 2;
+  }
+}

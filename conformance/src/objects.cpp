@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objects.hpp"
+
+namespace weir::conformance {
+namespace {
+
+bool ready(weir_result result, const weir_status& status) {
+  if (result != WEIR_OK && result != WEIR_NOT_READY)
+    throw CallFailed(result,
+                     std::string(last_slot()) + " answers " + result_name(result) + ": " + status.message);
+  return result == WEIR_OK;
+}
+
+}  // namespace
+
+bool Stream::done() const {
+  weir_status status = new_status();
+  return ready(table().stream_query(*this, &status), status);
+}
+
+bool Event::done() const {
+  weir_status status = new_status();
+  return ready(table().event_query(*this, &status), status);
+}
+
+Bytes pattern(std::size_t size, std::uint32_t seed) {
+  Bytes bytes(size);
+  std::uint32_t state = seed * 2654435761u + 12345u;
+  for (std::uint8_t& byte : bytes) {
+    state = state * 1664525u + 1013904223u;
+    byte = static_cast<std::uint8_t>(state >> 24);
+  }
+  return bytes;
+}
+
+Memory::Memory(std::uint64_t size, std::uint32_t kind, weir_device on) : size_(size) {
+  const weir_memory_options options = memory_options(size, kind);
+  call(table().memory_allocate, on, &options, out());
+}
+
+weir_memory_info Memory::info() const {
+  weir_memory_info filled{};
+  filled.struct_size = sizeof filled;
+  call(table().memory_get_info, weir_allocation(*this), &filled);
+  return filled;
+}
+
+void Memory::write(std::span<const std::uint8_t> bytes, std::uint64_t offset) const {
+  const Stream stream;
+  call(table().copy_to_device, weir_stream(stream), weir_allocation(*this), offset,
+       static_cast<const void*>(bytes.data()), std::uint64_t{bytes.size()});
+  stream.synchronize();
+}
+
+Bytes Memory::read(std::uint64_t offset, std::uint64_t size) const {
+  Bytes bytes(size);
+  const Stream stream;
+  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(bytes.data()), weir_allocation(*this),
+       offset, size);
+  stream.synchronize();
+  return bytes;
+}
+
+HostMemory::HostMemory(std::uint64_t size) : size_(size) {
+  if (has(WEIR_CAP_PINNED_MEMORY)) {
+    pinned_.emplace_back(size, WEIR_MEMORY_PINNED);
+    data_ = static_cast<std::uint8_t*>(pinned_.back().info().host_pointer);
+    if (!data_) throw std::runtime_error("pinned memory has no host_pointer");
+  } else {
+    plain_.resize(size);
+    data_ = plain_.data();
+  }
+}
+
+}  // namespace weir::conformance

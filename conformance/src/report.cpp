@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.hpp"
+
+#include <fstream>
+#include <stdexcept>
+
+namespace weir::conformance {
+namespace {
+
+using nlohmann::json;
+
+json counts_object(const Counts& counts) {
+  json object = json::object();
+  for (std::size_t i = 0; i < outcome_count; ++i)
+    object[std::string(to_string(static_cast<Outcome>(i)))] = counts[i];
+  return object;
+}
+
+/// Text for XML: what it does not allow at all becomes '?'.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t')
+      out += '?';
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string skip_words(const Result& result) {
+  std::string words(to_string(result.outcome));
+  if (!result.reason.empty()) words += ": " + result.reason;
+  if (!result.message.empty()) words += ": " + result.message;
+  return words;
+}
+
+}  // namespace
+
+std::string json_report(const Run& run) {
+  json report = {{"report_version", 1},    {"suite_version", WEIR_VERSION},
+                 {"started", run.started}, {"seconds", run.seconds},
+                 {"driver", run.driver},   {"device", run.device},
+                 {"calls", run.calls},     {"counts", counts_object(run.counts())}};
+  report["verdict"] = run.good() ? "passed" : "failed";
+  report["levels"] = json::array();
+  for (int level = 0; level < levels; ++level) {
+    const Counts counts = run.counts(level);
+    report["levels"].push_back(
+        {{"level", level}, {"title", level_title(level)}, {"counts", counts_object(counts)}});
+  }
+  report["requirements"] = json::array();
+  for (const Result& result : run.results) {
+    json entry = {{"id", result.requirement->id},
+                  {"level", result.requirement->level},
+                  {"test", result.requirement->test_name()},
+                  {"sentence", result.requirement->sentence},
+                  {"outcome", to_string(result.outcome)},
+                  {"milliseconds", result.milliseconds}};
+    if (!result.message.empty()) entry["message"] = result.message;
+    if (!result.reason.empty()) entry["reason"] = result.reason;
+    report["requirements"].push_back(std::move(entry));
+  }
+  return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string junit_report(const Run& run) {
+  const Counts all = run.counts();
+  const std::size_t failed = count_of(all, Outcome::failed);
+  const std::string failures = std::to_string(failed);
+  const std::string skipped = std::to_string(run.results.size() - failed - count_of(all, Outcome::passed) -
+                                             count_of(all, Outcome::unexpected_pass));
+  const std::string numbers = " tests=\"" + std::to_string(run.results.size()) + "\" failures=\"" + failures +
+                              "\" skipped=\"" + skipped + "\" time=\"" + std::to_string(run.seconds) + "\"";
+  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + numbers +
+                    ">\n<testsuite name=\"weir-conformance " + escaped(run.driver.value("name", "")) + "\"" +
+                    numbers + " timestamp=\"" + escaped(run.started) + "\">\n";
+  for (const Result& result : run.results) {
+    out += "<testcase classname=\"level " + std::to_string(result.requirement->level) + "." +
+           escaped(result.requirement->group) + "\" name=\"" +
+           escaped(result.requirement->id + " " + result.requirement->name) + "\" time=\"" +
+           std::to_string(result.milliseconds / 1000) + "\"";
+    if (result.outcome == Outcome::failed)
+      out += "><failure message=\"" + escaped(result.requirement->sentence) + "\">" +
+             escaped(result.message) + "</failure></testcase>\n";
+    else if (result.outcome == Outcome::passed || result.outcome == Outcome::unexpected_pass)
+      out += "/>\n";
+    else
+      out += "><skipped message=\"" + escaped(skip_words(result)) + "\"/></testcase>\n";
+  }
+  return out + "</testsuite>\n</testsuites>\n";
+}
+
+void write_reports(const Run& run, const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  auto write = [&](const char* name, const std::string& text) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) throw std::runtime_error("the report " + (folder / name).string() + " cannot be written");
+  };
+  write("conformance.json", json_report(run));
+  write("conformance.xml", junit_report(run));
+  write("conformance.html", html_report(run));
+}
+
+}  // namespace weir::conformance

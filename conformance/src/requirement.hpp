@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// One requirement, one number, one test:
+//
+//   WEIR_REQUIREMENT(2, 07, Events, WaitForAnEventNeverRecordedHasNoEffect,
+//                    "An event that was never recorded has no effect on a stream that waits for it.") { ... }
+//
+// is the test Events.C2_07_WaitForAnEventNeverRecordedHasNoEffect of requirement C2.07.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::conformance {
+
+struct Requirement {
+  int level;
+  std::string id;        ///< "C2.07"
+  std::string group;     ///< the behaviour it belongs to: "Events"
+  std::string name;      ///< of the test, without group and number
+  std::string sentence;  ///< what a driver must do
+  const char* file;
+  int line;
+
+  std::string test_name() const;  ///< as GoogleTest calls it
+};
+
+/// All of them, in the order of their numbers once sort_requirements() was called.
+std::vector<Requirement>& requirements();
+/// Throws std::logic_error when a number is given twice.
+void sort_requirements();
+/// One line about a level: "memory, copies, fills".
+std::string_view level_title(int level);
+inline constexpr int levels = 9;
+
+/// Thrown by a test that needs what the driver does not offer.
+struct Unsupported : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// Thrown by a test that this machine cannot run, whatever the driver offers.
+struct Skipped : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// How the two are told apart in GoogleTest's skip message.
+inline constexpr std::string_view unsupported_mark = "[unsupported] ";
+
+class Test : public testing::Test {
+ protected:
+  virtual void requirement() = 0;
+
+ private:
+  void TestBody() final;
+};
+
+bool declare(Requirement requirement, testing::Test* (*make)());
+
+#define WEIR_REQUIREMENT(level, number, group, name, sentence)                                 \
+  class group##_##name : public ::weir::conformance::Test {                                    \
+    void requirement() override;                                                               \
+  };                                                                                           \
+  [[maybe_unused]] static const bool group##_##name##_declared = ::weir::conformance::declare( \
+      {level, "C" #level "." #number, #group, #name, sentence, __FILE__, __LINE__},            \
+      []() -> ::testing::Test* { return new group##_##name; });                                \
+  void group##_##name::requirement()
+
+}  // namespace weir::conformance

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result.hpp"
+
+namespace weir::conformance {
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::passed:
+      return "passed";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::expected_failure:
+      return "failed as expected";
+    case Outcome::unexpected_pass:
+      return "passed unexpectedly";
+    case Outcome::unsupported:
+      return "unsupported";
+    case Outcome::skipped:
+      return "skipped";
+  }
+  return "failed";
+}
+
+Counts Run::counts() const {
+  return counts(-1);
+}
+
+Counts Run::counts(int level) const {
+  Counts counts{};
+  for (const Result& result : results)
+    if (level < 0 || result.requirement->level == level) ++counts[static_cast<std::size_t>(result.outcome)];
+  return counts;
+}
+
+std::size_t Run::executed() const {
+  const Counts all = counts();
+  return count_of(all, Outcome::passed) + count_of(all, Outcome::failed) +
+         count_of(all, Outcome::expected_failure) + count_of(all, Outcome::unexpected_pass);
+}
+
+bool Run::good() const {
+  return executed() > 0 && count_of(counts(), Outcome::failed) == 0;
+}
+
+}  // namespace weir::conformance

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "api.hpp"
+#include "driver_under_test.hpp"
+#include "recorded_table.hpp"
+#include "requirement.hpp"
+
+namespace weir::conformance {
+namespace {
+
+using nlohmann::json;
+
+void write_line(int output, const json& object) {
+  const std::string line = object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  for (std::size_t written = 0; written < line.size();) {
+    const ssize_t count = ::write(output, line.data() + written, line.size() - written);
+    if (count <= 0) _exit(3);  // nobody reads any more
+    written += static_cast<std::size_t>(count);
+  }
+}
+
+std::string full_name(const testing::TestInfo& test) {
+  return std::string(test.test_suite_name()) + "." + test.name();
+}
+
+/// Tells the reporting process of each test.
+class Teller : public testing::EmptyTestEventListener {
+ public:
+  explicit Teller(int output) : output_(output) {}
+
+  void OnTestStart(const testing::TestInfo& test) override {
+    write_line(output_, {{"event", "begin"}, {"test", full_name(test)}});
+  }
+
+  void OnTestEnd(const testing::TestInfo& test) override {
+    const testing::TestResult& result = *test.result();
+    std::string failures, skip;
+    for (int i = 0; i < result.total_part_count(); ++i) {
+      const testing::TestPartResult& part = result.GetTestPartResult(i);
+      if (part.failed()) failures += (failures.empty() ? "" : "\n") + std::string(part.message());
+      if (part.skipped()) skip = part.message();
+    }
+    // GoogleTest puts a blank line of its own in front of some messages.
+    skip.erase(0, skip.find_first_not_of('\n'));
+    const bool lacking = skip.starts_with(unsupported_mark);
+    if (lacking) skip.erase(0, unsupported_mark.size());
+    const char* outcome = result.Failed()    ? "failed"
+                          : lacking          ? "unsupported"
+                          : result.Skipped() ? "skipped"
+                                             : "passed";
+    write_line(output_, {{"event", "end"},
+                         {"test", full_name(test)},
+                         {"outcome", outcome},
+                         {"milliseconds", result.elapsed_time()},
+                         {"message", result.Failed() ? failures : skip}});
+  }
+
+ private:
+  int output_;
+};
+
+json counted_calls() {
+  json calls = json::object();
+  const CallCounts counts = call_counts();
+  for (std::size_t slot = 0; slot < slot_count; ++slot) {
+    json& results = calls[std::string(slots()[slot].name)] = json::object();
+    for (int result = 0; result < result_count; ++result)
+      if (const std::uint64_t count = counts[slot][static_cast<std::size_t>(result)])
+        results[result < result_count - 1 ? result_name(result) : "other"] = count;
+  }
+  return calls;
+}
+
+std::string version_text(std::uint32_t version) {
+  return std::to_string(WEIR_ABI_MAJOR(version)) + "." + std::to_string(WEIR_ABI_MINOR(version));
+}
+
+json described_device() {
+  const weir_device_info& filled = info();
+  json capabilities = json::array(), targets = json::array();
+  for (std::uint64_t bit = 1; bit <= WEIR_CAP_GRAPHS; bit <<= 1)
+    if (has(bit)) capabilities.push_back(capability_name(static_cast<weir_capability>(bit)));
+  for (std::uint32_t i = 0; i < filled.code_target_count && i < WEIR_MAX_CODE_TARGETS; ++i)
+    targets.push_back(std::string(filled.code_targets[i].format) + " for " + filled.code_targets[i].target);
+  return {{"index", judged().device},
+          {"count", device_count()},
+          {"name", filled.name},
+          {"vendor", filled.vendor},
+          {"driver_version", filled.driver_version},
+          {"location", filled.location},
+          {"memory", filled.total_memory},
+          {"capabilities", capabilities},
+          {"code_targets", targets},
+          {"notes", filled.notes}};
+}
+
+}  // namespace
+
+int run_worker(int output) {
+  let_the_api_find_the_driver();
+  std::string filter;
+  for (std::string name; std::getline(std::cin, name);) filter += (filter.empty() ? "" : ":") + name;
+  testing::InitGoogleTest();
+  GTEST_FLAG_SET(filter, filter);
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());
+  listeners.Append(new Teller(output));
+  const int failed = RUN_ALL_TESTS();
+  write_line(output, {{"event", "calls"}, {"calls", counted_calls()}});
+  return failed;
+}
+
+int describe_driver(int output) {
+  json described = {{"event", "described"}, {"driver", json::object()}, {"device", json::object()}};
+  try {
+    const weir_driver_table& given = table();
+    described["driver"] = {{"name", given.name ? given.name : ""},
+                           {"version", given.version ? given.version : ""},
+                           {"vendor", given.vendor ? given.vendor : ""},
+                           {"abi", version_text(given.abi_version)}};
+    described["device"] = described_device();
+  } catch (const std::exception& error) {
+    described["error"] = error.what();
+  }
+  write_line(output, described);
+  return 0;
+}
+
+}  // namespace weir::conformance

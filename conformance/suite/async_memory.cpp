@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 4: stream-ordered allocation.
+#include "gate.hpp"
+
+namespace weir::conformance {
+namespace {
+
+weir_allocation allocate(const Stream& stream, std::uint64_t size) {
+  const weir_memory_options options = memory_options(size);
+  weir_allocation out = nullptr;
+  call(table().memory_allocate_async, weir_stream(stream), &options, &out);
+  return out;
+}
+void free_on(const Stream& stream, weir_allocation memory) {
+  call(table().memory_free_async, weir_stream(stream), memory);
+}
+void copy_out(const Stream& stream, const HostMemory& to, weir_allocation from, std::uint64_t size) {
+  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), from, std::uint64_t{0},
+       size);
+}
+
+WEIR_REQUIREMENT(4, 01, AsyncMemory, IsUsableBehindItsAllocation,
+                 "Memory of memory_allocate_async is used by work of the same stream at once.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  for (const std::uint64_t size : {1ull, 100ull, 65536ull, 8ull << 20}) {
+    const HostMemory host(size);
+    const weir_allocation memory = allocate(stream, size);
+    fill<std::uint8_t>(stream, memory, 0, size, 11);
+    copy_out(stream, host, memory, size);
+    free_on(stream, memory);
+    stream.synchronize();
+    EXPECT_TRUE(host.bytes() == Bytes(size, 11)) << "of " << size << " bytes";
+  }
+}
+
+WEIR_REQUIREMENT(
+    4, 02, AsyncMemory, AllocationReturnsAtOnce,
+    "memory_allocate_async and memory_free_async return while earlier work of the stream is held back.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  const HostMemory host(4096);
+  Gate gate;
+  gate.hold(stream);
+  const weir_allocation memory = allocate(stream, 4096);
+  fill<std::uint8_t>(stream, memory, 0, 4096, 12);
+  copy_out(stream, host, memory, 4096);
+  free_on(stream, memory);
+  EXPECT_FALSE(stream.done());
+  gate.open();
+  stream.synchronize();
+  EXPECT_EQ(host.bytes(), Bytes(4096, 12));
+}
+
+WEIR_REQUIREMENT(4, 03, AsyncMemory, FreeingWaitsForTheStream,
+                 "memory_free_async takes effect in the stream's order: work in front of it still finds the "
+                 "memory as it was.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  constexpr std::uint64_t size = 1u << 20;
+  const Stream held, other;
+  const HostMemory host(size);
+  const weir_allocation memory = allocate(held, size);
+  fill<std::uint8_t>(held, memory, 0, size, 21);
+  held.synchronize();
+  std::vector<weir_allocation> taken;
+  {
+    Gate gate;
+    gate.hold(held);
+    copy_out(held, host, memory, size);
+    free_on(held, memory);
+    // Whoever gets this memory too early shows it.
+    for (int i = 0; i < 16; ++i) {
+      taken.push_back(allocate(other, size));
+      fill<std::uint8_t>(other, taken.back(), 0, size, 99);
+    }
+    if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
+    gate.open();
+    held.synchronize();
+  }
+  EXPECT_TRUE(host.bytes() == Bytes(size, 21));
+  for (const weir_allocation allocation : taken) free_on(other, allocation);
+  other.synchronize();
+}
+
+WEIR_REQUIREMENT(4, 04, AsyncMemory, OtherStreamsUseItBehindAnEvent,
+                 "Other streams use the memory behind an event that was recorded after its allocation.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream owner, user;
+  const Event allocated, used;
+  const HostMemory host(4096);
+  const weir_allocation memory = allocate(owner, 4096);
+  allocated.record(owner);
+  user.wait(allocated);
+  fill<std::uint8_t>(user, memory, 0, 4096, 31);
+  copy_out(user, host, memory, 4096);
+  used.record(user);
+  owner.wait(used);
+  free_on(owner, memory);
+  owner.synchronize();
+  EXPECT_EQ(host.bytes(), Bytes(4096, 31));
+}
+
+WEIR_REQUIREMENT(
+    4, 05, AsyncMemory, IsFreedByTheBlockingCall,
+    "memory_free takes what memory_allocate_async gave, and memory_free_async what memory_allocate gave.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  const weir_allocation memory = allocate(stream, 4096);
+  fill<std::uint8_t>(stream, memory, 0, 4096, 1);
+  stream.synchronize();
+  call(table().memory_free, memory);
+  Memory blocking(4096);
+  fill<std::uint8_t>(stream, blocking, 0, 4096, 1);
+  free_on(stream, blocking.release());
+  stream.synchronize();
+}
+
+WEIR_REQUIREMENT(4, 06, AsyncMemory, TellsItsSize,
+                 "memory_get_info tells size and kind of memory that a stream allocated, at once.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  Gate gate;
+  gate.hold(stream);
+  const weir_allocation memory = allocate(stream, 12345);
+  weir_memory_info filled{};
+  filled.struct_size = sizeof filled;
+  call(table().memory_get_info, memory, &filled);
+  EXPECT_EQ(filled.size, 12345u);
+  EXPECT_EQ(filled.kind, std::uint32_t{WEIR_MEMORY_DEVICE});
+  free_on(stream, memory);
+  gate.open();
+  stream.synchronize();
+}
+
+WEIR_REQUIREMENT(4, 07, AsyncMemory, SizeOfZeroIsInvalid,
+                 "memory_allocate_async of 0 bytes answers WEIR_ERROR_INVALID and leaves the output alone.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  const weir_memory_options options = memory_options(0);
+  weir_allocation out = nullptr;
+  refusal(WEIR_ERROR_INVALID, table().memory_allocate_async, weir_stream(stream), &options, &out);
+  EXPECT_EQ(out, nullptr);
+}
+
+WEIR_REQUIREMENT(
+    4, 08, AsyncMemory, HugeSizesAreOutOfMemory,
+    "memory_allocate_async of more than there is answers WEIR_ERROR_OUT_OF_MEMORY, and the stream goes on.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const Stream stream;
+  for (const std::uint64_t size : {std::uint64_t{1} << 60, info().total_memory * 16}) {
+    const weir_memory_options options = memory_options(size);
+    weir_allocation out = nullptr;
+    refusal(WEIR_ERROR_OUT_OF_MEMORY, table().memory_allocate_async, weir_stream(stream), &options, &out);
+    EXPECT_EQ(out, nullptr);
+  }
+  const Memory memory(64);
+  fill<std::uint8_t>(stream, memory, 0, 64, 5);
+  stream.synchronize();
+  EXPECT_EQ(memory.read(), Bytes(64, 5));
+}
+
+WEIR_REQUIREMENT(
+    4, 09, AsyncMemory, ComesBackOften,
+    "1000 rounds of allocating, using and freeing 16 MiB in stream order neither fail nor mix up.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  constexpr std::uint64_t size = 16u << 20;
+  const Stream stream;
+  const HostMemory ends(2000);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    const weir_allocation memory = allocate(stream, size);
+    fill<std::uint8_t>(stream, memory, size - 4096, 4096, static_cast<std::uint8_t>(i));
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(ends.data() + 2 * i), memory, size - 2,
+         std::uint64_t{2});
+    free_on(stream, memory);
+  }
+  stream.synchronize();
+  for (std::size_t i = 0; i < 2000; ++i) ASSERT_EQ(ends.data()[i], static_cast<std::uint8_t>(i / 2));
+}
+
+}  // namespace
+}  // namespace weir::conformance

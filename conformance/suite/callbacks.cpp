@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 4: host callbacks.
+#include <atomic>
+
+#include "gate.hpp"
+
+namespace weir::conformance {
+namespace {
+
+struct Note {
+  std::vector<int>* log;
+  int number;
+  static void take(void* user) {
+    const Note& note = *static_cast<Note*>(user);
+    note.log->push_back(note.number);
+  }
+};
+
+void submit(const Stream& stream, weir_host_callback callback, void* user) {
+  call(table().stream_host_callback, weir_stream(stream), callback, user);
+}
+
+WEIR_REQUIREMENT(4, 40, Callbacks, RunOnceInOrder,
+                 "Callbacks of a stream run once each, in order, with their own user pointer.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Stream stream;
+  std::vector<int> log;
+  std::vector<Note> notes;
+  for (int i = 0; i < 200; ++i) notes.push_back({&log, i});
+  for (Note& note : notes) submit(stream, Note::take, &note);
+  stream.synchronize();
+  ASSERT_EQ(log.size(), 200u);
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(log[static_cast<std::size_t>(i)], i);
+}
+
+WEIR_REQUIREMENT(4, 41, Callbacks, SeeTheWorkInFront,
+                 "A callback runs after the work in front of it and sees what that wrote to host memory.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  constexpr std::uint64_t size = 16u << 20;
+  struct Seen {
+    const std::uint8_t* host;
+    int first = -1, last = -1;
+    static void look(void* user) {
+      auto& seen = *static_cast<Seen*>(user);
+      seen.first = seen.host[0];
+      seen.last = seen.host[size - 1];
+    }
+  };
+  const Memory memory(size);
+  const HostMemory host(size);
+  const Stream stream;
+  for (std::uint8_t i = 1; i <= 10; ++i) {
+    Seen seen{host.data()};
+    fill<std::uint8_t>(stream, memory, 0, size, i);
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()), weir_allocation(memory),
+         std::uint64_t{0}, size);
+    submit(stream, Seen::look, &seen);
+    stream.synchronize();
+    ASSERT_EQ(seen.first, i);
+    ASSERT_EQ(seen.last, i);
+  }
+}
+
+WEIR_REQUIREMENT(4, 42, Callbacks, WorkBehindWaits,
+                 "Work behind a callback begins after it has returned and sees what it wrote.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Memory memory(64);
+  const HostMemory host(64);
+  const Stream stream;
+  for (std::uint8_t i = 1; i <= 30; ++i) {
+    host.data()[0] = 0;
+    struct Write {
+      std::uint8_t* at;
+      std::uint8_t value;
+    } write{host.data(), i};
+    submit(
+        stream,
+        [](void* user) {
+          // A pause that is long enough for work that does not wait to run ahead.
+          for (std::atomic<int> spin{0}; spin.load() < 20'000;) spin.fetch_add(1);
+          *static_cast<Write*>(user)->at = static_cast<Write*>(user)->value;
+        },
+        &write);
+    call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+         static_cast<const void*>(host.data()), std::uint64_t{64});
+    stream.synchronize();
+    ASSERT_EQ(memory.read(0, 1).front(), i);
+  }
+}
+
+WEIR_REQUIREMENT(4, 43, Callbacks, SubmittingReturnsAtOnce,
+                 "stream_host_callback returns before its callback has run.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Stream stream;
+  std::atomic<int> calls{0};
+  Gate gate;
+  gate.hold(stream);
+  for (int i = 0; i < 100; ++i)
+    submit(
+        stream, [](void* user) { static_cast<std::atomic<int>*>(user)->fetch_add(1); }, &calls);
+  EXPECT_EQ(calls.load(), 0);
+  gate.open();
+  stream.synchronize();
+  EXPECT_EQ(calls.load(), 100);
+}
+
+WEIR_REQUIREMENT(4, 44, Callbacks, OfADestroyedStreamRun,
+                 "Callbacks of a stream that is destroyed still run.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  std::atomic<int> calls{0};
+  {
+    const Stream stream;
+    for (int i = 0; i < 10; ++i)
+      submit(
+          stream, [](void* user) { static_cast<std::atomic<int>*>(user)->fetch_add(1); }, &calls);
+  }
+  EXPECT_TRUE(eventually([&] { return calls.load() == 10; })) << calls.load() << " of 10 ran";
+}
+
+WEIR_REQUIREMENT(4, 45, Callbacks, StandBetweenStreams,
+                 "A stream that waits for an event behind a callback waits for the callback.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Stream first, second;
+  const Event event;
+  std::vector<int> log;
+  Note one{&log, 1}, two{&log, 2};
+  Gate gate;
+  gate.hold(first);
+  submit(first, Note::take, &one);
+  event.record(first);
+  second.wait(event);
+  submit(second, Note::take, &two);
+  gate.open();
+  second.synchronize();
+  first.synchronize();
+  EXPECT_EQ(log, (std::vector<int>{1, 2}));
+}
+
+}  // namespace
+}  // namespace weir::conformance

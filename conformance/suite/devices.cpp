@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 0: counting, describing and opening devices.
+#include <cstring>
+
+#include "objects.hpp"
+
+namespace weir::conformance {
+namespace {
+
+template <std::size_t size>
+bool terminated(const char (&text)[size]) {
+  return std::memchr(text, 0, size) != nullptr;
+}
+
+WEIR_REQUIREMENT(0, 30, Devices, AreCounted, "device_count answers, the same each time.") {
+  std::uint32_t first = 0, second = 0;
+  weir_status status = new_status();
+  const weir_result result = table().device_count(&first, &status);
+  if (result == WEIR_ERROR_NO_DEVICE || result == WEIR_ERROR_NO_LIBRARY) throw Skipped(status.message);
+  ASSERT_EQ(result, WEIR_OK) << status.message;
+  EXPECT_GE(first, 1u) << "without a device, WEIR_ERROR_NO_DEVICE says why";
+  call(table().device_count, &second);
+  EXPECT_EQ(first, second);
+}
+
+WEIR_REQUIREMENT(0, 31, Devices, IndexPastTheEndIsInvalid,
+                 "A device index that is not below the count answers WEIR_ERROR_INVALID.") {
+  weir_device_info filled{};
+  filled.struct_size = sizeof filled;
+  refusal(WEIR_ERROR_INVALID, table().device_get_info, device_count(), &filled);
+  weir_device out = nullptr;
+  refusal(WEIR_ERROR_INVALID, table().device_open, device_count(), &out);
+  EXPECT_EQ(out, nullptr) << "out_device was touched by a refusal";
+}
+
+WEIR_REQUIREMENT(0, 32, Devices, InfoStaysInsideTheCallersSize,
+                 "device_get_info writes no further than the struct_size that the caller sets.") {
+  device();
+  for (const std::uint32_t size :
+       {8u, 100u, 312u,
+        static_cast<std::uint32_t>(offsetof(weir_device_info, max_threads_per_multiprocessor))}) {
+    weir_device_info filled;
+    std::memset(&filled, 0x5a, sizeof filled);
+    filled.struct_size = size;
+    call(table().device_get_info, judged().device, &filled);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&filled);
+    for (std::size_t i = size; i < sizeof filled; ++i)
+      ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written; struct_size was " << size;
+  }
+}
+
+WEIR_REQUIREMENT(0, 33, Devices, InfoSaysHowMuchItFilled,
+                 "device_get_info leaves struct_size no larger than what the caller set.") {
+  weir_device_info filled{};
+  filled.struct_size = 400;
+  device();
+  call(table().device_get_info, judged().device, &filled);
+  EXPECT_LE(filled.struct_size, 400u);
+}
+
+WEIR_REQUIREMENT(0, 34, Devices, TextsEnd,
+                 "Every text of the description is terminated, and the device has a name.") {
+  EXPECT_STRNE(info().name, "");
+  EXPECT_TRUE(terminated(info().name));
+  EXPECT_TRUE(terminated(info().vendor));
+  EXPECT_TRUE(terminated(info().driver_version));
+  EXPECT_TRUE(terminated(info().location));
+  EXPECT_TRUE(terminated(info().target_features));
+  EXPECT_TRUE(terminated(info().notes));
+}
+
+WEIR_REQUIREMENT(0, 35, Devices, CodeTargetsAreListed,
+                 "One to four code targets are listed, each with a format.") {
+  ASSERT_GE(info().code_target_count, 1u);
+  ASSERT_LE(info().code_target_count, std::uint32_t{WEIR_MAX_CODE_TARGETS});
+  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
+    EXPECT_TRUE(terminated(info().code_targets[i].format));
+    EXPECT_TRUE(terminated(info().code_targets[i].target));
+    EXPECT_STRNE(info().code_targets[i].format, "");
+  }
+}
+
+WEIR_REQUIREMENT(0, 36, Devices, LimitsAreSensible,
+                 "Blocks, grids, lanes, multiprocessors, argument bytes and memory are at least 1.") {
+  EXPECT_GE(info().max_block_threads, 1u);
+  EXPECT_GE(info().multiprocessors, 1u);
+  EXPECT_GE(info().lanes, 1u);
+  EXPECT_GE(info().max_argument_bytes, 1u);
+  EXPECT_GE(info().total_memory, 1u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_GE(info().max_block[i], 1u);
+    EXPECT_GE(info().max_grid[i], 1u);
+    EXPECT_LE(info().max_block[i], info().max_block_threads);
+  }
+}
+
+WEIR_REQUIREMENT(0, 37, Devices, AlignmentIsAPowerOfTwoFrom64,
+                 "memory_alignment is a power of two of at least 64.") {
+  EXPECT_GE(info().memory_alignment, 64u);
+  EXPECT_EQ(info().memory_alignment & (info().memory_alignment - 1), 0u);
+}
+
+WEIR_REQUIREMENT(0, 38, Devices, PriorityRangeIsOrdered,
+                 "max_priority, the most urgent, is not above min_priority, and 0 lies between them.") {
+  EXPECT_LE(info().max_priority, info().min_priority);
+  EXPECT_LE(info().max_priority, 0);
+  EXPECT_GE(info().min_priority, 0);
+}
+
+WEIR_REQUIREMENT(
+    0, 39, Devices, OnlyKnownArgumentStylesAndKinds,
+    "argument_style and kind are numbers that the header names; no unknown capability is claimed.") {
+  EXPECT_LE(info().argument_style, std::uint32_t{WEIR_ARGUMENT_BUFFER});
+  EXPECT_LE(info().kind, std::uint32_t{WEIR_DEVICE_OTHER});
+  const bool known = raw_table().abi_version <= WEIR_ABI_VERSION(1, 1);
+  const std::uint64_t unknown = info().capabilities & ~std::uint64_t{(WEIR_CAP_GRAPHS << 1) - 1};
+  EXPECT_TRUE(!known || unknown == 0) << "unknown bits " << unknown;
+}
+
+WEIR_REQUIREMENT(
+    0, 40, Devices, OpenedTwiceIsTheSameDevice,
+    "Opening one device twice gives the same device, and each opening is given back by itself.") {
+  const weir_device first = device();
+  weir_device second = nullptr;
+  call(table().device_open, judged().device, &second);
+  EXPECT_EQ(first, second);
+  call(table().device_close, second);
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, first, &free, &total);  // the first opening still holds
+}
+
+WEIR_REQUIREMENT(0, 41, Devices, CanBeOpenedAgain, "A device that was closed can be opened and used again.") {
+  if (device_count() <= judged().device) throw Skipped("there is no such device");
+  for (int i = 0; i < 3; ++i) {
+    weir_device opened = nullptr;
+    call(table().device_open, judged().device, &opened);
+    ASSERT_NE(opened, nullptr);
+    {
+      const Stream stream(opened);
+      stream.synchronize();
+    }
+    call(table().device_close, opened);
+  }
+}
+
+WEIR_REQUIREMENT(0, 42, Devices, TellFreeMemory,
+                 "Free memory is not above the total, which agrees with the description.") {
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  EXPECT_GT(total, 0u);
+  EXPECT_LE(free, total);
+  EXPECT_GE(total, info().total_memory / 2);
+  EXPECT_LE(total / 2, info().total_memory);
+}
+
+WEIR_REQUIREMENT(0, 43, Devices, StatusMayBeNull,
+                 "Every function works without a status, in success and in failure.") {
+  std::uint32_t count = 0;
+  EXPECT_EQ(table().device_count(&count, nullptr), WEIR_OK);
+  weir_device out = nullptr;
+  EXPECT_EQ(table().device_open(count + 5, &out, nullptr), WEIR_ERROR_INVALID);
+}
+
+WEIR_REQUIREMENT(0, 44, Devices, StatusStaysInsideItsSize,
+                 "A failure fills a status no further than its struct_size.") {
+  for (const std::uint32_t size : {8u, 16u, 80u, 100u}) {
+    weir_status status;
+    std::memset(&status, 0x5a, sizeof status);
+    status.struct_size = size;
+    weir_device out = nullptr;
+    EXPECT_EQ(table().device_open(device_count() + 5, &out, &status), WEIR_ERROR_INVALID);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&status);
+    for (std::size_t i = size; i < sizeof status; ++i)
+      ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written; struct_size was " << size;
+  }
+}
+
+}  // namespace
+}  // namespace weir::conformance

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 0: the entry point and what it agrees on.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "call.hpp"
+
+namespace weir::conformance {
+namespace {
+
+weir_result negotiate(std::uint32_t low, std::uint32_t high, const weir_driver_table** out,
+                      weir_status* status) {
+  const weir_host host{sizeof host, low, high};
+  return entry()(&host, out, status);
+}
+
+std::set<std::string> loaded_libraries() {
+  std::set<std::string> names;
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* names) {
+        static_cast<std::set<std::string>*>(names)->insert(library->dlpi_name);
+        return 0;
+      },
+      &names);
+  return names;
+}
+
+WEIR_REQUIREMENT(0, 01, Entry, ExportsTheEntryPoint,
+                 "The library loads with all symbols bound and exports weir_driver_entry.") {
+  EXPECT_NE(entry(), nullptr);
+}
+
+WEIR_REQUIREMENT(0, 02, Entry, GivesATable, "A host that speaks 1.0 to the suite's version gets a table.") {
+  EXPECT_NO_THROW(raw_table());
+}
+
+WEIR_REQUIREMENT(0, 03, Entry, RefusesANewerMajor,
+                 "A host of a newer major version only is refused with WEIR_ERROR_ABI, and the table pointer "
+                 "stays as it was.") {
+  const auto* const mark = reinterpret_cast<const weir_driver_table*>(&entry);
+  const weir_driver_table* out = mark;
+  weir_status status = new_status();
+  EXPECT_EQ(negotiate(WEIR_ABI_VERSION(2, 0), WEIR_ABI_VERSION(2, 5), &out, &status), WEIR_ERROR_ABI);
+  EXPECT_EQ(status.code, WEIR_ERROR_ABI);
+  EXPECT_STRNE(status.message, "") << "the refusal has no words";
+  EXPECT_EQ(out, mark) << "out_table was touched by a refusal";
+}
+
+WEIR_REQUIREMENT(0, 04, Entry, RefusesAnOlderMajor,
+                 "A host of an older major version only is refused with WEIR_ERROR_ABI.") {
+  const weir_driver_table* out = nullptr;
+  weir_status status = new_status();
+  EXPECT_EQ(negotiate(WEIR_ABI_VERSION(0, 1), WEIR_ABI_VERSION(0, 9), &out, &status), WEIR_ERROR_ABI);
+}
+
+WEIR_REQUIREMENT(0, 05, Entry, StaysInsideTheHostsRange,
+                 "The table's abi_version lies inside the range that the host states.") {
+  for (const std::uint32_t newest : {WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT, WEIR_ABI_VERSION(1, 99)}) {
+    const weir_driver_table* out = nullptr;
+    weir_status status = new_status();
+    const weir_result result = negotiate(WEIR_ABI_VERSION(1, 0), newest, &out, &status);
+    if (result == WEIR_ERROR_ABI) continue;  // it speaks nothing in that range
+    ASSERT_EQ(result, WEIR_OK) << status.message;
+    ASSERT_NE(out, nullptr);
+    EXPECT_GE(out->abi_version, WEIR_ABI_VERSION(1, 0));
+    EXPECT_LE(out->abi_version, newest) << "the host speaks nothing newer than 1." << WEIR_ABI_MINOR(newest);
+  }
+}
+
+WEIR_REQUIREMENT(0, 06, Entry, IsTheSameEachTime,
+                 "Asked twice for the same range, the driver gives the same table.") {
+  const weir_driver_table *first = nullptr, *second = nullptr;
+  ASSERT_EQ(negotiate(WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT, &first, nullptr), WEIR_OK);
+  ASSERT_EQ(negotiate(WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT, &second, nullptr), WEIR_OK);
+  EXPECT_EQ(first, second);
+}
+
+WEIR_REQUIREMENT(0, 07, FirstCall, OpensNoLibrary,
+                 "The entry point opens no library: that is for device_count.") {
+  const auto function = entry();
+  const auto before = loaded_libraries();
+  const weir_host host{sizeof host, WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT};
+  const weir_driver_table* out = nullptr;
+  EXPECT_EQ(function(&host, &out, nullptr), WEIR_OK);
+  for (const std::string& name : loaded_libraries()) EXPECT_TRUE(before.contains(name)) << "opened " << name;
+}
+
+WEIR_REQUIREMENT(
+    0, 08, Entry, ManifestTellsTheTruth,
+    "The manifest beside the library has the table's name and a range that its version lies in.") {
+  if (judged().file.manifest.empty()) throw Skipped("there is no manifest beside the library");
+  std::ifstream file(judged().file.manifest);
+  const auto manifest = nlohmann::json::parse(file, nullptr, false);
+  ASSERT_TRUE(manifest.is_object());
+  EXPECT_EQ(manifest.value("name", ""), raw_table().name);
+  const auto version = [&](const char* key) {
+    unsigned major = 0, minor = 0;
+    std::sscanf(manifest["abi"].value(key, "").c_str(), "%u.%u", &major, &minor);
+    return WEIR_ABI_VERSION(major, minor);
+  };
+  ASSERT_TRUE(manifest.contains("abi"));
+  EXPECT_GE(raw_table().abi_version, version("min"));
+  EXPECT_LE(raw_table().abi_version, version("max"));
+}
+
+}  // namespace
+}  // namespace weir::conformance

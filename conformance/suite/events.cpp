@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 2: events, alone and between streams.
+#include "gate.hpp"
+
+namespace weir::conformance {
+namespace {
+
+constexpr std::uint64_t large = 16u << 20;
+
+WEIR_REQUIREMENT(
+    2, 30, Events, NeverRecordedAreReached,
+    "An event that was never recorded is reached: query and synchronize answer WEIR_OK at once.") {
+  const Event event;
+  EXPECT_TRUE(event.done());
+  event.synchronize();
+}
+
+WEIR_REQUIREMENT(2, 31, Events, WaitForNeverRecordedHasNoEffect,
+                 "A wait for an event that was never recorded has no effect.") {
+  const Memory memory(64);
+  const Event event;
+  const Stream stream;
+  stream.wait(event);
+  fill<std::uint8_t>(stream, memory, 0, 64, 1);
+  EXPECT_TRUE(eventually([&] { return stream.done(); }));
+}
+
+WEIR_REQUIREMENT(2, 32, Events, AreReachedAfterTheWorkInFront,
+                 "An event is not reached before the work in front of it, and is reached afterwards.") {
+  const Stream stream;
+  const Event event;
+  Gate gate;
+  gate.hold(stream);
+  event.record(stream);
+  stream.flush();
+  EXPECT_TRUE(never([&] { return event.done(); }));
+  gate.open();
+  event.synchronize();
+  EXPECT_TRUE(event.done());
+}
+
+WEIR_REQUIREMENT(2, 33, Events, AreReachedBeforeTheWorkBehind,
+                 "An event is reached though work behind it is held back.") {
+  const Stream stream;
+  const Event event;
+  event.record(stream);
+  Gate gate;
+  gate.hold(stream);
+  event.synchronize();
+  EXPECT_TRUE(event.done());
+  EXPECT_FALSE(stream.done());
+}
+
+WEIR_REQUIREMENT(2, 34, Events, SynchronizeWaits,
+                 "event_synchronize returns after the work in front of the mark.") {
+  const Memory memory(large);
+  const HostMemory host(large);
+  const Stream stream;
+  const Event event;
+  for (std::uint8_t i = 1; i <= 8; ++i) {
+    fill<std::uint8_t>(stream, memory, 0, large, i);
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()), weir_allocation(memory),
+         std::uint64_t{0}, large);
+    event.record(stream);
+    event.synchronize();
+    ASSERT_TRUE(host.data()[0] == i && host.data()[large - 1] == i) << "in round " << int{i};
+  }
+}
+
+WEIR_REQUIREMENT(2, 35, Events, OrderStreams,
+                 "What a stream does behind a wait begins after what the event marked.") {
+  const Memory shared(large), copy(large);
+  const Stream writer, reader;
+  const Event written, read;
+  for (std::uint8_t i = 1; i <= 10; ++i) {
+    fill<std::uint8_t>(writer, shared, 0, large, i);
+    written.record(writer);
+    reader.wait(written);
+    call(table().copy_on_device, weir_stream(reader), weir_allocation(copy), std::uint64_t{0},
+         weir_allocation(shared), std::uint64_t{0}, large);
+    read.record(reader);
+    writer.wait(read);
+    fill<std::uint8_t>(writer, shared, 0, large, 200);  // must not be seen
+    reader.synchronize();
+    const Bytes bytes = copy.read();
+    ASSERT_EQ(static_cast<std::uint64_t>(std::ranges::count(bytes, i)), large) << "in round " << int{i};
+  }
+  writer.synchronize();
+}
+
+WEIR_REQUIREMENT(2, 36, Events, HoldBackTheStreamThatWaits,
+                 "A stream that waits for an event does not go on before it is reached.") {
+  const Memory memory(64);
+  memory.write(Bytes(64, 1));
+  const Stream held, waiting;
+  const Event event;
+  Gate gate;
+  gate.hold(held);
+  event.record(held);
+  waiting.wait(event);
+  fill<std::uint8_t>(waiting, memory, 0, 64, 2);
+  waiting.flush();
+  EXPECT_TRUE(never([&] { return waiting.done(); }));
+  gate.open();
+  waiting.synchronize();
+  EXPECT_EQ(memory.read(), Bytes(64, 2));
+}
+
+WEIR_REQUIREMENT(2, 37, Events, WaitsReturnAtOnce,
+                 "stream_wait_event returns while the event is not reached.") {
+  const Stream held, waiting;
+  const Event event;
+  Gate gate;
+  gate.hold(held);
+  event.record(held);
+  for (int i = 0; i < 50; ++i) waiting.wait(event);
+  EXPECT_FALSE(waiting.done());
+  gate.open();
+  waiting.synchronize();
+}
+
+WEIR_REQUIREMENT(2, 38, Events, WaitsKeepTheMarkOfTheirTime,
+                 "A wait holds on to the mark that the event had when the wait was submitted; recording it "
+                 "again changes nothing.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Stream first, held, waiting;
+  const Event event;
+  event.record(first);
+  first.synchronize();
+  waiting.wait(event);
+  Gate gate;
+  gate.hold(held);
+  event.record(held);
+  EXPECT_TRUE(eventually([&] { return waiting.done(); })) << "it waits for a mark that was set later";
+  EXPECT_FALSE(event.done()) << "the event tells of its earlier mark";
+}
+
+WEIR_REQUIREMENT(2, 39, Events, RecordingAgainReplacesTheMark,
+                 "An event that is recorded again tells of its last mark only.") {
+  const Stream stream;
+  const Event event;
+  event.record(stream);
+  event.synchronize();
+  Gate gate;
+  gate.hold(stream);
+  event.record(stream);
+  stream.flush();
+  EXPECT_TRUE(never([&] { return event.done(); }));
+  gate.open();
+  event.synchronize();
+  EXPECT_TRUE(event.done());
+}
+
+WEIR_REQUIREMENT(2, 40, Events, DestroyedOnesStillHoldWaits,
+                 "event_destroy returns at once, and waits that were submitted on the event still hold.") {
+  const Memory memory(64);
+  memory.write(Bytes(64, 1));
+  const Stream held, waiting;
+  Event event;
+  Gate gate;
+  gate.hold(held);
+  event.record(held);
+  waiting.wait(event);
+  event.destroy();
+  fill<std::uint8_t>(waiting, memory, 0, 64, 2);
+  waiting.flush();
+  EXPECT_TRUE(never([&] { return waiting.done(); }));
+  gate.open();
+  waiting.synchronize();
+  EXPECT_EQ(memory.read(), Bytes(64, 2));
+}
+
+WEIR_REQUIREMENT(2, 41, Events, ManyStreamsWaitForOne,
+                 "Many streams wait for one event, and all go on when it is reached.") {
+  const Memory memory(32 * 64);
+  memory.write(Bytes(32 * 64, 0));
+  const Stream held;
+  std::vector<Stream> waiting;
+  const Event event;
+  Gate gate;
+  gate.hold(held);
+  fill<std::uint8_t>(held, memory, 0, 32 * 64, 5);
+  event.record(held);
+  for (std::uint64_t i = 0; i < 32; ++i) {
+    waiting.emplace_back();
+    waiting.back().wait(event);
+    fill<std::uint8_t>(waiting.back(), memory, 64 * i, 64, static_cast<std::uint8_t>(100 + i));
+  }
+  gate.open();
+  for (const Stream& stream : waiting) stream.synchronize();
+  const Bytes bytes = memory.read();
+  for (std::size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ(bytes[i], 100 + i / 64);
+}
+
+WEIR_REQUIREMENT(2, 42, Events, OfTheSameStreamDoNotBlockIt,
+                 "A stream that waits for an event of its own goes on.") {
+  const Memory memory(64);
+  const Stream stream;
+  const Event event;
+  for (std::uint8_t i = 0; i < 20; ++i) {
+    fill<std::uint8_t>(stream, memory, 0, 64, i);
+    event.record(stream);
+    stream.wait(event);
+  }
+  stream.synchronize();
+  EXPECT_EQ(memory.read(), Bytes(64, 19));
+}
+
+WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold, "A chain of 100 waits over 8 streams keeps its order.") {
+  const Memory memory(8 * 101);
+  std::vector<Stream> streams(8);
+  std::vector<Event> events(8);
+  fill<std::uint64_t>(streams[0], memory, 0, 8, 4711);
+  events[0].record(streams[0]);
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    const Stream& stream = streams[i % 8];
+    stream.wait(events[(i - 1) % 8]);
+    call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), 8 * i, weir_allocation(memory),
+         8 * (i - 1), std::uint64_t{8});
+    events[i % 8].record(stream);
+  }
+  streams[100 % 8].synchronize();
+  EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(101, 4711));
+}
+
+WEIR_REQUIREMENT(2, 44, Events, UnknownFlagsAreRefused,
+                 "event_create with flags that nobody knows is refused and leaves the output alone.") {
+  weir_event out = nullptr;
+  const weir_result result = result_of(table().event_create, device(), 0x100u, &out);
+  EXPECT_TRUE(result == WEIR_ERROR_INVALID || result == WEIR_ERROR_UNSUPPORTED) << result_name(result);
+  EXPECT_EQ(out, nullptr);
+}
+
+WEIR_REQUIREMENT(2, 45, Events, OutliveTheirStream,
+                 "An event is asked and waited for after the stream that it was recorded on was destroyed.") {
+  const Event event;
+  const Memory memory(large);
+  {
+    const Stream stream;
+    fill<std::uint8_t>(stream, memory, 0, large, 6);
+    event.record(stream);
+  }
+  event.synchronize();
+  EXPECT_TRUE(event.done());
+  const Stream other;
+  other.wait(event);
+  other.synchronize();
+  EXPECT_EQ(memory.read(large - 1, 1), Bytes(1, 6));
+}
+
+}  // namespace
+}  // namespace weir::conformance

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5: what graphs refuse, and how they are updated.
+#include <functional>
+
+#include "gate.hpp"
+#include "graph_nodes.hpp"
+
+namespace weir::conformance {
+namespace {
+
+void expect_refused(const GraphNodes& nodes, weir_result expected = WEIR_ERROR_INVALID) {
+  const auto given = nodes.pointers();
+  weir_graph out = nullptr;
+  refusal(expected, table().graph_create, device(), nodes.size(), given.data(), &out);
+  EXPECT_EQ(out, nullptr) << "out_graph was touched by a refusal";
+}
+
+WEIR_REQUIREMENT(5, 40, GraphChecks, NoNodesAreInvalid, "A graph of 0 nodes answers WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_GRAPHS);
+  GraphNodes one;
+  one.empty();
+  const auto given = one.pointers();
+  weir_graph out = nullptr;
+  refusal(WEIR_ERROR_INVALID, table().graph_create, device(), 0u, given.data(), &out);
+  EXPECT_EQ(out, nullptr);
+}
+
+WEIR_REQUIREMENT(5, 41, GraphChecks, DependenciesLieBelow,
+                 "A dependency on a node itself or on a later one answers WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_GRAPHS);
+  for (const std::uint32_t index : {1u, 2u, 77u}) {
+    GraphNodes nodes;
+    nodes.empty();
+    nodes.empty({index});
+    nodes.empty();
+    expect_refused(nodes);
+  }
+}
+
+WEIR_REQUIREMENT(5, 42, GraphChecks, UnknownKindsAreInvalid,
+                 "A node of a kind that nobody knows answers WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_GRAPHS);
+  GraphNodes nodes;
+  nodes.empty();
+  nodes[0].kind = 4711;
+  expect_refused(nodes);
+}
+
+WEIR_REQUIREMENT(5, 43, GraphChecks, FillsAreChecked,
+                 "A fill past the end, or with a pattern that does not fit, answers WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64);
+  const std::uint64_t value = 0;
+  const struct {
+    std::uint64_t offset, size;
+    std::uint32_t width;
+  } wrong[] = {{0, 65, 1}, {64, 1, 1}, {~0ull, 1, 1}, {0, 64, 3}, {0, 62, 8}, {4, 8, 8}, {0, 64, 0}};
+  for (const auto& [offset, size, width] : wrong) {
+    GraphNodes nodes;
+    nodes.empty();
+    nodes.fill_bytes(memory, offset, size, &value, std::min<std::uint32_t>(width, 8), {});
+    expect_refused(nodes);
+  }
+}
+
+WEIR_REQUIREMENT(
+    5, 44, GraphChecks, CopiesAreChecked,
+    "A copy past the end or within overlapping ranges answers WEIR_ERROR_INVALID, for each kind of copy.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory a(64), b(128);
+  Bytes host(256);
+  const std::function<void(GraphNodes&)> wrong[] = {
+      [&](GraphNodes& nodes) { nodes.copy_to_device(a, host.data(), 65); },
+      [&](GraphNodes& nodes) { nodes.copy_to_host(host.data(), a, 65); },
+      [&](GraphNodes& nodes) { nodes.copy_on_device(a, 1, b, 0, 64); },
+      [&](GraphNodes& nodes) { nodes.copy_on_device(b, 0, a, 1, 64); },
+      [&](GraphNodes& nodes) { nodes.copy_on_device(b, 0, b, 10, 20); }};
+  for (const auto& add : wrong) {
+    GraphNodes nodes;
+    add(nodes);
+    expect_refused(nodes);
+  }
+}
+
+WEIR_REQUIREMENT(5, 45, GraphChecks, LaunchesAreChecked,
+                 "A kernel node with an empty grid or block answers WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota");
+  const Memory memory(8);
+  for (int i = 0; i < 6; ++i) {
+    GraphNodes nodes;
+    nodes.kernel(iota, arguments(memory, std::int64_t{1}, std::int64_t{0}));
+    weir_launch spoilt = *nodes[0].launch;
+    (i < 3 ? spoilt.grid : spoilt.block)[i % 3] = 0;
+    nodes[0].launch = &spoilt;
+    expect_refused(nodes);
+  }
+}
+
+WEIR_REQUIREMENT(5, 46, GraphChecks, NothingHappensBeforeALaunch, "Making a graph runs none of its nodes.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64);
+  memory.write(Bytes(64, 1));
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, 64, 2);
+  const Graph graph = nodes.make();
+  EXPECT_EQ(memory.read(), Bytes(64, 1));
+}
+
+WEIR_REQUIREMENT(5, 60, GraphUpdates, ChangeArguments,
+                 "A kernel node that was updated runs with its new arguments, grid and block.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota");
+  constexpr std::int64_t n = 3000;
+  const Memory a(8 * n), b(8 * n);
+  GraphNodes nodes, changed;
+  nodes.kernel(iota, arguments(a, n, std::int64_t{1}), 2);
+  changed.kernel(iota, arguments(b, n, std::int64_t{50}), 7);
+  const Graph graph = nodes.make();
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  changed.update(graph, 0);
+  fill<std::int64_t>(stream, a, 0, 8 * n, -1);
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_EQ(a.values<std::int64_t>(), std::vector<std::int64_t>(n, -1))
+      << "the node runs with its earlier arguments";
+  const auto values = b.values<std::int64_t>();
+  for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], 50 + i);
+}
+
+WEIR_REQUIREMENT(5, 61, GraphUpdates, LeaveSubmittedLaunchesAlone,
+                 "Launches that were submitted before an update keep their parameters.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel append("append");
+  const Memory log = Memory::of(std::vector<std::int64_t>(4, 0));
+  GraphNodes nodes, changed;
+  nodes.kernel(append, arguments(log, std::int64_t{10}));
+  changed.kernel(append, arguments(log, std::int64_t{20}));
+  const Graph graph = nodes.make();
+  const Stream stream;
+  {
+    Delay delay(stream);
+    launch(graph, stream);
+    launch(graph, stream);
+    changed.update(graph, 0);
+    launch(graph, stream);
+    delay.end();
+    stream.synchronize();
+  }
+  EXPECT_EQ(log.values<std::int64_t>(), (std::vector<std::int64_t>{3, 10, 10, 20}));
+}
+
+WEIR_REQUIREMENT(5, 62, GraphUpdates, ChangeFillsAndCopies,
+                 "Fills and copies that were updated run with their new parameters, or the update answers "
+                 "WEIR_ERROR_UNSUPPORTED.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory a(256), b(256);
+  a.write(Bytes(256, 0));
+  b.write(pattern(256));
+  GraphNodes nodes, changed;
+  nodes.fill<std::uint8_t>(a, 0, 64, 1);
+  nodes.copy_on_device(a, 64, b, 0, 64, {0});
+  changed.fill<std::uint8_t>(a, 128, 64, 2);
+  changed.copy_on_device(a, 192, b, 100, 64, {0});
+  const Graph graph = nodes.make();
+  changed.update(graph, 0);
+  changed.update(graph, 1);
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  Bytes expected(256, 0);
+  std::fill_n(expected.begin() + 128, 64, std::uint8_t{2});
+  std::copy_n(pattern(256).begin() + 100, 64, expected.begin() + 192);
+  EXPECT_EQ(a.read(), expected);
+}
+
+WEIR_REQUIREMENT(
+    5, 63, GraphUpdates, KeepKindAndKernel,
+    "An update to another kind or kernel answers WEIR_ERROR_INVALID, and the graph stays what it was.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota"), append("append");
+  const Memory a(8 * 4), b(64);
+  GraphNodes nodes, kinds, kernels;
+  nodes.kernel(iota, arguments(a, std::int64_t{4}, std::int64_t{30}));
+  kinds.fill<std::uint8_t>(b, 0, 64, 1);
+  kernels.kernel(append, arguments(a, std::int64_t{1}));
+  const Graph graph = nodes.make();
+  for (GraphNodes* other : {&kinds, &kernels})
+    refusal(WEIR_ERROR_INVALID, table().graph_update, weir_graph(graph), 0u,
+            static_cast<const weir_graph_node*>(&(*other)[0]));
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_EQ(a.values<std::int64_t>(), (std::vector<std::int64_t>{30, 31, 32, 33}));
+}
+
+WEIR_REQUIREMENT(5, 64, GraphUpdates, AreChecked,
+                 "An update of a node that the graph does not have, or with a range past the end, answers "
+                 "WEIR_ERROR_INVALID and changes nothing.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64);
+  GraphNodes nodes, wrong;
+  nodes.fill<std::uint8_t>(memory, 0, 64, 3);
+  wrong.fill<std::uint8_t>(memory, 1, 64, 4);
+  const Graph graph = nodes.make();
+  refusal(WEIR_ERROR_INVALID, table().graph_update, weir_graph(graph), 1u,
+          static_cast<const weir_graph_node*>(&nodes[0]));
+  refusal(WEIR_ERROR_INVALID, table().graph_update, weir_graph(graph), 0u,
+          static_cast<const weir_graph_node*>(&wrong[0]));
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_EQ(memory.read(), Bytes(64, 3));
+}
+
+WEIR_REQUIREMENT(
+    5, 65, GraphUpdates, CopyTheirArguments,
+    "Arguments are copied before graph_update returns, and the update's dependencies are not read.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota");
+  const Memory a(8 * 4);
+  GraphNodes nodes;
+  nodes.kernel(iota, arguments(a, std::int64_t{4}, std::int64_t{30}));
+  const Graph graph = nodes.make();
+  {
+    GraphNodes changed;
+    changed.kernel(iota, arguments(a, std::int64_t{4}, std::int64_t{40}));
+    changed[0].dependency_count = 5;
+    changed[0].dependencies = nullptr;
+    changed.update(graph, 0);
+    auto* values = static_cast<std::uint8_t*>(const_cast<void*>(changed[0].launch->arguments));
+    std::fill_n(values, iota.ready().argument_bytes, std::uint8_t{0});
+  }
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_EQ(a.values<std::int64_t>(), (std::vector<std::int64_t>{40, 41, 42, 43}));
+}
+
+}  // namespace
+}  // namespace weir::conformance

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 6: control flow, reductions, atomics, assertions.
+#include <algorithm>
+#include <limits>
+
+#include "api.hpp"
+
+namespace weir::conformance {
+namespace {
+
+WEIR_REQUIREMENT(6, 40, Language, LoopsAndBranches,
+                 "while, if, break and continue do what they say: the lengths of Collatz sequences.") {
+  const Device device = api_device();
+  const Stream stream = device.create_stream();
+  const auto out = device.array<std::int64_t>(3000);
+  run_text(R"(weir-ir 1
+kernel "collatz"
+  param @out : array<i64, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %two = const 2 : i64
+  %three = const 3 : i64
+  %n = extent @out, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    local $x : i64
+    local $steps : i64
+    %first = add %i, %one : i64
+    set $x, %first
+    while {
+      %x = get $x : i64
+      %more = gt %x, %one : bool
+      yield %more
+    } do {
+      %y = get $x : i64
+      %s = get $steps : i64
+      %t = add %s, %one : i64
+      set $steps, %t
+      %low = and %y, %one : i64
+      %even = eq %low, %zero : bool
+      if %even {
+        %half = div %y, %two : i64
+        set $x, %half
+        continue
+      }
+      %tripled = mul %y, %three : i64
+      %next = add %tripled, %one : i64
+      set $x, %next
+    }
+    %steps = get $steps : i64
+    store @out[%i], %steps
+  }
+}
+)",
+           stream, out);
+  const auto seen = out.to_host(stream);
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    std::int64_t steps = 0;
+    for (std::int64_t x = i + 1; x > 1; x = x % 2 ? 3 * x + 1 : x / 2) ++steps;
+    ASSERT_EQ(seen[static_cast<std::size_t>(i)], steps) << "of " << i + 1;
+  }
+}
+
+WEIR_REQUIREMENT(
+    6, 41, Language, ArraysOfTwoDimensions,
+    "Arrays are stored with the last index fastest, and a loop over two indices covers all of them.") {
+  const Device device = api_device();
+  const Stream stream = device.create_stream();
+  const auto out = device.array<std::int32_t>(37, 53);
+  run_text(R"(weir-ir 1
+kernel "grid"
+  param @out : array<i32, 2>
+{
+  %zero = const 0 : i64
+  %thousand = const 1000 : i64
+  %rows = extent @out, 0 : i64
+  %columns = extent @out, 1 : i64
+  parallel (%i, %j) in (%zero to %rows, %zero to %columns) {
+    %row = mul %i, %thousand : i64
+    %sum = add %row, %j : i64
+    %v = cast %sum : i32
+    store @out[%i, %j], %v
+  }
+}
+)",
+           stream, out);
+  const auto seen = out.to_host(stream);
+  for (int i = 0; i < 37; ++i)
+    for (int j = 0; j < 53; ++j) ASSERT_EQ(seen[static_cast<std::size_t>(i * 53 + j)], 1000 * i + j);
+}
+
+/// The sum as sdk/docs/ir.md defines its order.
+float ordered_sum(const std::vector<float>& values) {
+  const std::size_t n = values.size();
+  const std::size_t chunk = std::max<std::size_t>(1024, ((n + 4095) / 4096 + 63) / 64 * 64);
+  const auto combine = [](const float* elements, std::size_t count) {
+    float lanes[64] = {};
+    for (std::size_t i = 0; i < count; ++i) lanes[i % 64] += elements[i];
+    for (std::size_t width = 32; width; width /= 2)
+      for (std::size_t l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+    return lanes[0];
+  };
+  std::vector<float> partials;
+  for (std::size_t begin = 0; begin < n; begin += chunk)
+    partials.push_back(combine(&values[begin], std::min(chunk, n - begin)));
+  return combine(partials.data(), partials.size());
+}
+
+WEIR_REQUIREMENT(6, 42, Language, SumsHaveTheDefinedOrder,
+                 "A sum of f32 has the bits that the defined order gives, in many sizes.") {
+  const Device device = api_device();
+  const Stream stream = device.create_stream();
+  for (const std::size_t n : {std::size_t{1}, std::size_t{63}, std::size_t{1000}, std::size_t{1025},
+                              std::size_t{70'000}, std::size_t{5'000'000}}) {
+    std::vector<float> values(n);
+    for (std::size_t i = 0; i < n; ++i)
+      values[i] = static_cast<float>((i * 2654435761u) % 1000003u) * 1e-3f - 300.0f;
+    const auto x = array_of(device, values);
+    const auto out = device.array<float>(1);
+    run_text(R"(weir-ir 1
+kernel "total"
+  param @out : array<f32, 1>
+  param @x : array<f32, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @x, 0 : i64
+  %sum = reduce.sum (%i) in (%zero to %n) : f32 {
+    %v = load @x[%i] : f32
+    yield %v
+  }
+  store @out[%zero], %sum
+}
+)",
+             stream, out, x);
+    const float seen = out.to_host(stream).front(), expected = ordered_sum(values);
+    EXPECT_EQ(std::memcmp(&seen, &expected, 4), 0)
+        << n << " values give " << seen << "; expected " << expected;
+  }
+}
+
+template <class T>
+void expect_atomic(const std::string& operation, const std::string& type, T initial, T expected) {
+  const Device device = api_device();
+  const Stream stream = device.create_stream();
+  const auto cell = array_of(device, std::vector<T>{initial});
+  run_text("weir-ir 1\nkernel \"atomic\"\n  param @cell : array<" + type +
+               ", 1>\n{\n  %zero = const 0 : i64\n" +
+               "  %n = const 1000 : i64\n  parallel (%i) in (%zero to %n) {\n    %v = cast %i : " + type +
+               "\n    %old = atomic." + operation + " @cell[%zero], %v : " + type + "\n  }\n}\n",
+           stream, cell);
+  EXPECT_EQ(cell.to_host(stream).front(), expected) << "atomic." << operation << " on " << type;
+}
+
+template <class T>
+void expect_atomics(const std::string& type) {
+  expect_atomic<T>("add", type, 5, 5 + 999 * 1000 / 2);
+  expect_atomic<T>("sub", type, T(600'000), T(600'000 - 999 * 1000 / 2));
+  expect_atomic<T>("min", type, 5000, 0);
+  expect_atomic<T>("max", type, 5, 999);
+}
+
+WEIR_REQUIREMENT(6, 43, Language, AtomicsOfIntegers, "Atomics on i32, u32, i64 and u64 lose nothing.") {
+  expect_atomics<std::int32_t>("i32");
+  expect_atomics<std::uint32_t>("u32");
+  expect_atomics<std::int64_t>("i64");
+  expect_atomics<std::uint64_t>("u64");
+  expect_atomic<std::uint32_t>("or", "u32", 0, 1023);
+  expect_atomic<std::uint32_t>("and", "u32", 1023, 0);
+  std::uint64_t all = 77;
+  for (std::uint64_t i = 0; i < 1000; ++i) all ^= i;
+  expect_atomic<std::uint64_t>("xor", "u64", 77, all);
+}
+
+WEIR_REQUIREMENT(6, 44, Language, AtomicsOfFloats, "Atomics on f32 and f64 lose nothing.") {
+  expect_atomics<float>("f32");
+  expect_atomics<double>("f64");
+}
+
+WEIR_REQUIREMENT(6, 45, Language, CompareExchangeTakesOneWinner,
+                 "Of many that compare and exchange one element, exactly one wins.") {
+  const Device device = api_device();
+  const Stream stream = device.create_stream();
+  const auto cell = array_of(device, std::vector<std::int32_t>{-1}),
+             winners = array_of(device, std::vector<std::int32_t>{0});
+  run_text(R"(weir-ir 1
+kernel "race"
+  param @cell : array<i32, 1>
+  param @winners : array<i32, 1>
+{
+  %zero = const 0 : i64
+  %n = const 10000 : i64
+  %free = const -1 : i32
+  %one = const 1 : i32
+  parallel (%i) in (%zero to %n) {
+    %me = cast %i : i32
+    %old = atomic.compare_exchange @cell[%zero], %free, %me : i32
+    %won = eq %old, %free : bool
+    if %won {
+      %count = atomic.add @winners[%zero], %one : i32
+    }
+  }
+}
+)",
+           stream, cell, winners);
+  EXPECT_EQ(winners.to_host(stream).front(), 1);
+  const std::int32_t winner = cell.to_host(stream).front();
+  EXPECT_TRUE(winner >= 0 && winner < 10'000) << winner;
+}
+
+WEIR_REQUIREMENT(
+    6, 46, Language, FailedAssertsAreReported,
+    "A failed assert surfaces at a later call on the stream with its message, and the device goes on.") {
+  const Device device = api_device();
+  const Stream stream = device.create_stream();
+  const auto out = array_of(device, std::vector<std::int32_t>(100, 0));
+  const std::string text = R"(weir-ir 1
+kernel "asserting"
+  param @out : array<i32, 1>
+  param @limit : i64
+{
+  %zero = const 0 : i64
+  %n = extent @out, 0 : i64
+  %limit = arg @limit : i64
+  %one = const 1 : i32
+  parallel (%i) in (%zero to %n) {
+    %small = lt %i, %limit : bool
+    assert %small, "too far"
+    store @out[%i], %one
+  }
+}
+)";
+  try {
+    run_text(text, stream, out, std::int64_t{50});
+    stream.synchronize();
+    FAIL() << "nothing was reported";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::assertion) << error.what();
+    EXPECT_NE(std::string(error.what()).find("too far"), std::string::npos) << error.what();
+  }
+  run_text(text, stream, out, std::int64_t{100});
+  stream.synchronize();
+  EXPECT_EQ(out.to_host(stream), std::vector<std::int32_t>(100, 1));
+}
+
+}  // namespace
+}  // namespace weir::conformance

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 3: launches and their arguments.
+#include <bit>
+#include <cstring>
+#include <functional>
+
+#include "gate.hpp"
+#include "kernels.hpp"
+
+namespace weir::conformance {
+namespace {
+
+using I64s = std::vector<std::int64_t>;
+
+I64s counting_up(std::int64_t n, std::int64_t base) {
+  I64s values(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = base + i;
+  return values;
+}
+
+WEIR_REQUIREMENT(3, 30, Launches, EveryGridDoesAllTheWork,
+                 "Every block of the grid runs, in grids from 1 to thousands.") {
+  const Kernel iota("iota");
+  const Stream stream;
+  constexpr std::int64_t n = 100'003;
+  for (const std::uint32_t blocks : {1u, 2u, 3u, 7u, 64u, 1000u, 4097u}) {
+    const Memory out(8 * n);
+    fill<std::int64_t>(stream, out, 0, 8 * n, -1);
+    iota.launch(stream, arguments(out, n, std::int64_t{blocks}), std::min(blocks, info().max_grid[0]));
+    stream.synchronize();
+    ASSERT_TRUE(out.values<std::int64_t>() == counting_up(n, blocks)) << "with a grid of " << blocks;
+  }
+}
+
+WEIR_REQUIREMENT(3, 31, Launches, EveryBlockRunsOnce,
+                 "No block runs twice: what atomics add up in a launch is exact.") {
+  const Kernel sum("atomic_sum");
+  const Stream stream;
+  for (const std::uint32_t blocks : {1u, 5u, 333u}) {
+    const Memory out = Memory::of(I64s{0});
+    sum.launch(stream, arguments(out, std::int64_t{1}, std::int64_t{10'000}),
+               std::min(blocks, info().max_grid[0]));
+    stream.synchronize();
+    EXPECT_EQ(out.values<std::int64_t>().front(), 10'000 * 9'999 / 2) << "with a grid of " << blocks;
+  }
+}
+
+WEIR_REQUIREMENT(3, 32, Launches, ArgumentsAreCopied,
+                 "The argument block is copied before kernel_launch returns: it may be overwritten while the "
+                 "launch waits.") {
+  const Kernel iota("iota");
+  const Memory out(8 * 64);
+  const Stream stream;
+  Arguments values = arguments(out, std::int64_t{64}, std::int64_t{500});
+  values.pad_to(iota.ready().argument_bytes);
+  std::vector<std::uint8_t> block = values.bytes();
+  weir_launch launch = iota.launch_of(values);
+  launch.arguments = block.data();
+  {
+    Delay delay(stream);
+    call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
+    std::ranges::fill(block, std::uint8_t{0});
+    launch = {};
+    delay.end();
+    stream.synchronize();
+  }
+  EXPECT_EQ(out.values<std::int64_t>(), counting_up(64, 500));
+}
+
+WEIR_REQUIREMENT(3, 33, Launches, EachHasItsOwnArguments,
+                 "Launches of one kernel that wait one behind the other keep their own arguments.") {
+  const Kernel append("append");
+  const Memory log = Memory::of(I64s(501, 0));
+  const Stream stream;
+  {
+    Delay delay(stream);
+    for (std::int64_t i = 0; i < 500; ++i) append.launch(stream, arguments(log, i * i));
+    delay.end();
+    stream.synchronize();
+  }
+  I64s expected{500};
+  for (std::int64_t i = 0; i < 500; ++i) expected.push_back(i * i);
+  EXPECT_EQ(log.values<std::int64_t>(), expected);
+}
+
+WEIR_REQUIREMENT(3, 34, Launches, ValuesOfEverySizeArrive,
+                 "Values of 1, 2, 4 and 8 bytes and floats arrive as they were packed.") {
+  const Kernel sizes("sizes");
+  const Memory out(8 * 6);
+  const Stream stream;
+  const double e = -1.0 / 3;
+  const float f = 2.7182818f;
+  sizes.launch(stream, arguments(out, std::int64_t{-0x123456789abcdef}, e, std::int32_t{-0x1234567}, f,
+                                 std::int16_t{-12345}, std::int8_t{-77}));
+  stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>(),
+            (I64s{-0x123456789abcdef, -0x1234567, -12345, -77, std::bit_cast<std::int64_t>(e),
+                  std::int64_t{std::bit_cast<std::int32_t>(f)}}));
+}
+
+WEIR_REQUIREMENT(3, 35, Launches, LargeArgumentBlocksArrive,
+                 "An argument block of more than 800 bytes arrives whole, also while launches wait.") {
+  const Kernel sum("sum_values");
+  if (info().max_argument_bytes < sum.ready().argument_bytes)
+    throw Unsupported("max_argument_bytes is too small for it");
+  const Memory out(8 * 20);
+  const Stream stream;
+  {
+    Delay delay(stream);
+    for (std::int64_t k = 0; k < 20; ++k) {
+      Arguments values;
+      values.add(out, static_cast<std::uint64_t>(8 * k));
+      for (std::int64_t i = 0; i < 100; ++i) values.add(i * i + k);
+      sum.launch(stream, values);
+    }
+    delay.end();
+    stream.synchronize();
+  }
+  I64s expected;
+  for (std::int64_t k = 0; k < 20; ++k) expected.push_back(328'350 + 100 * k);
+  EXPECT_EQ(out.values<std::int64_t>(), expected);
+}
+
+WEIR_REQUIREMENT(
+    3, 36, Launches, ArraysMayBeginInsideAnAllocation,
+    "An array argument that begins inside an allocation is read and written there and nowhere else.") {
+  const Kernel iota("iota");
+  const Memory out = Memory::of(I64s(100, -5));
+  const Stream stream;
+  Arguments values;
+  values.add(out, 8 * 32).add(std::int64_t{10}).add(std::int64_t{70});
+  iota.launch(stream, values, 3);
+  stream.synchronize();
+  I64s expected(100, -5);
+  std::ranges::copy(counting_up(10, 70), expected.begin() + 32);
+  EXPECT_EQ(out.values<std::int64_t>(), expected);
+}
+
+WEIR_REQUIREMENT(3, 37, Launches, SeveralArraysAreToldApart, "Several arrays of one launch are told apart.") {
+  const Kernel scale_add("scale_add");
+  const Memory a = Memory::of(counting_up(1000, 1)), b = Memory::of(counting_up(1000, 1'000'000));
+  const Stream stream;
+  scale_add.launch(stream, arguments(a, b, std::int64_t{1000}, std::int64_t{3}), 8);
+  stream.synchronize();
+  const I64s values = a.values<std::int64_t>();
+  for (std::int64_t i = 0; i < 1000; ++i)
+    ASSERT_EQ(values[static_cast<std::size_t>(i)], 3 * (1'000'000 + i) + 1 + i);
+  EXPECT_EQ(b.values<std::int64_t>(), counting_up(1000, 1'000'000));
+}
+
+void expect_refused(const std::function<void(weir_launch&)>& spoil) {
+  const Kernel iota("iota");
+  const Memory out = Memory::of(I64s(64, -1));
+  const Stream stream;
+  Arguments values = arguments(out, std::int64_t{64}, std::int64_t{1});
+  values.pad_to(iota.ready().argument_bytes);
+  weir_launch launch = iota.launch_of(values);
+  spoil(launch);
+  refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(stream),
+          static_cast<const weir_launch*>(&launch));
+  stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>(), I64s(64, -1)) << "a launch that was refused ran";
+}
+
+WEIR_REQUIREMENT(3, 38, Launches, EmptyGridsAreInvalid,
+                 "A grid dimension of 0 answers WEIR_ERROR_INVALID, and nothing runs.") {
+  for (int i = 0; i < 3; ++i) expect_refused([i](weir_launch& launch) { launch.grid[i] = 0; });
+}
+
+WEIR_REQUIREMENT(3, 39, Launches, EmptyBlocksAreInvalid,
+                 "A block dimension of 0 answers WEIR_ERROR_INVALID, and nothing runs.") {
+  for (int i = 0; i < 3; ++i) expect_refused([i](weir_launch& launch) { launch.block[i] = 0; });
+}
+
+WEIR_REQUIREMENT(3, 40, Launches, GridsPastTheLimitsAreInvalid,
+                 "A grid dimension past the device's limit answers WEIR_ERROR_INVALID, and nothing runs.") {
+  int tried = 0;
+  for (int i = 0; i < 3; ++i) {
+    if (info().max_grid[i] == ~0u) continue;
+    ++tried;
+    expect_refused([i](weir_launch& launch) { launch.grid[i] = info().max_grid[i] + 1; });
+  }
+  if (!tried) throw Skipped("the device has no limit on grids");
+}
+
+WEIR_REQUIREMENT(3, 41, Launches, BlocksPastTheLimitsAreInvalid,
+                 "A block dimension past the device's limit answers WEIR_ERROR_INVALID, and nothing runs.") {
+  for (int i = 0; i < 3; ++i) {
+    if (info().max_block[i] == ~0u) continue;
+    expect_refused([i](weir_launch& launch) {
+      launch.block[0] = launch.block[1] = launch.block[2] = 1;
+      launch.block[i] = info().max_block[i] + 1;
+    });
+  }
+}
+
+WEIR_REQUIREMENT(3, 42, Launches, BlocksOfTooManyThreadsAreInvalid,
+                 "A block whose dimensions are allowed but whose threads are more than max_block_threads "
+                 "answers WEIR_ERROR_INVALID.") {
+  const std::uint64_t product =
+      std::uint64_t{info().max_block[0]} * info().max_block[1] * info().max_block[2];
+  if (product <= info().max_block_threads) throw Skipped("the largest block is within max_block_threads");
+  expect_refused([](weir_launch& launch) { std::ranges::copy(info().max_block, launch.block); });
+}
+
+WEIR_REQUIREMENT(3, 43, Launches, RunInTheStreamsOrder,
+                 "Kernels, copies and fills of one stream run in order.") {
+  const Kernel iota("iota"), scale_add("scale_add");
+  constexpr std::int64_t n = 10'000;
+  const Memory a(8 * n), b(8 * n);
+  const HostMemory host(8 * n);
+  const Stream stream;
+  {
+    Delay delay(stream);
+    fill<std::int64_t>(stream, b, 0, 8 * n, 2);
+    iota.launch(stream, arguments(a, n, std::int64_t{0}), 16);
+    scale_add.launch(stream, arguments(a, b, n, std::int64_t{5}), 16);  // a = i + 10
+    fill<std::int64_t>(stream, b, 0, 8 * n, 100);
+    scale_add.launch(stream, arguments(b, a, n, std::int64_t{1}), 16);  // b = i + 110
+    fill<std::int64_t>(stream, a, 0, 8 * n, 0);
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()), weir_allocation(b),
+         std::uint64_t{0}, std::uint64_t{8 * n});
+    fill<std::int64_t>(stream, b, 0, 8 * n, 0);
+    delay.end();
+    stream.synchronize();
+  }
+  I64s seen(n);
+  std::memcpy(seen.data(), host.data(), 8 * n);
+  EXPECT_TRUE(seen == counting_up(n, 110));
+}
+
+WEIR_REQUIREMENT(
+    3, 44, Launches, EventsOrderKernelsOfStreams,
+    "A kernel behind a wait sees what the kernels in front of the event did on another stream.") {
+  const Kernel append("append"), churn("churn");
+  const Memory log = Memory::of(I64s(41, 0)), scratch(8);
+  const Stream streams[2];
+  const Event events[2];
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const Stream& stream = streams[i % 2];
+    if (i > 0) stream.wait(events[(i + 1) % 2]);
+    if (i % 8 == 0)
+      churn.launch(stream,
+                   arguments(scratch, i, std::int64_t{200'000}));  // lets the other run ahead, if it can
+    append.launch(stream, arguments(log, i));
+    events[i % 2].record(stream);
+  }
+  for (const Stream& stream : streams) stream.synchronize();
+  I64s expected{40};
+  for (std::int64_t i = 0; i < 40; ++i) expected.push_back(i);
+  EXPECT_EQ(log.values<std::int64_t>(), expected);
+}
+
+WEIR_REQUIREMENT(3, 45, Launches, ReturnAtOnce,
+                 "kernel_launch returns while earlier work of the stream is held back.") {
+  const Kernel iota("iota");
+  const Memory out(8 * 64);
+  const Stream stream;
+  Gate gate;
+  gate.hold(stream);
+  for (std::int64_t i = 0; i < 200; ++i) iota.launch(stream, arguments(out, std::int64_t{64}, i));
+  EXPECT_FALSE(stream.done());
+  gate.open();
+  stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>(), counting_up(64, 199));
+}
+
+WEIR_REQUIREMENT(3, 46, Launches, OfTwoStreamsRunAtOnce,
+                 "Kernels of two streams run at the same time: each sees the other before it ends.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Kernel meet("meet");
+  const Memory flags = Memory::of(std::vector<std::int32_t>{0, 0}),
+               result = Memory::of(std::vector<std::int32_t>{0, 0});
+  const Stream streams[2];
+  // Bounded by time, so that a device that runs one at a time fails instead of hanging: how long do some
+  // rounds take?
+  const Memory alone = Memory::of(std::vector<std::int32_t>{0, 0});
+  constexpr std::int64_t tried = 200'000;
+  const auto began = std::chrono::steady_clock::now();
+  meet.launch(streams[0], arguments(alone, alone, std::int64_t{2}, std::int64_t{0}, std::int64_t{1}, tried));
+  streams[0].synchronize();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  const auto rounds = static_cast<std::int64_t>(static_cast<double>(tried) *
+                                                (static_cast<double>(patience().count()) / took.count()));
+  for (std::int64_t i = 0; i < 2; ++i) {
+    meet.launch(streams[i], arguments(flags, result, std::int64_t{2}, i, 1 - i, rounds));
+    streams[i].flush();
+  }
+  for (const Stream& stream : streams) stream.synchronize();
+  EXPECT_EQ(result.values<std::int32_t>(), (std::vector<std::int32_t>{1, 1}));
+}
+
+WEIR_REQUIREMENT(3, 47, Launches, SynchronizeWaitsForKernels,
+                 "stream_synchronize and event_synchronize return after kernels have ended.") {
+  const Kernel churn("churn");
+  const Memory out(8);
+  const HostMemory host(8);
+  const Stream stream;
+  const Event event;
+  auto expected = [](std::int64_t x, std::int64_t rounds) {
+    auto state = static_cast<std::uint64_t>(x);
+    for (std::int64_t i = 0; i < rounds; ++i) state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::int64_t>(state);
+  };
+  for (std::int64_t i = 1; i <= 6; ++i) {
+    churn.launch(stream, arguments(out, i, 300'000 * i));
+    call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()), weir_allocation(out),
+         std::uint64_t{0}, std::uint64_t{8});
+    if (i % 2) {
+      event.record(stream);
+      event.synchronize();
+    } else {
+      stream.synchronize();
+    }
+    std::int64_t seen = 0;
+    std::memcpy(&seen, host.data(), 8);
+    ASSERT_EQ(seen, expected(i, 300'000 * i)) << "in round " << i;
+  }
+}
+
+}  // namespace
+}  // namespace weir::conformance

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 1: allocations.
+#include <cstring>
+
+#include "objects.hpp"
+
+namespace weir::conformance {
+namespace {
+
+WEIR_REQUIREMENT(1, 01, Memory, IsAllocatedInEverySize,
+                 "Memory of 1 byte to 64 MiB is allocated, holds what is written, and is freed.") {
+  for (const std::uint64_t size : {1ull, 3ull, 63ull, 64ull, 65ull, 4096ull, 1000003ull, 64ull << 20}) {
+    const Memory memory(size);
+    const Bytes written = pattern(std::min<std::uint64_t>(size, 1u << 20));
+    memory.write(written, size - written.size());
+    EXPECT_EQ(memory.read(size - written.size(), written.size()), written) << "of " << size << " bytes";
+  }
+}
+
+WEIR_REQUIREMENT(1, 02, Memory, TellsItsSizeAndKind,
+                 "memory_get_info gives the size that was asked for and the kind.") {
+  const Memory memory(12345);
+  EXPECT_EQ(memory.info().size, 12345u);
+  EXPECT_EQ(memory.info().kind, std::uint32_t{WEIR_MEMORY_DEVICE});
+}
+
+WEIR_REQUIREMENT(1, 03, Memory, InfoStaysInsideTheCallersSize,
+                 "memory_get_info writes no further than the struct_size that the caller sets.") {
+  const Memory memory(64);
+  weir_memory_info filled;
+  std::memset(&filled, 0x5a, sizeof filled);
+  filled.struct_size = 16;
+  call(table().memory_get_info, weir_allocation(memory), &filled);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&filled);
+  for (std::size_t i = 16; i < sizeof filled; ++i)
+    ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written";
+  EXPECT_EQ(filled.size, 64u);
+}
+
+WEIR_REQUIREMENT(1, 04, Memory, AddressesAreAligned, "Device addresses are multiples of memory_alignment.") {
+  needs(WEIR_CAP_DEVICE_ADDRESS);
+  std::vector<Memory> held;
+  for (const std::uint64_t size : {1u, 7u, 64u, 100u, 4097u}) {
+    held.emplace_back(size);
+    EXPECT_NE(held.back().info().device_address, 0u);
+    EXPECT_EQ(held.back().info().device_address % info().memory_alignment, 0u) << "of " << size << " bytes";
+  }
+}
+
+WEIR_REQUIREMENT(1, 05, Memory, WithoutAddressesGivesNone, "Without DEVICE_ADDRESS, device_address is 0.") {
+  if (has(WEIR_CAP_DEVICE_ADDRESS)) throw Skipped("the device offers DEVICE_ADDRESS");
+  EXPECT_EQ(Memory(64).info().device_address, 0u);
+}
+
+WEIR_REQUIREMENT(1, 06, Memory, SizeOfZeroIsInvalid,
+                 "An allocation of 0 bytes answers WEIR_ERROR_INVALID and leaves the output alone.") {
+  weir_memory_options options = memory_options(0);
+  const auto mark = reinterpret_cast<weir_allocation>(&options);
+  weir_allocation out = mark;
+  refusal(WEIR_ERROR_INVALID, table().memory_allocate, device(),
+          static_cast<const weir_memory_options*>(&options), &out);
+  EXPECT_EQ(out, mark);
+}
+
+WEIR_REQUIREMENT(
+    1, 07, Memory, HugeSizesAreOutOfMemory,
+    "More than there is answers WEIR_ERROR_OUT_OF_MEMORY and leaves the output alone; the device goes on.") {
+  for (const std::uint64_t size : {~std::uint64_t{0}, std::uint64_t{1} << 60, info().total_memory * 16}) {
+    weir_memory_options options = memory_options(size);
+    const auto mark = reinterpret_cast<weir_allocation>(&options);
+    weir_allocation out = mark;
+    refusal(WEIR_ERROR_OUT_OF_MEMORY, table().memory_allocate, device(),
+            static_cast<const weir_memory_options*>(&options), &out);
+    EXPECT_EQ(out, mark) << "for " << size << " bytes";
+  }
+  const Memory small(1024);
+  small.write(pattern(1024));
+  EXPECT_EQ(small.read(), pattern(1024));
+}
+
+WEIR_REQUIREMENT(1, 08, Memory, AllocationsAreApart,
+                 "Allocations do not share memory: what is written to one stays out of the others.") {
+  std::vector<Memory> held;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    held.emplace_back(1000 + 77 * (7 - i % 7));
+    held.back().write(pattern(1000 + 77 * (7 - i % 7), i));
+  }
+  for (std::uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(held[i].read(), pattern(1000 + 77 * (7 - i % 7), i)) << "allocation " << i;
+}
+
+WEIR_REQUIREMENT(1, 09, Memory, FreedMemoryComesBack,
+                 "What is freed can be allocated again, far more often than it would fit at once.") {
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const std::uint64_t size = std::min<std::uint64_t>(free / 8, 1u << 30);
+  for (int i = 0; i < 64; ++i) {
+    const Memory memory(size);
+    EXPECT_EQ(memory.info().size, size);
+  }
+}
+
+WEIR_REQUIREMENT(1, 10, Memory, HostPointerSeesTheMemory,
+                 "Where host_pointer is given, the host sees through it what the device's copies wrote.") {
+  const Memory memory(4096);
+  if (!memory.info().host_pointer) throw Unsupported("memory of the device has no host_pointer");
+  memory.write(pattern(4096));
+  EXPECT_EQ(std::memcmp(memory.info().host_pointer, pattern(4096).data(), 4096), 0);
+}
+
+WEIR_REQUIREMENT(1, 11, Memory, AlignmentIsKept,
+                 "An alignment up to memory_alignment that options name is kept.") {
+  needs(WEIR_CAP_DEVICE_ADDRESS);
+  for (std::uint64_t alignment = 1; alignment <= info().memory_alignment; alignment *= 2) {
+    const weir_memory_options options = memory_options(100, WEIR_MEMORY_DEVICE, alignment);
+    weir_allocation out = nullptr;
+    call(table().memory_allocate, device(), static_cast<const weir_memory_options*>(&options), &out);
+    const Memory owned(out);
+    EXPECT_EQ(owned.info().device_address % info().memory_alignment, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace weir::conformance

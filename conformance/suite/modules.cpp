@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 3: code objects, modules, kernels.
+#include <cstring>
+
+#include "gate.hpp"
+#include "kernels.hpp"
+
+namespace weir::conformance {
+namespace {
+
+std::vector<std::int64_t> counting_up(std::int64_t n, std::int64_t base) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = base + i;
+  return values;
+}
+
+/// Runs iota and checks it.
+void expect_runs(const Kernel& iota, std::int64_t base) {
+  const Memory out(8 * 100);
+  const Stream stream;
+  iota.launch(stream, arguments(out, std::int64_t{100}, base));
+  stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>(), counting_up(100, base));
+}
+
+WEIR_REQUIREMENT(3, 01, Modules, LoadAndRun,
+                 "A code object in a format that the device lists is loaded, and a kernel of it runs.") {
+  expect_runs(Kernel("iota"), 1000);
+}
+
+WEIR_REQUIREMENT(
+    3, 02, Modules, ConsumeTheCodeObject,
+    "The code object's bytes are consumed before module_load returns: they may be overwritten at once.") {
+  const ReadyKernel& ready = ready_kernel("iota");
+  std::vector<std::uint8_t> bytes = ready.bytes;
+  std::string format = ready.format, target = ready.target, name = "code";
+  weir_code_object object = ready.code_object();
+  object.data = bytes.data();
+  object.format = format.c_str();
+  object.target = target.c_str();
+  object.name = name.c_str();
+  Module module;
+  call(table().module_load, device(), static_cast<const weir_code_object*>(&object), module.out());
+  std::ranges::fill(bytes, std::uint8_t{0xcc});
+  format = target = name = "????";
+  const auto parameters = parameters_of(kernel_text("iota"));
+  const weir_kernel_layout layout{sizeof layout, ready.argument_bytes, 3, parameters.data()};
+  weir_kernel kernel = nullptr;
+  call(table().module_get_kernel, weir_module(module), ready.symbol.c_str(), &layout, &kernel);
+  EXPECT_NE(kernel, nullptr);
+}
+
+WEIR_REQUIREMENT(3, 03, Modules, NameIsOptional, "A code object without a name is loaded.") {
+  weir_code_object object = ready_kernel("iota").code_object();
+  object.name = nullptr;
+  Module module;
+  call(table().module_load, device(), static_cast<const weir_code_object*>(&object), module.out());
+}
+
+WEIR_REQUIREMENT(3, 04, Modules, UnknownFormatIsRefused,
+                 "A code object of a format that the device does not list answers WEIR_ERROR_CODE_OBJECT; "
+                 "the message names that format and one that it loads.") {
+  const Bytes bytes = pattern(256);
+  const weir_code_object object{sizeof object, "no-such-format", "nothing",
+                                bytes.data(),  bytes.size(),     "odd"};
+  weir_module out = nullptr;
+  const std::string message = refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device(), &object, &out);
+  EXPECT_EQ(out, nullptr);
+  EXPECT_NE(message.find(info().code_targets[0].format), std::string::npos) << message;
+}
+
+WEIR_REQUIREMENT(3, 05, Modules, GarbageIsRefused,
+                 "Bytes that are no code object answer WEIR_ERROR_CODE_OBJECT, and the device goes on.") {
+  const weir_code_target& target = info().code_targets[0];
+  for (const std::size_t size : {1u, 4u, 100u, 5000u}) {
+    const Bytes bytes = pattern(size, static_cast<std::uint32_t>(size));
+    const weir_code_object object{sizeof object, target.format, target.target,
+                                  bytes.data(),  bytes.size(),  "garbage"};
+    weir_module out = nullptr;
+    refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device(), &object, &out);
+    EXPECT_EQ(out, nullptr);
+  }
+  expect_runs(Kernel("iota"), 5);
+}
+
+WEIR_REQUIREMENT(3, 06, Modules, CutShortIsRefused,
+                 "A code object that is cut short in its middle answers WEIR_ERROR_CODE_OBJECT.") {
+  const ReadyKernel& ready = ready_kernel("iota");
+  for (const std::size_t parts : {2u, 3u}) {
+    weir_code_object object = ready.code_object();
+    const std::vector<std::uint8_t> cut(
+        ready.bytes.begin(), ready.bytes.begin() + static_cast<std::ptrdiff_t>(ready.bytes.size() / parts));
+    object.data = cut.data();
+    object.size = cut.size();
+    weir_module out = nullptr;
+    refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device(),
+            static_cast<const weir_code_object*>(&object), &out);
+    EXPECT_EQ(out, nullptr);
+  }
+}
+
+WEIR_REQUIREMENT(3, 07, Modules, MissingKernelIsNotFound,
+                 "A kernel that the module lacks answers WEIR_ERROR_NOT_FOUND, and the message names it.") {
+  const Kernel iota("iota");
+  weir_kernel out = nullptr;
+  const std::string message = refusal(WEIR_ERROR_NOT_FOUND, table().module_get_kernel, iota.module(),
+                                      static_cast<const char*>("no_such_kernel"), &iota.layout(), &out);
+  EXPECT_NE(message.find("no_such_kernel"), std::string::npos) << message;
+  EXPECT_EQ(out, nullptr);
+}
+
+WEIR_REQUIREMENT(3, 08, Modules, LookingUpTwiceGivesTheSameKernel,
+                 "Looking one kernel up twice with one layout gives the same kernel.") {
+  const Kernel iota("iota");
+  weir_kernel again = nullptr;
+  call(table().module_get_kernel, iota.module(), iota.ready().symbol.c_str(), &iota.layout(), &again);
+  EXPECT_EQ(again, iota.handle());
+}
+
+WEIR_REQUIREMENT(3, 09, Modules, LayoutIsCopied,
+                 "The layout is copied by module_get_kernel: it may be overwritten at once.") {
+  const ReadyKernel& ready = ready_kernel("iota");
+  const weir_code_object object = ready.code_object();
+  Module module;
+  call(table().module_load, device(), &object, module.out());
+  weir_kernel kernel = nullptr;
+  {
+    auto parameters = parameters_of(kernel_text("iota"));
+    weir_kernel_layout layout{sizeof layout, ready.argument_bytes, 3, parameters.data()};
+    call(table().module_get_kernel, weir_module(module), ready.symbol.c_str(),
+         static_cast<const weir_kernel_layout*>(&layout), &kernel);
+    for (weir_parameter& parameter : parameters) parameter = {~0u, ~0u, ~0u};
+    layout = {};
+  }
+  const Memory out(8 * 100);
+  Arguments values = arguments(out, std::int64_t{100}, std::int64_t{7});
+  values.pad_to(ready.argument_bytes);
+  weir_launch launch{sizeof launch,
+                     {2, 1, 1},
+                     {ready.block[0], ready.block[1], ready.block[2]},
+                     ready.shared_bytes,
+                     ready.argument_bytes,
+                     kernel,
+                     values.bytes().data()};
+  const Stream stream;
+  call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
+  stream.synchronize();
+  EXPECT_EQ(out.values<std::int64_t>(), counting_up(100, 7));
+}
+
+WEIR_REQUIREMENT(3, 10, Modules, TwoOfOneCodeObjectAreApart,
+                 "One code object is loaded twice; when one module is unloaded the other goes on.") {
+  Kernel first("iota");
+  const Kernel second("iota");
+  EXPECT_NE(first.module(), second.module());
+  expect_runs(first, 1);
+  first.unload();
+  expect_runs(second, 2);
+}
+
+WEIR_REQUIREMENT(3, 11, Modules, AreLoadedAndUnloadedOften,
+                 "A module is loaded, run and unloaded 100 times.") {
+  for (std::int64_t i = 0; i < 100; ++i) expect_runs(Kernel("iota"), i);
+}
+
+WEIR_REQUIREMENT(3, 12, Modules, InfoStaysInsideTheCallersSize,
+                 "kernel_get_info writes no further than the struct_size that the caller sets.") {
+  const Kernel iota("iota");
+  weir_kernel_info filled;
+  std::memset(&filled, 0x5a, sizeof filled);
+  filled.struct_size = 8;
+  call(table().kernel_get_info, iota.handle(), &filled);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&filled);
+  for (std::size_t i = 8; i < sizeof filled; ++i) ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written";
+}
+
+WEIR_REQUIREMENT(3, 13, Modules, InfoAgreesWithTheDevice,
+                 "What kernel_get_info knows lies within the device's limits and allows the launches that "
+                 "the kernel is made for.") {
+  const Kernel iota("iota");
+  weir_kernel_info filled{};
+  filled.struct_size = sizeof filled;
+  call(table().kernel_get_info, iota.handle(), &filled);
+  EXPECT_LE(filled.max_block_threads, info().max_block_threads);
+  EXPECT_LE(filled.shared_bytes, info().max_shared_bytes);
+  EXPECT_TRUE(filled.lanes == 0 || filled.lanes == info().lanes) << filled.lanes;
+  const ReadyKernel& ready = iota.ready();
+  EXPECT_TRUE(filled.max_block_threads == 0 ||
+              filled.max_block_threads >= ready.block[0] * ready.block[1] * ready.block[2]);
+}
+
+}  // namespace
+}  // namespace weir::conformance

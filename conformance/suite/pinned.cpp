@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 4: pinned host memory.
+#include <cstring>
+
+#include "gate.hpp"
+#include "kernels.hpp"
+
+namespace weir::conformance {
+namespace {
+
+WEIR_REQUIREMENT(4, 20, Pinned, HasAHostPointer,
+                 "Pinned memory has a host_pointer, through which the host reads and writes all of it.") {
+  needs(WEIR_CAP_PINNED_MEMORY);
+  const Memory memory(100'000, WEIR_MEMORY_PINNED);
+  ASSERT_NE(memory.info().host_pointer, nullptr);
+  EXPECT_EQ(memory.info().kind, std::uint32_t{WEIR_MEMORY_PINNED});
+  EXPECT_EQ(memory.info().size, 100'000u);
+  auto* bytes = static_cast<std::uint8_t*>(memory.info().host_pointer);
+  std::memset(bytes, 7, 100'000);
+  EXPECT_TRUE(Bytes(bytes, bytes + 100'000) == Bytes(100'000, 7));
+}
+
+WEIR_REQUIREMENT(4, 21, Pinned, IsSourceAndDestinationOfHostCopies,
+                 "Host copies read and write pinned memory through its host_pointer.") {
+  needs(WEIR_CAP_PINNED_MEMORY);
+  const HostMemory from(pattern(50'000)), to(50'000);
+  const Memory memory(50'000);
+  const Stream stream;
+  call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+       static_cast<const void*>(from.data()), std::uint64_t{50'000});
+  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), weir_allocation(memory),
+       std::uint64_t{0}, std::uint64_t{50'000});
+  stream.synchronize();
+  EXPECT_TRUE(to.bytes() == pattern(50'000));
+}
+
+WEIR_REQUIREMENT(4, 22, Pinned, IsFilledAndCopiedByHandle,
+                 "Fills and copies on the device take pinned memory by its handle.") {
+  needs(WEIR_CAP_PINNED_MEMORY);
+  const Memory pinned(4096, WEIR_MEMORY_PINNED), memory(4096);
+  const Stream stream;
+  fill<std::uint32_t>(stream, pinned, 0, 4096, 0x0a0b0c0d);
+  call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+       weir_allocation(pinned), std::uint64_t{0}, std::uint64_t{4096});
+  stream.synchronize();
+  EXPECT_EQ(memory.values<std::uint32_t>(), std::vector<std::uint32_t>(1024, 0x0a0b0c0d));
+}
+
+WEIR_REQUIREMENT(
+    4, 23, Pinned, IsSeenByTheHostAfterAnEvent,
+    "What a stream wrote to pinned memory is there for the host when the event behind it is reached.") {
+  needs(WEIR_CAP_PINNED_MEMORY);
+  const Memory pinned(1u << 20, WEIR_MEMORY_PINNED);
+  const auto* bytes = static_cast<const std::uint8_t*>(pinned.info().host_pointer);
+  const Stream stream;
+  const Event event;
+  for (std::uint8_t i = 1; i <= 50; ++i) {
+    fill<std::uint8_t>(stream, pinned, 0, 1u << 20, i);
+    event.record(stream);
+    ASSERT_TRUE(eventually([&] { return event.done(); }));
+    ASSERT_EQ(bytes[0], i);
+    ASSERT_EQ(bytes[(1u << 20) - 1], i);
+  }
+}
+
+WEIR_REQUIREMENT(4, 24, Pinned, IsReadAndWrittenByKernels, "Kernels read and write pinned memory.") {
+  needs(WEIR_CAP_PINNED_MEMORY);
+  const Kernel scale_add("scale_add");
+  const Memory in(8 * 1000, WEIR_MEMORY_PINNED), out(8 * 1000, WEIR_MEMORY_PINNED);
+  auto* from = static_cast<std::int64_t*>(in.info().host_pointer);
+  auto* to = static_cast<std::int64_t*>(out.info().host_pointer);
+  for (std::int64_t i = 0; i < 1000; ++i) from[i] = i, to[i] = 1'000'000;
+  const Stream stream;
+  scale_add.launch(stream, arguments(out, in, std::int64_t{1000}, std::int64_t{7}), 4);
+  stream.synchronize();
+  for (std::int64_t i = 0; i < 1000; ++i) ASSERT_EQ(to[i], 7 * i + 1'000'000);
+}
+
+WEIR_REQUIREMENT(4, 25, Pinned, SizeOfZeroIsInvalid, "Pinned memory of 0 bytes answers WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_PINNED_MEMORY);
+  const weir_memory_options options = memory_options(0, WEIR_MEMORY_PINNED);
+  weir_allocation out = nullptr;
+  refusal(WEIR_ERROR_INVALID, table().memory_allocate, device(), &options, &out);
+  EXPECT_EQ(out, nullptr);
+}
+
+}  // namespace
+}  // namespace weir::conformance

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 4: stream priorities, native streams, copies between devices.
+#include "gate.hpp"
+
+namespace weir::conformance {
+namespace {
+
+WEIR_REQUIREMENT(4, 60, Priorities, OfEveryKindWork,
+                 "Streams of every priority work, and priorities outside the range are clamped, also where "
+                 "priorities have no effect.") {
+  const Memory memory(64);
+  for (const std::int32_t priority : {0, info().min_priority, info().max_priority, 1'000'000, -1'000'000}) {
+    const Stream stream(device(), priority);
+    fill<std::uint8_t>(stream, memory, 0, 64, 9);
+    stream.synchronize();
+    EXPECT_EQ(memory.read(), Bytes(64, 9)) << "priority " << priority;
+  }
+}
+
+WEIR_REQUIREMENT(4, 61, Priorities, HaveARange, "With STREAM_PRIORITY there is more than one priority.") {
+  needs(WEIR_CAP_STREAM_PRIORITY);
+  EXPECT_LT(info().max_priority, info().min_priority);
+}
+
+WEIR_REQUIREMENT(4, 62, NativeStreams, AreTheVendors,
+                 "The native handle of a stream is given out, is not null, and stays the same.") {
+  needs(WEIR_CAP_NATIVE_STREAM);
+  const Stream stream;
+  void *first = nullptr, *second = nullptr;
+  call(table().stream_get_native, weir_stream(stream), &first);
+  call(table().stream_get_native, weir_stream(stream), &second);
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(first, second);
+}
+
+WEIR_REQUIREMENT(4, 63, NativeStreams, WrappedOnesShareTheirOrder,
+                 "A stream that wraps a native handle is in order with that handle's own work.") {
+  needs(WEIR_CAP_NATIVE_STREAM);
+  const Memory memory(4096);
+  const Stream stream;
+  void* native = nullptr;
+  call(table().stream_get_native, weir_stream(stream), &native);
+  weir_stream wrapped = nullptr;
+  call(table().stream_wrap, device(), native, &wrapped);
+  {
+    Delay delay(stream);
+    fill<std::uint8_t>(stream, memory, 0, 4096, 1);
+    fill<std::uint8_t>(wrapped, memory, 0, 4096, 2);
+    fill<std::uint8_t>(stream, memory, 1024, 1024, 3);
+    delay.end();
+    call(table().stream_synchronize, wrapped);
+  }
+  Bytes expected(4096, 2);
+  std::fill_n(expected.begin() + 1024, 1024, std::uint8_t{3});
+  stream.synchronize();
+  EXPECT_EQ(memory.read(), expected);
+  void* again = nullptr;
+  call(table().stream_get_native, wrapped, &again);
+  EXPECT_EQ(again, native);
+  call(table().stream_destroy, wrapped);
+}
+
+WEIR_REQUIREMENT(4, 64, NativeStreams, WrappedOnesAreNotOwned,
+                 "Destroying a stream that wraps a handle leaves the handle alone.") {
+  needs(WEIR_CAP_NATIVE_STREAM);
+  const Memory memory(64);
+  const Stream stream;
+  void* native = nullptr;
+  call(table().stream_get_native, weir_stream(stream), &native);
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    weir_stream wrapped = nullptr;
+    call(table().stream_wrap, device(), native, &wrapped);
+    call(table().stream_destroy, wrapped);
+    fill<std::uint8_t>(stream, memory, 0, 64, i);
+    stream.synchronize();
+    EXPECT_EQ(memory.read(), Bytes(64, i));
+  }
+}
+
+/// Another device of the driver; throws when there is none.
+weir_device other_device() {
+  if (device_count() < 2) throw Skipped("the driver counts one device");
+  weir_device out = nullptr;
+  call(table().device_open, (judged().device + 1) % device_count(), &out);
+  return out;
+}
+
+WEIR_REQUIREMENT(4, 70, PeerCopies, MoveMemoryBetweenDevices,
+                 "copy_peer moves memory between two devices, on a stream of either.") {
+  needs(WEIR_CAP_PEER_COPY);
+  const weir_device other = other_device();
+  const Memory here(100'000), there(100'000, WEIR_MEMORY_DEVICE, other), back(100'000);
+  here.write(pattern(100'000));
+  const Stream stream, other_stream(other);
+  const Event event;
+  call(table().copy_peer, weir_stream(stream), weir_allocation(there), std::uint64_t{0},
+       weir_allocation(here), std::uint64_t{0}, std::uint64_t{100'000});
+  stream.synchronize();
+  call(table().copy_peer, weir_stream(other_stream), weir_allocation(back), std::uint64_t{0},
+       weir_allocation(there), std::uint64_t{0}, std::uint64_t{100'000});
+  other_stream.synchronize();
+  EXPECT_TRUE(back.read() == pattern(100'000));
+}
+
+WEIR_REQUIREMENT(
+    4, 71, PeerCopies, PastTheEndAreInvalid,
+    "copy_peer past the end of either allocation answers WEIR_ERROR_INVALID and changes nothing.") {
+  needs(WEIR_CAP_PEER_COPY);
+  const Memory a(100), b(200);
+  a.write(pattern(100));
+  b.write(pattern(200));
+  const Stream stream;
+  refusal(WEIR_ERROR_INVALID, table().copy_peer, weir_stream(stream), weir_allocation(a), std::uint64_t{0},
+          weir_allocation(b), std::uint64_t{0}, std::uint64_t{101});
+  refusal(WEIR_ERROR_INVALID, table().copy_peer, weir_stream(stream), weir_allocation(b), std::uint64_t{0},
+          weir_allocation(a), std::uint64_t{50}, std::uint64_t{51});
+  stream.synchronize();
+  EXPECT_EQ(a.read(), pattern(100));
+  EXPECT_EQ(b.read(), pattern(200));
+}
+
+WEIR_REQUIREMENT(
+    4, 72, PeerCopies, EventsOrderDevices,
+    "A stream waits for an event of another device, or the wait answers WEIR_ERROR_UNSUPPORTED.") {
+  const weir_device other = other_device();
+  const Stream here, there(other);
+  const Event event(WEIR_EVENT_PLAIN, other);
+  const Memory memory(64), theirs(64, WEIR_MEMORY_DEVICE, other);
+  fill<std::uint8_t>(there, theirs, 0, 64, 3);
+  event.record(there);
+  weir_status status = new_status();
+  const weir_result result = table().stream_wait_event(here, event, &status);
+  EXPECT_TRUE(result == WEIR_OK || result == WEIR_ERROR_UNSUPPORTED) << result_name(result);
+  there.synchronize();
+  here.synchronize();
+}
+
+}  // namespace
+}  // namespace weir::conformance

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 2: streams.
+#include <chrono>
+
+#include "gate.hpp"
+
+namespace weir::conformance {
+namespace {
+
+void copy_in(const Stream& stream, const Memory& to, const HostMemory& from, std::uint64_t size) {
+  call(table().copy_to_device, weir_stream(stream), weir_allocation(to), std::uint64_t{0},
+       static_cast<const void*>(from.data()), size);
+}
+void copy_out(const Stream& stream, const HostMemory& to, const Memory& from, std::uint64_t size) {
+  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), weir_allocation(from),
+       std::uint64_t{0}, size);
+}
+void copy_on(const Stream& stream, const Memory& to, const Memory& from, std::uint64_t size) {
+  call(table().copy_on_device, weir_stream(stream), weir_allocation(to), std::uint64_t{0},
+       weir_allocation(from), std::uint64_t{0}, size);
+}
+
+WEIR_REQUIREMENT(2, 01, Streams, AreCreatedWithAndWithoutOptions,
+                 "A stream is created with options and with none.") {
+  const Stream with;
+  weir_stream plain = nullptr;
+  call(table().stream_create, device(), static_cast<const weir_stream_options*>(nullptr), &plain);
+  EXPECT_NE(plain, nullptr);
+  call(table().stream_synchronize, plain);
+  call(table().stream_destroy, plain);
+}
+
+WEIR_REQUIREMENT(2, 02, Streams, ManyExistAtOnce,
+                 "256 streams exist at once, all different and all usable.") {
+  std::vector<Stream> streams;
+  for (int i = 0; i < 256; ++i) streams.emplace_back();
+  const Memory memory(256 * 64);
+  for (std::uint64_t i = 0; i < 256; ++i)
+    fill<std::uint8_t>(streams[i], memory, 64 * i, 64, static_cast<std::uint8_t>(i));
+  for (const Stream& stream : streams) stream.synchronize();
+  const Bytes bytes = memory.read();
+  for (std::size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ(bytes[i], i / 64);
+}
+
+WEIR_REQUIREMENT(2, 03, Streams, NewOnesAreIdle,
+                 "A new stream has nothing to do: query, flush and synchronize answer WEIR_OK.") {
+  const Stream stream;
+  EXPECT_TRUE(stream.done());
+  stream.flush();
+  stream.synchronize();
+  EXPECT_TRUE(stream.done());
+}
+
+WEIR_REQUIREMENT(
+    2, 04, Streams, RunInOrder,
+    "What is submitted to one stream runs in that order, whatever kinds of work follow one another.") {
+  constexpr std::uint64_t size = 256 * 1024;
+  const Memory a(size), b(size);
+  const HostMemory first(pattern(size, 1)), second(pattern(size, 2)), seen1(size), seen2(size), seen3(size);
+  const Stream stream;
+  {
+    Delay delay(stream);
+    copy_in(stream, a, first, size);
+    copy_on(stream, b, a, size);
+    fill<std::uint8_t>(stream, a, 0, size, 9);
+    copy_out(stream, seen1, b, size);
+    copy_on(stream, b, a, size);
+    copy_out(stream, seen2, b, size);
+    copy_in(stream, b, second, size);
+    copy_out(stream, seen3, b, size);
+    delay.end();
+    stream.synchronize();
+  }
+  EXPECT_TRUE(seen1.bytes() == pattern(size, 1)) << "the fill overtook the copies in front of it";
+  EXPECT_TRUE(seen2.bytes() == Bytes(size, 9));
+  EXPECT_TRUE(seen3.bytes() == pattern(size, 2));
+}
+
+WEIR_REQUIREMENT(2, 05, Streams, RunLongQueuesInOrder, "2000 pieces of work in one stream run in order.") {
+  const Memory memory(8 * 2001);
+  const Stream stream;
+  {
+    Delay delay(stream);
+    fill<std::uint64_t>(stream, memory, 0, 8 * 2001, 0);
+    fill<std::uint64_t>(stream, memory, 0, 8, 12345);
+    // Each moves what the one before moved; any two that change places break the chain.
+    for (std::uint64_t i = 0; i < 2000; ++i)
+      call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), 8 * (i + 1),
+           weir_allocation(memory), 8 * i, std::uint64_t{8});
+    delay.end();
+    stream.synchronize();
+  }
+  EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(2001, 12345));
+}
+
+WEIR_REQUIREMENT(
+    2, 06, Streams, SynchronizeWaitsForAll,
+    "stream_synchronize returns after all work that was submitted before it; the stream then is done.") {
+  constexpr std::uint64_t size = 32u << 20;
+  const Memory memory(size);
+  const HostMemory host(size);
+  const Stream stream;
+  for (std::uint8_t i = 1; i <= 5; ++i) {
+    fill<std::uint8_t>(stream, memory, 0, size, i);
+    copy_out(stream, host, memory, size);
+    stream.synchronize();
+    EXPECT_TRUE(stream.done());
+    ASSERT_TRUE(host.data()[0] == i && host.data()[size / 2] == i && host.data()[size - 1] == i)
+        << "in round " << int{i};
+  }
+}
+
+WEIR_REQUIREMENT(2, 07, Streams, QueryTellsOfWorkThatWaits,
+                 "stream_query answers WEIR_NOT_READY while work is held back, and WEIR_OK within bounded "
+                 "time when it is let go.") {
+  const Memory memory(64);
+  const Stream stream;
+  Gate gate;
+  gate.hold(stream);
+  fill<std::uint8_t>(stream, memory, 0, 64, 3);
+  stream.flush();
+  EXPECT_TRUE(never([&] { return stream.done(); }));
+  gate.open();
+  EXPECT_TRUE(eventually([&] { return stream.done(); }));
+  EXPECT_EQ(memory.read(), Bytes(64, 3));
+}
+
+WEIR_REQUIREMENT(2, 08, Streams, SubmissionsReturnAtOnce,
+                 "Fills and copies on the device return while earlier work of the stream is held back.") {
+  const Memory a(4096), b(4096);
+  const Stream stream;
+  Gate gate;
+  gate.hold(stream);
+  for (std::uint8_t i = 0; i < 100; ++i) {
+    fill<std::uint8_t>(stream, a, 0, 4096, i);
+    copy_on(stream, b, a, 4096);
+  }
+  EXPECT_FALSE(stream.done());
+  gate.open();
+  stream.synchronize();
+  EXPECT_EQ(b.read(), Bytes(4096, 99));
+}
+
+WEIR_REQUIREMENT(
+    2, 09, Streams, CopiesOfOrdinaryMemoryReturnAtOnce,
+    "Copies from and to ordinary host memory return while earlier work of the stream is held back.") {
+  const std::uint64_t size = 1u << 20;
+  const Memory memory(size);
+  const Bytes from = pattern(size);
+  Bytes to(size);
+  const Stream stream;
+  Gate gate;
+  gate.hold(stream);
+  call(table().copy_to_device, weir_stream(stream), weir_allocation(memory), std::uint64_t{0},
+       static_cast<const void*>(from.data()), size);
+  call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), weir_allocation(memory),
+       std::uint64_t{0}, size);
+  EXPECT_FALSE(stream.done());
+  gate.open();
+  stream.synchronize();
+  EXPECT_TRUE(to == from);
+}
+
+WEIR_REQUIREMENT(2, 10, Streams, DoNotWaitForOneAnother, "A stream runs while another one is held back.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Memory memory(4096);
+  const Stream held, free;
+  Gate gate;
+  gate.hold(held);
+  fill<std::uint8_t>(free, memory, 0, 4096, 6);
+  free.synchronize();
+  EXPECT_FALSE(held.done());
+  gate.open();
+  held.synchronize();
+  EXPECT_EQ(memory.read(), Bytes(4096, 6));
+}
+
+WEIR_REQUIREMENT(2, 11, Streams, WorkOfADestroyedStreamCompletes,
+                 "stream_destroy returns while work is held back, and that work completes.") {
+  const Memory memory(4096);
+  Stream stream;
+  const Event done;
+  {
+    Gate gate;
+    gate.hold(stream);
+    fill<std::uint8_t>(stream, memory, 0, 4096, 8);
+    done.record(stream);
+    stream.destroy();
+    EXPECT_FALSE(done.done());
+    gate.open();
+  }
+  done.synchronize();
+  EXPECT_EQ(memory.read(), Bytes(4096, 8));
+}
+
+WEIR_REQUIREMENT(2, 12, Streams, SynchronizeWaitsForItsOwnWorkOnly,
+                 "stream_synchronize of one stream returns while another one is held back.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Stream held, other;
+  Gate gate;
+  gate.hold(held);
+  other.synchronize();
+  EXPECT_TRUE(other.done());
+  EXPECT_FALSE(held.done());
+}
+
+WEIR_REQUIREMENT(2, 13, Streams, WorkStartsWithoutAFlush,
+                 "Work that was submitted starts within bounded time, without a flush.") {
+  const Memory memory(64);
+  const HostMemory host(64);
+  host.data()[0] = 0;
+  const Stream stream;
+  const Event done;
+  fill<std::uint8_t>(stream, memory, 0, 64, 4);
+  copy_out(stream, host, memory, 64);
+  done.record(stream);
+  EXPECT_TRUE(eventually([&] { return done.done(); }));
+  EXPECT_EQ(host.bytes(), Bytes(64, 4));
+  stream.synchronize();
+}
+
+WEIR_REQUIREMENT(2, 14, Streams, AreCreatedAndDestroyedOften,
+                 "2000 streams are created and destroyed one after the other, each with work behind that of "
+                 "the one before.") {
+  const Memory memory(8 * 2001);
+  const Event event;
+  {
+    const Stream first;
+    fill<std::uint64_t>(first, memory, 0, 8, 9);
+    event.record(first);
+  }
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const Stream stream;
+    stream.wait(event);
+    call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), 8 * (i + 1),
+         weir_allocation(memory), 8 * i, std::uint64_t{8});
+    event.record(stream);
+  }
+  event.synchronize();
+  EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(2001, 9));
+}
+
+}  // namespace
+}  // namespace weir::conformance

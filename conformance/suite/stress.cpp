@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 8: threads, exhaustion, long runs.
+#include <atomic>
+#include <functional>
+
+#include "gate.hpp"
+#include "kernels.hpp"
+
+namespace weir::conformance {
+namespace {
+
+/// Runs `work(i)` on `count` threads at once; what one throws fails the test.
+void on_threads(int count, const std::function<void(int)>& work) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> failures(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&, i] {
+      try {
+        work(i);
+      } catch (const std::exception& error) {
+        failures[static_cast<std::size_t>(i)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < count; ++i) EXPECT_EQ(failures[static_cast<std::size_t>(i)], "") << "on thread " << i;
+}
+
+WEIR_REQUIREMENT(8, 10, Threads, HaveStreamsOfTheirOwn,
+                 "Eight threads work on streams and memory of their own at once.") {
+  device();
+  on_threads(8, [](int i) {
+    const Memory a(65536), b(65536);
+    Bytes host(65536);
+    const Stream stream;
+    const Event event;
+    for (int round = 0; round < 200; ++round) {
+      const auto value = static_cast<std::uint8_t>(i * 31 + round);
+      fill<std::uint8_t>(stream, a, 0, 65536, value);
+      call(table().copy_on_device, weir_stream(stream), weir_allocation(b), std::uint64_t{0},
+           weir_allocation(a), std::uint64_t{0}, std::uint64_t{65536});
+      call(table().copy_to_host, weir_stream(stream), static_cast<void*>(host.data()), weir_allocation(b),
+           std::uint64_t{0}, std::uint64_t{65536});
+      event.record(stream);
+      round % 2 ? event.synchronize() : stream.synchronize();
+      if (host != Bytes(65536, value))
+        throw std::runtime_error("round " + std::to_string(round) + " read something else");
+    }
+  });
+}
+
+WEIR_REQUIREMENT(8, 11, Threads, ShareAStream,
+                 "Eight threads submit to one stream; each one's work keeps its order, and none is lost.") {
+  const Stream stream;
+  const Memory memory(8 * 8 * 1001);
+  on_threads(8, [&](int i) {
+    const std::uint64_t base = static_cast<std::uint64_t>(i) * 8 * 1001;
+    fill<std::uint64_t>(stream, memory, base, 8, static_cast<std::uint64_t>(i));
+    for (std::uint64_t k = 0; k < 1000; ++k)
+      call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), base + 8 * (k + 1),
+           weir_allocation(memory), base + 8 * k, std::uint64_t{8});
+  });
+  stream.synchronize();
+  const auto values = memory.values<std::uint64_t>();
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i / 1001);
+}
+
+WEIR_REQUIREMENT(8, 12, Threads, MakeAndDestroyObjects,
+                 "Eight threads make, use and destroy streams, events and memory at once.") {
+  device();
+  on_threads(8, [](int i) {
+    for (int round = 0; round < 150; ++round) {
+      const Memory memory(1000 + static_cast<std::uint64_t>(round));
+      const Stream first, second;
+      const Event event;
+      fill<std::uint8_t>(first, memory, 0, 1000, static_cast<std::uint8_t>(i));
+      event.record(first);
+      second.wait(event);
+      fill<std::uint8_t>(second, memory, 0, 500, static_cast<std::uint8_t>(i + 100));
+      second.synchronize();
+      const Bytes bytes = memory.read(499, 2);
+      if (bytes != Bytes{static_cast<std::uint8_t>(i + 100), static_cast<std::uint8_t>(i)})
+        throw std::runtime_error("read something else");
+    }
+  });
+}
+
+WEIR_REQUIREMENT(8, 13, Threads, RecordAndWaitForOneEvent,
+                 "Threads record, ask and wait for one event at once without harm.") {
+  const Event event;
+  on_threads(8, [&](int) {
+    const Stream stream;
+    for (int round = 0; round < 500; ++round) {
+      event.record(stream);
+      stream.wait(event);
+      event.done();
+      if (round % 50 == 0) event.synchronize();
+    }
+    stream.synchronize();
+  });
+  event.synchronize();
+  EXPECT_TRUE(event.done());
+}
+
+WEIR_REQUIREMENT(8, 14, Threads, LaunchOneKernel,
+                 "Eight threads launch one kernel with arguments of their own.") {
+  const Kernel iota("iota");
+  on_threads(8, [&](int i) {
+    const Memory out(8 * 256);
+    const Stream stream;
+    for (std::int64_t round = 0; round < 300; ++round) {
+      const std::int64_t base = round * 1000 + i;
+      iota.launch(stream, arguments(out, std::int64_t{256}, base), 2);
+      if (round % 10) continue;
+      stream.synchronize();
+      const auto values = out.values<std::int64_t>();
+      for (std::int64_t k = 0; k < 256; ++k)
+        if (values[static_cast<std::size_t>(k)] != base + k)
+          throw std::runtime_error("another launch's arguments were used");
+    }
+    stream.synchronize();
+  });
+}
+
+WEIR_REQUIREMENT(8, 15, Threads, GoOnWhileOneWaits,
+                 "While one thread waits in stream_synchronize, calls of other threads return.") {
+  const Stream held, other;
+  const Memory memory(4096);
+  std::atomic<bool> waiting{false};
+  Gate gate;
+  gate.hold(held);
+  std::thread waiter([&] {
+    waiting = true;
+    EXPECT_EQ(table().stream_synchronize(held, nullptr), WEIR_OK);
+  });
+  while (!waiting) std::this_thread::yield();
+  on_threads(4, [&](int) {
+    for (int round = 0; round < 100; ++round) {
+      const Event event;
+      fill<std::uint8_t>(held, memory, 0, 64, 1);  // submitted, also behind what is waited for
+      event.record(held);
+      held.done();
+      const Stream stream;
+    }
+  });
+  EXPECT_FALSE(held.done());
+  gate.open();
+  waiter.join();
+  held.synchronize();
+}
+
+WEIR_REQUIREMENT(8, 20, Exhaustion, OfMemoryIsSurvived,
+                 "When memory is exhausted allocations answer WEIR_ERROR_OUT_OF_MEMORY; what is held stays "
+                 "as it was, and what is freed comes back.") {
+  const Memory kept(1u << 20);
+  kept.write(pattern(1u << 20));
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const weir_memory_options options = memory_options(std::max<std::uint64_t>(total / 16, 1));
+  for (int round = 0; round < 2; ++round) {
+    std::vector<Memory> held;
+    weir_result result = WEIR_OK;
+    while (result == WEIR_OK && held.size() < 64) {
+      weir_allocation out = nullptr;
+      result = result_of(table().memory_allocate, device(), &options, &out);
+      if (result == WEIR_OK) held.emplace_back(out);
+    }
+    if (held.size() == 64) throw Unsupported("the device promises four times the memory that it has");
+    EXPECT_EQ(result, WEIR_ERROR_OUT_OF_MEMORY)
+        << result_name(result) << " after " << held.size() << " of 16";
+    EXPECT_TRUE(kept.read() == pattern(1u << 20)) << "while memory is exhausted";
+  }
+}
+
+WEIR_REQUIREMENT(8, 30, LongRuns, OfManySmallPieces,
+                 "100,000 small pieces of work in one stream run, and queues do not grow without bound.") {
+  const Stream stream;
+  const Memory memory(4096);
+  const Event event;
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    fill<std::uint32_t>(stream, memory, 4 * (i % 1024), 4, i);
+    if (i % 1000 == 999) event.record(stream);
+    if (i % 10'000 == 9'999) event.synchronize();
+  }
+  stream.synchronize();
+  const auto values = memory.values<std::uint32_t>();
+  for (std::uint32_t i = 0; i < 1024; ++i) ASSERT_EQ(values[i] % 1024, i);
+  EXPECT_EQ(*std::ranges::max_element(values), 99'999u);
+}
+
+WEIR_REQUIREMENT(8, 31, LongRuns, OfManyLaunches,
+                 "20,000 launches in one stream each do their work, in order.") {
+  const Kernel append("append");
+  const Memory log = Memory::of(std::vector<std::int64_t>(20'001, 0));
+  const Stream stream;
+  for (std::int64_t i = 0; i < 20'000; ++i) append.launch(stream, arguments(log, i));
+  stream.synchronize();
+  const auto values = log.values<std::int64_t>();
+  EXPECT_EQ(values[0], 20'000);
+  for (std::int64_t i = 0; i < 20'000; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i + 1)], i);
+}
+
+WEIR_REQUIREMENT(8, 32, LongRuns, OfManyEvents, "10,000 events exist at once, each with its own mark.") {
+  const Stream stream;
+  const Memory memory(64);
+  std::vector<Event> events;
+  for (int i = 0; i < 10'000; ++i) {
+    events.emplace_back();
+    if (i % 10 == 0) fill<std::uint8_t>(stream, memory, 0, 64, static_cast<std::uint8_t>(i));
+    events.back().record(stream);
+  }
+  events.back().synchronize();
+  for (const Event& event : events) ASSERT_TRUE(event.done());
+  stream.synchronize();
+}
+
+}  // namespace
+}  // namespace weir::conformance

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 2: timed events.
+#include "gate.hpp"
+
+namespace weir::conformance {
+namespace {
+
+WEIR_REQUIREMENT(
+    2, 60, TimedEvents, MeasureWork,
+    "The time between two timed events around work is above zero and finite, and grows with the work.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const std::uint64_t size = 64u << 20;
+  const Memory memory(size);
+  const Stream stream;
+  const Event start(WEIR_EVENT_TIMED), little(WEIR_EVENT_TIMED), much(WEIR_EVENT_TIMED);
+  fill<std::uint8_t>(stream, memory, 0, size, 0);
+  start.record(stream);
+  fill<std::uint8_t>(stream, memory, 0, size, 1);
+  little.record(stream);
+  for (std::uint8_t i = 0; i < 20; ++i) fill<std::uint8_t>(stream, memory, 0, size, i);
+  much.record(stream);
+  much.synchronize();
+  double first = -1, both = -1;
+  call(table().event_elapsed, weir_event(start), weir_event(little), &first);
+  call(table().event_elapsed, weir_event(start), weir_event(much), &both);
+  EXPECT_GT(first, 0);
+  EXPECT_GT(both, first);
+  EXPECT_LT(both, 60e9) << "times are in nanoseconds";
+}
+
+WEIR_REQUIREMENT(
+    2, 61, TimedEvents, CountNanoseconds,
+    "event_elapsed counts nanoseconds: it agrees with the host's clock around work that is held back.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  needs(WEIR_CAP_HOST_CALLBACK);
+  const Stream stream;
+  const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
+  using Clock = std::chrono::steady_clock;
+  const auto before = Clock::now();
+  start.record(stream);
+  Clock::time_point started, opened;
+  {
+    Gate gate;
+    start.synchronize();
+    started = Clock::now();
+    gate.hold(stream);
+    end.record(stream);
+    while (Clock::now() - started < std::chrono::milliseconds(20)) std::this_thread::yield();
+    opened = Clock::now();
+  }
+  end.synchronize();
+  const auto after = Clock::now();
+  double measured = 0;
+  call(table().event_elapsed, weir_event(start), weir_event(end), &measured);
+  const auto nanoseconds = [](auto span) { return std::chrono::duration<double, std::nano>(span).count(); };
+  // Clocks of devices may tick coarsely and run apart a little.
+  EXPECT_GE(measured, 0.9 * nanoseconds(opened - started));
+  EXPECT_LE(measured, 1.1 * nanoseconds(after - before) + 1e6);
+}
+
+WEIR_REQUIREMENT(
+    2, 62, TimedEvents, NotReachedIsNotReady,
+    "event_elapsed answers WEIR_NOT_READY while an event is not reached, and leaves the output alone.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const Stream stream;
+  const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
+  start.record(stream);
+  Gate gate;
+  gate.hold(stream);
+  end.record(stream);
+  stream.flush();
+  double out = -1;
+  EXPECT_EQ(result_of(table().event_elapsed, weir_event(start), weir_event(end), &out), WEIR_NOT_READY);
+  EXPECT_EQ(out, -1);
+  gate.open();
+  end.synchronize();
+  call(table().event_elapsed, weir_event(start), weir_event(end), &out);
+  EXPECT_GE(out, 0);
+}
+
+WEIR_REQUIREMENT(2, 63, TimedEvents, NeverRecordedIsInvalid,
+                 "event_elapsed answers WEIR_ERROR_INVALID when an event was never recorded.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const Stream stream;
+  const Event recorded(WEIR_EVENT_TIMED), never(WEIR_EVENT_TIMED);
+  recorded.record(stream);
+  recorded.synchronize();
+  double out = -1;
+  refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(never), weir_event(recorded), &out);
+  refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(recorded), weir_event(never), &out);
+  EXPECT_EQ(out, -1);
+}
+
+WEIR_REQUIREMENT(2, 64, TimedEvents, OrderStreamsToo, "A timed event orders streams like a plain one.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const Stream held, waiting;
+  const Event event(WEIR_EVENT_TIMED);
+  Gate gate;
+  gate.hold(held);
+  event.record(held);
+  waiting.wait(event);
+  waiting.flush();
+  EXPECT_TRUE(never([&] { return waiting.done(); }));
+  gate.open();
+  waiting.synchronize();
+  EXPECT_TRUE(event.done());
+}
+
+WEIR_REQUIREMENT(2, 65, TimedEvents, MeasureAnewWhenRecordedAgain,
+                 "A timed event that is recorded again measures from its last mark.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const Stream stream;
+  const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
+  start.record(stream);
+  end.record(stream);
+  end.synchronize();
+  start.record(stream);  // now behind end
+  start.synchronize();
+  double out = 1;
+  call(table().event_elapsed, weir_event(start), weir_event(end), &out);
+  EXPECT_LE(out, 0) << "it still measures from the earlier mark";
+}
+
+}  // namespace
+}  // namespace weir::conformance

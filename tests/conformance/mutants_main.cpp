@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the conformance suite on every mutant and tells which test finds which fault.
+//
+//   weir-conformance-mutants --suite PROGRAM --mutant mutant.json --kills kills.json          each by its
+//   listed tests weir-conformance-mutants --suite PROGRAM --mutant mutant.json --kills kills.json --all each
+//   by all tests
+//   ... --all --write kills.json                  makes the list anew, of tests that find a mutant every time
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Options {
+  std::string suite, mutant, kills, write, level = "0-5", only;
+  bool all = false;
+  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+};
+
+struct Mutant {
+  std::string name, rule;
+  std::vector<std::string> killers;  ///< numbers of requirements that failed
+  bool ran = false;
+  double milliseconds = 0;
+};
+
+std::vector<Mutant> listed_mutants(const fs::path& manifest) {
+  std::ifstream file(manifest);
+  const fs::path library = manifest.parent_path() / json::parse(file).at("library").get<std::string>();
+  void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!loaded) throw std::runtime_error(dlerror());
+  using Tell = void (*)(const char*, const char*, void*);
+  const auto list = reinterpret_cast<void (*)(Tell, void*)>(dlsym(loaded, "weir_mutant_list"));
+  if (!list) throw std::runtime_error(library.string() + " lists no mutants");
+  std::vector<Mutant> mutants;
+  list(
+      [](const char* name, const char* rule, void* user) {
+        static_cast<std::vector<Mutant>*>(user)->push_back({name, rule, {}, false, 0});
+      },
+      &mutants);
+  return mutants;
+}
+
+/// Runs the suite on one mutant and fills in what failed.
+void judge(const Options& options, Mutant& mutant, const std::vector<std::string>& tests) {
+  const fs::path report =
+      fs::temp_directory_path() / ("weir-mutant-" + std::to_string(getpid()) + "-" + mutant.name);
+  std::string filter;
+  for (const std::string& test : tests) filter += (filter.empty() ? "" : ",") + test;
+  std::vector<std::string> arguments = {options.suite, "--driver", options.mutant, "--level",
+                                        options.level, "--quiet",  "--patience",   "1",
+                                        "--timeout",   "10",       "--report",     report.string()};
+  if (!filter.empty()) arguments.insert(arguments.end(), {"--filter", filter});
+  std::vector<char*> raw;
+  for (std::string& argument : arguments) raw.push_back(argument.data());
+  raw.push_back(nullptr);
+  const auto began = std::chrono::steady_clock::now();
+  const std::string chosen = "WEIR_MUTANT=" + mutant.name;
+  const pid_t child = fork();
+  if (child == 0) {
+    putenv(const_cast<char*>(chosen.c_str()));
+    if (!std::freopen("/dev/null", "w", stdout) || !std::freopen("/dev/null", "w", stderr)) _exit(126);
+    execv(options.suite.c_str(), raw.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  mutant.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  std::ifstream file(report / "conformance.json");
+  const json results = json::parse(file, nullptr, false);
+  if (results.is_object()) {
+    for (const json& entry : results["requirements"]) {
+      mutant.ran = true;
+      if (entry["outcome"] == "failed") mutant.killers.push_back(entry["id"]);
+    }
+  }
+  std::error_code ignored;
+  fs::remove_all(report, ignored);
+}
+
+/// Keeps at most two of the tests that found the mutant: those that find it alone, three times out of three.
+/// A test that failed because an earlier one had left a mess behind is no help.
+void keep_reliable(const Options& options, Mutant& mutant) {
+  std::vector<std::string> reliable;
+  for (const std::string& test : mutant.killers) {
+    bool always = true;
+    for (int i = 0; i < 3 && always; ++i) {
+      Mutant again{mutant.name, mutant.rule, {}, false, 0};
+      judge(options, again, {test});
+      always = !again.killers.empty();
+    }
+    if (always) reliable.push_back(test);
+    if (reliable.size() == 2) break;
+  }
+  mutant.killers = reliable;
+}
+
+int run(const Options& options) {
+  std::vector<Mutant> mutants = listed_mutants(options.mutant);
+  if (!options.only.empty())
+    std::erase_if(mutants, [&](const Mutant& m) { return m.name.find(options.only) == std::string::npos; });
+  json known = json::object();
+  if (!options.kills.empty()) {
+    std::ifstream file(options.kills);
+    known = json::parse(file);
+  }
+  std::vector<std::string> unlisted;
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  auto work = [&] {
+    for (std::size_t i; (i = next++) < mutants.size();) {
+      Mutant& mutant = mutants[i];
+      std::vector<std::string> tests;
+      if (!options.all) {
+        if (!known.contains(mutant.name)) {
+          std::lock_guard lock(mutex);
+          unlisted.push_back(mutant.name);
+          continue;
+        }
+        tests = known[mutant.name].get<std::vector<std::string>>();
+      }
+      judge(options, mutant, tests);
+      if (!options.write.empty()) keep_reliable(options, mutant);
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < options.jobs; ++i) workers.emplace_back(work);
+  for (std::thread& worker : workers) worker.join();
+
+  std::size_t survivors = 0;
+  json table = json::object();
+  for (const Mutant& mutant : mutants) {
+    std::string killers;
+    for (const std::string& killer : mutant.killers) killers += " " + killer;
+    if (mutant.killers.empty()) ++survivors;
+    std::printf(
+        "%-40s %s (%.0f ms)\n", mutant.name.c_str(),
+        mutant.killers.empty() ? (mutant.ran ? "SURVIVED" : "DID NOT RUN") : ("killed by" + killers).c_str(),
+        mutant.milliseconds);
+    table[mutant.name] = mutant.killers;
+  }
+  for (const std::string& name : unlisted)
+    std::printf("%-40s has no test in %s\n", name.c_str(), options.kills.c_str());
+  std::printf("%zu mutants, %zu killed, %zu survived\n", mutants.size(), mutants.size() - survivors,
+              survivors);
+  for (const auto& [name, tests] : known.items())
+    if (options.only.empty() &&
+        std::ranges::none_of(mutants, [&](const Mutant& m) { return m.name == name; })) {
+      std::printf("%s lists %s, which is no mutant\n", options.kills.c_str(), name.c_str());
+      ++survivors;
+    }
+  if (!options.write.empty()) std::ofstream(options.write) << table.dump(2) << "\n";
+  return survivors == 0 && unlisted.empty() && !mutants.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  Options options;
+  CLI::App app("Runs the conformance suite on every mutant.");
+  app.add_option("--suite", options.suite, "weir-conformance")->required();
+  app.add_option("--mutant", options.mutant, "the mutant driver's manifest")->required();
+  app.add_option("--kills", options.kills, "JSON: mutant -> tests that find it");
+  app.add_option("--write", options.write, "where to write such a file");
+  app.add_option("--level", options.level, "levels to run");
+  app.add_option("--only", options.only, "mutants whose name contains this");
+  app.add_option("--jobs", options.jobs, "how many at once");
+  app.add_flag("--all", options.all, "run all tests on each, not only those that are known to find it");
+  CLI11_PARSE(app, argument_count, arguments);
+  try {
+    return run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "weir-conformance-mutants: %s\n", error.what());
+    return 2;
+  }
+}
