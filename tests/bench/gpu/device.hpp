@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weir's side of the cases: the device under test, and ready kernels that both sides run.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+#include <weir/weir.hpp>
+
+namespace weir::bench::gpu {
+
+/// The device that WEIR_DEVICE names, else device 0 of the CUDA driver.
+const Device& device();
+
+/// PTX of the kernels that both sides launch: take0, take4 and take19, which do nothing with that many
+/// arguments; bump, which adds 1 to a number; spin, which keeps its block busy for so many clock cycles.
+const std::string& kernel_text();
+
+/// A kernel of kernel_text(), loaded by Weir.
+KernelFunction kernel(const char* name, std::initializer_list<KernelParameter> parameters);
+KernelFunction take(std::size_t arguments);  // take0, take4, take19
+KernelFunction bump();
+KernelFunction spin();
+
+/// Cycles of spin() that last about so many microseconds.
+std::uint64_t cycles_for(double microseconds);
+
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace weir::bench::gpu

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases of the GPU part: two ways of doing one thing in one process, in turn, judged against a bar.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace weir::bench::gpu {
+
+/// The two sides of a case, ready to run. Each call takes one sample and returns seconds per unit of work.
+struct Sides {
+  std::function<double()> ours;
+  std::function<double()> peer;  ///< empty when there is none
+  /// Compares what both sides left behind; throws std::runtime_error when it differs. May be empty.
+  std::function<void()> check = {};
+};
+
+/// How a case is judged: what `figure` makes of one sample of each side, and whether that is enough.
+struct Bar {
+  std::string words;
+  double (*figure)(double ours, double peer);
+  bool (*met)(double figure);
+};
+
+struct Case {
+  std::string name;
+  std::string peer;  ///< what the peer is, in words
+  Bar bar;
+  std::function<Sides()>
+      prepare;  ///< runs when the case does, so that what it cannot have fails this case only
+  int samples = 11;
+};
+
+/// Registers a case with Google Benchmark. Counters, medians over the samples: ours_us, peer_us, figure, and
+/// met.
+void add(Case one);
+
+/// Prints a row for every case that ran.
+void print_table();
+
+// Ratios where the smaller is the better, and where the larger is.
+template <int Thousandths>
+Bar at_most() {
+  return {"at most " + std::to_string(Thousandths / 1000.0).substr(0, 4) + "x",
+          [](double a, double b) { return a / b; },
+          [](double figure) { return figure <= Thousandths / 1000.0; }};
+}
+template <int Thousandths>
+Bar at_least() {
+  return {"at least " + std::to_string(Thousandths / 1000.0).substr(0, 4) + "x",
+          [](double a, double b) { return b / a; },
+          [](double figure) { return figure >= Thousandths / 1000.0; }};
+}
+
+void add_launch_cases();       // one task, chains
+void add_region_cases();       // fork and join, over streams and as graphs
+void add_graph_cases();        // graphs of many tasks
+void add_memory_cases();       // the pool
+void add_concurrency_cases();  // what blocks gain, and do not lose
+void add_streaming_cases();    // kernels that move memory, against nvcc's
+void add_kernel_cases();       // other kernels, against nvcc's
+void add_process_cases();      // stream leases and first results, in processes of their own
+inline void add_all_cases() {
+  add_launch_cases();
+  add_region_cases();
+  add_graph_cases();
+  add_memory_cases();
+  add_concurrency_cases();
+  add_process_cases();
+  add_streaming_cases();
+  add_kernel_cases();
+}
+
+}  // namespace weir::bench::gpu

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of twin.cu, from the shared object that WEIR_BENCH_TWIN names.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda_api.hpp"
+
+namespace weir::bench::gpu {
+
+struct Twin {
+  int (*copy)(int, CUdeviceptr, CUdeviceptr, long, CUstream);
+  int (*triad)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, float, long, CUstream);
+  int (*dot)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
+  int (*sum)(int, CUdeviceptr, CUdeviceptr, long, CUstream);
+  int (*stencil)(int, CUdeviceptr, CUdeviceptr, int, int, CUstream);
+  int (*nbody)(int, CUdeviceptr, CUdeviceptr, int, float, CUstream);
+  int (*solve)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
+  int (*histogram)(int, CUdeviceptr, CUdeviceptr, long, unsigned, CUstream);
+};
+
+/// Throws std::runtime_error that says what is missing.
+const Twin& twin();
+
+}  // namespace weir::bench::gpu

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver against its contract, as weir-conformance judges it."""
+from .run import tail
+
+
+def judge(proof):
+    driver, _, index = proof.device.partition(":")
+    report = proof.logs / "conformance"
+    result = proof.run([proof.program("weir-conformance"), "--driver", driver, "--device", index or "0", "--level", "5",
+                        "--quiet", "--report", report], 120, "conformance.log")
+    proof.add("conformance", f"driver {driver}, levels 0 to 5", result.status == 0,
+              tail(result.text, 5) if not result.timed_out else f"{result.words()}: {tail(result.text)}")
