@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# weir_install_package(NAME): installs the CMake package NAME of the calling folder: its exported targets
+# weir_install_package(NAME COMPONENT): installs the CMake package NAME of the calling folder: its exported targets
 # NAMETargets, cmake/NAMEConfig.cmake.in and a version file.
+#
+# Every install rule of the tree names a component; packaging/README.md says which package holds which.
 include(CMakePackageConfigHelpers)
 
-function(weir_install_package name)
+function(weir_install_package name component)
   set(destination ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
   configure_package_config_file(cmake/${name}Config.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/${name}Config.cmake
                                 INSTALL_DESTINATION ${destination})
@@ -12,6 +14,6 @@ function(weir_install_package name)
                                    COMPATIBILITY SameMinorVersion)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}Config.cmake
                 ${CMAKE_CURRENT_BINARY_DIR}/${name}ConfigVersion.cmake
-          DESTINATION ${destination} COMPONENT sdk)
-  install(EXPORT ${name}Targets NAMESPACE Weir:: DESTINATION ${destination} COMPONENT sdk)
+          DESTINATION ${destination} COMPONENT ${component})
+  install(EXPORT ${name}Targets NAMESPACE Weir:: DESTINATION ${destination} COMPONENT ${component})
 endfunction()
