@@ -16,7 +16,7 @@ thread_local int last = -1;
 
 enum SlotIndex : int {
 #define WEIR_SLOT(slot, need) index_##slot,
-#include "slots.def"
+#include <weir/sdk/slots.def>
 #undef WEIR_SLOT
   index_end
 };
@@ -69,7 +69,7 @@ const std::array<Slot, slot_count>& slots() {
     std::array<Slot, slot_count> filled{};
 #define WEIR_SLOT(slot, need) \
   filled[index_##slot] = {#slot, need == required ? 0 : std::uint64_t{need}, need == required};
-#include "slots.def"
+#include <weir/sdk/slots.def>
 #undef WEIR_SLOT
     return filled;
   }();
@@ -96,7 +96,7 @@ const weir_driver_table& record(const weir_driver_table& table) {
     Here::real = fills(table, index_##slot) ? table.slot : nullptr;         \
     recorded.slot = &Here::call;                                            \
   }
-#include "slots.def"
+#include <weir/sdk/slots.def>
 #undef WEIR_SLOT
   return recorded;
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns a C++ class into a layer (see <weir/layer.h>):
+//
+//   class Counter {
+//    public:
+//     static constexpr const char* name = "counter";
+//     explicit Counter(const weir::sdk::LayerHost& host) : next(host.next) {}
+//     const weir_driver_table next;  // what lies below; functions without a member go there at once
+//
+//     weir_result fill(weir_stream s, weir_allocation to, uint64_t at, uint64_t size, const void* pattern,
+//                      uint32_t pattern_size, weir_status* status) {
+//       ++fills_;
+//       return next.fill(s, to, at, size, pattern, pattern_size, status);
+//     }
+//    private:
+//     std::atomic<uint64_t> fills_{0};
+//   };
+//   WEIR_LAYER(Counter)
+//
+// Members with the name of a slot replace it; they may throw (status.hpp). Further members, all optional:
+//   enter(Slot, arguments...)       before every call of every slot; a result other than WEIR_OK is the
+//   answer.
+//                                   Slot is a type of weir::sdk::slots, with `name`
+//   annotate_kernel(...)            the extension weir.annotate: weir_annotate_table::get_kernel
+//   configure(std::string_view)     weir_layer::configure
+//   std::uint64_t get(std::string_view)   weir_layer::get; throws Failure{WEIR_ERROR_NOT_FOUND}
+// There is one object for each driver that the layer is put over, which lives until the process ends.
+#pragma once
+
+#include <weir/layer.h>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "status.hpp"
+
+namespace weir::sdk {
+
+/// The slots of the table, a type for each: `fill_slot::name`, `fill_slot::member`.
+namespace slots {
+#define WEIR_SLOT(slot, need)                                \
+  struct slot##_slot {                                       \
+    static constexpr std::string_view name = #slot;          \
+    static constexpr auto member = &weir_driver_table::slot; \
+    template <class L>                                       \
+    static constexpr bool replaced = requires { &L::slot; }; \
+    template <class L, class... A>                           \
+    static weir_result call(L& layer, A... arguments) {      \
+      return layer.slot(arguments...);                       \
+    }                                                        \
+  };
+#include "slots.def"
+#undef WEIR_SLOT
+}  // namespace slots
+
+/// The argument of type T, or a T of nothing; the first of several.
+template <class T, class... A>
+T argument_of(A... arguments) noexcept {
+  T found{};
+  bool done = false;
+  (
+      [&] {
+        if constexpr (std::is_same_v<A, T>) {
+          if (!done) found = arguments;
+          done = true;
+        }
+      }(),
+      ...);
+  return found;
+}
+
+/// What a layer's constructor gets.
+struct LayerHost {
+  weir_driver_table next{};  ///< a copy; slots that `next` lacks are null
+  std::string options;
+  std::string layer, driver;
+  weir_layer_report_function report_function = nullptr;
+  void* user = nullptr;
+
+  void report(const char* rule, const std::string& message) const {
+    if (!report_function) return;
+    const weir_layer_report report{
+        sizeof(weir_layer_report), 0, layer.c_str(), driver.c_str(), rule, message.c_str()};
+    report_function(user, &report);
+  }
+};
+
+/// One layer object and the functions that lead to it; functions of the table have no place for a pointer.
+template <class L, int N>
+class LayerInstance {
+ public:
+  static void fill(std::unique_ptr<L> made, weir_layer& out) {
+    layer = made.release();
+    const weir_driver_table& next = layer->next;
+    table = next;
+#define WEIR_SLOT(slot, need)               \
+  if constexpr (hooked<slots::slot##_slot>) \
+    if (next.slot) table.slot = &Hook<slots::slot##_slot, decltype(weir_driver_table::slot)>::call;
+#include "slots.def"
+#undef WEIR_SLOT
+    if constexpr (annotates) table.get_extension = get_extension;
+    out.table = &table;
+    out.self = layer;
+    if constexpr (requires { layer->configure(std::string_view()); })
+      out.configure = [](void* self, const char* options, weir_status* status) {
+        return guarded(status, [&] { static_cast<L*>(self)->configure(options ? options : ""); });
+      };
+    if constexpr (requires { layer->get(std::string_view()); })
+      out.get = [](void* self, const char* name, std::uint64_t* number, weir_status* status) {
+        return guarded(status, [&] {
+          std::uint64_t& to = output(number, "out");
+          to = static_cast<L*>(self)->get(name ? name : "");
+        });
+      };
+  }
+
+ private:
+  static constexpr bool annotates = requires { &L::annotate_kernel; };
+  static constexpr bool enters =
+      requires(L& l) { l.enter(slots::device_count_slot{}, (std::uint32_t*)nullptr, (weir_status*)nullptr); };
+  template <class Slot>
+  static constexpr bool hooked = Slot::template replaced<L> || enters;
+
+  template <class Slot, class Function>
+  struct Hook;
+  template <class Slot, class... A>
+  struct Hook<Slot, weir_result (*)(A...)> {
+    static weir_result call(A... arguments) {
+      return guarded(argument_of<weir_status*>(arguments...), [&]() -> weir_result {
+        if constexpr (enters)
+          if (const weir_result result = layer->enter(Slot{}, arguments...); result != WEIR_OK) return result;
+        if constexpr (Slot::template replaced<L>)
+          return Slot::call(*layer, arguments...);
+        else
+          return (layer->next.*Slot::member)(arguments...);
+      });
+    }
+  };
+
+  static weir_result get_extension(const char* name, std::uint32_t version, const void** out,
+                                   weir_status* status) {
+    if (name && out && std::string_view(name) == WEIR_ANNOTATE_EXTENSION &&
+        version <= WEIR_ANNOTATE_VERSION) {
+      static const weir_annotate_table annotate{sizeof annotate, 0, annotate_kernel};
+      *out = &annotate;
+      return WEIR_OK;
+    }
+    if constexpr (hooked<slots::get_extension_slot>)
+      return Hook<slots::get_extension_slot, decltype(weir_driver_table::get_extension)>::call(name, version,
+                                                                                               out, status);
+    else if (layer->next.get_extension)
+      return layer->next.get_extension(name, version, out, status);
+    report(status, WEIR_ERROR_NOT_FOUND, "there is no such extension");
+    return WEIR_ERROR_NOT_FOUND;
+  }
+
+  static weir_result annotate_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
+                                     const weir_kernel_annotation* annotation, weir_kernel* out,
+                                     weir_status* status) {
+    return guarded(status, [&]() -> weir_result {
+      if constexpr (annotates)
+        return layer->annotate_kernel(module, name, layout, annotation, out, status);
+      else
+        return WEIR_ERROR_UNSUPPORTED;
+    });
+  }
+
+  static inline L* layer = nullptr;
+  static inline weir_driver_table table{};
+};
+
+/// A layer can be put over so many drivers of a process.
+inline constexpr int most_layer_instances = 16;
+
+/// What WEIR_LAYER makes weir_layer_entry of.
+template <class L>
+weir_result enter_layer(const weir_layer_host* host, weir_layer* out_layer, weir_status* status) noexcept {
+  return guarded(status, [&] {
+    const weir_layer_host given = read_struct(host, "host");
+    if (!given.next) fail(WEIR_ERROR_INVALID, "host.next is null; expected the table of a driver");
+    if (given.abi_version > WEIR_ABI_CURRENT)
+      fail(WEIR_ERROR_ABI, "layer %s knows driver ABI %u.%u at most; the host speaks %u.%u", L::name,
+           WEIR_ABI_MAJOR(WEIR_ABI_CURRENT), WEIR_ABI_MINOR(WEIR_ABI_CURRENT),
+           WEIR_ABI_MAJOR(given.abi_version), WEIR_ABI_MINOR(given.abi_version));
+    LayerHost made;
+    std::memcpy(&made.next, given.next, std::min<std::size_t>(given.next->struct_size, sizeof made.next));
+    made.next.struct_size = sizeof made.next;
+    made.options = given.options ? given.options : "";
+    made.layer = L::name;
+    made.driver = made.next.name ? made.next.name : "";
+    made.report_function = given.report;
+    made.user = given.user;
+    auto layer = std::make_unique<L>(made);
+
+    static std::mutex mutex;
+    static int used = 0;
+    const std::lock_guard lock(mutex);
+    if (used == most_layer_instances)
+      fail(WEIR_ERROR_UNSUPPORTED, "layer %s stands over %d drivers already, the most that it can", L::name,
+           used);
+    weir_layer filled{};
+    [&]<int... N>(std::integer_sequence<int, N...>) {
+      ((N == used ? LayerInstance<L, N>::fill(std::move(layer), filled) : void()), ...);
+    }(std::make_integer_sequence<int, most_layer_instances>());
+    ++used;
+    write_struct(out_layer, filled, "out_layer");
+  });
+}
+
+}  // namespace weir::sdk
+
+/// Exports the class as the layer of this library.
+#define WEIR_LAYER(Class)                                                                                  \
+  extern "C" WEIR_DRIVER_EXPORT weir_result weir_layer_entry(const weir_layer_host* host,                  \
+                                                             weir_layer* out_layer, weir_status* status) { \
+    return weir::sdk::enter_layer<Class>(host, out_layer, status);                                         \
+  }
