@@ -26,7 +26,10 @@ struct Plain {
       host_pointer = bytes;
     }
   };
-  struct Kernel : KernelObject<Device> {};
+  struct Kernel : KernelObject<Device> {
+    static inline int unloaded = 0;
+    void unload() { ++unloaded; }
+  };
   struct Module : ModuleObject<Device, Kernel> {
     void unload() noexcept { Pool<Module>::of().give(*this); }
     void find_kernel(Kernel& kernel) {

@@ -9,6 +9,7 @@ namespace sdk_test {
 namespace {
 
 using testing::Each;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 const weir_driver_table& table(std::uint32_t newest = WEIR_ABI_CURRENT) {
@@ -125,8 +126,10 @@ TEST_F(PlainDriver, KernelsDieWithTheirModule) {
   EXPECT_EQ(table().stream_query(stream, nullptr), WEIR_NOT_READY);
   launch.block[0] = 65;
   EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
-              HasSubstr("takes at most 64"));
+              EndsWith("takes at most 64"));
+  const int unloaded = Plain::Kernel::unloaded;
   EXPECT_EQ(table().module_unload(module, nullptr), WEIR_OK);
+  EXPECT_EQ(Plain::Kernel::unloaded, unloaded + 1);
   EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
               HasSubstr("launch.kernel"));
 }

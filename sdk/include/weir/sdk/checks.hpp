@@ -157,10 +157,10 @@ void check_launch(const Device& device, const Kernel& kernel, const weir_launch&
     fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; at most %u", threads,
          limits.max_block_threads);
   if (kernel.info.max_block_threads && threads > kernel.info.max_block_threads) [[unlikely]]
-    fail(WEIR_ERROR_INVALID,
-         "launch.block has %" PRIu64
-         " threads; kernel '%.128s' takes at most %u, as it uses %u registers a thread",
-         threads, kernel.name.c_str(), kernel.info.max_block_threads, kernel.info.registers);
+    fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; kernel '%.128s' takes at most %u%s",
+         threads, kernel.name.c_str(), kernel.info.max_block_threads,
+         kernel.info.registers ? words(", as it uses %u registers a thread", kernel.info.registers).c_str()
+                               : "");
   if (std::uint64_t{launch.dynamic_shared_bytes} + kernel.info.shared_bytes > limits.max_shared_bytes)
       [[unlikely]]
     fail(WEIR_ERROR_INVALID,
@@ -172,6 +172,32 @@ void check_launch(const Device& device, const Kernel& kernel, const weir_launch&
   if (launch.argument_bytes && !launch.arguments) [[unlikely]]
     fail(WEIR_ERROR_INVALID, "launch.arguments is null; kernel '%.128s' takes %u bytes", kernel.name.c_str(),
          kernel.argument_bytes);
+}
+
+/// An array of a launch, for devices with WEIR_ARGUMENT_BUFFER.
+template <class Allocation>
+struct ArrayArgument {
+  Allocation* allocation;
+  std::uint64_t offset;  ///< at most the allocation's size
+};
+
+/// Reads the array that parameter `index` of the kernel's layout is, of a launch that check_launch has seen.
+template <class Allocation, class Kernel>
+ArrayArgument<Allocation> array_argument(const Kernel& kernel, const weir_launch& launch,
+                                         std::uint32_t index) {
+  weir_buffer_argument given;
+  std::memcpy(&given, static_cast<const std::byte*>(launch.arguments) + kernel.parameters[index].offset,
+              sizeof given);
+  try {
+    Allocation& allocation = live<Allocation>(given.allocation, "the array's allocation");
+    check_device(*kernel.device, allocation, "the array's allocation");
+    check_range(allocation, given.offset, 0, "the array");
+    return {&allocation, given.offset};
+  } catch (Failure& failure) {
+    failure.message =
+        words("kernel '%.128s', parameter %u: %s", kernel.name.c_str(), index, failure.message.c_str());
+    throw;
+  }
 }
 
 /// A node that was checked, with its objects in place of handles.

@@ -330,6 +330,7 @@ struct Slots {
       retire(module, "module");
       for (Kernel* kernel : module.kernels) {
         kernel->kind.store(Kind::dead, std::memory_order_release);
+        if constexpr (requires { kernel->unload(); }) kernel->unload();
         Pool<Kernel>::of().give(*kernel);
       }
       module.kernels.clear();

@@ -55,7 +55,9 @@
 //       void free();
 //       void place(std::uint64_t& device_address, void*& host_pointer);
 //     };
-//     struct Kernel : KernelObject<Device> {};
+//     struct Kernel : KernelObject<Device> {
+//       void unload();  // optional: gives back what find_kernel got; before its module's unload
+//     };
 //     struct Module : ModuleObject<Device, Kernel> {
 //       void unload();
 //       void find_kernel(Kernel& kernel);  // fills in what launch needs, and kernel.info
