@@ -36,7 +36,8 @@ function(weir_add_driver name)
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
                POSITION_INDEPENDENT_CODE ON
-               INSTALL_RPATH "$ORIGIN")
+               INSTALL_RPATH "$ORIGIN"
+               WEIR_DESCRIPTION "${arg_DESCRIPTION}")
   # What the host looks for, and nothing that could meet the same name in another library of the process.
   set(exports ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
   file(CONFIGURE OUTPUT ${exports} CONTENT "{ global: weir_driver_entry; local: *; };\n")

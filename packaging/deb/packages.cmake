@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# What each Debian package is. Packages of one build that share internals need each other's exact version; drivers are
+# bound to nothing but the driver ABI, which both sides check when they meet.
+
+# deb_package(NAME COMPONENT SECTION SUMMARY TEXT [FIELD value ...]): FIELD is a field of a Debian control file.
+set(package_names "")
+function(deb_package name component section summary text)
+  string(TOUPPER ${component} key)
+  set(CPACK_COMPONENTS_ALL ${CPACK_COMPONENTS_ALL} ${component} PARENT_SCOPE)
+  set(package_names ${package_names} ${component}=${name} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${name} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section} PARENT_SCOPE)
+  set(CPACK_COMPONENT_${key}_DESCRIPTION "${summary}\n${text}" PARENT_SCOPE)
+  cmake_parse_arguments(arg "" "DEPENDS;RECOMMENDS;SUGGESTS;ENHANCES;PROVIDES" "" ${ARGN})
+  foreach(field DEPENDS RECOMMENDS SUGGESTS ENHANCES PROVIDES)
+    if(arg_${field})
+      set(CPACK_DEBIAN_${key}_PACKAGE_${field} "${arg_${field}}" PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+set(same "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+set(what "Weir runs GPU work that is written once on whatever driver is installed:
+programs build kernels in C++ or load ready code objects, and run them on
+streams.
+.
+")
+
+set(suggested_drivers "")
+foreach(driver ${packaged_drivers})
+  if(NOT driver STREQUAL "cpu")
+    list(APPEND suggested_drivers weir-driver-${driver})
+  endif()
+endforeach()
+list(JOIN suggested_drivers ", " suggested_drivers)
+
+set(CPACK_COMPONENTS_ALL "")
+deb_package(libweir1 runtime libs "plugin-based GPU runtime - library"
+  "${what}This package holds the library that programs link. It needs a driver,
+which is a package of its own, and weir-codegen where programs bring
+kernels rather than code objects."
+  RECOMMENDS "weir-driver-cpu | weir-driver, weir-codegen" SUGGESTS "${suggested_drivers}")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers ${CMAKE_CURRENT_BINARY_DIR}/runtime/shlibs)
+
+if(TARGET weir_codegen)
+  deb_package(weir-codegen codegen libs "plugin-based GPU runtime - code generation"
+    "${what}This package compiles kernels for the device at hand, with LLVM.
+Programs that load ready code objects do without it."
+    DEPENDS "libweir1 ${same}" ENHANCES "libweir1")
+  set(CPACK_DEBIAN_CODEGEN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers ${CMAKE_CURRENT_BINARY_DIR}/codegen/shlibs)
+endif()
+if(TARGET weir-tool)
+  deb_package(weir-tools tools utils "plugin-based GPU runtime - command"
+    "${what}This package holds the command weir, which says which drivers and devices
+there are, compiles and runs kernels in text form, and has a
+demonstration."
+    DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen")
+endif()
+
+# A driver needs the vendor's library to be of use, and says so itself; it installs without.
+set(vendor_cuda libcuda1)
+set(vendor_amdgpu libamdhip64-5)
+foreach(driver ${packaged_drivers})
+  get_target_property(description weir-driver-${driver} WEIR_DESCRIPTION)
+  deb_package(weir-driver-${driver} driver-${driver} libs "plugin-based GPU runtime - ${driver} driver"
+    "${what}This package is a driver: ${description}."
+    PROVIDES "weir-driver" ENHANCES "libweir1" SUGGESTS "${vendor_${driver}}")
+endforeach()
+
+deb_package(libweir-dev dev libdevel "plugin-based GPU runtime - development files"
+  "${what}This package holds the headers and the CMake package for programs that
+use libweir."
+  DEPENDS "libweir1 ${same}, weir-driver-sdk ${same}" RECOMMENDS "weir-driver-cpu, weir-codegen" SUGGESTS "weir-tools")
+deb_package(weir-driver-sdk sdk libdevel "plugin-based GPU runtime - what drivers are written with"
+  "${what}This package holds the driver interface and the CMake functions to make a
+driver, and the package of a driver, outside of Weir's own tree."
+  RECOMMENDS "weir-tools, weir-conformance")
+if(TARGET weir-conformance)
+  deb_package(weir-conformance conformance devel "plugin-based GPU runtime - judge of drivers"
+    "${what}This package holds the command weir-conformance, which holds any driver to
+the driver interface, level by level, and writes a report."
+    DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen")
+endif()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# weir_package_driver(NAME MAINTAINER "Name <address>" [SUGGESTS packages] [RELEASE number])
+#
+# Makes `cpack` of the calling project give weir-driver-NAME_VERSION-RELEASE_ARCHITECTURE.deb, of the driver that
+# weir_add_driver(NAME ...) defined. VERSION is the project's, RELEASE is 1 by default. SUGGESTS are packages that bring
+# the libraries that the driver opens when it runs; what it links is found by dpkg-shlibdeps. The package installs and
+# upgrades on its own: it is bound to no version of libweir. Call it once, after weir_add_driver, in a project that was
+# configured with -DCMAKE_INSTALL_PREFIX=/usr.
+function(weir_package_driver name)
+  cmake_parse_arguments(arg "" "MAINTAINER;SUGGESTS;RELEASE" "" ${ARGN})
+  if(NOT TARGET weir-driver-${name})
+    message(FATAL_ERROR "weir_package_driver(${name}): call weir_add_driver(${name} ...) first")
+  endif()
+  if(NOT arg_MAINTAINER MATCHES "^[^<>]+ <[^<>@ ]+@[^<>@ ]+>$")
+    message(FATAL_ERROR "weir_package_driver(${name}): MAINTAINER is '${arg_MAINTAINER}', expected \"Name <address>\"")
+  endif()
+  if(NOT PROJECT_VERSION)
+    message(FATAL_ERROR "weir_package_driver(${name}): the project has no version; write project(${PROJECT_NAME} VERSION 1.0)")
+  endif()
+  if(NOT arg_RELEASE)
+    set(arg_RELEASE 1)
+  endif()
+  get_target_property(description weir-driver-${name} WEIR_DESCRIPTION)
+  if(NOT description)
+    set(description "a driver named ${name}")
+  endif()
+
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_NAME weir-driver-${name})
+  set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};${PROJECT_NAME};driver-${name};/")
+  set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+                                                  WORLD_READ WORLD_EXECUTE)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+  set(CPACK_DEBIAN_PACKAGE_RELEASE ${arg_RELEASE})
+  set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${arg_MAINTAINER}")
+  set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "plugin-based GPU runtime - ${name} driver\nA driver for Weir: ${description}.")
+  set(CPACK_DEBIAN_PACKAGE_SECTION libs)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PACKAGE_PROVIDES weir-driver)
+  set(CPACK_DEBIAN_PACKAGE_ENHANCES libweir1)
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "${arg_SUGGESTS}")
+  include(CPack)
+endfunction()
