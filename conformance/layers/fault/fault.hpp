@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fault layer: lets calls fail that would have succeeded, and holds work back. sdk/docs/layers.md says
+// what it can be told.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <weir/sdk/layer.hpp>
+
+#include "held.hpp"
+#include "options.hpp"
+#include "owners.hpp"
+
+namespace weir::fault {
+
+class Fault {
+ public:
+  static constexpr const char* name = "fault";
+  explicit Fault(const sdk::LayerHost& host);
+  const weir_driver_table next;
+
+  void configure(std::string_view text);
+  std::uint64_t get(std::string_view what) const;
+
+  /// Before every call: counts it, and decides whether it fails.
+  template <class Slot, class... A>
+  weir_result enter(Slot, A... arguments) {
+    weir_status* const status = sdk::argument_of<weir_status*>(arguments...);
+    const Handle first = first_handle(arguments...);
+    std::int64_t device = first.kind ? owners_.device_of(first) : Owners::nobody;
+    if constexpr (std::is_same_v<Slot, sdk::slots::device_open_slot> ||
+                  std::is_same_v<Slot, sdk::slots::device_get_info_slot>)
+      device = sdk::argument_of<std::uint32_t>(arguments...);
+    const weir_result result = judge(Slot::name, device, sdk::argument_of<weir_stream>(arguments...), status);
+    if (result == WEIR_OK && lets_go(Slot::name)) owners_.remove(first);
+    return result;
+  }
+
+  // What makes objects, so that their devices are known.
+  weir_result device_open(std::uint32_t index, weir_device* out, weir_status* status);
+  weir_result stream_create(weir_device device, const weir_stream_options* options, weir_stream* out,
+                            weir_status* status);
+  weir_result stream_wrap(weir_device device, void* native, weir_stream* out, weir_status* status);
+  weir_result event_create(weir_device device, std::uint32_t flags, weir_event* out, weir_status* status);
+  weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out,
+                          weir_status* status);
+  weir_result module_get_kernel(weir_module module, const char* kernel, const weir_kernel_layout* layout,
+                                weir_kernel* out, weir_status* status);
+  weir_result graph_create(weir_device device, std::uint32_t count, const weir_graph_node* const* nodes,
+                           weir_graph* out, weir_status* status);
+
+  // Memory, whose bytes are counted.
+  weir_result memory_allocate(weir_device device, const weir_memory_options* options, weir_allocation* out,
+                              weir_status* status);
+  weir_result memory_allocate_async(weir_stream stream, const weir_memory_options* options,
+                                    weir_allocation* out, weir_status* status);
+  weir_result memory_free(weir_allocation allocation, weir_status* status);
+  weir_result memory_free_async(weir_stream stream, weir_allocation allocation, weir_status* status);
+
+  // What is held back, when that was asked for.
+  weir_result device_close(weir_device device, weir_status* status);
+  weir_result stream_destroy(weir_stream stream, weir_status* status);
+  weir_result stream_flush(weir_stream stream, weir_status* status);
+  weir_result stream_query(weir_stream stream, weir_status* status);
+  weir_result stream_synchronize(weir_stream stream, weir_status* status);
+  weir_result stream_wait_event(weir_stream stream, weir_event event, weir_status* status);
+  weir_result stream_host_callback(weir_stream stream, weir_host_callback callback, void* user,
+                                   weir_status* status);
+  weir_result event_destroy(weir_event event, weir_status* status);
+  weir_result event_record(weir_event event, weir_stream stream, weir_status* status);
+  weir_result event_query(weir_event event, weir_status* status);
+  weir_result event_synchronize(weir_event event, weir_status* status);
+  weir_result event_elapsed(weir_event start, weir_event end, double* out, weir_status* status);
+  weir_result copy_to_device(weir_stream stream, weir_allocation to, std::uint64_t at, const void* from,
+                             std::uint64_t size, weir_status* status);
+  weir_result copy_to_host(weir_stream stream, void* to, weir_allocation from, std::uint64_t at,
+                           std::uint64_t size, weir_status* status);
+  weir_result copy_on_device(weir_stream stream, weir_allocation to, std::uint64_t to_at,
+                             weir_allocation from, std::uint64_t from_at, std::uint64_t size,
+                             weir_status* status);
+  weir_result copy_peer(weir_stream stream, weir_allocation to, std::uint64_t to_at, weir_allocation from,
+                        std::uint64_t from_at, std::uint64_t size, weir_status* status);
+  weir_result fill(weir_stream stream, weir_allocation to, std::uint64_t at, std::uint64_t size,
+                   const void* pattern, std::uint32_t pattern_size, weir_status* status);
+  weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status);
+  weir_result module_unload(weir_module module, weir_status* status);
+  weir_result graph_update(weir_graph graph, std::uint32_t index, const weir_graph_node* node,
+                           weir_status* status);
+  weir_result graph_launch(weir_graph graph, weir_stream stream, weir_status* status);
+  weir_result graph_destroy(weir_graph graph, weir_status* status);
+
+ private:
+  struct Late {
+    weir_result result;
+    std::uint64_t times;
+  };
+
+  /// Whether a call only lets go of an object, which a lost device still does.
+  static bool lets_go(std::string_view slot) noexcept;
+  weir_result judge(std::string_view slot, std::int64_t device, weir_stream stream, weir_status* status);
+  template <class Call>
+  weir_result take_memory(std::int64_t device, std::uint64_t bytes, weir_allocation* out, weir_status* status,
+                          Call&& allocate);
+  void give_memory(weir_allocation allocation);
+  template <class T>
+  weir_result made(weir_result result, T* out, Handle owner);
+
+  Owners owners_;
+  std::unique_ptr<Held> held_;
+
+  mutable std::mutex mutex_;  // guards what follows; never held during a call
+  Options options_;
+  std::map<std::string, std::uint64_t, std::less<>> calls_;
+  std::uint64_t all_calls_ = 0, failed_ = 0;
+  std::set<std::int64_t> lost_;
+  std::map<weir_stream, Late> late_;
+  struct Block {
+    std::int64_t device;
+    std::uint64_t bytes;
+  };
+  std::map<weir_allocation, Block> blocks_;
+  std::map<std::int64_t, std::uint64_t> used_;
+};
+
+}  // namespace weir::fault

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <weir/sdk/layer_options.hpp>
+
+namespace weir::fault {
+namespace {
+
+constexpr const char* layer = "fault";
+constexpr std::string_view slot_names[] = {
+#define WEIR_SLOT(slot, need) #slot,
+#include <weir/sdk/slots.def>
+#undef WEIR_SLOT
+};
+// By number, from WEIR_ERROR_UNKNOWN on.
+constexpr std::string_view result_words[] = {"unknown",   "invalid",    "unsupported",     "abi",
+                                             "no_device", "no_library", "out_of_memory",   "code_object",
+                                             "not_found", "launch",     "illegal_address", "device_lost",
+                                             "system"};
+
+std::string list(const auto& words) {
+  std::string text;
+  for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+  return text;
+}
+
+weir_result parse_result(const sdk::LayerOption& option) {
+  const auto found = std::ranges::find(result_words, option.value);
+  if (found == std::end(result_words))
+    sdk::refuse_layer_value(layer, option, ("one of " + list(result_words)).c_str());
+  return static_cast<weir_result>(WEIR_ERROR_UNKNOWN + (found - std::begin(result_words)));
+}
+
+}  // namespace
+
+bool is_slot(std::string_view name) noexcept {
+  return std::ranges::find(slot_names, name) != std::end(slot_names);
+}
+
+const char* result_word(weir_result result) noexcept {
+  const auto place = static_cast<std::size_t>(result - WEIR_ERROR_UNKNOWN);
+  return place < std::size(result_words) ? result_words[place].data() : "a result without a name";
+}
+
+Options parse_options(std::string_view text) {
+  Options options;
+  const auto rule = [&]() -> Rule& {
+    if (options.rules.empty()) options.rules.emplace_back();
+    return options.rules.back();
+  };
+  for (const sdk::LayerOption& option : sdk::split_layer_options(layer, text)) {
+    const std::string& key = option.key;
+    if (key == "call") {
+      if (option.value != "any" && !is_slot(option.value))
+        sdk::refuse_layer_value(layer, option,
+                                "any, or a function of the driver's table, such as kernel_launch");
+      options.rules.emplace_back().call = option.value == "any" ? "" : option.value;
+    } else if (key == "nth") {
+      rule().nth = sdk::layer_number(layer, option, 1);
+    } else if (key == "times") {
+      rule().times = option.value == "forever" ? ~std::uint64_t{0} : sdk::layer_number(layer, option, 1);
+    } else if (key == "result") {
+      rule().result = parse_result(option);
+    } else if (key == "device") {
+      rule().device = static_cast<std::int64_t>(sdk::layer_number(layer, option, 0));
+    } else if (key == "late") {
+      if (!option.value.empty()) sdk::refuse_layer_value(layer, option, "nothing behind it");
+      rule().late = true;
+    } else if (key == "memory") {
+      options.memory = sdk::layer_number(layer, option, 0);
+    } else if (key == "delay") {
+      options.delay = option.value.empty() ? 10 : sdk::layer_number(layer, option, 1);
+    } else if (key == "reorder") {
+      options.reorder = option.value.empty() ? 1 : sdk::layer_number(layer, option, 0);
+    } else {
+      sdk::refuse_layer_option(layer, option,
+                               "call, nth, times, result, device, late, memory, delay, reorder");
+    }
+  }
+  return options;
+}
+
+}  // namespace weir::fault

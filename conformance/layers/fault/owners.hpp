@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which device a handle is of, so that a fault can concern one device while others go on.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace weir::fault {
+
+/// A number for each type of handle, because drivers may give equal handles of different types; 0 for others.
+template <class T>
+constexpr int kind_of = 0;
+template <>
+inline constexpr int kind_of<weir_device> = 1;
+template <>
+inline constexpr int kind_of<weir_stream> = 2;
+template <>
+inline constexpr int kind_of<weir_event> = 3;
+template <>
+inline constexpr int kind_of<weir_allocation> = 4;
+template <>
+inline constexpr int kind_of<weir_module> = 5;
+template <>
+inline constexpr int kind_of<weir_kernel> = 6;
+template <>
+inline constexpr int kind_of<weir_graph> = 7;
+
+struct Handle {
+  int kind = 0;
+  const void* value = nullptr;
+  friend auto operator<=>(const Handle&, const Handle&) = default;
+};
+
+template <class T>
+Handle handle(T value) noexcept {
+  if constexpr (kind_of<T> != 0)
+    return {kind_of<T>, reinterpret_cast<const void*>(value)};
+  else
+    return {};
+}
+
+/// The first of the arguments that is a handle.
+template <class... A>
+Handle first_handle(A... arguments) noexcept {
+  Handle found;
+  ((found = found.kind ? found : handle(arguments)), ...);
+  return found;
+}
+
+/// Devices by the index that they were opened with. Thread-safe.
+class Owners {
+ public:
+  static constexpr std::int64_t nobody = -1;
+
+  void open(weir_device device, std::uint32_t index);
+  void add(Handle made, Handle owner);
+  void remove(Handle gone);
+  std::int64_t device_of(Handle handle) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<Handle, std::int64_t> devices_;
+};
+
+}  // namespace weir::fault

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history.hpp"
+
+#include <algorithm>
+
+namespace weir::validate {
+namespace {
+
+// Beyond this the oldest accesses are forgotten: races with them are missed, none is invented.
+constexpr std::size_t most_accesses = 512;
+
+}  // namespace
+
+Conflict conflict(const Access& a, const Access& b) noexcept {
+  if (a.begin >= b.end || b.begin >= a.end) return Conflict::none;
+  if (a.how & b.how & WEIR_ACCESS_SHARED) return Conflict::none;
+  constexpr std::uint32_t changes = WEIR_ACCESS_WRITE | WEIR_ACCESS_SHARED;
+  const bool vague = !a.bounds_known || !b.bounds_known;
+  if (a.how != WEIR_ACCESS_UNKNOWN && b.how != WEIR_ACCESS_UNKNOWN) {
+    if (!((a.how | b.how) & changes)) return Conflict::none;
+    return vague ? Conflict::possible : Conflict::certain;
+  }
+  // Whatever the unknown one does, it meets a plain write; with anything else it may be a race or not.
+  return !vague && ((a.how | b.how) & WEIR_ACCESS_WRITE) ? Conflict::certain : Conflict::possible;
+}
+
+void History::add(const Access& access, const Clock& clock, const Clock& host) {
+  // Whoever races with an access that a write covers and is known to it races with that write too; and nobody
+  // races with what the host knows to be over.
+  std::erase_if(accesses_, [&](const Access& earlier) {
+    if (earlier.at <= host.at(earlier.place)) return true;
+    const bool inside = access.begin <= earlier.begin && earlier.end <= access.end && access.bounds_known;
+    if (!inside || !known(earlier, clock, host)) return false;
+    const bool as_much = earlier.place == access.place && (earlier.how & ~access.how) == 0 &&
+                         (earlier.how != WEIR_ACCESS_UNKNOWN || access.how == WEIR_ACCESS_UNKNOWN) &&
+                         (access.how & WEIR_ACCESS_SHARED) == (earlier.how & WEIR_ACCESS_SHARED);
+    const bool plain_write = (access.how & WEIR_ACCESS_WRITE) && !(access.how & WEIR_ACCESS_SHARED);
+    return as_much || plain_write;
+  });
+  if (accesses_.size() == most_accesses) accesses_.erase(accesses_.begin());
+  accesses_.push_back(access);
+}
+
+const Access* History::unfinished(const Clock& host) const noexcept {
+  const auto found = std::ranges::find_if(accesses_, [&](const Access& access) {
+    return access.special != Access::Special::birth && access.at > host.at(access.place);
+  });
+  return found == accesses_.end() ? nullptr : &*found;
+}
+
+}  // namespace weir::validate

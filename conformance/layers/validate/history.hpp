@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was done to a piece of memory and is not yet known by the host to be over.
+#pragma once
+
+#include <weir/layer.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "clocks.hpp"
+
+namespace weir::validate {
+
+/// Who touches memory, for messages.
+struct Actor {
+  std::string what;    ///< "kernel 'step' (river.cpp:12)", "copy_to_host"
+  std::string array;   ///< its name there, or ""
+  std::string kernel;  ///< its name alone, or ""
+};
+
+struct Access {
+  enum class Special : std::uint8_t { none, birth, end };
+  std::uint64_t begin = 0, end = 0;  ///< bytes of the allocation
+  std::uint32_t how = 0;             ///< enum weir_access
+  Special special = Special::none;   ///< of memory that comes and goes in a stream's order
+  bool bounds_known = true;
+  std::uint32_t place = 0;  ///< of the stream
+  Count at = 0;
+  std::uint64_t stream = 0;  ///< its number, for messages
+  std::shared_ptr<const Actor> actor;
+};
+
+/// How sure it is that two accesses of the same bytes cannot go on at once.
+enum class Conflict : std::uint8_t { none, possible, certain };
+Conflict conflict(const Access& a, const Access& b) noexcept;
+
+class History {
+ public:
+  /// Calls `found(earlier, how_sure)` for each earlier access that `access` conflicts with and that neither
+  /// `clock` nor `host` knows to be over.
+  template <class Found>
+  void check(const Access& access, const Clock& clock, const Clock& host, Found&& found) const {
+    for (const Access& earlier : accesses_) {
+      const Conflict sure = conflict(earlier, access);
+      if (sure != Conflict::none && !known(earlier, clock, host)) found(earlier, sure);
+    }
+  }
+  void add(const Access& access, const Clock& clock, const Clock& host);
+  /// The first access, other than a birth, that the host does not know to be over; null when there is none.
+  const Access* unfinished(const Clock& host) const noexcept;
+  void clear() noexcept { accesses_.clear(); }
+
+ private:
+  static bool known(const Access& access, const Clock& clock, const Clock& host) noexcept {
+    return access.at <= clock.at(access.place) || access.at <= host.at(access.place);
+  }
+  std::vector<Access> accesses_;
+};
+
+}  // namespace weir::validate

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cinttypes>
+#include <cstring>
+
+#include "validate.hpp"
+
+namespace weir::validate {
+namespace {
+
+constexpr std::size_t size_bytes = sizeof(std::uint64_t);  // of a part, behind a launch's arguments
+
+}  // namespace
+
+weir_result Validate::module_load(weir_device handle, const weir_code_object* object, weir_module* out,
+                                  weir_status* status) {
+  const std::shared_ptr<Device> device = live<Device>(handle, "device");
+  out_argument(out, "out_module");
+  if (!object) refuse("null", "object is null; expected a code object");
+  const weir_code_object given = sdk::read_struct(object, "object");
+  if (!given.data || !given.size)
+    refuse("argument", "object has %" PRIu64 " bytes at %p; expected a code object", given.size, given.data);
+  if (!given.format) refuse("null", "object.format is null; expected a word such as \"elf-x86_64\"");
+  auto module = std::make_shared<Module>();
+  module->name = given.name ? given.name : "";
+  const weir_result result = next.module_load(device->real, object, &module->real, status);
+  if (result == WEIR_OK) put(module, device, *out);
+  return result;
+}
+
+weir_result Validate::module_unload(weir_module handle, weir_status* status) {
+  const std::shared_ptr<Module> module = live<Module>(handle, "module");
+  bool busy = false;
+  {
+    const Lock lock(mutex_);
+    busy = !host_.covers(module->used) && options_.races != Options::Races::off;
+    for (const auto& [real, kernel] : module->kernels)
+      if (const auto alive = kernel.lock()) objects_.remove(*alive, "module_unload");
+    objects_.remove(*module, "module_unload");
+  }
+  if (busy)
+    report("busy", std::string(calling) + ": " + describe(*module) +
+                       " is unloaded while launches of its kernels may still run; wait on the host first");
+  return next.module_unload(module->real, status);
+}
+
+weir_result Validate::module_get_kernel(weir_module handle, const char* symbol,
+                                        const weir_kernel_layout* layout, weir_kernel* out,
+                                        weir_status* status) {
+  return find_kernel(handle, symbol, layout, nullptr, out, status);
+}
+
+weir_result Validate::annotate_kernel(weir_module handle, const char* symbol,
+                                      const weir_kernel_layout* layout,
+                                      const weir_kernel_annotation* annotation, weir_kernel* out,
+                                      weir_status* status) {
+  calling = "get_kernel of weir.annotate";
+  check_thread();
+  if (!annotation) refuse("null", "annotation is null; expected what the kernel touches");
+  return find_kernel(handle, symbol, layout, annotation, out, status);
+}
+
+weir_result Validate::find_kernel(weir_module handle, const char* symbol, const weir_kernel_layout* layout,
+                                  const weir_kernel_annotation* annotation, weir_kernel* out,
+                                  weir_status* status) {
+  const std::shared_ptr<Module> module = live<Module>(handle, "module");
+  out_argument(out, "out_kernel");
+  if (!symbol) refuse("null", "name is null; expected the name of a kernel");
+  if (!layout) refuse("null", "layout is null; expected the layout of '%s'", symbol);
+  const weir_kernel_layout given = sdk::read_struct(layout, "layout");
+  if (given.parameter_count && !given.parameters)
+    refuse("null", "layout.parameters of '%s' is null, but parameter_count is %u", symbol,
+           given.parameter_count);
+
+  auto kernel = std::make_shared<Kernel>();
+  kernel->name = symbol;
+  kernel->argument_bytes = given.argument_bytes;
+  if (given.parameter_count)
+    kernel->parameters.assign(given.parameters, given.parameters + given.parameter_count);
+  for (std::uint32_t i = 0; i < given.parameter_count; ++i) {
+    const weir_parameter& parameter = kernel->parameters[i];
+    if (parameter.offset > given.argument_bytes || parameter.size > given.argument_bytes - parameter.offset)
+      refuse("argument", "parameter %u of '%s', %u bytes at offset %u, lies outside of %u argument bytes", i,
+             symbol, parameter.size, parameter.offset, given.argument_bytes);
+  }
+  if (annotation) {
+    const weir_kernel_annotation told = sdk::read_struct(annotation, "annotation");
+    const std::string kernel_name = told.name ? told.name : symbol;
+    const std::string what = "kernel '" + kernel_name + "'" +
+                             (told.source && *told.source ? " (" + std::string(told.source) + ")" : "");
+    for (std::uint32_t i = 0; i < told.touched_count; ++i) {
+      const weir_touched& part = told.touched[i];
+      if (part.parameter >= given.parameter_count ||
+          kernel->parameters[part.parameter].kind != WEIR_PARAMETER_BUFFER)
+        refuse("argument", "part %u of the annotation of '%s' names parameter %u, which is no buffer", i,
+               symbol, part.parameter);
+      kernel->touched.push_back(
+          {part.parameter, part.access, part.offset, part.bytes, part.bytes == 0, true,
+           std::make_shared<const Actor>(Actor{what, part.name ? part.name : "", kernel_name})});
+      if (part.bytes == 0) kernel->tail_bytes += size_bytes;
+    }
+  } else {
+    for (std::uint32_t i = 0; i < given.parameter_count; ++i)
+      if (kernel->parameters[i].kind == WEIR_PARAMETER_BUFFER)
+        kernel->touched.push_back(
+            {i, WEIR_ACCESS_UNKNOWN, 0, 0, false, false,
+             std::make_shared<const Actor>(
+                 Actor{"kernel '" + kernel->name + "'", "argument " + std::to_string(i + 1), symbol})});
+  }
+  const weir_result result = next.module_get_kernel(module->real, symbol, layout, &kernel->real, status);
+  if (result != WEIR_OK) return result;
+
+  const Lock lock(mutex_);
+  std::weak_ptr<Kernel>& known = module->kernels[kernel->real];
+  if (const auto same = known.lock(); same && same->tail_bytes == kernel->tail_bytes) {
+    *out = reinterpret_cast<weir_kernel>(same->handle);
+    return WEIR_OK;
+  }
+  kernel->module = module;
+  kernel->device = module->device;
+  *out = objects_.add(kernel);
+  known = kernel;
+  return WEIR_OK;
+}
+
+weir_result Validate::kernel_get_info(weir_kernel handle, weir_kernel_info* info, weir_status* status) {
+  const std::shared_ptr<Kernel> kernel = live<Kernel>(handle, "kernel");
+  out_argument(info, "info");
+  return next.kernel_get_info(kernel->real, info, status);
+}
+
+Validate::PreparedLaunch Validate::prepare(const Device& device, const weir_launch* asked) {
+  if (!asked) refuse("null", "launch is null");
+  PreparedLaunch prepared;
+  weir_launch& launch = prepared.launch;
+  launch = sdk::read_struct(asked, "launch");
+  launch.struct_size = sizeof launch;
+  const std::shared_ptr<Kernel> kernel = live<Kernel>(launch.kernel, "launch.kernel");
+  const char* const symbol = kernel->name.c_str();
+  check_device(*kernel, device, "launch.kernel");
+  prepared.module = kernel->module.lock();
+  for (int d = 0; d < 3; ++d) {
+    if (launch.grid[d] == 0 || launch.block[d] == 0)
+      refuse("argument", "kernel '%s': grid %u x %u x %u, block %u x %u x %u; expected at least 1 everywhere",
+             symbol, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
+             launch.block[2]);
+    if (device.info.struct_size &&
+        (launch.grid[d] > device.info.max_grid[d] || launch.block[d] > device.info.max_block[d]))
+      refuse("argument", "kernel '%s': grid %u x %u x %u, block %u x %u x %u is beyond what %s takes", symbol,
+             launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
+             launch.block[2], describe(device).c_str());
+  }
+  const std::uint32_t expected = kernel->argument_bytes + kernel->tail_bytes;
+  if (launch.argument_bytes != expected)
+    refuse("argument", "kernel '%s': argument_bytes is %u; expected %u", symbol, launch.argument_bytes,
+           expected);
+  if (expected && !launch.arguments)
+    refuse("null", "kernel '%s': arguments is null; expected %u bytes", symbol, expected);
+
+  prepared.arguments.resize((kernel->argument_bytes + 15) / 16 * 2);
+  auto* const bytes = reinterpret_cast<std::byte*>(prepared.arguments.data());
+  if (kernel->argument_bytes) std::memcpy(bytes, launch.arguments, kernel->argument_bytes);
+  const auto* tail = static_cast<const std::byte*>(launch.arguments) + kernel->argument_bytes;
+
+  // Where each buffer lies; arrays that a device takes as handles become the driver's.
+  struct Place {
+    std::shared_ptr<Allocation> allocation;
+    std::uint64_t offset = 0;
+  };
+  std::vector<Place> places(kernel->parameters.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const weir_parameter& parameter = kernel->parameters[i];
+    if (parameter.kind != WEIR_PARAMETER_BUFFER) continue;
+    if (parameter.size == sizeof(weir_buffer_argument)) {
+      weir_buffer_argument argument;
+      std::memcpy(&argument, bytes + parameter.offset, sizeof argument);
+      if (!argument.allocation) continue;
+      const std::string what = "argument " + std::to_string(i + 1) + " of kernel '" + kernel->name + "'";
+      places[i] = {live<Allocation>(argument.allocation, what.c_str()), argument.offset};
+      check_device(*places[i].allocation, device, what.c_str());
+      if (argument.offset > places[i].allocation->size)
+        refuse("argument", "%s: offset %" PRIu64 " lies outside of %s", what.c_str(), argument.offset,
+               describe(*places[i].allocation).c_str());
+      argument.allocation = places[i].allocation->real;
+      std::memcpy(bytes + parameter.offset, &argument, sizeof argument);
+      continue;
+    }
+    std::uint64_t address = 0;
+    std::memcpy(&address, bytes + parameter.offset, sizeof address);
+    std::string gone;
+    if (address) {
+      const Lock lock(mutex_);
+      places[i].allocation = allocation_at(device, address);
+      if (places[i].allocation) {
+        places[i].offset = address - places[i].allocation->address;
+      } else {
+        for (const Device::Gone& dead : device.gone)
+          if (dead.begin <= address && address < dead.end && gone.empty()) gone = dead.what;
+      }
+    }
+    if (!gone.empty())
+      refuse("dead", "kernel '%s': argument %zu is the address 0x%" PRIx64 ", which lay in %s", symbol, i + 1,
+             address, gone.c_str());
+  }
+
+  for (const Touched& part : kernel->touched) {
+    std::uint64_t size = part.bytes;
+    if (part.bytes_follow) {
+      std::memcpy(&size, tail, sizeof size);
+      tail += sizeof size;
+    }
+    const Place& place = places[part.parameter];
+    if (!place.allocation) continue;
+    const std::uint64_t begin = place.offset + part.offset;
+    const std::uint64_t room = place.allocation->size - std::min(begin, place.allocation->size);
+    if (part.bounds_known && size > room)
+      refuse("argument",
+             "kernel '%s' may touch %" PRIu64 " bytes from offset %" PRIu64 " on of %s, which ends before",
+             symbol, size, begin, describe(*place.allocation).c_str());
+    if (!part.bounds_known) size = room;
+    if (size == 0) continue;
+    Use use;
+    use.allocation = place.allocation;
+    use.access.begin = begin;
+    use.access.end = begin + size;
+    use.access.how = part.how;
+    use.access.bounds_known = part.bounds_known;
+    use.access.actor = part.actor;
+    prepared.uses.push_back(std::move(use));
+  }
+  launch.kernel = kernel->real;
+  launch.argument_bytes = kernel->argument_bytes;
+  launch.arguments = kernel->argument_bytes ? prepared.arguments.data() : nullptr;
+  return prepared;
+}
+
+weir_result Validate::kernel_launch(weir_stream handle, const weir_launch* launch, weir_status* status) {
+  const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
+  PreparedLaunch prepared = prepare(*stream->device, launch);
+  const weir_result result = next.kernel_launch(stream->real, &prepared.launch, status);
+  if (result != WEIR_OK) return result;
+  touch(*stream, std::move(prepared.uses));
+  const Lock lock(mutex_);
+  if (prepared.module) prepared.module->used.set(stream->place, stream->count);
+  return WEIR_OK;
+}
+
+}  // namespace weir::validate

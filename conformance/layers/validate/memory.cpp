@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+#include <cinttypes>
+
+#include "validate.hpp"
+
+namespace weir::validate {
+
+weir_memory_options Validate::check_options(const Device& device, const weir_memory_options* asked) {
+  if (!asked) refuse("null", "options is null; expected what to allocate");
+  const weir_memory_options options = sdk::read_struct(asked, "options");
+  if (options.size == 0) refuse("argument", "options.size is 0; expected at least 1 byte");
+  if (options.kind > WEIR_MEMORY_PINNED)
+    refuse("argument", "options.kind is %u; expected WEIR_MEMORY_DEVICE or WEIR_MEMORY_PINNED", options.kind);
+  if (options.alignment && !std::has_single_bit(options.alignment))
+    refuse("argument", "options.alignment is %" PRIu64 "; expected 0 or a power of two", options.alignment);
+  if (options.kind == WEIR_MEMORY_PINNED) check_capability(device, WEIR_CAP_PINNED_MEMORY, "pinned memory");
+  return options;
+}
+
+weir_result Validate::memory_allocate(weir_device handle, const weir_memory_options* asked,
+                                      weir_allocation* out, weir_status* status) {
+  const std::shared_ptr<Device> device = live<Device>(handle, "device");
+  out_argument(out, "out_allocation");
+  const weir_memory_options options = check_options(*device, asked);
+  auto allocation = std::make_shared<Allocation>();
+  allocation->size = options.size;
+  allocation->pinned = options.kind == WEIR_MEMORY_PINNED;
+  const weir_result result = next.memory_allocate(device->real, asked, &allocation->real, status);
+  if (result == WEIR_OK) put(allocation, device, *out);
+  return result;
+}
+
+weir_result Validate::memory_allocate_async(weir_stream handle, const weir_memory_options* asked,
+                                            weir_allocation* out, weir_status* status) {
+  const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
+  out_argument(out, "out_allocation");
+  const weir_memory_options options = check_options(*stream->device, asked);
+  check_capability(*stream->device, WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream-ordered allocation");
+  auto allocation = std::make_shared<Allocation>();
+  allocation->size = options.size;
+  const weir_result result = next.memory_allocate_async(stream->real, asked, &allocation->real, status);
+  if (result != WEIR_OK) return result;
+  put(allocation, stream->device, *out);
+  Use birth = use_of(allocation, 0, allocation->size, WEIR_ACCESS_WRITE, "memory_allocate_async");
+  birth.access.special = Access::Special::birth;
+  touch(*stream, {std::move(birth)});
+  return WEIR_OK;
+}
+
+// With the lock.
+void Validate::forget_memory(Allocation& allocation, const char* by) {
+  objects_.remove(allocation, by);
+  Device& device = *allocation.device;
+  if (allocation.host_address) device.by_host_address.erase(allocation.host_address);
+  if (!allocation.address) return;
+  constexpr std::size_t most_gone = 256;
+  device.by_address.erase(allocation.address);
+  device.gone.push_front({allocation.address, allocation.address + allocation.size,
+                          describe(allocation) + ", which " + by + " ended"});
+  if (device.gone.size() > most_gone) device.gone.pop_back();
+}
+
+weir_result Validate::memory_free(weir_allocation handle, weir_status* status) {
+  const std::shared_ptr<Allocation> allocation = live<Allocation>(handle, "allocation");
+  std::string busy;
+  {
+    const Lock lock(mutex_);
+    if (const Access* access = allocation->history.unfinished(host_))
+      if (options_.races != Options::Races::off)
+        busy =
+            sdk::words("%s: %s is freed while %s on stream %" PRIu64
+                       " may still use it; wait on the host first, or use memory_free_async",
+                       calling, describe(*allocation).c_str(), access->actor->what.c_str(), access->stream);
+    forget_memory(*allocation, "memory_free");
+  }
+  if (!busy.empty()) report("busy", busy);
+  return next.memory_free(allocation->real, status);
+}
+
+weir_result Validate::memory_free_async(weir_stream handle, weir_allocation allocation_handle,
+                                        weir_status* status) {
+  const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
+  const std::shared_ptr<Allocation> allocation = live<Allocation>(allocation_handle, "allocation");
+  check_device(*allocation, *stream->device, "allocation");
+  check_capability(*stream->device, WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream-ordered allocation");
+  {
+    const Lock lock(mutex_);
+    forget_memory(*allocation, "memory_free_async");
+  }
+  const weir_result result = next.memory_free_async(stream->real, allocation->real, status);
+  if (result != WEIR_OK) return result;
+  Use end = use_of(allocation, 0, allocation->size, WEIR_ACCESS_WRITE, "memory_free_async");
+  end.access.special = Access::Special::end;
+  touch(*stream, {std::move(end)});
+  return WEIR_OK;
+}
+
+// Here the layer learns where memory lies, because a caller who passes addresses must ask as well.
+weir_result Validate::memory_get_info(weir_allocation handle, weir_memory_info* info, weir_status* status) {
+  const std::shared_ptr<Allocation> allocation = live<Allocation>(handle, "allocation");
+  out_argument(info, "info");
+  const weir_result result = next.memory_get_info(allocation->real, info, status);
+  if (result != WEIR_OK || info->struct_size < sizeof *info) return result;
+  const Lock lock(mutex_);
+  Device& device = *allocation->device;
+  if (info->device_address && !allocation->address) {
+    allocation->address = info->device_address;
+    device.by_address[allocation->address] = allocation;
+    std::erase_if(device.gone, [&](const Device::Gone& gone) {
+      return gone.begin < allocation->address + allocation->size && allocation->address < gone.end;
+    });
+  }
+  if (info->host_pointer && !allocation->host_address) {
+    allocation->host_address = reinterpret_cast<std::uint64_t>(info->host_pointer);
+    device.by_host_address[allocation->host_address] = allocation;
+  }
+  return WEIR_OK;
+}
+
+// With the lock.
+std::shared_ptr<Allocation> Validate::allocation_at(const Device& device, std::uint64_t address) const {
+  auto found = device.by_address.upper_bound(address);
+  if (found == device.by_address.begin()) return nullptr;
+  std::shared_ptr<Allocation> allocation = std::prev(found)->second.lock();
+  return allocation && address - allocation->address <= allocation->size ? allocation : nullptr;
+}
+
+}  // namespace weir::validate

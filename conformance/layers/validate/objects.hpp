@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handles that callers of this layer get, and what stands behind them. A handle names its kind, the
+// layer's object, a place in the table and how often that place was used before, so that every wrong handle
+// is known for what it is: of another kind, of another driver, dead, or no handle at all. No two objects ever
+// have the same.
+#pragma once
+
+#include <weir/layer.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "clocks.hpp"
+#include "history.hpp"
+
+namespace weir::validate {
+
+enum class Kind : std::uint8_t { device = 1, stream, event, allocation, module, kernel, graph };
+inline constexpr int kind_count = 8;
+std::string_view word(Kind kind) noexcept;
+
+struct Device;
+
+struct Object {
+  explicit Object(Kind kind_) : kind(kind_) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() = default;
+
+  const Kind kind;
+  std::uint64_t number = 0;  ///< among the objects of its kind, from 1
+  std::uint64_t handle = 0;
+  bool alive = false;
+  std::shared_ptr<Device> device;  ///< null for devices
+};
+
+struct Device : Object {
+  static constexpr Kind object_kind = Kind::device;
+  using Handle = weir_device;
+  Device() : Object(object_kind) {}
+  weir_device real = nullptr;
+  std::uint32_t index = 0;
+  std::uint32_t openings = 0;
+  weir_device_info info{};  ///< struct_size 0 when the driver did not say
+  /// Allocations by the address of their first byte, as the device and as the host see it.
+  std::map<std::uint64_t, std::weak_ptr<struct Allocation>> by_address, by_host_address;
+  struct Gone {
+    std::uint64_t begin, end;
+    std::string what;
+  };
+  std::deque<Gone> gone;  ///< addresses of memory that was freed, the latest first
+};
+
+struct Stream : Object {
+  static constexpr Kind object_kind = Kind::stream;
+  using Handle = weir_stream;
+  Stream() : Object(object_kind) {}
+  weir_stream real = nullptr;
+  std::uint32_t place = 0;
+  Count count = 0;
+  Clock clock;
+};
+
+struct Event : Object {
+  static constexpr Kind object_kind = Kind::event;
+  using Handle = weir_event;
+  Event() : Object(object_kind) {}
+  weir_event real = nullptr;
+  bool timed = false, recorded = false;
+  Clock clock;
+};
+
+struct Allocation : Object {
+  static constexpr Kind object_kind = Kind::allocation;
+  using Handle = weir_allocation;
+  Allocation() : Object(object_kind) {}
+  weir_allocation real = nullptr;
+  std::uint64_t size = 0, address = 0, host_address = 0;
+  bool pinned = false;
+  History history;
+};
+
+struct Module : Object {
+  static constexpr Kind object_kind = Kind::module;
+  using Handle = weir_module;
+  Module() : Object(object_kind) {}
+  weir_module real = nullptr;
+  std::string name;
+  std::unordered_map<const void*, std::weak_ptr<struct Kernel>> kernels;  ///< by the driver's handle
+  Clock used;                                                             ///< launches of its kernels
+};
+
+/// A part of a buffer parameter that launches touch.
+struct Touched {
+  std::uint32_t parameter = 0;
+  std::uint32_t how = 0;
+  std::uint64_t offset = 0, bytes = 0;
+  bool bytes_follow = false;  ///< behind the launch's arguments
+  bool bounds_known = true;
+  std::shared_ptr<const Actor> actor;
+};
+
+struct Kernel : Object {
+  static constexpr Kind object_kind = Kind::kernel;
+  using Handle = weir_kernel;
+  Kernel() : Object(object_kind) {}
+  weir_kernel real = nullptr;
+  std::weak_ptr<Module> module;
+  std::string name;
+  std::uint32_t argument_bytes = 0;  ///< as the driver takes them
+  std::uint32_t tail_bytes = 0;      ///< sizes that follow them
+  std::vector<weir_parameter> parameters;
+  std::vector<Touched> touched;
+};
+
+/// Memory that an operation touches.
+struct Use {
+  std::shared_ptr<Allocation> allocation;  ///< null for memory of the host
+  Access access;
+};
+
+struct Graph : Object {
+  static constexpr Kind object_kind = Kind::graph;
+  using Handle = weir_graph;
+  Graph() : Object(object_kind) {}
+  weir_graph real = nullptr;
+  struct Node {
+    std::uint32_t kind = 0;
+    std::vector<bool> behind;  ///< nodes that end before it begins
+    std::vector<Use> uses;
+    std::vector<std::shared_ptr<Module>> modules;
+  };
+  std::vector<Node> nodes;
+  std::vector<std::uint32_t> changed;  ///< nodes that were updated since the last launch
+  Clock last_run;
+};
+
+/// Why a handle is not the object that was asked for.
+struct WrongHandle {
+  const char* rule;
+  std::string message;
+};
+
+/// Guarded by whoever owns it.
+class Objects {
+ public:
+  explicit Objects(std::uint32_t layer) : layer_(layer) {}
+
+  template <class T>
+  typename T::Handle add(const std::shared_ptr<T>& object) {
+    return reinterpret_cast<typename T::Handle>(put(object));
+  }
+  /// Throws WrongHandle; `what` is the argument's name.
+  template <class T>
+  std::shared_ptr<T> get(typename T::Handle handle, const char* what) const {
+    return std::static_pointer_cast<T>(find(reinterpret_cast<std::uint64_t>(handle), T::object_kind, what));
+  }
+  void remove(const Object& object, std::string_view by);
+  std::uint64_t live(Kind kind) const noexcept { return live_[static_cast<int>(kind)]; }
+  std::vector<std::shared_ptr<Object>> of(const Device& device) const;
+  std::string describe(const Object& object) const;
+  void set_driver(std::string name) { driver_ = std::move(name); }
+
+ private:
+  struct Place {
+    std::shared_ptr<Object> object;
+    std::uint64_t uses = 0;
+    std::string last;  ///< what was here, for messages
+  };
+  std::uint64_t put(const std::shared_ptr<Object>& object);
+  std::shared_ptr<Object> find(std::uint64_t handle, Kind kind, const char* what) const;
+
+  const std::uint32_t layer_;
+  std::string driver_;
+  std::deque<Place> places_;
+  std::deque<std::uint32_t> free_;  // the longest free first, so that dead handles stay known for long
+  std::uint64_t live_[kind_count] = {}, made_[kind_count] = {};
+};
+
+}  // namespace weir::validate

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate.hpp"
+
+#include <atomic>
+#include <cstdarg>
+
+namespace weir::validate {
+namespace {
+
+std::uint32_t next_layer() {
+  static std::atomic<std::uint32_t> next{0};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+constexpr Kind kinds[] = {Kind::device, Kind::stream, Kind::event, Kind::allocation,
+                          Kind::module, Kind::kernel, Kind::graph};
+
+}  // namespace
+
+thread_local const char* Validate::calling = "";
+thread_local const void* Validate::in_callback = nullptr;
+
+Validate::Validate(const sdk::LayerHost& host) : next(host.next), layer_(host), objects_(next_layer()) {
+  options_ = parse_options(host.options);
+  objects_.set_driver(host.driver);
+}
+
+void Validate::configure(std::string_view text) {
+  Options options = parse_options(text);
+  const Lock lock(mutex_);
+  options_ = std::move(options);
+  said_.clear();
+}
+
+std::uint64_t Validate::get(std::string_view what) const {
+  const Lock lock(mutex_);
+  if (what == "reports") {
+    std::uint64_t sum = 0;
+    for (const auto& [rule, count] : reports_) sum += count;
+    return sum;
+  }
+  if (what.starts_with("reports.")) {
+    const auto found = reports_.find(what.substr(8));
+    return found == reports_.end() ? 0 : found->second;
+  }
+  if (what.starts_with("live."))
+    for (const Kind kind : kinds)
+      if (what.substr(5) == word(kind)) return objects_.live(kind);
+  sdk::fail(
+      WEIR_ERROR_NOT_FOUND,
+      "layer validate keeps no number '%.64s'; there are reports, reports.RULE, and live.KIND for device, "
+      "stream, event, allocation, module, kernel and graph",
+      std::string(what).c_str());
+}
+
+void Validate::check_thread() {
+  if (in_callback) refuse("callback", "a host callback calls the driver; it must only tell others to do so");
+}
+
+void Validate::report(const char* rule, const std::string& message) {
+  {
+    const Lock lock(mutex_);
+    ++reports_[rule];
+    if (!said_.insert(message).second) return;  // the same again
+  }
+  layer_.report(rule, message);
+}
+
+void Validate::refuse(const char* rule, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const std::string message = std::string(calling) + ": " + sdk::detail::formatted(format, arguments);
+  va_end(arguments);
+  report(rule, message);
+  throw sdk::Failure{WEIR_ERROR_INVALID, "validate layer: " + message};
+}
+
+void Validate::check_device(const Object& object, const Device& device, const char* what) {
+  if (object.device.get() != &device)
+    refuse("foreign", "%s is %s; expected one of %s", what, describe(object).c_str(),
+           describe(device).c_str());
+}
+
+void Validate::check_capability(const Device& device, std::uint64_t bit, const char* words) {
+  if (device.info.struct_size && !(device.info.capabilities & bit))
+    report("capability", std::string(calling) + ": " + describe(device) + " has no " + words +
+                             "; look at the capabilities of the device first");
+}
+
+}  // namespace weir::validate
+
+using weir::validate::Validate;
+WEIR_LAYER(Validate)
