@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <vector>
+#include <weir/device.hpp>
 
 #include "driver_under_test.hpp"
 
@@ -50,9 +51,9 @@ std::vector<fs::path> folders() {
       begin = end + 1;
     }
   }
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
-  found.push_back((self.parent_path().parent_path() / WEIR_CONFORMANCE_DRIVERS).lexically_normal());
+  Dl_info libweir{};
+  if (dladdr(reinterpret_cast<const void*>(&weir::devices), &libweir) != 0 && libweir.dli_fname)
+    found.push_back(fs::weakly_canonical(libweir.dli_fname).parent_path() / "weir/drivers");
   if (const char* home = std::getenv("HOME")) found.push_back(fs::path(home) / ".local/share/weir/drivers");
   found.emplace_back("/usr/lib/weir/drivers");
   return found;
