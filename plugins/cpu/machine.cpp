@@ -95,7 +95,7 @@ std::string cpuinfo_field(const char* field) {
 
 /// Reads a setting into `out`, or says in `refusal` why it cannot.
 void read_setting(const char* name, unsigned most, unsigned& out, std::string& refusal) {
-  const char* text = std::getenv(name);
+  const char* text = secure_getenv(name);
   if (!text) return;
   char* end = nullptr;
   const unsigned long value = std::strtoul(text, &end, 10);

@@ -85,7 +85,7 @@ std::vector<Device> devices() {
 }
 
 Device open() {
-  if (const char* name = std::getenv("WEIR_DEVICE"); name && *name)
+  if (const char* name = secure_getenv("WEIR_DEVICE"); name && *name)
     return open_named(name, " (from WEIR_DEVICE)");
   const Candidate* best = nullptr;
   std::uint32_t best_index = 0;
