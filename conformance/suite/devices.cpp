@@ -155,8 +155,10 @@ WEIR_REQUIREMENT(0, 42, Devices, TellFreeMemory,
 
 WEIR_REQUIREMENT(0, 43, Devices, StatusMayBeNull,
                  "Every function works without a status, in success and in failure.") {
+  const std::uint32_t expected = device_count();
   std::uint32_t count = 0;
   EXPECT_EQ(table().device_count(&count, nullptr), WEIR_OK);
+  EXPECT_EQ(count, expected);
   weir_device out = nullptr;
   EXPECT_EQ(table().device_open(count + 5, &out, nullptr), WEIR_ERROR_INVALID);
 }

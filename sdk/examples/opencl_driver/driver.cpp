@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entry point; the table and all that is around each call come from the SDK.
+#include "driver.hpp"
+
+#include <weir/sdk/table.hpp>
+
+#include "devices.hpp"
+
+namespace opencl {
+
+/// What table.hpp asks of a driver.
+struct Driver {
+  static constexpr const char* name = "opencl";
+  static constexpr const char* version = DRIVER_VERSION;
+  static constexpr const char* vendor = "an example of Weir's SDK";
+
+  using Device = opencl::Device;
+  using Stream = opencl::Stream;
+  using Event = opencl::Event;
+  using Allocation = opencl::Allocation;
+  using Module = opencl::Module;
+  using Kernel = opencl::Kernel;
+
+  static std::uint32_t device_count() { return static_cast<std::uint32_t>(all_devices().devices.size()); }
+  static void describe(std::uint32_t index, weir_device_info& info) {
+    opencl::describe(all_devices().devices[index], info);
+  }
+};
+
+}  // namespace opencl
+
+extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,
+                                         weir_status* status) {
+  return weir::sdk::driver_entry<opencl::Driver>(host, out_table, status);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenCL as this driver sees it: its functions, found at run time, its errors as Failures, and counted
+// references to its objects.
+#pragma once
+
+#include <CL/cl.h>
+
+#include <string>
+#include <utility>
+#include <weir/sdk/status.hpp>
+
+namespace opencl {
+
+namespace sdk = weir::sdk;
+
+/// All that the driver calls; OpenCL 1.2 has every one of them.
+#define OPENCL_FUNCTIONS(X)       \
+  X(clGetPlatformIDs)             \
+  X(clGetPlatformInfo)            \
+  X(clGetDeviceIDs)               \
+  X(clGetDeviceInfo)              \
+  X(clCreateContext)              \
+  X(clReleaseContext)             \
+  X(clCreateCommandQueue)         \
+  X(clReleaseCommandQueue)        \
+  X(clFlush)                      \
+  X(clFinish)                     \
+  X(clCreateUserEvent)            \
+  X(clSetUserEventStatus)         \
+  X(clSetEventCallback)           \
+  X(clGetEventInfo)               \
+  X(clGetEventProfilingInfo)      \
+  X(clRetainEvent)                \
+  X(clReleaseEvent)               \
+  X(clWaitForEvents)              \
+  X(clEnqueueMarkerWithWaitList)  \
+  X(clEnqueueBarrierWithWaitList) \
+  X(clCreateBuffer)               \
+  X(clCreateSubBuffer)            \
+  X(clReleaseMemObject)           \
+  X(clEnqueueMigrateMemObjects)   \
+  X(clEnqueueReadBuffer)          \
+  X(clEnqueueWriteBuffer)         \
+  X(clEnqueueCopyBuffer)          \
+  X(clEnqueueFillBuffer)          \
+  X(clCreateProgramWithSource)    \
+  X(clBuildProgram)               \
+  X(clGetProgramBuildInfo)        \
+  X(clGetProgramInfo)             \
+  X(clReleaseProgram)             \
+  X(clCreateKernel)               \
+  X(clReleaseKernel)              \
+  X(clGetKernelInfo)              \
+  X(clGetKernelArgInfo)           \
+  X(clGetKernelWorkGroupInfo)     \
+  X(clSetKernelArg)               \
+  X(clEnqueueNDRangeKernel)
+
+struct Api {
+#define OPENCL_SLOT(function) decltype(&::function) function;
+  OPENCL_FUNCTIONS(OPENCL_SLOT)
+#undef OPENCL_SLOT
+};
+
+/// Complete once open_library() has returned.
+extern Api api;
+
+/// Opens libOpenCL.so.1 and fills `api`, or throws a Failure{NO_LIBRARY}. Once it has succeeded it does
+/// nothing.
+void open_library();
+
+// -- errors --
+
+/// "CL_OUT_OF_RESOURCES", or a sentence for numbers that OpenCL does not name.
+const char* error_name(cl_int code) noexcept;
+
+/// What OpenCL answered, as a Failure. `doing` reads on from "OpenCL could not": "create a queue".
+sdk::Failure failure_of(cl_int code, const std::string& doing);
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise(cl_int code, const std::string& doing) {
+  throw failure_of(code, doing);
+}
+
+inline void check(cl_int code, const char* doing) {
+  if (code != CL_SUCCESS) [[unlikely]]
+    raise(code, doing);
+}
+
+// -- objects --
+
+inline void release(cl_event object) noexcept {
+  api.clReleaseEvent(object);
+}
+inline void release(cl_mem object) noexcept {
+  api.clReleaseMemObject(object);
+}
+inline void release(cl_kernel object) noexcept {
+  api.clReleaseKernel(object);
+}
+inline void release(cl_program object) noexcept {
+  api.clReleaseProgram(object);
+}
+inline void release(cl_command_queue object) noexcept {
+  api.clReleaseCommandQueue(object);
+}
+inline void release(cl_context object) noexcept {
+  api.clReleaseContext(object);
+}
+
+/// Owns one reference to an OpenCL object, or none.
+template <class T>
+class Owned {
+ public:
+  Owned() = default;
+  explicit Owned(T object) noexcept : object_(object) {}
+  Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Owned() { reset(); }
+
+  T get() const noexcept { return object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  /// Where a function of OpenCL stores a new object; there must be none yet.
+  T* out() noexcept { return &object_; }
+  T give_up() noexcept { return std::exchange(object_, nullptr); }
+  void reset() noexcept {
+    if (T object = give_up()) release(object);
+  }
+
+ private:
+  T object_ = nullptr;
+};
+
+/// Another reference to an event, or none to none.
+inline Owned<cl_event> share(const Owned<cl_event>& event) noexcept {
+  if (event) api.clRetainEvent(event.get());
+  return Owned<cl_event>(event.get());
+}
+
+/// True when an event is reached, false before that; its failure is thrown.
+bool is_reached(cl_event event, const std::string& doing);
+
+/// Blocks until an event is reached; CL_SUCCESS or what it failed with.
+cl_int outcome_of(cl_event event) noexcept;
+
+// -- what OpenCL tells --
+
+/// A value of fixed size, `otherwise` where the device does not know the question.
+template <class T>
+T device_value(cl_device_id device, cl_device_info what, T otherwise = {}) noexcept {
+  T value{};
+  return api.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
+}
+
+/// A text of any length from `query(size, out, out_size)`, "" where there is none.
+template <class Query>
+std::string text_of(Query&& query) {
+  std::size_t size = 0;
+  if (query(std::size_t{0}, static_cast<void*>(nullptr), &size) != CL_SUCCESS) return {};
+  std::string text(size, '\0');
+  if (query(size, static_cast<void*>(text.data()), static_cast<std::size_t*>(nullptr)) != CL_SUCCESS)
+    return {};
+  while (!text.empty() && (text.back() == '\0' || text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+inline std::string device_text(cl_device_id device, cl_device_info what) {
+  return text_of([&](std::size_t size, void* out, std::size_t* out_size) {
+    return api.clGetDeviceInfo(device, what, size, out, out_size);
+  });
+}
+
+inline std::string platform_text(cl_platform_id platform, cl_platform_info what) {
+  return text_of([&](std::size_t size, void* out, std::size_t* out_size) {
+    return api.clGetPlatformInfo(platform, what, size, out, out_size);
+  });
+}
+
+}  // namespace opencl
