@@ -14,7 +14,7 @@ using hipsim::test::DeviceArray;
 using hipsim::test::LoadedModule;
 using Kind = ir::TaskArgument::Kind;
 
-constexpr std::size_t temporary_bytes = 64 + 8 * ir::reduce_max_chunks;
+constexpr std::size_t temporary_bytes = 64 + ir::reduce_bytes;
 
 /// Memory of one run on the device.
 struct DeviceMemory {

@@ -90,7 +90,7 @@ Program parse_program(std::string_view text) {
 Code::Code(const std::string& text) : Code(parse_program(text)) {}
 
 Code::Code(Program program)
-    : program_(std::move(program)), temporaries_(partials_offset + 8 * ir::reduce_max_chunks) {
+    : program_(std::move(program)), temporaries_(partials_offset + ir::reduce_bytes) {
   object_ = weir_codegen(weir_codegen_abi)->compile(program_.kernel, program_.pointers(), host_target());
   load();
 }

@@ -169,7 +169,7 @@ TEST(PtxEntry, OfATaskWithoutArgumentsHasNoParameters) {
 TEST(PtxEntry, SaysHowManyThreadsItRunsWith) {
   const Ptx ptx = compile(dot, everything);
   ASSERT_EQ(ptx.plan.tasks.size(), 3u);  // partial sums, their sum, the store of the result
-  const std::uint32_t expected[] = {256, 64, 1};
+  const std::uint32_t expected[] = {256, 1024, 1};
   for (std::size_t t = 0; t < 3; ++t) {
     EXPECT_EQ(ptx.object.entries[t].block[0], expected[t]);
     EXPECT_THAT(ptx.entry(t), HasSubstr(".maxntid " + std::to_string(expected[t])));
@@ -257,11 +257,22 @@ TEST(PtxAccesses, AreWideWithoutKnowingThatArraysAreDistinct) {
 }
 
 TEST(PtxIndices, AreDividedInThirtyTwoBitsAndOutsideTheLoop) {
-  const std::string entry = compile(stencil, everything).entry(0);
+  // Without packets, threads go around with a grid of limited size.
+  const Ptx ptx = compile(stencil, {.distinct = true, .narrow = true, .aligned = false});
+  EXPECT_EQ(ptx.object.entries[0].waves, 0u);
+  const std::string entry = ptx.entry(0);
   EXPECT_THAT(entry, Not(HasSubstr("div.u64")));
   EXPECT_THAT(entry, Not(HasSubstr("rem.u64")));
   const std::size_t loop = entry.find("ld.global");
   EXPECT_EQ(entry.find("div.u32", loop), std::string::npos);
+}
+
+TEST(PtxIndices, OfWideAccessesGetAThreadEach) {
+  for (const char* text : {triad, stencil}) {
+    const Ptx ptx = compile(text, everything);
+    EXPECT_EQ(ptx.object.entries[0].waves, codegen::CodeObject::every_block);
+    EXPECT_THAT(ptx.entry(0), Not(HasSubstr("div.u64")));
+  }
 }
 
 TEST(PtxAtomics, AreNativeAndOfTheDevice) {
@@ -290,14 +301,24 @@ TEST(PtxCounters, ThatMayBeAnotherArgumentAreNot) {
   EXPECT_EQ(compile(histogram, {.distinct = false, .narrow = true, .aligned = true}).count(".shared"), 0u);
 }
 
-TEST(PtxLoops, ThatNeighboursShareLoadOnceForTwo) {
+TEST(PtxLoops, InWhichAllThreadsReadTheSameTakeItFromTheBlocksMemory) {
   const Ptx ptx = compile(nbody, everything);
+  EXPECT_EQ(ptx.object.entries[0].block_share, 256u);
+  EXPECT_THAT(ptx.text, HasSubstr(".b8 nbody_0_loop_stage[16384]"));  // 8 warps, 128 elements of 16 bytes
+  EXPECT_GE(ptx.count("ld.shared.v4"), 1u);
+  EXPECT_EQ(ptx.count("bar.warp.sync"), 2u);
+}
+
+// Another argument may be the array that is written.
+TEST(PtxLoops, ThatNeighboursShareLoadOnceForTwo) {
+  const Ptx ptx = compile(nbody, {.distinct = false, .narrow = true, .aligned = true});
+  EXPECT_EQ(ptx.count(".shared"), 0u);
   EXPECT_EQ(ptx.object.entries[0].block_share, 2 * 256u);
   const std::string entry = ptx.entry(0);
   const std::size_t begin = entry.find("rsqrt.approx.ftz.f32");
   ASSERT_NE(begin, std::string::npos);
   std::size_t at = begin, roots = 0;
-  const std::size_t load = entry.find("ld.global.nc.v4", begin);
+  const std::size_t load = entry.find("ld.global", begin);
   for (; at < load; at = entry.find("rsqrt.approx.ftz.f32", at + 1)) ++roots;
   EXPECT_EQ(roots, 2u) << "interactions per body that is loaded";
 }

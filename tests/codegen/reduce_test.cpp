@@ -24,13 +24,14 @@ std::string kernel_of(const std::string& kind, const std::string& type, int rank
 }
 
 template <class T, class Combine>
-T in_lanes(const std::vector<T>& x, std::size_t begin, std::size_t end, T identity, Combine combine) {
-  std::vector<T> lanes(ir::reduce_lanes, identity);
+T in_lanes(std::size_t count, const std::vector<T>& x, std::size_t begin, std::size_t end, T identity,
+           Combine combine) {
+  std::vector<T> lanes(count, identity);
   for (std::size_t i = begin; i < end; ++i) {
-    T& lane = lanes[(i - begin) % ir::reduce_lanes];
+    T& lane = lanes[(i - begin) % count];
     lane = combine(lane, x[i]);
   }
-  for (std::size_t half = ir::reduce_lanes / 2; half > 0; half /= 2)
+  for (std::size_t half = count / 2; half > 0; half /= 2)
     for (std::size_t l = 0; l < half; ++l) lanes[l] = combine(lanes[l], lanes[l + half]);
   return lanes[0];
 }
@@ -40,8 +41,9 @@ T in_order(const std::vector<T>& x, T identity, Combine combine) {
   const std::size_t chunk = ir::reduce_chunk(x.size());
   std::vector<T> partials;
   for (std::size_t begin = 0; begin < x.size(); begin += chunk)
-    partials.push_back(in_lanes(x, begin, std::min(x.size(), begin + chunk), identity, combine));
-  return in_lanes(partials, 0, partials.size(), identity, combine);
+    partials.push_back(
+        in_lanes(ir::reduce_lanes, x, begin, std::min(x.size(), begin + chunk), identity, combine));
+  return in_lanes(ir::reduce_final_lanes, partials, 0, partials.size(), identity, combine);
 }
 
 TEST(Reduce, FloatSumsHaveTheBitsOfTheDocumentedOrder) {

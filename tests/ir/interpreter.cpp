@@ -305,12 +305,13 @@ std::uint64_t Machine::reduce(const Statement& s) {
   return result;
 }
 
-// In the order that task.hpp fixes: chunks, 64 lanes in each, then the chunks as if they were elements.
+// In the order that task.hpp fixes: chunks, 64 lanes in each, then the chunks as if they were elements, in
+// 1024 lanes.
 std::uint64_t Machine::reduce_in_order(const Statement& s) {
   static constexpr Op ops[] = {Op::add, Op::min, Op::max, Op::bit_or, Op::bit_and};
   const Op op = ops[s.index];
   const std::uint64_t identity = reduce_identity(static_cast<ir::ReduceKind>(s.index), s.type);
-  using Lanes = std::array<std::uint64_t, ir::reduce_lanes>;
+  using Lanes = std::vector<std::uint64_t>;
   const auto fold = [&](Lanes lanes) {
     for (std::size_t width = lanes.size() / 2; width > 0; width /= 2) {
       for (std::size_t l = 0; l < width; ++l) lanes[l] = combine(op, s.type, lanes[l], lanes[l + width]);
@@ -323,19 +324,17 @@ std::uint64_t Machine::reduce_in_order(const Statement& s) {
     n *= high > low ? static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) : 0;
   }
   const std::uint64_t chunk = ir::reduce_chunk(n);
-  std::vector<Lanes> chunks((n + chunk - 1) / chunk);
-  for (Lanes& lanes : chunks) lanes.fill(identity);
+  std::vector<Lanes> chunks((n + chunk - 1) / chunk, Lanes(ir::reduce_lanes, identity));
   std::uint64_t at = 0;
   iterate(s, [&](Flow flow) {
     std::uint64_t& lane = chunks[at / chunk][at % chunk % ir::reduce_lanes];
     if (flow == Flow::yielded) lane = combine(op, s.type, lane, yielded_.bits);
     ++at;
   });
-  Lanes last;
-  last.fill(identity);
-  for (std::size_t i = 0; i < ir::reduce_max_chunks; ++i) {
-    std::uint64_t& lane = last[i % ir::reduce_lanes];
-    lane = combine(op, s.type, lane, i < chunks.size() ? fold(chunks[i]) : identity);
+  Lanes last(ir::reduce_final_lanes, identity);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    std::uint64_t& lane = last[i % ir::reduce_final_lanes];
+    lane = combine(op, s.type, lane, fold(chunks[i]));
   }
   return fold(last);
 }

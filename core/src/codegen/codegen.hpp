@@ -44,6 +44,7 @@ struct Target {
 
 /// A finished code object with one entry per task, in the order of the request.
 struct CodeObject {
+  static constexpr std::uint32_t every_block = ~std::uint32_t{0};
   struct Entry {
     std::string symbol;
     std::uint32_t block[3] = {1, 1, 1};  ///< threads per block to launch with
@@ -52,7 +53,7 @@ struct CodeObject {
     /// to do.
     std::uint32_t block_share = 1;
     /// How many times over the blocks may fill the device; 0 leaves it to the host. Small where a block has
-    /// much to do besides its share.
+    /// much to do besides its share; every_block where it has nothing else to do.
     std::uint32_t waves = 0;
   };
   std::string format;

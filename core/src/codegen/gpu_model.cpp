@@ -130,7 +130,8 @@ std::uint32_t GpuModel::block_threads(const ir::Task& task) const {
     case ir::TaskKind::serial:
       return 1;
     case ir::TaskKind::reduce_final:
-      return ir::reduce_lanes;
+      return std::clamp(std::bit_floor(max_block_threads_), std::uint32_t(ir::reduce_lanes),
+                        std::uint32_t(ir::reduce_final_lanes));
     default:
       return max_block_threads_ >= ir::reduce_lanes
                  ? std::min(usual_threads, std::bit_floor(max_block_threads_))
@@ -145,7 +146,10 @@ CodeObject::Entry GpuModel::launch_shape(const ir::Kernel& kernel, const ir::Tas
   entry.block_share = threads;
   if (const ir::Statement* loop = loop_of(task)) {
     entry.block_share *= packet_width(kernel, *loop, facts_);
-    if (facts_.distinct && counters_of(kernel, *loop)) entry.waves = 1;
+    if (facts_.distinct && counters_of(kernel, *loop))
+      entry.waves = 1;
+    else if (accesses_wide(kernel, *loop, facts_))
+      entry.waves = CodeObject::every_block;
   }
   if (task.kind == ir::TaskKind::reduce_partial) entry.block_share = threads / ir::reduce_lanes;
   return entry;

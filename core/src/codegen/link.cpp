@@ -61,8 +61,8 @@ class PrivateFolder {
   std::string path_;
 };
 
-/// Gives the thread its alternate signal stack back: the linker's output files make LLVM install signal handlers with a
-/// stack of its own on the calling thread, which belongs to the program.
+/// Gives the thread its alternate signal stack back: the linker's output files make LLVM install signal
+/// handlers with a stack of its own on the calling thread, which belongs to the program.
 class OwnSignalStack {
  public:
   OwnSignalStack() noexcept { ::sigaltstack(nullptr, &stack_); }

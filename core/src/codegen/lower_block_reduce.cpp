@@ -17,6 +17,9 @@ std::uint32_t unroll_count(const ir::Statement& loop) {
   return statements <= 12 ? 8 : statements <= 32 ? 4 : 1;
 }
 
+/// So many chunks of a lane are loaded together in the last step, where a block is alone.
+constexpr std::uint32_t final_unroll = 32;
+
 }  // namespace
 
 /// The value `by` lanes further up, of any type.
@@ -44,10 +47,7 @@ Value* TaskLowering::fold_lanes(ir::ReduceKind kind, Type type, Value* lane, Val
   std::uint32_t by = ir::reduce_lanes / 2;
   if (threads.lanes() < ir::reduce_lanes) {
     auto* array = llvm::ArrayType::get(v->getType(), std::uint64_t{by} * groups);
-    auto* shared = new llvm::GlobalVariable(module_, array, false, llvm::GlobalValue::InternalLinkage,
-                                            llvm::PoisonValue::get(array), task_.name + "_lanes", nullptr,
-                                            llvm::GlobalValue::NotThreadLocal, threads.shared_space());
-    shared->setAlignment(llvm::Align(16));
+    Value* shared = block_memory(array, "_lanes");
     Value* slot = b_.CreateAdd(b_.CreateMul(group, i32(by)), b_.CreateAnd(lane, i32(by - 1)));
     Value* address = b_.CreateInBoundsGEP(array, shared, {i32(0), slot});
     llvm::BasicBlock* upper = new_block("fold.upper");
@@ -77,22 +77,15 @@ void TaskLowering::reduce_in_blocks(const ir::Statement& loop) {
   const Space space = space_of(loop);
   const auto [size, chunks] = chunks_of(space.total);
   const std::uint32_t groups = threads.block_threads(task_) / std::uint32_t(ir::reduce_lanes);
-  Value* partials = b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(task_.partials_offset));
-  const auto partial = [&](Value* chunk) { return b_.CreateInBoundsGEP(b_.getInt64Ty(), partials, chunk); };
-
-  // Slots beyond the last chunk take part in the final step.
-  const Share all = device_.share(b_, *function_, task_, chunks, true);
-  llvm::AllocaInst* slot = stack_slot(b_.getInt64Ty(), 1, "slot");
-  b_.CreateStore(b_.CreateAdd(chunks, all.begin), slot);
-  while_loop(
-      [&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), slot), i64(ir::reduce_max_chunks)); },
-      [&] {
-        Value* at = b_.CreateLoad(b_.getInt64Ty(), slot);
-        b_.CreateStore(identity(kind, type), partial(at));
-        b_.CreateStore(b_.CreateAdd(at, all.step), slot);
-      });
 
   Value* thread = threads.thread(b_);
+  llvm::BasicBlock* note = new_block("note");
+  llvm::BasicBlock* walk = new_block("chunks");
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateOr(threads.block(b_), thread), i32(0)), note, walk);
+  b_.SetInsertPoint(note);
+  b_.CreateStore(chunks, chunk_count_address());
+  b_.CreateBr(walk);
+  b_.SetInsertPoint(walk);
   Value* lane = b_.CreateAnd(thread, i32(ir::reduce_lanes - 1));
   Value* group = b_.CreateLShr(thread, 6);
   Value* wide_lane = b_.CreateZExt(lane, word_);
@@ -108,68 +101,136 @@ void TaskLowering::reduce_in_blocks(const ir::Statement& loop) {
   b_.CreateStore(b_.CreateMul(b_.CreateZExt(threads.block(b_), b_.getInt64Ty()), i64(groups)), first);
 
   // The whole block goes around together, also when it has fewer chunks left than groups.
-  while_loop(
-      [&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), first), chunks); },
-      [&] {
-        Value* base = b_.CreateLoad(b_.getInt64Ty(), first);
-        Value* chunk = b_.CreateAdd(base, b_.CreateZExt(group, b_.getInt64Ty()));
-        b_.CreateStore(identity(kind, type), sum);
-        Value* begin = b_.CreateMul(to_word(chunk), chunk_size);
-        Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, chunk_size), n);
-        Value* from = b_.CreateAdd(begin, wide_lane);
-        llvm::BasicBlock* some = new_block("chunk");
-        llvm::BasicBlock* body = new_block("chunk.body");
-        llvm::BasicBlock* done = new_block("chunk.done");
-        b_.CreateCondBr(b_.CreateICmpULT(from, end), some, done);
-        b_.SetInsertPoint(some);
-        const Digits digits = digits_at(count, from, llvm::ConstantInt::get(word_, ir::reduce_lanes));
-        b_.CreateStore(from, position);
-        b_.CreateBr(body);
-        b_.SetInsertPoint(body);
-        std::vector<Value*> indices;
-        for (std::size_t d = 0; d < count.size(); ++d)
-          indices.push_back(index_of(space.low[d], b_.CreateLoad(word_, digits.at[d])));
-        accumulate(loop, indices, sum);
-        Value* further = b_.CreateAdd(b_.CreateLoad(word_, position),
-                                      llvm::ConstantInt::get(word_, ir::reduce_lanes), "", true, narrow);
-        advance(digits);
-        b_.CreateStore(further, position);
-        unroll(b_.CreateCondBr(b_.CreateICmpULT(further, end), body, done), unroll_count(loop));
-        b_.SetInsertPoint(done);
-        Value* result = fold_lanes(kind, type, lane, group, b_.CreateLoad(t, sum), groups);
-        llvm::BasicBlock* keep = new_block("chunk.keep");
-        llvm::BasicBlock* kept = new_block("chunk.kept");
-        b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(lane, i32(0)), b_.CreateICmpULT(chunk, chunks)), keep,
-                        kept);
-        b_.SetInsertPoint(keep);
-        b_.CreateStore(result, partial(chunk));
-        b_.CreateBr(kept);
-        b_.SetInsertPoint(kept);
-        b_.CreateStore(b_.CreateAdd(base, stride), first);
-      });
+  while_loop([&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), first), chunks); },
+             [&] {
+               Value* base = b_.CreateLoad(b_.getInt64Ty(), first);
+               Value* chunk = b_.CreateAdd(base, b_.CreateZExt(group, b_.getInt64Ty()));
+               b_.CreateStore(identity(kind, type), sum);
+               Value* begin = b_.CreateMul(to_word(chunk), chunk_size);
+               Value* end =
+                   b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, chunk_size), n);
+               Value* from = b_.CreateAdd(begin, wide_lane);
+               llvm::BasicBlock* some = new_block("chunk");
+               llvm::BasicBlock* body = new_block("chunk.body");
+               llvm::BasicBlock* done = new_block("chunk.done");
+               b_.CreateCondBr(b_.CreateICmpULT(from, end), some, done);
+               b_.SetInsertPoint(some);
+               Value* lanes = llvm::ConstantInt::get(word_, ir::reduce_lanes);
+               const Digits digits = digits_at(count, from);
+               const std::vector<Value*> steps = digits_of(count, lanes);
+               b_.CreateStore(from, position);
+               b_.CreateBr(body);
+               b_.SetInsertPoint(body);
+               std::vector<Value*> indices;
+               for (std::size_t d = 0; d < count.size(); ++d)
+                 indices.push_back(index_of(space.low[d], b_.CreateLoad(word_, digits.at[d])));
+               accumulate(loop, indices, sum);
+               Value* further = b_.CreateAdd(b_.CreateLoad(word_, position), lanes, "", true, narrow);
+               advance(digits, steps);
+               b_.CreateStore(further, position);
+               unroll(b_.CreateCondBr(b_.CreateICmpULT(further, end), body, done), unroll_count(loop));
+               b_.SetInsertPoint(done);
+               Value* result = fold_lanes(kind, type, lane, group, b_.CreateLoad(t, sum), groups);
+               llvm::BasicBlock* keep = new_block("chunk.keep");
+               llvm::BasicBlock* kept = new_block("chunk.kept");
+               b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(lane, i32(0)), b_.CreateICmpULT(chunk, chunks)),
+                               keep, kept);
+               b_.SetInsertPoint(keep);
+               b_.CreateStore(result, partial_address(t, chunk));
+               b_.CreateBr(kept);
+               b_.SetInsertPoint(kept);
+               b_.CreateStore(b_.CreateAdd(base, stride), first);
+             });
 }
 
+/// One block, each of whose threads has the lanes thread, thread + size of the block, ...
 void TaskLowering::reduce_final_in_block() {
   const ThreadModel& threads = *device_.threads();
   const Type type = task_.reduce_type;
+  const ir::ReduceKind kind = task_.reduce_kind;
   llvm::Type* t = memory_type(context_, type);
+  const std::uint32_t size = threads.block_threads(task_);
   llvm::BasicBlock* block = new_block("final");
   b_.CreateCondBr(b_.CreateICmpEQ(threads.block(b_), i32(0)), block, return_block_);
   b_.SetInsertPoint(block);
-  Value* lane = threads.thread(b_);
-  Value* partials = b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(task_.partials_offset));
-  Value* own = b_.CreateInBoundsGEP(b_.getInt64Ty(), partials, b_.CreateZExt(lane, b_.getInt64Ty()));
-  llvm::AllocaInst* sum = stack_slot(t, 1, "lane");
-  b_.CreateStore(identity(task_.reduce_kind, type), sum);
-  counted_loop(i64(0), i64(ir::reduce_max_chunks / ir::reduce_lanes), nullptr, [&](Value* round) {
-    Value* at = b_.CreateInBoundsGEP(b_.getInt64Ty(), own, b_.CreateShl(round, i64(6)));
-    b_.CreateStore(combine(task_.reduce_kind, type, b_.CreateLoad(t, sum), b_.CreateLoad(t, at)), sum);
-  });
-  Value* result = fold_lanes(task_.reduce_kind, type, lane, i32(0), b_.CreateLoad(t, sum), 1);
+  Value* thread = threads.thread(b_);
+  Value* chunks = b_.CreateLoad(b_.getInt64Ty(), chunk_count_address());
+  std::vector<Value*> lanes;
+  for (std::uint64_t first = 0; first < ir::reduce_final_lanes; first += size) {
+    Value* lane = b_.CreateAdd(b_.CreateZExt(thread, b_.getInt64Ty()), i64(first));
+    llvm::AllocaInst* sum = stack_slot(t, 1, "lane");
+    b_.CreateStore(identity(kind, type), sum);
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    llvm::BasicBlock* loop = new_block("lane");
+    llvm::BasicBlock* done = new_block("lane.done");
+    b_.CreateCondBr(b_.CreateICmpULT(lane, chunks), loop, done);
+    b_.SetInsertPoint(loop);
+    llvm::PHINode* chunk = b_.CreatePHI(b_.getInt64Ty(), 2);
+    chunk->addIncoming(lane, before);
+    Value* partial = b_.CreateLoad(t, partial_address(t, chunk));
+    b_.CreateStore(combine(kind, type, b_.CreateLoad(t, sum), partial), sum);
+    Value* next = b_.CreateAdd(chunk, i64(ir::reduce_final_lanes), "", true, true);
+    chunk->addIncoming(next, b_.GetInsertBlock());
+    unroll(b_.CreateCondBr(b_.CreateICmpULT(next, chunks), loop, done), final_unroll);
+    b_.SetInsertPoint(done);
+    lanes.push_back(b_.CreateLoad(t, sum));
+  }
+  fold_values(kind, type, lanes);
+  Value* result = fold_block(kind, type, thread, lanes[0], size);
   llvm::BasicBlock* keep = new_block("final.keep");
-  b_.CreateCondBr(b_.CreateICmpEQ(lane, i32(0)), keep, return_block_);
+  b_.CreateCondBr(b_.CreateICmpEQ(thread, i32(0)), keep, return_block_);
   b_.SetInsertPoint(keep);
   b_.CreateStore(result, b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(task_.result_offset)));
+}
+
+/// Value l takes value l + half, then l + half of that, until the first has all.
+void TaskLowering::fold_values(ir::ReduceKind kind, Type type, std::vector<Value*>& values) {
+  for (; values.size() > 1; values.resize(values.size() / 2))
+    for (std::size_t l = 0; l < values.size() / 2; ++l)
+      values[l] = combine(kind, type, values[l], values[l + values.size() / 2]);
+}
+
+/// The same with a value in each of a block's threads; thread 0 has the result.
+Value* TaskLowering::fold_block(ir::ReduceKind kind, Type type, Value* thread, Value* v, std::uint32_t size) {
+  const ThreadModel& threads = *device_.threads();
+  llvm::Type* t = v->getType();
+  const std::uint32_t together = threads.lanes();
+  if (size > together) {
+    auto* array = llvm::ArrayType::get(t, size);
+    Value* shared = block_memory(array, "_block");
+    b_.CreateStore(v, b_.CreateInBoundsGEP(array, shared, {i32(0), thread}));
+    threads.barrier(b_);
+    llvm::BasicBlock* first = new_block("fold.first");
+    llvm::BasicBlock* done = new_block("fold.done");
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateICmpULT(thread, i32(together)), first, done);
+    b_.SetInsertPoint(first);
+    std::vector<Value*> values;
+    for (std::uint32_t k = 0; k < size; k += together)
+      values.push_back(
+          b_.CreateLoad(t, b_.CreateInBoundsGEP(array, shared, {i32(0), b_.CreateAdd(thread, i32(k))})));
+    fold_values(kind, type, values);
+    for (std::uint32_t by = together / 2; by > 0; by /= 2)
+      values[0] = combine(kind, type, values[0], shuffled_down(values[0], by));
+    llvm::BasicBlock* after = b_.GetInsertBlock();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    llvm::PHINode* result = b_.CreatePHI(t, 2);
+    result->addIncoming(v, before);
+    result->addIncoming(values[0], after);
+    return result;
+  }
+  for (std::uint32_t by = size / 2; by > 0; by /= 2) v = combine(kind, type, v, shuffled_down(v, by));
+  return v;
+}
+
+/// Memory that the threads of a block share, for `type`.
+Value* TaskLowering::block_memory(llvm::Type* type, const char* name) {
+  auto* shared = new llvm::GlobalVariable(
+      module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
+      task_.name + name, nullptr, llvm::GlobalValue::NotThreadLocal, device_.threads()->shared_space());
+  shared->setAlignment(llvm::Align(16));
+  return shared;
 }
 
 }  // namespace weir::codegen

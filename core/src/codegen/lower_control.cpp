@@ -40,14 +40,15 @@ void TaskLowering::lower_while(const ir::Statement& s) {
 }
 
 void TaskLowering::lower_for(const ir::Statement& s) {
-  lower_for(s, [&](Value* i) {
+  if (lower_staged(s)) return;
+  lower_for(s, value(s.operands.at(0)), [&](Value* i) {
     values_.at(s.bodies.at(0).arguments.at(0)) = i;
     lower_block(s.bodies[0]);
   });
 }
 
-llvm::BranchInst* TaskLowering::lower_for(const ir::Statement& s, const std::function<void(Value*)>& body) {
-  Value* low = value(s.operands.at(0));
+llvm::BranchInst* TaskLowering::lower_for(const ir::Statement& s, Value* low,
+                                          const std::function<void(Value*)>& body) {
   Value* high = value(s.operands.at(1));
   Value* step = value(s.operands.at(2));
   llvm::BasicBlock* loop = new_block("for");
@@ -127,7 +128,8 @@ llvm::Function* TaskLowering::failure_report() {
   llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "done", f);
   Value* record = f->getArg(0);
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
-  // Only threads of this device claim a record; one in the host's memory takes no exchange that the host is part of.
+  // Only threads of this device claim a record; one in the host's memory takes no exchange that the host is
+  // part of.
   Value* claim = b.CreateAtomicCmpXchg(record, b.getInt32(ir::ErrorRecord::free),
                                        b.getInt32(ir::ErrorRecord::being_written), llvm::Align(4), relaxed,
                                        relaxed, device_.device_scope(context_));

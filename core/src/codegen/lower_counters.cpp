@@ -31,10 +31,7 @@ void TaskLowering::count_in_blocks(const ir::Statement& loop, const Space& space
   Value* count = known->second;
   llvm::Type* type = b_.getInt32Ty();
   auto* slots = llvm::ArrayType::get(type, most_block_counters);
-  auto* own = new llvm::GlobalVariable(module_, slots, false, llvm::GlobalValue::InternalLinkage,
-                                       llvm::PoisonValue::get(slots), task_.name + "_counters", nullptr,
-                                       llvm::GlobalValue::NotThreadLocal, threads.shared_space());
-  own->setAlignment(llvm::Align(16));
+  Value* own = block_memory(slots, "_counters");
 
   llvm::BasicBlock* clear = new_block("counters");
   llvm::BasicBlock* direct = new_block("counters.direct");

@@ -43,6 +43,7 @@ Value* TaskLowering::combine(ir::ReduceKind kind, Type type, Value* a, Value* b)
   }
 }
 
+/// Folds the first 64 of `lanes` into one value.
 Value* TaskLowering::combine_lanes(ir::ReduceKind kind, Type type, Value* lanes) {
   llvm::Type* t = memory_type(context_, type);
   unsigned width = ir::reduce_lanes;
@@ -67,6 +68,16 @@ Value* TaskLowering::lane_address(Value* lanes, Value* lane) {
 void TaskLowering::fill_lanes(Value* lanes, llvm::Constant* value) {
   b_.CreateStore(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(ir::reduce_lanes), value),
                  lanes);
+}
+
+/// Where the partial tasks leave how many chunks there are, and where the chunks' results are.
+Value* TaskLowering::chunk_count_address() {
+  return b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(task_.partials_offset));
+}
+Value* TaskLowering::partial_address(llvm::Type* type, Value* chunk) {
+  Value* first =
+      b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(task_.partials_offset + ir::reduce_header));
+  return b_.CreateInBoundsGEP(type, first, chunk);
 }
 
 /// reduce_chunk(n), in the words of task.hpp, and how many chunks there are.
@@ -122,32 +133,28 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
   llvm::AllocaInst* chunk_slot = stack_slot(i64_type, 1, "chunk");
   llvm::AllocaInst* position = stack_slot(i64_type, 1, "position");
   llvm::AllocaInst* lane_slot = stack_slot(i64_type, 1, "lane");
-  Value* partials = b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(task_.partials_offset));
   const auto read = [&](llvm::AllocaInst* slot) { return b_.CreateLoad(i64_type, slot); };
 
-  // Slots beyond the last chunk take part in the final step; whoever has the last chunk fills them.
-  llvm::BasicBlock* fill = new_block("fill");
+  llvm::BasicBlock* note = new_block("note");
   llvm::BasicBlock* walk = new_block("chunks");
-  b_.CreateCondBr(b_.CreateICmpUGE(share.end, chunks), fill, walk);
-  b_.SetInsertPoint(fill);
-  counted_loop(chunks, i64(ir::reduce_max_chunks), nullptr, [&](Value* slot) {
-    b_.CreateStore(identity(kind, type), b_.CreateInBoundsGEP(i64_type, partials, slot));
-  });
+  b_.CreateCondBr(b_.CreateICmpEQ(share.begin, i64(0)), note, walk);
+  b_.SetInsertPoint(note);
+  b_.CreateStore(chunks, chunk_count_address());
   b_.CreateBr(walk);
   b_.SetInsertPoint(walk);
 
   b_.CreateStore(share.begin, chunk_slot);
-  while_loop(
-      [&] { return b_.CreateICmpULT(read(chunk_slot), share.end); },
-      [&] {
-        Value* chunk = read(chunk_slot);
-        Value* begin = b_.CreateMul(chunk, size);
-        Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, size), n);
-        fill_lanes(lanes, identity(kind, type));
-        const Cursor cursor = cursor_at(space, begin);
-        b_.CreateStore(begin, position);
-        b_.CreateStore(i64(0), lane_slot);
-        while_loop([&] { return b_.CreateICmpULT(read(position), end); },
+  while_loop([&] { return b_.CreateICmpULT(read(chunk_slot), share.end); },
+             [&] {
+               Value* chunk = read(chunk_slot);
+               Value* begin = b_.CreateMul(chunk, size);
+               Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, size), n);
+               fill_lanes(lanes, identity(kind, type));
+               const Cursor cursor = cursor_at(space, begin);
+               b_.CreateStore(begin, position);
+               b_.CreateStore(i64(0), lane_slot);
+               while_loop(
+                   [&] { return b_.CreateICmpULT(read(position), end); },
                    [&] {
                      Value* at = read(position);
                      Value* column = read(cursor.column);
@@ -187,28 +194,38 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
                      advance(space, cursor, moved);
                      b_.CreateStore(b_.CreateAdd(at, moved), position);
                    });
-        b_.CreateStore(combine_lanes(kind, type, lanes), b_.CreateInBoundsGEP(i64_type, partials, chunk));
-        b_.CreateStore(b_.CreateAdd(chunk, share.step), chunk_slot);
-      });
+               b_.CreateStore(combine_lanes(kind, type, lanes), partial_address(t, chunk));
+               b_.CreateStore(b_.CreateAdd(chunk, share.step), chunk_slot);
+             });
 }
 
 void TaskLowering::lower_reduce_final() {
   if (device_.threads()) return reduce_final_in_block();
   const Type type = task_.reduce_type;
   llvm::Type* t = memory_type(context_, type);
-  llvm::AllocaInst* lanes = stack_slot(llvm::ArrayType::get(t, ir::reduce_lanes), 1, "lanes");
+  llvm::AllocaInst* lanes = stack_slot(llvm::ArrayType::get(t, ir::reduce_final_lanes), 1, "lanes");
   lanes->setAlignment(llvm::Align(64));
-  Value* partials = b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(task_.partials_offset));
-  fill_lanes(lanes, identity(task_.reduce_kind, type));
-  counted_loop(i64(0), i64(ir::reduce_max_chunks / ir::reduce_lanes), nullptr, [&](Value* round) {
-    Value* base = b_.CreateShl(round, i64(6));
-    counted_loop(i64(0), i64(ir::reduce_lanes), nullptr, [&](Value* lane) {
-      Value* address = lane_address(lanes, lane);
-      Value* partial =
-          b_.CreateLoad(t, b_.CreateInBoundsGEP(b_.getInt64Ty(), partials, b_.CreateAdd(base, lane)));
-      b_.CreateStore(combine(task_.reduce_kind, type, b_.CreateLoad(t, address), partial), address);
+  Value* chunks = b_.CreateLoad(b_.getInt64Ty(), chunk_count_address());
+  const auto into_lane = [&](Value* lane, Value* other) {
+    Value* address = lane_address(lanes, lane);
+    b_.CreateStore(combine(task_.reduce_kind, type, b_.CreateLoad(t, address), other), address);
+  };
+  counted_loop(i64(0), i64(ir::reduce_final_lanes), nullptr, [&](Value* lane) {
+    b_.CreateStore(identity(task_.reduce_kind, type), lane_address(lanes, lane));
+  });
+  Value* last = b_.CreateAdd(chunks, i64(ir::reduce_final_lanes - 1));
+  counted_loop(i64(0), b_.CreateUDiv(last, i64(ir::reduce_final_lanes)), nullptr, [&](Value* round) {
+    Value* base = b_.CreateMul(round, i64(ir::reduce_final_lanes));
+    Value* here = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(chunks, base),
+                                           i64(ir::reduce_final_lanes));
+    counted_loop(i64(0), here, nullptr, [&](Value* lane) {
+      into_lane(lane, b_.CreateLoad(t, partial_address(t, b_.CreateAdd(base, lane))));
     });
   });
+  for (std::uint64_t half = ir::reduce_final_lanes / 2; half >= ir::reduce_lanes; half /= 2)
+    counted_loop(i64(0), i64(half), nullptr, [&](Value* lane) {
+      into_lane(lane, b_.CreateLoad(t, lane_address(lanes, b_.CreateAdd(lane, i64(half)))));
+    });
   Value* result = combine_lanes(task_.reduce_kind, type, lanes);
   b_.CreateStore(result, b_.CreateInBoundsGEP(b_.getInt8Ty(), temporaries_, i64(task_.result_offset)));
 }

@@ -184,6 +184,7 @@ Value* TaskLowering::lower_value(const ir::Statement& s) {
     case Op::philox:
       return lower_philox(s);
     case Op::load:
+      if (Value* staged = staged_address(s)) return load_scalar(s.type, staged, true);
       return load_scalar(s.type, element_address(s, s.operands.size()), true);
     case Op::atomic:
       return lower_atomic(s);

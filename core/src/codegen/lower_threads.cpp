@@ -6,6 +6,7 @@
 #include "codegen/counters.hpp"
 #include "codegen/lowering.hpp"
 #include "codegen/packets.hpp"
+#include "codegen/staging.hpp"
 #include "codegen/thread_model.hpp"
 
 namespace weir::codegen {
@@ -33,30 +34,32 @@ void TaskLowering::run_in_one_thread() {
   lower_block(task_.body);
 }
 
+/// A number in the system whose digits run below `count`, the last one fastest.
+std::vector<Value*> TaskLowering::digits_of(const std::vector<Value*>& count, Value* number) {
+  std::vector<Value*> digits(count.size());
+  for (std::size_t d = count.size(); d-- > 1; number = b_.CreateUDiv(number, count[d]))
+    digits[d] = b_.CreateURem(number, count[d]);
+  digits[0] = number;
+  return digits;
+}
+
 /// Divides once; after that, positions move by adding.
-TaskLowering::Digits TaskLowering::digits_at(const std::vector<Value*>& count, Value* position, Value* step) {
+TaskLowering::Digits TaskLowering::digits_at(const std::vector<Value*>& count, Value* position) {
   Digits digits;
   digits.count = count;
-  digits.at.resize(count.size());
-  digits.step.resize(count.size());
-  for (std::size_t d = count.size(); d-- > 0;) {
-    Value* at = d == 0 ? position : b_.CreateURem(position, count[d]);
-    digits.step[d] = d == 0 ? step : b_.CreateURem(step, count[d]);
-    digits.at[d] = stack_slot(word_, 1, "digit");
-    b_.CreateStore(at, digits.at[d]);
-    if (d == 0) break;
-    position = b_.CreateUDiv(position, count[d]);
-    step = b_.CreateUDiv(step, count[d]);
+  for (Value* digit : digits_of(count, position)) {
+    digits.at.push_back(stack_slot(word_, 1, "digit"));
+    b_.CreateStore(digit, digits.at.back());
   }
   return digits;
 }
 
 // Two numbers below `count` and a carry add up to less than twice the count, which an unsigned word holds:
 // counts are below half of its range.
-void TaskLowering::advance(const Digits& digits) {
+void TaskLowering::advance(const Digits& digits, const std::vector<Value*>& step) {
   Value* carry = nullptr;
   for (std::size_t d = digits.at.size(); d-- > 0;) {
-    Value* next = b_.CreateAdd(b_.CreateLoad(word_, digits.at[d]), digits.step[d]);
+    Value* next = b_.CreateAdd(b_.CreateLoad(word_, digits.at[d]), step[d]);
     if (carry) next = b_.CreateAdd(next, b_.CreateZExt(carry, word_));
     if (d > 0) {
       carry = b_.CreateICmpUGE(next, digits.count[d]);
@@ -119,7 +122,11 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   Value* step = to_word(share.step);
   Value* end = to_word(share.end);
   for (Value*& c : count) c = to_word(c);
-  const Digits digits = digits_at(count, begin, step);
+  const Digits digits = digits_at(count, begin);
+  // Threads that have one packet each need no step, and divisions for it would cost as much as the packet.
+  const bool one_each = accesses_wide(kernel_, loop, device_.facts());
+  std::vector<Value*> steps;
+  if (!one_each) steps = digits_of(count, step);
   llvm::AllocaInst* position = count.size() > 1 ? stack_slot(word_, 1, "position") : digits.at[0];
   b_.CreateStore(begin, position);
 
@@ -132,16 +139,22 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   if (tiles.row) enter_tile(tiles, positions, at, latch);
   std::vector<Value*> indices;
   for (std::size_t d = 0; d < at.size(); ++d) indices.push_back(index_of(low[d], at[d]));
-  if (width == 1)
-    lower_iteration(loop, indices);
-  else
+  if (width > 1) {
     run_packet(loop, space, indices, width);
+  } else {
+    if (has_staged_arrays(kernel_, loop, device_.facts()) && !tiles.row) {
+      staging_loop_ = &loop;
+      all_inside_ = all_inside(b_.CreateLoad(word_, position), end);
+    }
+    lower_iteration(loop, indices);
+    staging_loop_ = nullptr;
+  }
   jump(latch);
   b_.SetInsertPoint(latch);
   Value* further = b_.CreateAdd(b_.CreateLoad(word_, position), step, "", true, narrow);
   b_.CreateCondBr(b_.CreateICmpULT(further, end), next, none);
   b_.SetInsertPoint(next);
-  advance(digits);
+  advance(digits, one_each ? digits_of(count, step) : steps);
   if (count.size() > 1) b_.CreateStore(further, position);
   b_.CreateBr(body);
   b_.SetInsertPoint(none);
@@ -228,7 +241,7 @@ void TaskLowering::lower_together(const ir::Block& block, std::vector<PacketLane
     }
     // The bounds are the same in all lanes.
     values_.swap(lanes[0].values);
-    llvm::BranchInst* latch = lower_for(s, [&](Value* i) {
+    llvm::BranchInst* latch = lower_for(s, value(s.operands.at(0)), [&](Value* i) {
       values_.swap(lanes[0].values);
       for (PacketLane& lane : lanes) lane.values.at(s.bodies.at(0).arguments.at(0)) = i;
       lower_together(s.bodies[0], lanes);

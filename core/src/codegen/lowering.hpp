@@ -71,10 +71,11 @@ class TaskLowering {
   /// A position in a Space as one number per dimension, the last one fastest.
   struct Digits {
     std::vector<llvm::AllocaInst*> at;
-    std::vector<llvm::Value*> count, step;
+    std::vector<llvm::Value*> count;
   };
-  Digits digits_at(const std::vector<llvm::Value*>& count, llvm::Value* position, llvm::Value* step);
-  void advance(const Digits& digits);
+  std::vector<llvm::Value*> digits_of(const std::vector<llvm::Value*>& count, llvm::Value* number);
+  Digits digits_at(const std::vector<llvm::Value*>& count, llvm::Value* position);
+  void advance(const Digits& digits, const std::vector<llvm::Value*>& step);
   void share_among_threads(const ir::Statement& loop);
   void walk_share(const ir::Statement& loop, const Space& space);
   void count_in_blocks(const ir::Statement& loop, const Space& space, std::uint32_t array);
@@ -104,12 +105,23 @@ class TaskLowering {
   void enter_tile(const Tiles& tiles, const std::vector<llvm::Value*>& count, std::vector<llvm::Value*>& at,
                   llvm::BasicBlock* outside);
 
+  // lower_staged.cpp: sequential loops in which all threads read the same
+  llvm::Value* all_inside(llvm::Value* position, llvm::Value* end);
+  bool lower_staged(const ir::Statement& s);
+  void stage(const std::vector<std::uint32_t>& arrays, llvm::Value* from, std::uint32_t length);
+  void run_stretch(const ir::Statement& s, llvm::Value* from, std::uint32_t length);
+  llvm::Value* staged_address(const ir::Statement& s);
+
   // lower_block_reduce.cpp: their reductions
   void reduce_in_blocks(const ir::Statement& loop);
   void reduce_final_in_block();
   llvm::Value* fold_lanes(ir::ReduceKind kind, Type type, llvm::Value* lane, llvm::Value* group,
                           llvm::Value* v, std::uint32_t groups);
   llvm::Value* shuffled_down(llvm::Value* v, std::uint32_t by);
+  void fold_values(ir::ReduceKind kind, Type type, std::vector<llvm::Value*>& values);
+  llvm::Value* fold_block(ir::ReduceKind kind, Type type, llvm::Value* thread, llvm::Value* v,
+                          std::uint32_t size);
+  llvm::Value* block_memory(llvm::Type* type, const char* name);
 
   // lower_reduce.cpp
   void lower_reduce_partial(const ir::Statement& loop);
@@ -121,6 +133,8 @@ class TaskLowering {
   llvm::Value* combine_lanes(ir::ReduceKind kind, Type type, llvm::Value* lanes);
   llvm::Value* lane_address(llvm::Value* lanes, llvm::Value* lane);
   void fill_lanes(llvm::Value* lanes, llvm::Constant* value);
+  llvm::Value* chunk_count_address();
+  llvm::Value* partial_address(llvm::Type* type, llvm::Value* chunk);
 
   // lower_statement.cpp
   void lower_block(const ir::Block& block);
@@ -157,7 +171,8 @@ class TaskLowering {
   void lower_while(const ir::Statement& s);
   void lower_for(const ir::Statement& s);
   /// The loop around what `body` makes for its index; its latch.
-  llvm::BranchInst* lower_for(const ir::Statement& s, const std::function<void(llvm::Value*)>& body);
+  llvm::BranchInst* lower_for(const ir::Statement& s, llvm::Value* low,
+                              const std::function<void(llvm::Value*)>& body);
   void lower_assert(const ir::Statement& s);
   void check_index(const ir::Statement& s, const std::vector<llvm::Value*>& indices,
                    const std::vector<llvm::Value*>& extents);
@@ -209,6 +224,12 @@ class TaskLowering {
   std::map<const ir::Statement*, std::uint32_t> sites_;
   std::uint64_t stack_bytes_ = 0;
   llvm::IntegerType* word_ = nullptr;  // of positions in loops of many threads
+
+  const ir::Statement* staging_loop_ = nullptr;  // the parallel loop whose iterations may stage
+  llvm::Value* all_inside_ = nullptr;
+  std::map<std::uint32_t, std::pair<llvm::Value*, llvm::Value*>>
+      staged_;  // an array's stretch, and the place in it
+  ir::ValueId staged_index_ = ir::no_value;
 };
 
 }  // namespace weir::codegen

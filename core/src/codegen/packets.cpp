@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <optional>
 #include <set>
+
+#include "codegen/staging.hpp"
 
 namespace weir::codegen {
 namespace {
@@ -18,8 +19,9 @@ constexpr std::uint32_t cost_limit = 256;  // of a packet, in operations; beyond
 constexpr std::uint32_t loop_width = 2;    // more would leave too few threads for small spaces
 constexpr std::uint32_t loop_limit = 64;   // statements of a body with loops
 
-/// Rough operations of a statement, or nothing where iterations must run one by one.
-std::optional<std::uint32_t> cost(const ir::Statement& s) {
+}  // namespace
+
+std::optional<std::uint32_t> straight_cost(const ir::Statement& s) {
   switch (s.op) {
     case Op::constant:
     case Op::argument:
@@ -54,6 +56,8 @@ std::optional<std::uint32_t> cost(const ir::Statement& s) {
   }
 }
 
+namespace {
+
 /// Bodies of straight code and loops whose bounds are the same for neighbouring iterations, which load
 /// something in those loops that is the same for them, too: side by side they load it once.
 class SharedLoops {
@@ -77,7 +81,7 @@ class SharedLoops {
     const bool any =
         std::any_of(s.operands.begin(), s.operands.end(), [&](ir::ValueId v) { return varies(v); });
     if (s.op == Op::for_) return !any && visit(s.bodies.at(0), true);
-    if (!cost(s) || s.op == Op::atomic) return false;
+    if (!straight_cost(s) || s.op == Op::atomic) return false;
     if (inside && s.op == Op::load && !any) ++shared_loads_;
     if (s.result != ir::no_value && (any || s.op == Op::get)) varying_.insert(s.result);
     return true;
@@ -90,30 +94,52 @@ class SharedLoops {
 
 }  // namespace
 
-std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop, const Facts& facts) {
-  if (kernel.options.check_bounds) return 1;
-  if (SharedLoops(loop).gain()) return loop_width;
-  if (!facts.aligned) return 1;
+namespace {
+
+/// The accesses of a loop's body, when it is straight code: its cost, and the sizes of elements that
+/// neighbouring iterations take from neighbouring places.
+struct StraightBody {
+  std::uint32_t cost = 0, smallest = 0, largest = 0;
+};
+
+std::optional<StraightBody> straight_body(const ir::Kernel& kernel, const ir::Statement& loop) {
   const ir::Block& body = loop.bodies.at(0);
   const ir::ValueId innermost = body.arguments.back();
-  std::uint32_t total = 0, smallest = 0;
+  StraightBody result;
   for (const ir::Statement& s : body.statements) {
-    const auto c = cost(s);
-    if (!c) return 1;
-    total += *c;
+    const auto c = straight_cost(s);
+    if (!c) return std::nullopt;
+    result.cost += *c;
     if (s.op != Op::load && s.op != Op::store) continue;
     const ir::Parameter& array = kernel.parameters.at(s.index);
-    const std::size_t rank = array.rank;
+    if (s.operands.at(array.rank - 1u) != innermost) continue;
+    const auto size = std::uint32_t(array.element.size());
+    result.largest = std::max(result.largest, size);
     // An element whose size is no power of two spreads the packets of neighbouring threads over more lines of
     // cache than it saves instructions.
-    const auto size = std::uint32_t(array.element.size());
-    if (s.operands.at(rank - 1) != innermost || !std::has_single_bit(size) || size >= access_bytes) continue;
-    smallest = smallest == 0 ? size : std::min(smallest, size);
+    if (!std::has_single_bit(size) || size >= access_bytes) continue;
+    result.smallest = result.smallest == 0 ? size : std::min(result.smallest, size);
   }
-  if (smallest == 0) return 1;
-  std::uint32_t width = std::min(access_bytes / smallest, most);
-  while (width > 1 && width * total > cost_limit) width /= 2;
+  return result;
+}
+
+}  // namespace
+
+std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop, const Facts& facts) {
+  if (kernel.options.check_bounds) return 1;
+  if (has_staged_arrays(kernel, loop, facts)) return 1;
+  if (SharedLoops(loop).gain()) return loop_width;
+  if (!facts.aligned) return 1;
+  const auto body = straight_body(kernel, loop);
+  if (!body || body->smallest == 0) return 1;
+  std::uint32_t width = std::min(access_bytes / body->smallest, most);
+  while (width > 1 && width * body->cost > cost_limit) width /= 2;
   return width;
+}
+
+bool accesses_wide(const ir::Kernel& kernel, const ir::Statement& loop, const Facts& facts) {
+  const auto body = straight_body(kernel, loop);
+  return body && body->largest * packet_width(kernel, loop, facts) >= access_bytes;
 }
 
 bool loads_several_rows(const ir::Statement& loop) {

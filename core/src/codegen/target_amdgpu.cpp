@@ -137,6 +137,12 @@ class AmdgpuModel final : public GpuModel {
     b.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_barrier, {});
     b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
   }
+  void barrier_of_lanes(Builder& b) const override {
+    const auto scope = b.getContext().getOrInsertSyncScopeID("wavefront");
+    b.CreateFence(llvm::AtomicOrdering::Release, scope);
+    b.CreateIntrinsic(llvm::Intrinsic::amdgcn_wave_barrier, {});
+    b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+  }
 
   Value* fast_math(Builder& b, ir::MathFunction function, llvm::ArrayRef<Value*> args) const override {
     if (function != ir::MathFunction::rsqrt || !args[0]->getType()->isFloatTy()) return nullptr;

@@ -124,6 +124,9 @@ class PtxModel final : public GpuModel {
   void barrier(Builder& b) const override {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {b.getInt32(0)});
   }
+  void barrier_of_lanes(Builder& b) const override {
+    b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b.getInt32(~0u)});
+  }
 
   Value* fast_math(Builder& b, ir::MathFunction function, llvm::ArrayRef<Value*> args) const override {
     if (!args[0]->getType()->isFloatTy()) return nullptr;

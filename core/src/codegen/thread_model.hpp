@@ -24,6 +24,8 @@ class ThreadModel {
   virtual llvm::Value* shuffle_down(Builder& b, llvm::Value* v, std::uint32_t by) const = 0;
   /// All threads of the block wait for one another, and see what the others wrote to the block's memory.
   virtual void barrier(Builder& b) const = 0;
+  /// The same among the threads that run together.
+  virtual void barrier_of_lanes(Builder& b) const = 0;
   /// The address space of the block's memory.
   virtual unsigned shared_space() const = 0;
 };

@@ -41,15 +41,22 @@ struct TaskArgument {
 
 /// How a reduction is cut, the same on every driver, so that its bits are the same too. n elements (in row-major
 /// order of the loop's indices) are cut into chunks of reduce_chunk(n) consecutive ones. In a chunk, lane l of 64 takes
-/// elements l, l + 64, ... in order, starting from the identity (0, the largest or smallest value, false, true); then lane l takes lane l + 32, then
-/// l + 16, ... + 1. The chunks' results are combined in the same way as if they were one chunk.
+/// elements l, l + 64, ... in order, starting from the identity (0, the largest or smallest value, false, true); then
+/// lane l takes lane l + 32, then l + 16, ... + 1. The chunks' results are combined in the same way as if they were one
+/// chunk, with 1024 lanes.
 inline constexpr std::uint64_t reduce_lanes = 64;
-inline constexpr std::uint64_t reduce_max_chunks = 4096;
+inline constexpr std::uint64_t reduce_final_lanes = 1024;
+inline constexpr std::uint64_t reduce_max_chunks = 32768;
 constexpr std::uint64_t reduce_chunk(std::uint64_t n) noexcept {
   const std::uint64_t even = (n + reduce_max_chunks - 1) / reduce_max_chunks;
   const std::uint64_t rounded = (even + reduce_lanes - 1) / reduce_lanes * reduce_lanes;
   return rounded < 1024 ? 1024 : rounded;
 }
+
+/// What a reduction keeps in the temporaries from its partial to its final task: the number of chunks as a u64, and from
+/// reduce_header on their results, of at most 8 bytes each.
+inline constexpr std::uint32_t reduce_header = 64;
+inline constexpr std::uint32_t reduce_bytes = reduce_header + 8 * reduce_max_chunks;
 
 struct Task {
   std::string name;  ///< symbol in the code object: [A-Za-z0-9_], unique in its kernel
@@ -62,8 +69,7 @@ struct Task {
   std::uint32_t value_count = 0;
   std::uint32_t local_count = 0;
   std::uint32_t cost = 1;  ///< estimated operations per iteration, so that the host can choose a grid
-  /// reduce tasks: where partials start in the temporaries (reduce_max_chunks of 8 bytes each; reduce_partial fills those
-  /// past the last chunk with the identity) and where the result goes.
+  /// reduce tasks: where the reduce_bytes of the chunks lie in the temporaries, and where the result goes.
   std::uint32_t partials_offset = 0;
   std::uint32_t result_offset = 0;
   ScalarType reduce_type = ScalarType::f32;

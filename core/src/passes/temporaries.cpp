@@ -45,7 +45,7 @@ void place_temporaries(Draft& draft) {
         draft.locals[s->index].offset = layout.take(s->immediate * size_of(s->type), size_of(s->type));
       }
       if (s->op == ir::Op::reduce && segment.live) {
-        draft.partials[i] = layout.take(ir::reduce_max_chunks * 8, cache_line);
+        draft.partials[i] = layout.take(ir::reduce_bytes, cache_line);
         draft.values[s->result].offset = layout.take(8, 8);
       } else if (s->result != ir::no_value && draft.values[s->result].exported) {
         draft.values[s->result].offset = layout.take(size_of(s->type), size_of(s->type));

@@ -13,8 +13,9 @@ namespace {
 constexpr std::uint64_t operations_per_cpu_block = 10'000;
 constexpr std::uint64_t cpu_blocks_per_core = 8;
 /// How often a GPU is filled with blocks: enough to keep multiprocessors that are done first busy, few enough
-/// that what a thread computes once serves many iterations.
-constexpr std::uint64_t gpu_waves = 8;
+/// that what a thread computes once serves many iterations. A copy by 4 bytes of 1 GiB on an H200 took 1.04
+/// of the time with 8, and 1.9 with a thread for each element.
+constexpr std::uint64_t gpu_waves = 64;
 constexpr std::uint64_t unknown = ~std::uint64_t{0};
 
 constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t to) noexcept {
