@@ -66,7 +66,7 @@ class WEIR_API Graph {
   ///
   /// Throws Error{invalid} that names the call and the argument when an array was freed since, or when the
   /// stream is of another device; nothing was submitted then. Throws what an earlier launch on the stream
-  /// left behind. May be called from several threads.
+  /// left behind. May be called from several threads; each run is one step of its stream (see StreamRef).
   void launch(const StreamRef& stream) const;
 
   /// Gives a recorded call other arguments from the next launch on; runs that were submitted keep theirs.

@@ -12,7 +12,11 @@
 namespace weir {
 
 /// A view of a stream: cheap, copyable, owns nothing. Every function throws Error{invalid} when the stream is
-/// gone and may be called from several threads; what several threads submit to one stream runs in some order.
+/// gone and may be called from several threads. What several threads submit to one stream runs in some order,
+/// and what is submitted by one call is one step in it: a launch of a kernel with any number of loops and
+/// regions, of a Graph or of a TaskList, a copy, a fill, a record, a wait. All of a step comes after what was
+/// submitted before it and before what is submitted after it. Threads that wait on the host keep nobody from
+/// submitting.
 ///
 /// What fails on the device (an assert_ in a kernel, an illegal address) is thrown by the next call that
 /// names the stream: a launch, a copy, synchronize(), query(). That call submits nothing. A failed assert is

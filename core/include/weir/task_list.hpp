@@ -48,6 +48,7 @@ class WEIR_API TaskList {
   /// Submits all tasks and returns without waiting. Blocks beyond the first of a region run on streams of the
   /// device's pool. Throws Error{invalid} when an array was freed since or the stream is of another device.
   /// When a launch fails half way, what was submitted is still joined into `stream`, and the error is thrown.
+  /// One step of the stream (see StreamRef).
   void launch(const StreamRef& stream) const;
 
   /// For the runtime; null when moved from.

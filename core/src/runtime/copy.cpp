@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
   if (source.empty()) return;
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
+  const std::lock_guard turn(stream.turn);
   device.call_for(last_kernel(stream), "copy to the device", [&](weir_status* status) {
     return device.table().copy_to_device(stream.stream, block.allocation, offset_, source.data(),
                                          source.size(), status);
@@ -63,6 +65,7 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
   if (destination.empty()) return;
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
+  const std::lock_guard turn(stream.turn);
   device.call_for(last_kernel(stream), "copy to the host", [&](weir_status* status) {
     return device.table().copy_to_host(stream.stream, destination.data(), block.allocation, offset_,
                                        destination.size(), status);
@@ -101,6 +104,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   if (&to.device == &from.device) {
     detail::use_on(*this, stream, array_word);
     detail::use_on(source, stream, array_word);
+    const std::lock_guard turn(stream.turn);
     device.call_for(last_kernel(stream), "copy on the device", [&](weir_status* status) {
       return device.table().copy_on_device(stream.stream, to.allocation, offset_, from.allocation,
                                            source.offset_, size_bytes(), status);
@@ -117,11 +121,14 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
                                      : "there are no peer copies between them"));
   to.device.memory.use_by_peer(to, stream);
   from.device.memory.use_by_peer(from, stream);
-  device.call_for(last_kernel(stream), "copy between devices", [&](weir_status* status) {
-    return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
-                                    size_bytes(), status);
-  });
-  stream.note_submission();
+  {
+    const std::lock_guard turn(stream.turn);
+    device.call_for(last_kernel(stream), "copy between devices", [&](weir_status* status) {
+      return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
+                                      size_bytes(), status);
+    });
+    stream.note_submission();
+  }
   Block& other = &to.device == &device ? from : to;
   other.device.memory.order_free_after(other, stream);
 }
@@ -149,6 +156,7 @@ void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
   if (size_ == 0) return;
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
+  const std::lock_guard turn(stream.turn);
   device.call_for(last_kernel(stream), "fill an array", [&](weir_status* status) {
     return device.table().fill(stream.stream, block.allocation, offset_, size_bytes(), bytes, pattern,
                                status);

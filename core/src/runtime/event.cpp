@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <mutex>
 #include <weir/event.hpp>
 #include <weir/stream.hpp>
 
@@ -33,6 +34,7 @@ void EventRef::record(const StreamRef& on) const {
                                         "; make the event on the stream's device");
   detail::throw_failure(stream);
   DeviceState& device = stream.device;
+  const std::lock_guard turn(stream.turn);
   device.call("record an event", [&](weir_status* status) {
     return device.table().event_record(event.event, stream.stream, status);
   });

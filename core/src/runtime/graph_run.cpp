@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launch of a recorded graph, by the one executor or the other.
+#include <mutex>
+
 #include "runtime/graph_state.hpp"
 #include "runtime/profile.hpp"
 
@@ -180,6 +182,7 @@ const std::string* last_kernel(const GraphState& graph) noexcept {
 }  // namespace
 
 void replay(const GraphRun& run) {
+  const std::lock_guard turn(run.stream.turn);
   replay_from(run, 0, run.stream);
 }
 

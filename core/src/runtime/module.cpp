@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <mutex>
 #include <weir/module.hpp>
 
 #include "runtime/array_use.hpp"
@@ -229,6 +230,7 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   detail::throw_failure(stream);
   for (const KernelArgument& argument : arguments)
     if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
+  const std::lock_guard turn(stream.turn);
   detail::submit_timed(stream, {kernel.name, *kernel.name}, [&] {
     detail::submit_launch(
         stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes), kernel.name);

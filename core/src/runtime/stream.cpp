@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <mutex>
 #include <weir/current_stream.hpp>
 #include <weir/stream.hpp>
 
@@ -54,6 +55,7 @@ void StreamRef::wait(const EventRef& event) const {
                                             " cannot wait for an event of " + mark.device.device_name() +
                                             ", which another driver serves; wait for it on the host instead");
   if (&device != &mark.device) detail::waits_across_devices.store(true, std::memory_order_release);
+  const std::lock_guard turn(stream.turn);
   device.call("wait for an event", [&](weir_status* status) {
     return device.table().stream_wait_event(stream.stream, mark.event, status);
   });
@@ -80,6 +82,7 @@ void StreamRef::call_host(std::function<void()> callback) const {
     const std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(user));
     [&]() noexcept { (*function)(); }();
   };
+  const std::lock_guard turn(stream.turn);
   device.call("submit a host callback", [&](weir_status* status) {
     return device.table().stream_host_callback(stream.stream, call, owned.get(), status);
   });

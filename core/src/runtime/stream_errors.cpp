@@ -62,9 +62,12 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
 // Only for records that the host cannot read in place.
 void copy_record(StreamState& stream, StreamRecord& record, ir::ErrorRecord* to) {
   DeviceState& device = stream.device;
-  device.call("read a stream's error record", [&](weir_status* status) {
-    return device.table().copy_to_host(stream.stream, to, record.allocation, 0, sizeof *to, status);
-  });
+  {
+    const std::lock_guard turn(stream.turn);
+    device.call("read a stream's error record", [&](weir_status* status) {
+      return device.table().copy_to_host(stream.stream, to, record.allocation, 0, sizeof *to, status);
+    });
+  }
   device.call("read a stream's error record", [&](weir_status* status) {
     const weir_result flushed = device.table().stream_flush(stream.stream, status);
     return flushed != WEIR_OK ? flushed : device.table().stream_synchronize(stream.stream, status);
@@ -170,7 +173,10 @@ void throw_failure_after_wait(StreamState& stream) {
   ir::ErrorRecord copy{};
   copy_record(stream, *record, &copy);
   if (copy.state != ir::ErrorRecord::complete) return;
-  clear_record(stream, *record);
+  {
+    const std::lock_guard turn(stream.turn);
+    clear_record(stream, *record);
+  }
   throw describe(stream, copy);
 }
 

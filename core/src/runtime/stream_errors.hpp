@@ -27,7 +27,7 @@ class FailureSource {
 std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const FailureSource> source);
 void forget_failure_sites(std::uint32_t first) noexcept;
 
-/// The stream's record, made on first use.
+/// The stream's record, made on first use; not in the stream's turn, because making it may block.
 StreamRecord& failure_record(StreamState& stream);
 
 /// Throws what stands in the record, unless another thread has taken it meanwhile.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owns every stream of a device: those that users hold, a bounded pool of idle ones, and the lanes that
-// regions lease. No lock is held while the driver is called, and leasing takes no lock and makes no driver
-// call.
+// regions lease. No lock but a stream's turn is held while the driver is called, and leasing takes no lock
+// and makes no driver call.
 #pragma once
 
 #include <weir/driver.h>
@@ -42,7 +42,10 @@ class StreamManager {
   void give_back(StreamState* lane, StreamState* joined_into) noexcept;
 
   /// Makes later work of `stream` begin after everything submitted to `other`, of the same or another device.
+  /// Takes the turn of each, one after the other.
   void wait(StreamState& stream, StreamState& other);
+  /// The same for a lane of the launch that has the caller's turn.
+  void join(StreamState& caller, StreamState& lane);
   /// A mark behind the work so far of the stream in `slot`, retired or not; null when it is known to be done.
   /// The caller releases the event.
   EventState* mark(std::uint32_t slot);
@@ -86,6 +89,8 @@ class StreamManager {
   void retire(StreamState* stream) noexcept;
   void destroy_driver_stream(StreamState& stream) noexcept;
   void check_lanes(StreamState& stream);
+  void record_mark(StreamState& stream);
+  void wait_for_mark(StreamState& stream, StreamState& other);
   void flush_own() noexcept;
 
   DeviceState& device_;

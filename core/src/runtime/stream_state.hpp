@@ -12,6 +12,7 @@
 #include <string>
 
 #include "runtime/size_class.hpp"
+#include "runtime/stream_turn.hpp"
 
 namespace weir::ir {
 struct ErrorRecord;
@@ -43,6 +44,7 @@ struct alignas(64) StreamState {
 
   DeviceState& device;
   const std::uint32_t slot;                  ///< position in the device's table of streams
+  StreamTurn turn;                           ///< of those who submit
   std::atomic<std::uint64_t> generation{0};  ///< odd while a handle or a pool of lanes has it
   weir_stream stream = nullptr;              ///< of the driver; the same from creation to retirement
   weir_event mark = nullptr;                 ///< for fork, join and wait: recorded, then waited on at once

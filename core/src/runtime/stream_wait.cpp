@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting: between streams through their marks, and on the host.
 #include <exception>
+#include <mutex>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
@@ -33,11 +34,29 @@ void StreamManager::wait(StreamState& stream, StreamState& other) {
                 "a stream of " + device_.device_name() + " cannot wait for a stream of " +
                     owner.device_name() +
                     ", which another driver serves; wait on the host with synchronize() instead");
-  owner.call_for(last_kernel(other), "record an event", [&](weir_status* status) {
-    return owner.table().event_record(other.mark, other.stream, status);
-  });
-  other.note_submission();
+  {
+    const std::lock_guard turn(other.turn);
+    record_mark(other);
+  }
   if (&owner != &device_) waits_across_devices.store(true, std::memory_order_release);
+  const std::lock_guard turn(stream.turn);
+  wait_for_mark(stream, other);
+}
+
+void StreamManager::join(StreamState& caller, StreamState& lane) {
+  record_mark(lane);
+  wait_for_mark(caller, lane);
+}
+
+void StreamManager::record_mark(StreamState& stream) {
+  DeviceState& device = stream.device;
+  device.call_for(last_kernel(stream), "record an event", [&](weir_status* status) {
+    return device.table().event_record(stream.mark, stream.stream, status);
+  });
+  stream.note_submission();
+}
+
+void StreamManager::wait_for_mark(StreamState& stream, StreamState& other) {
   device_.call_for(last_kernel(stream), "wait for another stream", [&](weir_status* status) {
     return device_.table().stream_wait_event(stream.stream, other.mark, status);
   });

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <weir/task_list.hpp>
 
 #include "runtime/array_use.hpp"
@@ -91,6 +92,7 @@ void TaskList::launch(const StreamRef& on) const {
   for (const AnyArrayView& array : list.arrays) detail::live(array);
   detail::throw_failure(stream);
   for (const AnyArrayView& array : list.arrays) list.device.memory.use(*array.block(), stream);
+  const std::lock_guard turn(stream.turn);
   detail::run_on_streams(stream, list.placed, [&](std::size_t index, detail::StreamState& lane) {
     const TaskListState::Task& task = list.tasks[index];
     const detail::KernelState& kernel = *task.kernel;

@@ -28,8 +28,8 @@
  *  - Every function may be called from any thread, and for one object from several threads at once,
  *    except that nothing else may run on an object while it is destroyed. Calls that submit to one
  *    stream from several threads take effect one after the other in an unspecified order.
- *  - The host holds no lock during a call. A driver that blocks in one call must let calls on other
- *    threads go on.
+ *  - The host holds no lock during a call, but that it may keep other threads from submitting to the same stream. A
+ *    driver that blocks in one call must let calls on other threads go on.
  *  - "Submits" means: returns without waiting for the work, which runs in the stream's order. A driver
  *    may keep submitted work back until `stream_flush`, which the host calls before it or anyone else
  *    waits; with or without a flush, submitted work starts within a bounded time.

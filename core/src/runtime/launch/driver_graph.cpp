@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 namespace weir::detail {
@@ -119,6 +120,7 @@ void DriverGraph::launch(StreamState& stream, const std::string* name) {
   if (!graph_ || stale_ || given_back_ != device_.memory.times_given_back()) [[unlikely]]
     build();
   Status status;
+  const std::lock_guard turn(stream.turn);
   const weir_result result = device_.attempt(
       status, [&](weir_status* s) { return device_.table().graph_launch(graph_, stream.stream, s); });
   if (result != WEIR_OK) [[unlikely]]

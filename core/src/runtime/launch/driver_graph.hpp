@@ -37,8 +37,9 @@ class DriverGraph {
   /// copied.
   void set(std::uint32_t node, const weir_graph_node& work);
 
-  /// Submits one run to `stream`, after making the driver's graph if there is none that fits. Throws
-  /// Error{unsupported} when the driver cannot make it; nothing was submitted then.
+  /// Submits one run to `stream`, after making the driver's graph if there is none that fits; takes the
+  /// stream's turn for the submission alone. Throws Error{unsupported} when the driver cannot make it;
+  /// nothing was submitted then.
   void launch(StreamState& stream, const std::string* name);
 
   std::size_t size() const noexcept { return nodes_.size(); }

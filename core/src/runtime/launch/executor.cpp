@@ -74,10 +74,10 @@ void StreamFork::join() {
     StreamState* lane = lanes_[--leased_];
     StreamState* joined = &caller_;
     try {
-      streams.wait(caller_, *lane);
+      streams.join(caller_, *lane);
     } catch (...) {
-      // The device cannot order the streams any more: the host does, so that nothing runs past the region's
-      // end.
+      // The device cannot order the streams any more: the host does, and keeps the caller's turn meanwhile,
+      // so that nothing runs past the region's end.
       caller_.device.quiet([&](weir_status* status) {
         return caller_.device.table().stream_synchronize(lane->stream, status);
       });

@@ -40,7 +40,7 @@ void walk(std::span<const PlacedTask> tasks, Target& target) {
 
 /// Forks by one event of the caller's stream that every lane waits on, and joins by one event of each lane
 /// that the caller waits on. Never waits on the host. When something throws, what was submitted is joined all
-/// the same.
+/// the same. From fork to join the caller's stream is in the turn of whoever owns this.
 class StreamFork {
  public:
   explicit StreamFork(StreamState& caller) noexcept : caller_(caller) {}
@@ -62,7 +62,7 @@ class StreamFork {
   std::uint32_t leased_ = 0;
 };
 
-/// Walks `tasks` with streams and events; `submit(index, stream)` submits one task.
+/// Walks `tasks` with streams and events; `submit(index, stream)` submits one task. In the caller's turn.
 template <class Submit>
 void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, Submit&& submit) {
   struct Target {

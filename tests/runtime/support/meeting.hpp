@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two threads that meet inside the driver, at a place that the test chooses.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <string_view>
+#include <thread>
+#include <weir/stream.hpp>
+
+#include "runtime/device_state.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+
+/// Stops `first`, on a thread of its own, before its n-th call (from 1) of the driver's `slot`, and meanwhile
+/// runs `second` on another thread. Answers whether `second` came to its end while `first` stood still. When
+/// `second` waits for the turn of `stream` instead, `first` goes on and both end. The device is of
+/// Watch::open().
+template <class First, class Second>
+bool comes_between(const StreamRef& stream, std::string_view slot, int n, First&& first, Second&& second) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point limit = Clock::now() + std::chrono::seconds(60);
+  static thread_local bool is_first = false;
+  std::atomic<bool> stopped{false}, through{false}, between{false};
+  std::atomic<int> calls{0};
+  Watch::get().before(slot, [&, state = stream.state()] {
+    if (!is_first || ++calls != n) return;
+    stopped = true;
+    while (!through && !state->turn.is_wanted()) {
+      if (Clock::now() > limit) {
+        ADD_FAILURE() << "the second thread neither ends nor waits for the turn";
+        break;
+      }
+      std::this_thread::yield();
+    }
+    between = through.load();
+  });
+  std::future<void> one = std::async(std::launch::async, [&] {
+    is_first = true;
+    first();
+  });
+  while (!stopped && one.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    std::this_thread::yield();
+  EXPECT_TRUE(stopped) << "the first thread makes no call number " << n << " of " << slot;
+  std::future<void> two = std::async(std::launch::async, [&] {
+    second();
+    through = true;
+  });
+  one.wait();
+  two.wait();
+  Watch::get().before(slot, nullptr);
+  one.get();
+  two.get();
+  return between;
+}
+
+}  // namespace weir::test
