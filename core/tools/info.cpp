@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir info`: every place where drivers are looked for, every driver found there, and what became of it.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <weir/error.hpp>
 
 #include "command.hpp"
 #include "driver/registry.hpp"
@@ -12,16 +14,51 @@
 namespace weir::tool {
 namespace {
 
-int run_info(bool json) {
+// Keeps what drivers and vendors' libraries print out of the report.
+class QuietOutput {
+ public:
+  QuietOutput() : output_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) {
+    std::fflush(stdout);
+    if (const int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
+      dup2(null, STDOUT_FILENO);
+      close(null);
+    }
+  }
+  QuietOutput(const QuietOutput&) = delete;
+  QuietOutput& operator=(const QuietOutput&) = delete;
+  ~QuietOutput() {
+    std::fflush(stdout);
+    if (output_ >= 0) dup2(output_, STDOUT_FILENO);
+    close(output_);
+  }
+
+ private:
+  int output_;
+};
+
+const std::vector<Candidate>& quietly_found_drivers() {
+  const QuietOutput quiet;
+  return drivers();
+}
+
+struct Options {
+  bool json = false;
+  bool probe_again = false;
+};
+
+int run_info(const Options& options) {
+  const bool json = options.json;
+  if (options.probe_again)
+    if (const std::string why = forget_probes(); !why.empty()) throw Error(ErrorCode::system, why);
   const std::vector<SearchFolder> folders = driver_search_folders();
-  const std::vector<Candidate>& candidates = drivers();
+  const std::vector<Candidate>& candidates = quietly_found_drivers();
   const bool coloured = !json && isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   const std::string report = json ? info_json(folders, candidates) : info_text(folders, candidates, coloured);
   std::fwrite(report.data(), 1, report.size(), stdout);
   if (any_usable(candidates)) return 0;
   std::fflush(stdout);
   std::fputs(
-      "weir: no usable driver was found; install one (the CPU driver works on every machine), or name the "
+      "weir: no usable driver was found; install one (the package weir-driver-cpu is for every machine), or name the "
       "folder of "
       "its manifest in WEIR_DRIVER_PATH\n",
       stderr);
@@ -30,9 +67,12 @@ int run_info(bool json) {
 
 const Command info("info", "List the drivers, what became of each, and their devices",
                    [](CLI::App& app) -> std::function<int()> {
-                     auto json = std::make_shared<bool>(false);
-                     app.add_flag("--json", *json, "Print JSON");
-                     return [json] { return run_info(*json); };
+                     auto options = std::make_shared<Options>();
+                     app.add_flag("--json", options->json, "Print JSON");
+                     app.add_flag(
+                         "--probe-again", options->probe_again,
+                         "Forget what is known of drivers, and try each again in a process of its own");
+                     return [options] { return run_info(*options); };
                    });
 
 }  // namespace

@@ -67,6 +67,8 @@ json candidate_json(const Candidate& candidate) {
       {"fate", fate_key(candidate.fate)},
       {"reason", candidate.reason},
       {"remedy", candidate.remedy},
+      {"note", candidate.note},
+      {"probed", probe_key(candidate.probed)},
       {"description", candidate.description},
       {"manifest", candidate.manifest.string()},
       {"library", candidate.library.string()},

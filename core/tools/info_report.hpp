@@ -33,6 +33,9 @@ std::string folder_state(const SearchFolder& folder, std::span<const Candidate> 
 /// The word for a fate in JSON, which never changes.
 const char* fate_key(DriverFate fate);
 
+/// The same for where it was probed.
+const char* probe_key(ProbePlace place);
+
 const char* kind_word(std::uint32_t kind);
 
 }  // namespace weir::tool

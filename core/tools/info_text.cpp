@@ -15,8 +15,7 @@ namespace {
 // A driver's words and a file's name may hold anything; control characters would reach the terminal.
 std::string printable(std::string_view text) {
   std::string clean(text);
-  std::replace_if(
-      clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::replace_if(clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return clean;
 }
 
@@ -47,6 +46,7 @@ class TextReport {
       line("why", candidate.reason);
       line("remedy", candidate.remedy);
     }
+    if (!candidate.note.empty()) line("note", candidate.note);
     for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
       add_device(candidate.name, index, candidate.devices[index]);
     line("found at", candidate.manifest.string());

@@ -69,6 +69,20 @@ const char* fate_key(DriverFate fate) {
   return "broken";
 }
 
+const char* probe_key(ProbePlace place) {
+  switch (place) {
+    case ProbePlace::nowhere:
+      return "no";
+    case ProbePlace::child:
+      return "in_child";
+    case ProbePlace::before:
+      return "before";
+    case ProbePlace::this_process:
+      return "in_process";
+  }
+  return "no";
+}
+
 const char* kind_word(std::uint32_t kind) {
   switch (kind) {
     case WEIR_DEVICE_CPU:

@@ -233,7 +233,7 @@ TEST(Drivers, OfOneNameTheFirstInOrderWins) {
   first.add_driver("good", "good");
   second.add_driver("good_twin", "good");
   const std::array folders{first.path(), second.path()};
-  const std::vector<Candidate> found = find_drivers(folders);
+  const std::vector<Candidate> found = find_drivers(folders, {});
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].fate, DriverFate::usable) << found[0].reason;
   EXPECT_EQ(found[1].fate, DriverFate::shadowed);
@@ -246,7 +246,7 @@ TEST(Drivers, ABrokenOneDoesNotShadowAGoodOneOfItsName) {
   first.add_driver("missing_symbol", "good");
   second.add_driver("good", "good");
   const std::array folders{first.path(), second.path()};
-  const std::vector<Candidate> found = find_drivers(folders);
+  const std::vector<Candidate> found = find_drivers(folders, {});
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].fate, DriverFate::broken);
   EXPECT_EQ(found[1].fate, DriverFate::usable) << found[1].reason;
@@ -256,12 +256,12 @@ TEST(Drivers, AFolderNamedTwiceIsSearchedOnce) {
   const DriverFolder folder;
   folder.add_driver("good", "good");
   const std::array folders{folder.path(), folder.path() / "." / ""};
-  EXPECT_EQ(find_drivers(folders).size(), 1u);
+  EXPECT_EQ(find_drivers(folders, {}).size(), 1u);
 }
 
 TEST(Drivers, FoldersThatAreNotThereAreSkipped) {
   const std::array folders{fs::path("/nonexistent/weir/drivers")};
-  EXPECT_TRUE(find_drivers(folders).empty());
+  EXPECT_TRUE(find_drivers(folders, {}).empty());
 }
 
 TEST(Drivers, CandidatesComeInTheOrderOfTheirFileNames) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "places.hpp"
-
+#include "driver/prober.hpp"
 #include "driver/registry.hpp"
+#include "places.hpp"
 
 namespace weir::test {
 
@@ -64,14 +65,21 @@ class DriverFolder {
     add_manifest(name, manifest(name, library));
   }
 
-  std::vector<Candidate> find() const {
+  /// Probes with the built weir-probe, and keeps verdicts in this folder.
+  ProbePolicy policy() const {
+    return {built("lib/weir/weir-probe"), {}, path_ / "cache/weir/probes", std::chrono::seconds(20)};
+  }
+
+  std::vector<Candidate> find() const { return find(policy()); }
+  std::vector<Candidate> find(const ProbePolicy& policy) const {
     const std::array folders{path_};
-    return find_drivers(folders);
+    return find_drivers(folders, policy);
   }
 
   /// The only candidate in the folder.
-  Candidate find_one() const {
-    std::vector<Candidate> found = find();
+  Candidate find_one() const { return find_one(policy()); }
+  Candidate find_one(const ProbePolicy& policy) const {
+    std::vector<Candidate> found = find(policy);
     if (found.size() != 1)
       throw std::runtime_error("one candidate was expected, found " + std::to_string(found.size()));
     return std::move(found.front());

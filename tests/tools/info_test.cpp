@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "driver/driver_folder.hpp"
 #include "places.hpp"
@@ -19,7 +21,8 @@ ProgramResult info(const DriverFolder& folder, std::vector<std::string> options 
   std::vector<std::string> command{tool(), "info"};
   command.insert(command.end(), options.begin(), options.end());
   return run_program(command,
-                     {"WEIR_DRIVER_PATH=" + folder.path().string(), "HOME=/nonexistent", "XDG_DATA_HOME"});
+                     {"WEIR_DRIVER_PATH=" + folder.path().string(), "HOME=/nonexistent", "XDG_DATA_HOME",
+                      "XDG_CACHE_HOME=" + (folder.path() / "cache").string(), "WEIR_PROBE=3"});
 }
 
 json driver_of(const json& report, const std::string& name) {
@@ -68,6 +71,61 @@ TEST(Info, JsonHasTheSameContent) {
   EXPECT_TRUE(bad["devices"].empty());
 }
 
+// proves R33
+TEST(Info, DriversThatCrashHangOrExitAreDiagnosed) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  folder.add_driver("crash_count", "crash-count");
+  folder.add_driver("hang_entry", "hang-entry");
+  folder.add_driver("exit_count", "exit-count");
+  folder.add_driver("prints", "prints");
+  const ProgramResult result = info(folder);
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("good 1.2.3  usable"));
+  EXPECT_THAT(result.out, HasSubstr("it crashed in device_count with SIGSEGV (Segmentation fault)"));
+  EXPECT_THAT(result.out, HasSubstr("its entry point did not return within 3 s"));
+  EXPECT_THAT(result.out, HasSubstr("it ended the process in device_count, with status 3"));
+  EXPECT_THAT(result.out, HasSubstr("a driver must print nothing"));
+  const json report =
+      json::parse(info(folder, {"--json"}).out);  // nothing of what the driver prints is in it
+  EXPECT_EQ(driver_of(report, "crash-count")["fate"], "broken");
+  EXPECT_THAT(driver_of(report, "prints")["note"], HasSubstr("it wrote 45 bytes to standard output"));
+}
+
+// proves R33
+TEST(Info, SaysWhereADriverWasProbedAndProbesAgainWhenAsked) {
+  const DriverFolder folder;
+  folder.add_driver("crash_count", "crash-count");
+  folder.add_driver("good", "good");
+  const auto probed = [&](std::vector<std::string> options) {
+    options.push_back("--json");
+    const json report = json::parse(info(folder, options).out);
+    EXPECT_EQ(driver_of(report, "crash-count")["fate"], "broken");
+    EXPECT_EQ(driver_of(report, "crash-count")["probed"], driver_of(report, "good")["probed"]);
+    return driver_of(report, "good")["probed"].get<std::string>();
+  };
+  EXPECT_EQ(probed({}), "in_child");
+  EXPECT_EQ(probed({}), "before");
+  EXPECT_EQ(probed({"--probe-again"}), "in_child");
+  EXPECT_EQ(probed({}), "before");
+}
+
+// proves R33
+TEST(Info, OfSeveralProcessesAtOnceAllSayTheSame) {
+  const DriverFolder folder;
+  folder.add_driver("crash_count", "crash-count");
+  folder.add_driver("good", "good");
+  std::array<ProgramResult, 4> results;
+  {
+    std::vector<std::jthread> threads;
+    for (ProgramResult& result : results) threads.emplace_back([&] { result = info(folder); });
+  }
+  for (const ProgramResult& result : results) {
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.out, results[0].out);
+  }
+}
+
 TEST(Info, RelativeEntryOfTheDriverPathIsShownAndNotSearched) {
   const ProgramResult result = run_program({tool(), "info"}, {"WEIR_DRIVER_PATH=here"});
   EXPECT_THAT(result.out, HasSubstr("here"));
@@ -83,7 +141,7 @@ TEST(Info, WithoutAUsableDriverItFailsAndSaysWhatToDo) {
   folder.add_driver("no_device", "no-device");
   const ProgramResult result =
       run_program({tool(), "info"}, {"LD_LIBRARY_PATH=" + folder.path().string(), "HOME=/nonexistent",
-                                        "XDG_DATA_HOME", "WEIR_DRIVER_PATH=" + folder.path().string()});
+                                     "XDG_DATA_HOME", "WEIR_DRIVER_PATH=" + folder.path().string()});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("no-device 1.2.3  no device"));
   EXPECT_THAT(result.err, HasSubstr("no usable driver was found; install one"));

@@ -198,7 +198,7 @@ Manifest check_manifest(Candidate& candidate) {
   return manifest;
 }
 
-void load_driver(Candidate& candidate, const Manifest& manifest) {
+void check_library(const Candidate& candidate) {
   const std::filesystem::path& library = candidate.library;
   std::error_code error;
   if (!std::filesystem::exists(library, error))
@@ -215,15 +215,25 @@ void load_driver(Candidate& candidate, const Manifest& manifest) {
   } catch (const Error& unreadable) {
     refuse(DriverFate::broken, unreadable.what(), reinstall);
   }
+}
 
-  const weir_driver_entry_function entry = open_driver_library(library, manifest.vendor_libraries);
+void load_driver(Candidate& candidate, const Manifest& manifest,
+                 const std::function<void(ProbeStep)>& begins) {
+  const auto begin = [&](ProbeStep step) {
+    if (begins) begins(step);
+  };
+  begin(ProbeStep::load);
+  const weir_driver_entry_function entry = open_driver_library(candidate.library, manifest.vendor_libraries);
+  begin(ProbeStep::entry);
   std::unique_ptr<GpuDriver> driver = take_table(entry);
   if (driver->name() != manifest.name)
     refuse(DriverFate::broken,
            fmt::format("the library calls itself \"{}\", its manifest \"{}\"", driver->name(), manifest.name),
            reinstall);
   candidate.driver = std::move(driver);
+  begin(ProbeStep::count);
   const std::uint32_t count = count_devices(*candidate.driver, manifest);
+  begin(ProbeStep::describe);
   for (std::uint32_t index = 0; index < count; ++index)
     candidate.devices.push_back(describe_device(*candidate.driver, index));
 }

@@ -2,9 +2,11 @@
 // Takes one candidate from its manifest to a checked driver with its devices, or to the reason why not.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 
+#include "driver/probe_outcome.hpp"
 #include "driver/registry.hpp"
 
 namespace weir {
@@ -21,7 +23,13 @@ struct Refusal {
 struct Manifest;
 Manifest check_manifest(Candidate& candidate);
 
+/// Checks that the library is there, who may write it and what it is made for, without loading it. Throws
+/// Refusal.
+void check_library(const Candidate& candidate);
+
 /// Loads the library that `manifest` names, takes its table and asks for its devices. Throws Refusal.
-void load_driver(Candidate& candidate, const Manifest& manifest);
+/// `begins` is told of each step before it begins.
+void load_driver(Candidate& candidate, const Manifest& manifest,
+                 const std::function<void(ProbeStep)>& begins = {});
 
 }  // namespace weir

@@ -2,12 +2,16 @@
 #include "driver/registry.hpp"
 
 #include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 
 #include "driver/manifest.hpp"
 #include "driver/probe.hpp"
+#include "driver/prober.hpp"
 
 namespace weir {
 namespace {
@@ -34,7 +38,7 @@ const Candidate* find_usable(const std::vector<Candidate>& candidates, const std
   return found == candidates.end() ? nullptr : &*found;
 }
 
-Candidate examine(const fs::path& manifest_file, const std::vector<Candidate>& earlier) {
+Candidate examine(const fs::path& manifest_file, const std::vector<Candidate>& earlier, Prober& prober) {
   Candidate candidate;
   candidate.name = manifest_file.stem().string();
   candidate.manifest = manifest_file;
@@ -44,6 +48,8 @@ Candidate examine(const fs::path& manifest_file, const std::vector<Candidate>& e
       throw Refusal{DriverFate::shadowed,
                     fmt::format("the driver of the same name from {} comes first", first->manifest.string()),
                     "nothing, unless this one is wanted: then put its folder first in WEIR_DRIVER_PATH"};
+    check_library(candidate);
+    prober.admit(candidate, manifest);
     load_driver(candidate, manifest);
     candidate.fate = DriverFate::usable;
   } catch (const Refusal& refusal) {
@@ -84,7 +90,8 @@ std::string_view to_string(DriverFate fate) noexcept {
   return "broken";
 }
 
-std::vector<Candidate> find_drivers(std::span<const fs::path> folders) {
+std::vector<Candidate> find_drivers(std::span<const fs::path> folders, const ProbePolicy& policy) {
+  Prober prober(policy);
   std::vector<Candidate> candidates;
   std::vector<fs::path> searched;
   for (const fs::path& folder : folders) {
@@ -92,14 +99,23 @@ std::vector<Candidate> find_drivers(std::span<const fs::path> folders) {
     const fs::path real = fs::canonical(folder, error);
     if (error || std::find(searched.begin(), searched.end(), real) != searched.end()) continue;
     searched.push_back(real);
-    for (const fs::path& manifest : manifests_in(real)) candidates.push_back(examine(manifest, candidates));
+    for (const fs::path& manifest : manifests_in(real))
+      candidates.push_back(examine(manifest, candidates, prober));
   }
+  prober.finish(candidates);
   return candidates;
+}
+
+std::string forget_probes() {
+  const fs::path file = current_probe_policy().verdicts;
+  if (file.empty() || unlink(file.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};
+  return fmt::format("{} cannot be removed: {}", file.string(), strerrordesc_np(errno));
 }
 
 const std::vector<Candidate>& drivers() {
   // Never destroyed: handles that outlive main still reach their driver.
-  static const auto& found = *new std::vector<Candidate>(find_drivers(driver_search_path()));
+  static const auto& found =
+      *new std::vector<Candidate>(find_drivers(driver_search_path(), current_probe_policy()));
   return found;
 }
 

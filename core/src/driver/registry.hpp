@@ -18,27 +18,37 @@ namespace weir {
 /// What became of a candidate driver. Each has its own plain sentence and remedy in Candidate.
 enum class DriverFate : std::uint8_t {
   usable,
-  no_device,           ///< its runtime is there, a device is not; not an error
-  no_vendor_library,   ///< e.g. libcuda.so.1 is not installed; not an error
+  no_device,          ///< its runtime is there, a device is not; not an error
+  no_vendor_library,  ///< e.g. libcuda.so.1 is not installed; not an error
   wrong_architecture,
   abi_refused,
-  untrusted,           ///< manifest or library may be written by another user
-  shadowed,            ///< a driver of the same name was found earlier in the search order
-  broken,              ///< anything else: missing file or symbol, malformed manifest, an exception, an error
+  untrusted,  ///< manifest or library may be written by another user
+  shadowed,   ///< a driver of the same name was found earlier in the search order
+  broken,     ///< anything else: missing file or symbol, malformed manifest, an exception, an error
 };
 WEIR_API std::string_view to_string(DriverFate fate) noexcept;
 
+/// Where it was found out whether a driver can be loaded without harm.
+enum class ProbePlace : std::uint8_t {
+  nowhere,       ///< it did not get so far
+  child,         ///< in a process of its own, now
+  before,        ///< in a process of its own, by an earlier process that kept the verdict
+  this_process,  ///< here; Candidate::note says why
+};
+
 /// One candidate: a manifest that was found, and what became of it.
 struct Candidate {
-  std::string name;                ///< from the manifest, or the file's stem when it could not be read
+  std::string name;  ///< from the manifest, or the file's stem when it could not be read
   std::filesystem::path manifest;
-  std::string description;         ///< from the manifest
-  std::filesystem::path library;   ///< absolute; empty when the manifest could not be read
+  std::string description;        ///< from the manifest
+  std::filesystem::path library;  ///< absolute; empty when the manifest could not be read
   DriverFate fate = DriverFate::broken;
-  std::string reason;              ///< one sentence: what was expected, what was found
-  std::string remedy;              ///< one sentence: what to do; empty when usable
-  std::unique_ptr<GpuDriver> driver;           ///< non-null when the table was accepted
-  std::vector<weir_device_info> devices;       ///< when usable
+  std::string reason;  ///< one sentence: what was expected, what was found
+  std::string remedy;  ///< one sentence: what to do; empty when usable
+  std::string note;    ///< what else a user may want to know of it, or empty
+  ProbePlace probed = ProbePlace::nowhere;
+  std::unique_ptr<GpuDriver> driver;      ///< non-null when the table was accepted
+  std::vector<weir_device_info> devices;  ///< when usable
 };
 
 /// Where drivers are looked for, in order: WEIR_DRIVER_PATH (colon separated), the user's data folder,
@@ -60,8 +70,15 @@ struct SearchFolder {
 /// The search path with the entries that were left out, for `weir info`.
 WEIR_API std::vector<SearchFolder> driver_search_folders();
 
-/// Loads and probes everything in `folders`. Never throws for a bad candidate.
-std::vector<Candidate> find_drivers(std::span<const std::filesystem::path> folders);
+struct ProbePolicy;
+
+/// Probes everything in `folders`, and loads what may be loaded. Never throws for a bad candidate.
+std::vector<Candidate> find_drivers(std::span<const std::filesystem::path> folders,
+                                    const ProbePolicy& policy);
+
+/// Forgets what was found out about drivers, so that all are probed again; to be called before `drivers`.
+/// Returns why the file cannot be removed, or an empty string.
+WEIR_API std::string forget_probes();
 
 /// The process's drivers, found on first use (thread-safe) and kept until the process ends.
 WEIR_API const std::vector<Candidate>& drivers();

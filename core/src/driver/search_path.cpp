@@ -32,13 +32,6 @@ fs::path own_library() {
   return error ? fs::path() : real;
 }
 
-// Beside libweir when it is a library; a program that holds the same code lies in bin/, beside lib/.
-fs::path install_folder(const fs::path& own_library) {
-  const fs::path folder = own_library.parent_path();
-  if (folder.filename() == "bin") return folder.parent_path() / WEIR_LIBDIR "/weir/drivers";
-  return folder / "weir/drivers";
-}
-
 class Collector {
  public:
   void add(const fs::path& path, SearchOrigin origin) {
@@ -90,6 +83,13 @@ SearchInputs current_search_inputs() {
           process_is_elevated()};
 }
 
+// Beside libweir when it is a library; a program that holds the same code lies in bin/, beside lib/.
+fs::path weir_folder(const fs::path& own_library) {
+  const fs::path folder = own_library.parent_path();
+  if (folder.filename() == "bin") return folder.parent_path() / WEIR_LIBDIR "/weir";
+  return folder / "weir";
+}
+
 std::vector<SearchFolder> make_search_path(const SearchInputs& inputs) {
   Collector folders;
   constexpr std::string_view elevated = "the process runs with rights that its caller lacks";
@@ -111,7 +111,8 @@ std::vector<SearchFolder> make_search_path(const SearchInputs& inputs) {
     else if (fs::path(inputs.home).is_absolute())
       folders.add(fs::path(inputs.home) / ".local/share/weir/drivers", SearchOrigin::user);
   }
-  if (!inputs.own_library.empty()) folders.add(install_folder(inputs.own_library), SearchOrigin::install);
+  if (!inputs.own_library.empty())
+    folders.add(weir_folder(inputs.own_library) / "drivers", SearchOrigin::install);
   folders.add(system_folder, SearchOrigin::system);
   return folders.take();
 }

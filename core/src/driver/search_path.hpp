@@ -24,4 +24,7 @@ SearchInputs current_search_inputs();
 
 std::vector<SearchFolder> make_search_path(const SearchInputs& inputs);
 
+/// Where Weir keeps what belongs to it alone, `lib/weir`: its drivers and its helper programs.
+std::filesystem::path weir_folder(const std::filesystem::path& own_library);
+
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "driver/prober.hpp"
 #include "driver/registry.hpp"
 #include "places.hpp"
 #include "runtime/device_state.hpp"
@@ -26,7 +27,7 @@ const std::string& driver_name() {
 const Candidate& real_driver() {
   static const std::vector<Candidate>& found = *new std::vector<Candidate>([] {
     const std::filesystem::path folder = built(WEIR_DRIVER_FOLDER);
-    return find_drivers({&folder, 1});
+    return find_drivers({&folder, 1}, ProbePolicy{});
   }());
   for (const Candidate& candidate : found)
     if (candidate.name == driver_name()) {

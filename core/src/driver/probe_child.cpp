@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/probe_child.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+extern char** environ;
+
+namespace weir {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// weir-probe keeps the limit itself and answers then; this is for one that is stuck or was stopped.
+constexpr std::chrono::seconds grace{5};
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { reset(); }
+  int get() const { return number_; }
+  void reset() {
+    if (number_ >= 0) close(number_);
+    number_ = -1;
+  }
+
+ private:
+  int number_;
+};
+
+// Everything of this process that a child would inherit and weir-probe should not.
+class SpawnOptions {
+ public:
+  explicit SpawnOptions(int report) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, report, probe_report_descriptor);
+    posix_spawnattr_init(&attributes_);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    // A group of its own: what is typed at a terminal is for the program, which may live on.
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  SpawnOptions(const SpawnOptions&) = delete;
+  SpawnOptions& operator=(const SpawnOptions&) = delete;
+  ~SpawnOptions() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+// A program may reap every child that it has, so that the process may be gone already.
+void reap(pid_t process) {
+  while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// What the helper wrote until it closed the descriptor or `until` has come, which sets `late`.
+std::string read_report(int descriptor, Clock::time_point until, bool& late) {
+  constexpr std::size_t most = 4096;
+  std::string report;
+  while (report.size() < most) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    late = left <= 0;
+    if (late) break;
+    pollfd waited{descriptor, POLLIN, 0};
+    const int ready = poll(&waited, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    if (ready < 0) break;
+    std::array<char, 256> buffer;
+    const ssize_t got = read(descriptor, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    report.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return report;
+}
+
+ProbeRun understand(std::string_view report, bool late) {
+  const std::size_t first = report.find('\n');
+  if (first == report.npos) return {std::nullopt, late ? "it did not answer" : "it could not be started"};
+  if (report.substr(0, first) != probe_greeting) return {std::nullopt, "it is of another version of Weir"};
+  report.remove_prefix(first + 1);
+  if (const std::size_t second = report.find('\n'); second != report.npos)
+    if (const auto outcome = parse_probe_outcome(report.substr(0, second))) return {outcome, {}};
+  // It began and ended without a word: somebody killed it.
+  return {ProbeOutcome{ProbeOutcome::Ending::interrupted, ProbeStep::load, SIGKILL}, {}};
+}
+
+}  // namespace
+
+ProbeRun probe_in_child(const std::filesystem::path& helper, const std::filesystem::path& manifest,
+                        std::chrono::milliseconds limit) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return {std::nullopt, fmt::format("no pipe could be made: {}", strerrordesc_np(errno))};
+  Descriptor reading(ends[0]), writing(ends[1]);
+
+  std::array<std::string, 4> words{helper.string(), manifest.string(), std::to_string(limit.count()),
+                                   std::to_string(getpid())};
+  std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  const SpawnOptions options(writing.get());
+  pid_t process = -1;
+  const int refused = posix_spawn(&process, words[0].c_str(), options.actions(), options.attributes(),
+                                  arguments.data(), environ);
+  if (refused != 0)
+    return {std::nullopt, fmt::format("it could not be started: {}", strerrordesc_np(refused))};
+  writing.reset();
+
+  bool late = false;
+  const std::string report = read_report(reading.get(), Clock::now() + limit + grace, late);
+  if (late) kill(process, SIGKILL);
+  reap(process);
+  return understand(report, late);
+}
+
+}  // namespace weir

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts weir-probe, which tries a driver where a crash, a hang or an exit harms nobody.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "driver/probe_outcome.hpp"
+
+namespace weir {
+
+/// The first line that weir-probe writes, before it touches the driver; the number is that of what follows.
+inline constexpr std::string_view probe_greeting = "weir-probe 1";
+/// The descriptor that weir-probe writes to.
+inline constexpr int probe_report_descriptor = 3;
+
+struct ProbeRun {
+  std::optional<ProbeOutcome> outcome;
+  std::string failure;  ///< why there is no outcome: the helper could not be started, or is another version's
+};
+
+/// Runs `helper` on the driver of `manifest`, which may take `limit`. Blocks. Leaves no process behind, nor
+/// one that it started when this process is killed. Standard streams are not shared with the driver. Works in
+/// processes with threads and in those that reap children of their own.
+ProbeRun probe_in_child(const std::filesystem::path& helper, const std::filesystem::path& manifest,
+                        std::chrono::milliseconds limit);
+
+}  // namespace weir

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/prober.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "driver/probe.hpp"
+#include "driver/probe_child.hpp"
+#include "driver/search_path.hpp"
+#include "driver/trust.hpp"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+using Ending = ProbeOutcome::Ending;
+
+constexpr double most_seconds = 3600;
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+void add_note(Candidate& candidate, std::string_view words) {
+  if (!candidate.note.empty()) candidate.note += "; ";
+  candidate.note += words;
+}
+
+std::string why_not_to_be_run(const fs::path& helper) {
+  if (access(helper.c_str(), F_OK) != 0) return fmt::format("{} is not there", helper.string());
+  return why_untrusted(helper);
+}
+
+}  // namespace
+
+ProbePolicy make_probe_policy(const ProbeInputs& inputs) {
+  ProbePolicy policy;
+  if (inputs.own_library.empty())
+    policy.why_no_helper = "it is not known where Weir is installed";
+  else
+    policy.helper = weir_folder(inputs.own_library) / "weir-probe";
+  if (inputs.elevated) return policy;
+
+  // The XDG specification says that a relative XDG_CACHE_HOME is to be ignored.
+  if (fs::path(inputs.cache_home).is_absolute())
+    policy.verdicts = fs::path(inputs.cache_home) / "weir/probes";
+  else if (fs::path(inputs.home).is_absolute())
+    policy.verdicts = fs::path(inputs.home) / ".cache/weir/probes";
+
+  if (inputs.weir_probe == "off") {
+    policy.helper.clear();
+    policy.why_no_helper = "WEIR_PROBE is off";
+    return policy;
+  }
+  double seconds = 0;
+  const char* const end = inputs.weir_probe.data() + inputs.weir_probe.size();
+  const auto [rest, error] = std::from_chars(inputs.weir_probe.data(), end, seconds);
+  if (error == std::errc() && rest == end && seconds > 0 && seconds <= most_seconds)
+    policy.limit = std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
+  return policy;
+}
+
+ProbePolicy current_probe_policy() {
+  return make_probe_policy({environment("WEIR_PROBE"), environment("XDG_CACHE_HOME"), environment("HOME"),
+                            current_search_inputs().own_library, process_is_elevated()});
+}
+
+void Prober::admit(Candidate& candidate, const Manifest& manifest) {
+  const auto in_this_process = [&](std::string_view why) {
+    candidate.probed = ProbePlace::this_process;
+    add_note(candidate,
+             fmt::format("it was loaded without a trial in a process of its own, because {}", why));
+  };
+  const std::string key =
+      policy_.verdicts.empty() || policy_.helper.empty() ? "" : verdict_key(candidate.manifest, manifest);
+  std::optional<ProbeOutcome> outcome = verdicts_.find(key);
+  if (outcome) {
+    candidate.probed = ProbePlace::before;
+  } else {
+    if (policy_.helper.empty()) return in_this_process(policy_.why_no_helper);
+    if (const std::string why = why_not_to_be_run(policy_.helper); !why.empty()) return in_this_process(why);
+    ProbeRun run = probe_in_child(policy_.helper, candidate.manifest, policy_.limit);
+    if (!run.outcome) return in_this_process(fmt::format("{}: {}", policy_.helper.string(), run.failure));
+    candidate.probed = ProbePlace::child;
+    outcome = run.outcome;
+    if (outcome->ending != Ending::interrupted) verdicts_.add(key, *outcome);
+  }
+  if (outcome->ending != Ending::completed) throw refusal_of(*outcome);
+  if (outcome->number > 0)
+    add_note(
+        candidate,
+        fmt::format("it wrote {} bytes to standard output when it was tried; a driver must print nothing",
+                    outcome->number));
+}
+
+void Prober::finish(std::span<Candidate> candidates) noexcept {
+  verdicts_.save();
+  if (verdicts_.problem().empty()) return;
+  for (Candidate& candidate : candidates)
+    if (candidate.probed == ProbePlace::child)
+      add_note(candidate, fmt::format("every process tries it anew, because {}", verdicts_.problem()));
+}
+
+}  // namespace weir

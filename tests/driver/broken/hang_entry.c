@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
+#include "complete.h"
+DRIVER("hang-entry", for (;;) pause())

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How drivers are probed, by what the environment says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "driver/prober.hpp"
+
+namespace weir::test {
+namespace {
+
+ProbeInputs inputs() {
+  return {"", "", "/home/ada", "/opt/weir/lib/libweir.so.1", false};
+}
+
+TEST(ProbePolicy, HelperLiesBesideTheDrivers) {
+  EXPECT_EQ(make_probe_policy(inputs()).helper, "/opt/weir/lib/weir/weir-probe");
+  ProbeInputs from = inputs();
+  from.own_library = "/opt/weir/bin/program";
+  EXPECT_EQ(make_probe_policy(from).helper, "/opt/weir/" WEIR_LIBDIR "/weir/weir-probe");
+}
+
+TEST(ProbePolicy, VerdictsAreKeptInTheUsersCacheFolder) {
+  ProbeInputs from = inputs();
+  EXPECT_EQ(make_probe_policy(from).verdicts, "/home/ada/.cache/weir/probes");
+  from.cache_home = "relative";
+  EXPECT_EQ(make_probe_policy(from).verdicts, "/home/ada/.cache/weir/probes");
+  from.cache_home = "/var/cache/ada";
+  EXPECT_EQ(make_probe_policy(from).verdicts, "/var/cache/ada/weir/probes");
+  from.cache_home = from.home = "";
+  EXPECT_EQ(make_probe_policy(from).verdicts, "");
+}
+
+// proves R35
+TEST(ProbePolicy, OfAnElevatedProcessTrustsNothingOfTheCallers) {
+  ProbeInputs from = inputs();
+  from.weir_probe = "off";
+  from.cache_home = "/tmp/callers";
+  from.elevated = true;
+  const ProbePolicy policy = make_probe_policy(from);
+  EXPECT_EQ(policy.verdicts, "");
+  EXPECT_EQ(policy.helper, "/opt/weir/lib/weir/weir-probe");
+}
+
+TEST(ProbePolicy, OffMeansInThisProcess) {
+  ProbeInputs from = inputs();
+  from.weir_probe = "off";
+  EXPECT_EQ(make_probe_policy(from).helper, "");
+  EXPECT_EQ(make_probe_policy(from).why_no_helper, "WEIR_PROBE is off");
+}
+
+TEST(ProbePolicy, ANumberIsTheLimitInSeconds) {
+  ProbeInputs from = inputs();
+  EXPECT_EQ(make_probe_policy(from).limit, std::chrono::seconds(20));
+  from.weir_probe = "2.5";
+  EXPECT_EQ(make_probe_policy(from).limit, std::chrono::milliseconds(2500));
+  for (const char* text : {"0", "-1", "nan", "inf", "1e9", "2s", "on", "0x10"}) {
+    from.weir_probe = text;
+    EXPECT_EQ(make_probe_policy(from).limit, std::chrono::seconds(20)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
