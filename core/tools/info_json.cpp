@@ -78,6 +78,11 @@ json candidate_json(const Candidate& candidate) {
     driver["vendor"] = candidate.driver->vendor();
     driver["abi_version"] = version_text(candidate.driver->abi_version());
   }
+  driver["layers"] = json::array();
+  if (candidate.driver)
+    for (const auto& layer : candidate.driver->layers())
+      driver["layers"].push_back(
+          {{"name", layer->name}, {"options", layer->options}, {"library", layer->library}});
   driver["devices"] = json::array();
   for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
     driver["devices"].push_back(device_json(candidate.name, index, candidate.devices[index]));

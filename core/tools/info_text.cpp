@@ -42,6 +42,13 @@ class TextReport {
     out_ += "  " + paint(usable ? green : candidate.driver ? plain : red, to_string(candidate.fate)) + "\n";
     if (!candidate.description.empty()) line("is", candidate.description);
     if (candidate.driver) line("made by", candidate.driver->vendor());
+    if (candidate.driver && !candidate.driver->layers().empty()) {
+      std::vector<std::string> names;
+      for (const auto& layer : candidate.driver->layers())
+        names.push_back(layer->options.empty() ? layer->name
+                                               : fmt::format("{} ({})", layer->name, layer->options));
+      line("layers", fmt::format("{}; the first is nearest to the program", fmt::join(names, ", ")));
+    }
     if (!usable) {
       line("why", candidate.reason);
       line("remedy", candidate.remedy);

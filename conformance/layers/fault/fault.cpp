@@ -55,6 +55,7 @@ bool Fault::lets_go(std::string_view slot) noexcept {
 weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream stream,
                          weir_status* status) {
   weir_result result = WEIR_OK;
+  bool skipped = false;
   std::string words;
   {
     const std::lock_guard lock(mutex_);
@@ -77,6 +78,7 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
         continue;
       }
       result = rule.result;
+      skipped |= result == WEIR_OK;
       words = sdk::words("call %" PRIu64 " of %.*s was made to fail (result=%s)", seen,
                          static_cast<int>(slot.size()), slot.data(), result_word(result));
     }
@@ -89,6 +91,8 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
   if (result != WEIR_OK)
     sdk::report(status, result, ("fault layer: " + words).c_str(), static_cast<std::int64_t>(result),
                 "FAULT");
+  else if (skipped)
+    throw sdk::Failure{WEIR_OK, {}};  // ends the call with that answer
   return result;
 }
 

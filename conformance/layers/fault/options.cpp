@@ -27,9 +27,10 @@ std::string list(const auto& words) {
 }
 
 weir_result parse_result(const sdk::LayerOption& option) {
+  if (option.value == "ok") return WEIR_OK;
   const auto found = std::ranges::find(result_words, option.value);
   if (found == std::end(result_words))
-    sdk::refuse_layer_value(layer, option, ("one of " + list(result_words)).c_str());
+    sdk::refuse_layer_value(layer, option, ("ok, or one of " + list(result_words)).c_str());
   return static_cast<weir_result>(WEIR_ERROR_UNKNOWN + (found - std::begin(result_words)));
 }
 
@@ -40,6 +41,7 @@ bool is_slot(std::string_view name) noexcept {
 }
 
 const char* result_word(weir_result result) noexcept {
+  if (result == WEIR_OK) return "ok";
   const auto place = static_cast<std::size_t>(result - WEIR_ERROR_UNKNOWN);
   return place < std::size(result_words) ? result_words[place].data() : "a result without a name";
 }

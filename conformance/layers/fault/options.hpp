@@ -17,7 +17,7 @@ struct Rule {
   std::string call;  ///< a slot's name; empty for all
   std::uint64_t nth = 1;
   std::uint64_t times = 1;
-  weir_result result = WEIR_ERROR_SYSTEM;
+  weir_result result = WEIR_ERROR_SYSTEM;  ///< WEIR_OK: nothing is done, and nobody is told
   std::int64_t device = -1;  ///< calls that concern this device only; -1 for all
   bool late = false;         ///< the call succeeds, and the next call on its stream fails
   std::uint64_t seen = 0;    ///< calls that it was asked about

@@ -76,6 +76,21 @@ GpuDriver::GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std:
   table_.vendor = vendor_.c_str();
 }
 
+void GpuDriver::put_layer(detail::ActiveLayer layer) {
+  const CompletedTable completed = complete_table(*layer.layer.table);
+  if (!completed.missing_required.empty())
+    throw LayersError(fmt::format("the layer '{}' took away required functions of driver {}: {}; tell its author",
+                                  layer.name, name_, fmt::join(completed.missing_required, ", ")));
+  table_ = completed.table;
+  possible_capabilities_ &= completed.possible_capabilities;
+  table_.name = name_.c_str();
+  table_.version = version_.c_str();
+  table_.vendor = vendor_.c_str();
+  layers_.insert(layers_.begin(), std::make_unique<const detail::ActiveLayer>(std::move(layer)));
+  annotate_ =
+      static_cast<const weir_annotate_table*>(get_extension(WEIR_ANNOTATE_EXTENSION, WEIR_ANNOTATE_VERSION));
+}
+
 // Describing what was tried costs nothing until a call fails.
 #define WEIR_CALL(call, ...)                                               \
   do {                                                                     \

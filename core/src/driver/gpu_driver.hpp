@@ -12,6 +12,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "driver/layers.hpp"
 
 namespace weir {
 
@@ -49,6 +52,13 @@ class GpuDriver {
 
   /// The capability bits whose slots the driver filled; a device may claim no others.
   std::uint64_t possible_capabilities() const noexcept { return possible_capabilities_; }
+
+  /// Calls go through `layer` from now on, which stands over this driver's table. Before the driver is used.
+  void put_layer(detail::ActiveLayer layer);
+  /// The one nearest to the program first.
+  const std::vector<std::unique_ptr<const detail::ActiveLayer>>& layers() const noexcept { return layers_; }
+  /// For those who look kernels up; null unless a layer wants to know what kernels do to their arrays.
+  const weir_annotate_table* annotate() const noexcept { return annotate_; }
 
   void check(weir_result result, const weir_status& status, std::string_view doing) const {
     if (result != WEIR_OK) throw_driver_error(name_, doing, result, status);
@@ -118,6 +128,8 @@ class GpuDriver {
   weir_driver_table table_{};
   std::string name_, version_, vendor_;
   std::uint64_t possible_capabilities_ = 0;
+  std::vector<std::unique_ptr<const detail::ActiveLayer>> layers_;
+  const weir_annotate_table* annotate_ = nullptr;
 };
 
 }  // namespace weir

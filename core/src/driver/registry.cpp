@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <exception>
 
+#include "driver/layers.hpp"
 #include "driver/manifest.hpp"
 #include "driver/probe.hpp"
 #include "driver/prober.hpp"
@@ -51,7 +52,10 @@ Candidate examine(const fs::path& manifest_file, const std::vector<Candidate>& e
     check_library(candidate);
     prober.admit(candidate, manifest);
     load_driver(candidate, manifest);
+    put_layers(*candidate.driver);
     candidate.fate = DriverFate::usable;
+  } catch (const LayersError&) {
+    throw;
   } catch (const Refusal& refusal) {
     candidate.fate = refusal.fate;
     candidate.reason = refusal.reason;

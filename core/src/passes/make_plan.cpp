@@ -96,6 +96,8 @@ class Planner {
     planned.task = std::move(task);
     planned.region = segment.region;
     planned.block = segment.block;
+    planned.conflicts_are_meant =
+        segment.region >= 0 && draft_.regions[static_cast<std::size_t>(segment.region)]->immediate != 0;
     plan_.tasks.push_back(std::move(planned));
     return plan_.tasks.back();
   }

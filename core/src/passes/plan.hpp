@@ -35,6 +35,7 @@ struct PlannedTask {
   std::int32_t region = -1;  ///< index of the region in program order, -1 outside
   std::int32_t block = -1;   ///< block in the region; block 0 stays on the caller's stream
   std::uint8_t rank = 0;     ///< of the loop, 0 for serial tasks
+  bool conflicts_are_meant = false;  ///< with other blocks of the region
   std::array<HostBound, max_rank> low, high;
 };
 

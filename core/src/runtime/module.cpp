@@ -40,7 +40,7 @@ std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& 
 }
 
 weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,
-                       std::span<const weir_parameter> layout) {
+                       std::span<const weir_parameter> layout, const weir_kernel_annotation* annotation) {
   const DeviceState& device = module.device;
   if (argument_bytes > device.info.max_argument_bytes)
     throw Error(ErrorCode::invalid,
@@ -54,6 +54,9 @@ weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32
   weir_kernel kernel = nullptr;
   module.device.call([&] { return fmt::format("find kernel '{}'", name); },
                      [&](weir_status* status) {
+                       if (annotation)
+                         return device.driver().annotate()->get_kernel(module.module, name.c_str(), &raw,
+                                                                       annotation, &kernel, status);
                        return module.device.table().module_get_kernel(module.module, name.c_str(), &raw,
                                                                       &kernel, status);
                      });
@@ -115,6 +118,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
                                                 *kernel.name, kernel.parameters.size(), arguments.size()));
   const DeviceState& device = kernel.module->device;
   std::memset(block, 0, kernel.argument_bytes);
+  std::byte* size_at = block + kernel.argument_bytes - kernel.sized * sizeof(std::uint64_t);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const KernelParameter& parameter = kernel.parameters[i];
     const KernelArgument& argument = arguments[i];
@@ -131,6 +135,10 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
                     fmt::format("kernel '{}', argument {} lies on {}, but the kernel is loaded on {}",
                                 *kernel.name, i + 1, memory.device.device_name(), device.device_name()));
       pack_array(device, memory, argument.view().offset(), at);
+      if (!kernel.sized) continue;
+      const std::uint64_t bytes = argument.view().size_bytes();
+      std::memcpy(size_at, &bytes, sizeof bytes);
+      size_at += sizeof bytes;
     } else {
       if (argument.bytes().size() != parameter.size)
         throw Error(ErrorCode::invalid,
@@ -159,6 +167,28 @@ template <class State>
 State& alive(const std::shared_ptr<State>& state, const char* what) {
   if (!state) detail::throw_dead(what);
   return *state;
+}
+
+/// Looks the kernel up. Nobody says what ready code does to its arrays, but how large they are is known.
+void find_kernel(detail::KernelState& kernel) {
+  detail::ModuleState& module = *kernel.module;
+  if (!module.device.driver().annotate()) {
+    kernel.kernel = detail::get_kernel(module, *kernel.name, kernel.argument_bytes, kernel.layout);
+    return;
+  }
+  std::vector<std::string> names;
+  std::vector<weir_touched> touched;
+  for (std::uint32_t i = 0; i < kernel.parameters.size(); ++i) {
+    if (!kernel.parameters[i].is_array) continue;
+    names.push_back(fmt::format("argument {}", i + 1));
+    touched.push_back({i, WEIR_ACCESS_UNKNOWN, 0, 0, nullptr});
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) touched[i].name = names[i].c_str();
+  const auto count = static_cast<std::uint32_t>(touched.size());
+  const weir_kernel_annotation annotation{sizeof annotation, count, touched.data(), nullptr, nullptr};
+  kernel.kernel = detail::get_kernel(module, *kernel.name, kernel.argument_bytes, kernel.layout, &annotation);
+  kernel.sized = count;
+  kernel.argument_bytes += count * static_cast<std::uint32_t>(sizeof(std::uint64_t));
 }
 
 }  // namespace
@@ -194,7 +224,7 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
     offset += size;
   }
   kernel->argument_bytes = static_cast<std::uint32_t>((offset + 15) / 16 * 16);
-  kernel->kernel = detail::get_kernel(*state_, *kernel->name, kernel->argument_bytes, kernel->layout);
+  find_kernel(*kernel);
   return KernelFunction(std::move(kernel));
 }
 

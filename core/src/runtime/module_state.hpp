@@ -28,13 +28,16 @@ struct KernelState {
   std::vector<weir::KernelParameter> parameters;  // detail has a template of that name
   std::vector<weir_parameter> layout;
   std::uint32_t argument_bytes = 0;
+  std::uint32_t sized = 0;  ///< arrays whose sizes end the argument block, for layers that want to know
 };
 
 /// Loads a code object. Throws Error{code_object}, Error{invalid}.
 std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object);
 /// Looks a kernel up with a layout that is already computed.
+/// `annotation` is for layers, and not null only where the driver has annotate().
 weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,
-                       std::span<const weir_parameter> layout);
+                       std::span<const weir_parameter> layout,
+                       const weir_kernel_annotation* annotation = nullptr);
 
 /// Throws Error{invalid} when a launch of `kernel` in that shape is empty or beyond the device's limits.
 void check_shape(const DeviceState& device, const std::string& kernel, const LaunchShape& shape);

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "ir/error_record.hpp"
+#include "runtime/launch/annotate.hpp"
 #include "runtime/launch/program_internal.hpp"
 #include "runtime/stream_errors.hpp"
 
@@ -74,8 +75,11 @@ codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan,
                           device.device_name()));
 }
 
-weir_kernel find_kernel(ModuleState& module, const ir::Task& task, const std::string& symbol) {
+/// Looks the task's kernel up; `sized` becomes the parameters whose sizes its launches carry.
+weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const passes::PlannedTask& planned,
+                        const std::string& symbol, std::vector<std::uint16_t>& sized) {
   using Kind = ir::TaskArgument::Kind;
+  const ir::Task& task = planned.task;
   std::vector<weir_parameter> layout;
   for (const ir::TaskArgument& field : task.arguments) {
     const bool address =
@@ -83,7 +87,21 @@ weir_kernel find_kernel(ModuleState& module, const ir::Task& task, const std::st
     const std::uint32_t kind = address ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
     layout.push_back({field.offset, address ? module.device.address_bytes : field.size, kind});
   }
-  return get_kernel(module, symbol, task.argument_bytes, layout);
+  if (!module.device.driver().annotate()) return get_kernel(module, symbol, task.argument_bytes, layout);
+  TaskAnnotation annotation = annotate_task(kernel, planned);
+  const weir_kernel_annotation raw = annotation.raw(kernel.name.c_str());
+  const weir_kernel found = get_kernel(module, symbol, task.argument_bytes, layout, &raw);
+  sized = std::move(annotation.sized);
+  return found;
+}
+
+/// The plan with argument blocks that end in the sizes that a layer wants.
+std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan, const std::vector<CompiledTask>& tasks) {
+  auto sized = std::make_shared<passes::Plan>(plan);
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    sized->tasks[i].task.argument_bytes +=
+        static_cast<std::uint32_t>(tasks[i].sized.size() * sizeof(std::uint64_t));
+  return sized;
 }
 
 std::uint32_t grid_limit_of(DeviceState& device, const CompiledTask& task, std::uint32_t waves) {
@@ -121,16 +139,20 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     const ir::Task& task = plan.tasks[i].task;
     const codegen::CodeObject::Entry& entry = object.entries.at(i);
     CompiledTask ready;
-    ready.kernel = find_kernel(*compiled->module, task, entry.symbol);
+    ready.kernel =
+        find_kernel(*compiled->module, *program.kernel, plan.tasks[i], entry.symbol, ready.sized);
     ready.block = {entry.block[0], entry.block[1], entry.block[2]};
     ready.shared_bytes = entry.dynamic_shared_bytes;
     ready.site_base = site;
     ready.block_share = std::max(entry.block_share, 1u);
     ready.grid_limit = grid_limit_of(device, ready, entry.waves);
     if (compiled->first_site) site += ir::failure_sites(task.body);
-    compiled->argument_bytes = std::max(compiled->argument_bytes, task.argument_bytes);
-    compiled->tasks.push_back(ready);
+    compiled->argument_bytes =
+        std::max(compiled->argument_bytes,
+                 task.argument_bytes + static_cast<std::uint32_t>(ready.sized.size() * sizeof(std::uint64_t)));
+    compiled->tasks.push_back(std::move(ready));
   }
+  if (device.driver().annotate()) compiled->plan = with_sizes(plan, compiled->tasks);
   return compiled;
 }
 

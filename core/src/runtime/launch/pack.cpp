@@ -56,6 +56,12 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         break;
     }
   }
+  std::byte* at = block + task.argument_bytes - compiled.sized.size() * sizeof(std::uint64_t);
+  for (const std::uint16_t parameter : compiled.sized) {
+    const std::uint64_t bytes = values.arguments[parameter].array->size_bytes();
+    std::memcpy(at, &bytes, sizeof bytes);
+    at += sizeof bytes;
+  }
 }
 
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept {

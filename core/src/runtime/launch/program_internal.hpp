@@ -32,6 +32,8 @@ struct CompiledTask {
   std::uint32_t site_base = 0;
   std::uint32_t block_share = 1;  ///< see codegen::CodeObject::Entry
   std::uint32_t grid_limit = 0;   ///< blocks beyond which more only wait; of devices with many threads
+  /// Array parameters whose sizes end the argument block, for layers that want to know; see annotate.hpp.
+  std::vector<std::uint16_t> sized;
 };
 
 /// A program on one device; immutable once made, but for what its launches as graphs keep.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers: wrappers around drivers that look at every call, for testing. `validate` checks what the program
+// does, `fault` lets calls fail; sdk/docs/layers.md has what they can be told. Not part of <weir/weir.hpp>.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+#include <weir/device.hpp>
+#include <weir/export.hpp>
+
+namespace weir {
+
+namespace detail {
+struct ActiveLayer;
+}
+
+/// Puts layers around every driver, below those that the environment variable WEIR_LAYERS names:
+/// "validate,fault:call=kernel_launch:nth=3". The first is nearest to the program. To be called before the
+/// process's first use of a device; throws Error{invalid} when the text is malformed or it is too late. What
+/// is wrong with a layer itself (there is none of that name, an option is wrong) is thrown as Error{invalid}
+/// by the first use of a device. An empty text means none. Thread-safe.
+WEIR_API void set_layers(std::string_view text);
+
+/// What a layer has found.
+struct LayerReport {
+  std::string layer;    ///< "validate"
+  std::string driver;   ///< "cpu"
+  std::string rule;     ///< "race", "dead", ...: the word that the layer's page lists
+  std::string message;  ///< what was found, what was expected, what to do
+};
+
+/// Calls `handler` for each report, on the thread whose call is at fault or on a thread of a driver, one at a
+/// time; it must not throw and not call Weir. Without a handler, and with an empty one, reports go to the
+/// standard error output. Thread-safe.
+WEIR_API void set_layer_handler(std::function<void(const LayerReport&)> handler);
+
+/// A layer that stands around a driver. A cheap handle, always valid; functions may be called from several
+/// threads.
+class WEIR_API Layer {
+ public:
+  const std::string& name() const noexcept;
+  const std::string& library() const noexcept;  ///< the file that it was loaded from
+  /// Replaces the options while the layer is in use. Throws Error{invalid} that names the wrong word,
+  /// Error{unsupported} for a layer without options.
+  void configure(std::string_view options) const;
+  /// A number that the layer keeps. Throws Error{not_found} that lists the names.
+  std::uint64_t get(std::string_view name) const;
+
+  explicit Layer(const detail::ActiveLayer* layer) noexcept : layer_(layer) {}
+
+ private:
+  const detail::ActiveLayer* layer_;
+};
+
+/// The layers around the device's driver, the one nearest to the program first.
+WEIR_API std::vector<Layer> layers(const Device& device);
+
+}  // namespace weir

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/layers.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <weir/layers.hpp>
+
+#include "driver/elf.hpp"
+#include "driver/gpu_driver.hpp"
+#include "driver/manifest.hpp"
+#include "driver/registry.hpp"
+#include "driver/trust.hpp"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::ActiveLayer;
+
+constexpr std::string_view library_prefix = "libweir-layer-", library_suffix = ".so";
+
+/// What set_layers and set_layer_handler leave behind. Never destroyed: layers report until the process ends.
+struct Wanted {
+  std::mutex mutex;
+  std::vector<WantedLayer> by_code;
+  bool in_use = false;
+
+  std::mutex handler_mutex;  // held while the handler runs: one report at a time
+  std::function<void(const LayerReport&)> handler;
+};
+
+Wanted& wanted() {
+  static auto* instance = new Wanted;
+  return *instance;
+}
+
+std::string text_of(const char* text) {
+  return text ? text : "";
+}
+
+void hear(void*, const weir_layer_report* report) {
+  LayerReport heard{text_of(report->layer), text_of(report->driver), text_of(report->rule),
+                    text_of(report->message)};
+  const std::lock_guard lock(wanted().handler_mutex);
+  if (wanted().handler) return wanted().handler(heard);
+  const std::string line =
+      fmt::format("weir: {}: {}: {} (driver {})\n", heard.layer, heard.rule, heard.message, heard.driver);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+std::vector<WantedLayer> wanted_layers() {
+  std::vector<WantedLayer> all;
+  if (const char* text = std::getenv("WEIR_LAYERS"); text && *text && !process_is_elevated())
+    all = parse_layers(text, "the environment variable WEIR_LAYERS");
+  const std::lock_guard lock(wanted().mutex);
+  wanted().in_use = true;
+  all.insert(all.end(), wanted().by_code.begin(), wanted().by_code.end());
+  return all;
+}
+
+/// "fault, validate (in /usr/lib/weir/layers)", or where nothing was found.
+std::string what_there_is() {
+  std::string text;
+  std::set<std::string> names;
+  for (const fs::path& folder : layer_search_path()) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string file = entry->path().filename().string();
+      if (file.starts_with(library_prefix) && file.ends_with(library_suffix))
+        names.insert(
+            file.substr(library_prefix.size(), file.size() - library_prefix.size() - library_suffix.size()));
+    }
+  }
+  for (const std::string& name : names) text += (text.empty() ? "the layers are " : ", ") + name;
+  if (!text.empty()) return text;
+  text = "no layer was found in";
+  for (const fs::path& folder : layer_search_path()) text += " " + folder.string();
+  return text + "; install the package of Weir's layers";
+}
+
+fs::path find_library(const WantedLayer& layer) {
+  for (const fs::path& folder : layer_search_path()) {
+    const fs::path file = folder / fmt::format("{}{}{}", library_prefix, layer.name, library_suffix);
+    std::error_code error;
+    if (fs::exists(file, error)) return file;
+  }
+  throw LayersError(fmt::format("{} asks for the layer '{}', which is not there; {}", layer.origin,
+                                layer.name, what_there_is()));
+}
+
+weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path& file) {
+  const auto refuse = [&](const std::string& why) {
+    throw LayersError(
+        fmt::format("the layer '{}' that {} asks for cannot be loaded: {}", layer.name, layer.origin, why));
+  };
+  if (const std::string why = why_untrusted(file); !why.empty())
+    refuse(why + "; let only root and you own and write it and its folder");
+  try {
+    const ElfHeader header = read_elf_header(file);
+    if (!header.native || !header.shared_object)
+      refuse(fmt::format("{} is no library for this machine", file.string()));
+  } catch (const LayersError&) {
+    throw;
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
+  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, as drivers are not
+  if (!library) refuse(text_of(dlerror()));
+  const auto entry = reinterpret_cast<weir_layer_entry_function>(dlsym(library, WEIR_LAYER_ENTRY_NAME));
+  if (!entry) refuse(fmt::format("{} exports no symbol {}", file.string(), WEIR_LAYER_ENTRY_NAME));
+  return entry;
+}
+
+ActiveLayer enter(const WantedLayer& wanted_layer, const GpuDriver& driver) {
+  const fs::path file = find_library(wanted_layer);
+  const weir_layer_entry_function entry = open_library(wanted_layer, file);
+  ActiveLayer active{wanted_layer.name, wanted_layer.options, file.string(), driver.name(), {}};
+  active.layer.struct_size = sizeof active.layer;
+  weir_layer_host host{};
+  host.struct_size = sizeof host;
+  host.abi_version = WEIR_ABI_CURRENT;
+  host.next = new weir_driver_table(driver.table());  // for the life of the process, as the driver
+  host.options = active.options.c_str();
+  host.report = hear;
+  Status status;
+  const auto refuse = [&](const std::string& words) {
+    throw LayersError(fmt::format("{}, layer '{}': {}", wanted_layer.origin, wanted_layer.name, words));
+  };
+  weir_result result = WEIR_ERROR_UNKNOWN;
+  try {
+    result = entry(&host, &active.layer, &status);
+  } catch (...) {
+    refuse("its entry point threw an exception; update the layer, or tell its author");
+  }
+  if (result != WEIR_OK) refuse(status.message[0] ? status.message : "its entry point failed without a word");
+  if (!active.layer.table) refuse("its entry point succeeded and gave no table; tell its author");
+  return active;
+}
+
+}  // namespace
+
+std::vector<WantedLayer> parse_layers(std::string_view text, std::string_view origin) {
+  std::vector<WantedLayer> layers;
+  if (text.empty()) return layers;
+  const auto refuse = [&](const std::string& why) {
+    throw LayersError(
+        fmt::format("{} is '{}': {}; expected layers between commas, each with options behind ':', "
+                    "such as validate,fault:call=kernel_launch:nth=3",
+                    origin, text, why));
+  };
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const std::size_t colon = std::min(word.find(':'), word.size());
+    const std::string_view name = word.substr(0, colon);
+    if (name.empty()) refuse(fmt::format("layer {} has no name", layers.size() + 1));
+    if (!valid_driver_name(name))
+      refuse(
+          fmt::format("'{}' is no name of a layer (lower case letters, digits and '-', at most 32)", name));
+    layers.push_back(
+        {std::string(name), std::string(word.substr(std::min(colon + 1, word.size()))), std::string(origin)});
+    begin = end + 1;
+  }
+  return layers;
+}
+
+std::vector<fs::path> layer_search_path() {
+  std::vector<fs::path> path;
+  const auto add = [&](const fs::path& folder) {
+    if (folder.is_absolute() && std::ranges::find(path, folder) == path.end()) path.push_back(folder);
+  };
+  if (const char* text = std::getenv("WEIR_LAYER_PATH"); text && !process_is_elevated())
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      add(fs::path(rest.substr(0, colon)));
+      rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+  for (const fs::path& folder : driver_search_path()) add(folder.parent_path() / "layers");
+  return path;
+}
+
+void put_layers(GpuDriver& driver) {
+  std::vector<WantedLayer> all = wanted_layers();
+  // The last named is nearest to the driver.
+  for (auto layer = all.rbegin(); layer != all.rend(); ++layer) driver.put_layer(enter(*layer, driver));
+}
+
+void set_layers(std::string_view text) {
+  std::vector<WantedLayer> layers = parse_layers(text, "the text for set_layers");
+  const std::lock_guard lock(wanted().mutex);
+  if (wanted().in_use)
+    throw LayersError(
+        "set_layers was called after the drivers of the process were loaded; call it before the first use of "
+        "a "
+        "device");
+  wanted().by_code = std::move(layers);
+}
+
+void set_layer_handler(std::function<void(const LayerReport&)> handler) {
+  const std::lock_guard lock(wanted().handler_mutex);
+  wanted().handler = std::move(handler);
+}
+
+const std::string& Layer::name() const noexcept {
+  return layer_->name;
+}
+
+const std::string& Layer::library() const noexcept {
+  return layer_->library;
+}
+
+void Layer::configure(std::string_view options) const {
+  if (!layer_->layer.configure)
+    throw Error(ErrorCode::unsupported, fmt::format("the layer '{}' cannot be told anything", layer_->name));
+  const std::string text(options);
+  Status status;
+  const weir_result result = layer_->layer.configure(layer_->layer.self, text.c_str(), &status);
+  if (result != WEIR_OK) throw_driver_error(layer_->driver, "configure a layer", result, status);
+}
+
+std::uint64_t Layer::get(std::string_view name) const {
+  if (!layer_->layer.get)
+    throw Error(ErrorCode::not_found, fmt::format("the layer '{}' keeps no numbers", layer_->name));
+  const std::string text(name);
+  std::uint64_t number = 0;
+  Status status;
+  const weir_result result = layer_->layer.get(layer_->layer.self, text.c_str(), &number, &status);
+  if (result != WEIR_OK) throw_driver_error(layer_->driver, "ask a layer", result, status);
+  return number;
+}
+
+}  // namespace weir

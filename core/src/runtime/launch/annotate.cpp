@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/annotate.hpp"
+
+#include <map>
+
+#include "ir/error_record.hpp"
+
+namespace weir::detail {
+namespace {
+
+using ir::Op;
+
+/// What statements do, by array parameter and by place in the launch's temporaries.
+struct Accesses {
+  std::map<std::uint32_t, std::uint32_t> arrays;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> temporaries;  // offset and bytes
+};
+
+void gather(const ir::Block& block, Accesses& out) {
+  for (const ir::Statement& s : block.statements) {
+    switch (s.op) {
+      case Op::load:
+        out.arrays[s.index] |= WEIR_ACCESS_READ;
+        break;
+      case Op::store:
+        out.arrays[s.index] |= WEIR_ACCESS_WRITE;
+        break;
+      case Op::atomic:
+        out.arrays[s.index] |= WEIR_ACCESS_SHARED;
+        break;
+      case Op::temp_load:  // of an array, the first element stands for all
+        out.temporaries[{s.immediate, size_of(s.type)}] |= WEIR_ACCESS_READ;
+        break;
+      case Op::temp_store:
+        out.temporaries[{s.immediate, size_of(s.type)}] |= WEIR_ACCESS_WRITE;
+        break;
+      default:
+        break;
+    }
+    for (const ir::Block& body : s.bodies) gather(body, out);
+  }
+}
+
+Accesses accesses_of(const ir::Task& task) {
+  constexpr std::uint64_t slot = 8;
+  Accesses accesses;
+  gather(task.body, accesses);
+  const std::pair partials{std::uint64_t{task.partials_offset}, ir::reduce_max_chunks * slot};
+  if (task.kind == ir::TaskKind::reduce_partial) accesses.temporaries[partials] |= WEIR_ACCESS_WRITE;
+  if (task.kind == ir::TaskKind::reduce_final) {
+    accesses.temporaries[partials] |= WEIR_ACCESS_READ;
+    accesses.temporaries[{std::uint64_t{task.result_offset}, slot}] |= WEIR_ACCESS_WRITE;
+  }
+  return accesses;
+}
+
+std::string source_of(const ir::Kernel& kernel, const ir::Task& task) {
+  ir::Location at = task.location;
+  for (auto s = task.body.statements.begin(); at.line == 0 && s != task.body.statements.end(); ++s)
+    at = s->location;
+  if (at.line == 0 || at.file >= kernel.files.size()) return {};
+  return kernel.files[at.file] + ":" + std::to_string(at.line);
+}
+
+}  // namespace
+
+TaskAnnotation annotate_task(const ir::Kernel& kernel, const passes::PlannedTask& planned) {
+  using Kind = ir::TaskArgument::Kind;
+  const ir::Task& task = planned.task;
+  const Accesses accesses = accesses_of(task);
+  const std::uint32_t meant = planned.conflicts_are_meant ? std::uint32_t{WEIR_ACCESS_SHARED} : 0;
+  TaskAnnotation annotation;
+  for (std::uint32_t i = 0; i < task.arguments.size(); ++i) {
+    const ir::TaskArgument& field = task.arguments[i];
+    if (field.kind == Kind::array) {
+      const auto found = accesses.arrays.find(field.parameter);
+      if (found == accesses.arrays.end()) continue;
+      annotation.touched.push_back(
+          {i, found->second | meant, 0, 0, kernel.parameters[field.parameter].name.c_str()});
+      annotation.sized.push_back(field.parameter);
+    } else if (field.kind == Kind::temporaries) {
+      for (const auto& [place, how] : accesses.temporaries)
+        annotation.touched.push_back({i, how, place.first, place.second, "temporaries of the launch"});
+    } else if (field.kind == Kind::error) {
+      annotation.touched.push_back(
+          {i, WEIR_ACCESS_SHARED, 0, sizeof(ir::ErrorRecord), "error record of the stream"});
+    }
+  }
+  annotation.source = source_of(kernel, task);
+  return annotation;
+}
+
+}  // namespace weir::detail
