@@ -149,7 +149,7 @@ LaunchMode mode_from(const char* text) {
 }  // namespace
 
 LaunchMode launch_mode(LaunchMode asked) {
-  static const LaunchMode forced = mode_from(std::getenv("WEIR_LAUNCH"));
+  static const LaunchMode forced = mode_from(secure_getenv("WEIR_LAUNCH"));
   return forced == LaunchMode::automatic ? asked : forced;
 }
 
