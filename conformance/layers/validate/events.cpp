@@ -52,7 +52,7 @@ weir_result Validate::event_query(weir_event handle, weir_status* status) {
     mark = event->clock;
   }
   const weir_result result = next.event_query(event->real, status);
-  if (result == WEIR_NOT_READY) return result;
+  if (!ended(result)) return result;
   const Lock lock(mutex_);
   done(mark);
   return result;
@@ -66,6 +66,7 @@ weir_result Validate::event_synchronize(weir_event handle, weir_status* status) 
     mark = event->clock;
   }
   const weir_result result = next.event_synchronize(event->real, status);
+  if (!ended(result)) return result;
   const Lock lock(mutex_);
   done(mark);
   return result;

@@ -65,9 +65,9 @@ weir_result Validate::stream_query(weir_stream handle, weir_status* status) {
     before = stream->clock;
   }
   const weir_result result = next.stream_query(stream->real, status);
-  if (result == WEIR_NOT_READY) return result;
+  if (!ended(result)) return result;
   const Lock lock(mutex_);
-  done(before);  // after a failure too: nothing of it goes on
+  done(before);
   return result;
 }
 
@@ -79,6 +79,7 @@ weir_result Validate::stream_synchronize(weir_stream handle, weir_status* status
     before = stream->clock;
   }
   const weir_result result = next.stream_synchronize(stream->real, status);
+  if (!ended(result)) return result;
   const Lock lock(mutex_);
   done(before);
   return result;

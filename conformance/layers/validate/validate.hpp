@@ -171,6 +171,13 @@ class Validate {
   void check_inside(const Graph& graph, const Graph::Node& node, std::uint32_t index,
                     const std::vector<Graph::Node>& others, std::uint32_t count);
 
+  /// Whether a wait or query with that result says that the work is over: done, or ended by a failure of its
+  /// own. Other failures say nothing of the work.
+  static bool ended(weir_result result) noexcept {
+    return result == WEIR_OK || result == WEIR_ERROR_LAUNCH || result == WEIR_ERROR_ILLEGAL_ADDRESS ||
+           result == WEIR_ERROR_DEVICE_LOST;
+  }
+
   // -- time (races.cpp); with the lock
   void tick(Stream& stream);
   void done(const Clock& clock) { host_.join(clock); }
