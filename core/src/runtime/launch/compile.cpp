@@ -104,13 +104,13 @@ std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan, const s
   return sized;
 }
 
-std::uint32_t grid_limit_of(DeviceState& device, const CompiledTask& task, std::uint32_t waves) {
+std::uint32_t resident_blocks_of(DeviceState& device, const CompiledTask& task) {
   if (device.info.kind == DeviceKind::cpu) return 0;
   weir_kernel_info info{};
   info.struct_size = sizeof info;
   device.quiet(
       [&](weir_status* status) { return device.table().kernel_get_info(task.kernel, &info, status); });
-  return grid_limit(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes, waves);
+  return resident_blocks(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes);
 }
 
 std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceState& device,
@@ -145,7 +145,8 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     ready.shared_bytes = entry.dynamic_shared_bytes;
     ready.site_base = site;
     ready.block_share = std::max(entry.block_share, 1u);
-    ready.grid_limit = grid_limit_of(device, ready, entry.waves);
+    ready.waves = entry.waves;
+    ready.resident_blocks = resident_blocks_of(device, ready);
     if (compiled->first_site) site += ir::failure_sites(task.body);
     compiled->argument_bytes =
         std::max(compiled->argument_bytes,

@@ -16,6 +16,8 @@ constexpr std::uint64_t cpu_blocks_per_core = 8;
 /// that what a thread computes once serves many iterations. A copy by 4 bytes of 1 GiB on an H200 took 1.04
 /// of the time with 8, and 1.9 with a thread for each element.
 constexpr std::uint64_t gpu_waves = 64;
+/// The same where the host does not know whether there is anything for them to do.
+constexpr std::uint64_t blind_gpu_waves = 8;
 constexpr std::uint64_t unknown = ~std::uint64_t{0};
 
 constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t to) noexcept {
@@ -28,10 +30,8 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) noexcept {
 
 }  // namespace
 
-std::uint32_t grid_limit(const DeviceInfo& device, const weir_kernel_info& kernel,
-                         std::uint32_t block_threads, std::uint32_t shared_bytes,
-                         std::uint32_t waves) noexcept {
-  if (device.kind == DeviceKind::cpu) return 0;
+std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,
+                              std::uint32_t block_threads, std::uint32_t shared_bytes) noexcept {
   const std::uint64_t lanes = std::max(device.lanes, 1u);
   const std::uint64_t threads = round_up(std::max(block_threads, 1u), lanes);
   std::uint64_t blocks = std::max<std::uint64_t>(
@@ -42,8 +42,8 @@ std::uint32_t grid_limit(const DeviceInfo& device, const weir_kernel_info& kerne
   at_most(device.max_blocks_per_multiprocessor, 1);
   at_most(device.max_registers_per_multiprocessor, round_up(kernel.registers, 8) * threads);
   at_most(device.shared_bytes_per_multiprocessor, kernel.shared_bytes + std::uint64_t{shared_bytes});
-  const std::uint64_t all = blocks * std::max(device.multiprocessors, 1u) * (waves ? waves : gpu_waves);
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(all, 0x7fffffff));
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(blocks * std::max(device.multiprocessors, 1u), 0x7fffffff));
 }
 
 std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
@@ -69,7 +69,9 @@ std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
                  : std::min(saturating_product(count, std::max(task.cost, 1u)) / operations_per_cpu_block,
                             cores * cpu_blocks_per_core);
   } else {
-    blocks = compiled.grid_limit;
+    std::uint64_t waves = compiled.waves ? compiled.waves : gpu_waves;
+    if (count == unknown) waves = std::min(waves, blind_gpu_waves);
+    blocks = compiled.resident_blocks * waves;
     if (pieces != unknown) pieces = (pieces - 1) / compiled.block_share + 1;
   }
   const std::uint64_t most = std::min<std::uint64_t>(pieces, std::max(info.max_grid[0], 1u));

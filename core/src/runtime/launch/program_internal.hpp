@@ -30,8 +30,9 @@ struct CompiledTask {
   Dim3 block;
   std::uint32_t shared_bytes = 0;
   std::uint32_t site_base = 0;
-  std::uint32_t block_share = 1;  ///< see codegen::CodeObject::Entry
-  std::uint32_t grid_limit = 0;   ///< blocks beyond which more only wait; of devices with many threads
+  std::uint32_t block_share = 1;      ///< see codegen::CodeObject::Entry
+  std::uint32_t waves = 0;            ///< see codegen::CodeObject::Entry
+  std::uint32_t resident_blocks = 0;  ///< that run at once; of devices with many threads
   /// Array parameters whose sizes end the argument block, for layers that want to know; see annotate.hpp.
   std::vector<std::uint16_t> sized;
 };
@@ -95,18 +96,18 @@ struct LaunchValues final : ir::HostValues {
 
 /// What most launches prove: what is compiled ahead of a first launch.
 codegen::Facts usual_facts(const DeviceState& device) noexcept;
-/// What this launch proves of its arguments, which are checked. Throws Error{invalid} for a loop with more iterations
-/// than can be counted.
-codegen::Facts check_launch(const ProgramState& program, const DeviceState& device, const LaunchValues& values);
+/// What this launch proves of its arguments, which are checked. Throws Error{invalid} for a loop with more
+/// iterations than can be counted.
+codegen::Facts check_launch(const ProgramState& program, const DeviceState& device,
+                            const LaunchValues& values);
 
 /// Writes the argument block of one task.
 void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
                const LaunchValues& values, std::byte* block) noexcept;
 
-/// The most blocks of a kernel that a device can use at once, `waves` times over, or as often as is usual for 0; 0 for a
-/// CPU.
-std::uint32_t grid_limit(const DeviceInfo& device, const weir_kernel_info& kernel, std::uint32_t block_threads,
-                         std::uint32_t shared_bytes, std::uint32_t waves) noexcept;
+/// The blocks of a kernel that a device with many threads runs at once.
+std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,
+                              std::uint32_t block_threads, std::uint32_t shared_bytes) noexcept;
 
 /// Blocks to launch a task with; 0 when the host knows that there is nothing to do.
 std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
