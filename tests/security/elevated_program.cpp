@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints what the core makes of its environment, one fact on a line.
+#include <cstdio>
+#include <filesystem>
+#include <weir/device.hpp>
+#include <weir/error.hpp>
+
+#include "driver/layers.hpp"
+#include "driver/search_path.hpp"
+#include "driver/trust.hpp"
+
+int main() {
+  std::printf("elevated %d\n", weir::process_is_elevated() ? 1 : 0);
+  for (const weir::SearchFolder& folder : weir::driver_search_folders())
+    std::printf("%s %s\n", folder.ignored.empty() ? "searches" : "ignores", folder.path.c_str());
+  for (const std::filesystem::path& folder : weir::layer_search_path())
+    std::printf("takes layers from %s\n", folder.c_str());
+  std::printf("puts temporary files into %s\n", std::filesystem::temp_directory_path().c_str());
+  try {
+    std::printf("opens %s\n", weir::open().info().name.c_str());
+  } catch (const weir::Error& error) {
+    std::printf("opens nothing: %s\n", error.what());
+  }
+  return 0;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program with the set-user-ID bit, started by a user who sets every variable that Weir reads.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace weir::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr uid_t nobody = 65534;
+
+bool may_gain_rights() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("NoNewPrivs:")) return line.find('1') == std::string::npos;
+  return true;
+}
+
+class Elevated : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef WEIR_SANITIZED
+    GTEST_SKIP() << "the sanitizers' libraries take part in what such a process may do";
+#endif
+    if (geteuid() != 0) GTEST_SKIP() << "only root can make a program that gives its rights to others";
+    if (!may_gain_rights()) GTEST_SKIP() << "this process and its children may gain no rights (no_new_privs)";
+    std::string pattern = fs::temp_directory_path() / "weir-elevated-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    struct statvfs file_system{};
+    ASSERT_EQ(statvfs(folder_.c_str(), &file_system), 0);
+    if (file_system.f_flag & ST_NOSUID)
+      GTEST_SKIP() << folder_ << " is on a file system that gives no rights";
+    chmod(folder_.c_str(), 0755);
+    program_ = folder_ / "program";
+    fs::copy_file(WEIR_ELEVATED_PROGRAM, program_);
+    chmod(program_.c_str(), 0755);
+  }
+
+  void TearDown() override {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+
+  /// What the program prints when `nobody` starts it.
+  std::string run_as_nobody() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      const char* arguments[] = {"program", nullptr};
+      const char* variables[] = {"WEIR_DRIVER_PATH=/callers/drivers",
+                                 "XDG_DATA_HOME=/callers/data",
+                                 "HOME=/callers/home",
+                                 "WEIR_DEVICE=callers",
+                                 "WEIR_LAYER_PATH=/callers/layers",
+                                 "TMPDIR=/var/tmp",
+                                 nullptr};
+      if (setresgid(nobody, nobody, nobody) == 0 && setresuid(nobody, nobody, nobody) == 0)
+        execve(program_.c_str(), const_cast<char**>(arguments), const_cast<char**>(variables));
+      _exit(127);
+    }
+    close(ends[1]);
+    std::string output;
+    std::array<char, 4096> buffer{};
+    for (ssize_t got; (got = read(ends[0], buffer.data(), buffer.size())) > 0;)
+      output.append(buffer.data(), static_cast<std::size_t>(got));
+    close(ends[0]);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << output;
+    return output;
+  }
+
+  fs::path folder_, program_;
+};
+
+// proves R35
+TEST_F(Elevated, ProgramIgnoresItsCallersEnvironment) {
+  chmod(program_.c_str(), 04755);
+  const std::string output = run_as_nobody();
+  EXPECT_THAT(output, HasSubstr("elevated 1\n"));
+  EXPECT_THAT(output, HasSubstr("ignores /callers/drivers\n"));
+  EXPECT_THAT(output, Not(HasSubstr("searches /callers")));
+  EXPECT_THAT(output, Not(HasSubstr("layers from /callers")));
+  EXPECT_THAT(output, HasSubstr("temporary files into /tmp\n"));
+  EXPECT_THAT(output, HasSubstr("searches /usr/lib/weir/drivers\n"));
+  EXPECT_THAT(output, Not(HasSubstr("WEIR_DEVICE")));
+}
+
+// Shows that the test above looks at what it seems to.
+TEST_F(Elevated, ProgramWithoutTheBitObeysIt) {
+  const std::string output = run_as_nobody();
+  EXPECT_THAT(output, HasSubstr("elevated 0\n"));
+  EXPECT_THAT(output, HasSubstr("searches /callers/drivers\n"));
+  EXPECT_THAT(output, HasSubstr("searches /callers/data/weir/drivers\n"));
+  EXPECT_THAT(output, HasSubstr("takes layers from /callers/layers\n"));
+  EXPECT_THAT(output, HasSubstr("temporary files into /var/tmp\n"));
+  EXPECT_THAT(output, HasSubstr("from WEIR_DEVICE"));
+}
+
+}  // namespace
+}  // namespace weir::test
