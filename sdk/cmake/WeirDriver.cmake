@@ -65,7 +65,55 @@ function(weir_add_driver name)
 }
 ")
 
+  set_target_properties(${target} PROPERTIES WEIR_MANIFEST ${folder}/${name}.json)
+
   set(destination ${CMAKE_INSTALL_LIBDIR}/weir/drivers)
   install(TARGETS ${target} LIBRARY DESTINATION ${destination} COMPONENT driver-${name})
   install(FILES ${folder}/${name}.json DESTINATION ${destination} COMPONENT driver-${name})
+endfunction()
+
+# weir_add_conformance_test(NAME LEVEL n [FILTER f] [EXPECTATIONS file] [KERNELS folder] [TIMEOUT seconds])
+#
+# Adds the test conformance.NAME: weir-conformance judges the driver that weir_add_driver(NAME ...) builds, on all
+# levels up to n or on those of a range such as 2-4. The other words are those of weir-conformance's options. The
+# report is conformance/NAME/conformance.html in the build folder. WEIR_CONFORMANCE names the program when it was not
+# installed with the SDK.
+function(weir_add_conformance_test name)
+  cmake_parse_arguments(arg "" "LEVEL;FILTER;EXPECTATIONS;KERNELS;TIMEOUT" "" ${ARGN})
+  set(target weir-driver-${name})
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "weir_add_conformance_test: there is no driver '${name}'; call weir_add_driver(${name} ...) first")
+  endif()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "weir_add_conformance_test(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+  endif()
+  if(NOT arg_LEVEL MATCHES "^[0-8](-[0-8])?$")
+    message(FATAL_ERROR "weir_add_conformance_test(${name}): LEVEL is '${arg_LEVEL}'; expected 0 to 8, or a range such as 2-4")
+  endif()
+  if(TARGET weir-conformance)
+    set(program $<TARGET_FILE:weir-conformance>)
+  else()
+    find_program(WEIR_CONFORMANCE weir-conformance HINTS ${WEIR_SDK_BINDIR} DOC "Weir's conformance suite")
+    if(NOT WEIR_CONFORMANCE)
+      message(FATAL_ERROR "weir_add_conformance_test(${name}): the program weir-conformance was not found; install it "
+                          "(weir-conformance), name it with -DWEIR_CONFORMANCE=..., or configure with -DBUILD_TESTING=OFF")
+    endif()
+    set(program ${WEIR_CONFORMANCE})
+  endif()
+
+  set(options --level ${arg_LEVEL} --report ${CMAKE_CURRENT_BINARY_DIR}/conformance/${name})
+  if(arg_FILTER)
+    list(APPEND options --filter ${arg_FILTER})
+  endif()
+  if(arg_TIMEOUT)
+    list(APPEND options --timeout ${arg_TIMEOUT})
+  endif()
+  foreach(word EXPECTATIONS KERNELS)
+    if(arg_${word})
+      string(TOLOWER ${word} option)
+      get_filename_component(path ${arg_${word}} ABSOLUTE)
+      list(APPEND options --${option} ${path})
+    endif()
+  endforeach()
+  add_test(NAME conformance.${name} COMMAND ${program} --driver $<TARGET_PROPERTY:${target},WEIR_MANIFEST> ${options})
 endfunction()

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir new-driver`: a project for a driver, made from the templates that the SDK installs.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+#include <weir/error.hpp>
+
+#include "command.hpp"
+#include "usage_error.hpp"
+
+namespace weir::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string name;
+  std::string out;
+  std::string language = "c++";
+};
+
+// As <weir/driver.h> says for the name in a driver's table.
+void check_name(const std::string& name) {
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  if (name.empty() || name.size() > 32 || name.front() == '-' ||
+      !std::all_of(name.begin(), name.end(), allowed))
+    throw UsageError(
+        "'" + name +
+        "' cannot be a driver's name; expected at most 32 lower case letters, digits and '-', not '-' "
+        "first, such as acme");
+}
+
+// Beside this program's folder, wherever it was installed.
+fs::path templates_of(const std::string& language) {
+  const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+  fs::path folder = prefix / WEIR_DATADIR "/weir/template" / language;
+  if (!fs::is_directory(folder))
+    throw Error(ErrorCode::system, "the templates for drivers are not at " + folder.string() +
+                                       "; install Weir's driver SDK (weir-driver-sdk) into " +
+                                       prefix.string());
+  return folder;
+}
+
+void check_out(const fs::path& out) {
+  std::error_code error;
+  if (!fs::exists(out, error)) return;
+  if (!fs::is_directory(out, error) || !fs::is_empty(out, error))
+    throw Error(ErrorCode::system,
+                out.string() + " is there already and not an empty folder; name another with --out");
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in)
+    throw Error(ErrorCode::system, file.string() + ": cannot read the file; reinstall Weir's driver SDK");
+  return text.str();
+}
+
+std::string with_name(std::string text, const std::string& name) {
+  constexpr std::string_view mark = "@NAME@";
+  for (std::size_t at = 0; (at = text.find(mark, at)) != text.npos; at += name.size())
+    text.replace(at, mark.size(), name);
+  return text;
+}
+
+void write(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.flush();
+  if (!out)
+    throw Error(ErrorCode::system, file.string() + ": cannot write the file; check the folder and the space");
+}
+
+int write_project(const Options& options) {
+  check_name(options.name);
+  const fs::path from = templates_of(options.language);
+  const fs::path out = options.out.empty() ? fs::path(options.name) : fs::path(options.out);
+  check_out(out);
+  std::vector<fs::path> written;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from)) {
+    if (!entry.is_regular_file()) continue;
+    written.push_back(out / entry.path().lexically_relative(from));
+    write(written.back(), with_name(read(entry.path()), options.name));
+  }
+  std::sort(written.begin(), written.end());
+  for (const fs::path& file : written) std::printf("%s\n", file.c_str());
+  std::printf(
+      "\nBuild it and let the conformance suite judge it:\n"
+      "  cd %s\n  cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure\n",
+      out.c_str());
+  return 0;
+}
+
+const Command command(
+    "new-driver", "Write a project for a driver of one's own", [](CLI::App& app) -> std::function<int()> {
+      auto options = std::make_shared<Options>();
+      app.add_option("name", options->name, "The driver's name: lower case letters, digits and '-'")
+          ->required();
+      app.add_option("--out", options->out, "The folder to write; by default one of the driver's name");
+      app.add_option("--language", options->language, "The driver's language")
+          ->check(CLI::IsMember({"c++", "c"}))
+          ->capture_default_str();
+      return [options] { return write_project(*options); };
+    });
+
+}  // namespace
+}  // namespace weir::tool

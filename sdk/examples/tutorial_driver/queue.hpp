@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stream of the tutorial's driver is made of: work that runs in order, on a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+class Queue {
+ public:
+  static std::shared_ptr<Queue> start() {
+    auto queue = std::make_shared<Queue>();
+    // The thread shares the queue, so that work which was submitted is done whoever lets go of it.
+    std::thread([queue] { queue->run(); }).detach();
+    return queue;
+  }
+
+  /// Puts `work` behind what was submitted before and returns its number; the first is 1.
+  std::uint64_t submit(std::function<void()> work) {
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(work));
+    changed_.notify_all();
+    return ++submitted_;
+  }
+
+  /// The number of what was submitted last, 0 for nothing.
+  std::uint64_t submitted() const {
+    std::lock_guard lock(mutex_);
+    return submitted_;
+  }
+
+  bool is_done(std::uint64_t number) const {
+    std::lock_guard lock(mutex_);
+    return done_ >= number;
+  }
+
+  void wait_for(std::uint64_t number) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ >= number; });
+  }
+
+  /// Nothing more will be submitted. Does not wait: the thread ends when all is done.
+  void close() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      std::function<void()> work = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      work();
+      work = nullptr;  // what it holds goes before anybody is told that it is done
+      lock.lock();
+      ++done_;
+      changed_.notify_all();
+    }
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  std::uint64_t submitted_ = 0, done_ = 0;
+  bool closed_ = false;
+};

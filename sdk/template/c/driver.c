@@ -1,0 +1,344 @@
+/* The @NAME@ driver: one device, whose memory is the host's. Streams do at once what is submitted to them,
+ * and there is no code to run yet. It passes levels 0 and 1 of weir-conformance; put your device in its
+ * place, function by function. <weir/driver.h> is the contract. In C++, <weir/sdk/table.hpp> does most of the
+ * checks that stand here. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <weir/driver.h>
+
+enum { alignment = 64 };
+
+/* -- objects: what the handles point to -- */
+
+struct weir_device_t {
+  int unused; /* there is nothing to open */
+};
+struct weir_stream_t {
+  pthread_mutex_t busy; /* held while work runs, so that work from several threads runs one after the other */
+};
+struct weir_event_t {
+  int unused; /* all work is done by the time an event is recorded */
+};
+struct weir_allocation_t {
+  uint64_t size;
+  unsigned char* bytes;
+};
+static struct weir_device_t the_device;
+
+/* -- results -- */
+
+static weir_result fail(weir_status* status, weir_result code, const char* message) {
+  if (status && status->struct_size >= sizeof *status) {
+    status->code = code;
+    status->vendor_code = 0;
+    status->vendor_name[0] = '\0';
+    snprintf(status->message, sizeof status->message, "%s", message);
+  }
+  return code;
+}
+
+static weir_result out_of_memory(weir_status* status) {
+  return fail(status, WEIR_ERROR_OUT_OF_MEMORY, "the host has no memory left");
+}
+
+/* A struct for the caller, who may know fewer fields than this driver. */
+static void give(void* out, const void* mine, uint32_t my_size) {
+  const uint32_t size = *(uint32_t*)out;
+  memcpy((char*)out + sizeof size, (const char*)mine + sizeof size,
+         (size < my_size ? size : my_size) - sizeof size);
+}
+
+/* -- devices -- */
+
+static weir_result device_count(uint32_t* out_count, weir_status* status) {
+  (void)status; /* without the vendor's runtime: return fail(status, WEIR_ERROR_NO_LIBRARY, ...) */
+  *out_count = 1;
+  return WEIR_OK;
+}
+
+static weir_result device_open(uint32_t index, weir_device* out_device, weir_status* status) {
+  if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
+  *out_device = &the_device;
+  return WEIR_OK;
+}
+
+static weir_result device_close(weir_device device, weir_status* status) {
+  (void)device, (void)status;
+  return WEIR_OK;
+}
+
+static uint64_t bytes_of(int pages) {
+  return (uint64_t)sysconf(pages) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static weir_result device_get_info(uint32_t index, weir_device_info* info, weir_status* status) {
+  if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
+  const weir_device_info mine = {.kind = WEIR_DEVICE_OTHER,
+                                 .name = "The @NAME@ device",
+                                 .vendor = "Say who you are",
+                                 /* Formats that the device will load; level 0 wants one. Replace it when
+                                    module_load takes code. */
+                                 .code_target_count = 1,
+                                 .code_targets = {{"none-yet", ""}},
+                                 .total_memory = bytes_of(_SC_PHYS_PAGES),
+                                 .multiprocessors = 1,
+                                 .lanes = 1,
+                                 .max_block_threads = 1,
+                                 .max_block = {1, 1, 1},
+                                 .max_grid = {65535, 65535, 65535},
+                                 .max_shared_bytes = 65536,
+                                 .max_argument_bytes = 4096,
+                                 .memory_alignment = alignment,
+                                 .recommended_streams = 1};
+  give(info, &mine, sizeof mine);
+  return WEIR_OK;
+}
+
+static weir_result device_get_memory(weir_device device, uint64_t* out_free, uint64_t* out_total,
+                                     weir_status* status) {
+  (void)device, (void)status;
+  *out_free = bytes_of(_SC_AVPHYS_PAGES);
+  *out_total = bytes_of(_SC_PHYS_PAGES);
+  return WEIR_OK;
+}
+
+/* -- streams and events -- */
+
+static weir_result stream_create(weir_device device, const weir_stream_options* options,
+                                 weir_stream* out_stream, weir_status* status) {
+  (void)device, (void)options;
+  weir_stream stream = malloc(sizeof *stream);
+  if (!stream) return out_of_memory(status);
+  pthread_mutex_init(&stream->busy, NULL);
+  *out_stream = stream;
+  return WEIR_OK;
+}
+
+static weir_result stream_destroy(weir_stream stream, weir_status* status) {
+  (void)status;
+  pthread_mutex_destroy(&stream->busy);
+  free(stream);
+  return WEIR_OK;
+}
+
+static weir_result stream_flush(weir_stream stream, weir_status* status) {
+  (void)stream, (void)status;
+  return WEIR_OK; /* nothing is ever kept back */
+}
+
+static weir_result stream_query(weir_stream stream, weir_status* status) {
+  (void)status;
+  if (pthread_mutex_trylock(&stream->busy) != 0) return WEIR_NOT_READY; /* another thread's work is running */
+  pthread_mutex_unlock(&stream->busy);
+  return WEIR_OK;
+}
+
+static weir_result stream_synchronize(weir_stream stream, weir_status* status) {
+  (void)status;
+  pthread_mutex_lock(&stream->busy);
+  pthread_mutex_unlock(&stream->busy);
+  return WEIR_OK;
+}
+
+static weir_result stream_wait_event(weir_stream stream, weir_event event, weir_status* status) {
+  (void)stream, (void)event, (void)status;
+  return WEIR_OK; /* the mark was reached when it was recorded */
+}
+
+static weir_result event_create(weir_device device, uint32_t flags, weir_event* out_event,
+                                weir_status* status) {
+  (void)device;
+  if (flags != WEIR_EVENT_PLAIN)
+    return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no timed events");
+  weir_event event = malloc(sizeof *event);
+  if (!event) return out_of_memory(status);
+  *out_event = event;
+  return WEIR_OK;
+}
+
+static weir_result event_destroy(weir_event event, weir_status* status) {
+  (void)status;
+  free(event);
+  return WEIR_OK;
+}
+
+static weir_result event_record(weir_event event, weir_stream stream, weir_status* status) {
+  (void)event;
+  return stream_synchronize(stream,
+                            status); /* lets work that another thread has just submitted come to its end */
+}
+
+static weir_result event_reached(weir_event event, weir_status* status) {
+  (void)event, (void)status;
+  return WEIR_OK;
+}
+
+/* -- memory, copies, fills -- */
+
+static weir_result memory_allocate(weir_device device, const weir_memory_options* options,
+                                   weir_allocation* out_allocation, weir_status* status) {
+  (void)device;
+  if (options->kind != WEIR_MEMORY_DEVICE)
+    return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no pinned memory");
+  if (options->size == 0 || options->alignment > alignment)
+    return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is above 64");
+  if (options->size > SIZE_MAX - alignment) return out_of_memory(status);
+  weir_allocation allocation = malloc(sizeof *allocation);
+  unsigned char* bytes = aligned_alloc(alignment, (options->size + alignment - 1) / alignment * alignment);
+  if (!allocation || !bytes) {
+    free(allocation);
+    free(bytes);
+    return out_of_memory(status);
+  }
+  *allocation = (struct weir_allocation_t){options->size, bytes};
+  *out_allocation = allocation;
+  return WEIR_OK;
+}
+
+static weir_result memory_free(weir_allocation allocation, weir_status* status) {
+  (void)status;
+  free(allocation->bytes);
+  free(allocation);
+  return WEIR_OK;
+}
+
+static weir_result memory_get_info(weir_allocation allocation, weir_memory_info* info, weir_status* status) {
+  (void)status;
+  const weir_memory_info mine = {
+      .kind = WEIR_MEMORY_DEVICE, .size = allocation->size, .host_pointer = allocation->bytes};
+  give(info, &mine, sizeof mine);
+  return WEIR_OK;
+}
+
+static int inside(weir_allocation allocation, uint64_t offset, uint64_t size) {
+  return offset <= allocation->size && size <= allocation->size - offset;
+}
+
+static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t size) {
+  if (size == 0) return WEIR_OK;
+  pthread_mutex_lock(&stream->busy);
+  memcpy(to, from, size);
+  pthread_mutex_unlock(&stream->busy);
+  return WEIR_OK;
+}
+
+static weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t offset,
+                                  const void* source, uint64_t size, weir_status* status) {
+  if (!inside(destination, offset, size))
+    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the destination");
+  return copy(stream, destination->bytes + offset, source, size);
+}
+
+static weir_result copy_to_host(weir_stream stream, void* destination, weir_allocation source,
+                                uint64_t offset, uint64_t size, weir_status* status) {
+  if (!inside(source, offset, size))
+    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the source");
+  return copy(stream, destination, source->bytes + offset, size);
+}
+
+static weir_result copy_on_device(weir_stream stream, weir_allocation destination,
+                                  uint64_t destination_offset, weir_allocation source, uint64_t source_offset,
+                                  uint64_t size, weir_status* status) {
+  if (!inside(destination, destination_offset, size) || !inside(source, source_offset, size))
+    return fail(status, WEIR_ERROR_INVALID, "a range lies outside of its allocation");
+  if (destination == source && destination_offset < source_offset + size &&
+      source_offset < destination_offset + size)
+    return fail(status, WEIR_ERROR_INVALID, "the ranges overlap");
+  return copy(stream, destination->bytes + destination_offset, source->bytes + source_offset, size);
+}
+
+static weir_result fill(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
+                        const void* pattern, uint32_t pattern_size, weir_status* status) {
+  if (!inside(destination, offset, size))
+    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the destination");
+  const int power_of_two = pattern_size != 0 && (pattern_size & (pattern_size - 1)) == 0;
+  if (!power_of_two || pattern_size > 16 || offset % pattern_size != 0 || size % pattern_size != 0)
+    return fail(status, WEIR_ERROR_INVALID,
+                "the pattern's size is not 1, 2, 4, 8 or 16, or does not divide the range");
+  pthread_mutex_lock(&stream->busy);
+  for (uint64_t at = 0; at < size; at += pattern_size)
+    memcpy(destination->bytes + offset + at, pattern, pattern_size);
+  pthread_mutex_unlock(&stream->busy);
+  return WEIR_OK;
+}
+
+/* -- code: none yet, so that there are no modules and no kernels -- */
+
+static weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out_module,
+                               weir_status* status) {
+  (void)device, (void)out_module;
+  char message[256];
+  snprintf(message, sizeof message, "the @NAME@ driver loads no code yet; it was given '%s' for '%s'",
+           object->format ? object->format : "", object->target ? object->target : "");
+  return fail(status, WEIR_ERROR_CODE_OBJECT, message);
+}
+
+static weir_result module_unload(weir_module module, weir_status* status) {
+  (void)module;
+  return fail(status, WEIR_ERROR_INVALID, "module is no module of the @NAME@ driver, which has none");
+}
+
+static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
+                                     weir_kernel* out_kernel, weir_status* status) {
+  (void)module, (void)name, (void)layout, (void)out_kernel;
+  return fail(status, WEIR_ERROR_INVALID, "module is no module of the @NAME@ driver, which has none");
+}
+
+static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status) {
+  (void)kernel, (void)info;
+  return fail(status, WEIR_ERROR_INVALID, "kernel is no kernel of the @NAME@ driver, which has none");
+}
+
+static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
+  (void)stream, (void)launch;
+  return fail(status, WEIR_ERROR_INVALID, "launch.kernel is no kernel of the @NAME@ driver, which has none");
+}
+
+/* -- the table and the entry point -- */
+
+static const weir_driver_table table = {
+    .struct_size = sizeof table,
+    .abi_version = WEIR_ABI_VERSION(1, 0),
+    .name = "@NAME@",
+    .version = "0.1.0",
+    .vendor = "Say who you are",
+    .device_count = device_count,
+    .device_open = device_open,
+    .device_close = device_close,
+    .device_get_info = device_get_info,
+    .device_get_memory = device_get_memory,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_flush = stream_flush,
+    .stream_query = stream_query,
+    .stream_synchronize = stream_synchronize,
+    .stream_wait_event = stream_wait_event,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_query = event_reached,
+    .event_synchronize = event_reached,
+    .memory_allocate = memory_allocate,
+    .memory_free = memory_free,
+    .memory_get_info = memory_get_info,
+    .copy_to_device = copy_to_device,
+    .copy_to_host = copy_to_host,
+    .copy_on_device = copy_on_device,
+    .fill = fill,
+    .module_load = module_load,
+    .module_unload = module_unload,
+    .module_get_kernel = module_get_kernel,
+    .kernel_get_info = kernel_get_info,
+    .kernel_launch = kernel_launch,
+};
+
+weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,
+                              weir_status* status) {
+  if (host->abi_min > table.abi_version || host->abi_max < table.abi_version)
+    return fail(status, WEIR_ERROR_ABI, "this driver speaks ABI 1.0 only");
+  *out_table = &table;
+  return WEIR_OK;
+}
