@@ -6,6 +6,14 @@
 namespace weir::cpu {
 namespace {
 
+// What hosts of ABI 1.0 see: no capability that came later.
+weir_result device_get_info_1_0(uint32_t index, weir_device_info* info, weir_status* status) {
+  const weir_result result = device_get_info(index, info, status);
+  if (result == WEIR_OK && info->struct_size >= offsetof(weir_device_info, capabilities) + sizeof info->capabilities)
+    info->capabilities &= ~std::uint64_t{WEIR_CAP_GRAPHS};
+  return result;
+}
+
 constexpr weir_driver_table table_of(std::uint32_t abi_version) {
   return {
       .struct_size = sizeof(weir_driver_table),
@@ -16,7 +24,7 @@ constexpr weir_driver_table table_of(std::uint32_t abi_version) {
       .device_count = device_count,
       .device_open = device_open,
       .device_close = device_close,
-      .device_get_info = device_get_info,
+      .device_get_info = WEIR_ABI_MINOR(abi_version) == 0 ? device_get_info_1_0 : device_get_info,
       .device_get_memory = device_get_memory,
       .stream_create = stream_create,
       .stream_destroy = stream_destroy,
@@ -56,7 +64,7 @@ constexpr weir_driver_table table_of(std::uint32_t abi_version) {
   };
 }
 
-// The newest first. Between minor versions the table only grows, so that one differs from the next by its number alone.
+// The newest first. Between minor versions the table only grows, so that both have the same functions.
 constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 1)), table_of(WEIR_ABI_VERSION(1, 0))};
 
 }  // namespace
