@@ -281,6 +281,31 @@ TEST(PtxAtomics, AreNativeAndOfTheDevice) {
   EXPECT_EQ(ptx.count(".sys."), 0u);
 }
 
+// The device takes subnormal numbers for 0 when it adds f32 by itself.
+TEST(PtxAtomics, OfF32KeepSubnormalNumbersUnlessFastMathIsAskedFor) {
+  std::string text = R"(weir-ir 1
+kernel "sums"
+param @x: array<f32, 1>
+param @i: array<i64, 1>
+param @v: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @v, 0 : i64
+  parallel (%k) in (%zero to %n) {
+    %i = load @i[%k] : i64
+    %v = load @v[%k] : f32
+    %old = atomic.add @x[%i], %v : f32
+  }
+}
+)";
+  const codegen::Facts alone{.distinct = true, .narrow = true, .aligned = false};
+  const Ptx exact = compile(text, alone);
+  EXPECT_THAT(exact.text, testing::ContainsRegex("(atom|red)[a-z.]*add\\.f32"));
+  EXPECT_THAT(exact.text, testing::ContainsRegex("atom[a-z.]*cas"));
+  text.replace(text.find("\"sums\""), 6, "\"sums\" fast_math");
+  EXPECT_THAT(compile(text, alone).text, Not(testing::ContainsRegex("atom[a-z.]*cas")));
+}
+
 TEST(PtxCounters, OfFewBinsAreKeptByTheBlock) {
   const Ptx ptx = compile(histogram, everything);
   EXPECT_THAT(ptx.text, HasSubstr(".b8 histogram_0_loop_counters[16384]"));

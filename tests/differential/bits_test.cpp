@@ -111,41 +111,16 @@ struct Tally {
   std::mutex mutex;
 };
 
-bool is_subnormal(ScalarType type, std::uint64_t bits) {
-  return type == ScalarType::f32 && (bits & 0x7fffffff) != 0 && (bits & 0x7fffffff) < 0x800000;
-}
-
-/// Where additions of f32 by atomics may take numbers below the normal range for 0: see sdk/docs/ir.md.
-class Flushing {
- public:
-  Flushing(const Operation& operation, std::size_t count) {
-    if (!operation.words.starts_with("atomic.add") || operation.result != ScalarType::f32) return;
-    for (unsigned k = 0; k < operation.operands.size(); ++k)
-      given_.push_back(operands(ScalarType::f32, count, k));
-  }
-  bool at(std::size_t i, std::uint64_t expected) const {
-    if (given_.empty()) return false;
-    return is_subnormal(ScalarType::f32, expected) ||
-           std::any_of(given_.begin(), given_.end(), [&](const std::vector<std::byte>& values) {
-             return is_subnormal(ScalarType::f32, element(values, ScalarType::f32, i));
-           });
-  }
-
- private:
-  std::vector<std::vector<std::byte>> given_;
-};
-
 /// Counts where `found` differs from `expected`, and tells the first place.
 void compare(const Operation& operation, const std::string& what, ScalarType type,
              const std::vector<std::byte>& found, const std::vector<std::byte>& expected, Tally& tally) {
   const std::size_t count = found.size() / size_of(type);
   tally.values += count;
   if (found == expected) return;
-  const Flushing flushing(operation, count);
   std::size_t different = 0, first = 0;
   for (std::size_t i = count; i-- > 0;) {
     const std::uint64_t a = element(found, type, i), b = element(expected, type, i);
-    if (a == b || (is_nan(type, a) && is_nan(type, b)) || flushing.at(i, b)) continue;
+    if (a == b || (is_nan(type, a) && is_nan(type, b))) continue;
     ++different;
     first = i;
   }

@@ -51,6 +51,8 @@ class DeviceModel {
   virtual unsigned global_space() const { return 0; }
   /// The scope of what the threads of one device do to memory together.
   virtual llvm::SyncScope::ID device_scope(llvm::LLVMContext&) const { return llvm::SyncScope::System; }
+  /// Whether atomic additions of f32 take numbers below the normal range for 0.
+  virtual bool adds_flush() const { return false; }
   /// What local arrays of one iteration may take.
   virtual std::uint64_t max_stack_bytes() const = 0;
   /// The part of the model that shares a task among many threads; null when one caller runs a consecutive

@@ -88,8 +88,11 @@ Value* TaskLowering::lower_atomic(const ir::Statement& s) {
                                          relaxed, scope);
     return b_.CreateBitCast(b_.CreateExtractValue(pair, 0), register_type(context_, s.type));
   }
+  // No target's own minimum orders -0 below +0 and drops NaN.
   if (is_float(s.type) && (kind == Kind::min || kind == Kind::max))
-    return float_atomic(kind, s.type, address, operand);
+    return float_atomic(s.type, address, [&](Value* old) {
+      return lower_binary(kind == Kind::min ? ir::Op::min : ir::Op::max, s.type, old, operand);
+    });
   Rmw::BinOp op = Rmw::Xchg;
   switch (kind) {
     case Kind::add:
@@ -116,11 +119,14 @@ Value* TaskLowering::lower_atomic(const ir::Statement& s) {
     default:
       break;
   }
+  const bool adds = op == Rmw::FAdd || op == Rmw::FSub;
+  if (adds && s.type == Type::f32 && device_.adds_flush() && !kernel_.options.fast_math)
+    return exact_add(op, address, operand);
   return b_.CreateAtomicRMW(op, address, operand, align, relaxed, scope);
 }
 
-// A loop around compare-and-swap, because no target's own minimum orders -0 below +0 and drops NaN.
-Value* TaskLowering::float_atomic(ir::AtomicKind kind, Type type, Value* address, Value* operand) {
+/// A loop around compare-and-swap, which stores nothing where nothing would change; gives the old value.
+Value* TaskLowering::float_atomic(Type type, Value* address, const std::function<Value*(Value*)>& change) {
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
   const auto scope = device_.device_scope(context_);
   const llvm::Align align(size_of(type));
@@ -130,18 +136,48 @@ Value* TaskLowering::float_atomic(ir::AtomicKind kind, Type type, Value* address
   first->setAtomic(relaxed, scope);
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("atomic");
+  llvm::BasicBlock* store = new_block("atomic.store");
   llvm::BasicBlock* done = new_block("atomic.done");
   b_.CreateBr(loop);
   b_.SetInsertPoint(loop);
   llvm::PHINode* seen = b_.CreatePHI(bits, 2);
   seen->addIncoming(first, before);
   Value* old = b_.CreateBitCast(seen, real);
-  Value* next = lower_binary(kind == ir::AtomicKind::min ? ir::Op::min : ir::Op::max, type, old, operand);
-  Value* pair =
-      b_.CreateAtomicCmpXchg(address, seen, b_.CreateBitCast(next, bits), align, relaxed, relaxed, scope);
-  seen->addIncoming(b_.CreateExtractValue(pair, 0), loop);
+  Value* next = b_.CreateBitCast(change(old), bits);
+  b_.CreateCondBr(b_.CreateICmpEQ(next, seen), done, store);
+  b_.SetInsertPoint(store);
+  Value* pair = b_.CreateAtomicCmpXchg(address, seen, next, align, relaxed, relaxed, scope);
+  seen->addIncoming(b_.CreateExtractValue(pair, 0), store);
   b_.CreateCondBr(b_.CreateExtractValue(pair, 1), done, loop);
   b_.SetInsertPoint(done);
+  return old;
+}
+
+/// An f32 addition of a device that takes numbers below the normal range for 0. It is right where the operand
+/// is so large that neither the other number nor the result can matter and be that small: an operand of at
+/// least 2^-101 has an ulp of 2^-124, so that what is not 0 is at least that, and half of it is more than any
+/// subnormal number.
+Value* TaskLowering::exact_add(llvm::AtomicRMWInst::BinOp op, Value* address, Value* operand) {
+  llvm::BasicBlock* large = new_block("atomic.large");
+  llvm::BasicBlock* small = new_block("atomic.small");
+  llvm::BasicBlock* done = new_block("atomic.added");
+  Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, operand);
+  Value* is_large = b_.CreateFCmpUGE(magnitude, llvm::ConstantFP::get(b_.getFloatTy(), 0x1p-101));
+  b_.CreateCondBr(is_large, large, small, llvm::MDBuilder(context_).createLikelyBranchWeights());
+  b_.SetInsertPoint(large);
+  Value* native = b_.CreateAtomicRMW(op, address, operand, llvm::Align(4), llvm::AtomicOrdering::Monotonic,
+                                     device_.device_scope(context_));
+  b_.CreateBr(done);
+  b_.SetInsertPoint(small);
+  Value* looped = float_atomic(Type::f32, address, [&](Value* old) {
+    return op == llvm::AtomicRMWInst::FAdd ? b_.CreateFAdd(old, operand) : b_.CreateFSub(old, operand);
+  });
+  llvm::BasicBlock* end = b_.GetInsertBlock();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode* old = b_.CreatePHI(b_.getFloatTy(), 2);
+  old->addIncoming(native, large);
+  old->addIncoming(looped, end);
   return old;
 }
 

@@ -92,7 +92,7 @@ class TaskLowering {
                   std::uint32_t width);
   void run_edge(const ir::Statement& loop, std::vector<llvm::Value*> indices, llvm::Value* from,
                 llvm::Value* to);
-  llvm::Value* to_word(llvm::Value* v) { return b_.CreateTrunc(v, word_); }
+  llvm::Value* to_word(llvm::Value* v) { return b_.CreateZExtOrTrunc(v, word_); }
   llvm::Value* index_of(llvm::Value* low, llvm::Value* digit);
 
   // lower_tiles.cpp: blocks that cover several rows
@@ -161,7 +161,9 @@ class TaskLowering {
   llvm::Value* load_scalar(Type type, llvm::Value* address, bool independent);
   void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
   llvm::Value* lower_atomic(const ir::Statement& s);
-  llvm::Value* float_atomic(ir::AtomicKind kind, Type type, llvm::Value* address, llvm::Value* value);
+  llvm::Value* float_atomic(Type type, llvm::Value* address,
+                            const std::function<llvm::Value*(llvm::Value*)>& change);
+  llvm::Value* exact_add(llvm::AtomicRMWInst::BinOp op, llvm::Value* address, llvm::Value* operand);
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
   llvm::Value* temporary_address(const ir::Statement& s, bool indexed);

@@ -107,6 +107,8 @@ class PtxModel final : public GpuModel {
     return context.getOrInsertSyncScopeID("device");
   }
 
+  bool adds_flush() const override { return true; }  // atom.add.f32 of global memory, in the PTX ISA's words
+
   std::uint32_t lanes() const override { return 32; }
   Value* thread(Builder& b) const override {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
