@@ -102,14 +102,18 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
     total = count[0];
     for (std::size_t d = 1; d < count.size(); ++d) total = saturating_product(total, count[d]);
   }
-  Share share = device_.share(b_, *function_, task_, total, false);
+  Share share;
   Tiles tiles;
   const std::vector<Value*> positions = count;
   if (loads_several_rows(loop)) {
+    for (Value*& c : count) c = to_word(c);
     tiles = tile(count);
-    total = count[0];
-    for (std::size_t d = 1; d < count.size(); ++d) total = saturating_product(total, count[d]);
+    total = count[0];  // at most as many as iterations, which fit into a word
+    for (std::size_t d = 1; d < count.size(); ++d)
+      total = narrow ? b_.CreateNUWMul(total, count[d]) : saturating_product(total, count[d]);
     share = block_share(total);
+  } else {
+    share = device_.share(b_, *function_, task_, total, false);
   }
 
   llvm::BasicBlock* some = new_block("share");
@@ -117,7 +121,9 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   llvm::BasicBlock* none = new_block("share.none");
   b_.CreateCondBr(b_.CreateICmpULT(share.begin, share.end), some, none);
   b_.SetInsertPoint(some);
-  if (narrow) share.step = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, share.step, i64(narrow_limit));
+  if (narrow)
+    share.step = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, share.step,
+                                          llvm::ConstantInt::get(share.step->getType(), narrow_limit));
   Value* begin = to_word(share.begin);
   Value* step = to_word(share.step);
   Value* end = to_word(share.end);

@@ -16,43 +16,39 @@ constexpr unsigned widest = 5;  // log2 of the columns of a tile: as many as fil
 
 }  // namespace
 
-/// Cuts the last two dimensions into tiles: `count` is how many there are from here on. A tile is as wide as
-/// leaves at most a quarter of its columns empty.
+/// Cuts the last two dimensions into tiles: `count`, in words, is how many there are from here on. A tile is
+/// as wide as leaves at most a quarter of its columns empty.
 TaskLowering::Tiles TaskLowering::tile(std::vector<Value*>& count) {
   const ThreadModel& threads = *device_.threads();
+  const auto word = [&](std::uint64_t v) { return llvm::ConstantInt::get(word_, v); };
   Value*& columns = count[count.size() - 1];
   Value*& rows = count[count.size() - 2];
-  Value* shift = i64(0);
+  Value* shift = word(0);
   for (unsigned s = 1; s <= widest; ++s) {
     const std::uint64_t size = std::uint64_t{1} << s;
-    Value* padded = b_.CreateAnd(b_.CreateAdd(columns, i64(size - 1)), i64(~(size - 1)));
+    Value* padded = b_.CreateAnd(b_.CreateAdd(columns, word(size - 1)), word(~(size - 1)));
     Value* fits = b_.CreateICmpULE(b_.CreateSub(padded, columns), b_.CreateLShr(columns, 2));
-    shift = b_.CreateSelect(fits, i64(s), shift);
+    shift = b_.CreateSelect(fits, word(s), shift);
   }
-  Value* row_shift = b_.CreateSub(i64(std::uint64_t(std::countr_zero(threads.block_threads(task_)))), shift);
-  const auto tiles = [&](Value* n, Value* by) {
-    Value* size = b_.CreateShl(i64(1), by);
-    return b_.CreateLShr(b_.CreateAdd(n, b_.CreateSub(size, i64(1))), by);
-  };
-  columns = tiles(columns, shift);
-  rows = tiles(rows, row_shift);
-
   Tiles result;
+  result.column_shift = shift;
+  result.row_shift = b_.CreateSub(word(std::uint64_t(std::countr_zero(threads.block_threads(task_)))), shift);
+  const auto tiles = [&](Value* n, Value* by) {
+    return b_.CreateLShr(b_.CreateAdd(n, b_.CreateSub(b_.CreateShl(word(1), by), word(1))), by);
+  };
+  columns = tiles(columns, result.column_shift);
+  rows = tiles(rows, result.row_shift);
   Value* thread = b_.CreateZExt(threads.thread(b_), word_);
-  result.column_shift = b_.CreateZExtOrTrunc(shift, word_);
-  result.row_shift = b_.CreateZExtOrTrunc(row_shift, word_);
-  Value* one = llvm::ConstantInt::get(word_, 1);
-  result.column = b_.CreateAnd(thread, b_.CreateSub(b_.CreateShl(one, result.column_shift), one));
-  result.row = b_.CreateLShr(thread, result.column_shift);
+  result.column = b_.CreateAnd(thread, b_.CreateSub(b_.CreateShl(word(1), shift), word(1)));
+  result.row = b_.CreateLShr(thread, shift);
   return result;
 }
 
-/// A block's share of n tiles.
+/// A block's share of n tiles, in words.
 Share TaskLowering::block_share(Value* n) {
   const ThreadModel& threads = *device_.threads();
-  llvm::Type* wide = b_.getInt64Ty();
-  return {b_.CreateZExt(threads.block(b_), wide), n,
-          b_.CreateZExt(threads.grid(b_, threads.block_threads(task_)), wide)};
+  return {b_.CreateZExt(threads.block(b_), word_), n,
+          b_.CreateZExt(threads.grid(b_, threads.block_threads(task_)), word_)};
 }
 
 /// From a tile's place to the thread's; threads whose place is beyond `count` go `outside`.
