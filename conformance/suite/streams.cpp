@@ -84,10 +84,11 @@ WEIR_REQUIREMENT(2, 05, Streams, RunLongQueuesInOrder, "2000 pieces of work in o
     fill<std::uint64_t>(stream, memory, 0, 8 * 2001, 0);
     fill<std::uint64_t>(stream, memory, 0, 8, 12345);
     // Each moves what the one before moved; any two that change places break the chain.
-    for (std::uint64_t i = 0; i < 2000; ++i)
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      if (i == 500) delay.end();  // with more outstanding, a driver may wait for room
       call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), 8 * (i + 1),
            weir_allocation(memory), 8 * i, std::uint64_t{8});
-    delay.end();
+    }
     stream.synchronize();
   }
   EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(2001, 12345));

@@ -30,9 +30,9 @@
  *    stream from several threads take effect one after the other in an unspecified order.
  *  - The host holds no lock during a call, but that it may keep other threads from submitting to the same stream. A
  *    driver that blocks in one call must let calls on other threads go on.
- *  - "Submits" means: returns without waiting for the work, which runs in the stream's order. A driver
- *    may keep submitted work back until `stream_flush`, which the host calls before it or anyone else
- *    waits; with or without a flush, submitted work starts within a bounded time.
+ *  - "Submits" means: returns without waiting for the work, which runs in the stream's order; with 500 pieces outstanding, a
+ *    driver may wait for room. It may keep submitted work back until `stream_flush`, which the host calls before it or anyone
+ *    else waits; with or without a flush, submitted work starts within a bounded time.
  *  - Pointers that are passed in are read before the call returns unless stated otherwise. Objects
  *    that come out belong to the caller, who gives them back with the matching destroy function.
  *  - Every struct begins with `struct_size`, set by the side that fills it. A reader never reads past
