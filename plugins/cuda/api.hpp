@@ -15,17 +15,14 @@ using sdk::vendor::Code;
 
 /// Results that are told apart beyond those that all vendors share.
 enum Result : Code {
-  deinitialized = 4,
   stub_library = 34,
   newer_driver_needed = 36,
   device_unavailable = 46,
-  no_device = 100,
   nvlink_uncorrectable = 220,
   jit_compiler_not_found = 221,
   unsupported_ptx_version = 222,
   jit_compilation_disabled = 223,
   contained = 226,
-  operating_system = 304,
   hardware_stack_error = 714,
   illegal_instruction = 715,
   misaligned_address = 716,
@@ -70,27 +67,6 @@ enum JitOption : int {
 
 enum PointerAttribute : int { pointer_memory_type = 2 };
 
-enum PoolAttribute : int { pool_reuse_internal_dependencies = 3, pool_release_threshold = 4 };
-
-struct MemoryLocation {
-  int type;  // 1: a device
-  int id;
-};
-
-struct PoolProperties {
-  int allocation_type;  // 1: pinned in place
-  int handle_types;     // 0: none
-  MemoryLocation location;
-  void* security_attributes;
-  std::uint8_t reserved[64];
-};
-static_assert(sizeof(PoolProperties) == 88);
-
-struct PoolAccess {
-  MemoryLocation location;
-  int flags;  // 3: read and write
-};
-
 /// Version 2; version 1, of before CUDA 12, ends before `kernel` and is otherwise the same.
 struct KernelNode {
   void* function;
@@ -134,18 +110,9 @@ static_assert(sizeof(FillNode) == 40);
 struct Api {
   sdk::vendor::Calls calls;
 
-  Code (*init)(unsigned flags);
   Code (*driver_version)(int* out);
   Code (*error_name)(Code code, const char** out);
   Code (*error_string)(Code code, const char** out);
-
-  Code (*device_count)(int* out);
-  Code (*device_name)(char* out, int bytes, int device);
-  Code (*device_attribute)(int* out, int attribute, int device);
-  Code (*device_total_memory)(std::size_t* out, int device);
-  Code (*device_bus_id)(char* out, int bytes, int device);
-  Code (*device_uuid)(std::uint8_t* out, int device);
-  Code (*device_can_access_peer)(int* out, int device, int peer);
 
   Code (*primary_retain)(void** out_context, int device);
   Code (*primary_release)(int device);
@@ -153,14 +120,6 @@ struct Api {
   Code (*context_set)(void* context);
   Code (*pointer_attribute)(void* out, int attribute, Address pointer);
   Code (*stream_context)(void* stream, void** out_context);
-  Code (*host_function)(void* stream, weir_host_callback callback, void* user);
-
-  Code (*pool_create)(void** out, const PoolProperties* properties);
-  Code (*pool_destroy)(void* pool);
-  Code (*pool_set_attribute)(void* pool, int attribute, void* value);
-  Code (*pool_set_access)(void* pool, const PoolAccess* access, std::size_t count);
-  Code (*pool_trim)(void* pool, std::size_t keep_bytes);
-  Code (*pool_allocate)(Address* out, std::size_t size, void* pool, void* stream);
 
   Code (*copy_peer)(Address to, void* to_context, Address from, void* from_context, std::size_t size,
                     void* stream);
@@ -172,15 +131,16 @@ struct Api {
   Code (*function_parameter)(void* function, std::size_t index, std::size_t* out_offset,
                              std::size_t* out_size);
 
-  Code (*graph_add_kernel)(void** out, void* graph, void* const* after, std::size_t count,
-                           const KernelNode* node);
   Code (*graph_add_copy)(void** out, void* graph, void* const* after, std::size_t count, const CopyNode* node,
                          void* context);
   Code (*graph_add_fill)(void** out, void* graph, void* const* after, std::size_t count, const FillNode* node,
                          void* context);
-  Code (*graph_set_kernel)(void* executable, void* node, const KernelNode* values);
   Code (*graph_set_copy)(void* executable, void* node, const CopyNode* values, void* context);
   Code (*graph_set_fill)(void* executable, void* node, const FillNode* values, void* context);
 };
+
+/// Null before Cuda::start has succeeded, and those of optional parts also after it. Versions are 1000 *
+/// major + 10 * minor.
+inline Api api{};
 
 }  // namespace weir::cuda

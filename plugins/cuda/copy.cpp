@@ -10,9 +10,4 @@ bool Cuda::is_pinned(const void* memory) noexcept {
          sdk::vendor::success;
 }
 
-Code Cuda::copy_peer(Device& to, Address to_address, Device& from, Address from_address, std::size_t size,
-                     void* stream) noexcept {
-  return api.copy_peer(to_address, to.context, from_address, from.context, size, stream);
-}
-
 }  // namespace weir::cuda

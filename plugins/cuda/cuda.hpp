@@ -4,23 +4,20 @@
 
 #include <weir/sdk/vendor/driver.hpp>
 
-#include "library.hpp"
+#include "api.hpp"
 
 namespace weir::cuda {
 
 struct Cuda;
 using Device = sdk::vendor::Device<Cuda>;
 using Kernel = sdk::vendor::Kernel<Cuda>;
-using Graph = sdk::vendor::Graph<Cuda>;
+using Module = sdk::vendor::Module<Cuda>;
 
 struct Cuda {
-  static constexpr const char* name = "cuda";
-  static constexpr const char* title = "CUDA";
-  static constexpr const char* version = WEIR_VERSION;
-  static constexpr const char* vendor = "Weir";
+  static constexpr sdk::vendor::Names names{"cuda", WEIR_VERSION, "Weir", "CUDA"};
 
   static const sdk::vendor::Calls& calls() noexcept { return api.calls; }
-  static std::uint32_t start() { return start_library(); }
+  static std::uint32_t start();
 
   // status.cpp
   static sdk::vendor::Verdict verdict(Code code) noexcept;
@@ -32,30 +29,20 @@ struct Cuda {
   static constexpr Context no_context = nullptr;
   static Code get_current(Context* out) noexcept { return api.context_get(out); }
   static Code set_current(Context context) noexcept { return api.context_set(context); }
-  struct DeviceData {
-    void* pool =
-        nullptr;  // of ours, so that its settings are nobody else's; null where the device has no pools
-  };
+  static const sdk::vendor::DeviceAttributes attributes;
   static void describe(std::uint32_t index, weir_device_info& info);
   static void open(Device& device);
   static void close(Device& device) noexcept;
 
   // stream.cpp
-  static Code host_callback(void* stream, weir_host_callback callback, void* user) noexcept {
-    return api.host_function(stream, callback, user);
-  }
+  static constexpr bool stream_destroy_waits = false;
   static void check_foreign_stream(Device& device, void* native);
 
-  // memory.cpp
-  static Code allocate_ordered(Device& device, Address* out, std::size_t size, void* stream) noexcept {
-    return api.pool_allocate(out, size, device.data.pool, stream);
-  }
-  static void trim(Device& device) noexcept;
-
   // copy.cpp
+  static constexpr std::size_t taken_at_once = 64 * 1024;
+  static constexpr std::uint64_t long_fill_seed = 8192;
   static bool is_pinned(const void* memory) noexcept;
-  static Code copy_peer(Device& to, Address to_address, Device& from, Address from_address, std::size_t size,
-                        void* stream) noexcept;
+  static Code copy_peer(auto... arguments) noexcept { return api.copy_peer(arguments...); }
   static Code fill_column(Address to, std::size_t pitch, unsigned value, std::size_t count,
                           void* stream) noexcept {
     return api.fill_2d_32(to, pitch, value, 1, count, stream);
@@ -63,24 +50,19 @@ struct Cuda {
 
   // module.cpp
   static constexpr void* launch_end = nullptr;
-  static void* load_module(Device& device, const weir_code_object& object);
+  struct ModuleData {};
+  static void check_target(const Device& device, const weir_code_object& object);
+  static Code load_module(Module& module, const weir_code_object& object, std::string& log);
   static Code prepare_function(void* function) noexcept {
     return api.function_load ? api.function_load(function) : sdk::vendor::success;
   }
-  static std::size_t block_bytes(const Kernel& kernel);
+  static std::size_t block_bytes(const Module& module, const Kernel& kernel);
 
   // graph.cpp
-  using Dependencies = sdk::vendor::Dependencies;
-  using GraphCopy = sdk::vendor::GraphCopy;
-  using GraphFill = sdk::vendor::GraphFill;
-  static Code add_kernel(void** out, void* graph, Dependencies after, Kernel& kernel,
-                         const weir_launch& launch);
-  static Code add_copy(void** out, void* graph, Dependencies after, Device& device, const GraphCopy& copy);
-  static Code add_fill(void** out, void* graph, Dependencies after, Device& device, const GraphFill& fill);
-  static Code set_kernel(void* executable, void* node, Kernel& kernel, const weir_launch& launch);
-  static Code set_copy(void* executable, void* node, Device& device, const GraphCopy& copy);
-  static Code set_fill(void* executable, void* node, Device& device, const GraphFill& fill);
-  static void let_go(Graph& graph) noexcept;
+  static constexpr bool orders_graph_runs = true;
+  static KernelNode kernel_node(const Kernel& kernel, const weir_launch& launch, void** extra);
+  static Code put_copy(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphCopy& copy);
+  static Code put_fill(const sdk::vendor::NodePlace& at, Device& device, const sdk::vendor::GraphFill& fill);
 };
 
 }  // namespace weir::cuda

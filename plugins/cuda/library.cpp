@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcuda.so.1 belongs to the kernel driver, not to the toolkit; it is opened when devices are first counted.
-#include "library.hpp"
-
 #include <cstdlib>
 #include <mutex>
-#include <weir/sdk/fork.hpp>
 #include <weir/sdk/library.hpp>
 
 #include "cuda.hpp"
 
 namespace weir::cuda {
-
-Api api{};
 
 namespace {
 
@@ -25,18 +20,18 @@ constexpr auto optional = EntryPoint::optional;
 // libraries hand out that form for ever. The symbol is for libraries before CUDA 11.3, which have no
 // cuGetProcAddress.
 constexpr EntryPoint entry_points[] = {
-    {OWN(init), "cuInit", 2000, "cuInit"},
+    {COMMON(init), "cuInit", 2000, "cuInit"},
     {OWN(driver_version), "cuDriverGetVersion", 2020, "cuDriverGetVersion"},
     {OWN(error_name), "cuGetErrorName", 6000, "cuGetErrorName"},
     {OWN(error_string), "cuGetErrorString", 6000, "cuGetErrorString"},
-    {OWN(device_count), "cuDeviceGetCount", 2000, "cuDeviceGetCount"},
-    {OWN(device_name), "cuDeviceGetName", 2000, "cuDeviceGetName"},
-    {OWN(device_attribute), "cuDeviceGetAttribute", 2000, "cuDeviceGetAttribute"},
-    {OWN(device_total_memory), "cuDeviceTotalMem", 3020, "cuDeviceTotalMem_v2"},
-    {OWN(device_bus_id), "cuDeviceGetPCIBusId", 4010, "cuDeviceGetPCIBusId"},
-    {OWN(device_uuid), "cuDeviceGetUuid", 11040, "cuDeviceGetUuid_v2", optional},
-    {OWN(device_uuid), "cuDeviceGetUuid", 9020, "cuDeviceGetUuid", optional},
-    {OWN(device_can_access_peer), "cuDeviceCanAccessPeer", 4000, "cuDeviceCanAccessPeer"},
+    {COMMON(device_count), "cuDeviceGetCount", 2000, "cuDeviceGetCount"},
+    {COMMON(device_name), "cuDeviceGetName", 2000, "cuDeviceGetName"},
+    {COMMON(device_attribute), "cuDeviceGetAttribute", 2000, "cuDeviceGetAttribute"},
+    {COMMON(device_total_memory), "cuDeviceTotalMem", 3020, "cuDeviceTotalMem_v2"},
+    {COMMON(device_bus_id), "cuDeviceGetPCIBusId", 4010, "cuDeviceGetPCIBusId"},
+    {COMMON(device_uuid), "cuDeviceGetUuid", 11040, "cuDeviceGetUuid_v2", optional},
+    {COMMON(device_uuid), "cuDeviceGetUuid", 9020, "cuDeviceGetUuid", optional},
+    {COMMON(device_can_access_peer), "cuDeviceCanAccessPeer", 4000, "cuDeviceCanAccessPeer"},
     {OWN(primary_retain), "cuDevicePrimaryCtxRetain", 7000, "cuDevicePrimaryCtxRetain"},
     {OWN(primary_release), "cuDevicePrimaryCtxRelease", 11000, "cuDevicePrimaryCtxRelease_v2"},
     {OWN(primary_release), "cuDevicePrimaryCtxRelease", 7000, "cuDevicePrimaryCtxRelease"},
@@ -50,7 +45,7 @@ constexpr EntryPoint entry_points[] = {
     {COMMON(stream_synchronize), "cuStreamSynchronize", 2000, "cuStreamSynchronize"},
     {COMMON(stream_wait_event), "cuStreamWaitEvent", 3020, "cuStreamWaitEvent"},
     {OWN(stream_context), "cuStreamGetCtx", 9020, "cuStreamGetCtx"},
-    {OWN(host_function), "cuLaunchHostFunc", 10000, "cuLaunchHostFunc"},
+    {COMMON(host_function), "cuLaunchHostFunc", 10000, "cuLaunchHostFunc"},
     {COMMON(event_create), "cuEventCreate", 2000, "cuEventCreate"},
     {COMMON(event_destroy), "cuEventDestroy", 4000, "cuEventDestroy_v2"},
     {COMMON(event_record), "cuEventRecord", 2000, "cuEventRecord"},
@@ -65,12 +60,12 @@ constexpr EntryPoint entry_points[] = {
     {COMMON(host_free), "cuMemFreeHost", 2000, "cuMemFreeHost"},
     {COMMON(host_get_address), "cuMemHostGetDevicePointer", 3020, "cuMemHostGetDevicePointer_v2"},
     {OWN(pointer_attribute), "cuPointerGetAttribute", 4000, "cuPointerGetAttribute"},
-    {OWN(pool_create), "cuMemPoolCreate", 11020, "cuMemPoolCreate", optional},
-    {OWN(pool_destroy), "cuMemPoolDestroy", 11020, "cuMemPoolDestroy", optional},
-    {OWN(pool_set_attribute), "cuMemPoolSetAttribute", 11020, "cuMemPoolSetAttribute", optional},
-    {OWN(pool_set_access), "cuMemPoolSetAccess", 11020, "cuMemPoolSetAccess", optional},
-    {OWN(pool_trim), "cuMemPoolTrimTo", 11020, "cuMemPoolTrimTo", optional},
-    {OWN(pool_allocate), "cuMemAllocFromPoolAsync", 11020, "cuMemAllocFromPoolAsync", optional},
+    {COMMON(pool_create), "cuMemPoolCreate", 11020, "cuMemPoolCreate", optional},
+    {COMMON(pool_destroy), "cuMemPoolDestroy", 11020, "cuMemPoolDestroy", optional},
+    {COMMON(pool_set_attribute), "cuMemPoolSetAttribute", 11020, "cuMemPoolSetAttribute", optional},
+    {COMMON(pool_set_access), "cuMemPoolSetAccess", 11020, "cuMemPoolSetAccess", optional},
+    {COMMON(pool_trim), "cuMemPoolTrimTo", 11020, "cuMemPoolTrimTo", optional},
+    {COMMON(pool_allocate), "cuMemAllocFromPoolAsync", 11020, "cuMemAllocFromPoolAsync", optional},
     {COMMON(memory_free_async), "cuMemFreeAsync", 11020, "cuMemFreeAsync", optional},
     {COMMON(copy_to_device), "cuMemcpyHtoDAsync", 3020, "cuMemcpyHtoDAsync_v2"},
     {COMMON(copy_to_host), "cuMemcpyDtoHAsync", 3020, "cuMemcpyDtoHAsync_v2"},
@@ -93,15 +88,15 @@ constexpr EntryPoint entry_points[] = {
     {COMMON(graph_create), "cuGraphCreate", 10000, "cuGraphCreate", optional},
     {COMMON(graph_destroy), "cuGraphDestroy", 10000, "cuGraphDestroy", optional},
     {COMMON(graph_add_empty), "cuGraphAddEmptyNode", 10000, "cuGraphAddEmptyNode", optional},
-    {OWN(graph_add_kernel), "cuGraphAddKernelNode", 12000, "cuGraphAddKernelNode_v2", optional},
-    {OWN(graph_add_kernel), "cuGraphAddKernelNode", 10000, "cuGraphAddKernelNode", optional},
+    {COMMON(graph_add_kernel), "cuGraphAddKernelNode", 12000, "cuGraphAddKernelNode_v2", optional},
+    {COMMON(graph_add_kernel), "cuGraphAddKernelNode", 10000, "cuGraphAddKernelNode", optional},
     {OWN(graph_add_copy), "cuGraphAddMemcpyNode", 10000, "cuGraphAddMemcpyNode", optional},
     {OWN(graph_add_fill), "cuGraphAddMemsetNode", 10000, "cuGraphAddMemsetNode", optional},
     {COMMON(graph_instantiate), "cuGraphInstantiateWithFlags", 11040, "cuGraphInstantiateWithFlags",
      optional},
-    {OWN(graph_set_kernel), "cuGraphExecKernelNodeSetParams", 12000, "cuGraphExecKernelNodeSetParams_v2",
+    {COMMON(graph_set_kernel), "cuGraphExecKernelNodeSetParams", 12000, "cuGraphExecKernelNodeSetParams_v2",
      optional},
-    {OWN(graph_set_kernel), "cuGraphExecKernelNodeSetParams", 10010, "cuGraphExecKernelNodeSetParams",
+    {COMMON(graph_set_kernel), "cuGraphExecKernelNodeSetParams", 10010, "cuGraphExecKernelNodeSetParams",
      optional},
     {OWN(graph_set_copy), "cuGraphExecMemcpyNodeSetParams", 10020, "cuGraphExecMemcpyNodeSetParams",
      optional},
@@ -112,14 +107,6 @@ constexpr EntryPoint entry_points[] = {
 };
 #undef COMMON
 #undef OWN
-
-constexpr const char* library_name = "libcuda.so.1";
-
-/// libcuda by its name, or the file that WEIR_CUDA_LIBRARY names, which elevated processes do not look at.
-sdk::Library open_library() {
-  const char* named = secure_getenv("WEIR_CUDA_LIBRARY");
-  return sdk::Library::open({named && *named ? named : library_name});
-}
 
 struct Finder {
   using ByVersion1 = Code (*)(const char* name, void** out, int version, std::uint64_t flags);
@@ -143,24 +130,28 @@ struct Finder {
   ByVersion1 version1;
 };
 
-int version = 0;
-
 std::string version_words(int number) {
   return sdk::words("%d.%d", number / 1000, number % 1000 / 10);
 }
 
-std::uint32_t start() {
-  const sdk::Library library = open_library();
+}  // namespace
+
+std::uint32_t Cuda::start() {
+  constexpr const char* names[] = {"libcuda.so.1"};
+  const sdk::Library library = sdk::Library::open("WEIR_CUDA_LIBRARY", names);
   const EntryPoint* missing = sdk::fill_entry_points(api, std::span(entry_points), Finder(library));
+  int& version = api.calls.version;
   if (api.driver_version) api.driver_version(&version);
+  api.calls.has_pools = sdk::has_entry_points(api, std::span(entry_points), "cuMemPool") &&
+                        api.calls.pool_allocate && api.calls.memory_free_async;
+  api.calls.has_graphs = sdk::has_entry_points(api, std::span(entry_points), "cuGraph");
   if (missing)
     sdk::fail(
         WEIR_ERROR_NO_LIBRARY,
         "%s is too old: it is of CUDA %s and lacks %s, which CUDA %s has; install a newer NVIDIA driver",
         library.path().c_str(), version_words(version).c_str(), missing->name,
         version_words(missing->version).c_str());
-  sdk::notice_forks();
-  if (const Code code = api.init(0); code == no_device) {
+  if (const Code code = api.calls.init(0); code == sdk::vendor::no_device) {
     sdk::Failure failure = sdk::vendor::failure_of<Cuda>(code, "start");
     failure.message += "; no NVIDIA GPU is there, or this process may not use one";
     throw failure;
@@ -172,8 +163,7 @@ std::uint32_t start() {
   } else {
     sdk::vendor::check<Cuda>(code, "start");
   }
-  int count = 0;
-  sdk::vendor::check<Cuda>(api.device_count(&count), "count its devices");
+  const int count = sdk::vendor::count_devices<Cuda>();
   if (count < 1) {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     sdk::fail(WEIR_ERROR_NO_DEVICE, "CUDA sees no device; %s",
@@ -181,42 +171,6 @@ std::uint32_t start() {
                       : "CUDA_VISIBLE_DEVICES is not set");
   }
   return static_cast<std::uint32_t>(count);
-}
-
-}  // namespace
-
-std::uint32_t start_library() {
-  struct Outcome {
-    std::uint32_t devices = 0;
-    sdk::Failure failure{WEIR_OK, ""};
-  };
-  static const Outcome* const outcome = [] {
-    auto* out = new Outcome;
-    try {
-      out->devices = start();
-    } catch (const sdk::Failure& failure) {
-      out->failure = failure;
-    }
-    return out;
-  }();
-  if (outcome->failure.code != WEIR_OK) throw sdk::Failure(outcome->failure);
-  return outcome->devices;
-}
-
-int library_version() noexcept {
-  return version;
-}
-
-bool has_pools() noexcept {
-  return api.pool_create && api.pool_destroy && api.pool_set_attribute && api.pool_set_access &&
-         api.pool_trim && api.pool_allocate && api.calls.memory_free_async;
-}
-
-bool has_graphs() noexcept {
-  const sdk::vendor::Calls& calls = api.calls;
-  return calls.graph_create && calls.graph_destroy && calls.graph_add_empty && calls.graph_instantiate &&
-         calls.graph_launch && calls.graph_executable_destroy && api.graph_add_kernel && api.graph_add_copy &&
-         api.graph_add_fill && api.graph_set_kernel && api.graph_set_copy && api.graph_set_fill;
 }
 
 }  // namespace weir::cuda

@@ -35,22 +35,6 @@ bool may_run(bool ptx, Architecture code, int device) {
   return code.number <= device && (ptx || code.number / 10 == device / 10);
 }
 
-void check_target(const Device& device, const weir_code_object& object) {
-  int major = 0, minor = 0;
-  api.device_attribute(&major, compute_major, static_cast<int>(device.index));
-  api.device_attribute(&minor, compute_minor, static_cast<int>(device.index));
-  const std::string_view format = object.format;
-  const bool ptx = format == "ptx";
-  const Architecture code = parse(object.target);
-  if ((ptx || format == "cubin") && (code.number ? may_run(ptx, code, major * 10 + minor) : !*object.target))
-    return;
-  sdk::fail(WEIR_ERROR_CODE_OBJECT,
-            "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format 'ptx' for "
-            "targets up "
-            "to sm_%d%d, and 'cubin' for sm_%d0 to sm_%d%d",
-            object.name, object.format, object.target, major, minor, major, major, minor);
-}
-
 struct Log {
   char text[4096] = "";
   void* size = reinterpret_cast<void*>(sizeof text);  // in: what there is room for; out: how much was written
@@ -65,8 +49,23 @@ std::string joined(const Log& errors, const Log& remarks) {
 
 }  // namespace
 
-void* Cuda::load_module(Device& device, const weir_code_object& object) {
-  check_target(device, object);
+void Cuda::check_target(const Device& device, const weir_code_object& object) {
+  const int number = static_cast<int>(device.index);
+  const int major = static_cast<int>(sdk::vendor::attribute<Cuda>(number, compute_major));
+  const int minor = static_cast<int>(sdk::vendor::attribute<Cuda>(number, compute_minor));
+  const std::string_view format = object.format;
+  const bool ptx = format == "ptx";
+  const Architecture code = parse(object.target);
+  if ((ptx || format == "cubin") && (code.number ? may_run(ptx, code, major * 10 + minor) : !*object.target))
+    return;
+  sdk::fail(WEIR_ERROR_CODE_OBJECT,
+            "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format 'ptx' for "
+            "targets up "
+            "to sm_%d%d, and 'cubin' for sm_%d0 to sm_%d%d",
+            object.name, object.format, object.target, major, minor, major, major, minor);
+}
+
+Code Cuda::load_module(Module& module, const weir_code_object& object, std::string& log) {
   const char* data = static_cast<const char*>(object.data);
   std::vector<char> terminated;  // CUDA reads PTX up to a zero
   if (std::string_view(object.format) == "ptx" && data[object.size - 1] != '\0') {
@@ -77,23 +76,14 @@ void* Cuda::load_module(Device& device, const weir_code_object& object) {
   Log errors, remarks;
   int options[] = {jit_error_log, jit_error_log_bytes, jit_info_log, jit_info_log_bytes};
   void* values[] = {errors.text, errors.size, remarks.text, remarks.size};
-  void* module = nullptr;
-  const Code code = api.module_load(&module, data, 4, options, values);
-  if (code == sdk::vendor::success) return module;
-  if (verdict(code).lost) device.raise(code, "load a code object");
+  const Code code = api.module_load(&module.native, data, 4, options, values);
   errors.text[sizeof errors.text - 1] = remarks.text[sizeof remarks.text - 1] = '\0';
-  sdk::Failure failure = sdk::vendor::failure_of<Cuda>(
-      code, sdk::words("load code object '%.64s' of format '%.32s' for target '%.64s'", object.name,
-                       object.format, object.target)
-                .c_str());
-  if (failure.code != WEIR_ERROR_OUT_OF_MEMORY) failure.code = WEIR_ERROR_CODE_OBJECT;
-  if (const std::string log = joined(errors, remarks); !log.empty())
-    failure.message += "; its log says: " + log;
-  throw failure;
+  log = joined(errors, remarks);
+  return code;
 }
 
 /// Else a launch would read what lies behind the argument block. Older libraries cannot tell.
-std::size_t Cuda::block_bytes(const Kernel& kernel) {
+std::size_t Cuda::block_bytes(const Module&, const Kernel& kernel) {
   if (!api.function_parameter) return kernel.argument_bytes;
   constexpr std::size_t most = 4096;  // of a byte each
   std::size_t end = 0, offset = 0, size = 0;

@@ -14,9 +14,7 @@ sdk::vendor::Verdict Cuda::verdict(Code code) noexcept {
       return {WEIR_ERROR_NO_LIBRARY};
     case newer_driver_needed:
       return {WEIR_ERROR_UNSUPPORTED};
-    case deinitialized:
     case device_unavailable:
-    case operating_system:
     case not_permitted:
     case system_not_ready:
     case system_driver_mismatch:

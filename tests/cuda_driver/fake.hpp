@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "driver_calls.hpp"
+#include "calls.hpp"
 #include "fake_cuda.hpp"
 
 namespace cuda_test {

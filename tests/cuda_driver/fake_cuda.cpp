@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of the fake libcuda, under the names by which a library before cuGetProcAddress exports them.
+#include <weir/sdk/vendor/pool.hpp>
+
 #include "fake_functions.hpp"
 
 using namespace fake_cuda;
@@ -224,7 +226,7 @@ EXPORT cuPointerGetAttribute(void* out, int, Address address) {
 EXPORT cuMemHostGetDevicePointer_v2(Address* out, void* memory, unsigned) {
   return *out = number(memory), 0;
 }
-EXPORT cuMemPoolCreate(void** out, const weir::cuda::PoolProperties*) {
+EXPORT cuMemPoolCreate(void** out, const weir::sdk::vendor::PoolProperties*) {
   count(1);
   return *out = new int, 0;
 }
@@ -233,13 +235,13 @@ EXPORT cuMemPoolDestroy(void* pool) {
   return delete static_cast<int*>(pool), 0;
 }
 EXPORT cuMemPoolSetAttribute(void*, int attribute, void* value) {
-  const bool wide = attribute == weir::cuda::pool_release_threshold;
+  const bool wide = attribute == weir::sdk::vendor::pool_release_threshold;
   std::uint64_t given = 0;
   std::memcpy(&given, value, wide ? 8 : 4);
   runtime().begin(__func__, nullptr, {static_cast<std::uint64_t>(attribute), given});
   return 0;
 }
-EXPORT cuMemPoolSetAccess(void*, const weir::cuda::PoolAccess* access, std::size_t) {
+EXPORT cuMemPoolSetAccess(void*, const weir::sdk::vendor::PoolAccess* access, std::size_t) {
   runtime().begin(__func__, nullptr, {static_cast<std::uint64_t>(access->location.id)});
   return 0;
 }

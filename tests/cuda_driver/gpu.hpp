@@ -2,7 +2,7 @@
 // Tests in this process run on the real libcuda and its device 0.
 #pragma once
 
-#include "driver_calls.hpp"
+#include "calls.hpp"
 
 namespace cuda_test {
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <api.hpp>
+#include <weir/sdk/vendor/pool.hpp>
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
@@ -23,9 +24,9 @@ namespace shared = weir::sdk::vendor;
 SAME(shared::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY);
 SAME(shared::not_found, CUDA_ERROR_NOT_FOUND);
 SAME(shared::not_ready, CUDA_ERROR_NOT_READY);
-SAME(ours::deinitialized, CUDA_ERROR_DEINITIALIZED);
+
 SAME(ours::stub_library, CUDA_ERROR_STUB_LIBRARY);
-SAME(ours::no_device, CUDA_ERROR_NO_DEVICE);
+SAME(shared::no_device, CUDA_ERROR_NO_DEVICE);
 SAME(ours::nvlink_uncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE);
 SAME(ours::unsupported_ptx_version, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
 SAME(ours::contained, CUDA_ERROR_CONTAINED);
@@ -62,8 +63,8 @@ SAME(ours::jit_info_log_bytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
 SAME(ours::jit_error_log, CU_JIT_ERROR_LOG_BUFFER);
 SAME(ours::jit_error_log_bytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 SAME(ours::pointer_memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
-SAME(ours::pool_reuse_internal_dependencies, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES);
-SAME(ours::pool_release_threshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+SAME(shared::pool_reuse_internal_dependencies, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES);
+SAME(shared::pool_release_threshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 SAME(ours::host_memory, CU_MEMORYTYPE_HOST);
 SAME(ours::device_memory, CU_MEMORYTYPE_DEVICE);
 SAME(ours::unified_memory, CU_MEMORYTYPE_UNIFIED);
@@ -77,13 +78,13 @@ SAME(shared::function_local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 SAME(shared::function_registers, CU_FUNC_ATTRIBUTE_NUM_REGS);
 SAME(shared::function_max_dynamic_shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 
-SAME(sizeof(ours::PoolProperties), sizeof(CUmemPoolProps));
-SAME_FIELD(ours::PoolProperties, allocation_type, CUmemPoolProps, allocType);
-SAME_FIELD(ours::PoolProperties, location, CUmemPoolProps, location);
+SAME(sizeof(shared::PoolProperties), sizeof(CUmemPoolProps));
+SAME_FIELD(shared::PoolProperties, allocation_type, CUmemPoolProps, allocType);
+SAME_FIELD(shared::PoolProperties, location, CUmemPoolProps, location);
 SAME(1, CU_MEM_ALLOCATION_TYPE_PINNED);
 SAME(1, CU_MEM_LOCATION_TYPE_DEVICE);
-SAME(sizeof(ours::PoolAccess), sizeof(CUmemAccessDesc));
-SAME_FIELD(ours::PoolAccess, flags, CUmemAccessDesc, flags);
+SAME(sizeof(shared::PoolAccess), sizeof(CUmemAccessDesc));
+SAME_FIELD(shared::PoolAccess, flags, CUmemAccessDesc, flags);
 SAME(3, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
 SAME(sizeof(ours::KernelNode), sizeof(CUDA_KERNEL_NODE_PARAMS));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding libcuda and saying what is wrong with it; each case in a process of its own.
-#include "driver_calls.hpp"
+#include "calls.hpp"
 
 namespace cuda_test {
 namespace {

@@ -20,10 +20,12 @@
 #include <link.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "status.hpp"
 
@@ -53,6 +55,13 @@ class Library {
   }
   static Library open(std::initializer_list<const char*> names) {
     return open(std::span<const char* const>(names.begin(), names.size()));
+  }
+
+  /// The same, but the file that an environment variable names comes instead of all of them, for tests.
+  /// Processes that run elevated do not look at it.
+  static Library open(const char* variable, std::span<const char* const> names) {
+    const char* named = secure_getenv(variable);
+    return named && *named ? open({named}) : open(names);
   }
 
   /// Null when the library has no such symbol.
@@ -94,6 +103,17 @@ const EntryPoint* fill_entry_points(Api& api, std::span<const EntryPoint> rows, 
     if (!found && first.need == EntryPoint::required && !missing) missing = &first;
   }
   return missing;
+}
+
+/// Whether every row whose name begins with `prefix` has a function.
+template <class Api>
+bool has_entry_points(const Api& api, std::span<const EntryPoint> rows, std::string_view prefix) noexcept {
+  for (const EntryPoint& row : rows) {
+    void* found = nullptr;
+    std::memcpy(&found, reinterpret_cast<const std::byte*>(&api) + row.slot, sizeof found);
+    if (!found && std::string_view(row.name).starts_with(prefix)) return false;
+  }
+  return true;
 }
 
 }  // namespace weir::sdk

@@ -20,15 +20,13 @@ using Address = std::uint64_t;
 
 inline constexpr Code success = 0;
 inline constexpr Code out_of_memory = 2;
+inline constexpr Code no_device = 100;
 inline constexpr Code not_found = 500;
 inline constexpr Code not_ready = 600;
 
 inline constexpr unsigned stream_non_blocking = 1;  // never waits for the default stream, nor that for it
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_portable = 1, host_mapped = 2;
-
-/// So much of a fill with a long pattern is filled by columns; the rest is copied from there.
-inline constexpr std::uint64_t long_fill_seed_bytes = 64 * 1024;
 
 /// Attributes of kernels, as function_get_attribute takes them.
 enum FunctionAttribute : int {
@@ -43,13 +41,32 @@ enum FunctionAttribute : int {
 inline void* const launch_buffer_pointer = reinterpret_cast<void*>(std::uintptr_t{1});
 inline void* const launch_buffer_size = reinterpret_cast<void*>(std::uintptr_t{2});
 
+struct PoolProperties;  // pool.hpp
+struct PoolAccess;
+
 struct Calls {
+  int version;  // of the library, in the vendor's numbers
+  bool has_pools, has_graphs;
+
+  Code (*init)(unsigned flags);
+
+  // devices by their number
+  Code (*device_count)(int* out);
+  Code (*device_name)(char* out, int bytes, int device);
+  Code (*device_attribute)(int* out, int attribute, int device);
+  Code (*device_total_memory)(std::size_t* out, int device);
+  Code (*device_bus_id)(char* out, int bytes, int device);
+  Code (*device_uuid)(std::uint8_t* out, int device);  // null where devices have none
+  Code (*device_can_access_peer)(int* out, int device, int peer);
+
   // streams
   Code (*stream_create)(void** out, unsigned flags, int priority);
   Code (*stream_destroy)(void* stream);
   Code (*stream_query)(void* stream);
   Code (*stream_synchronize)(void* stream);
   Code (*stream_wait_event)(void* stream, void* event, unsigned flags);
+
+  Code (*host_function)(void* stream, weir_host_callback callback, void* user);
 
   // events
   Code (*event_create)(void** out, unsigned flags);
@@ -64,6 +81,12 @@ struct Calls {
   Code (*memory_allocate)(Address* out, std::size_t size);
   Code (*memory_free)(Address address);
   Code (*memory_free_async)(Address address, void* stream);
+  Code (*pool_create)(void** out, const PoolProperties* properties);  // null, as those below, without pools
+  Code (*pool_destroy)(void* pool);
+  Code (*pool_set_attribute)(void* pool, int attribute, void* value);
+  Code (*pool_set_access)(void* pool, const PoolAccess* access, std::size_t count);
+  Code (*pool_trim)(void* pool, std::size_t keep_bytes);
+  Code (*pool_allocate)(Address* out, std::size_t size, void* pool, void* stream);
   Code (*host_allocate)(void** out, std::size_t size, unsigned flags);
   Code (*host_free)(void* pointer);
   Code (*host_get_address)(Address* out, void* pointer, unsigned flags);
@@ -89,10 +112,13 @@ struct Calls {
   // the device as a whole
   Code (*synchronize)();
 
-  // graphs; null where the runtime has none
+  // graphs; null where the runtime has none. Nodes are the vendor's structs
   Code (*graph_create)(void** out, unsigned flags);
   Code (*graph_destroy)(void* graph);
   Code (*graph_add_empty)(void** out_node, void* graph, void* const* dependencies, std::size_t count);
+  Code (*graph_add_kernel)(void** out_node, void* graph, void* const* dependencies, std::size_t count,
+                           const void* node);
+  Code (*graph_set_kernel)(void* executable, void* node, const void* values);
   Code (*graph_instantiate)(void** out, void* graph, unsigned long long flags);
   Code (*graph_launch)(void* executable, void* stream);
   Code (*graph_executable_destroy)(void* executable);

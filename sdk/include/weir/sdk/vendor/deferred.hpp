@@ -28,9 +28,12 @@ class Deferred {
       V::calls().event_destroy(item->event);
       device.raise(code, "record an event");
     }
-    std::lock_guard lock(mutex_);
-    item->next = first_;
-    first_ = item.release();
+    keep(std::move(item));
+  }
+
+  /// The same behind an event that was recorded, which is then this object's.
+  void add_behind(void* event, Release release, void* what) {
+    keep(std::make_unique<Item>(Item{event, release, what, nullptr}));
   }
 
   /// Lets go of what is due. With the device's context current, in a call that may block.
@@ -68,6 +71,12 @@ class Deferred {
     void* what;
     Item* next;
   };
+
+  void keep(std::unique_ptr<Item> item) noexcept {
+    std::lock_guard lock(mutex_);
+    item->next = first_;
+    first_ = item.release();
+  }
 
   static void release_all(Device<V>& device, Item* items) noexcept {
     while (items) {

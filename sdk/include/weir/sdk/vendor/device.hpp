@@ -8,8 +8,6 @@
 //   static Code get_current(Context* out) noexcept;
 //       of the calling thread; cheap
 //   static Code set_current(Context) noexcept;
-//   struct DeviceData;
-//       what V keeps for a device
 //   static void open(Device<V>&);
 //       sets device.context
 //   static void close(Device<V>&) noexcept;
@@ -20,6 +18,7 @@
 #include "../object.hpp"
 #include "deferred.hpp"
 #include "failure.hpp"
+#include "pool.hpp"
 #include "staging.hpp"
 
 namespace weir::sdk::vendor {
@@ -36,7 +35,7 @@ struct Module;
 template <class V>
 struct Device : DeviceObject {
   typename V::Context context = V::no_context;
-  typename V::DeviceData data{};
+  MemoryPool<V> pool;
   Deferred<V> deferred;
   Staging<V> staging;
 
@@ -44,7 +43,8 @@ struct Device : DeviceObject {
   void close();
   void get_memory(std::uint64_t& free, std::uint64_t& total);
   Stream<V>& create_stream(std::int32_t priority);
-  Stream<V>& wrap_stream(void* native) requires requires { &V::check_foreign_stream; };
+  Stream<V>& wrap_stream(void* native)
+    requires requires { &V::check_foreign_stream; };
   Event<V>& create_event(bool timed);
   Allocation<V>& allocate(const weir_memory_options& options);
   Module<V>& load_module(const weir_code_object& object);
@@ -123,6 +123,14 @@ template <class V>
 void Device<V>::open() {
   check_alive();
   V::open(*this);
+  if (!(capabilities & WEIR_CAP_STREAM_ORDERED_ALLOCATION)) return;
+  try {
+    pool.open(*this);
+  } catch (...) {
+    pool.close();
+    V::close(*this);
+    throw;
+  }
 }
 
 template <class V>
@@ -133,6 +141,7 @@ void Device<V>::close() {
     deferred.finish(*this);
     staging.finish();
   }
+  pool.close();
   V::close(*this);
   context = V::no_context;
 }

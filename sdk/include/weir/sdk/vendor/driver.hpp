@@ -4,14 +4,14 @@
 // each header of this folder begins with what it needs of V, and calls.hpp with what is the same for all.
 // Beside that, V has
 //
-//   static constexpr const char *name, *version, *vendor;
-//       of the driver, for its table
+//   static constexpr Names names;
+//       of the driver, for its table, and of the vendor's runtime, for messages
 //   static const Calls& calls() noexcept;
 //       valid once `start` has succeeded
 //   static std::uint32_t start();
-//       opens and starts the runtime, once; the number of devices, or a Failure
+//       opens and starts the runtime; the number of devices, or a Failure. Called once
 //   static void describe(std::uint32_t index, weir_device_info&);
-//       fills it in, and clears the bits of capabilities that the device lacks
+//       what describe.hpp does not know, and which capabilities the device lacks
 //
 // What comes of it: streams that never wait for the default stream, contexts set per thread without a lock,
 // launches that take no lock, allocate nothing and look nothing up, errors with the vendor's name and words,
@@ -20,18 +20,20 @@
 #pragma once
 
 #include "../table.hpp"
+#include "describe.hpp"
 #include "event.hpp"
 #include "graph.hpp"
 #include "module.hpp"
+#include "start.hpp"
 #include "stream.hpp"
 
 namespace weir::sdk::vendor {
 
 template <class V>
 struct Driver {
-  static constexpr const char* name = V::name;
-  static constexpr const char* version = V::version;
-  static constexpr const char* vendor = V::vendor;
+  static constexpr const char* name = V::names.driver;
+  static constexpr const char* version = V::names.version;
+  static constexpr const char* vendor = V::names.author;
 
   using Device = vendor::Device<V>;
   using Stream = vendor::Stream<V>;
@@ -41,8 +43,11 @@ struct Driver {
   using Kernel = vendor::Kernel<V>;
   using Graph = vendor::Graph<V>;
 
-  static std::uint32_t device_count() { return V::start(); }
-  static void describe(std::uint32_t index, weir_device_info& info) { V::describe(index, info); }
+  static std::uint32_t device_count() { return start_once<V::start>(); }
+  static void describe(std::uint32_t index, weir_device_info& info) {
+    describe_common<V>(index, info);
+    V::describe(index, info);
+  }
 };
 
 }  // namespace weir::sdk::vendor

@@ -2,7 +2,7 @@
 // A vendor's numbers as Failures, with the vendor's name and words for them.
 //
 // Of the vendor's traits V this needs
-//   static constexpr const char* title;                    // "CUDA"
+//   static constexpr Names names;
 //   static Verdict verdict(Code code) noexcept;
 //   static std::string error_name(Code code);              // "CUDA_ERROR_OUT_OF_MEMORY"
 //   static std::string error_words(Code code);             // "out of memory"
@@ -12,6 +12,11 @@
 #include "calls.hpp"
 
 namespace weir::sdk::vendor {
+
+struct Names {
+  const char *driver, *version, *author;  // for the driver's table
+  const char* runtime;                    // as messages call it: "CUDA"
+};
 
 /// What a vendor's number means: the ABI's code for it, and whether the device answers nothing else from then
 /// on.
@@ -30,8 +35,11 @@ constexpr Verdict common_verdict(Code code) noexcept {
       return {WEIR_ERROR_INVALID};
     case out_of_memory:
       return {WEIR_ERROR_OUT_OF_MEMORY};
-    case 100:
+    case no_device:
       return {WEIR_ERROR_NO_DEVICE};
+    case 4:    // shutting down
+    case 304:  // the operating system refused
+      return {WEIR_ERROR_SYSTEM};
     case 200:  // invalid image
     case 209:  // no binary for this device
     case 218:  // invalid assembly
@@ -63,7 +71,7 @@ template <class V>
 Failure failure_of(Code code, const char* doing) {
   const std::string name = V::error_name(code);
   return {V::verdict(code).result,
-          words("%s could not %.300s: %s (%d): %.300s", V::title, doing, name.c_str(), code,
+          words("%s could not %.300s: %s (%d): %.300s", V::names.runtime, doing, name.c_str(), code,
                 V::error_words(code).c_str()),
           code, name};
 }

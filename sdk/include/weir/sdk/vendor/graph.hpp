@@ -4,15 +4,13 @@
 //
 // Of the vendor's traits V this needs functions that add a node to a graph, and that change one in an
 // executable graph:
-//   static Code add_kernel(void** out, void* graph, Dependencies after, Kernel<V>&, const weir_launch&);
-//   static Code add_copy(void** out, void* graph, Dependencies after, Device<V>&, const GraphCopy&);
-//   static Code add_fill(void** out, void* graph, Dependencies after, Device<V>&, const GraphFill&);
-//   static Code set_kernel(void* executable, void* node, Kernel<V>&, const weir_launch&);
-//   static Code set_copy(void* executable, void* node, Device<V>&, const GraphCopy&);
-//   static Code set_fill(void* executable, void* node, Device<V>&, const GraphFill&);
-//   static void let_go(Graph<V>&) noexcept;
-//       destroys graph.executable and graph.native, where they are not null; runs in flight go on, and it
-//       does not wait for them
+//   static auto kernel_node(const Kernel<V>&, const weir_launch&, void** extra);
+//       the vendor's struct for it; `extra` are the launch options that name the argument block
+//   static Code put_copy(const NodePlace&, Device<V>&, const GraphCopy&);
+//   static Code put_fill(const NodePlace&, Device<V>&, const GraphFill&);
+//   static constexpr bool orders_graph_runs;
+//       whether runs of one graph never overlap, and one that is destroyed while it runs goes on. Where not,
+//       an event behind each run sees to both
 #pragma once
 
 #include <span>
@@ -24,6 +22,16 @@
 namespace weir::sdk::vendor {
 
 using Dependencies = std::span<void* const>;
+
+/// Where the vendor's node goes: into a graph, or, where `executable` is set, in place of one of an
+/// executable graph's.
+struct NodePlace {
+  void** out_node;
+  void* graph;
+  Dependencies after;
+  void* executable = nullptr;
+  void* node = nullptr;
+};
 
 /// One side of a copy: host memory of the user's, or an allocation of ours.
 struct GraphPlace {
@@ -54,12 +62,13 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
 
   void* native = nullptr;  ///< kept: the vendor names nodes of the executable graph by those of this one
   void* executable = nullptr;
+  void* last_run = nullptr;          ///< an event behind it; null where the vendor orders runs
   std::vector<void*> nodes;          ///< the vendor's
   std::vector<std::uint32_t> first;  ///< node i has those from first[i] to first[i + 1] - 1
 
   void create(std::span<const Node> given) {
     Current<V> current(*device);
-    native = executable = nullptr;
+    native = executable = last_run = nullptr;
     nodes.clear();
     first.assign(1, 0);
     was_empty.clear();
@@ -71,8 +80,10 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
         first.push_back(static_cast<std::uint32_t>(nodes.size()));
       }
       device->check(V::calls().graph_instantiate(&executable, native, 0), "make a graph executable");
+      if constexpr (!V::orders_graph_runs)
+        device->check(V::calls().event_create(&last_run, event_disable_timing), "make an event");
     } catch (...) {
-      V::let_go(*this);
+      let_go();
       throw;
     }
   }
@@ -85,7 +96,9 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     if (node.kind == WEIR_GRAPH_EMPTY) return;
     if (node.kind == WEIR_GRAPH_KERNEL) {
       node.kernel->allow_shared(node.launch.dynamic_shared_bytes);
-      code = V::set_kernel(executable, own[0], *node.kernel, node.launch);
+      ArgumentBlock<V> arguments(*node.kernel, node.launch);
+      const auto values = V::kernel_node(*node.kernel, node.launch, arguments.extra());
+      code = V::calls().graph_set_kernel(executable, own[0], &values);
     } else if ((node.size == 0) != was_empty[index]) {
       refuse(index, "its size becomes 0 or is 0 no more");
     } else if (node.size == 0) {
@@ -101,7 +114,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       else
         set_steps(own, current_steps);  // those before the one that was refused
     } else {
-      code = V::set_copy(executable, own[0], *device, copy_of(node));
+      code = V::put_copy(in_place_of(own[0]), *device, copy_of(node));
     }
     if (code == success) return;
     if (V::verdict(code).lost) device->raise(code, "change a node of a graph");
@@ -109,12 +122,17 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
   }
 
   /// With the device's context current.
-  void launch(void* stream) { device->check(V::calls().graph_launch(executable, stream), "launch a graph"); }
+  void launch(void* stream) {
+    if (last_run)
+      device->check(V::calls().stream_wait_event(stream, last_run, 0), "let a stream wait for a graph");
+    device->check(V::calls().graph_launch(executable, stream), "launch a graph");
+    if (last_run) device->check(V::calls().event_record(last_run, stream), "record an event");
+  }
 
   void destroy() noexcept {
     {
       Current<V> current(*device, std::nothrow);
-      V::let_go(*this);
+      let_go();
     }
     Pool<Graph>::of().give(*this);
   }
@@ -126,21 +144,58 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     std::vector<GraphCopy> copies;
   };
 
+  /// The vendor's two halves of a graph.
+  struct Halves {
+    void *native, *executable;
+
+    void destroy() const noexcept {
+      if (executable) V::calls().graph_executable_destroy(executable);
+      if (native) V::calls().graph_destroy(native);
+    }
+  };
+
+  /// Runs in flight go on, and it does not wait for them.
+  void let_go() noexcept {
+    const Halves halves{native, executable};
+    if (last_run && V::calls().event_query(last_run) == not_ready && let_go_later(halves)) return;
+    if (last_run) V::calls().event_destroy(last_run);
+    halves.destroy();
+  }
+
+  bool let_go_later(const Halves& halves) noexcept {
+    try {
+      auto kept = std::make_unique<Halves>(halves);
+      device->deferred.add_behind(
+          last_run,
+          [](Device<V>&, void* what) noexcept {
+            const std::unique_ptr<Halves> due(static_cast<Halves*>(what));
+            due->destroy();
+          },
+          kept.get());
+      kept.release();
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+
   std::vector<bool> was_empty;
   std::vector<FillSteps> fills;  // of node i, as they are; nothing for other kinds
+
+  NodePlace in_place_of(void* node) const noexcept { return {nullptr, nullptr, {}, executable, node}; }
 
   Code set_steps(void* const* own, const FillSteps& steps) {
     Code code = success;
     for (const GraphFill& fill : steps.fills)
-      if (code == success) code = V::set_fill(executable, *own++, *device, fill);
+      if (code == success) code = V::put_fill(in_place_of(*own++), *device, fill);
     for (const GraphCopy& copy : steps.copies)
-      if (code == success) code = V::set_copy(executable, *own++, *device, copy);
+      if (code == success) code = V::put_copy(in_place_of(*own++), *device, copy);
     return code;
   }
 
   [[noreturn]] void refuse(std::uint32_t index, const char* why) {
-    fail(WEIR_ERROR_UNSUPPORTED, "%s cannot change node %u of the graph so: %s; make a new graph", V::title,
-         index, why);
+    fail(WEIR_ERROR_UNSUPPORTED, "%s cannot change node %u of the graph so: %s; make a new graph",
+         V::names.runtime, index, why);
   }
 
   void add(const Node& node) {
@@ -159,20 +214,22 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
            "add an empty node to a graph");
     } else if (node.kind == WEIR_GRAPH_KERNEL) {
       node.kernel->allow_shared(node.launch.dynamic_shared_bytes);
-      keep(V::add_kernel(&made, native, after, *node.kernel, node.launch),
+      ArgumentBlock<V> arguments(*node.kernel, node.launch);
+      const auto values = V::kernel_node(*node.kernel, node.launch, arguments.extra());
+      keep(V::calls().graph_add_kernel(&made, native, after.data(), after.size(), &values),
            words("add kernel '%.128s' to a graph", node.kernel->name.c_str()).c_str());
     } else if (node.kind == WEIR_GRAPH_FILL) {
       FillSteps steps = steps_of(node);
       for (const GraphFill& fill : steps.fills)
-        keep(V::add_fill(&made, native, after, *device, fill), "add a fill to a graph");
+        keep(V::put_fill({&made, native, after}, *device, fill), "add a fill to a graph");
       std::vector<void*> before(nodes.begin() + first.back(), nodes.end());
       for (const GraphCopy& copy : steps.copies) {
-        keep(V::add_copy(&made, native, before, *device, copy), "add a fill to a graph");
+        keep(V::put_copy({&made, native, before}, *device, copy), "add a fill to a graph");
         before.assign(1, made);
       }
       fills[first.size() - 1] = std::move(steps);
     } else {
-      keep(V::add_copy(&made, native, after, *device, copy_of(node)), "add a copy to a graph");
+      keep(V::put_copy({&made, native, after}, *device, copy_of(node)), "add a copy to a graph");
     }
   }
 
@@ -202,7 +259,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
           {begin.address, 0, pattern.word(0) & mask, pattern.size, node.size / pattern.size, 1});
       return steps;
     }
-    std::uint64_t done = std::min(node.size, long_fill_seed_bytes);
+    std::uint64_t done = std::min(node.size, V::long_fill_seed * pattern.size);
     for (std::uint32_t column = 0; column < pattern.size / 4; ++column)
       steps.fills.push_back(
           {begin.address + 4 * column, pattern.size, pattern.word(column), 4, 1, done / pattern.size});

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of a vendor's runtime: from its allocator, from its stream-ordered pool, or pinned on the host.
-//
-// Of the vendor's traits V this needs
-//   static Code allocate_ordered(Device<V>& device, Address* out, std::size_t size, void* stream) noexcept;
-//   static void trim(Device<V>& device) noexcept;           // gives back what pools keep unused
 #pragma once
 
 #include "device.hpp"
@@ -68,7 +64,7 @@ template <class V, class Try>
 void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Try&& attempt) {
   Code code = attempt();
   if (code == out_of_memory) {
-    V::trim(device);
+    device.pool.trim();
     code = attempt();
   }
   if (code != success) [[unlikely]] {
@@ -104,7 +100,7 @@ Allocation<V>& allocate_ordered(Device<V>& device, void* stream, const weir_memo
   Fresh<Allocation<V>> allocation;
   const std::size_t size = detail::prepare(allocation, device, options, Allocation<V>::Origin::pool);
   detail::allocate_or_raise(device, size, "device memory",
-                            [&] { return V::allocate_ordered(device, &allocation->base, size, stream); });
+                            [&] { return device.pool.allocate(&allocation->base, size, stream); });
   return detail::finish(allocation, options);
 }
 

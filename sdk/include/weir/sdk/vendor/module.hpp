@@ -2,11 +2,15 @@
 // Code objects that the vendor's runtime loads, and the kernels in them.
 //
 // Of the vendor's traits V this needs
-//   static void* load_module(Device<V>&, const weir_code_object&);
-//       or a Failure with the vendor's log
+//   struct ModuleData;
+//       what V keeps for a module
+//   static void check_target(const Device<V>&, const weir_code_object&);
+//       a Failure refuses code for another device
+//   static Code load_module(Module<V>&, const weir_code_object&, std::string& log);
+//       sets module.native, or `log` to what the vendor's compiler says
 //   static Code prepare_function(void* function) noexcept;
 //       loads it now, so that no launch does it
-//   static std::size_t block_bytes(const Kernel<V>&);
+//   static std::size_t block_bytes(const Module<V>&, const Kernel<V>&);
 //       bytes of the argument block that the code takes: those of the kernel's layout, or fewer where the
 //       layout is padded; a Failure when they are more
 #pragma once
@@ -21,6 +25,7 @@ struct Module : ModuleObject<Device<V>, Kernel<V>> {
   using Base::device;
   using Base::name;
   void* native = nullptr;
+  [[no_unique_address]] typename V::ModuleData data{};
 
   void find_kernel(Kernel<V>& kernel) {
     Current<V> current(*device);
@@ -31,7 +36,7 @@ struct Module : ModuleObject<Device<V>, Kernel<V>> {
                     V::error_name(code)};
     if (code == success) code = V::prepare_function(kernel.function);
     if (code != success) device->raise(code, words("load kernel '%.128s'", kernel.name.c_str()).c_str());
-    kernel.block_bytes = V::block_bytes(kernel);
+    kernel.block_bytes = V::block_bytes(*this, kernel);
     kernel.describe();
   }
 
@@ -39,6 +44,7 @@ struct Module : ModuleObject<Device<V>, Kernel<V>> {
     {
       Current<V> current(*device, std::nothrow);
       V::calls().module_unload(native);
+      data = {};
     }
     Pool<Module>::of().give(*this);
   }
@@ -47,12 +53,21 @@ struct Module : ModuleObject<Device<V>, Kernel<V>> {
 template <class V>
 Module<V>& Device<V>::load_module(const weir_code_object& object) {
   Current<V> current(*this);
+  V::check_target(*this, object);
   Fresh<Module<V>> module;
   module->device = this;
   module->name = object.name;
   module->kernels.clear();
-  module->native = V::load_module(*this, object);
-  return module.publish();
+  std::string log;
+  const Code code = V::load_module(*module, object, log);
+  if (code == success) return module.publish();
+  if (V::verdict(code).lost) raise(code, "load a code object");
+  Failure failure = failure_of<V>(code, words("load code object '%.64s' of format '%.32s' for target '%.64s'",
+                                              object.name, object.format, object.target)
+                                            .c_str());
+  if (failure.code != WEIR_ERROR_OUT_OF_MEMORY) failure.code = WEIR_ERROR_CODE_OBJECT;
+  if (!log.empty()) failure.message += "; its log says: " + log;
+  throw failure;
 }
 
 }  // namespace weir::sdk::vendor

@@ -6,9 +6,10 @@
 // vendor's copy is as good, and faster.
 //
 // Of the vendor's traits V this needs
-//   static Code host_callback(void* stream, weir_host_callback, void* user) noexcept;
 //   static bool is_pinned(const void* memory) noexcept;
 //       whether the device can reach host memory itself
+//   static constexpr std::size_t taken_at_once;
+//       so many bytes of ordinary memory the vendor takes before its call returns, whatever the stream does
 #pragma once
 
 #include <atomic>
@@ -89,7 +90,7 @@ class Staging {
   void submit(Device<V>& device, void* stream, Buffer& buffer, void* to, const void* from,
               std::size_t bytes) {
     auto step = std::make_unique<Step>(Step{&buffer, to, from, bytes});
-    device.check(V::host_callback(stream, &run, step.get()), "submit a host callback");
+    device.check(V::calls().host_function(stream, &run, step.get()), "submit a host callback");
     step.release();  // `run` has it
   }
 

@@ -3,12 +3,15 @@
 // stream is never used.
 //
 // Of the vendor's traits V this needs
-//   static Code host_callback(void* stream, weir_host_callback, void* user) noexcept;
 //   static void check_foreign_stream(Device<V>&, void* native);
 //       a Failure refuses the handle; left out when foreign streams cannot be used
-//   static Code copy_peer(Device<V>& to, Address, Device<V>& from, Address, std::size_t, void* stream);
+//   static constexpr bool stream_destroy_waits;
+//       for the stream's work
+//   static Code copy_peer(Address to, Context, Address from, Context, std::size_t, void* stream);
 //   static Code fill_column(Address, std::size_t pitch, unsigned value, std::size_t count, void* stream);
 //       `count` times the 4 bytes of `value`, `pitch` bytes apart
+//   static constexpr std::uint64_t long_fill_seed;
+//       so many elements of a long pattern are filled by such columns; the rest is copied from there
 #pragma once
 
 #include "../checks.hpp"
@@ -27,11 +30,11 @@ struct Stream : StreamObject<Device<V>> {
   void* native = nullptr;
   bool owned = true;
 
-  /// The vendor's destroy does not wait: it lets the stream go when its work is done.
+  /// Does not wait: the stream goes when its work is done.
   void destroy() noexcept {
     if (owned) {
       Current<V> current(*device, std::nothrow);
-      V::calls().stream_destroy(native);
+      if (!V::stream_destroy_waits || !destroy_later()) V::calls().stream_destroy(native);
     }
     Pool<Stream>::of().give(*this);
   }
@@ -63,11 +66,14 @@ struct Stream : StreamObject<Device<V>> {
 
   void host_callback(weir_host_callback callback, void* user) {
     Current<V> current(*device);
-    device->check(V::host_callback(native, callback, user), "submit a host callback");
+    device->check(V::calls().host_function(native, callback, user), "submit a host callback");
   }
 
-  void* native_handle() requires requires { &V::check_foreign_stream; }
-  { return native; }
+  void* native_handle()
+    requires requires { &V::check_foreign_stream; }
+  {
+    return native;
+  }
 
   Allocation<V>& allocate(const weir_memory_options& options) {
     Current<V> current(*device);
@@ -80,10 +86,10 @@ struct Stream : StreamObject<Device<V>> {
     free_ordered(*device, native, allocation);
   }
 
-  /// Small copies of ordinary memory are taken by the vendor before its call returns, all else may wait.
+  /// Copies of pinned memory never wait; others only when there is no buffer left.
   void copy_to_device(Allocation<V>& to, std::uint64_t offset, const void* from, std::uint64_t size) {
     Current<V> current(*device);
-    if (size > Staging<V>::small_bytes && Staging<V>::would_wait(from, native) &&
+    if (size > V::taken_at_once && Staging<V>::would_wait(from, native) &&
         device->staging.copy_to_device(*device, native, to.address + offset, from, size))
       return;
     device->check(V::calls().copy_to_device(to.address + offset, from, size, native), "copy to the device");
@@ -110,8 +116,8 @@ struct Stream : StreamObject<Device<V>> {
     to.device->check_alive();
     from.device->check_alive();
     Current<V> current(*device);
-    device->check(V::copy_peer(*to.device, to.address + to_offset, *from.device, from.address + from_offset,
-                               size, native),
+    device->check(V::copy_peer(to.address + to_offset, to.device->context, from.address + from_offset,
+                               from.device->context, size, native),
                   "copy between devices");
   }
 
@@ -148,10 +154,23 @@ struct Stream : StreamObject<Device<V>> {
   }
 
  private:
+  /// False when the stream has no work, or cannot be put off.
+  bool destroy_later() noexcept {
+    if (V::calls().stream_query(native) != not_ready) return false;
+    try {
+      device->deferred.add(
+          *device, native, [](Device<V>&, void* stream) noexcept { V::calls().stream_destroy(stream); },
+          native);
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+
   // Columns of words are slow (6 GB/s where words of 4 bytes took 4500 GB/s on an H200), so they fill the
   // beginning only; copies, each as long as what is there, fill the rest.
   Code fill_long(Address begin, std::uint64_t size, const Pattern& pattern) {
-    std::uint64_t done = std::min(size, long_fill_seed_bytes);
+    std::uint64_t done = std::min(size, V::long_fill_seed * pattern.size);
     Code code = success;
     for (std::uint32_t column = 0; column < pattern.size / 4 && code == success; ++column)
       code =
@@ -176,9 +195,8 @@ Stream<V>& Device<V>::create_stream(std::int32_t priority) {
 }
 
 template <class V>
-Stream<V>& Device<V>::wrap_stream(void* native) requires requires {
-  &V::check_foreign_stream;
-}
+Stream<V>& Device<V>::wrap_stream(void* native)
+  requires requires { &V::check_foreign_stream; }
 {
   Current<V> current(*this);
   V::check_foreign_stream(*this, native);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA driver through its raw table, with just enough C++ around it to write tests; for the fake library
-// and for the real one.
+// A driver through its raw table, with just enough C++ around it to write tests. The program's build names
+// the driver: WEIR_TESTED_DRIVER="cuda".
 #pragma once
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 
 #include "places.hpp"
 
-namespace cuda_test {
+namespace weir::test::driver {
 
 inline weir_status new_status() {
   weir_status status{};
@@ -24,9 +24,11 @@ inline weir_status new_status() {
   return status;
 }
 
-/// What a command prints, in an environment of its own.
+/// What a command prints in an environment that hides no GPU, but for what the command itself sets.
 inline std::string run(const std::string& command) {
-  FILE* pipe = popen(("env -u CUDA_VISIBLE_DEVICES " + command + " 2>&1").c_str(), "r");
+  constexpr const char* all_gpus =
+      "env -u CUDA_VISIBLE_DEVICES -u HIP_VISIBLE_DEVICES -u ROCR_VISIBLE_DEVICES ";
+  FILE* pipe = popen((all_gpus + command + " 2>&1").c_str(), "r");
   if (!pipe) throw std::runtime_error("cannot run " + command);
   std::string out;
   char buffer[4096];
@@ -42,8 +44,8 @@ inline std::string run_apart(const std::string& environment, const char* test) {
 }
 
 inline weir_driver_entry_function entry() {
-  static void* const library =
-      dlopen(weir::test::built("lib/weir/drivers/libweir-cuda.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  static void* const library = dlopen(
+      weir::test::built("lib/weir/drivers/libweir-" WEIR_TESTED_DRIVER ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw std::runtime_error(dlerror());
   return reinterpret_cast<weir_driver_entry_function>(dlsym(library, WEIR_DRIVER_ENTRY_NAME));
 }
@@ -139,8 +141,9 @@ std::vector<T> read(weir_stream stream, weir_allocation from, std::size_t count,
   return out;
 }
 
-inline weir_module load(weir_device device, const std::string& ptx, const char* target = "sm_70") {
-  const weir_code_object object{sizeof object, "ptx", target, ptx.data(), ptx.size(), "test kernels"};
+inline weir_module load(weir_device device, const char* format, const char* target, const void* data,
+                        std::size_t size) {
+  const weir_code_object object{sizeof object, format, target, data, size, "test kernels"};
   weir_module out = nullptr;
   call(table().module_load, device, &object, &out);
   return out;
@@ -166,4 +169,4 @@ inline weir_launch launch_of(weir_kernel kernel, const void* arguments, std::uin
   return {sizeof(weir_launch), {grid, 1, 1}, {block, 1, 1}, 0, bytes, kernel, arguments};
 }
 
-}  // namespace cuda_test
+}  // namespace weir::test::driver
