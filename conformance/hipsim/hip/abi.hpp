@@ -78,6 +78,19 @@ struct hipHostNodeParams {
 struct hipUUID {
   char bytes[16];
 };
+struct hipMemLocation {
+  int type, id;  // type 1: a device
+};
+struct hipMemPoolProps {
+  int allocType, handleTypes;
+  hipMemLocation location;
+  void* win32SecurityAttributes;
+  std::uint8_t reserved[64];  // since HIP 6 the first 8 are the pool's largest size
+};
+struct hipMemAccessDesc {
+  hipMemLocation location;
+  int flags;  // 0: none, 1: read, 3: read and write
+};
 struct hipFuncAttributes {
   int binaryVersion, cacheModeCA;
   std::size_t constSizeBytes, localSizeBytes;

@@ -48,6 +48,10 @@ inline std::shared_ptr<Stream> stream_of(Runtime& runtime, hipStream_t handle) {
   return runtime.streams.find(handle);
 }
 
+inline void* pointer_of(const std::shared_ptr<Allocation>& block) {
+  return reinterpret_cast<void*>(block->begin);
+}
+
 /// Enqueues work on a stream.
 inline void enqueue(Runtime& runtime, const std::shared_ptr<Stream>& stream, Work work) {
   Device& device = *runtime.devices[std::size_t(stream->device)];

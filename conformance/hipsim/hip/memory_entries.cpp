@@ -48,10 +48,6 @@ hipError_t fill(const char* name, void* to, std::uint32_t value, unsigned elemen
   });
 }
 
-void* pointer_of(const std::shared_ptr<Allocation>& block) {
-  return reinterpret_cast<void*>(block->begin);
-}
-
 hipError_t free_now(const char* name, void* pointer, MemoryKind kind) {
   return entry(name, [&](Runtime& r) {
     if (!pointer) return hipSuccess;
@@ -83,25 +79,6 @@ HIPSIM_EXPORT hipError_t hipFree(void* pointer) {
   return free_now("hipFree", pointer, MemoryKind::device);
 }
 
-HIPSIM_EXPORT hipError_t hipMallocAsync(void** out, std::size_t size, hipStream_t handle) {
-  return device_entry("hipMallocAsync", [&](Runtime& r, Device&) {
-    const auto stream = stream_of(r, handle);
-    if (!stream) return hipErrorInvalidHandle;
-    Device& d = *r.devices[std::size_t(stream->device)];
-    if (!out) return hipErrorInvalidValue;
-    if (!d.config.memory_pools) return hipErrorNotSupported;
-    *out = nullptr;
-    if (size == 0) return hipSuccess;
-    auto block = d.allocate(size);
-    if (!block) {  // what the streams are about to free may be enough
-      d.synchronize();
-      block = d.allocate(size);
-    }
-    if (!block) return hipErrorOutOfMemory;
-    *out = pointer_of(block);
-    return hipSuccess;
-  });
-}
 HIPSIM_EXPORT hipError_t hipFreeAsync(void* pointer, hipStream_t handle) {
   return entry("hipFreeAsync", [&](Runtime& r) {
     if (r.devices.empty()) return hipErrorNoDevice;
@@ -143,10 +120,15 @@ HIPSIM_EXPORT hipError_t hipPointerGetAttributes(hipPointerAttribute_t* out, con
   return entry("hipPointerGetAttributes", [&](Runtime& r) {
     if (!out) return hipErrorInvalidValue;
     const auto block = r.memory.find(reinterpret_cast<std::uint64_t>(pointer));
-    if (!block || block->freed.load()) return hipErrorInvalidValue;
+    const bool since_6 = r.config.version_major >= 6;
     *out = {};
-    const bool host = block->kind == MemoryKind::host, numbered_from_one = r.config.version_major >= 6;
-    out->type = numbered_from_one ? (host ? 1 : 2) : (host ? 0 : 1);
+    if (!block || block->freed.load()) {
+      constexpr int no_device = -2;
+      out->device = no_device;
+      return since_6 ? hipSuccess : hipErrorInvalidValue;
+    }
+    const bool host = block->kind == MemoryKind::host;
+    out->type = since_6 ? (host ? 1 : 2) : (host ? 0 : 1);
     out->device = block->device;
     out->devicePointer = const_cast<void*>(pointer);
     if (host) out->hostPointer = const_cast<void*>(pointer);

@@ -5,12 +5,14 @@
 namespace weir::hipsim {
 namespace {
 
-/// Each device has one pool, whose handle is the device's number plus one.
+/// Each device has a pool of its own, whose handle is the device's number plus one, beside those that are
+/// made.
 hipMemPool_t pool_of(int device) {
   return reinterpret_cast<hipMemPool_t>(std::uintptr_t(device) + 1);
 }
 
 Device* device_of(Runtime& r, hipMemPool_t pool) {
+  if (const auto made = r.pools.find(pool)) return r.devices[std::size_t(made->device)].get();
   const auto number = reinterpret_cast<std::uintptr_t>(pool);
   if (number == 0 || number > r.devices.size()) return nullptr;
   Device* d = r.devices[number - 1].get();
@@ -36,7 +38,64 @@ hipError_t get_pool(const char* name, hipMemPool_t* out, int device) {
   });
 }
 
+bool is_device(Runtime& r, const hipMemLocation& location) {
+  return location.type == 1 && location.id >= 0 && std::size_t(location.id) < r.devices.size();
+}
+
+hipError_t allocate(Device& d, void** out, std::size_t size) {
+  if (!out) return hipErrorInvalidValue;
+  *out = nullptr;
+  if (size == 0) return hipSuccess;
+  auto block = d.allocate(size);
+  if (!block) {  // what the streams are about to free may be enough
+    d.synchronize();
+    block = d.allocate(size);
+  }
+  if (!block) return hipErrorOutOfMemory;
+  *out = pointer_of(block);
+  return hipSuccess;
+}
+
 }  // namespace
+
+HIPSIM_EXPORT hipError_t hipMallocAsync(void** out, std::size_t size, hipStream_t handle) {
+  return device_entry("hipMallocAsync", [&](Runtime& r, Device&) {
+    const auto stream = stream_of(r, handle);
+    if (!stream) return hipErrorInvalidHandle;
+    Device& d = *r.devices[std::size_t(stream->device)];
+    return d.config.memory_pools ? allocate(d, out, size) : hipErrorNotSupported;
+  });
+}
+HIPSIM_EXPORT hipError_t hipMallocFromPoolAsync(void** out, std::size_t size, hipMemPool_t pool,
+                                                hipStream_t handle) {
+  return device_entry("hipMallocFromPoolAsync", [&](Runtime& r, Device&) {
+    if (!stream_of(r, handle)) return hipErrorInvalidHandle;
+    Device* const d = device_of(r, pool);
+    return d ? allocate(*d, out, size) : hipErrorInvalidValue;
+  });
+}
+HIPSIM_EXPORT hipError_t hipMemPoolCreate(hipMemPool_t* out, const hipMemPoolProps* properties) {
+  return entry("hipMemPoolCreate", [&](Runtime& r) {
+    if (!out || !properties || properties->allocType != 1 || !is_device(r, properties->location))
+      return hipErrorInvalidValue;
+    if (!r.devices[std::size_t(properties->location.id)]->config.memory_pools) return hipErrorNotSupported;
+    *out = r.pools.add<hipMemPool_t>(std::make_shared<MemPool>(MemPool{properties->location.id}));
+    return hipSuccess;
+  });
+}
+HIPSIM_EXPORT hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
+  return entry("hipMemPoolDestroy",
+               [&](Runtime& r) { return r.pools.remove(pool) ? hipSuccess : hipErrorInvalidValue; });
+}
+HIPSIM_EXPORT hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* access,
+                                             std::size_t count) {
+  return entry("hipMemPoolSetAccess", [&](Runtime& r) {
+    if (!device_of(r, pool) || !access || count == 0) return hipErrorInvalidValue;
+    for (std::size_t n = 0; n < count; ++n)
+      if (!is_device(r, access[n].location)) return hipErrorInvalidDevice;
+    return hipSuccess;
+  });
+}
 
 HIPSIM_EXPORT hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* out, int device) {
   return get_pool("hipDeviceGetDefaultMemPool", out, device);

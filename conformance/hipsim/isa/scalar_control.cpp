@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <thread>
 
 #include "isa/program.hpp"
 #include "isa/scalar_forms.hpp"
@@ -174,8 +175,6 @@ void define_scalar_control(OperationTable& t) {
                            "s_clause",
                            "s_inst_prefetch",
                            "s_set_inst_prefetch_distance",
-                           "s_sleep",
-                           "s_sleep_var",
                            "s_setprio",
                            "s_sendmsg",
                            "s_icache_inv",
@@ -198,6 +197,11 @@ void define_scalar_control(OperationTable& t) {
                            "v_clrexcp",
                            "v_pipeflush"})
     t.add(name, memory(nothing));
+  // Whoever sleeps waits for somebody, who gets the processor meanwhile.
+  for (const char* name : {"s_sleep", "s_sleep_var"})
+    t.add(name, memory([](Wave&, const Instruction&) {
+            std::this_thread::sleep_for(std::chrono::microseconds(5));
+          }));
   t.add("unknown",
         memory([](Wave&, const Instruction& i) { throw Fault(FaultKind::unknown_instruction, i.problem); }));
 }

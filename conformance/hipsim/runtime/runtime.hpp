@@ -65,6 +65,11 @@ struct Function {
   int device = 0;
 };
 
+/// A pool that the program made. Pools keep nothing: freed memory goes back at once.
+struct MemPool {
+  int device = 0;
+};
+
 struct Graph;
 struct GraphExec;
 struct GraphNode;
@@ -87,6 +92,7 @@ class Runtime {
   Handles<Graph> graphs;
   Handles<GraphNode> nodes;
   Handles<GraphExec> execs;
+  Handles<MemPool> pools;
 
   /// The calling thread's device.
   Device& current();

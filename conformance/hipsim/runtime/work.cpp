@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace weir::hipsim {
@@ -50,8 +51,15 @@ void run(Device& device, const FillWork& work) {
   for (std::uint64_t row = 0; row < work.rows; ++row) {
     const std::uint64_t start = work.to + row * work.pitch;
     if (!still_good(device, "a fill writes", start, work.count * work.element)) return;
-    for (std::uint64_t n = 0; n < work.count; ++n)
-      std::memcpy(reinterpret_cast<void*>(start + n * work.element), &work.value, work.element);
+    auto* const begin = reinterpret_cast<char*>(start);
+    const std::uint64_t bytes = work.count * work.element;
+    if (work.element == 1) {
+      std::memset(begin, static_cast<int>(work.value), bytes);
+      continue;
+    }
+    if (bytes) std::memcpy(begin, &work.value, work.element);
+    for (std::uint64_t done = work.element; done < bytes; done *= 2)
+      std::memcpy(begin + done, begin, std::min(done, bytes - done));
   }
 }
 
