@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hip.hpp"
+
+namespace weir::amdgpu {
+
+/// A thread's last error is seen by others in the process, and that memory is ordinary is none of theirs.
+bool Hip::is_pinned(const void* memory) noexcept {
+  const Code before = api.peek_last_error();
+  PointerAttributes found{};
+  const Code code = api.pointer_attributes(&found, memory);
+  if (code != sdk::vendor::success && before == sdk::vendor::success) api.last_error();
+  return code == sdk::vendor::success && found.device_pointer;
+}
+
+}  // namespace weir::amdgpu

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// HSACO files. HIP says of code for another device no more than that there is no binary for this one, so that
+// the target is looked at here.
+#include <algorithm>
+#include <string_view>
+
+#include "hip.hpp"
+
+namespace weir::amdgpu {
+namespace {
+
+/// The value of a feature in "gfx90a:sramecc+:xnack-": '+', '-', or 0 when it does not say, which fits any.
+char feature(std::string_view target, std::string_view name) {
+  const std::size_t at = target.find(":" + std::string(name));
+  const std::size_t sign = at + 1 + name.size();
+  return at == target.npos || sign >= target.size() ? '\0' : target[sign];
+}
+
+bool may_run(std::string_view code, std::string_view device) {
+  if (code.substr(0, code.find(':')) != device.substr(0, device.find(':'))) return false;
+  for (const char* name : {"sramecc", "xnack"}) {
+    const char wanted = feature(code, name), there = feature(device, name);
+    if (wanted && there && wanted != there) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Hip::check_target(const Device& device, const weir_code_object& object) {
+  const std::string architecture = architecture_of(device.context);
+  if (std::string_view(object.format) == "hsaco" && (!*object.target || may_run(object.target, architecture)))
+    return;
+  sdk::fail(
+      WEIR_ERROR_CODE_OBJECT,
+      "code object '%.64s' is of format '%.32s' for target '%.64s'; this device loads format 'hsaco' for "
+      "target '%s'",
+      object.name, object.format, object.target, architecture.c_str());
+}
+
+Code Hip::load_module(Module& module, const weir_code_object& object, std::string&) {
+  const auto* bytes = static_cast<const char*>(object.data);
+  module.data.image.assign(bytes, bytes + object.size);
+  module.data.arguments = read_kernel_arguments(module.data.image);
+  return api.module_load(&module.native, module.data.image.data());
+}
+
+/// HIP takes each argument from its place in the block, and would read behind a shorter one.
+std::size_t Hip::block_bytes(const Module& module, const Kernel& kernel) {
+  const auto known = module.data.arguments.find(kernel.name);
+  if (known != module.data.arguments.end() && known->second > kernel.argument_bytes)
+    sdk::fail(WEIR_ERROR_INVALID, "kernel '%.128s' takes %u bytes of arguments; layout.argument_bytes is %u",
+              kernel.name.c_str(), known->second, kernel.argument_bytes);
+  return kernel.argument_bytes;
+}
+
+}  // namespace weir::amdgpu

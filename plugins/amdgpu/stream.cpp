@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <new>
+
+#include "hip.hpp"
+
+namespace weir::amdgpu {
+namespace {
+
+struct Callback {
+  weir_host_callback function;
+  void* user;
+};
+
+void run_callback(void*, Code, void* what) {
+  const std::unique_ptr<Callback> callback(static_cast<Callback*>(what));
+  callback->function(callback->user);
+}
+
+}  // namespace
+
+Code add_callback(void* stream, weir_host_callback callback, void* user) {
+  std::unique_ptr<Callback> kept(new (std::nothrow) Callback{callback, user});
+  if (!kept) return sdk::vendor::out_of_memory;
+  const Code code = api.stream_callback(stream, &run_callback, kept.get(), 0);
+  if (code == sdk::vendor::success) kept.release();
+  return code;
+}
+
+void Hip::check_foreign_stream(Device& device, void* native) {
+  // 1 and 2 are HIP's names for the default stream, and for that of each thread.
+  if (reinterpret_cast<std::uintptr_t>(native) <= 2)
+    sdk::fail(
+        WEIR_ERROR_INVALID,
+        "native is %p, one of HIP's default streams; expected a hipStream_t that was created: those wait "
+        "for other streams, or are another one on each thread",
+        native);
+  int owner = device.context;
+  if (!api.stream_device) return;  // before HIP 5.6 nobody can tell
+  device.check(api.stream_device(native, &owner), "ask for a stream's device");
+  if (owner != device.context)
+    sdk::fail(WEIR_ERROR_INVALID, "native is a hipStream_t of device %d; expected one of device %u", owner,
+              device.index);
+}
+
+}  // namespace weir::amdgpu
