@@ -18,9 +18,9 @@ std::uint32_t start_once() {
   };
   static const Outcome* const outcome = [] {
     auto* out = new Outcome;  // never freed, for threads at process exit
-    notice_forks();           // no vendor's runtime survives one
     try {
       out->devices = Start();
+      notice_forks();  // a runtime that has started does not survive one
     } catch (const Failure& failure) {
       out->failure = failure;
     }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <kernel_arguments.hpp>
+
+#include "simulator.hpp"
+
+namespace amdgpu_test {
+namespace {
+
+std::span<const char> as_chars(const std::vector<std::uint8_t>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(KernelArguments, AreThoseThatTheHostHandsOver) {
+  for (const char* architecture : {"gfx906", "gfx90a", "gfx1100", "gfx1201"}) {
+    const auto found = weir::amdgpu::read_kernel_arguments(as_chars(kernels_for(architecture)));
+    EXPECT_EQ(found.at("add"), 28u) << "three addresses and a number, without the hidden arguments";
+    EXPECT_EQ(found.at("stops"), 0u);
+    EXPECT_EQ(found.at("divide"), 40u);
+  }
+}
+
+// proves R35
+TEST(KernelArguments, DamagedFilesTellNothingAndAreReadNoFurther) {
+  const std::vector<std::uint8_t>& whole = kernels_for("gfx90a");
+  // Exactly as long as what is there, so that a sanitizer sees a step beyond.
+  for (std::size_t size = 0; size < whole.size(); size += 7) {
+    const std::vector<std::uint8_t> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    weir::amdgpu::read_kernel_arguments(as_chars(cut));
+  }
+  for (std::size_t at = 0; at < std::min<std::size_t>(whole.size(), 4096); ++at)
+    for (const std::uint8_t value : {0x00, 0x7f, 0x9f, 0xdf, 0xdd, 0xcf, 0xff}) {
+      std::vector<std::uint8_t> changed = whole;
+      changed[at] = value;
+      weir::amdgpu::read_kernel_arguments(as_chars(changed));
+    }
+  EXPECT_TRUE(weir::amdgpu::read_kernel_arguments({}).empty());
+  const std::string text =
+      "not an ELF file, though long enough to be one, as far as the header goes: 64 bytes";
+  EXPECT_TRUE(weir::amdgpu::read_kernel_arguments(text).empty());
+}
+
+}  // namespace
+}  // namespace amdgpu_test

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Code objects, launches and what follows when one breaks the device.
+#include "simulator.hpp"
+
+namespace amdgpu_test {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+
+TEST_F(Simulator, EveryDeviceRunsItsCode) {
+  constexpr std::uint32_t count = 1000;
+  for (std::uint32_t index = 0; index < 3; ++index) {
+    OnDevice on(index);
+    const weir_allocation a = allocate(on.device, count * 4), out = allocate(on.device, count * 4);
+    std::vector<float> in(count);
+    for (std::uint32_t i = 0; i < count; ++i) in[i] = static_cast<float>(i);
+    call(table().copy_to_device, on.stream, a, 0ull, static_cast<const void*>(in.data()),
+         std::uint64_t{count * 4});
+    const AddArguments arguments{address(out), address(a), address(a), count, 0};
+    const weir_launch launch = launch_of(on.add(), &arguments, sizeof arguments, 4, 256);
+    call(table().kernel_launch, on.stream, &launch);
+    const std::vector<float> found = read<float>(on.stream, out, count);
+    for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(found[i], 2.0f * static_cast<float>(i)) << index;
+    call(table().memory_free, a);
+    call(table().memory_free, out);
+  }
+}
+
+TEST_F(Simulator, CodeForAnotherDeviceIsRefusedWithWhatThisOneLoads) {
+  const auto refuse = [&](const char* format, const char* target, std::vector<std::uint8_t> code) {
+    const weir_code_object object{sizeof object, format, target, code.data(), code.size(), "k"};
+    weir_module out = nullptr;
+    return refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device, &object, &out);
+  };
+  const auto names = AllOf(HasSubstr("code object 'k'"), HasSubstr("this device loads format 'hsaco'"),
+                           HasSubstr("'gfx90a:sramecc+:xnack-'"));
+  const std::vector<std::uint8_t> code = kernels_for("gfx90a");
+  EXPECT_THAT(refuse("ptx", "sm_70", code), names);
+  EXPECT_THAT(refuse("hsaco", "gfx942", code), names);
+  EXPECT_THAT(refuse("hsaco", "gfx90a:xnack+", code), names);
+  EXPECT_THAT(refuse("hsaco", "gfx90a:sramecc-:xnack-", code), names);
+  EXPECT_THAT(refuse("hsaco", "gfx90a", kernels_for("gfx942")),
+              AllOf(HasSubstr("hipErrorNoBinaryForGpu (209)"), HasSubstr("target 'gfx90a'")));
+  EXPECT_THAT(refuse("hsaco", "gfx90a", std::vector<std::uint8_t>(100, 1)), HasSubstr("hipError"));
+  for (const char* target : {"gfx90a", "gfx90a:xnack-", "gfx90a:sramecc+:xnack-", ""})
+    call(table().module_unload, load(device, "hsaco", target, code.data(), code.size()));
+}
+
+TEST_F(Simulator, ImageOfAModuleMayGoOnceItIsLoaded) {
+  std::vector<std::uint8_t> code = kernels_for("gfx90a");
+  const weir_module loaded = load(device, "hsaco", "gfx90a", code.data(), code.size());
+  std::fill(code.begin(), code.end(), std::uint8_t{0});
+  const weir_launch launch = launch_of(find(loaded, "add", 32), nullptr, 0);
+  (void)launch;
+  call(table().module_unload, loaded);
+}
+
+// proves R35
+TEST_F(Simulator, LayoutThatIsShorterThanTheKernelsArgumentsIsRefused) {
+  weir_kernel out = nullptr;
+  const weir_kernel_layout shorter{sizeof shorter, 24, 0, nullptr};
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().module_get_kernel, module, "add", &shorter, &out),
+              AllOf(HasSubstr("'add' takes 28 bytes"), HasSubstr("argument_bytes is 24")));
+  EXPECT_THAT(refusal(WEIR_ERROR_NOT_FOUND, table().module_get_kernel, module, "absent", &shorter, &out),
+              AllOf(HasSubstr("'absent'"), HasSubstr("test kernels")));
+}
+
+TEST_F(Simulator, KernelIsKnown) {
+  weir_kernel_info info{};
+  info.struct_size = sizeof info;
+  call(table().kernel_get_info, add(), &info);
+  EXPECT_GT(info.registers, 0u);
+  EXPECT_GE(info.max_block_threads, 256u);
+  EXPECT_EQ(info.lanes, 64u);
+  EXPECT_EQ(info.shared_bytes, 0u);
+}
+
+TEST_F(Simulator, BlockMayHaveAllSharedMemoryOfTheDevice) {
+  const weir_allocation memory = allocate(device, 4096);
+  const AddArguments arguments{address(memory), address(memory), address(memory), 16, 0};
+  weir_launch launch = launch_of(add(), &arguments, sizeof arguments, 1, 64);
+  launch.dynamic_shared_bytes = device_info().max_shared_bytes;
+  call(table().kernel_launch, stream, &launch);
+  call(table().stream_synchronize, stream);
+  launch.dynamic_shared_bytes += 1;
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().kernel_launch, stream, &launch),
+              HasSubstr("at most 65536"));
+  call(table().memory_free, memory);
+}
+
+TEST_F(Simulator, RefusedLaunchNamesTheKernelAndLeavesTheDevice) {
+  const AddArguments arguments{};
+  const weir_launch launch = launch_of(add(), &arguments, sizeof arguments, 1, 64);
+  fail_next("hipModuleLaunchKernel", 701);
+  EXPECT_THAT(refusal(WEIR_ERROR_LAUNCH, table().kernel_launch, stream, &launch),
+              AllOf(HasSubstr("launch kernel 'add'"), HasSubstr("hipErrorLaunchOutOfResources (701)")));
+  call(table().kernel_launch, stream, &launch);
+}
+
+TEST_F(Simulator, DISABLED_BreaksItsDevice) {
+  const AddArguments arguments{16, 16, 16, 64, 0};
+  const weir_launch launch = launch_of(add(), &arguments, sizeof arguments, 1, 64);
+  weir_allocation memory = nullptr;
+  const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, 64, 0};
+  call(table().kernel_launch, stream, &launch);
+  const weir_status first = refused(WEIR_ERROR_ILLEGAL_ADDRESS, table().stream_synchronize, stream);
+  EXPECT_THAT(first.message, AllOf(HasSubstr("an illegal memory access was encountered"),
+                                   HasSubstr("device 0 is lost to this process")));
+  EXPECT_STREQ(first.vendor_name, "hipErrorIllegalAddress");
+  EXPECT_EQ(first.vendor_code, 700);
+  EXPECT_EQ(refusal(WEIR_ERROR_DEVICE_LOST, table().memory_allocate, device, &options, &memory),
+            first.message);
+  EXPECT_EQ(refusal(WEIR_ERROR_DEVICE_LOST, table().kernel_launch, stream, &launch), first.message);
+  OnDevice second(1);
+  const weir_allocation fine = allocate(second.device, 64);
+  call(table().memory_free, fine);
+}
+
+// proves R34
+TEST_F(Simulator, IllegalAddressTakesTheDeviceForGoodAndLeavesOthers) {
+  const std::string out = run_apart("", "Simulator.DISABLED_BreaksItsDevice");
+  EXPECT_THAT(out, HasSubstr("[  PASSED  ] 1 test")) << out;
+}
+
+}  // namespace
+}  // namespace amdgpu_test
