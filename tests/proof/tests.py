@@ -10,6 +10,7 @@ from .run import tail
 
 # What no device under test takes part in. Any other test program of the bundle runs.
 HOST_ONLY = {
+    "amdgpu_driver_test": "the AMDGPU driver on the HIP simulator",
     "codegen_test": "x86-64 code and text of code generation",
     "conformance_suite_test": "the conformance suite itself",
     "cpu_driver_test": "the CPU driver itself",
