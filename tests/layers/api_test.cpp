@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers as users meet them: put on by code, with kernels of the language. A fault layer stands on either
+// side of the checks: the upper one lets calls of the core get lost, the lower one lets the driver fail.
+#include "support/api.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weir::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const bool layered = use_layers("fault,validate,fault");
+
+class Api : public ::testing::Test {
+ protected:
+  Device device = open("cpu");
+  Layer lost = layers(device).at(0), checks = layers(device).at(1), faults = layers(device).at(2);
+
+  void SetUp() override {
+    lost.configure("");
+    faults.configure("");
+    checks.configure("");
+    Heard::get().take();
+  }
+  void TearDown() override {
+    lost.configure("");
+    faults.configure("");
+  }
+  template <class Action>
+  static Error error_of(Action&& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      return error;
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return Error(ErrorCode::unknown, "");
+  }
+  static void expect_race(const ::testing::Matcher<std::string>& words) {
+    const std::vector<LayerReport> reports = Heard::get().take();
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_EQ(reports[0].layer, "validate");
+    EXPECT_EQ(reports[0].driver, "cpu");
+    EXPECT_EQ(reports[0].rule, "race");
+    EXPECT_THAT(reports[0].message, words);
+  }
+  static void expect_none() {
+    for (const LayerReport& report : Heard::get().take()) ADD_FAILURE() << report.message;
+  }
+};
+
+std::string here(unsigned line) {
+  return "api_test.cpp:" + std::to_string(line);
+}
+
+unsigned move_line = 0, look_line = 0;
+
+Kernel<void(View<float>, Value<float>)> make_move() {
+  return {"move",
+          [](View<float> x, Value<float> by) {
+            move_line = __LINE__ + 1;
+            range_for(x.size(), [&](Index i) { x[i] = x[i] + by; });
+          },
+          {.parameter_names = {"position", "by"}}};
+}
+Kernel<void(View<const float>, View<float>)> make_look() {
+  return {"look",
+          [](View<const float> from, View<float> to) {
+            look_line = __LINE__ + 1;
+            range_for(to.size(), [&](Index i) { to[i] = from[i]; });
+          },
+          {.parameter_names = {"seen", "picture"}}};
+}
+
+TEST_F(Api, TheLayersAreNamed) {
+  EXPECT_EQ(lost.name(), "fault");
+  EXPECT_EQ(checks.name(), "validate");
+  EXPECT_THAT(checks.library(), HasSubstr("libweir-layer-validate.so"));
+  EXPECT_EQ(layers(device).size(), 3u);
+  EXPECT_THAT(error_of([&] { (void)checks.get("speed"); }).what(), HasSubstr("keeps no number 'speed'"));
+  EXPECT_THAT(error_of([&] { checks.configure("speed=2"); }).what(), HasSubstr("there is no option 'speed'"));
+  EXPECT_THAT(error_of([] { set_layers("validate"); }).what(),
+              HasSubstr("after the drivers of the process were loaded"));
+}
+
+// proves R35
+TEST_F(Api, AMissingWaitIsReportedWithBothKernelsTheArraysAndTheLines) {
+  auto move = make_move();
+  auto look = make_look();
+  const Stream first = device.create_stream(), second = device.create_stream();
+  auto x = device.array<float>(first, 1000), picture = device.array<float>(second, 1000);
+  move(first, x, 1.0f);
+  look(second, x, picture);  // a wait is missing: second.wait(first)
+  device.synchronize();
+  expect_race(AllOf(HasSubstr("kernel 'look'"), HasSubstr(here(look_line)), HasSubstr("reads 'seen'"),
+                    HasSubstr("kernel 'move'"), HasSubstr(here(move_line)), HasSubstr("as 'position'")));
+}
+
+TEST_F(Api, WithTheWaitThereIsNothingToReport) {
+  auto move = make_move();
+  auto look = make_look();
+  const Stream first = device.create_stream(), second = device.create_stream();
+  auto x = device.array<float>(first, 1000), picture = device.array<float>(second, 1000);
+  move(first, x, 1.0f);
+  second.wait(first);
+  look(second, x, picture);
+  first.wait(second);
+  move(first, x, 1.0f);
+  device.synchronize();
+  expect_none();
+}
+
+TEST_F(Api, SlicesOfOneArrayMayBeUsedSideBySide) {
+  auto move = make_move();
+  const Stream first = device.create_stream(), second = device.create_stream();
+  auto x = device.array<float>(first, 1000);
+  second.wait(first);
+  move(first, x.slice(0, 500), 1.0f);
+  move(second, x.slice(500, 1000), 1.0f);
+  device.synchronize();
+  expect_none();
+  move(first, x.slice(0, 501), 1.0f);
+  move(second, x.slice(500, 1000), 1.0f);
+  device.synchronize();
+  expect_race(HasSubstr("bytes 2000 to 2004"));
+}
+
+// Regions, what passes between tasks, reductions and asserts, by either executor.
+TEST_F(Api, LaunchesOfManyTasksDoNotRaceWithThemselves) {
+  Kernel step{"step", [](View<float> u, View<float> v, View<float> sums, View<std::int32_t> counts) {
+                stream_parallel([&] {
+                  Value<float> s = reduce_sum(u.size(), [&](Index i) { return u[i]; });
+                  range_for(u.size(), [&](Index i) { u[i] = u[i] + s; });
+                  sums[0] = s;
+                });
+                stream_parallel([&] {
+                  Value<float> s = reduce_sum(v.size(), [&](Index i) { return v[i]; });
+                  range_for(v.size(), [&](Index i) { v[i] = v[i] - s; });
+                });
+                range_for(u.size(), [&](Index i) {
+                  atomic_add(counts[i % 4], 1);
+                  assert_(u[i] < 1e30f, "too large");
+                });
+              }};
+  for (const LaunchMode mode : {LaunchMode::streams, LaunchMode::graph, LaunchMode::automatic}) {
+    const Stream first = device.create_stream(), second = device.create_stream();
+    auto u = device.array<float>(first, 1000), v = device.array<float>(first, 1000),
+         sums = device.array<float>(first, 1);
+    auto w = device.array<float>(second, 1000), z = device.array<float>(second, 1000),
+         more = device.array<float>(second, 1);
+    auto counts = device.array<std::int32_t>(first, 4);
+    for (auto* array : {&u, &v, &sums}) array->fill(first, 0.0f);
+    for (auto* array : {&w, &z, &more}) array->fill(second, 0.0f);
+    counts.fill(first, 0);
+    second.wait(first);
+    for (int i = 0; i < 20; ++i) {
+      step(LaunchOptions{.mode = mode}, first, u, v, sums, counts);
+      step(LaunchOptions{.mode = mode}, second, w, z, more, counts);  // both count with atomics
+    }
+    device.synchronize();
+    expect_none();
+  }
+}
+
+// The pool hands memory on behind events. When one of its waits gets lost, the next life of the memory races
+// with the one before. proves R2, R8
+TEST_F(Api, AWaitThatThePoolForgetsIsFound) {
+  auto move = make_move();
+  const Stream first = device.create_stream(), second = device.create_stream();
+  for (const bool forget : {false, true}) {
+    lost.configure(forget ? "call=stream_wait_event:times=forever:result=ok" : "");
+    auto x = device.array<float>(first, 100'000);
+    move(second, x, 1.0f);  // the pool lets the second stream wait for the first one's order
+    first.synchronize();
+    second.synchronize();
+    lost.configure("");
+    device.synchronize();
+    x = {};
+    device.trim_memory();
+    if (!forget)
+      expect_none();
+    else
+      expect_race(
+          AllOf(HasSubstr("kernel 'move'"), HasSubstr("before its allocation in the order of stream")));
+  }
+}
+
+// proves R2, R8
+TEST_F(Api, MemoryThatIsReusedTooEarlyIsFound) {
+  auto move = make_move();
+  const Stream first = device.create_stream(), second = device.create_stream();
+  for (const bool forget : {false, true}) {
+    faults.configure(
+        "memory=1M");  // so little that the second array takes the first one's memory from a busy stream
+    {
+      auto x = device.array<float>(first, 200'000);
+      move(first, x, 1.0f);
+    }
+    lost.configure(forget ? "call=stream_wait_event:times=forever:result=ok" : "");
+    auto y = device.array<float>(second, 200'000);
+    move(second, y, 2.0f);
+    lost.configure("");
+    device.synchronize();
+    y = {};
+    faults.configure("");
+    device.trim_memory();
+    if (!forget) {
+      expect_none();
+      continue;
+    }
+    std::vector<std::string> messages;
+    for (const LayerReport& report : Heard::get().take()) messages.push_back(report.message);
+    EXPECT_THAT(messages,
+                ::testing::Contains(AllOf(HasSubstr("kernel 'move'"), HasSubstr("nothing orders them"))));
+  }
+}
+
+TEST_F(Api, ReadyKernelsRaceWithWhatIsKnown) {
+  Kernel zero{"zero", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = 0.0f; }); }};
+  const Stream first = device.create_stream(), second = device.create_stream();
+  auto x = device.array<float>(first, 1000);
+  second.wait(first);
+  zero(first, x);
+  x.fill(second, 1.0f);
+  device.synchronize();
+  expect_race(AllOf(HasSubstr("fill on stream"), HasSubstr("kernel 'zero'")));
+}
+
+TEST_F(Api, BlocksWhoseConflictsAreMeantAreLeftAlone) {
+  Kernel halves{"halves", [](View<float> x) {
+                  stream_parallel(conflicts_are_meant,
+                                  [&] { range_for(x.size() / 2, [&](Index i) { x[i * 2] = 1.0f; }); });
+                  stream_parallel(conflicts_are_meant,
+                                  [&] { range_for(x.size() / 2, [&](Index i) { x[i * 2 + 1] = 2.0f; }); });
+                }};
+  const Stream stream = device.create_stream();
+  auto x = device.array<float>(stream, 1000);
+  halves(stream, x);
+  stream.synchronize();
+  expect_none();
+}
+
+// proves R34
+TEST_F(Api, AnIllegalAddressSurfacesAtTheNextCallAndNamesTheKernel) {
+  auto move = make_move();
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  auto x = device.array<float>(stream, 1000), y = device.array<float>(other, 1000);
+  move(stream, x, 1.0f);
+  faults.configure("call=kernel_launch:result=illegal_address:late");
+  move(stream, x, 1.0f);
+  move(other, y, 1.0f);
+  other.synchronize();
+  const Error error = error_of([&] { stream.synchronize(); });
+  EXPECT_EQ(error.code(), ErrorCode::illegal_address);
+  EXPECT_EQ(error.kernel(), "move");
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("'move'"), HasSubstr("was made to fail")));
+  stream.synchronize();
+  expect_none();
+}
+
+// proves R34
+TEST_F(Api, ALaunchThatFailsNamesTheKernelAndTheNextOneWorks) {
+  auto move = make_move();
+  const Stream stream = device.create_stream();
+  auto x = device.array<float>(stream, 1000);
+  x.fill(stream, 0.0f);
+  move(stream, x, 1.0f);
+  faults.configure("call=kernel_launch:result=launch");
+  const Error error = error_of([&] { move(stream, x, 1.0f); });
+  EXPECT_EQ(error.code(), ErrorCode::launch);
+  EXPECT_EQ(error.kernel(), "move");
+  move(stream, x, 1.0f);
+  EXPECT_EQ(x.to_host(stream)[999], 2.0f);
+  expect_none();
+}
+
+// proves R34
+TEST_F(Api, OutOfMemoryAtALimitSaysSoAndNothingLeaks) {
+  device.synchronize();
+  device.trim_memory();
+  const std::uint64_t before = checks.get("live.allocation");
+  faults.configure("memory=2M");
+  const Stream stream = device.create_stream();
+  {
+    auto x = device.array<float>(stream, 250'000);
+    const Error error = error_of([&] { auto y = device.array<float>(stream, 500'000); });
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    EXPECT_THAT(error.what(), HasSubstr("of the limit of 2097152 bytes"));
+    x.fill(stream, 1.0f);
+    EXPECT_EQ(x.to_host(stream)[0], 1.0f);
+  }
+  device.synchronize();
+  device.trim_memory();
+  EXPECT_EQ(checks.get("live.allocation"), before);
+  expect_none();
+}
+
+}  // namespace
+}  // namespace weir::test

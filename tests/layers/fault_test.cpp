@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fault layer can be told to do, through the driver ABI alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "support/layered_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Fault : public ::testing::Test {
+ protected:
+  static Layered& layered() {
+    static Layered instance("fault", "");
+    return instance;
+  }
+  Layered& layer = layered();
+  const weir_driver_table& t = layer.table();
+  std::uint32_t zero = 0;
+
+  void tell(const char* options) {
+    Answer answer;
+    ASSERT_EQ(layer.configure(options, &answer), WEIR_OK) << answer.message;
+  }
+  void SetUp() override { tell(""); }
+  void TearDown() override { tell(""); }
+
+  weir_result fill(weir_stream stream, weir_allocation memory, weir_status* status = nullptr) {
+    return t.fill(stream, memory, 0, 64, &zero, 4, status);
+  }
+};
+
+// proves R34
+TEST_F(Fault, FailsTheNthCallOnce) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_allocation memory = objects.memory(64);
+  tell("call=fill:nth=2:result=launch");
+  EXPECT_EQ(fill(stream, memory), WEIR_OK);
+  Answer answer;
+  EXPECT_EQ(fill(stream, memory, &answer), WEIR_ERROR_LAUNCH);
+  EXPECT_STREQ(answer.message, "fault layer: call 2 of fill was made to fail (result=launch)");
+  EXPECT_STREQ(answer.vendor_name, "FAULT");
+  EXPECT_EQ(fill(stream, memory), WEIR_OK);
+  EXPECT_EQ(layer.number("failed"), 1u);
+  EXPECT_EQ(layer.number("calls.fill"), 3u);
+}
+
+// proves R34
+TEST_F(Fault, FailsForGood) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_allocation memory = objects.memory(64);
+  tell("call=fill:nth=2:times=forever");
+  EXPECT_EQ(fill(stream, memory), WEIR_OK);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(fill(stream, memory), WEIR_ERROR_SYSTEM);
+}
+
+// proves R34
+TEST_F(Fault, FailsTheNthCallOfAnyFunction) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  tell("nth=2:result=unknown");
+  EXPECT_EQ(t.stream_flush(stream, nullptr), WEIR_OK);
+  EXPECT_EQ(t.stream_query(stream, nullptr), WEIR_ERROR_UNKNOWN);
+  EXPECT_EQ(t.stream_query(stream, nullptr), WEIR_OK);
+}
+
+// proves R34
+TEST_F(Fault, FollowsSeveralRules) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_allocation memory = objects.memory(64);
+  tell("call=fill:nth=1:call=stream_flush:nth=2:result=unknown");
+  EXPECT_EQ(fill(stream, memory), WEIR_ERROR_SYSTEM);
+  EXPECT_EQ(t.stream_flush(stream, nullptr), WEIR_OK);
+  EXPECT_EQ(t.stream_flush(stream, nullptr), WEIR_ERROR_UNKNOWN);
+}
+
+// proves R34
+TEST_F(Fault, LetsWorkFailAfterItWasSubmitted) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream(), other = objects.stream();
+  const weir_allocation memory = objects.memory(64);
+  tell("call=fill:result=illegal_address:late");
+  EXPECT_EQ(fill(stream, memory), WEIR_OK);
+  EXPECT_EQ(t.stream_synchronize(other, nullptr), WEIR_OK);
+  Answer answer;
+  EXPECT_EQ(t.stream_synchronize(stream, &answer), WEIR_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(answer.message, HasSubstr("work that was submitted to this stream was made to fail"));
+  EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
+}
+
+// proves R34
+TEST_F(Fault, RunsOutOfMemoryAtALimit) {
+  tell("memory=1K");
+  Objects objects(t);
+  const weir_allocation first = objects.memory(1000);
+  const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, 100, 0};
+  weir_allocation out = nullptr;
+  Answer answer;
+  EXPECT_EQ(t.memory_allocate(objects.device, &options, &out, &answer), WEIR_ERROR_OUT_OF_MEMORY);
+  EXPECT_STREQ(answer.message,
+               "fault layer: 100 bytes were asked for; of the limit of 1024 bytes 1000 are in use");
+  EXPECT_EQ(out, nullptr);
+  EXPECT_EQ(layer.number("memory"), 1000u);
+  EXPECT_EQ(t.memory_free(first, nullptr), WEIR_OK);
+  objects.forget(first);
+  objects.memory(100);
+}
+
+// proves R34
+TEST_F(Fault, LosesTheDevice) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_allocation memory = objects.memory(64);
+  const weir_event event = objects.event();
+  tell("call=fill:nth=2:result=device_lost");
+  EXPECT_EQ(fill(stream, memory), WEIR_OK);
+  EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
+  EXPECT_EQ(fill(stream, memory), WEIR_ERROR_DEVICE_LOST);
+  Answer answer;
+  EXPECT_EQ(t.stream_synchronize(stream, &answer), WEIR_ERROR_DEVICE_LOST);
+  EXPECT_THAT(answer.message, HasSubstr("answers nothing else"));
+  EXPECT_EQ(t.event_record(event, stream, nullptr), WEIR_ERROR_DEVICE_LOST);
+  // It still lets go of its objects.
+  EXPECT_EQ(t.event_destroy(event, nullptr), WEIR_OK);
+  objects.forget(event);
+}
+
+// proves R35
+TEST_F(Fault, WrongOptionsAreQuoted) {
+  const auto words = [&](const char* options) {
+    Answer answer;
+    EXPECT_EQ(layer.configure(options, &answer), WEIR_ERROR_INVALID) << options;
+    return std::string(answer.message);
+  };
+  EXPECT_EQ(words("call=launch"),
+            "layer fault: call is 'launch'; expected any, or a function of the driver's table, such as "
+            "kernel_launch");
+  EXPECT_EQ(words("nth=0"),
+            "layer fault: nth is '0'; expected a number of at least 1, which K, M or G may follow");
+  EXPECT_EQ(words("nth=x"),
+            "layer fault: nth is 'x'; expected a number of at least 1, which K, M or G may follow");
+  EXPECT_THAT(words("result=fire"), AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
+                                          HasSubstr("device_lost")));
+  EXPECT_THAT(words("often"), HasSubstr("there is no option 'often'; the options are call, nth"));
+  EXPECT_THAT(words("call=fill::nth=2"), HasSubstr("an option is empty"));
+  EXPECT_THAT(words("delay=5"), HasSubstr("only when they are there from the start"));
+  EXPECT_THROW(layer.number("failures"), std::runtime_error);
+}
+
+/// The same calls with and without holding back, in several orders.
+class HeldBack : public ::testing::TestWithParam<const char*> {};
+
+// proves R1, R9
+TEST_P(HeldBack, WorkKeepsEveryOrderThatWasAskedFor) {
+  static std::map<std::string, std::unique_ptr<Layered>> layers;
+  auto& layer = layers[GetParam()];
+  if (!layer) layer = std::make_unique<Layered>("fault", GetParam());
+  ASSERT_EQ(layer->result, WEIR_OK) << layer->answer.message;
+  const weir_driver_table& t = layer->table();
+  Objects objects(t);
+  constexpr int streams = 4, rounds = 12;
+  weir_stream stream[streams];
+  weir_event event[streams];
+  for (int i = 0; i < streams; ++i) stream[i] = objects.stream(), event[i] = objects.event();
+  const weir_allocation memory = objects.memory(64), log = objects.memory(4 * 64 * streams * rounds);
+  // A number goes from stream to stream: each adds to what the one before left, through events that are
+  // recorded again and again while earlier waits may still be held.
+  const std::uint32_t zero = 0;
+  ASSERT_EQ(t.fill(stream[0], memory, 0, 64, &zero, 4, nullptr), WEIR_OK);
+  weir_kernel kernel = nullptr;
+  const weir_parameter parameters[] = {{0, 8, WEIR_PARAMETER_BUFFER}, {8, 4, WEIR_PARAMETER_VALUE}};
+  const weir_kernel_layout layout{sizeof layout, 16, 2, parameters};
+  ASSERT_EQ(t.module_get_kernel(objects.module(), "append", &layout, &kernel, nullptr), WEIR_OK);
+  ASSERT_EQ(t.fill(stream[0], log, 0, 4 * 64 * streams * rounds, &zero, 4, nullptr), WEIR_OK);
+  const std::uint64_t log_address = objects.address(log);
+  for (std::uint32_t n = 0; n < streams * rounds; ++n) {
+    const std::uint32_t at = n % streams, before = (n + streams - 1) % streams;
+    if (n) {
+      ASSERT_EQ(t.stream_wait_event(stream[at], event[before], nullptr), WEIR_OK);
+    }
+    struct {
+      std::uint64_t log;
+      std::uint32_t value, padding;
+    } arguments{log_address, n + 1, 0};
+    const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 16, kernel, &arguments};
+    ASSERT_EQ(t.kernel_launch(stream[at], &launch, nullptr), WEIR_OK);
+    arguments = {};  // what was given may change at once
+    ASSERT_EQ(t.event_record(event[at], stream[at], nullptr), WEIR_OK);
+  }
+  const int last = (streams * rounds - 1) % streams;
+  std::vector<std::uint32_t> seen(1 + streams * rounds);
+  ASSERT_EQ(t.copy_to_host(stream[last], seen.data(), log, 0, seen.size() * 4, nullptr), WEIR_OK);
+  for (const weir_stream s : stream) ASSERT_EQ(t.stream_flush(s, nullptr), WEIR_OK);
+  ASSERT_EQ(t.stream_synchronize(stream[last], nullptr), WEIR_OK);
+  std::vector<std::uint32_t> expected(1 + streams * rounds);
+  std::iota(expected.begin() + 1, expected.end(), 1u);
+  expected[0] = streams * rounds;
+  EXPECT_EQ(seen, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, HeldBack,
+                         ::testing::Values("", "delay=1000", "reorder=1", "reorder=2", "reorder=3:delay=1"));
+
+// proves R9
+TEST(Held, WorkWaitsForAFlushAndStartsWithoutOneInTime) {
+  Layered layer("fault", "delay=300");
+  const weir_driver_table& t = layer.table();
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_allocation memory = objects.memory(64);
+  const weir_event event = objects.event();
+  const std::uint32_t zero = 0;
+  const auto submit = [&] {
+    ASSERT_EQ(t.fill(stream, memory, 0, 64, &zero, 4, nullptr), WEIR_OK);
+    ASSERT_EQ(t.event_record(event, stream, nullptr), WEIR_OK);
+  };
+  submit();
+  EXPECT_EQ(layer.number("held"), 2u);
+  EXPECT_EQ(t.stream_query(stream, nullptr), WEIR_NOT_READY);
+  EXPECT_EQ(t.event_query(event, nullptr), WEIR_NOT_READY);
+  ASSERT_EQ(t.stream_flush(stream, nullptr), WEIR_OK);
+  EXPECT_EQ(layer.number("held"), 0u);
+  EXPECT_EQ(t.event_synchronize(event, nullptr), WEIR_OK);
+  submit();
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (t.event_query(event, nullptr) == WEIR_NOT_READY && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(t.event_query(event, nullptr), WEIR_OK);
+}
+
+/// What a table's functions are asked in order, told by a table below the layer.
+std::vector<weir_allocation>& started() {
+  static std::vector<weir_allocation> list;
+  return list;
+}
+
+// proves R1
+TEST(Held, IndependentStreamsStartInAnotherOrder) {
+  weir_driver_table watched = cpu_table();
+  watched.fill = [](weir_stream s, weir_allocation to, std::uint64_t at, std::uint64_t n, const void* pattern,
+                    std::uint32_t width, weir_status* e) {
+    started().push_back(to);
+    return cpu_table().fill(s, to, at, n, pattern, width, e);
+  };
+  Layered layer("fault", "reorder=7:delay=10000", watched);
+  const weir_driver_table& t = layer.table();
+  Objects objects(t);
+  std::vector<weir_stream> streams;
+  std::vector<weir_allocation> memory;
+  for (int i = 0; i < 6; ++i) streams.push_back(objects.stream()), memory.push_back(objects.memory(64));
+  const std::uint32_t zero = 0;
+  bool moved = false;
+  for (int round = 0; round < 20 && !moved; ++round) {
+    started().clear();
+    for (std::size_t i = 0; i < streams.size(); ++i)
+      ASSERT_EQ(t.fill(streams[i], memory[i], 0, 64, &zero, 4, nullptr), WEIR_OK);
+    EXPECT_TRUE(started().empty());
+    ASSERT_EQ(t.stream_flush(streams[0], nullptr), WEIR_OK);
+    moved = started() != memory;
+    EXPECT_THAT(started(), ::testing::UnorderedElementsAreArray(memory));
+  }
+  EXPECT_TRUE(moved);
+}
+
+// proves R34
+TEST(Held, WhatFailsWhenItIsStartedIsToldByTheNextCallOnTheStream) {
+  Layered below("fault", "call=fill:result=launch");
+  Layered layer("fault", "delay=10000", below.table());
+  const weir_driver_table& t = layer.table();
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_allocation memory = objects.memory(64);
+  const std::uint32_t zero = 0;
+  EXPECT_EQ(t.fill(stream, memory, 0, 64, &zero, 4, nullptr), WEIR_OK);
+  Answer answer;
+  EXPECT_EQ(t.stream_synchronize(stream, &answer), WEIR_ERROR_LAUNCH);
+  EXPECT_THAT(answer.message, HasSubstr("call 1 of fill was made to fail"));
+  EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
+}
+
+}  // namespace
+}  // namespace weir::test

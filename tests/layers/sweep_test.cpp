@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// The n-th call of every function of the driver is made to fail, for all n, in small programs that use every
+// part of the runtime, and in the examples. Whatever fails: what is thrown is an Error that says so, nothing
+// is left behind, and the next run in the same process is right. `validate` stands above the faults and
+// counts what the core holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "runtime/device_state.hpp"
+#include "support/api.hpp"
+#include "support/kernel_code.hpp"
+
+// The main functions of the examples, under other names.
+#define WEIR_EXAMPLE(name) extern "C" int example_##name();
+#include "examples.def"
+#undef WEIR_EXAMPLE
+
+namespace weir::test {
+namespace {
+
+const bool layered = use_layers("validate,fault");
+
+struct Wrong {
+  std::string what;
+};
+
+void expect(bool right, const char* what) {
+  if (!right) throw Wrong{what};
+}
+
+// -- the small programs; each throws Wrong when a result is not right
+
+void arrays(const Device& device) {
+  const Stream stream = device.create_stream();
+  CurrentStream scope(stream);
+  auto x = device.array<std::int32_t>(1000), y = device.array<std::int32_t>(1000);
+  std::vector<std::int32_t> host(1000);
+  std::iota(host.begin(), host.end(), 0);
+  x.copy_from(stream, host);
+  y.slice(0, 500).copy_from(stream, x.slice(500, 1000));
+  y.slice(500, 1000).fill(stream, 7);
+  const std::vector<std::int32_t> back = y.to_host(stream);
+  expect(back[0] == 500 && back[499] == 999 && back[500] == 7 && back[999] == 7, "copies");
+  auto pinned = device.pinned_array<std::int32_t>(1000);
+  x.copy_to_async(stream, pinned);
+  stream.synchronize();
+  expect(pinned[999] == 999, "a pinned array");
+}
+
+void streams_and_events(const Device& device) {
+  const Stream first = device.create_stream(), second = device.create_stream(-1);
+  const Event event = device.create_event();
+  const TimedEvent begin = device.create_timed_event(), end = device.create_timed_event();
+  auto x = device.array<std::int32_t>(first, 100);
+  begin.record(first);
+  x.fill(first, 1);
+  event.record(first);
+  second.wait(event);
+  const std::vector<std::int32_t> seen = x.to_host(second);
+  end.record(first);
+  bool called = false;
+  first.call_host([&] { called = true; });
+  second.wait(first);
+  second.flush();
+  second.synchronize();
+  expect(called && seen[99] == 1 && end.since(begin).count() >= 0, "events");
+  expect(first.query() && event.query(), "queries");
+}
+
+void memory_of_many_streams(const Device& device) {
+  std::vector<Stream> streams(4);
+  for (Stream& stream : streams) stream = device.create_stream();
+  std::vector<Array<std::int32_t>> kept;
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      auto x = device.array<std::int32_t>(streams[i], 5000);
+      x.fill(streams[i], static_cast<std::int32_t>(i));
+      const Stream& other = streams[(i + 1) % streams.size()];
+      other.wait(streams[i]);
+      auto y = device.array<std::int32_t>(other, 5000);
+      y.copy_from(other, x);
+      kept.push_back(std::move(y));
+      if (kept.size() > 2) {
+        const std::vector<std::int32_t> first = kept.front().to_host(streams[0]);
+        expect(first[0] == first[4999], "memory that was used again");
+        kept.erase(kept.begin());
+      }
+    }
+  streams.pop_back();
+  device.synchronize();
+}
+
+struct Ready {
+  explicit Ready(const Device& device) : module(load(device)) {}
+  Module module;
+  KernelFunction add = module.kernel(
+      "add_value",
+      {KernelParameter::array(), KernelParameter::of<std::int64_t>(), KernelParameter::of<std::int32_t>()});
+  void launch(const StreamRef& stream, const ArrayView<std::int32_t>& x, std::int32_t value) const {
+    add.launch(stream, {4, 1}, {x, static_cast<std::int64_t>(x.size()), value});
+  }
+};
+
+void ready_kernels(const Device& device) {
+  const Ready ready(device);
+  const Stream stream = device.create_stream();
+  auto x = device.array<std::int32_t>(stream, 100);
+  x.fill(stream, 0);
+  for (int i = 1; i <= 3; ++i) ready.launch(stream, x, i);
+  expect(x.to_host(stream)[99] == 6, "ready kernels");
+  (void)ready.add.info();
+}
+
+void task_lists(const Device& device) {
+  const Ready ready(device);
+  const Stream stream = device.create_stream();
+  auto x = device.array<std::int32_t>(stream, 100), y = device.array<std::int32_t>(stream, 100),
+       z = device.array<std::int32_t>(stream, 100);
+  for (auto* array : {&x, &y, &z}) array->fill(stream, 0);
+  TaskList list(device);
+  const auto add = [&](const Array<std::int32_t>& array, TaskPlace place) {
+    list.add(ready.add, {1, 1}, std::vector<KernelArgument>{array, std::int64_t{100}, std::int32_t{1}},
+             place);
+  };
+  add(x, {});
+  add(x, {0, 0});
+  add(y, {0, 1});
+  add(z, {0, 2});
+  add(y, {});
+  for (int i = 0; i < 3; ++i) list.launch(stream);
+  expect(x.to_host(stream)[99] == 6 && y.to_host(stream)[0] == 6 && z.to_host(stream)[50] == 3,
+         "a task list");
+}
+
+void kernels(const Device& device, LaunchMode mode) {
+  Kernel step{"step", [](View<float> u, View<float> v, View<float> total) {
+                range_for(u.size(), [&](Index i) { assert_(u[i] >= 0.0f, "negative"); });
+                stream_parallel([&] {
+                  Value<float> sum = reduce_sum(u.size(), [&](Index i) { return u[i]; });
+                  range_for(u.size(), [&](Index i) { u[i] = u[i] + sum; });
+                });
+                stream_parallel([&] { range_for(v.size(), [&](Index i) { v[i] = v[i] + 1.0f; }); });
+                range_for(total.size(), [&](Index i) { total[i] = u[i] + v[i]; });
+              }};
+  const Stream stream = device.create_stream();
+  auto u = device.array<float>(stream, 10), v = device.array<float>(stream, 10),
+       total = device.array<float>(stream, 10);
+  u.fill(stream, 1.0f);
+  v.fill(stream, 1.0f);
+  for (int i = 0; i < 3; ++i) step(LaunchOptions{.mode = mode}, stream, u, v, total);
+  expect(total.to_host(stream)[9] == 1331.0f + 4.0f, "kernels");
+}
+void kernels_over_streams(const Device& device) {
+  kernels(device, LaunchMode::streams);
+}
+void kernels_as_graphs(const Device& device) {
+  kernels(device, LaunchMode::graph);
+}
+
+void recorded_graphs(const Device& device) {
+  const Ready ready(device);
+  const Stream stream = device.create_stream();
+  auto x = device.array<std::int32_t>(stream, 100), y = device.array<std::int32_t>(stream, 100);
+  auto seen = device.pinned_array<std::int32_t>(100);
+  y.fill(stream, 0);
+  GraphBuilder record(device);
+  record.fill(x, 5);
+  record.launch(ready.add, {1, 1}, {x, std::int64_t{100}, std::int32_t{1}});
+  record.launch(ready.add, {1, 1}, {y, std::int64_t{100}, std::int32_t{1}});
+  record.copy_to(y, seen);
+  Graph graph = record.build();
+  for (int i = 0; i < 3; ++i) graph.launch(stream);
+  stream.synchronize();
+  expect(x.to_host(stream)[99] == 6 && seen[0] == 3, "a recorded graph");
+}
+
+void profiles(const Device& device) {
+  const Ready ready(device);
+  const Stream stream = device.create_stream();
+  auto x = device.array<std::int32_t>(stream, 100);
+  x.fill(stream, 0);
+  Profile profile(device);
+  ready.launch(stream, x, 1);
+  stream.synchronize();
+  expect(profile.results().size() == 1, "a profile");
+}
+
+// -- the sweep
+
+/// What the core holds of the driver, as the checks see it and as the core says.
+struct Held {
+  std::uint64_t streams, events, allocations, modules, graphs;
+};
+
+Held seen_by(const Layer& checks) {
+  return {checks.get("live.stream"), checks.get("live.event"), checks.get("live.allocation"),
+          checks.get("live.module"), checks.get("live.graph")};
+}
+
+/// Streams and their marks stay in pools; each stream's error record stays with its place; nothing else does.
+Held known_by(const Device& device) {
+  detail::DeviceState& state = *device.state();
+  std::uint64_t records = 0;
+  for (std::uint32_t slot = 0; slot < state.streams.size(); ++slot)
+    records += state.streams.at(slot)->record.load() != nullptr;
+  const std::uint64_t streams = state.streams.created();
+  return {streams, streams + state.events.created(), records, 0, 0};
+}
+
+/// Lets the core give back what it keeps for later.
+void settle(const Device& device) {
+  device.synchronize();
+  device.trim_memory();
+  device.synchronize();
+  device.trim_memory();
+}
+
+std::string differs(const Held& seen, const Held& known) {
+  std::string text;
+  const auto compare = [&](const char* what, std::uint64_t a, std::uint64_t b) {
+    if (a != b)
+      text += std::string(" ") + what + ": " + std::to_string(a) + " alive, " + std::to_string(b) + " known;";
+  };
+  compare("streams", seen.streams, known.streams);
+  compare("events", seen.events, known.events);
+  compare("allocations", seen.allocations, known.allocations);
+  compare("modules", seen.modules, known.modules);
+  compare("graphs", seen.graphs, known.graphs);
+  return text;
+}
+
+constexpr const char* slots[] = {"device_open",
+                                 "stream_create",
+                                 "stream_flush",
+                                 "stream_query",
+                                 "stream_synchronize",
+                                 "stream_wait_event",
+                                 "stream_host_callback",
+                                 "event_create",
+                                 "event_record",
+                                 "event_query",
+                                 "event_synchronize",
+                                 "event_elapsed",
+                                 "memory_allocate",
+                                 "memory_allocate_async",
+                                 "memory_get_info",
+                                 "copy_to_device",
+                                 "copy_to_host",
+                                 "copy_on_device",
+                                 "fill",
+                                 "module_load",
+                                 "module_get_kernel",
+                                 "kernel_get_info",
+                                 "kernel_launch",
+                                 "graph_create",
+                                 "graph_update",
+                                 "graph_launch"};
+
+struct Program {
+  const char* name;
+  std::function<void(const Device&)> run;
+  /// The n-th calls that are tried of a function that is called `calls` times.
+  std::function<std::vector<std::uint64_t>(std::uint64_t calls)> places;
+};
+
+std::vector<std::uint64_t> all(std::uint64_t calls) {
+  std::vector<std::uint64_t> n(calls);
+  std::iota(n.begin(), n.end(), 1u);
+  return n;
+}
+
+/// The first ones, then further and further apart, and the last.
+std::vector<std::uint64_t> some(std::uint64_t calls) {
+  std::vector<std::uint64_t> n;
+  for (std::uint64_t i = 1; i <= calls; i = i < 3 ? i + 1 : i * 3) n.push_back(i);
+  if (calls && n.back() != calls) n.push_back(calls);
+  return n;
+}
+
+void sweep(const Program& program) {
+  const Device device = open("cpu");
+  const Layer checks = layers(device).at(0), faults = layers(device).at(1);
+  Heard::get().take();
+  for (int i = 0; i < 2; ++i) {
+    program.run(device);
+    settle(device);
+  }
+  faults.configure("");
+  program.run(device);
+  std::map<std::string, std::uint64_t> calls;
+  for (const char* slot : slots) calls[slot] = faults.get(std::string("calls.") + slot);
+  settle(device);
+  ASSERT_EQ(differs(seen_by(checks), known_by(device)), "");
+
+  std::uint64_t tried = 0, thrown = 0;
+  for (const char* slot : slots)
+    for (const std::uint64_t n : program.places(calls[slot])) {
+      const std::string place = std::string(program.name) + ", call " + std::to_string(n) + " of " + slot;
+      SCOPED_TRACE(place);
+      faults.configure(std::string("call=") + slot + ":nth=" + std::to_string(n));
+      ++tried;
+      try {
+        program.run(device);
+      } catch (const Error& error) {
+        ++thrown;
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("fault layer: "));
+      } catch (const Wrong& wrong) {
+        ADD_FAILURE() << "the failure was lost, and the result is wrong: " << wrong.what;
+      }
+      try {
+        faults.configure("");
+        settle(device);
+        EXPECT_EQ(differs(seen_by(checks), known_by(device)), "");
+        program.run(device);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "the next run threw: " << error.what();
+      } catch (const Wrong& wrong) {
+        ADD_FAILURE() << "the next run is wrong: " << wrong.what;
+      }
+      for (const LayerReport& report : Heard::get().take()) ADD_FAILURE() << report.message;
+      if (::testing::Test::HasFailure()) return;
+    }
+  std::printf("%s: %llu calls were made to fail, %llu of them threw\n", program.name,
+              static_cast<unsigned long long>(tried), static_cast<unsigned long long>(thrown));
+}
+
+class Sweep : public ::testing::TestWithParam<Program> {};
+
+// proves R19, R34
+TEST_P(Sweep, AnyCallMayFail) {
+  sweep(GetParam());
+}
+
+std::string name_of(const ::testing::TestParamInfo<Program>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, Sweep,
+    ::testing::Values(Program{"arrays", arrays, all}, Program{"streams_and_events", streams_and_events, all},
+                      Program{"memory_of_many_streams", memory_of_many_streams, all},
+                      Program{"ready_kernels", ready_kernels, all}, Program{"task_lists", task_lists, all},
+                      Program{"recorded_graphs", recorded_graphs, all}, Program{"profiles", profiles, all},
+                      Program{"kernels_over_streams", kernels_over_streams, some},
+                      Program{"kernels_as_graphs", kernels_as_graphs, some}),
+    name_of);
+
+/// Examples catch what is thrown, print it and end with 1.
+void run_example(int (*run)()) {
+  std::fflush(nullptr);
+  const int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+  FILE* const printed = std::tmpfile();
+  dup2(fileno(printed), STDOUT_FILENO);
+  dup2(fileno(printed), STDERR_FILENO);
+  const int result = run();
+  std::fflush(nullptr);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  close(out);
+  close(err);
+  std::rewind(printed);
+  std::string text(1 << 16, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), printed));
+  std::fclose(printed);
+  if (result == 0) return;
+  if (text.find("fault layer: ") == text.npos) throw Wrong{"it ended with 1: " + text};
+  throw Error(ErrorCode::system, text);
+}
+
+std::vector<Program> examples() {
+  return {
+#define WEIR_EXAMPLE(name) Program{#name, [](const Device&) { run_example(example_##name); }, some},
+#include "examples.def"
+#undef WEIR_EXAMPLE
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Examples, Sweep, ::testing::ValuesIn(examples()), name_of);
+
+}  // namespace
+}  // namespace weir::test
