@@ -52,25 +52,43 @@ ReadyKernel compiled(const KernelText& kernel, const weir_code_target& target, c
   return ready;
 }
 
-/// The kernel from the folder that --kernels names, in the first format of it that the device lists.
-ReadyKernel from_folder(const KernelText& kernel, const std::filesystem::path& folder) {
+/// The list of code objects in the folder that --kernels names. Throws when something in it is not
+/// understood.
+nlohmann::json objects_in(const std::filesystem::path& folder) {
   const std::filesystem::path index = folder / "kernels.json";
   std::ifstream in(index);
   const auto parsed = nlohmann::json::parse(in, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("objects"))
-    throw std::runtime_error(index.string() + " is missing or has no list of objects");
+  if (!parsed.is_object() || !parsed.contains("objects") || !parsed["objects"].is_array())
+    throw std::runtime_error(index.string() + " is missing, is no JSON or has no list of objects");
+  const std::vector<std::string> known = kernel_names();
+  for (const auto& object : parsed["objects"]) {
+    if (!object.is_object() || !object.contains("format") || !object.contains("file") ||
+        !object.contains("kernels"))
+      throw std::runtime_error(index.string() + ": every object has a format, a file and a list of kernels");
+    for (const std::string name : object["kernels"])
+      if (std::ranges::find(known, name) == known.end())
+        throw std::runtime_error(index.string() + " names kernel '" + name +
+                                 "', which no requirement launches");
+  }
+  return parsed["objects"];
+}
+
+/// The kernel from that folder, in the first format of it that the device lists.
+ReadyKernel from_folder(const KernelText& kernel, const std::filesystem::path& folder) {
+  const nlohmann::json objects = objects_in(folder);
   for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
-    for (const auto& object : parsed["objects"]) {
-      if (object.value("format", "") != info().code_targets[i].format) continue;
-      const auto listed = object.value("kernels", std::vector<std::string>{});
+    for (const auto& object : objects) {
+      if (object["format"] != info().code_targets[i].format) continue;
+      const auto listed = object["kernels"].get<std::vector<std::string>>();
       if (std::ranges::find(listed, kernel.name) == listed.end()) continue;
       ReadyKernel ready;
       ready.format = object["format"];
       ready.target = object.value("target", std::string(info().code_targets[i].target));
       ready.symbol = kernel.name;
       ready.block[0] = object.value("block", 1u);
-      std::ifstream file(folder / object.at("file").get<std::string>(), std::ios::binary);
-      if (!file) throw std::runtime_error(index.string() + " names a file that cannot be read");
+      const std::filesystem::path path = folder / object["file"].get<std::string>();
+      std::ifstream file(path, std::ios::binary);
+      if (!file) throw std::runtime_error(path.string() + ", which kernels.json names, cannot be read");
       ready.bytes.assign(std::istreambuf_iterator<char>(file), {});
       return ready;
     }

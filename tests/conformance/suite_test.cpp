@@ -169,6 +169,27 @@ TEST(Suite, ExpectationsThatFitNothingAreRefused) {
   EXPECT_THAT(run.printed, HasSubstr("C1.999"));
 }
 
+TEST(Suite, ReadyKernelsAreNamedWhenTheirFolderIsWrong) {
+  const fs::path folder = fs::temp_directory_path() / ("weir-kernels-" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  const auto message = [&](const std::string& index) {
+    std::ofstream(folder / "kernels.json") << index;
+    const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter C3.01 --kernels '" + folder.string() + "'");
+    EXPECT_EQ(run.status, 1) << index;
+    return run.outcome_of("C3.01").at("message").get<std::string>();
+  };
+  EXPECT_THAT(message("{}"), HasSubstr("has no list of objects"));
+  EXPECT_THAT(message(R"({"objects": [{"format": "elf-x86_64", "kernels": ["iota"]}]})"),
+              HasSubstr("a file"));
+  EXPECT_THAT(message(R"({"objects": [{"format": "x", "file": "f", "kernels": ["itoa"]}]})"),
+              HasSubstr("'itoa'"));
+  EXPECT_THAT(message(R"({"objects": [{"format": "elf-x86_64", "file": "gone.so", "kernels": ["iota"]}]})"),
+              HasSubstr("gone.so"));
+  EXPECT_THAT(message(R"({"objects": [{"format": "other", "file": "f", "kernels": ["iota"]}]})"),
+              HasSubstr("no kernel 'iota' in a format of the device"));
+  fs::remove_all(folder);
+}
+
 TEST(Suite, ACrashIsAFailureOfItsTestAlone) {
   const Judgement run = judge_mutant("fault-crashes-in-fill", "--filter C1.06,C1.40,C1.47,C2.03");
   EXPECT_EQ(run.status, 1);
