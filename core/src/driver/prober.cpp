@@ -77,7 +77,8 @@ void Prober::admit(Candidate& candidate, const Manifest& manifest) {
   };
   const std::string key =
       policy_.verdicts.empty() || policy_.helper.empty() ? "" : verdict_key(candidate.manifest, manifest);
-  std::optional<ProbeOutcome> outcome = verdicts_.find(key);
+  std::optional<ProbeOutcome> outcome;
+  if (!key.empty()) outcome = verdicts_.find(key);
   if (outcome) {
     candidate.probed = ProbePlace::before;
   } else {

@@ -30,7 +30,7 @@ extern "C" const char* __asan_default_options() {
 }
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() {
-  return "handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0";
+  return "handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:die_after_fork=0";
 }
 #endif
 
@@ -63,6 +63,7 @@ void say(std::string line) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (output >= 0) dup2(output, STDOUT_FILENO);
+  close(probe_report_descriptor);
   close_range(probe_report_descriptor, ~0u, 0);
 
   Candidate candidate;
