@@ -97,18 +97,19 @@ TEST_P(Launches, OfOneKernelOnTwoStreamsDoNotWaitForOneAnother) {
   auto x = filled<std::int32_t>(10, 0), y = filled<std::int32_t>(10, 0);
   auto v = filled<std::int32_t>(10, 0), w = filled<std::int32_t>(10, 0);
   other.wait(stream);
-  for (const StreamRef& each : {StreamRef(stream), StreamRef(other)}) {
-    add_both()(options, each, x, y, 1, 1);
-    each.synchronize();
-  }
+  // Once without the gate: some drivers make streams, load code and free memory only when no callback runs.
+  add_both()(options, stream, x, y, 1, 1);
+  add_both()(options, other, v, w, 1, 1);
+  stream.synchronize();
+  EXPECT_THAT(v.to_host(other), Each(1));
   Flag flag;
   kernels.close_gate(stream, flag);
   add_both()(options, stream, x, y, 1, 1);
-  add_both()(options, other, v, w, 5, 6);
+  add_both()(options, other, v, w, 4, 5);
   EXPECT_THAT(v.to_host(other), Each(5));  // comes back although the gate is closed
   EXPECT_FALSE(stream.query());
   flag.open();
-  EXPECT_THAT(x.to_host(stream), Each(3));
+  EXPECT_THAT(x.to_host(stream), Each(2));
 }
 
 // proves R23

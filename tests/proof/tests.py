@@ -31,6 +31,11 @@ HOST_ONLY = {
     "ptx_test": "text of code generation",
     "sdk_test": "the SDK's helpers for drivers",
     "test_demo_host": "terrain, maps and timelines",
+    "security_test": "what elevated processes ignore",
+    "layers_test": "the layers, over drivers of the tests' own",
+    "layers_lost_test": "a device that a layer loses",
+    "layers_api_test": "the layers, over the CPU driver",
+    "layers_sweep_test": "failing calls, over the CPU driver",
     "tools_tests": "the command line",
     "weir-dsl-test": "tracing",
 }
