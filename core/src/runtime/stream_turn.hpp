@@ -13,14 +13,12 @@
 
 namespace weir::detail {
 
-/// A mutex of 4 bytes, taken with std::lock_guard. Free: two atomic operations. Taken: sleeps until it is
-/// free.
+/// A mutex of 4 bytes, taken with std::lock_guard. Free: two atomic operations. Taken: looks for a
+/// microsecond whether it is free, then sleeps.
 class StreamTurn {
  public:
   void lock() noexcept {
-    std::uint32_t expected = free;
-    if (!state_.compare_exchange_strong(expected, taken, std::memory_order_acquire,
-                                        std::memory_order_relaxed)) [[unlikely]]
+    if (!try_lock()) [[unlikely]]
       wait();
   }
   void unlock() noexcept {
@@ -33,7 +31,15 @@ class StreamTurn {
  private:
   static constexpr std::uint32_t free = 0, taken = 1, wanted = 2;  // wanted: taken, and others sleep
 
+  bool try_lock() noexcept {
+    std::uint32_t expected = free;
+    return state_.compare_exchange_strong(expected, taken, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
   void wait() noexcept {
+    // Most steps are one call of the driver, and done before a thread could sleep and wake.
+    for (int looks = 0; looks < 2000; ++looks)
+      if (state_.load(std::memory_order_relaxed) == free && try_lock()) return;
     while (state_.exchange(wanted, std::memory_order_acquire) != free)
       state_.wait(wanted, std::memory_order_relaxed);
   }
