@@ -58,6 +58,35 @@ TEST_P(Refusals, ArgumentsAreCheckedWhenTheyAreRecorded) {
   EXPECT_THAT(refused([&] { graph.launch(other.default_stream()); }), HasSubstr("but the stream is of"));
 }
 
+// A driver with peer copies or without: a graph is of one device. proves R35
+TEST_P(Refusals, CopiesBetweenDevicesAreMadeOnAStream) {
+  const Device sibling = Watch::sibling(device);
+  auto x = filled<std::int32_t>(10, 1);
+  const auto there = sibling.array<std::int32_t>(sibling.default_stream(), 10);
+  GraphBuilder builder(device);
+  const auto expect_words = [](const std::string& words, const Device& from, const Device& to) {
+    EXPECT_THAT(words, AllOf(HasSubstr("no copy from " + from.name() + " to " + to.name()),
+                             HasSubstr("copy on a stream between two launches")));
+  };
+  expect_words(error_of(ErrorCode::unsupported, [&] { builder.copy(there, x); }), device, sibling);
+  expect_words(error_of(ErrorCode::unsupported, [&] { builder.copy(x, there); }), sibling, device);
+  const GraphNode node = builder.copy(x.slice(0, 5), x.slice(5, 10));
+  Graph graph = builder.build();
+  EXPECT_EQ(graph.size(), 1u);
+  expect_words(
+      error_of(ErrorCode::unsupported, [&] { graph.update_copy(node, x.slice(0, 5), there.slice(0, 5)); }),
+      sibling, device);
+  EXPECT_THAT(
+      error_of(ErrorCode::invalid, [&] { GraphBuilder(sibling).copy(x.slice(0, 5), x.slice(5, 10)); }),
+      HasSubstr("but the graph is for"));
+  graph.launch(stream);
+  if (device.info().has(Capability::peer_copy)) {
+    there.copy_from(stream, x);
+    sibling.default_stream().wait(stream);
+    EXPECT_THAT(there.to_host(sibling.default_stream()), Each(1));
+  }
+}
+
 // proves R35
 TEST_P(Refusals, NodesBelongToTheirGraphAndKeepTheirKind) {
   auto x = filled<std::int32_t>(10, 0), y = filled<std::int32_t>(10, 0);

@@ -141,7 +141,8 @@ class WEIR_API GraphBuilder {
   /// The tasks that the list has now, with their regions.
   void launch(const TaskList& list);
 
-  /// A copy between arrays of the device, of equal size in bytes; the ranges must not overlap.
+  /// A copy between arrays of the device, of equal size in bytes; the ranges must not overlap. Throws
+  /// Error{unsupported} for arrays of two devices.
   GraphNode copy(const AnyArrayView& to, const AnyArrayView& from);
   /// Copies from and to the host, whose memory is read and written each time the graph runs: it must live,
   /// and be left alone from a launch until the stream has passed it.

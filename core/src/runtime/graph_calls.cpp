@@ -104,6 +104,13 @@ GraphCall kernel_call(DeviceState& device, const std::shared_ptr<const KernelSta
 }
 
 GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayView& from) {
+  const Block &target = live(to), &source = live(from);
+  if (&target.device != &source.device)
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("a graph holds work of one device, here {}, and no copy from {} to {}; copy on a stream "
+                    "between two launches instead",
+                    device.device_name(), source.device.device_name(), target.device.device_name()));
   check_place(device, to);
   check_place(device, from);
   if (from.size_bytes() != to.size_bytes())
