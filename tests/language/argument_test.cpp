@@ -19,16 +19,46 @@ TEST(ScalarArgument, IntegerOfAnotherTypeIsTakenWhenItFits) {
 
 // proves R35
 TEST(ScalarArgument, IntegerThatDoesNotFitIsRefused) {
-  const Kernel kernel{"k", [](View<std::int32_t> out, Value<std::int32_t> a) { out[0] = a; }};
+  const Kernel kernel{"set",
+                      [](View<std::int32_t> out, Value<std::int32_t> a) { out[0] = a; },
+                      {.parameter_names = {"out", "a"}}};
   auto out = tested().array<std::int32_t>(1);
-  EXPECT_THAT(error_of([&] { kernel(out, std::int64_t{1} << 40); }), HasSubstr("does not fit its parameter of type i32"));
+  EXPECT_THAT(
+      error_of([&] { kernel(out, std::int64_t{1} << 40); }),
+      HasSubstr(
+          "kernel 'set', argument 2 ('a'): 1099511627776 does not fit an i32, which holds -2147483648 to "
+          "2147483647; pass another number"));
+  EXPECT_THAT(error_of([&] { kernel(out, -2147483649); }),
+              HasSubstr("('a'): -2147483649 does not fit an i32"));
+  EXPECT_THAT(error_of([&] { kernel(out, std::uint64_t{1} << 63); }),
+              HasSubstr("9223372036854775808 does not fit"));
+  EXPECT_THAT(error_of([&] { kernel(out, 2147483648u); }), HasSubstr("2147483648 does not fit"));
+}
+
+// proves R35
+TEST(ScalarArgument, LimitsOfAnIntegerFit) {
+  const Kernel kernel{"limits", [](View<std::int64_t> out, Value<std::int8_t> a, Value<std::uint16_t> b) {
+                        out[0] = cast<std::int64_t>(a);
+                        out[1] = cast<std::int64_t>(b);
+                      }};
+  EXPECT_THAT(run<std::int64_t>(kernel, 2, -128, 65535L), ElementsAre(-128, 65535));
+  EXPECT_THAT(run<std::int64_t>(kernel, 2, 127u, 0), ElementsAre(127, 0));
+  auto out = tested().array<std::int64_t>(2);
+  EXPECT_THAT(
+      error_of([&] { kernel(out, 128, 0); }),
+      HasSubstr("kernel 'limits', argument 2 ('p1'): 128 does not fit an i8, which holds -128 to 127"));
+  EXPECT_THAT(error_of([&] { kernel(out, 0, 65536); }),
+              HasSubstr("argument 3 ('p2'): 65536 does not fit a u16, which holds 0 to 65535"));
 }
 
 // proves R35
 TEST(ScalarArgument, NegativeNumberIsNoUnsignedOne) {
   const Kernel kernel{"k", [](View<std::uint64_t> out, Value<std::uint64_t> a) { out[0] = a; }};
   auto out = tested().array<std::uint64_t>(1);
-  EXPECT_THAT(error_of([&] { kernel(out, -1); }), HasSubstr("does not fit its parameter of type u64"));
+  EXPECT_THAT(
+      error_of([&] { kernel(out, -1); }),
+      HasSubstr(
+          "kernel 'k', argument 2 ('p1'): -1 does not fit a u64, which holds 0 to 18446744073709551615"));
 }
 
 TEST(ScalarArgument, NumbersBecomeFloats) {

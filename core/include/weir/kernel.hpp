@@ -100,25 +100,33 @@ class ArrayArgument {
   const AnyArrayView* view_;
 };
 
-/// Throws Error{invalid}: a host integer does not fit the scalar type of the parameter that it is passed to.
-[[noreturn]] WEIR_API void throw_argument_does_not_fit(ScalarType type);
-
-/// What a launch takes for a Value<T>: a T, or a number that becomes one without losing what it says.
+/// What a launch takes for a Value<T>: a T, or a number that becomes one without losing what it says. An
+/// integer that would lose it is passed on as it is, for the launch to refuse with the names of the kernel
+/// and the parameter.
 template <class T>
 class ScalarArgument {
  public:
   ScalarArgument(const T& value) noexcept : value_(value) {}
   template <class U>
-  requires(!std::same_as<U, T> && (std::is_arithmetic_v<U> || std::is_convertible_v<U, T>))
-      ScalarArgument(const U& value)
-      : value_(converted(value)) {}
+    requires(!std::same_as<U, T> && (std::is_arithmetic_v<U> || std::is_convertible_v<U, T>))
+  ScalarArgument(const U& value) : value_(converted(value)) {
+    if constexpr (std::integral<T> && std::integral<U>)
+      if (static_cast<U>(value_) != value || (value_ < T{0}) != (value < U{0})) [[unlikely]] {
+        given_ = static_cast<std::uint64_t>(value);
+        given_type_ = std::is_signed_v<U> ? ScalarType::i64 : ScalarType::u64;
+      }
+  }
   template <class A>
   requires(!std::is_arithmetic_v<A> && !std::is_convertible_v<A, T>) ScalarArgument(const A&) : value_() {
     refuse_stream_argument<A>();
     static_assert(is_stream<A>,
                   "a Value<T> parameter takes a T, or a number that becomes one: this is neither");
   }
-  const T* data() const noexcept { return &value_; }
+  LaunchArgument argument() const noexcept {
+    if (given_type_ != ScalarType::boolean) [[unlikely]]
+      return {nullptr, &given_, ElementType{given_type_}};
+    return {nullptr, &value_, element_type<T>};
+  }
 
  private:
   template <class U>
@@ -135,14 +143,13 @@ class ScalarArgument {
     } else {
       static_assert(!std::floating_point<U>,
                     "a floating-point argument does not become an integer by itself: round and cast it");
-      const T result = static_cast<T>(value);
-      if (static_cast<U>(result) != value || (result < T{0}) != (value < U{0}))
-        throw_argument_does_not_fit(element_type<T>.scalar);
-      return result;
+      return static_cast<T>(value);
     }
   }
 
   T value_;
+  std::uint64_t given_ = 0;                      // an integer that T does not hold, in 64 bits,
+  ScalarType given_type_ = ScalarType::boolean;  // and its type; boolean for none
 };
 
 template <class P>
@@ -159,7 +166,7 @@ template <class T>
 struct KernelParameter<Value<T>> {
   using Argument = ScalarArgument<T>;
   static constexpr ParameterType type{false, element_type<T>, 0};
-  static LaunchArgument argument(const Argument& a) noexcept { return {nullptr, a.data(), type.element}; }
+  static LaunchArgument argument(const Argument& a) noexcept { return a.argument(); }
 };
 
 struct KernelParameters {

@@ -14,12 +14,6 @@ Program trace_program(const KernelSource& source) {
   return make_program(trace_kernel(source));
 }
 
-void throw_argument_does_not_fit(ScalarType type) {
-  throw Error(ErrorCode::invalid, "an integer argument of a launch does not fit its parameter of type " +
-                                      std::string(to_string(type)) +
-                                      "; pass a smaller one, or give the kernel a wider Value");
-}
-
 Device device_of(const LaunchArgument* arguments, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     // A dead array has no device; the launch says which argument it is.

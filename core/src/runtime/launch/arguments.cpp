@@ -2,6 +2,8 @@
 // What a launch checks before anything is submitted.
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "runtime/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
 
@@ -36,6 +38,34 @@ std::string describe(const LaunchArgument& argument) {
   return argument.data ? scalar_words(argument.element) : "nothing";
 }
 
+bool is_plain_integer(const ElementType& element) {
+  return element.shape == ElementType::Shape::scalar && is_integer(element.scalar);
+}
+
+std::string number_words(std::uint64_t bits, bool is_signed) {
+  return is_signed ? std::to_string(static_cast<std::int64_t>(bits)) : std::to_string(bits);
+}
+
+/// What is wrong with an integer that its parameter does not hold; empty when that is not what is wrong.
+std::string misfit_words(const ElementType& expected, const LaunchArgument& given) {
+  if (!given.data || !is_plain_integer(expected) || !is_plain_integer(given.element) ||
+      size_of(given.element.scalar) != 8)
+    return {};
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, given.data, sizeof bits);
+  const bool negative = is_signed(given.element.scalar) && static_cast<std::int64_t>(bits) < 0;
+  const std::size_t width = size_of(expected.scalar) * 8;
+  const std::uint64_t most = ~std::uint64_t{0} >> (64 - width + is_signed(expected.scalar));
+  const std::uint64_t least = is_signed(expected.scalar) ? ~most : 0;
+  const bool fits =
+      negative ? static_cast<std::int64_t>(bits) >= static_cast<std::int64_t>(least) : bits <= most;
+  if (fits) return {};
+  return fmt::format(
+      "{} does not fit {}, which holds {} to {}; pass another number, or give the kernel a wider Value",
+      number_words(bits, is_signed(given.element.scalar)), scalar_words(expected),
+      number_words(least, is_signed(expected.scalar)), number_words(most, false));
+}
+
 std::string place(const ir::Kernel& kernel, const ir::Location& at) {
   if (at.line == 0 || at.file >= kernel.files.size()) return "an unknown line";
   return fmt::format("{}:{}", kernel.files[at.file], at.line);
@@ -58,8 +88,11 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
     const ParameterInfo& parameter = parameters[i];
     const LaunchArgument& argument = arguments[i];
     if (parameter.kind == ParameterInfo::Kind::scalar) {
-      if (argument.array || !argument.data || argument.element != parameter.element) [[unlikely]]
+      if (argument.array || !argument.data || argument.element != parameter.element) [[unlikely]] {
+        const std::string misfit = argument.array ? std::string() : misfit_words(parameter.element, argument);
+        if (!misfit.empty()) refuse(program, i, misfit);
         refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+      }
       continue;
     }
     if (!argument.array) [[unlikely]]
