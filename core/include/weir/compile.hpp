@@ -5,11 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
 #include <weir/export.hpp>
+#include <weir/module.hpp>
 #include <weir/program.hpp>
 
 namespace weir {
@@ -28,6 +29,29 @@ struct CompileTarget {
 
 /// A code object with one kernel for each task of the program, in program order.
 struct CompiledProgram {
+  /// One field of a task's argument block, on devices that name arrays by their address.
+  struct Argument {
+    enum class Kind : std::uint8_t {
+      array,        ///< the address of an array parameter's first element
+      extent,       ///< i64: extent `index` of an array parameter
+      scalar,       ///< a scalar parameter; of a Vec or Mat, its scalar number `index`
+      temporaries,  ///< the address of temporary_bytes that the tasks of one launch share, with any contents
+      failure_record,  ///< the address of failure_record_bytes, 0 before the launch: see failure_of
+      launch_key,      ///< u64: what random numbers depend on, the same for all tasks of one launch
+      site_base        ///< u32: Task::first_site, or numbers of one's own for it
+    };
+    Kind kind;
+    std::string name;             ///< of the parameter, or of the kind
+    std::uint32_t offset = 0;     ///< in bytes; a multiple of `size`
+    std::uint32_t size = 0;       ///< in bytes
+    std::uint32_t parameter = 0;  ///< array, extent, scalar: position in Program::parameters()
+    std::uint32_t index = 0;
+    ScalarType type = ScalarType::u64;  ///< of the value; u64 for addresses
+
+    bool is_address() const noexcept {
+      return kind == Kind::array || kind == Kind::temporaries || kind == Kind::failure_record;
+    }
+  };
   struct Task {
     std::string symbol;
     std::int32_t region = -1;  ///< -1 outside regions
@@ -35,18 +59,37 @@ struct CompiledProgram {
     std::array<std::uint32_t, 3> block_threads{1, 1, 1};  ///< to launch it with; grids may be of any size
     std::uint32_t shared_bytes = 0;                       ///< dynamic, per block
     std::uint32_t argument_bytes = 0;                     ///< of its argument block
+    std::vector<Argument> arguments;                      ///< the fields of that block, by offset
+    std::uint32_t first_site = 0;                         ///< of its statements that can fail
+
+    /// What Module::kernel takes with `symbol`. A launch then takes one argument for each field, in their
+    /// order: an array for an address, a value of `size` bytes for the others.
+    std::vector<KernelParameter> kernel_parameters() const {
+      std::vector<KernelParameter> parameters;
+      for (const Argument& field : arguments)
+        parameters.push_back(field.is_address() ? KernelParameter::array()
+                                                : KernelParameter::value(field.size, field.size));
+      return parameters;
+    }
   };
+  static constexpr std::size_t failure_record_bytes = 128;
   std::string format;
   std::string target;
   std::vector<std::byte> bytes;
   std::vector<Task> tasks;
+  std::uint64_t temporary_bytes = 0;  ///< for values that pass between tasks; 0 when there are none
 };
 
 /// Compiles `program` for `target`. Throws Error{unsupported} when there is no code generation for the format, and
 /// Error{compile} with the compiler's words. Thread-safe.
 WEIR_API CompiledProgram compile(const Program& program, const CompileTarget& target);
 
-/// The same as text. `what` is "llvm" (before optimisation), "llvm-opt" (after it) or "asm".
+/// What failed first in launches that were given `record`, of failure_record_bytes, as their failure record:
+/// an assert's or a bounds check's words, with its source line; "" when nothing failed. The launches'
+/// site_base was first_site.
+WEIR_API std::string failure_of(const Program& program, std::span<const std::byte> record);
+
+/// What compile() makes, as text. `what` is "llvm" (before optimisation), "llvm-opt" (after it) or "asm".
 WEIR_API std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what);
 
 }  // namespace weir

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <weir/compile.hpp>
 
+#include "ir/error_record.hpp"
 #include "runtime/launch/program_internal.hpp"
+#include "runtime/stream_errors.hpp"
 
 namespace weir {
 namespace {
@@ -45,6 +48,44 @@ codegen::Target target_of(const CompileTarget& target) {
   return result;
 }
 
+using Field = CompiledProgram::Argument;
+
+struct NamedKind {
+  Field::Kind kind;
+  const char* name;  // null: that of its parameter
+};
+
+NamedKind kind_of(ir::TaskArgument::Kind kind) noexcept {
+  using From = ir::TaskArgument::Kind;
+  switch (kind) {
+    case From::array:
+      return {Field::Kind::array, nullptr};
+    case From::extent:
+      return {Field::Kind::extent, nullptr};
+    case From::scalar:
+      return {Field::Kind::scalar, nullptr};
+    case From::temporaries:
+      return {Field::Kind::temporaries, "temporaries"};
+    case From::error:
+      return {Field::Kind::failure_record, "failure_record"};
+    case From::launch_key:
+      return {Field::Kind::launch_key, "launch_key"};
+    default:
+      return {Field::Kind::site_base, "site_base"};
+  }
+}
+
+Field field_of(const detail::ProgramState& program, const ir::TaskArgument& argument) {
+  const auto [kind, name] = kind_of(argument.kind);
+  return {kind,
+          name ? name : program.parameters[argument.parameter].name,
+          argument.offset,
+          argument.size,
+          argument.parameter,
+          argument.index,
+          argument.type};
+}
+
 }  // namespace
 
 CompiledProgram compile(const Program& program, const CompileTarget& target) {
@@ -56,13 +97,38 @@ CompiledProgram compile(const Program& program, const CompileTarget& target) {
   result.format = std::move(object.format);
   result.target = std::move(object.target);
   result.bytes = std::move(object.bytes);
+  result.temporary_bytes = state.plan->temporary_bytes;
+  std::uint32_t site = 0;
   for (std::size_t i = 0; i < object.entries.size(); ++i) {
     const passes::PlannedTask& planned = state.plan->tasks[i];
     const auto& [x, y, z] = object.entries[i].block;
-    result.tasks.push_back({std::move(object.entries[i].symbol), planned.region, planned.block, {x, y, z},
-                            object.entries[i].dynamic_shared_bytes, planned.task.argument_bytes});
+    CompiledProgram::Task& task = result.tasks.emplace_back();
+    task.symbol = std::move(object.entries[i].symbol);
+    task.region = planned.region;
+    task.block = planned.block;
+    task.block_threads = {x, y, z};
+    task.shared_bytes = object.entries[i].dynamic_shared_bytes;
+    task.argument_bytes = planned.task.argument_bytes;
+    for (const ir::TaskArgument& argument : planned.task.arguments)
+      task.arguments.push_back(field_of(state, argument));
+    task.first_site = site;
+    site += ir::failure_sites(planned.task.body);
   }
   return result;
+}
+
+std::string failure_of(const Program& program, std::span<const std::byte> record) {
+  static_assert(sizeof(ir::ErrorRecord) == CompiledProgram::failure_record_bytes);
+  if (!program.state()) detail::throw_dead("kernel");
+  if (record.size() != sizeof(ir::ErrorRecord))
+    throw Error(ErrorCode::invalid, fmt::format("a failure record has {} bytes, and was given {}",
+                                                sizeof(ir::ErrorRecord), record.size()));
+  ir::ErrorRecord copy;
+  std::memcpy(&copy, record.data(), sizeof copy);
+  if (copy.state != ir::ErrorRecord::complete) return {};
+  return detail::make_failure_source(program.state()->kernel, program.state()->plan)
+      ->describe(copy.site, copy)
+      .what();
 }
 
 std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what) {
