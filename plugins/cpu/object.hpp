@@ -2,6 +2,7 @@
 // The SDK's words for failures and for what handles point to, as this driver uses them.
 #pragma once
 
+#include <weir/sdk/fork.hpp>
 #include <weir/sdk/object.hpp>
 
 namespace weir::cpu {
@@ -9,7 +10,6 @@ namespace weir::cpu {
 using sdk::fail;
 using sdk::fail_system;
 using sdk::Failure;
-using sdk::guarded;
 using sdk::handle_of;
 using sdk::Kind;
 using sdk::live;
@@ -20,5 +20,14 @@ using sdk::read_struct;
 using sdk::report;
 using sdk::retire;
 using sdk::write_struct;
+
+/// As sdk::guarded. A child of a fork has none of the driver's threads, and each call says so.
+template <class Body>
+weir_result guarded(weir_status* status, Body&& body) noexcept {
+  return sdk::guarded(status, [&] {
+    sdk::check_not_forked("cpu");
+    return body();
+  });
+}
 
 }  // namespace weir::cpu

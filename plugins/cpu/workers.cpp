@@ -53,6 +53,7 @@ Scheduler& Scheduler::get() {
 
 void Scheduler::start() {
   std::call_once(started_, [this] {
+    sdk::notice_forks();
     std::atexit([] { Scheduler::get().begin_exit(); });
     for (unsigned i = 0; i < threads_; ++i) {
       forks_.fetch_add(1, std::memory_order_seq_cst);  // entering the arena is a call of oneTBB too

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends in the way that its argument names. The test wants exit code 0, quickly, and nothing on stderr.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -51,6 +54,12 @@ void submit(const Early& objects) {
   objects.array.copy_to_async(objects.stream, destination);
 }
 
+/// In the parent: whether the child has ended well.
+bool ends_well(pid_t child) {
+  int status = 1;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,6 +90,17 @@ int main(int argc, char** argv) {
     fill(early, device);
     submit(early);
     std::exit(0);
+  } else if (!std::strcmp(how, "forked")) {  // both processes end with what one of them has in flight
+    fill(early, device);
+    submit(early);
+    const pid_t child = fork();
+    return child == 0 || ends_well(child) ? 0 : 1;
+  } else if (!std::strcmp(how, "fork_first")) {  // both start the runtime
+    const pid_t child = fork();
+    fill(early, device);
+    submit(early);
+    early.stream.synchronize();
+    return destination[0] == 50 && (child == 0 || ends_well(child)) ? 0 : 1;
   } else if (!std::strcmp(how, "unused")) {
     (void)device.info();
   } else {

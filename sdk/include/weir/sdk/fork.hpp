@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vendors' runtimes do not survive a fork: the child has the handles, not the threads and not the device. A
-// driver that calls `notice_forks` when it starts the vendor's runtime knows it is in such a child, and
-// refuses calls with a sentence instead of hanging or crashing. A child that starts the runtime itself is not
-// concerned.
+// Runtimes with threads or a device do not survive a fork: the child has the handles, not the threads and not
+// the device. A driver that calls `notice_forks` when it starts its own or a vendor's runtime knows it is in
+// such a child, and refuses calls with a sentence instead of hanging or crashing. A child that starts the
+// runtime itself is not concerned.
 #pragma once
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ namespace detail {
 inline std::atomic<bool> forked{false};
 }
 
-/// To be called before the vendor's runtime is started; thread-safe, and does something only once.
+/// To be called before the runtime is started; thread-safe, and does something only once.
 inline void notice_forks() {
   static const int registered = pthread_atfork(nullptr, nullptr, [] { detail::forked.store(true); });
   if (registered != 0) fail_system(registered, "cannot ask to be told of forks");
@@ -27,9 +27,9 @@ inline void notice_forks() {
 inline void check_not_forked(const char* driver) {
   if (detail::forked.load(std::memory_order_relaxed)) [[unlikely]]
     fail(WEIR_ERROR_SYSTEM,
-         "this process was forked from one in which the %s driver had started its vendor's runtime, which "
-         "does not "
-         "work in the child; start the child with exec, or use the driver only after the fork",
+         "this process was forked from one in which the %s driver had started its runtime, which does not "
+         "work in the "
+         "child; start the child with exec, or use the driver only after the fork",
          driver);
 }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A child of a fork has the driver's handles and none of its threads.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "support.hpp"
+
+namespace cpu_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// What `calls` gives in a child, which is ended when it hangs.
+std::string in_child(const std::function<std::string()>& calls) {
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    const std::string text = calls();
+    _exit(::write(ends[1], text.data(), text.size()) < 0);
+  }
+  close(ends[1]);
+  std::string text(4096, '\0');
+  const ssize_t length = ::read(ends[0], text.data(), text.size());
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child hung or crashed: " << status;
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text;
+}
+
+TEST(Fork, EveryCallInTheChildIsRefusedWithASentence) {
+  weir_stream stream = nullptr;
+  weir_event event = nullptr;
+  call(table().stream_create, first_device(), nullptr, &stream);
+  call(table().event_create, first_device(), std::uint32_t{WEIR_EVENT_PLAIN}, &event);
+  weir_allocation memory = nullptr;
+  weir_memory_options options{};
+  options.struct_size = sizeof options;
+  options.size = 64;
+  call(table().memory_allocate, first_device(), &options, &memory);
+  const weir_launch launch = launch_of(kernels().nothing, 1);
+  for (int i = 0; i < 100; ++i) call(table().kernel_launch, stream, &launch);  // some in flight
+
+  const std::string text = in_child([&] {
+    weir_status status = new_status();
+    const std::uint32_t zero = 0;
+    weir_stream another = nullptr;
+    std::uint32_t count = 0;
+    std::string refused;
+    for (const weir_result result :
+         {table().kernel_launch(stream, &launch, &status), table().stream_synchronize(stream, &status),
+          table().stream_query(stream, &status), table().event_record(event, stream, &status),
+          table().event_synchronize(event, &status), table().fill(stream, memory, 0, 64, &zero, 4, &status),
+          table().stream_create(first_device(), nullptr, &another, &status),
+          table().device_count(&count, &status), table().stream_destroy(stream, &status)})
+      refused += std::to_string(result) + " ";
+    return refused + status.message;
+  });
+  std::string expected;
+  for (int i = 0; i < 9; ++i) expected += std::to_string(WEIR_ERROR_SYSTEM) + " ";
+  EXPECT_THAT(text, AllOf(testing::StartsWith(expected), HasSubstr("forked"), HasSubstr("cpu driver"),
+                          HasSubstr("start the child with exec")));
+
+  call(table().stream_synchronize, stream);  // the parent goes on
+  call(table().memory_free, memory);
+  call(table().event_destroy, event);
+  call(table().stream_destroy, stream);
+}
+
+}  // namespace
+}  // namespace cpu_test

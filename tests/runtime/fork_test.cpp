@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a child of a fork hears from a runtime that its parent had started.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+
+#include "support/kernels.hpp"
+
+namespace weir::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(Fork, TheChildIsToldInsteadOfHanging) {
+  const Device device = open_real();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const auto x = device.array<std::int32_t>(stream, 1000);
+  TaskList region(device);
+  region.add(kernels.nothing, {1, 1}, {}, {0, 0});
+  region.add(kernels.nothing, {1, 1}, {}, {0, 1});
+  x.fill(stream, 1);
+  region.launch(stream);
+
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    std::string text;
+    const std::function<void()> calls[] = {
+        [&] { kernels.add(stream, x, 1); },    [&] { region.launch(stream); }, [&] { x.fill(stream, 2); },
+        [&] { (void)x.to_host(stream); },      [&] { stream.synchronize(); },  [&] { device.synchronize(); },
+        [&] { (void)device.create_stream(1); }};
+    for (const std::function<void()>& call : calls) try {
+        call();
+        text += "nothing was thrown\n";
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::system) text += "refused\n";
+        text += error.what();
+      }
+    _exit(write(ends[1], text.data(), text.size()) < 0);
+  }
+  close(ends[1]);
+  std::string text;
+  char part[4096];
+  for (ssize_t length; (length = read(ends[0], part, sizeof part)) > 0;)
+    text.append(part, static_cast<std::size_t>(length));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child hung or crashed: " << status;
+  EXPECT_THAT(text, AllOf(HasSubstr("forked"), HasSubstr("start the child with exec"),
+                          Not(HasSubstr("nothing was"))));
+  std::size_t refused = 0;
+  for (std::size_t at = 0; (at = text.find("refused\n", at)) != std::string::npos; ++at) ++refused;
+  EXPECT_EQ(refused, 7u) << text;
+  EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent goes on
+}
+
+}  // namespace
+}  // namespace weir::test
