@@ -69,7 +69,7 @@ TEST_F(VerdictsTest, OutcomesAreReadAsTheyWerePrinted) {
     EXPECT_EQ(parse_probe_outcome(text), std::nullopt) << text;
 }
 
-// proves R32
+// proves R33
 TEST_F(VerdictsTest, AnyAlteredByteMeansThatNothingIsKnown) {
   keep(key, sound);
   const std::string good = content();
@@ -81,7 +81,7 @@ TEST_F(VerdictsTest, AnyAlteredByteMeansThatNothingIsKnown) {
   }
 }
 
-// proves R32
+// proves R33
 TEST_F(VerdictsTest, ATruncatedFileMeansThatNothingIsKnownAndIsReplaced) {
   keep(key, sound);
   const std::string good = content();
@@ -93,7 +93,7 @@ TEST_F(VerdictsTest, ATruncatedFileMeansThatNothingIsKnownAndIsReplaced) {
   EXPECT_EQ(known(), sound);
 }
 
-// proves R32
+// proves R33
 TEST_F(VerdictsTest, AFileThatIsNoneMeansThatNothingIsKnown) {
   keep(key, sound);
   replace_content(std::string(1 << 20, 'x'));
@@ -129,7 +129,7 @@ TEST_F(VerdictsTest, AnotherUsersFileIsNotBelieved) {
   EXPECT_EQ(known(), std::nullopt);
 }
 
-// proves R32
+// proves R33
 TEST_F(VerdictsTest, AFolderThatCannotBeMadeIsAProblemAndNoFailure) {
   Verdicts verdicts("/proc/weir/probes");
   EXPECT_EQ(verdicts.find(key), std::nullopt);
@@ -158,7 +158,7 @@ TEST_F(VerdictsTest, NothingIsMadeInAnotherUsersHome) {
   EXPECT_TRUE(fs::is_empty(folder.path() / "home"));
 }
 
-// proves R32
+// proves R33
 TEST_F(VerdictsTest, AReadOnlyFolderIsNotedWithTheDriver) {
   folder.add_driver("good", "good");
   ProbePolicy policy = folder.policy();
@@ -190,7 +190,7 @@ TEST_F(VerdictsTest, AtMostAHundredAndTwentyEightAreKept) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 128 + 2);
 }
 
-// proves R32
+// proves R33
 TEST_F(VerdictsTest, ManyWritersNeverLeaveAHalfWrittenFile) {
   keep(key, sound);
   std::vector<pid_t> writers;
