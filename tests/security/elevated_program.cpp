@@ -6,6 +6,7 @@
 #include <weir/error.hpp>
 
 #include "driver/layers.hpp"
+#include "driver/registry.hpp"
 #include "driver/search_path.hpp"
 #include "driver/trust.hpp"
 
@@ -15,6 +16,10 @@ int main() {
     std::printf("%s %s\n", folder.ignored.empty() ? "searches" : "ignores", folder.path.c_str());
   for (const std::filesystem::path& folder : weir::layer_search_path())
     std::printf("takes layers from %s\n", folder.c_str());
+  for (const weir::Candidate& driver : weir::drivers())
+    std::printf("%s %s, note: %s\n",
+                driver.probed == weir::ProbePlace::child ? "tried apart" : "not tried apart",
+                driver.name.c_str(), driver.note.c_str());
   std::printf("puts temporary files into %s\n", std::filesystem::temp_directory_path().c_str());
   try {
     std::printf("opens %s\n", weir::open().info().name.c_str());

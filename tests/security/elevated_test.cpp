@@ -48,6 +48,25 @@ class Elevated : public testing::Test {
     program_ = folder_ / "program";
     fs::copy_file(WEIR_ELEVATED_PROGRAM, program_);
     chmod(program_.c_str(), 0755);
+    fs::create_directories(folder_ / "weir/drivers");
+    fs::copy_file(WEIR_PROBE_PROGRAM, folder_ / "weir/weir-probe");
+    fs::copy_file(WEIR_TRACING_DRIVER, folder_ / "weir/drivers/traces.so");
+    std::ofstream(folder_ / "weir/drivers/traces.json")
+        << R"({"name": "traces", "library": "traces.so", "abi": {"min": "1.0", "max": "1.1"},)"
+        << R"( "architecture": ")" WEIR_MACHINE R"("})";
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_ / "weir"))
+      chmod(entry.path().c_str(), 0755);
+    chmod((folder_ / "weir").c_str(), 0755);
+    fs::create_directory(folder_ / "callers");
+    chmod((folder_ / "callers").c_str(), 0777);
+  }
+
+  /// How many processes counted the devices of the driver `traces` and saw the caller's variables.
+  int processes_that_see_the_caller() const {
+    std::ifstream in(folder_ / "callers/trace");
+    int count = 0;
+    for (std::string line; std::getline(in, line);) ++count;
+    return count;
   }
 
   void TearDown() override {
@@ -63,7 +82,12 @@ class Elevated : public testing::Test {
     if (child == 0) {
       dup2(ends[1], STDOUT_FILENO);
       const char* arguments[] = {"program", nullptr};
-      const char* variables[] = {"WEIR_DRIVER_PATH=/callers/drivers",
+      const std::string trace = "WEIR_TEST_TRACE=" + (folder_ / "callers/trace").string();
+      const std::string cache = "XDG_CACHE_HOME=" + (folder_ / "callers").string();
+      const char* variables[] = {trace.c_str(),
+                                 cache.c_str(),
+                                 probe_,
+                                 "WEIR_DRIVER_PATH=/callers/drivers",
                                  "XDG_DATA_HOME=/callers/data",
                                  "HOME=/callers/home",
                                  "WEIR_DEVICE=callers",
@@ -87,6 +111,7 @@ class Elevated : public testing::Test {
   }
 
   fs::path folder_, program_;
+  const char* probe_ = "WEIR_PROBE=20";
 };
 
 // proves R35
@@ -100,6 +125,25 @@ TEST_F(Elevated, ProgramIgnoresItsCallersEnvironment) {
   EXPECT_THAT(output, HasSubstr("temporary files into /tmp\n"));
   EXPECT_THAT(output, HasSubstr("searches /usr/lib/weir/drivers\n"));
   EXPECT_THAT(output, Not(HasSubstr("WEIR_DEVICE")));
+}
+
+// proves R35
+TEST_F(Elevated, ProgramTriesDriversApartWithNothingOfItsCallers) {
+  chmod(program_.c_str(), 04755);
+  probe_ = "WEIR_PROBE=off";
+  for (int run = 1; run <= 2; ++run) {
+    EXPECT_THAT(run_as_nobody(),
+                HasSubstr("tried apart traces, note: \n"));  // each time: it keeps no verdicts
+    EXPECT_EQ(processes_that_see_the_caller(), run);         // itself, and not the trial
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "callers/weir"));
+}
+
+TEST_F(Elevated, ProgramWithoutTheBitTriesDriversAsItsCallerSays) {
+  EXPECT_THAT(run_as_nobody(), HasSubstr("\ntried apart traces"));
+  EXPECT_EQ(processes_that_see_the_caller(), 2);
+  probe_ = "WEIR_PROBE=off";
+  EXPECT_THAT(run_as_nobody(), HasSubstr("not tried apart traces, note: it was loaded without a trial"));
 }
 
 // Shows that the test above looks at what it seems to.

@@ -13,6 +13,8 @@
 #include <array>
 #include <cerrno>
 
+#include "driver/trust.hpp"
+
 extern char** environ;
 
 namespace weir {
@@ -123,10 +125,14 @@ ProbeRun probe_in_child(const std::filesystem::path& helper, const std::filesyst
   std::array<std::string, 4> words{helper.string(), manifest.string(), std::to_string(limit.count()),
                                    std::to_string(getpid())};
   std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  // The loader trusts what is started now more than it trusts this process when that runs with rights that
+  // its caller lacks: it would take the caller's LD_PRELOAD.
+  char* no_environment[] = {nullptr};
+  char** const environment = process_is_elevated() ? no_environment : environ;
   const SpawnOptions options(writing.get());
   pid_t process = -1;
   const int refused = posix_spawn(&process, words[0].c_str(), options.actions(), options.attributes(),
-                                  arguments.data(), environ);
+                                  arguments.data(), environment);
   if (refused != 0)
     return {std::nullopt, fmt::format("it could not be started: {}", strerrordesc_np(refused))};
   writing.reset();
