@@ -53,8 +53,12 @@ if(TARGET weir-tool)
   deb_package(weir-tools tools utils "plugin-based GPU runtime - command"
     "${what}This package holds the command weir, which says which drivers and devices
 there are, compiles and runs kernels in text form, and has a
-demonstration."
-    DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen")
+demonstration; and the layers that watch what programs do with drivers."
+    DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen" SUGGESTS "weir-driver-sdk")
+  # Layers are no package of their own.
+  list(APPEND CPACK_COMPONENTS_ALL layers)
+  set(CPACK_COMPONENT_LAYERS_GROUP tools)
+  set(CPACK_COMPONENT_TOOLS_GROUP tools)
 endif()
 
 # A driver needs the vendor's library to be of use, and says so itself; it installs without.
