@@ -58,9 +58,8 @@ int run_info(const Options& options) {
   if (any_usable(candidates)) return 0;
   std::fflush(stdout);
   std::fputs(
-      "weir: no usable driver was found; install one (the package weir-driver-cpu is for every machine), or name the "
-      "folder of "
-      "its manifest in WEIR_DRIVER_PATH\n",
+      "weir: no usable driver was found; install one (the package weir-driver-cpu is for every machine), or "
+      "name the folder of its manifest in WEIR_DRIVER_PATH\n",
       stderr);
   return 1;
 }
