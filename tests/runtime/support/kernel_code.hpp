@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 #include <weir/weir.hpp>
 
@@ -13,16 +14,20 @@
 
 namespace weir::test {
 
+/// Where they are for the first of the device's formats, and for which target they are compiled.
+inline std::pair<std::filesystem::path, std::string> kernel_code(const CodeTarget& own) {
+  if (own.format == "ptx") return {source("tests/runtime/support/kernels.ptx"), "sm_70"};
+  if (own.format == "hsaco") return {built("tests/runtime/amd/" + own.target + ".hsaco"), own.target};
+  return {built("tests/runtime/weir_runtime_test_kernels.so"), "x86-64"};
+}
+
 inline Module load(const Device& device) {
-  const std::string& format = device.info().code_targets.at(0).format;
-  const bool ptx = format == "ptx";
-  const std::filesystem::path path =
-      ptx ? source("tests/runtime/support/kernels.ptx") : built("tests/runtime/weir_runtime_test_kernels.so");
+  const CodeTarget& own = device.info().code_targets.at(0);
+  const auto [path, target] = kernel_code(own);
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   if (bytes.empty()) throw std::runtime_error("cannot read the test kernels: " + path.string());
-  return device.load_module(
-      {format, ptx ? "sm_70" : "x86-64", std::as_bytes(std::span(bytes)), "runtime test kernels"});
+  return device.load_module({own.format, target, std::as_bytes(std::span(bytes)), "runtime test kernels"});
 }
 
 }  // namespace weir::test
