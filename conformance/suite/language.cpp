@@ -92,18 +92,18 @@ kernel "grid"
 /// The sum as sdk/docs/ir.md defines its order.
 float ordered_sum(const std::vector<float>& values) {
   const std::size_t n = values.size();
-  const std::size_t chunk = std::max<std::size_t>(1024, ((n + 4095) / 4096 + 63) / 64 * 64);
-  const auto combine = [](const float* elements, std::size_t count) {
-    float lanes[64] = {};
-    for (std::size_t i = 0; i < count; ++i) lanes[i % 64] += elements[i];
-    for (std::size_t width = 32; width; width /= 2)
+  const std::size_t chunk = std::max<std::size_t>(1024, ((n + 32767) / 32768 + 63) / 64 * 64);
+  const auto combine = [](std::size_t lane_count, const float* elements, std::size_t count) {
+    std::vector<float> lanes(lane_count);
+    for (std::size_t i = 0; i < count; ++i) lanes[i % lane_count] += elements[i];
+    for (std::size_t width = lane_count / 2; width; width /= 2)
       for (std::size_t l = 0; l < width; ++l) lanes[l] += lanes[l + width];
     return lanes[0];
   };
   std::vector<float> partials;
   for (std::size_t begin = 0; begin < n; begin += chunk)
-    partials.push_back(combine(&values[begin], std::min(chunk, n - begin)));
-  return combine(partials.data(), partials.size());
+    partials.push_back(combine(64, &values[begin], std::min(chunk, n - begin)));
+  return combine(1024, partials.data(), partials.size());
 }
 
 WEIR_REQUIREMENT(6, 42, Language, SumsHaveTheDefinedOrder,
