@@ -52,12 +52,16 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : device_(de
                 });
   weir_memory_info info{};
   info.struct_size = sizeof info;
-  const weir_result result = device_->quiet(
-      [&](weir_status* status) { return device_->table().memory_get_info(allocation, &info, status); });
-  if (result != WEIR_OK || !info.host_pointer) {
+  try {
+    device_->call("ask where pinned memory lies", [&](weir_status* status) {
+      return device_->table().memory_get_info(allocation, &info, status);
+    });
+    if (!info.host_pointer)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("the {} driver's pinned memory has no host address", device_->driver().name()));
+  } catch (...) {
     device_->quiet([&](weir_status* status) { return device_->table().memory_free(allocation, status); });
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the {} driver's pinned memory has no host address", device_->driver().name()));
+    throw;
   }
   allocation_ = allocation;
   data_ = info.host_pointer;

@@ -30,6 +30,18 @@ const std::string* last_kernel(const StreamState& stream) {
   return stream.last_kernel.load(std::memory_order_relaxed);
 }
 
+/// Once this throws the caller's memory may go, so a wait that fails is tried again first.
+void wait_for_copy(StreamState& stream) {
+  try {
+    stream.device.streams.synchronize(stream);
+  } catch (...) {
+    stream.device.quiet([&](weir_status* status) {
+      return stream.device.table().stream_synchronize(stream.stream, status);
+    });
+    throw;
+  }
+}
+
 void check_size(std::size_t host, const AnyArrayView& view) {
   if (host == view.size_bytes()) return;
   const std::size_t element = view.element().size();
@@ -75,14 +87,12 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
 
 void AnyArrayView::copy_from_bytes(const StreamRef& on, std::span<const std::byte> source) const {
   copy_from_bytes_async(on, source);
-  StreamState& stream = live(on);
-  stream.device.streams.synchronize(stream);
+  wait_for_copy(live(on));
 }
 
 void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> destination) const {
   copy_to_bytes_async(on, destination);
-  StreamState& stream = live(on);
-  stream.device.streams.synchronize(stream);
+  wait_for_copy(live(on));
 }
 
 void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const {

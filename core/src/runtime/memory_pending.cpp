@@ -4,6 +4,7 @@
 
 #include "runtime/device_state.hpp"
 #include "runtime/memory_pool.hpp"
+#include "runtime/stream_errors.hpp"
 
 namespace weir::detail {
 
@@ -41,7 +42,10 @@ void MemoryPool::wait_on_host(const Marks& marks) noexcept {
   device_.streams.flush_all();
   for (EventState* mark : marks) {
     DeviceState& device = mark->device;
-    device.quiet([&](weir_status* status) { return device.table().event_synchronize(mark->event, status); });
+    const auto wait = [&](weir_status* status) {
+      return device.table().event_synchronize(mark->event, status);
+    };
+    if (!work_is_over(device.quiet(wait))) device.quiet(wait);
   }
 }
 

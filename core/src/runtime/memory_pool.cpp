@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/device_state.hpp"
+#include "runtime/stream_errors.hpp"
 
 namespace weir::detail {
 
@@ -239,8 +240,8 @@ void MemoryPool::drop(Marks& marks) noexcept {
 
 bool MemoryPool::is_reached(const EventState& mark) noexcept {
   DeviceState& device = mark.device;
-  return device.quiet([&](weir_status* status) { return device.table().event_query(mark.event, status); }) !=
-         WEIR_NOT_READY;
+  return work_is_over(
+      device.quiet([&](weir_status* status) { return device.table().event_query(mark.event, status); }));
 }
 
 void MemoryPool::put(StreamState& owner, Block* block) noexcept {

@@ -180,6 +180,11 @@ void throw_failure_after_wait(StreamState& stream) {
   throw describe(stream, copy);
 }
 
+bool work_is_over(weir_result result) noexcept {
+  return result == WEIR_OK || result == WEIR_ERROR_LAUNCH || result == WEIR_ERROR_ILLEGAL_ADDRESS ||
+         result == WEIR_ERROR_DEVICE_LOST;
+}
+
 void forget_failure(StreamState& stream) noexcept {
   StreamRecord* record = stream.record.load(std::memory_order_acquire);
   if (!record) return;

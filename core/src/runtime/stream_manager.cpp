@@ -109,7 +109,7 @@ StreamState* StreamManager::reusable_slot() {
         device_.quiet([&](weir_status* status) { return device_.table().event_query(mark->event, status); });
     {
       std::lock_guard lock(mutex_);
-      if (result == WEIR_NOT_READY) {
+      if (!work_is_over(result)) {
         list_free_slot(*stream);
         continue;
       }
