@@ -114,6 +114,7 @@ TEST_P(Turn, NobodyWaitsForWhatMakesALaunchReady) {
   EXPECT_TRUE(comes_between(stream, "module_load", 1, first,
                             meanwhile));  // then the stream's error record is there too
   const Stream another = device.create_stream();
+  another.wait(stream);  // which has filled `more`
   EXPECT_TRUE(comes_between(
       another, "memory_allocate", 1, [&] { fresh(options, another, most); }, [&] { more.fill(another, 1); }));
 

@@ -78,7 +78,6 @@ weir_result Validate::copy_peer(weir_stream stream_handle, weir_allocation to_ha
   const std::shared_ptr<Stream> stream = live<Stream>(stream_handle, "stream");
   const std::shared_ptr<Allocation> to = live<Allocation>(to_handle, "destination");
   const std::shared_ptr<Allocation> from = live<Allocation>(from_handle, "source");
-  check_capability(*stream->device, WEIR_CAP_PEER_COPY, "copies between devices");
   if (stream->device != to->device && stream->device != from->device)
     refuse("foreign", "stream is %s; expected one of the device of %s or of %s", describe(*stream).c_str(),
            describe(*to).c_str(), describe(*from).c_str());

@@ -9,7 +9,6 @@ weir_result Validate::event_create(weir_device handle, std::uint32_t flags, weir
   out_argument(out, "out_event");
   if (flags > WEIR_EVENT_TIMED)
     refuse("argument", "flags is 0x%x; expected WEIR_EVENT_PLAIN or WEIR_EVENT_TIMED", flags);
-  if (flags & WEIR_EVENT_TIMED) check_capability(*device, WEIR_CAP_TIMED_EVENTS, "timed events");
   auto event = std::make_shared<Event>();
   event->timed = flags & WEIR_EVENT_TIMED;
   const weir_result result = next.event_create(device->real, flags, &event->real, status);

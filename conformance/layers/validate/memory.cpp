@@ -6,7 +6,7 @@
 
 namespace weir::validate {
 
-weir_memory_options Validate::check_options(const Device& device, const weir_memory_options* asked) {
+weir_memory_options Validate::check_options(const weir_memory_options* asked) {
   if (!asked) refuse("null", "options is null; expected what to allocate");
   const weir_memory_options options = sdk::read_struct(asked, "options");
   if (options.size == 0) refuse("argument", "options.size is 0; expected at least 1 byte");
@@ -14,7 +14,6 @@ weir_memory_options Validate::check_options(const Device& device, const weir_mem
     refuse("argument", "options.kind is %u; expected WEIR_MEMORY_DEVICE or WEIR_MEMORY_PINNED", options.kind);
   if (options.alignment && !std::has_single_bit(options.alignment))
     refuse("argument", "options.alignment is %" PRIu64 "; expected 0 or a power of two", options.alignment);
-  if (options.kind == WEIR_MEMORY_PINNED) check_capability(device, WEIR_CAP_PINNED_MEMORY, "pinned memory");
   return options;
 }
 
@@ -22,7 +21,7 @@ weir_result Validate::memory_allocate(weir_device handle, const weir_memory_opti
                                       weir_allocation* out, weir_status* status) {
   const std::shared_ptr<Device> device = live<Device>(handle, "device");
   out_argument(out, "out_allocation");
-  const weir_memory_options options = check_options(*device, asked);
+  const weir_memory_options options = check_options(asked);
   auto allocation = std::make_shared<Allocation>();
   allocation->size = options.size;
   allocation->pinned = options.kind == WEIR_MEMORY_PINNED;
@@ -35,8 +34,7 @@ weir_result Validate::memory_allocate_async(weir_stream handle, const weir_memor
                                             weir_allocation* out, weir_status* status) {
   const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
   out_argument(out, "out_allocation");
-  const weir_memory_options options = check_options(*stream->device, asked);
-  check_capability(*stream->device, WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream-ordered allocation");
+  const weir_memory_options options = check_options(asked);
   auto allocation = std::make_shared<Allocation>();
   allocation->size = options.size;
   const weir_result result = next.memory_allocate_async(stream->real, asked, &allocation->real, status);
@@ -83,7 +81,6 @@ weir_result Validate::memory_free_async(weir_stream handle, weir_allocation allo
   const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
   const std::shared_ptr<Allocation> allocation = live<Allocation>(allocation_handle, "allocation");
   check_device(*allocation, *stream->device, "allocation");
-  check_capability(*stream->device, WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream-ordered allocation");
   {
     const Lock lock(mutex_);
     forget_memory(*allocation, "memory_free_async");

@@ -23,7 +23,6 @@ weir_result Validate::stream_create(weir_device handle, const weir_stream_option
 weir_result Validate::stream_wrap(weir_device handle, void* native, weir_stream* out, weir_status* status) {
   const std::shared_ptr<Device> device = live<Device>(handle, "device");
   out_argument(out, "out_stream");
-  check_capability(*device, WEIR_CAP_NATIVE_STREAM, "native streams");
   auto stream = std::make_shared<Stream>();
   const weir_result result = next.stream_wrap(device->real, native, &stream->real, status);
   if (result != WEIR_OK) return result;
@@ -124,7 +123,6 @@ weir_result Validate::stream_host_callback(weir_stream handle, weir_host_callbac
                                            weir_status* status) {
   const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
   if (!callback) refuse("null", "callback is null; expected a function to call");
-  check_capability(*stream->device, WEIR_CAP_HOST_CALLBACK, "host callbacks");
   auto call = std::make_unique<CallbackCall>(CallbackCall{this, {}, callback, user});
   {
     const Lock lock(mutex_);

@@ -81,12 +81,6 @@ void Validate::check_device(const Object& object, const Device& device, const ch
            describe(device).c_str());
 }
 
-void Validate::check_capability(const Device& device, std::uint64_t bit, const char* words) {
-  if (device.info.struct_size && !(device.info.capabilities & bit))
-    report("capability", std::string(calling) + ": " + describe(device) + " has no " + words +
-                             "; look at the capabilities of the device first");
-}
-
 }  // namespace weir::validate
 
 using weir::validate::Validate;

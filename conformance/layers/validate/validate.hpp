@@ -157,13 +157,12 @@ class Validate {
   }
   void check_device(const Object& object, const Device& device, const char* what);
   std::string describe(const Object& object) const { return objects_.describe(object); }
-  void check_capability(const Device& device, std::uint64_t bit, const char* words);
 
   weir_result find_kernel(weir_module module, const char* symbol, const weir_kernel_layout* layout,
                           const weir_kernel_annotation* annotation, weir_kernel* out, weir_status* status);
 
   // -- arguments
-  weir_memory_options check_options(const Device& device, const weir_memory_options* options);
+  weir_memory_options check_options(const weir_memory_options* options);
   void check_range(const Allocation& allocation, std::uint64_t at, std::uint64_t size, const char* what);
   void check_pattern(std::uint64_t at, std::uint64_t size, const void* pattern, std::uint32_t pattern_size);
   PreparedLaunch prepare(const Device& device, const weir_launch* launch);
