@@ -15,6 +15,8 @@
 #include <set>
 #include <weir/error.hpp>
 
+#include "driver/descriptor.hpp"
+
 namespace weir {
 namespace {
 
@@ -117,20 +119,6 @@ fs::path library_path(const std::string& text, const fs::path& file) {
   return fs::absolute(file).parent_path() / normal;
 }
 
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
 std::string abi_text(std::uint32_t version) {
@@ -186,7 +174,7 @@ Manifest read_manifest(const fs::path& path) {
                 fmt::format("the manifest {} cannot be {}: {}", path.string(), doing, std::strerror(errno)));
   };
   // Non-blocking, because opening a named pipe would wait for a writer.
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail("opened");
   struct stat info {};
   if (fstat(file.get(), &info) != 0) fail("examined");

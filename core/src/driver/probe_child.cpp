@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 
+#include "driver/descriptor.hpp"
 #include "driver/trust.hpp"
 
 extern char** environ;
@@ -24,22 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 // weir-probe keeps the limit itself and answers then; this is for one that is stuck or was stopped.
 constexpr std::chrono::seconds grace{5};
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { reset(); }
-  int get() const { return number_; }
-  void reset() {
-    if (number_ >= 0) close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
 
 // Everything of this process that a child would inherit and weir-probe should not.
 class SpawnOptions {

@@ -17,6 +17,7 @@
 #include <exception>
 #include <vector>
 
+#include "driver/descriptor.hpp"
 #include "driver/manifest.hpp"
 #include "driver/trust.hpp"
 
@@ -34,20 +35,6 @@ constexpr std::size_t most_entries = 128;
 constexpr std::size_t most_bytes = 64 * 1024;
 constexpr std::size_t key_length = 32;
 constexpr std::int64_t day = 24 * 60 * 60;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 std::string hash_text(XXH128_hash_t hash) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
