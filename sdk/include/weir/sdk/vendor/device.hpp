@@ -66,7 +66,7 @@ struct Device : DeviceObject {
   [[noreturn, gnu::cold, gnu::noinline]] void raise(Code code, const char* doing) {
     Failure failure = failure_of<V>(code, doing);
     if (V::verdict(code).lost) {
-      failure.message += words("; device %u is lost to this process, others go on", index);
+      failure.message += words("; device %u is lost to this process", index);
       auto loss = std::make_unique<Failure>(failure);
       loss->code = WEIR_ERROR_DEVICE_LOST;
       const Failure* none = nullptr;
