@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Misuse{"UnknownSubcommand",
                {"frobnicate"},
-               "there is no subcommand 'frobnicate'; weir has: compile demo info run"},
+               "there is no subcommand 'frobnicate'; weir has: compile demo info new-driver run"},
         Misuse{"UnknownOption",
                {"info", "--frobnicate"},
                "The following argument was not expected: --frobnicate; --help lists what there is"},

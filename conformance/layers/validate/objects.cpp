@@ -91,14 +91,17 @@ std::shared_ptr<Object> Objects::find(std::uint64_t handle, Kind kind, const cha
   const std::string expected = std::string(word(kind));
   if (handle == 0) throw WrongHandle{"null", sdk::words("%s is null; expected a %s", what, expected.c_str())};
   const Parts parts = parts_of(handle);
-  if (parts.mark != mark || parts.place >= places_.size() || parts.kind == 0 || parts.kind >= kind_count)
+  const auto refuse_unknown = [&] {
     throw WrongHandle{"foreign", sdk::words("%s is 0x%" PRIx64
                                             ", which this driver never gave out; expected a %s of driver %s",
                                             what, handle, expected.c_str(), driver_.c_str())};
+  };
+  if (parts.mark != mark || parts.kind == 0 || parts.kind >= kind_count) refuse_unknown();
   if (parts.layer != layer_)
     throw WrongHandle{"foreign", sdk::words("%s is a %s of another driver; expected a %s of driver %s", what,
                                             std::string(word(static_cast<Kind>(parts.kind))).c_str(),
                                             expected.c_str(), driver_.c_str())};
+  if (parts.place >= places_.size()) refuse_unknown();
   const Place& at = places_[parts.place];
   const bool alive = at.object && at.object->handle == handle;
   if (!alive)
