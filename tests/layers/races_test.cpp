@@ -248,10 +248,13 @@ TEST_F(Races, MemoryIsNotFreedInOneStreamsOrderWhileAnotherUsesIt) {
 // A stream that is gone leaves its work behind.
 TEST_F(Races, OutliveTheirStreams) {
   fill(first);
+  const weir_event filled = objects.event();
+  ASSERT_EQ(t.event_record(filled, first, nullptr), WEIR_OK);
   ASSERT_EQ(t.stream_destroy(first, nullptr), WEIR_OK);
   objects.forget(first);
   fill(objects.stream());
   expect_race(HasSubstr("fill"));
+  ASSERT_EQ(t.event_synchronize(filled, nullptr), WEIR_OK);  // before the memory goes
 }
 
 class GraphRaces : public Races {

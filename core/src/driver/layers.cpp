@@ -119,6 +119,14 @@ weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path&
   return entry;
 }
 
+/// A copy of a table for the life of the process, as the driver is; in reach of leak checkers.
+const weir_driver_table* keep(const weir_driver_table& table) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<std::unique_ptr<const weir_driver_table>>;
+  const std::lock_guard lock(mutex);
+  return kept.emplace_back(std::make_unique<const weir_driver_table>(table)).get();
+}
+
 ActiveLayer enter(const WantedLayer& wanted_layer, const GpuDriver& driver) {
   const fs::path file = find_library(wanted_layer);
   const weir_layer_entry_function entry = open_library(wanted_layer, file);
@@ -127,7 +135,7 @@ ActiveLayer enter(const WantedLayer& wanted_layer, const GpuDriver& driver) {
   weir_layer_host host{};
   host.struct_size = sizeof host;
   host.abi_version = WEIR_ABI_CURRENT;
-  host.next = new weir_driver_table(driver.table());  // for the life of the process, as the driver
+  host.next = keep(driver.table());
   host.options = active.options.c_str();
   host.report = hear;
   Status status;
