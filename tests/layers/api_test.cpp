@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 namespace weir::test {
 namespace {
 
@@ -195,14 +198,19 @@ TEST_F(Api, MemoryThatIsReusedTooEarlyIsFound) {
   for (const bool forget : {false, true}) {
     faults.configure(
         "memory=1M");  // so little that the second array takes the first one's memory from a busy stream
+    std::atomic<bool> go_on{false};
     {
       auto x = device.array<float>(first, 200'000);
+      first.call_host([&] {
+        while (!go_on) std::this_thread::yield();
+      });
       move(first, x, 1.0f);
     }
     lost.configure(forget ? "call=stream_wait_event:times=forever:result=ok" : "");
     auto y = device.array<float>(second, 200'000);
     move(second, y, 2.0f);
     lost.configure("");
+    go_on = true;
     device.synchronize();
     y = {};
     faults.configure("");
