@@ -7,6 +7,7 @@
 #
 # Weir's own build and drivers outside it use the same function; the latter get it from find_package(WeirSDK).
 include(GNUInstallDirs)
+include(${CMAKE_CURRENT_LIST_DIR}/WeirModule.cmake)
 
 function(weir_add_driver name)
   cmake_parse_arguments(arg "" "DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES" ${ARGN})
@@ -24,25 +25,9 @@ function(weir_add_driver name)
     set(folder ${CMAKE_CURRENT_BINARY_DIR})
   endif()
 
-  add_library(${target} MODULE ${arg_SOURCES})
-  target_link_libraries(${target} PRIVATE Weir::SDK ${arg_LIBRARIES})
-  set_target_properties(
-    ${target}
-    PROPERTIES OUTPUT_NAME weir-${name}
-               PREFIX lib
-               SUFFIX .so
-               LIBRARY_OUTPUT_DIRECTORY ${folder}
-               C_VISIBILITY_PRESET hidden
-               CXX_VISIBILITY_PRESET hidden
-               VISIBILITY_INLINES_HIDDEN ON
-               POSITION_INDEPENDENT_CODE ON
-               INSTALL_RPATH "$ORIGIN"
-               WEIR_DESCRIPTION "${arg_DESCRIPTION}")
-  # What the host looks for, and nothing that could meet the same name in another library of the process.
-  set(exports ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
-  file(CONFIGURE OUTPUT ${exports} CONTENT "{ global: weir_driver_entry; local: *; };\n")
-  target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
-  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})
+  weir_add_module(${target} FOLDER ${folder} NAME weir-${name} EXPORTS weir_driver_entry
+                  SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
+  set_target_properties(${target} PROPERTIES WEIR_DESCRIPTION "${arg_DESCRIPTION}")
 
   set(vendor_libraries "")
   foreach(library ${arg_VENDOR_LIBRARIES})
