@@ -29,11 +29,7 @@ weir_result Validate::event_record(weir_event handle, weir_stream stream_handle,
   const std::shared_ptr<Event> event = live<Event>(handle, "event");
   const std::shared_ptr<Stream> stream = live<Stream>(stream_handle, "stream");
   check_device(*event, *stream->device, "event");
-  Clock before;
-  {
-    const Lock lock(mutex_);
-    before = stream->clock;
-  }
+  Clock before = clock_of(*stream);
   const weir_result result = next.event_record(event->real, stream->real, status);
   if (result != WEIR_OK) return result;
   const Lock lock(mutex_);
@@ -45,30 +41,14 @@ weir_result Validate::event_record(weir_event handle, weir_stream stream_handle,
 
 weir_result Validate::event_query(weir_event handle, weir_status* status) {
   const std::shared_ptr<Event> event = live<Event>(handle, "event");
-  Clock mark;
-  {
-    const Lock lock(mutex_);
-    mark = event->clock;
-  }
-  const weir_result result = next.event_query(event->real, status);
-  if (!ended(result)) return result;
-  const Lock lock(mutex_);
-  done(mark);
-  return result;
+  const Clock mark = clock_of(*event);
+  return waited(next.event_query(event->real, status), mark);
 }
 
 weir_result Validate::event_synchronize(weir_event handle, weir_status* status) {
   const std::shared_ptr<Event> event = live<Event>(handle, "event");
-  Clock mark;
-  {
-    const Lock lock(mutex_);
-    mark = event->clock;
-  }
-  const weir_result result = next.event_synchronize(event->real, status);
-  if (!ended(result)) return result;
-  const Lock lock(mutex_);
-  done(mark);
-  return result;
+  const Clock mark = clock_of(*event);
+  return waited(next.event_synchronize(event->real, status), mark);
 }
 
 weir_result Validate::event_elapsed(weir_event start_handle, weir_event end_handle, double* out,

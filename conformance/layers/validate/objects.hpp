@@ -40,11 +40,15 @@ struct Object {
   std::shared_ptr<Device> device;  ///< null for devices
 };
 
-struct Device : Object {
-  static constexpr Kind object_kind = Kind::device;
-  using Handle = weir_device;
-  Device() : Object(object_kind) {}
-  weir_device real = nullptr;
+template <Kind kind_of, class HandleOf>
+struct ObjectOf : Object {
+  static constexpr Kind object_kind = kind_of;
+  using Handle = HandleOf;
+  ObjectOf() : Object(kind_of) {}
+  Handle real = nullptr;  ///< the driver's own
+};
+
+struct Device : ObjectOf<Kind::device, weir_device> {
   std::uint32_t index = 0;
   std::uint32_t openings = 0;
   weir_device_info info{};  ///< struct_size 0 when the driver did not say
@@ -57,40 +61,24 @@ struct Device : Object {
   std::deque<Gone> gone;  ///< addresses of memory that was freed, the latest first
 };
 
-struct Stream : Object {
-  static constexpr Kind object_kind = Kind::stream;
-  using Handle = weir_stream;
-  Stream() : Object(object_kind) {}
-  weir_stream real = nullptr;
+struct Stream : ObjectOf<Kind::stream, weir_stream> {
   std::uint32_t place = 0;
   Count count = 0;
   Clock clock;
 };
 
-struct Event : Object {
-  static constexpr Kind object_kind = Kind::event;
-  using Handle = weir_event;
-  Event() : Object(object_kind) {}
-  weir_event real = nullptr;
+struct Event : ObjectOf<Kind::event, weir_event> {
   bool timed = false, recorded = false;
   Clock clock;
 };
 
-struct Allocation : Object {
-  static constexpr Kind object_kind = Kind::allocation;
-  using Handle = weir_allocation;
-  Allocation() : Object(object_kind) {}
-  weir_allocation real = nullptr;
+struct Allocation : ObjectOf<Kind::allocation, weir_allocation> {
   std::uint64_t size = 0, address = 0, host_address = 0;
   bool pinned = false;
   History history;
 };
 
-struct Module : Object {
-  static constexpr Kind object_kind = Kind::module;
-  using Handle = weir_module;
-  Module() : Object(object_kind) {}
-  weir_module real = nullptr;
+struct Module : ObjectOf<Kind::module, weir_module> {
   std::string name;
   std::unordered_map<const void*, std::weak_ptr<struct Kernel>> kernels;  ///< by the driver's handle
   Clock used;                                                             ///< launches of its kernels
@@ -106,11 +94,7 @@ struct Touched {
   std::shared_ptr<const Actor> actor;
 };
 
-struct Kernel : Object {
-  static constexpr Kind object_kind = Kind::kernel;
-  using Handle = weir_kernel;
-  Kernel() : Object(object_kind) {}
-  weir_kernel real = nullptr;
+struct Kernel : ObjectOf<Kind::kernel, weir_kernel> {
   std::weak_ptr<Module> module;
   std::string name;
   std::uint32_t argument_bytes = 0;  ///< as the driver takes them
@@ -125,11 +109,7 @@ struct Use {
   Access access;
 };
 
-struct Graph : Object {
-  static constexpr Kind object_kind = Kind::graph;
-  using Handle = weir_graph;
-  Graph() : Object(object_kind) {}
-  weir_graph real = nullptr;
+struct Graph : ObjectOf<Kind::graph, weir_graph> {
   struct Node {
     std::uint32_t kind = 0;
     std::vector<bool> behind;  ///< nodes that end before it begins

@@ -3,37 +3,33 @@
 
 namespace weir::validate {
 
-weir_result Validate::stream_create(weir_device handle, const weir_stream_options* options, weir_stream* out,
-                                    weir_status* status) {
-  const std::shared_ptr<Device> device = live<Device>(handle, "device");
-  out_argument(out, "out_stream");
-  auto stream = std::make_shared<Stream>();
-  const weir_result result = next.stream_create(device->real, options, &stream->real, status);
-  if (result != WEIR_OK) return result;
+/// Takes a stream in that the driver has made, if it has.
+weir_result Validate::put_stream(weir_result made, const std::shared_ptr<Stream>& stream,
+                                 const std::shared_ptr<Device>& device, weir_stream& out) {
+  if (made != WEIR_OK) return made;
   {
     const Lock lock(mutex_);
     const Places::Place place = places_.take(host_);
     stream->place = place.number;
     stream->count = place.count;
   }
-  put(stream, device, *out);
+  put(stream, device, out);
   return WEIR_OK;
+}
+
+weir_result Validate::stream_create(weir_device handle, const weir_stream_options* options, weir_stream* out,
+                                    weir_status* status) {
+  const std::shared_ptr<Device> device = live<Device>(handle, "device");
+  out_argument(out, "out_stream");
+  auto stream = std::make_shared<Stream>();
+  return put_stream(next.stream_create(device->real, options, &stream->real, status), stream, device, *out);
 }
 
 weir_result Validate::stream_wrap(weir_device handle, void* native, weir_stream* out, weir_status* status) {
   const std::shared_ptr<Device> device = live<Device>(handle, "device");
   out_argument(out, "out_stream");
   auto stream = std::make_shared<Stream>();
-  const weir_result result = next.stream_wrap(device->real, native, &stream->real, status);
-  if (result != WEIR_OK) return result;
-  {
-    const Lock lock(mutex_);
-    const Places::Place place = places_.take(host_);
-    stream->place = place.number;
-    stream->count = place.count;
-  }
-  put(stream, device, *out);
-  return WEIR_OK;
+  return put_stream(next.stream_wrap(device->real, native, &stream->real, status), stream, device, *out);
 }
 
 weir_result Validate::stream_get_native(weir_stream handle, void** out, weir_status* status) {
@@ -58,40 +54,20 @@ weir_result Validate::stream_flush(weir_stream handle, weir_status* status) {
 
 weir_result Validate::stream_query(weir_stream handle, weir_status* status) {
   const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
-  Clock before;
-  {
-    const Lock lock(mutex_);
-    before = stream->clock;
-  }
-  const weir_result result = next.stream_query(stream->real, status);
-  if (!ended(result)) return result;
-  const Lock lock(mutex_);
-  done(before);
-  return result;
+  const Clock before = clock_of(*stream);
+  return waited(next.stream_query(stream->real, status), before);
 }
 
 weir_result Validate::stream_synchronize(weir_stream handle, weir_status* status) {
   const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
-  Clock before;
-  {
-    const Lock lock(mutex_);
-    before = stream->clock;
-  }
-  const weir_result result = next.stream_synchronize(stream->real, status);
-  if (!ended(result)) return result;
-  const Lock lock(mutex_);
-  done(before);
-  return result;
+  const Clock before = clock_of(*stream);
+  return waited(next.stream_synchronize(stream->real, status), before);
 }
 
 weir_result Validate::stream_wait_event(weir_stream handle, weir_event event_handle, weir_status* status) {
   const std::shared_ptr<Stream> stream = live<Stream>(handle, "stream");
   const std::shared_ptr<Event> event = live<Event>(event_handle, "event");
-  Clock mark;
-  {
-    const Lock lock(mutex_);
-    mark = event->clock;
-  }
+  const Clock mark = clock_of(*event);
   const weir_result result = next.stream_wait_event(stream->real, event->real, status);
   if (result != WEIR_OK) return result;
   const Lock lock(mutex_);

@@ -155,6 +155,8 @@ class Validate {
     object->device = device;
     out = objects_.add(object);
   }
+  weir_result put_stream(weir_result made, const std::shared_ptr<Stream>& stream,
+                         const std::shared_ptr<Device>& device, weir_stream& out);
   void check_device(const Object& object, const Device& device, const char* what);
   std::string describe(const Object& object) const { return objects_.describe(object); }
 
@@ -175,6 +177,20 @@ class Validate {
   static bool ended(weir_result result) noexcept {
     return result == WEIR_OK || result == WEIR_ERROR_LAUNCH || result == WEIR_ERROR_ILLEGAL_ADDRESS ||
            result == WEIR_ERROR_DEVICE_LOST;
+  }
+
+  // -- time
+  /// What a stream or event knew at this moment; takes the lock.
+  template <class T>
+  Clock clock_of(const T& object) {
+    const Lock lock(mutex_);
+    return object.clock;
+  }
+  /// Takes down the answer of a wait or query for what `clock` says; takes the lock. Gives the answer back.
+  weir_result waited(weir_result result, const Clock& clock) {
+    const Lock lock(mutex_);
+    if (ended(result)) done(clock);
+    return result;
   }
 
   // -- time (races.cpp); with the lock
