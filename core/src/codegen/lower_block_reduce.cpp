@@ -160,19 +160,10 @@ void TaskLowering::reduce_final_in_block() {
     Value* lane = b_.CreateAdd(b_.CreateZExt(thread, b_.getInt64Ty()), i64(first));
     llvm::AllocaInst* sum = stack_slot(t, 1, "lane");
     b_.CreateStore(identity(kind, type), sum);
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    llvm::BasicBlock* loop = new_block("lane");
-    llvm::BasicBlock* done = new_block("lane.done");
-    b_.CreateCondBr(b_.CreateICmpULT(lane, chunks), loop, done);
-    b_.SetInsertPoint(loop);
-    llvm::PHINode* chunk = b_.CreatePHI(b_.getInt64Ty(), 2);
-    chunk->addIncoming(lane, before);
-    Value* partial = b_.CreateLoad(t, partial_address(t, chunk));
-    b_.CreateStore(combine(kind, type, b_.CreateLoad(t, sum), partial), sum);
-    Value* next = b_.CreateAdd(chunk, i64(ir::reduce_final_lanes), "", true, true);
-    chunk->addIncoming(next, b_.GetInsertBlock());
-    unroll(b_.CreateCondBr(b_.CreateICmpULT(next, chunks), loop, done), final_unroll);
-    b_.SetInsertPoint(done);
+    stepped_loop(lane, chunks, ir::reduce_final_lanes, final_unroll, [&](Value* chunk) {
+      Value* partial = b_.CreateLoad(t, partial_address(t, chunk));
+      b_.CreateStore(combine(kind, type, b_.CreateLoad(t, sum), partial), sum);
+    });
     lanes.push_back(b_.CreateLoad(t, sum));
   }
   fold_values(kind, type, lanes);

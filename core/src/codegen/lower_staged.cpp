@@ -93,29 +93,14 @@ void TaskLowering::stage(const std::vector<std::uint32_t>& arrays, Value* from, 
   threads.barrier_of_lanes(b_);
 }
 
-/// The iterations of a staged stretch.
+/// The iterations of a staged stretch. They are straight code, so that none ends early.
 void TaskLowering::run_stretch(const ir::Statement& s, Value* from, std::uint32_t length) {
-  llvm::BasicBlock* before = b_.GetInsertBlock();
-  llvm::BasicBlock* loop = new_block("staged");
-  llvm::BasicBlock* latch = new_block("staged.next");
-  llvm::BasicBlock* done = new_block("staged.done");
-  b_.CreateBr(loop);
-  b_.SetInsertPoint(loop);
-  llvm::PHINode* k = b_.CreatePHI(b_.getInt64Ty(), 2, "k");
-  k->addIncoming(i64(0), before);
-  Value* i = b_.CreateNSWAdd(from, k);
-  for (auto& [array, place] : staged_) place.second = k;
   staged_index_ = s.bodies.at(0).arguments.at(0);
-  values_.at(staged_index_) = i;
-  loops_.push_back({done, latch});
-  lower_block(s.bodies[0]);
-  loops_.pop_back();
-  jump(latch);
-  b_.SetInsertPoint(latch);
-  Value* next = b_.CreateNSWAdd(k, i64(1));
-  k->addIncoming(next, latch);
-  unroll(b_.CreateCondBr(b_.CreateICmpSLT(next, i64(length)), loop, done), staged_unroll);
-  b_.SetInsertPoint(done);
+  stepped_loop(i64(0), i64(length), 1, staged_unroll, [&](Value* k) {
+    for (auto& [array, place] : staged_) place.second = k;
+    values_.at(staged_index_) = b_.CreateNSWAdd(from, k);
+    lower_block(s.bodies[0]);
+  });
 }
 
 /// Where a load finds its element when it is staged; null when it is not.

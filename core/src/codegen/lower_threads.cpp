@@ -191,18 +191,27 @@ void TaskLowering::run_packet(const ir::Statement& loop, const Space& space, std
 
 /// The iterations of a packet that lie inside the loop's bounds.
 void TaskLowering::run_edge(const ir::Statement& loop, std::vector<Value*> indices, Value* from, Value* to) {
+  stepped_loop(from, to, 1, 1, [&](Value* i) {
+    indices.back() = i;
+    lower_iteration(loop, indices);
+  });
+}
+
+/// Numbers from `from` below `to`, which are signed and do not wrap; so many of the rounds are laid out one
+/// behind the other.
+void TaskLowering::stepped_loop(Value* from, Value* to, std::uint64_t step, std::uint32_t unrolled,
+                                const std::function<void(Value*)>& body) {
   llvm::BasicBlock* before = b_.GetInsertBlock();
-  llvm::BasicBlock* one = new_block("edge");
-  llvm::BasicBlock* done = new_block("edge.done");
-  b_.CreateCondBr(b_.CreateICmpSLT(from, to), one, done);
-  b_.SetInsertPoint(one);
+  llvm::BasicBlock* round = new_block("round");
+  llvm::BasicBlock* done = new_block("round.done");
+  b_.CreateCondBr(b_.CreateICmpSLT(from, to), round, done);
+  b_.SetInsertPoint(round);
   llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
   i->addIncoming(from, before);
-  indices.back() = i;
-  lower_iteration(loop, indices);
-  Value* next = b_.CreateNSWAdd(i, i64(1));
+  body(i);
+  Value* next = b_.CreateNSWAdd(i, i64(step));
   i->addIncoming(next, b_.GetInsertBlock());
-  unroll(b_.CreateCondBr(b_.CreateICmpSLT(next, to), one, done), 1);
+  unroll(b_.CreateCondBr(b_.CreateICmpSLT(next, to), round, done), unrolled);
   b_.SetInsertPoint(done);
 }
 

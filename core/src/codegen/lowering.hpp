@@ -92,6 +92,8 @@ class TaskLowering {
                   std::uint32_t width);
   void run_edge(const ir::Statement& loop, std::vector<llvm::Value*> indices, llvm::Value* from,
                 llvm::Value* to);
+  void stepped_loop(llvm::Value* from, llvm::Value* to, std::uint64_t step, std::uint32_t unrolled,
+                    const std::function<void(llvm::Value*)>& body);
   llvm::Value* to_word(llvm::Value* v) { return b_.CreateZExtOrTrunc(v, word_); }
   llvm::Value* index_of(llvm::Value* low, llvm::Value* digit);
 
