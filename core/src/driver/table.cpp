@@ -55,47 +55,8 @@ struct Unsupported<slot, weir_result (*)(Arguments...)> {
 template <class Visit>
 void for_each_slot(Visit visit) {
 #define WEIR_SLOT(slot, need) \
-  visit(#slot, &weir_driver_table::slot, need, &Unsupported<#slot, decltype(weir_driver_table::slot)>::call)
-  WEIR_SLOT(device_count, required);
-  WEIR_SLOT(device_open, required);
-  WEIR_SLOT(device_close, required);
-  WEIR_SLOT(device_get_info, required);
-  WEIR_SLOT(device_get_memory, required);
-  WEIR_SLOT(stream_create, required);
-  WEIR_SLOT(stream_destroy, required);
-  WEIR_SLOT(stream_flush, required);
-  WEIR_SLOT(stream_query, required);
-  WEIR_SLOT(stream_synchronize, required);
-  WEIR_SLOT(stream_wait_event, required);
-  WEIR_SLOT(stream_host_callback, WEIR_CAP_HOST_CALLBACK);
-  WEIR_SLOT(stream_wrap, WEIR_CAP_NATIVE_STREAM);
-  WEIR_SLOT(stream_get_native, WEIR_CAP_NATIVE_STREAM);
-  WEIR_SLOT(event_create, required);
-  WEIR_SLOT(event_destroy, required);
-  WEIR_SLOT(event_record, required);
-  WEIR_SLOT(event_query, required);
-  WEIR_SLOT(event_synchronize, required);
-  WEIR_SLOT(event_elapsed, WEIR_CAP_TIMED_EVENTS);
-  WEIR_SLOT(memory_allocate, required);
-  WEIR_SLOT(memory_free, required);
-  WEIR_SLOT(memory_allocate_async, WEIR_CAP_STREAM_ORDERED_ALLOCATION);
-  WEIR_SLOT(memory_free_async, WEIR_CAP_STREAM_ORDERED_ALLOCATION);
-  WEIR_SLOT(memory_get_info, required);
-  WEIR_SLOT(copy_to_device, required);
-  WEIR_SLOT(copy_to_host, required);
-  WEIR_SLOT(copy_on_device, required);
-  WEIR_SLOT(copy_peer, WEIR_CAP_PEER_COPY);
-  WEIR_SLOT(fill, required);
-  WEIR_SLOT(module_load, required);
-  WEIR_SLOT(module_unload, required);
-  WEIR_SLOT(module_get_kernel, required);
-  WEIR_SLOT(kernel_get_info, required);
-  WEIR_SLOT(kernel_launch, required);
-  WEIR_SLOT(get_extension, optional);
-  WEIR_SLOT(graph_create, WEIR_CAP_GRAPHS);
-  WEIR_SLOT(graph_update, WEIR_CAP_GRAPHS);
-  WEIR_SLOT(graph_launch, WEIR_CAP_GRAPHS);
-  WEIR_SLOT(graph_destroy, WEIR_CAP_GRAPHS);
+  visit(#slot, &weir_driver_table::slot, need, &Unsupported<#slot, decltype(weir_driver_table::slot)>::call);
+#include <weir/sdk/slots.def>
 #undef WEIR_SLOT
 }
 
