@@ -11,6 +11,12 @@ namespace weir::detail {
 /// The block behind a view; throws Error{invalid} when it was freed.
 Block& live(const AnyArrayView& view);
 
+/// Whether two views share memory.
+inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
+  return a.block() == b.block() && a.size_bytes() != 0 && b.size_bytes() != 0 &&
+         a.offset() < b.offset() + b.size_bytes() && b.offset() < a.offset() + a.size_bytes();
+}
+
 /// The block behind a view that work on `stream` will use, ordered behind its earlier life. `what` names the
 /// view in errors: "argument 2".
 template <class What>

@@ -71,11 +71,6 @@ std::string place(const ir::Kernel& kernel, const ir::Location& at) {
   return fmt::format("{}:{}", kernel.files[at.file], at.line);
 }
 
-bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
-  return a.block() == b.block() && a.size_bytes() != 0 && b.size_bytes() != 0 &&
-         a.offset() < b.offset() + b.size_bytes() && b.offset() < a.offset() + a.size_bytes();
-}
-
 }  // namespace
 
 void check_arguments(const ProgramState& program, const DeviceState& device,

@@ -26,11 +26,6 @@ constexpr std::uint64_t narrow_iterations = std::uint64_t{1} << 30;
           LoopSpace::most));
 }
 
-bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
-  return a.block() == b.block() && a.offset() < b.offset() + b.size_bytes() &&
-         b.offset() < a.offset() + a.size_bytes();
-}
-
 bool starts_aligned(const AnyArrayView& view) noexcept {
   const std::uint64_t row =
       view.rank() > 1 ? std::uint64_t(view.extent(view.rank() - 1)) * view.element().size() : 0;
