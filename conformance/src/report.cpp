@@ -16,7 +16,15 @@ json counts_object(const Counts& counts) {
   return object;
 }
 
-/// Text for XML: what it does not allow at all becomes '?'.
+std::string skip_words(const Result& result) {
+  std::string words(to_string(result.outcome));
+  if (!result.reason.empty()) words += ": " + result.reason;
+  if (!result.message.empty()) words += ": " + result.message;
+  return words;
+}
+
+}  // namespace
+
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -35,15 +43,6 @@ std::string escaped(std::string_view text) {
   }
   return out;
 }
-
-std::string skip_words(const Result& result) {
-  std::string words(to_string(result.outcome));
-  if (!result.reason.empty()) words += ": " + result.reason;
-  if (!result.message.empty()) words += ": " + result.message;
-  return words;
-}
-
-}  // namespace
 
 std::string json_report(const Run& run) {
   json report = {{"report_version", 1},    {"suite_version", WEIR_VERSION},

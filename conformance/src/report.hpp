@@ -3,10 +3,14 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "result.hpp"
 
 namespace weir::conformance {
+
+/// Text for XML and HTML. What these do not allow at all becomes '?'.
+std::string escaped(std::string_view text);
 
 std::string json_report(const Run& run);
 std::string junit_report(const Run& run);

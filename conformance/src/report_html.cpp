@@ -39,23 +39,6 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 0; font-si
 .soft { color: var(--soft); }
 )";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string color(Outcome outcome) {
   switch (outcome) {
     case Outcome::passed:

@@ -7,6 +7,19 @@ namespace {
 
 constexpr std::uint64_t large = 16u << 20;
 
+/// Records `event` behind work that is held back: it is not reached before that work, and is reached
+/// afterwards.
+void expect_mark_behind_gate(const Stream& stream, const Event& event) {
+  Gate gate;
+  gate.hold(stream);
+  event.record(stream);
+  stream.flush();
+  EXPECT_TRUE(never([&] { return event.done(); }));
+  gate.open();
+  event.synchronize();
+  EXPECT_TRUE(event.done());
+}
+
 WEIR_REQUIREMENT(
     2, 30, Events, NeverRecordedAreReached,
     "An event that was never recorded is reached: query and synchronize answer WEIR_OK at once.") {
@@ -29,14 +42,7 @@ WEIR_REQUIREMENT(2, 32, Events, AreReachedAfterTheWorkInFront,
                  "An event is not reached before the work in front of it, and is reached afterwards.") {
   const Stream stream;
   const Event event;
-  Gate gate;
-  gate.hold(stream);
-  event.record(stream);
-  stream.flush();
-  EXPECT_TRUE(never([&] { return event.done(); }));
-  gate.open();
-  event.synchronize();
-  EXPECT_TRUE(event.done());
+  expect_mark_behind_gate(stream, event);
 }
 
 WEIR_REQUIREMENT(2, 33, Events, AreReachedBeforeTheWorkBehind,
@@ -141,14 +147,7 @@ WEIR_REQUIREMENT(2, 39, Events, RecordingAgainReplacesTheMark,
   const Event event;
   event.record(stream);
   event.synchronize();
-  Gate gate;
-  gate.hold(stream);
-  event.record(stream);
-  stream.flush();
-  EXPECT_TRUE(never([&] { return event.done(); }));
-  gate.open();
-  event.synchronize();
-  EXPECT_TRUE(event.done());
+  expect_mark_behind_gate(stream, event);
 }
 
 WEIR_REQUIREMENT(2, 40, Events, DestroyedOnesStillHoldWaits,

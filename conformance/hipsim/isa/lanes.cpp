@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "isa/dpp.hpp"
+#include "isa/memory_address.hpp"
 
 namespace weir::hipsim {
 namespace {
@@ -23,23 +24,6 @@ std::uint32_t extract(std::uint32_t value, Part part, bool sign_extend) {
   }
   value = value >> 8 * (unsigned(part) - unsigned(Part::byte0)) & 0xff;
   return sign_extend ? u32(i32(std::int8_t(value))) : value;
-}
-
-std::uint32_t scalar32(const Wave& w, const Operand& o) {
-  switch (o.kind) {
-    case OperandKind::sgpr:
-      return w.s[o.index];
-    case OperandKind::constant:
-      return o.k32;
-    case OperandKind::scc:
-      return w.scc;
-    case OperandKind::vccz:
-      return w.vcc() == 0;
-    case OperandKind::execz:
-      return w.exec() == 0;
-    default:
-      return 0;
-  }
 }
 
 /// The lanes of a register, moved as DPP says where the instruction has it on this source.
