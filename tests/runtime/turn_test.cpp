@@ -205,28 +205,34 @@ TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
   EXPECT_THAT(shared.to_host(stream), Each(8 * rounds * 3));
 }
 
-// Threads that let two streams wait for each other, with regions and memory of both.
+// Threads that let two streams wait for each other, with regions and memory of both. All launches append to
+// one log, which is what they may do in any order.
 TEST_F(Turn, StreamsThatWaitForEachOtherDoNotDeadlock) {
+  constexpr int thread_count = 4, tasks = thread_count * rounds * 2 * 4;
+  const auto all = device.array<std::uint32_t>(stream, 1 + tasks);
+  all.fill_zero(stream);
+  stream.synchronize();
+  TaskList append(device);
+  for (std::uint32_t task = 0; task < 4; ++task)
+    append.add(kernels.append, {1, 1}, {all, task}, task % 3 == 0 ? TaskPlace{} : TaskPlace{0, int(task)});
   std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
+  for (int t = 0; t < thread_count; ++t)
     threads.emplace_back([&, t] {
       const StreamRef one = t % 2 ? stream : other, two = t % 2 ? other : stream;
       for (int i = 0; i < rounds; ++i) {
         const auto own = device.array<std::int32_t>(one, 100);
         own.fill(one, t);
-        list.launch(one);
+        append.launch(one);
         two.wait(one);
         kernels.add(two, own, 1);
-        list.launch(two);
+        append.launch(two);
         one.wait(two);
-        if (i % 32 == 0) {
-          ASSERT_THAT(own.to_host(one), Each(t + 1));
-          log.fill_zero(one);
-        }
+        if (i % 32 == 0) ASSERT_THAT(own.to_host(one), Each(t + 1));
       }
     });
   for (std::thread& thread : threads) thread.join();
   device.synchronize();
+  EXPECT_EQ(all.to_host(stream)[0], std::uint32_t(tasks));
 }
 
 }  // namespace
