@@ -16,10 +16,15 @@ int main() {
     std::printf("%s %s\n", folder.ignored.empty() ? "searches" : "ignores", folder.path.c_str());
   for (const std::filesystem::path& folder : weir::layer_search_path())
     std::printf("takes layers from %s\n", folder.c_str());
-  for (const weir::Candidate& driver : weir::drivers())
+  for (const weir::Candidate& driver : weir::drivers()) {
     std::printf("%s %s, note: %s\n",
                 driver.probed == weir::ProbePlace::child ? "tried apart" : "not tried apart",
                 driver.name.c_str(), driver.note.c_str());
+    if (driver.driver)
+      for (const auto& layer : driver.driver->layers())
+        std::printf("puts %s (%s) around %s\n", layer->name.c_str(), layer->options.c_str(),
+                    driver.name.c_str());
+  }
   std::printf("puts temporary files into %s\n", std::filesystem::temp_directory_path().c_str());
   try {
     std::printf("opens %s\n", weir::open().info().name.c_str());

@@ -17,6 +17,7 @@ namespace weir::test {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -54,6 +55,10 @@ class Elevated : public testing::Test {
     std::ofstream(folder_ / "weir/drivers/traces.json")
         << R"({"name": "traces", "library": "traces.so", "abi": {"min": "1.0", "max": "1.1"},)"
         << R"( "architecture": ")" WEIR_MACHINE R"("})";
+#ifdef WEIR_LAYER_LIBRARY
+    fs::create_directory(folder_ / "weir/layers");
+    fs::copy_file(WEIR_LAYER_LIBRARY, folder_ / "weir/layers/libweir-layer-fault.so");
+#endif
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_ / "weir"))
       chmod(entry.path().c_str(), 0755);
     chmod((folder_ / "weir").c_str(), 0755);
@@ -87,6 +92,7 @@ class Elevated : public testing::Test {
       const char* variables[] = {trace.c_str(),
                                  cache.c_str(),
                                  probe_,
+                                 layers_,
                                  "WEIR_DRIVER_PATH=/callers/drivers",
                                  "XDG_DATA_HOME=/callers/data",
                                  "HOME=/callers/home",
@@ -112,6 +118,7 @@ class Elevated : public testing::Test {
 
   fs::path folder_, program_;
   const char* probe_ = "WEIR_PROBE=20";
+  const char* layers_ = "WEIR_LAYERS=";
 };
 
 // proves R35
@@ -146,7 +153,26 @@ TEST_F(Elevated, ProgramWithoutTheBitTriesDriversAsItsCallerSays) {
   EXPECT_THAT(run_as_nobody(), HasSubstr("not tried apart traces, note: it was loaded without a trial"));
 }
 
-// Shows that the test above looks at what it seems to.
+#ifdef WEIR_LAYER_LIBRARY
+// The layer lies where the program looks for layers, and only root may write it: nothing but the rights of
+// the process keeps its caller from putting it on. proves R35
+TEST_F(Elevated, ProgramPutsOnNoLayersOfItsCallers) {
+  layers_ = "WEIR_LAYERS=fault:call=device_open";
+  EXPECT_THAT(run_as_nobody(), HasSubstr("\nputs fault (call=device_open) around traces\n"));
+  chmod(program_.c_str(), 04755);
+  EXPECT_THAT(run_as_nobody(), AllOf(HasSubstr("elevated 1\n"), HasSubstr("tried apart traces"),
+                                     Not(HasSubstr("puts fault"))));
+}
+
+// proves R35
+TEST_F(Elevated, ProgramDoesNotReadWhichLayersItsCallerWants) {
+  layers_ = "WEIR_LAYERS=,";
+  chmod(program_.c_str(), 04755);
+  EXPECT_THAT(run_as_nobody(), AllOf(HasSubstr("tried apart traces"), Not(HasSubstr("WEIR_LAYERS"))));
+}
+#endif
+
+// Shows that the first test looks at what it seems to.
 TEST_F(Elevated, ProgramWithoutTheBitObeysIt) {
   const std::string output = run_as_nobody();
   EXPECT_THAT(output, HasSubstr("elevated 0\n"));

@@ -66,8 +66,8 @@ std::vector<WantedLayer> wanted_layers() {
   return all;
 }
 
-/// "fault, validate (in /usr/lib/weir/layers)", or where nothing was found.
-std::string what_there_is() {
+/// Which layers there are, or where nothing was found, and what to do.
+std::string what_there_is(const std::string& wanted_name) {
   std::string text;
   std::set<std::string> names;
   for (const fs::path& folder : layer_search_path()) {
@@ -80,10 +80,12 @@ std::string what_there_is() {
     }
   }
   for (const std::string& name : names) text += (text.empty() ? "the layers are " : ", ") + name;
-  if (!text.empty()) return text;
+  const std::string or_put =
+      fmt::format("put the folder of {}{}{} in WEIR_LAYER_PATH", library_prefix, wanted_name, library_suffix);
+  if (!text.empty()) return fmt::format("{}; name one of them, or {}", text, or_put);
   text = "no layer was found in";
   for (const fs::path& folder : layer_search_path()) text += " " + folder.string();
-  return text + "; install the package of Weir's layers";
+  return fmt::format("{}; install weir-tools, which holds Weir's own, or {}", text, or_put);
 }
 
 fs::path find_library(const WantedLayer& layer) {
@@ -93,7 +95,7 @@ fs::path find_library(const WantedLayer& layer) {
     if (fs::exists(file, error)) return file;
   }
   throw LayersError(fmt::format("{} asks for the layer '{}', which is not there; {}", layer.origin,
-                                layer.name, what_there_is()));
+                                layer.name, what_there_is(layer.name)));
 }
 
 weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path& file) {
@@ -106,16 +108,17 @@ weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path&
   try {
     const ElfHeader header = read_elf_header(file);
     if (!header.native || !header.shared_object)
-      refuse(fmt::format("{} is no library for this machine", file.string()));
+      refuse(fmt::format("{} is no library for this machine; reinstall the layer", file.string()));
   } catch (const LayersError&) {
     throw;
   } catch (const Error& error) {
-    refuse(error.what());
+    refuse(fmt::format("{}; reinstall the layer", error.what()));
   }
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, as drivers are not
-  if (!library) refuse(text_of(dlerror()));
+  if (!library) refuse(fmt::format("{}; reinstall the layer", text_of(dlerror())));
   const auto entry = reinterpret_cast<weir_layer_entry_function>(dlsym(library, WEIR_LAYER_ENTRY_NAME));
-  if (!entry) refuse(fmt::format("{} exports no symbol {}", file.string(), WEIR_LAYER_ENTRY_NAME));
+  if (!entry)
+    refuse(fmt::format("{} exports no symbol {}; tell its author", file.string(), WEIR_LAYER_ENTRY_NAME));
   return entry;
 }
 
