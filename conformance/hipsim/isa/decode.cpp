@@ -149,6 +149,16 @@ void place_operands(Instruction& i, const AssemblyText& text, const Operation& o
   if (i.dst[0].part != Part::all) i.dst_part = i.dst[0].part;
 }
 
+/// Before GFX10 most 16-bit results clear the upper half of their register. These keep it (V_MAD_U16 of the
+/// "Vega" and "Instinct MI200" ISA documents, for one; the "legacy" forms are those that clear).
+bool keeps_upper_half(std::string_view name) {
+  for (std::string_view kept :
+       {"v_mad_f16", "v_mad_u16", "v_mad_i16", "v_fma_f16", "v_div_fixup_f16", "v_mac_f16", "v_madak_f16",
+        "v_madmk_f16", "v_fmac_f16", "v_fmaak_f16", "v_fmamk_f16"})
+    if (name == kept) return true;
+  return false;
+}
+
 /// Numbers such as hwreg(...), sendmsg(...) and counters are no operands: they become `offset`.
 bool is_plain_immediate(std::string_view name) {
   return name.starts_with("s_waitcnt") || name.starts_with("s_wait_") || name.starts_with("s_sendmsg") ||
@@ -208,7 +218,7 @@ Instruction decode_one(std::string_view whole, unsigned generation, unsigned lan
   }
   i.run = operation->run;
   i.float_group = operation->group;
-  i.zero_high = generation <= 9;
+  i.zero_high = generation <= 9 && !keeps_upper_half(text.mnemonic);
   if (is_plain_immediate(text.mnemonic)) return i;
   for (std::size_t k = 0; k < text.operands.size(); ++k)
     if (const auto number = parse_call(text.operands[k])) {

@@ -56,6 +56,12 @@ Half half_extreme(const Wave& w, Half a, Half b, bool larger) {
   return a_below != larger ? a : b;
 }
 
+Half half_strict(const Wave& w, Half a, Half b, bool larger) {
+  for (Half h : {a, b})
+    if (is_nan(h)) return {u16(h.bits | 0x200)};
+  return half_extreme(w, a, b, larger);
+}
+
 Half half_fixup(Half q, Half d, Half n) {
   const u16 sign = (d.bits ^ n.bits) & 0x8000;
   const auto magnitude = [](Half h) { return h.bits & 0x7fff; };

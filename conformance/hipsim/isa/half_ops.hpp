@@ -15,6 +15,8 @@ Half half_sum(const Wave& w, Half a, Half b);
 Half half_product(const Wave& w, Half a, Half b);
 Half half_fma(const Wave& w, Half a, Half b, Half c);
 Half half_extreme(const Wave& w, Half a, Half b, bool larger);
+/// The same, but NaN if either is one.
+Half half_strict(const Wave& w, Half a, Half b, bool larger);
 Half half_fixup(Half quotient, Half denominator, Half numerator);
 inline Half negated(Half h) {
   return {std::uint16_t(h.bits ^ 0x8000)};

@@ -71,6 +71,16 @@ void swap_registers(Wave& w, const Instruction& i) {
   each_lane(w.exec(), [&](unsigned l) { std::swap(w.v[i.dst[0].index][l], w.v[i.src[0].index][l]); });
 }
 
+void swap_halves(Wave& w, const Instruction& i) {
+  const unsigned to = i.dst[0].part == Part::word1 ? 16 : 0, from = i.src[0].part == Part::word1 ? 16 : 0;
+  u32 *first = w.v[i.dst[0].index], *second = w.v[i.src[0].index];
+  each_lane(w.exec(), [&](unsigned l) {
+    const u32 a = first[l] >> to & 0xffff, b = second[l] >> from & 0xffff;
+    first[l] = (first[l] & ~(0xffffu << to)) | b << to;
+    second[l] = (second[l] & ~(0xffffu << from)) | a << from;
+  });
+}
+
 /// Odd rows of `size` lanes of the first register change places with even rows of the second.
 template <unsigned size>
 void swap_rows(Wave& w, const Instruction& i) {
@@ -122,6 +132,7 @@ void define_lanes(OperationTable& t) {
   t.add("v_permlane16_swap_b32", scalar(1, swap_rows<16>));
   t.add("v_permlane32_swap_b32", scalar(1, swap_rows<32>));
   t.add("v_swap_b32", scalar(1, swap_registers));
+  t.add("v_swap_b16", scalar(1, swap_halves));
   t.add("v_movrels_b32", scalar(1, move_from_relative));
   t.add("v_movreld_b32", scalar(1, move_to_relative));
   t.add("v_movrelsd_2_b32", scalar(1, move_both_relative));

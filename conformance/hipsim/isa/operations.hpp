@@ -29,6 +29,7 @@ void define_scalar_arithmetic(OperationTable&);
 void define_scalar_bits(OperationTable&);
 void define_scalar_compare(OperationTable&);
 void define_scalar_float(OperationTable&);
+void define_scalar_half(OperationTable&);
 void define_scalar_control(OperationTable&);
 void define_scalar_memory(OperationTable&);
 void define_global_memory(OperationTable&);  // global, flat and scratch

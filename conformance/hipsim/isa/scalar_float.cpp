@@ -9,6 +9,8 @@
 namespace weir::hipsim {
 namespace {
 
+constexpr f32 quiet_nan = std::bit_cast<f32>(quiet_nan_f32);
+
 f32 number(const Wave& w, const Operand& o) {
   return std::bit_cast<f32>(scalar32(w, o));
 }
@@ -50,6 +52,12 @@ void define_scalar_float(OperationTable& t) {
     two(t, name, [](f32 a, f32 b) {
       return a != a ? b : b != b || a > b || (a == b && !std::signbit(a)) ? a : b;
     });
+  two(t, "s_minimum_f32", [](f32 a, f32 b) {
+    return a != a || b != b ? quiet_nan : a < b || (a == b && std::signbit(a)) ? a : b;
+  });
+  two(t, "s_maximum_f32", [](f32 a, f32 b) {
+    return a != a || b != b ? quiet_nan : a > b || (a == b && !std::signbit(a)) ? a : b;
+  });
   t.add("s_fmac_f32", Operation{[](Wave& w, const Instruction& i) {
                                   write(w, i,
                                         std::fma(number(w, i.src[0]), number(w, i.src[1]),

@@ -43,6 +43,7 @@ Table make_table() {
   define_scalar_bits(t);
   define_scalar_compare(t);
   define_scalar_float(t);
+  define_scalar_half(t);
   define_scalar_control(t);
   define_scalar_memory(t);
   define_global_memory(t);

@@ -22,7 +22,7 @@ void define_arithmetic(OperationTable& t) {
   t.add("v_subrev_f16",
         wide<Half, Half, Half>([](C c, Half a, Half b) { return half_sum(c.wave, b, negated(a)); }));
   t.add("v_mul_f16", wide<Half, Half, Half>([](C c, Half a, Half b) { return half_product(c.wave, a, b); }));
-  t.add({"v_fma_f16", "v_fmac_f16", "v_fmamk_f16", "v_fmaak_f16"},
+  t.add({"v_fma_f16", "v_fma_legacy_f16", "v_fmac_f16", "v_fmamk_f16", "v_fmaak_f16"},
         wide<Half, Half, Half, Half>([](C c, Half x, Half y, Half z) { return half_fma(c.wave, x, y, z); }));
   t.add({"v_mad_f16", "v_mac_f16", "v_madmk_f16", "v_madak_f16", "v_mad_legacy_f16"},
         wide<Half, Half, Half, Half>(
@@ -40,7 +40,7 @@ void define_arithmetic(OperationTable& t) {
   t.add({"v_med3_f16", "v_med3_num_f16"}, wide<Half, Half, Half, Half>([](C c, Half x, Half y, Half z) {
           return round_to_half(median(c.wave, to_double(x), to_double(y), to_double(z)), 0);
         }));
-  t.add("v_div_fixup_f16",
+  t.add({"v_div_fixup_f16", "v_div_fixup_legacy_f16"},
         wide<Half, Half, Half, Half>([](Half q, Half d, Half n) { return half_fixup(q, d, n); }));
 }
 
@@ -70,9 +70,9 @@ void define_functions(OperationTable& t) {
 }
 
 template <class T>
-T within(bool clamp, i32 exact) {
+T within(bool clamp, i64 exact) {
   if (!clamp) return T(exact);
-  const i32 low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+  const i64 low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
   return T(exact < low ? low : exact > high ? high : exact);
 }
 
@@ -86,14 +86,10 @@ void define_integers(OperationTable& t, const std::string& s) {
     t.add(std::string("v_subrev_") + infix + s,
           plain<T, T, T>([](C c, T a, T b) { return within<T>(c.instruction.clamp, i32(b) - i32(a)); }));
   }
-  t.add("v_mad_" + s, plain<T, T, T, T>([](C c, T x, T y, T z) {
-          const i64 exact = i64(x) * y + z;
-          const i64 bound = i64(1) << 30;
-          return within<T>(c.instruction.clamp, c.instruction.clamp ? i32(exact < -bound  ? -bound
-                                                                          : exact > bound ? bound
-                                                                                          : exact)
-                                                                    : i32(u32(u64(exact))));
-        }));
+  const Operation mad =
+      plain<T, T, T, T>([](C c, T x, T y, T z) { return within<T>(c.instruction.clamp, i64(x) * y + z); });
+  t.add("v_mad_" + s, mad);
+  t.add("v_mad_legacy_" + s, mad);
   t.add("v_min_" + s, plain<T, T, T>([](T a, T b) { return a < b ? a : b; }));
   t.add("v_max_" + s, plain<T, T, T>([](T a, T b) { return a > b ? a : b; }));
   t.add("v_min3_" + s, plain<T, T, T, T>([](T a, T b, T c) { return std::min(std::min(a, b), c); }));

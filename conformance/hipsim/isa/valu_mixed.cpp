@@ -120,7 +120,7 @@ void define_mixed(OperationTable& t) {
   t.add("v_dot8_u32_u4", scalar(3, integer_dot<4, false, false>));
   t.add("v_dot4_i32_iu8", scalar(3, integer_dot_by_sign<8>));
   t.add("v_dot8_i32_iu4", scalar(3, integer_dot_by_sign<4>));
-  add({"v_dot2_f32_f16", "v_dot2c_f32_f16", "v_dual_dot2acc_f32_f16"}, half_dot);
+  add({"v_dot2_f32_f16", "v_dot2c_f32_f16", "v_dot2acc_f32_f16", "v_dual_dot2acc_f32_f16"}, half_dot);
 }
 
 }  // namespace weir::hipsim::HIPSIM_SIMD

@@ -18,9 +18,8 @@ void read_pair(Wave& w, const Instruction& i, unsigned k, bool floating, Pair& p
   const Operand& o = i.src[k];
   u32 raw[64];
   if (o.kind == OperandKind::constant)
-    // Constants stand in the low half: inline numbers as halves, literals with all their bits.
-    for (u32& x : raw)
-      x = floating ? o.k16 | (o.k32 == u32(o.k16) || o.k32 >> 16 == 0 ? 0 : o.k32 & 0xffff0000u) : o.k32;
+    // Inline numbers that are no integers stand in the low half, below zeros; all others have 32 bits.
+    for (u32& x : raw) x = floating && o.k16 != u16(o.k32) ? o.k16 : o.k32;
   else
     read32(w, i, k, raw);
   const u32 flip_low = floating && i.neg_lo >> k & 1 ? 0x8000 : 0,
@@ -71,6 +70,10 @@ void define_halves(OperationTable& t) {
         packed<Half, 2>([](C c, Half a, Half b) { return half_extreme(c.wave, a, b, false); }));
   t.add({"v_pk_max_f16", "v_pk_max_num_f16"},
         packed<Half, 2>([](C c, Half a, Half b) { return half_extreme(c.wave, a, b, true); }));
+  t.add("v_pk_minimum_f16",
+        packed<Half, 2>([](C c, Half a, Half b) { return half_strict(c.wave, a, b, false); }));
+  t.add("v_pk_maximum_f16",
+        packed<Half, 2>([](C c, Half a, Half b) { return half_strict(c.wave, a, b, true); }));
   t.add({"v_pk_fma_f16", "v_pk_fmac_f16"},
         packed<Half, 3>([](C c, Half x, Half y, Half z) { return half_fma(c.wave, x, y, z); }));
 }
