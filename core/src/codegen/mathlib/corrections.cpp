@@ -173,13 +173,11 @@ void add_corrections(llvm::Module& module) {
   });
 
   // Exponents beyond 2^64 give what 2^64 gives, without overflow on the way.
-  for (const char* name : {"weir_pow_f64", "weir_powr_f64"}) {
-    llvm::Function* pow = set_aside(module, name, true);
-    define(module, name, false, 2, [&](auto a) {
-      const Expr x = a.begin()[0], y = a.begin()[1];
-      return call(pow, {x, select(less(abs(y), infinity), clamp(y, -0x1p64, 0x1p64), y)});
-    });
-  }
+  llvm::Function* powr = set_aside(module, "weir_powr_f64", true);
+  define(module, "weir_powr_f64", false, 2, [&](auto a) {
+    const Expr x = a.begin()[0], y = a.begin()[1];
+    return call(powr, {x, select(less(abs(y), infinity), clamp(y, -0x1p64, 0x1p64), y)});
+  });
 }
 
 }  // namespace weir::mathlib

@@ -4,6 +4,7 @@
 #include "codegen/mathlib/own_functions.hpp"
 
 namespace weir::mathlib {
+
 namespace {
 
 /// Adding this to a small float leaves its nearest integer in the low bits.
@@ -11,12 +12,8 @@ double rounding_constant(Expr x) {
   return x.single() ? 0x1.8p23 : 0x1.8p52;
 }
 
-struct Reduced {
-  Expr whole;    // k as an integer
-  Expr rounded;  // k as a float
-};
+}  // namespace
 
-/// k = the integer nearest to x * factor
 Reduced round_multiple(Expr x, double factor) {
   const double magic = rounding_constant(x);
   const Expr shifted = fma(x, factor, magic);
@@ -28,12 +25,16 @@ Expr exp_polynomial(Expr r) {
     const Expr q = polynomial(r, {0x1.fffffcp-2, 0x1.55549p-3, 0x1.5558fap-5, 0x1.123b04p-7, 0x1.6a2202p-10});
     return fma(r * r, q, r) + 1.0;
   }
+  const Expr square = r * r;
   const Expr q =
-      polynomial(r, {0x1.000000000000ap-1, 0x1.55555555554fap-3, 0x1.555555555087dp-5, 0x1.1111111127c1bp-7,
-                     0x1.6c16c1842a073p-10, 0x1.a01a012a45948p-13, 0x1.a0199a0c67cbcp-16,
-                     0x1.71df257997528p-19, 0x1.28ad72df49402p-22, 0x1.ad7f330d73d4ap-26});
-  return fma(r * r, q, r) + 1.0;
+      polynomial(r, square,
+                 {0x1.000000000000ap-1, 0x1.55555555554fap-3, 0x1.555555555087dp-5, 0x1.1111111127c1bp-7,
+                  0x1.6c16c1842a073p-10, 0x1.a01a012a45948p-13, 0x1.a0199a0c67cbcp-16, 0x1.71df257997528p-19,
+                  0x1.28ad72df49402p-22, 0x1.ad7f330d73d4ap-26});
+  return fma(square, q, r) + 1.0;
 }
+
+namespace {
 
 Expr exp_of(Expr x) {
   const bool single = x.single();

@@ -100,6 +100,19 @@ inline Expr polynomial(Expr x, std::initializer_list<double> c) {
   return sum;
 }
 
+/// The same by Horner's rule for the even and for the odd powers, side by side; `square` is x^2, rounded.
+inline Expr polynomial(Expr x, Expr square, std::initializer_list<double> c) {
+  const double* first = std::begin(c);
+  std::size_t n = c.size();
+  Expr same = x.real(first[n - 1]), other = x.real(first[n - 2]);
+  for (n -= 2; n > 0; --n) {
+    const Expr next = fma(same, square, first[n - 1]);
+    same = other;
+    other = next;
+  }
+  return fma(same, x, other);
+}
+
 // Integers
 inline Expr add(Expr x, Expr y) {
   return x.make(x.b->CreateAdd(x.v, y.v));

@@ -16,6 +16,23 @@ void define(llvm::Module& module, const std::string& name, bool single, unsigned
 /// x 2^k with one rounding, for x near 1 and integers |k| < 2^9 (f32) or 2^12 (f64).
 Expr scale(Expr x, Expr k);
 
+struct Reduced {
+  Expr whole;    ///< k as an integer
+  Expr rounded;  ///< k as a float
+};
+/// k = the integer nearest to x * factor
+Reduced round_multiple(Expr x, double factor);
+
+/// e^r for |r| at most log(2) / 2
+Expr exp_polynomial(Expr r);
+
+struct Normalized {
+  Expr exponent;     ///< a float
+  Expr significand;  ///< exact, from `lowest` to 2 * `lowest`
+};
+/// Takes a positive number, normal or not, apart: x = significand 2^exponent.
+Normalized normalize(Expr x, double lowest);
+
 void add_exponentials(llvm::Module& module);
 void add_logarithms(llvm::Module& module);
 void add_powers(llvm::Module& module);
