@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels written in the kernel language against the same loops written with OpenMP.
-#include <weir/kernel.hpp>
-#include <weir/weir.hpp>
-
 #include <memory>
 #include <random>
 #include <vector>
+#include <weir/kernel.hpp>
+#include <weir/weir.hpp>
 
 #include "paired.hpp"
 #include "peers.hpp"
@@ -22,27 +21,30 @@ Stream& stream() {
   return one;
 }
 
-std::vector<float> random_values(std::size_t n, float low, float high, unsigned seed) {
+template <class T>
+std::vector<T> random_values(std::size_t n, T low, T high, unsigned seed) {
   std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> values(low, high);
-  std::vector<float> result(n);
-  for (float& value : result) value = values(engine);
+  std::uniform_real_distribution<T> values(low, high);
+  std::vector<T> result(n);
+  for (T& value : result) value = values(engine);
   return result;
 }
 
-std::shared_ptr<Array<float>> upload(const std::vector<float>& host) {
-  auto array = std::make_shared<Array<float>>(device().array<float>(stream(), host.size()));
+template <class T>
+std::shared_ptr<Array<T>> upload(const std::vector<T>& host) {
+  auto array = std::make_shared<Array<T>>(device().array<T>(stream(), host.size()));
   array->copy_from(stream(), host);
   return array;
 }
 
 void add_triad() {
   constexpr std::size_t n = std::size_t{32} << 20;
-  static Kernel triad{"triad", [](View<float> a, View<const float> b, View<const float> c, Value<float> scale) {
-    range_for(a.size(), [&](Index i) { a[i] = b[i] + scale * c[i]; });
-  }};
-  auto b_host = std::make_shared<std::vector<float>>(random_values(n, 0, 1, 1));
-  auto c_host = std::make_shared<std::vector<float>>(random_values(n, 0, 1, 2));
+  static Kernel triad{"triad",
+                      [](View<float> a, View<const float> b, View<const float> c, Value<float> scale) {
+                        range_for(a.size(), [&](Index i) { a[i] = b[i] + scale * c[i]; });
+                      }};
+  auto b_host = std::make_shared<std::vector<float>>(random_values<float>(n, 0, 1, 1));
+  auto c_host = std::make_shared<std::vector<float>>(random_values<float>(n, 0, 1, 2));
   auto a_host = std::make_shared<std::vector<float>>(n);
   auto a = upload(*a_host), b = upload(*b_host), c = upload(*c_host);
   add({.name = "triad_f32_32Mi",
@@ -61,12 +63,13 @@ void add_triad() {
 void add_stencil() {
   constexpr std::size_t n = 4096;
   constexpr int sweeps = 20;
-  static Kernel stencil{"stencil", [](View<float, 2> out, View<const float, 2> in) {
-    range_for(range(1, in.extent(0) - 1), range(1, in.extent(1) - 1), [&](Index i, Index j) {
-      out(i, j) = 0.2f * (in(i, j) + in(i, j - 1) + in(i, j + 1) + in(i - 1, j) + in(i + 1, j));
-    });
-  }};
-  auto host_a = std::make_shared<std::vector<float>>(random_values(n * n, 0, 1, 3));
+  static Kernel stencil{
+      "stencil", [](View<float, 2> out, View<const float, 2> in) {
+        range_for(range(1, in.extent(0) - 1), range(1, in.extent(1) - 1), [&](Index i, Index j) {
+          out(i, j) = 0.2f * (in(i, j) + in(i, j - 1) + in(i, j + 1) + in(i - 1, j) + in(i + 1, j));
+        });
+      }};
+  auto host_a = std::make_shared<std::vector<float>>(random_values<float>(n * n, 0, 1, 3));
   auto host_b = std::make_shared<std::vector<float>>(*host_a);
   auto a = std::make_shared<Array<float, 2>>(device().array<float>(stream(), n, n));
   auto b = std::make_shared<Array<float, 2>>(device().array<float>(stream(), n, n));
@@ -94,11 +97,15 @@ void add_stencil() {
        .higher_is_better = true});
 }
 
-template <class OurKernel, class Peer>
-void add_map(const std::string& name, const std::string& bar, OurKernel& kernel, Peer peer, float low, float high) {
+template <class T>
+using Peer = void (*)(T* out, const T* in, std::size_t n);
+
+template <class T, class OurKernel>
+void add_map(const std::string& name, const std::string& bar, OurKernel& kernel, Peer<T> peer, T low,
+             T high) {
   constexpr std::size_t n = std::size_t{1} << 20;
-  auto in_host = std::make_shared<std::vector<float>>(random_values(n, low, high, 4));
-  auto out_host = std::make_shared<std::vector<float>>(n);
+  auto in_host = std::make_shared<std::vector<T>>(random_values<T>(n, low, high, 4));
+  auto out_host = std::make_shared<std::vector<T>>(n);
   auto in = upload(*in_host), out = upload(*out_host);
   add({.name = name,
        .bar = bar,
@@ -114,28 +121,32 @@ void add_map(const std::string& name, const std::string& bar, OurKernel& kernel,
        .higher_is_better = true});
 }
 
+/// One function over an array, in fast and in portable mode. `Body` computes one element, so that every
+/// function has kernels of its own.
+template <class T, class Body>
+void add_map_pair(const std::string& name, Body, Peer<T> peer, T low, T high) {
+  constexpr auto body = [](View<T> out, View<const T> in) {
+    range_for(out.size(), [&](Index i) { out[i] = Body{}(in[i]); });
+  };
+  static Kernel fast{name + "_fast", body, KernelOptions{.fast_math = true}},
+      portable{name + "_portable", body};
+  add_map("map_" + name + "_fast", "at least 1.0 of g++ -Ofast with libmvec", fast, peer, low, high);
+  add_map("map_" + name + "_portable", "at least 0.5 of the same", portable, peer, low, high);
+}
+
+template <class T>
+void add_maps_of(const std::string& type) {
+  static constexpr T power = T(2.37);
+  const Peer<T> pow_peer = [](T* out, const T* in, std::size_t n) { peer::map_pow(out, in, power, n); };
+  add_map_pair<T>("sin_" + type, [](Value<T> x) { return sin(x); }, peer::map_sin, -100, 100);
+  add_map_pair<T>("exp_" + type, [](Value<T> x) { return exp(x); }, peer::map_exp, -80, 80);
+  add_map_pair<T>("log_" + type, [](Value<T> x) { return log(x); }, peer::map_log, T(0.01), 100);
+  add_map_pair<T>("pow_" + type, [](Value<T> x) { return pow(x, power); }, pow_peer, T(0.01), 100);
+}
+
 void add_maps() {
-  auto sin_body = [](View<float> out, View<const float> in) {
-    range_for(out.size(), [&](Index i) { out[i] = sin(in[i]); });
-  };
-  auto exp_body = [](View<float> out, View<const float> in) {
-    range_for(out.size(), [&](Index i) { out[i] = exp(in[i]); });
-  };
-  auto pow_body = [](View<float> out, View<const float> in) {
-    range_for(out.size(), [&](Index i) { out[i] = pow(in[i], 2.37f); });
-  };
-  const KernelOptions fast{.fast_math = true};
-  static Kernel sin_fast{"sin_fast", sin_body, fast}, sin_portable{"sin_portable", sin_body};
-  static Kernel exp_fast{"exp_fast", exp_body, fast}, exp_portable{"exp_portable", exp_body};
-  static Kernel pow_fast{"pow_fast", pow_body, fast}, pow_portable{"pow_portable", pow_body};
-  auto peer_pow = [](float* out, const float* in, std::size_t n) { peer::map_pow(out, in, 2.37f, n); };
-  const std::string fast_bar = "at least 1.0 of g++ -Ofast with libmvec", portable_bar = "at least 0.5 of the same";
-  add_map("map_sin_f32_fast", fast_bar, sin_fast, peer::map_sin, -100, 100);
-  add_map("map_sin_f32_portable", portable_bar, sin_portable, peer::map_sin, -100, 100);
-  add_map("map_exp_f32_fast", fast_bar, exp_fast, peer::map_exp, -80, 80);
-  add_map("map_exp_f32_portable", portable_bar, exp_portable, peer::map_exp, -80, 80);
-  add_map("map_pow_f32_fast", fast_bar, pow_fast, peer_pow, 0.01f, 100);
-  add_map("map_pow_f32_portable", portable_bar, pow_portable, peer_pow, 0.01f, 100);
+  add_maps_of<float>("f32");
+  add_maps_of<double>("f64");
 }
 
 void add_nbody() {
@@ -161,17 +172,19 @@ void add_nbody() {
   static Kernel fast{"nbody_fast", body, KernelOptions{.fast_math = true}};
   static Kernel portable{"nbody_portable", body};
   auto hosts = std::make_shared<std::vector<std::vector<float>>>();
-  for (unsigned seed = 10; seed < 14; ++seed) hosts->push_back(random_values(n, 0.1f, 1, seed));
+  for (unsigned seed = 10; seed < 14; ++seed) hosts->push_back(random_values<float>(n, 0.1f, 1, seed));
   for (int i = 0; i < 3; ++i) hosts->emplace_back(n);
   std::vector<std::shared_ptr<Array<float>>> arrays;
   for (const auto& host : *hosts) arrays.push_back(upload(host));
   auto ours = [=](auto& kernel) {
-    kernel(stream(), *arrays[4], *arrays[5], *arrays[6], *arrays[0], *arrays[1], *arrays[2], *arrays[3], softening);
+    kernel(stream(), *arrays[4], *arrays[5], *arrays[6], *arrays[0], *arrays[1], *arrays[2], *arrays[3],
+           softening);
     stream().synchronize();
   };
   auto peer = [=](auto function) {
     auto& h = *hosts;
-    function(h[4].data(), h[5].data(), h[6].data(), h[0].data(), h[1].data(), h[2].data(), h[3].data(), n, softening);
+    function(h[4].data(), h[5].data(), h[6].data(), h[0].data(), h[1].data(), h[2].data(), h[3].data(), n,
+             softening);
   };
   add({.name = "nbody_4096_fast",
        .bar = "at least 0.95 of g++ -Ofast -fopenmp",

@@ -14,10 +14,15 @@ void nbody(float* ax, float* ay, float* az, const float* x, const float* y, cons
 
 // g++ -Ofast -march=native -fopenmp, which uses glibc's libmvec
 void map_sin(float* out, const float* in, std::size_t n);
+void map_sin(double* out, const double* in, std::size_t n);
 void map_exp(float* out, const float* in, std::size_t n);
+void map_exp(double* out, const double* in, std::size_t n);
+void map_log(float* out, const float* in, std::size_t n);
+void map_log(double* out, const double* in, std::size_t n);
 void map_pow(float* out, const float* in, float power, std::size_t n);
-void nbody_fast(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* mass,
-                std::size_t n, float softening);
+void map_pow(double* out, const double* in, double power, std::size_t n);
+void nbody_fast(float* ax, float* ay, float* az, const float* x, const float* y, const float* z,
+                const float* mass, std::size_t n, float softening);
 
 // oneTBB
 void parallel_for_empty(std::size_t blocks);
