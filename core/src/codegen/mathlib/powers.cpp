@@ -30,7 +30,8 @@ Pair log_in_two_f32(Expr x) {
   const Expr head_low = fma(square, -0.5, f - head) - square_low * 0.5;
   const Expr p = polynomial(f, {0x1.555548p-2, -0x1.000006p-2, 0x1.99a4b8p-3, -0x1.555c52p-3, 0x1.23373ap-3,
                                 -0x1.fc2138p-4, 0x1.e6f282p-4, -0x1.de420ap-4, 0x1.145a12p-4});
-  const Expr rest = fma(square * f, p, head_low);
+  const Expr cubic = f * p;
+  const Expr rest = fma(square, cubic, fma(square_low, cubic, head_low));
   const Pair total = sum_in_two(head, rest);
 
   constexpr double log2e = 0x1.715476p+0, log2e_low = 0x1.4ae0cp-26;
