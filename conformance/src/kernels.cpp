@@ -151,6 +151,12 @@ Arguments& Arguments::add(const Memory& memory, std::uint64_t offset) {
   return *this;
 }
 
+Arguments& Arguments::add_null_array() {
+  const weir_buffer_argument null{};
+  put(&null, size_of(Field::array), 8);
+  return *this;
+}
+
 void Arguments::put(const void* value, std::size_t size, std::size_t alignment) {
   bytes_.resize(round_up(bytes_.size(), alignment));
   const auto* bytes = static_cast<const std::uint8_t*>(value);

@@ -48,8 +48,10 @@ const ReadyKernel& ready_kernel(std::string_view name);
 class Arguments {
  public:
   Arguments& add(const Memory& memory, std::uint64_t offset = 0);
+  Arguments& add_null_array();
   template <class T>
-  requires std::is_arithmetic_v<T> Arguments& add(T value) {
+    requires std::is_arithmetic_v<T>
+  Arguments& add(T value) {
     put(&value, sizeof value, sizeof value);
     return *this;
   }

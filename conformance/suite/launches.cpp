@@ -318,5 +318,40 @@ WEIR_REQUIREMENT(3, 47, Launches, SynchronizeWaitsForKernels,
   }
 }
 
+WEIR_REQUIREMENT(
+    3, 48, Launches, NullAddressesReachTheKernel,
+    "An address of 0 for an array is no error: it reaches the kernel, which does not follow it.") {
+  if (info().argument_style != WEIR_ARGUMENT_ADDRESS) throw Skipped("arrays stand as weir_buffer_argument");
+  const Kernel scale_add("scale_add");
+  const Memory a = Memory::of(counting_up(10, 1));
+  const Stream stream;
+  Arguments values = arguments(a);
+  values.add_null_array().add(std::int64_t{0}).add(std::int64_t{3});
+  scale_add.launch(stream, values, 2);
+  scale_add.launch(stream, arguments(a, a, std::int64_t{10}, std::int64_t{1}));
+  stream.synchronize();
+  I64s expected = counting_up(10, 1);
+  for (std::int64_t& value : expected) value *= 2;
+  EXPECT_EQ(a.values<std::int64_t>(), expected);
+}
+
+WEIR_REQUIREMENT(
+    3, 49, Launches, NullAllocationsAreInvalid,
+    "A null allocation in a weir_buffer_argument answers WEIR_ERROR_INVALID, and nothing runs.") {
+  if (info().argument_style != WEIR_ARGUMENT_BUFFER) throw Skipped("arrays stand as addresses");
+  const Kernel scale_add("scale_add");
+  const Memory a = Memory::of(counting_up(10, 1));
+  const Stream stream;
+  for (const std::int64_t n : {std::int64_t{10}, std::int64_t{0}}) {
+    Arguments values = arguments(a);
+    values.add_null_array().add(n).add(std::int64_t{3});
+    values.pad_to(scale_add.ready().argument_bytes);
+    const weir_launch launch = scale_add.launch_of(values);
+    refusal(WEIR_ERROR_INVALID, table().kernel_launch, weir_stream(stream), &launch);
+  }
+  stream.synchronize();
+  EXPECT_EQ(a.values<std::int64_t>(), counting_up(10, 1)) << "a launch that was refused ran";
+}
+
 }  // namespace
 }  // namespace weir::conformance

@@ -120,5 +120,20 @@ WEIR_REQUIREMENT(1, 11, Memory, AlignmentIsKept,
   }
 }
 
+WEIR_REQUIREMENT(1, 12, Memory, InfoStaysTheSame,
+                 "memory_get_info says the same at every call, whatever is done with the memory.") {
+  const Memory memory(5000);
+  const weir_memory_info first = memory.info();
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    memory.write(pattern(5000, i));
+    const Memory other(100);
+    const weir_memory_info later = memory.info();
+    EXPECT_EQ(later.kind, first.kind);
+    EXPECT_EQ(later.size, first.size);
+    EXPECT_EQ(later.device_address, first.device_address);
+    EXPECT_EQ(later.host_pointer, first.host_pointer);
+  }
+}
+
 }  // namespace
 }  // namespace weir::conformance

@@ -189,5 +189,22 @@ WEIR_REQUIREMENT(3, 13, Modules, InfoAgreesWithTheDevice,
               filled.max_block_threads >= ready.block[0] * ready.block[1] * ready.block[2]);
 }
 
+WEIR_REQUIREMENT(3, 14, Modules, InfoStaysTheSame,
+                 "kernel_get_info says the same at every call, whatever has run.") {
+  const Kernel iota("iota");
+  weir_kernel_info first;
+  std::memset(&first, 0, sizeof first);
+  first.struct_size = sizeof first;
+  call(table().kernel_get_info, iota.handle(), &first);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    expect_runs(iota, i);
+    weir_kernel_info later;
+    std::memset(&later, 0, sizeof later);
+    later.struct_size = sizeof later;
+    call(table().kernel_get_info, iota.handle(), &later);
+    EXPECT_EQ(std::memcmp(&first, &later, sizeof first), 0) << "after " << i + 1 << " launches";
+  }
+}
+
 }  // namespace
 }  // namespace weir::conformance

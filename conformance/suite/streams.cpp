@@ -241,5 +241,11 @@ WEIR_REQUIREMENT(2, 14, Streams, AreCreatedAndDestroyedOften,
   EXPECT_EQ(memory.values<std::uint64_t>(), std::vector<std::uint64_t>(2001, 9));
 }
 
+WEIR_REQUIREMENT(2, 15, Streams, HaveNothingToDoWhenCreated,
+                 "A new stream is done: nothing was submitted to it.") {
+  std::vector<Stream> held;
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(held.emplace_back().done()) << "stream " << i;
+}
+
 }  // namespace
 }  // namespace weir::conformance

@@ -198,6 +198,49 @@ TEST_F(Rules, LaunchesAreChecked) {
   expect(result, answer, "null", HasSubstr("arguments is null; expected 32 bytes"));
 }
 
+/// The CPU driver as if its kernels took arrays as weir_buffer_argument; launches are counted and not run.
+int launches_that_bind = 0;
+const weir_driver_table& table_that_binds() {
+  static const weir_driver_table table = [] {
+    weir_driver_table made = cpu_table();
+    made.module_get_kernel = [](weir_module, const char*, const weir_kernel_layout*, weir_kernel* out,
+                                weir_status*) {
+      *out = reinterpret_cast<weir_kernel>(&launches_that_bind);
+      return weir_result{WEIR_OK};
+    };
+    made.kernel_launch = [](weir_stream, const weir_launch*, weir_status*) {
+      ++launches_that_bind;
+      return weir_result{WEIR_OK};
+    };
+    return made;
+  }();
+  return table;
+}
+
+// proves R35
+TEST(RulesOfBuffers, ANullAllocationIsNamedAndNotLaunched) {
+  Layered layer("validate", "", table_that_binds());
+  Objects objects(layer.table());
+  const weir_stream stream = objects.stream();
+  constexpr weir_parameter parameters[] = {{0, 16, WEIR_PARAMETER_BUFFER}};
+  const weir_kernel_layout layout{sizeof layout, 16, 1, parameters};
+  weir_kernel kernel = nullptr;
+  ASSERT_EQ(objects.t.module_get_kernel(objects.module(), "k", &layout, &kernel, nullptr), WEIR_OK);
+  weir_buffer_argument array{objects.memory(64), 64};
+  const weir_launch launch = launch_of(kernel, &array, sizeof array);
+  launches_that_bind = 0;
+  EXPECT_EQ(objects.t.kernel_launch(stream, &launch, nullptr), WEIR_OK);
+  EXPECT_TRUE(layer.take().empty());
+  array.allocation = nullptr;
+  Answer answer;
+  EXPECT_EQ(objects.t.kernel_launch(stream, &launch, &answer), WEIR_ERROR_INVALID);
+  EXPECT_THAT(answer.message, HasSubstr("argument 1 of kernel 'k'"));
+  const std::vector<Report> reports = layer.take();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].rule, "null");
+  EXPECT_EQ(launches_that_bind, 1);
+}
+
 // proves R35
 TEST_F(Rules, AnAddressInFreedMemoryIsFound) {
   Objects objects(t);

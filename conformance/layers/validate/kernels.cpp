@@ -173,7 +173,6 @@ Validate::PreparedLaunch Validate::prepare(const Device& device, const weir_laun
     if (parameter.size == sizeof(weir_buffer_argument)) {
       weir_buffer_argument argument;
       std::memcpy(&argument, bytes + parameter.offset, sizeof argument);
-      if (!argument.allocation) continue;
       const std::string what = "argument " + std::to_string(i + 1) + " of kernel '" + kernel->name + "'";
       places[i] = {live<Allocation>(argument.allocation, what.c_str()), argument.offset};
       check_device(*places[i].allocation, device, what.c_str());

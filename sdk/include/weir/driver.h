@@ -180,7 +180,7 @@ typedef struct weir_device_info {
 
 typedef struct weir_stream_options {
   uint32_t struct_size;
-  int32_t priority; /* 0 is the default; clamped to the device's range */
+  int32_t priority; /* smaller is more urgent, 0 the default; clamped to max_priority ... min_priority of the device */
 } weir_stream_options;
 
 enum weir_event_flags { WEIR_EVENT_PLAIN = 0, WEIR_EVENT_TIMED = 1 };
@@ -197,13 +197,14 @@ typedef struct weir_memory_options {
   uint64_t alignment; /* power of two; 0 means memory_alignment */
 } weir_memory_options;
 
-/* Where an allocation lies. */
+/* Where an allocation lies; see memory_get_info. */
 typedef struct weir_memory_info {
   uint32_t struct_size;
-  uint32_t kind;
-  uint64_t size;
-  uint64_t device_address; /* with WEIR_CAP_DEVICE_ADDRESS, else 0 */
-  void *host_pointer;      /* non-null when the host may touch the memory while no work uses it */
+  uint32_t kind;           /* enum weir_memory_kind, as it was asked for */
+  uint64_t size;           /* as it was asked for, however much lies behind it */
+  uint64_t device_address; /* with WEIR_CAP_DEVICE_ADDRESS where kernels see the first byte, never 0; else 0 */
+  void *host_pointer;      /* where the host sees the first byte; non-null when the host may touch the memory while no work
+                            * uses it, which holds for all pinned memory */
 } weir_memory_info;
 
 typedef struct weir_code_object {
@@ -227,10 +228,13 @@ typedef struct weir_parameter {
   uint32_t kind;   /* enum weir_parameter_kind */
 } weir_parameter;
 
-/* How an array stands in the argument block for drivers with WEIR_ARGUMENT_BUFFER. */
+/* How an array stands in the argument block for drivers with WEIR_ARGUMENT_BUFFER. There is no array without memory: an
+ * empty one is any allocation, at any offset up to its size. A launch or node whose allocation is null answers
+ * WEIR_ERROR_INVALID, since not every runtime can bind nothing. With WEIR_ARGUMENT_ADDRESS the driver does not look at
+ * addresses: 0 reaches the kernel, which must not follow it. */
 typedef struct weir_buffer_argument {
-  weir_allocation allocation;
-  uint64_t offset;
+  weir_allocation allocation; /* not null, of the launch's device */
+  uint64_t offset;            /* where the array begins, at most the allocation's size */
 } weir_buffer_argument;
 
 /* A kernel's argument block, described once when the kernel is looked up. */
@@ -241,14 +245,14 @@ typedef struct weir_kernel_layout {
   const weir_parameter *parameters;
 } weir_kernel_layout;
 
-/* What the driver knows of a kernel after loading; zero means not known. */
+/* What the driver knows of a kernel after loading; zero means not known. See kernel_get_info. */
 typedef struct weir_kernel_info {
   uint32_t struct_size;
-  uint32_t max_block_threads;
-  uint32_t registers;     /* per thread */
-  uint32_t shared_bytes;  /* static, per block */
-  uint32_t local_bytes;   /* spill and stack, per thread */
-  uint32_t lanes;         /* threads that execute together */
+  uint32_t max_block_threads; /* that a block of this kernel may have, at most the device's; more is refused at launch */
+  uint32_t registers;         /* per thread */
+  uint32_t shared_bytes;      /* static, per block; with dynamic_shared_bytes at most the device's max_shared_bytes */
+  uint32_t local_bytes;       /* spill and stack, per thread */
+  uint32_t lanes;             /* threads that execute together, as the device says */
 } weir_kernel_info;
 
 typedef struct weir_launch {
@@ -329,7 +333,11 @@ typedef struct weir_driver_table {
 
   /* -- streams: in-order queues that never wait for one another unless told to -- */
 
-  /* (required) */
+  /* (required) A new stream of `device`, with nothing submitted to it and in no order with any other, the vendor's default
+   * stream included. Null `options` mean priority 0; without [STREAM_PRIORITY] priorities are accepted and have no effect.
+   * May block, even until work of other streams is done, when the vendor's runtime has to make room for one more. The
+   * caller gives the stream back with stream_destroy, before the device is closed. WEIR_ERROR_OUT_OF_MEMORY or
+   * WEIR_ERROR_SYSTEM when there can be no more streams; then nothing was made. */
   weir_result (*stream_create)(weir_device device, const weir_stream_options *options, weir_stream *out_stream,
                                weir_status *status);
 
@@ -399,7 +407,12 @@ typedef struct weir_driver_table {
   /* [STREAM_ORDERED_ALLOCATION] Submits the freeing; the handle is dead for the host at once. */
   weir_result (*memory_free_async)(weir_stream stream, weir_allocation allocation, weir_status *status);
 
-  /* (required) */
+  /* (required) Where a live allocation of either allocate function lies: the same at every call until it is freed, and known
+   * at once for memory that only later work of a stream may use. Fills `info` as far as the struct_size that the caller set,
+   * and nothing behind that. The address is a multiple of the alignment that was asked for; argument blocks hold it, or it
+   * and an offset of at most the size. The host reads and writes through host_pointer itself, with no call to
+   * the driver, and sees what work did that it has waited for. Both are worth nothing once the allocation is freed.
+   * Waits for no submitted work. */
   weir_result (*memory_get_info)(weir_allocation allocation, weir_memory_info *info, weir_status *status);
 
   /* -- copies and fills: ranges lie inside their allocations or WEIR_ERROR_INVALID is answered before
@@ -441,7 +454,9 @@ typedef struct weir_driver_table {
   weir_result (*module_get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,
                                    weir_kernel *out_kernel, weir_status *status);
 
-  /* (required) */
+  /* (required) What loading has shown of a kernel whose module is loaded: the same at every call. Fills `info` as far as the
+   * struct_size that the caller set, and nothing behind that; a driver that knows nothing leaves zeros there and answers
+   * WEIR_OK. The host sizes blocks and grids by it. Waits for no submitted work. */
   weir_result (*kernel_get_info)(weir_kernel kernel, weir_kernel_info *info, weir_status *status);
 
   /* (required) Submits. A grid or block dimension of 0, or one past the device's limits, answers

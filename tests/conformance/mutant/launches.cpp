@@ -159,6 +159,28 @@ std::span<const Mutant> launch_mutants() {
            return result;
          };
        }},
+      {"kernel-info-counts-launches", "what is known of a kernel is the same at every call",
+       [](Table& t) {
+         static std::atomic<std::uint32_t> launches{0};
+         t.kernel_launch = [](Stream s, const Launch* l, Status* e) {
+           ++launches;
+           return real().kernel_launch(s, l, e);
+         };
+         t.kernel_get_info = [](weir_kernel kernel, weir_kernel_info* info, Status* e) {
+           const weir_result result = real().kernel_get_info(kernel, info, e);
+           if (info->struct_size >= sizeof *info) info->local_bytes = launches;
+           return result;
+         };
+       }},
+      {"launch-null-address-refused", "an address of 0 reaches the kernel",
+       [](Table& t) {
+         t.kernel_launch = [](Stream s, const Launch* l, Status* e) {
+           std::uint64_t second = 1;  // the second array of "scale_add", whose block is 32 bytes long
+           if (l->argument_bytes == 32) std::memcpy(&second, static_cast<const char*>(l->arguments) + 8, 8);
+           return second == 0 ? refuse(e, WEIR_ERROR_INVALID, "an array is null")
+                              : real().kernel_launch(s, l, e);
+         };
+       }},
       {"launch-empty-grid-accepted", "a grid dimension of 0 is invalid",
        [](Table& t) {
          t.kernel_launch = [](Stream s, const Launch* l, Status* e) {

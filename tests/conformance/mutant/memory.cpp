@@ -88,6 +88,11 @@ std::span<const Mutant> memory_mutants() {
          static unsigned char elsewhere[1 << 20];
          if (i.kind == WEIR_MEMORY_DEVICE && i.size <= sizeof elsewhere) i.host_pointer = elsewhere;
        }>},
+      {"memory-host-pointer-comes-and-goes", "an allocation's place is the same at every call",
+       info_mutant<[](Info& i) {
+         static std::atomic<unsigned> asked{0};
+         if (asked++ % 2 == 1) i.host_pointer = nullptr;
+       }>},
       {"memory-pinned-without-pointer", "pinned memory has a host_pointer", info_mutant<[](Info& i) {
          if (i.kind == WEIR_MEMORY_PINNED) i.host_pointer = nullptr;
        }>},

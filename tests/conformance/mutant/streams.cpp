@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <thread>
+
 #include "mutant.hpp"
 
 namespace mutant {
@@ -78,6 +81,15 @@ std::span<const Mutant> stream_mutants() {
          t.stream_synchronize = [](Stream s, Status* e) {
            if (const Stream other = last; other && other != s) real().stream_synchronize(other, nullptr);
            return real().stream_synchronize(s, e);
+         };
+       }},
+      {"stream-busy-when-created", "a new stream has nothing to do",
+       [](Table& t) {
+         t.stream_create = [](weir_device d, const weir_stream_options* options, Stream* out, Status* e) {
+           const weir_result result = real().stream_create(d, options, out, e);
+           const auto wait = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); };
+           if (result == WEIR_OK) real().stream_host_callback(*out, wait, nullptr, nullptr);
+           return result;
          };
        }},
       {"stream-query-always-done", "query tells of work that waits",
