@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Warnings and sanitizers for Weir's own targets: target_link_libraries(t PRIVATE weir_compiler).
+# Warnings, sanitizers and precompiled headers for Weir's own targets.
+
+# Every target: target_link_libraries(t PRIVATE weir_compiler).
 add_library(weir_compiler INTERFACE)
 target_compile_options(weir_compiler INTERFACE -Wall -Wextra -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -27,3 +29,32 @@ if(WEIR_BUILD_FUZZERS)
   # Coverage in the libraries too, so that the fuzzer sees what its input reaches.
   target_compile_options(weir_compiler INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# weir_precompile(TARGET HEADER...): headers of other projects that are parsed once for all files of the target. Every
+# file still includes what it uses: with WEIR_PRECOMPILE=OFF nothing is precompiled.
+function(weir_precompile target)
+  if(NOT WEIR_PRECOMPILE)
+    return()
+  endif()
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  weir_keep_precompiled(${target})
+endfunction()
+
+# weir_precompile_like(TARGET OTHER): uses what was precompiled for OTHER, which has the same compiler options.
+function(weir_precompile_like target other)
+  if(NOT WEIR_PRECOMPILE)
+    return()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${other})
+  weir_keep_precompiled(${target})
+endfunction()
+
+# Lets compiler caches see what a precompiled header depends on.
+function(weir_keep_precompiled target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  else()
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
+endfunction()

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "places.hpp"
 #include "river_fixture.hpp"
 
 namespace weir::demo {
@@ -56,7 +57,7 @@ TEST_F(RiverRegions, AStepHasAFewDozenLoops) {
 }
 
 TEST_F(RiverRegions, KeepsAllWaterAroundJacksboro) {
-  const std::filesystem::path path = WEIR_SOURCE_DIR "/../shared/data/jacksboro.asc";
+  const std::filesystem::path path = test::source("../shared/data/jacksboro.asc");
   if (!std::filesystem::exists(path))
     GTEST_SKIP() << "SKIPPED: the real elevation data is not here: " << path;
   Terrain terrain = read_terrain(path);

@@ -80,7 +80,7 @@ TEST(TerrainFile, TheShippedValleyIsWhole) {
 }
 
 TEST(TerrainFile, ReadsTheRealElevationsAroundJacksboro) {
-  const std::filesystem::path path = WEIR_SOURCE_DIR "/../shared/data/jacksboro.asc";
+  const std::filesystem::path path = test::source("../shared/data/jacksboro.asc");
   if (!std::filesystem::exists(path))
     GTEST_SKIP() << "SKIPPED: the real elevation data is not here: " << path;
   const Terrain terrain = read_terrain(path);

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "places.hpp"
+
 namespace {
 
-const std::string source = WEIR_SOURCE_DIR "/tests/dsl/refused/mistakes.cpp";
+const std::string mistakes = weir::test::source("tests/dsl/refused/mistakes.cpp");
 
 std::vector<std::string> lines_of(std::istream& in) {
   std::vector<std::string> lines;
@@ -25,8 +27,8 @@ std::vector<std::string> errors_of(const std::string& compiler) {
   const std::string command = compiler + " -std=c++20 -fsyntax-only -w " +
                               (clang ? "-ferror-limit=0 -ftemplate-backtrace-limit=0"
                                      : "-fmax-errors=0 -fno-diagnostics-show-caret") +
-                              " -I" + WEIR_SOURCE_DIR "/core/include -I" WEIR_SOURCE_DIR "/sdk/include " +
-                              source + " 2>&1";
+                              " -I" + weir::test::source("core/include").string() + " -I" +
+                              weir::test::source("sdk/include").string() + " " + mistakes + " 2>&1";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), &pclose);
   std::vector<std::string> errors(1);
   bool seen = false;
@@ -64,7 +66,7 @@ bool says(const std::string& error, const std::string& alternatives) {
 class Refused : public testing::TestWithParam<const char*> {};
 
 TEST_P(Refused, EveryMistakeIsExplainedAtItsLine) {
-  std::ifstream in(source);
+  std::ifstream in(mistakes);
   const std::vector<std::string> lines = lines_of(in);
   const std::vector<std::string> errors = errors_of(GetParam());
   int marked = 0;

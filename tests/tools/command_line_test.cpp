@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "places.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -67,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
                {"demo", "river", "--steps", "0"},
                "--steps is 0, expected a number from 1 to 10000000"},
         Misuse{"NoOutput",
-               {"compile", WEIR_SOURCE_DIR "/tests/ir/kernels/saxpy.weir"},
+               {"compile", source("tests/ir/kernels/saxpy.weir")},
                "a code object needs a file; add -o FILE"}),
     [](const auto& info) { return std::string(info.param.name); });
 
