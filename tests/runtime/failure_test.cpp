@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// Waits for `stream` through another one, which says nothing about failures on `stream`.
 void wait_without_asking(const Device& device, const StreamRef& stream) {
@@ -173,6 +174,32 @@ TEST(Failure, AnIllegalAddressFoundWhileWaitingNamesTheLastKernel) {
   kernels.nothing.launch(stream, {1, 1}, {});
   Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_ILLEGAL_ADDRESS);
   EXPECT_THAT(error_of(ErrorCode::illegal_address, [&] { stream.synchronize(); }), HasSubstr("'nothing'"));
+}
+
+// A device reports an illegal address at whichever call comes next. proves R34
+TEST(Failure, AnIllegalAddressNamesTheKernelsOfAllStreamsThatAreNotDone) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream done = device.create_stream(), busy = device.create_stream(), asked = device.create_stream();
+  const auto x = device.array<std::int32_t>(done, 10);
+  x.fill(done, 0);
+  kernels.add(done, x, 1);
+  done.synchronize();
+  const auto expect_kernels = [&](auto&& words) {
+    Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_THAT(error_of(ErrorCode::illegal_address, [&] { asked.synchronize(); }), words);
+  };
+  {
+    const Flag flag;
+    kernels.close_gate(busy, flag);
+    asked.synchronize();
+    x.fill(asked, 0);
+    expect_kernels(AllOf(HasSubstr("it may have been: 'gate'"), Not(HasSubstr("'add"))));
+    kernels.nothing.launch(asked, {1, 1}, {});
+    expect_kernels(
+        AllOf(HasSubstr("last kernel on the stream: 'nothing'"), HasSubstr("it may have been: 'gate'")));
+  }
+  device.synchronize();
 }
 
 // proves R34

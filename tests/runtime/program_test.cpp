@@ -263,6 +263,28 @@ TEST(Program, AFailedAssertNamesKernelWordsIterationAndLine) {
 }
 
 // proves R34
+TEST(Program, AnIllegalAddressNamesTheLoopThatWasLaunchedLast) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const Program add = Program::parse(add_text, "add.weir");
+  const auto x = device.array<std::int32_t>(stream, 10);
+  x.fill(stream, 0);
+  launch(add, stream, x, std::int32_t{1});
+  Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_ILLEGAL_ADDRESS);
+  try {
+    stream.synchronize();
+    FAIL() << "the failure was lost";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::illegal_address);
+    EXPECT_EQ(error.kernel(), "add");
+    EXPECT_EQ(error.file(), "add.weir");
+    EXPECT_EQ(error.line(), 9u);
+    EXPECT_THAT(error.what(), HasSubstr("last kernel on the stream: 'add' (add.weir:9)"));
+  }
+  stream.synchronize();
+}
+
+// proves R34
 TEST(Program, AFailureOutlivesItsKernel) {
   const Device device = open_real();
   const Stream stream = device.create_stream();

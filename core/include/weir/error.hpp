@@ -50,14 +50,16 @@ class WEIR_API Error : public std::runtime_error {
         where_(where),
         file_(where.file_name()),
         line_(where.line()) {}
-  /// A driver's failure while `kernel` ran or was launched.
+  /// A driver's failure while `kernel`, written at that line, ran or was launched.
   Error(ErrorCode code, const std::string& message, std::int64_t vendor_code, std::string vendor_name,
-        std::string kernel)
+        std::string kernel, std::string file = {}, std::uint32_t line = 0)
       : std::runtime_error(message),
         code_(code),
         vendor_code_(vendor_code),
         vendor_name_(std::move(vendor_name)),
-        kernel_(std::move(kernel)) {}
+        kernel_(std::move(kernel)),
+        file_(std::move(file)),
+        line_(line) {}
   /// A failure at a line that is known at run time only, such as that of an assert_ that failed on a device.
   Error(ErrorCode code, const std::string& message, std::string kernel, std::string file, std::uint32_t line)
       : std::runtime_error(message),

@@ -22,6 +22,7 @@ ir::Task TaskBuilder::build(std::size_t index) {
   task_ = ir::Task{};
   if (segment.kind == Segment::Kind::parallel) task_.kind = ir::TaskKind::parallel;
   if (segment.kind == Segment::Kind::reduce) task_.kind = ir::TaskKind::reduce_partial;
+  if (task_.kind != ir::TaskKind::serial) task_.location = segment.statements.back()->location;  // the loop's
   prologue(segment);
   if (segment.kind == Segment::Kind::serial && can_fail(segment)) clear_exports(segment);
   for (const Statement* const s : segment.statements) {

@@ -26,7 +26,7 @@ std::string array_word() {
   return "the array";
 }
 
-const std::string* last_kernel(const StreamState& stream) {
+const KernelOrigin* last_kernel(const StreamState& stream) {
   return stream.last_kernel.load(std::memory_order_relaxed);
 }
 

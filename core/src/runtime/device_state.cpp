@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,7 @@ struct Runtime {
 
   std::mutex names_mutex;  // taken when kernels are looked up
   std::set<std::string, std::less<>> names;
+  std::set<KernelOrigin> origins;
 
   std::atomic<bool> exiting{false};
 };
@@ -137,6 +139,17 @@ bool process_is_exiting() noexcept {
   return runtime().exiting.load(std::memory_order_relaxed);
 }
 
+std::vector<const KernelOrigin*> DeviceState::running_kernels() {
+  std::vector<const KernelOrigin*> kernels;
+  for (std::uint32_t slot = 0; slot < streams.size(); ++slot) {
+    const StreamState& stream = *streams.at(slot);
+    const KernelOrigin* kernel = stream.last_kernel.load(std::memory_order_relaxed);
+    if (kernel && !stream.known_idle() && std::ranges::find(kernels, kernel) == kernels.end())
+      kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
 const std::string* intern(std::string_view text) {
   Runtime& r = runtime();
   std::lock_guard lock(r.names_mutex);
@@ -163,3 +176,18 @@ EventState& live(const EventRef& event) {
 }
 
 }  // namespace weir::detail
+
+namespace weir {
+
+const KernelOrigin* intern_origin(std::string_view kernel, std::string_view file, std::uint32_t line) {
+  detail::Runtime& r = detail::runtime();
+  std::lock_guard lock(r.names_mutex);
+  return &*r.origins.emplace(std::string(kernel), std::string(file), line).first;
+}
+
+std::string describe(const KernelOrigin& origin) {
+  if (origin.line == 0) return fmt::format("'{}'", origin.name);
+  return fmt::format("'{}' ({}:{})", origin.name, origin.file, origin.line);
+}
+
+}  // namespace weir

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 #include <weir/device.hpp>
 #include <weir/error.hpp>
 #include <weir/stream.hpp>
@@ -18,7 +19,7 @@
 
 namespace weir::detail {
 
-struct DeviceState : DriverCaller {
+struct DeviceState final : DriverCaller {
   DeviceState(const GpuDriver& driver, std::uint32_t index, std::uint32_t number,
               const weir_device_info& raw);
 
@@ -42,6 +43,7 @@ struct DeviceState : DriverCaller {
 
  private:
   weir_device open();
+  std::vector<const KernelOrigin*> running_kernels() override;
 
   std::atomic<weir_device> handle_{nullptr};
 };

@@ -3,19 +3,47 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace weir {
+namespace {
+
+// Devices report these at whichever call comes next, on any stream.
+bool breaks_device(weir_result result) noexcept {
+  return result == WEIR_ERROR_ILLEGAL_ADDRESS || result == WEIR_ERROR_DEVICE_LOST;
+}
+
+constexpr std::size_t most_named = 8;
+
+std::string words(const std::vector<const KernelOrigin*>& running) {
+  if (running.empty()) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(running.size(), most_named); ++i)
+    text += (i ? ", " : "") + describe(*running[i]);
+  if (running.size() > most_named) text += fmt::format(" and {} more", running.size() - most_named);
+  return fmt::format(" (on other streams it may have been: {})", text);
+}
+
+}  // namespace
 
 void DriverCaller::fail(std::string_view doing, weir_result result, const weir_status& status,
-                        const std::string* kernel) {
+                        const KernelOrigin* kernel) {
   if (result == WEIR_ERROR_DEVICE_LOST) remember_loss(status);
   try {
     throw_driver_error(driver_.name(), doing, result, status);
   } catch (const Error& error) {
-    if (!kernel) throw;
-    throw Error(error.code(), fmt::format("{} (last kernel on the stream: '{}')", error.what(), *kernel),
-                error.vendor_code(), error.vendor_name(), *kernel);
+    std::string text = error.what();
+    if (kernel) text += fmt::format(" (last kernel on the stream: {})", describe(*kernel));
+    if (breaks_device(result)) {
+      std::vector<const KernelOrigin*> others = running_kernels();
+      std::erase(others, kernel);
+      if (!kernel && others.size() == 1) kernel = others[0];
+      text += words(others);
+    }
+    if (!kernel) throw Error(error.code(), text, error.vendor_code(), error.vendor_name());
+    throw Error(error.code(), text, error.vendor_code(), error.vendor_name(), kernel->name, kernel->file,
+                kernel->line);
   }
 }
 

@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 #include <weir/error.hpp>
 
 #include "driver/gpu_driver.hpp"
+#include "runtime/kernel_origin.hpp"
 
 namespace weir {
 
@@ -33,7 +35,7 @@ class DriverCaller {
   }
   /// As call, for work on a stream on which `kernel` (may be null) was launched last.
   template <class Doing, class Call>
-  void call_for(const std::string* kernel, Doing&& doing, Call&& call) {
+  void call_for(const KernelOrigin* kernel, Doing&& doing, Call&& call) {
     Status status;
     const weir_result result = attempt(status, call);
     if (result != WEIR_OK) [[unlikely]]
@@ -41,7 +43,7 @@ class DriverCaller {
   }
   /// As call_for; false for WEIR_NOT_READY.
   template <class Doing, class Call>
-  bool query(const std::string* kernel, Doing&& doing, Call&& call) {
+  bool query(const KernelOrigin* kernel, Doing&& doing, Call&& call) {
     Status status;
     const weir_result result = attempt(status, call);
     if (result == WEIR_NOT_READY) return false;
@@ -66,9 +68,9 @@ class DriverCaller {
     return call(&status);
   }
 
-  /// `kernel` may be null.
+  /// `kernel` may be null. What breaks a device is told with all kernels that may have done it.
   [[noreturn]] void fail(std::string_view doing, weir_result result, const weir_status& status,
-                         const std::string* kernel);
+                         const KernelOrigin* kernel);
   [[noreturn]] void throw_lost() const;
 
  protected:
@@ -82,6 +84,8 @@ class DriverCaller {
     else
       return std::string(doing);
   }
+  /// The kernels that were launched last on the streams whose work is not known to be done.
+  virtual std::vector<const KernelOrigin*> running_kernels() = 0;
   void remember_loss(const weir_status& status) noexcept;
 
   const GpuDriver& driver_;

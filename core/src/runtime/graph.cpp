@@ -23,8 +23,8 @@ GraphState& alive(const std::unique_ptr<GraphState>& state) {
 }
 
 std::string words(const GraphCall& call) {
-  const std::string* name = call.kernel_name();
-  return name ? fmt::format("kernel '{}'", *name) : std::string("a copy or fill");
+  const KernelOrigin* kernel = call.kernel();
+  return kernel ? fmt::format("kernel '{}'", kernel->name) : std::string("a copy or fill");
 }
 
 [[noreturn]] void throw_dead_array(const GraphState& graph) {

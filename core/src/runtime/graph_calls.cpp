@@ -52,9 +52,9 @@ void read_from(TransferCall& call, const AnyArrayView& from) {
 
 }  // namespace
 
-const std::string* GraphCall::kernel_name() const noexcept {
-  if (const auto* call = std::get_if<ProgramCall>(&what)) return call->program.state()->name;
-  if (const auto* call = std::get_if<KernelCall>(&what)) return call->kernel->name;
+const KernelOrigin* GraphCall::kernel() const noexcept {
+  if (const auto* call = std::get_if<ProgramCall>(&what)) return call->program.state()->origin;
+  if (const auto* call = std::get_if<KernelCall>(&what)) return call->kernel->origin;
   return nullptr;
 }
 

@@ -34,7 +34,7 @@ void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, S
     if (grid == 0) return;
     const weir_launch packed = pack_program_task(stream.device, call, task, grid, values, block.data());
     submit_timed(lane, {name, planned.task.name, planned.region, planned.block},
-                 [&] { submit_launch(lane, packed, name); });
+                 [&] { submit_launch(lane, packed, call.compiled->tasks[task].origin); });
   });
 }
 
@@ -43,7 +43,7 @@ void submit(const GraphRun&, std::uint32_t, const KernelCall& call, StreamState&
   submit_timed(stream, {kernel.name, *kernel.name, call.region, call.block}, [&] {
     submit_launch(stream,
                   make_launch(kernel.kernel, call.shape, call.arguments.data(), kernel.argument_bytes),
-                  kernel.name);
+                  kernel.origin);
   });
 }
 
@@ -52,7 +52,7 @@ void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamStat
   const weir_driver_table& table = device.table();
   const weir_graph_node& work = call.work;
   if (work.kind == WEIR_GRAPH_EMPTY) return;
-  const std::string* kernel = stream.last_kernel.load(std::memory_order_relaxed);
+  const KernelOrigin* kernel = stream.last_kernel.load(std::memory_order_relaxed);
   device.call_for(kernel, "copy or fill for a graph", [&](weir_status* status) {
     switch (work.kind) {
       case WEIR_GRAPH_COPY_TO_DEVICE:
@@ -114,11 +114,11 @@ void add_nodes(const GraphRun& run, GraphInstance& own) {
         const GraphCall& call = run.graph.calls[step.value];
         own.first_nodes.push_back(static_cast<std::uint32_t>(own.nodes.size()));
         if (const auto* program = std::get_if<ProgramCall>(&call.what))
-          add_tasks(order, program->compiled->placed, call.kernel_name(), own.nodes);
+          add_tasks(order, program->compiled->placed, call.kernel(), own.nodes);
         else if (const auto* transfer = std::get_if<TransferCall>(&call.what))
           own.nodes.push_back(order.add(transfer->work.kind, nullptr));
         else
-          own.nodes.push_back(order.add(WEIR_GRAPH_KERNEL, call.kernel_name()));
+          own.nodes.push_back(order.add(WEIR_GRAPH_KERNEL, call.kernel()));
         break;
       }
     }
@@ -173,9 +173,9 @@ void set_changed(const GraphRun& run, GraphInstance& own) {
   own.record = run.record;
 }
 
-const std::string* last_kernel(const GraphState& graph) noexcept {
+const KernelOrigin* last_kernel(const GraphState& graph) noexcept {
   for (auto call = graph.calls.rbegin(); call != graph.calls.rend(); ++call)
-    if (const std::string* name = call->kernel_name()) return name;
+    if (const KernelOrigin* kernel = call->kernel()) return kernel;
   return nullptr;
 }
 

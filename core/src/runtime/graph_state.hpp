@@ -55,7 +55,7 @@ struct GraphCall {
   std::vector<AnyArrayView> arrays;
   std::uint64_t version = 1;  ///< of its arguments; those of a graph count on together
 
-  const std::string* kernel_name() const noexcept;
+  const KernelOrigin* kernel() const noexcept;
 };
 
 struct GraphStep {

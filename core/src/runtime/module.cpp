@@ -205,7 +205,8 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
   alive(state_, "module");
   auto kernel = std::make_shared<detail::KernelState>();
   kernel->module = state_;
-  kernel->name = detail::intern(name);
+  kernel->origin = intern_origin(name);
+  kernel->name = &kernel->origin->name;
   kernel->parameters.assign(parameters.begin(), parameters.end());
   const std::uint32_t address_bytes = state_->device.address_bytes;
   std::uint64_t offset = 0;
@@ -263,7 +264,7 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   const std::lock_guard turn(stream.turn);
   detail::submit_timed(stream, {kernel.name, *kernel.name}, [&] {
     detail::submit_launch(
-        stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes), kernel.name);
+        stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes), kernel.origin);
   });
 }
 

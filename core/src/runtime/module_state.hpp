@@ -24,7 +24,8 @@ struct ModuleState {
 struct KernelState {
   std::shared_ptr<ModuleState> module;
   weir_kernel kernel = nullptr;
-  const std::string* name = nullptr;  // interned
+  const std::string* name = nullptr;  // of `origin`
+  const KernelOrigin* origin = nullptr;
   std::vector<weir::KernelParameter> parameters;  // detail has a template of that name
   std::vector<weir_parameter> layout;
   std::uint32_t argument_bytes = 0;
@@ -52,14 +53,14 @@ void pack_address(const DeviceState& device, weir_allocation allocation, std::ui
                   std::uint64_t offset, std::byte* at) noexcept;
 
 /// Launches on one stream; what every kernel launch of Weir goes through.
-inline void submit_launch(StreamState& stream, const weir_launch& launch, const std::string* name) {
+inline void submit_launch(StreamState& stream, const weir_launch& launch, const KernelOrigin* kernel) {
   DeviceState& device = stream.device;
   Status status;
   const weir_result result = device.attempt(
       status, [&](weir_status* s) { return device.table().kernel_launch(stream.stream, &launch, s); });
   if (result != WEIR_OK) [[unlikely]]
-    device.fail("launch kernel '" + *name + "'", result, status, name);
-  stream.last_kernel.store(name, std::memory_order_relaxed);
+    device.fail("launch kernel '" + kernel->name + "'", result, status, kernel);
+  stream.last_kernel.store(kernel, std::memory_order_relaxed);
   stream.note_submission();
 }
 

@@ -48,7 +48,7 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
     }
   }
   if (sites.source) return sites.source->describe(record.site - first, record);
-  const std::string* kernel = stream.last_kernel.load(std::memory_order_relaxed);
+  const KernelOrigin* kernel = stream.last_kernel.load(std::memory_order_relaxed);
   return Error(
       ErrorCode::assertion,
       fmt::format(
@@ -56,7 +56,7 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
           "still known",
           stream.device.device_name(), record.site, record.index[0], record.index[1], record.index[2],
           record.index[3]),
-      kernel ? *kernel : std::string(), std::string(), 0);
+      kernel ? kernel->name : std::string(), std::string(), 0);
 }
 
 // Only for records that the host cannot read in place.

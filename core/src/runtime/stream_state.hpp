@@ -14,6 +14,9 @@
 #include "runtime/size_class.hpp"
 #include "runtime/stream_turn.hpp"
 
+namespace weir {
+struct KernelOrigin;
+}
 namespace weir::ir {
 struct ErrorRecord;
 }
@@ -54,7 +57,7 @@ struct alignas(64) StreamState {
   std::atomic<std::uint64_t> submitted{0};  ///< counted after each submission
   std::atomic<std::uint64_t> completed{0};  ///< as far as the host has seen
   std::atomic<bool> unflushed{false};
-  std::atomic<const std::string*> last_kernel{nullptr};
+  std::atomic<const KernelOrigin*> last_kernel{nullptr};
   std::atomic<StreamRecord*> record{nullptr};
 
   static constexpr std::uint32_t retiring = 0x80000000u;

@@ -10,7 +10,7 @@
 namespace weir::detail {
 namespace {
 
-const std::string* last_kernel(const StreamState& stream) noexcept {
+const KernelOrigin* last_kernel(const StreamState& stream) noexcept {
   return stream.last_kernel.load(std::memory_order_relaxed);
 }
 

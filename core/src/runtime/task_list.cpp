@@ -104,7 +104,7 @@ void TaskList::launch(const StreamRef& on) const {
     detail::submit_timed(lane, label, [&] {
       detail::submit_launch(lane,
                             detail::make_launch(kernel.kernel, task.shape, arguments, kernel.argument_bytes),
-                            kernel.name);
+                            kernel.origin);
     });
   });
 }

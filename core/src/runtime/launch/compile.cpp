@@ -141,6 +141,7 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     CompiledTask ready;
     ready.kernel =
         find_kernel(*compiled->module, *program.kernel, plan.tasks[i], entry.symbol, ready.sized);
+    ready.origin = origin_of(*program.kernel, task);
     ready.block = {entry.block[0], entry.block[1], entry.block[2]};
     ready.shared_bytes = entry.dynamic_shared_bytes;
     ready.site_base = site;

@@ -11,8 +11,8 @@
 namespace weir::detail {
 namespace {
 
-std::string words(const std::string* name) {
-  return name ? fmt::format("kernel '{}'", *name) : std::string("a copy or fill");
+std::string words(const KernelOrigin* kernel) {
+  return kernel ? fmt::format("kernel '{}'", kernel->name) : std::string("a copy or fill");
 }
 
 // Behind the sizes and the kernel come only the arguments, which are compared on their own.
@@ -37,10 +37,10 @@ DriverGraph::~DriverGraph() {
 }
 
 std::uint32_t DriverGraph::add(std::uint32_t kind, std::span<const std::uint32_t> dependencies,
-                               const std::string* name) {
+                               const KernelOrigin* kernel) {
   Node& node = nodes_.emplace_back();
   node.dependencies.assign(dependencies.begin(), dependencies.end());
-  node.name = name;
+  node.kernel = kernel;
   node.work.struct_size = sizeof node.work;
   node.work.kind = kind;
   node.work.dependency_count = static_cast<std::uint32_t>(dependencies.size());
@@ -93,7 +93,7 @@ void DriverGraph::changed(std::uint32_t index) {
   if (result == WEIR_OK) [[likely]]
     stale_ = false;
   else if (result != WEIR_ERROR_UNSUPPORTED)
-    device_.fail(fmt::format("update {} in a graph", words(node.name)), result, status, node.name);
+    device_.fail(fmt::format("update {} in a graph", words(node.kernel)), result, status, node.kernel);
 }
 
 void DriverGraph::build() {
@@ -115,7 +115,7 @@ void DriverGraph::build() {
   given_back_ = given_back;
 }
 
-void DriverGraph::launch(StreamState& stream, const std::string* name) {
+void DriverGraph::launch(StreamState& stream, const KernelOrigin* kernel) {
   // A node may name an allocation that is gone, and memory allocated since may bear the same handle.
   if (!graph_ || stale_ || given_back_ != device_.memory.times_given_back()) [[unlikely]]
     build();
@@ -124,9 +124,9 @@ void DriverGraph::launch(StreamState& stream, const std::string* name) {
   const weir_result result = device_.attempt(
       status, [&](weir_status* s) { return device_.table().graph_launch(graph_, stream.stream, s); });
   if (result != WEIR_OK) [[unlikely]]
-    device_.fail(name ? fmt::format("launch kernel '{}' as a graph", *name) : std::string("launch a graph"),
-                 result, status, name);
-  if (name) stream.last_kernel.store(name, std::memory_order_relaxed);
+    device_.fail(kernel ? fmt::format("launch kernel '{}' as a graph", kernel->name) : std::string("launch a graph"),
+                 result, status, kernel);
+  if (kernel) stream.last_kernel.store(kernel, std::memory_order_relaxed);
   stream.note_submission();
 }
 
@@ -151,17 +151,17 @@ void GraphOrder::join() {
   here() = ends.empty() ? fork.entry : std::move(ends);
 }
 
-std::uint32_t GraphOrder::add(std::uint32_t kind, const std::string* name) {
-  const std::uint32_t node = graph_.add(kind, here(), name);
+std::uint32_t GraphOrder::add(std::uint32_t kind, const KernelOrigin* kernel) {
+  const std::uint32_t node = graph_.add(kind, here(), kernel);
   here() = {node};
   return node;
 }
 
-void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const std::string* name,
+void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const KernelOrigin* kernel,
                std::vector<std::uint32_t>& nodes) {
   struct Target {
     GraphOrder& order;
-    const std::string* name;
+    const KernelOrigin* kernel;
     std::vector<std::uint32_t>& nodes;
     bool in_region = false;
     void fork(std::uint32_t lanes) {
@@ -170,13 +170,13 @@ void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const std::
     }
     void task(std::size_t, std::uint32_t lane) {
       if (in_region) order.lane(lane);
-      nodes.push_back(order.add(WEIR_GRAPH_KERNEL, name));
+      nodes.push_back(order.add(WEIR_GRAPH_KERNEL, kernel));
     }
     void join() {
       order.join();
       in_region = false;
     }
-  } target{order, name, nodes};
+  } target{order, kernel, nodes};
   walk(tasks, target);
 }
 

@@ -27,8 +27,8 @@ class DriverGraph {
   DriverGraph& operator=(const DriverGraph&) = delete;
   ~DriverGraph();  // runs in flight complete
 
-  /// A node behind those in `dependencies`; returns its number. `name` (may be null) is for messages.
-  std::uint32_t add(std::uint32_t kind, std::span<const std::uint32_t> dependencies, const std::string* name);
+  /// A node behind those in `dependencies`; returns its number. `kernel` (may be null) is for messages.
+  std::uint32_t add(std::uint32_t kind, std::span<const std::uint32_t> dependencies, const KernelOrigin* kernel);
 
   /// What a kernel node does from the next launch on. Throws what the driver refuses; the node holds it all
   /// the same.
@@ -40,7 +40,7 @@ class DriverGraph {
   /// Submits one run to `stream`, after making the driver's graph if there is none that fits; takes the
   /// stream's turn for the submission alone. Throws Error{unsupported} when the driver cannot make it;
   /// nothing was submitted then.
-  void launch(StreamState& stream, const std::string* name);
+  void launch(StreamState& stream, const KernelOrigin* kernel);
 
   std::size_t size() const noexcept { return nodes_.size(); }
   /// How often the driver made a graph, for tests.
@@ -53,7 +53,7 @@ class DriverGraph {
     std::vector<std::uint32_t> dependencies;
     std::unique_ptr<std::byte[]> arguments;
     std::byte pattern[16] = {};
-    const std::string* name = nullptr;
+    const KernelOrigin* kernel = nullptr;
   };
 
   void changed(std::uint32_t node);
@@ -78,7 +78,7 @@ class GraphOrder {
   void lane(std::uint32_t lane);
   void join();
   /// Adds a node behind what stands before it here.
-  std::uint32_t add(std::uint32_t kind, const std::string* name);
+  std::uint32_t add(std::uint32_t kind, const KernelOrigin* kernel);
 
  private:
   using Ends = std::vector<std::uint32_t>;
@@ -95,7 +95,7 @@ class GraphOrder {
 };
 
 /// Adds a kernel node for each task, in the order of the tasks, and appends their numbers to `nodes`.
-void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const std::string* name,
+void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const KernelOrigin* kernel,
                std::vector<std::uint32_t>& nodes);
 
 }  // namespace weir::detail

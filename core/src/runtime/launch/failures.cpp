@@ -68,6 +68,12 @@ class ProgramFailures final : public FailureSource {
 
 }  // namespace
 
+const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task) {
+  const ir::Location& at = task.location;
+  if (at.line == 0 || at.file >= kernel.files.size()) return intern_origin(kernel.name);
+  return intern_origin(kernel.name, kernel.files[at.file], at.line);
+}
+
 std::shared_ptr<const FailureSource> make_failure_source(std::shared_ptr<const ir::Kernel> kernel,
                                                          std::shared_ptr<const passes::Plan> plan) {
   return std::make_shared<ProgramFailures>(std::move(kernel), std::move(plan));

@@ -32,7 +32,9 @@ Program make_program(ir::Kernel kernel) {
   ir::verify_or_throw(kernel);
   auto state = std::make_shared<ProgramState>();
   state->plan = std::make_shared<const passes::Plan>(passes::make_plan(kernel, 8));
-  state->name = detail::intern(kernel.name);
+  const auto& tasks = state->plan->tasks;
+  state->origin = tasks.empty() ? intern_origin(kernel.name) : detail::origin_of(kernel, tasks[0].task);
+  state->name = &state->origin->name;
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const ir::Parameter& parameter = kernel.parameters[i];
     const bool array = parameter.kind == ir::Parameter::Kind::array;

@@ -27,6 +27,7 @@ namespace weir::detail {
 /// One task, ready to be launched on one device.
 struct CompiledTask {
   weir_kernel kernel = nullptr;
+  const KernelOrigin* origin = nullptr;
   Dim3 block;
   std::uint32_t shared_bytes = 0;
   std::uint32_t site_base = 0;
@@ -57,7 +58,8 @@ struct CompiledVariants {
 struct ProgramState {
   std::shared_ptr<const ir::Kernel> kernel;
   std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses
-  const std::string* name = nullptr;         ///< interned
+  const std::string* name = nullptr;         ///< of `origin`
+  const KernelOrigin* origin = nullptr;      ///< at its first task
   std::vector<ParameterInfo> parameters;
   std::atomic<std::uint64_t> launches{0};
 
@@ -120,6 +122,9 @@ void run_tasks(const ProgramState& program, const CompiledProgram& compiled, Str
 
 /// The key of a launch's random numbers: the same on every device.
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept;
+
+/// Where `task` was written; the kernel alone when that is not known.
+const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task);
 
 /// Tells what a failed site of the program was.
 std::shared_ptr<const class FailureSource> make_failure_source(std::shared_ptr<const ir::Kernel> kernel,

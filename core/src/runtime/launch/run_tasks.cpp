@@ -43,7 +43,7 @@ void run_over_streams(const Launch& launch) {
     const weir_launch packed = launch.pack(index, grid, block.data());
     const passes::PlannedTask& planned = launch.compiled.plan->tasks[index];
     submit_timed(lane, {launch.program.name, planned.task.name, planned.region, planned.block},
-                 [&] { submit_launch(lane, packed, launch.program.name); });
+                 [&] { submit_launch(lane, packed, launch.compiled.tasks[index].origin); });
   });
 }
 
@@ -64,7 +64,7 @@ void add_nodes(const Launch& launch, ProgramGraph& own) {
   own.nodes.clear();
   GraphOrder order(own.graph.emplace(launch.stream.device));
   try {
-    add_tasks(order, launch.compiled.placed, launch.program.name, own.nodes);
+    add_tasks(order, launch.compiled.placed, launch.program.origin, own.nodes);
   } catch (...) {
     own.graph.reset();
     throw;
@@ -80,7 +80,7 @@ void run_as_graph(const Launch& launch, ProgramGraph& own) {
   ArgumentBuffer block(launch.compiled.argument_bytes);
   for (std::size_t i = 0; i < own.nodes.size(); ++i)  // a task with nothing to do finds that out by itself
     own.graph->set(own.nodes[i], launch.pack(i, std::max(own.grids[i], 1u), block.data()));
-  own.graph->launch(launch.stream, launch.program.name);
+  own.graph->launch(launch.stream, launch.program.origin);
 }
 
 /// As a graph; over streams when the driver cannot make this one, then and from then on.
