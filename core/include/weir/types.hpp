@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -52,7 +53,9 @@ struct ElementType {
 
   constexpr std::size_t lanes() const noexcept { return std::size_t{rows} * cols; }
   constexpr std::size_t size() const noexcept { return lanes() * size_of(scalar); }
-  friend constexpr bool operator==(const ElementType&, const ElementType&) = default;
+  friend constexpr bool operator==(const ElementType& a, const ElementType& b) noexcept {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);  // each launch compares many
+  }
 };
 
 /// "f32", "vec<f32, 3>", "mat<f32, 3, 3>".

@@ -36,7 +36,7 @@ Block& live(const AnyArrayView& view) {
 PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : device_(device.state()), bytes_(bytes) {
   if (bytes == 0) return;
   if (!device_->has(Capability::pinned_memory)) {
-    data_ = ::operator new (bytes, std::align_val_t{64});
+    data_ = ::operator new(bytes, std::align_val_t{64});
     std::memset(data_, 0, bytes);
     return;
   }
@@ -77,7 +77,7 @@ PinnedMemory::~PinnedMemory() {
         return device->table().memory_free(static_cast<weir_allocation>(allocation), status);
       });
     else
-      ::operator delete (data, std::align_val_t{64});
+      ::operator delete(data, std::align_val_t{64});
   });
 }
 
@@ -128,7 +128,7 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
 }
 
 bool AnyArrayView::alive() const noexcept {
-  return block_ && block_->generation.load(std::memory_order_acquire) == generation_;
+  return detail::is_alive(*this);
 }
 
 void AnyArrayView::release() noexcept {

@@ -11,6 +11,11 @@ namespace weir::detail {
 /// The block behind a view; throws Error{invalid} when it was freed.
 Block& live(const AnyArrayView& view);
 
+/// AnyArrayView::alive(), for those who ask at each launch.
+inline bool is_alive(const AnyArrayView& view) noexcept {
+  return view.block() && view.block()->generation.load(std::memory_order_acquire) == view.generation();
+}
+
 /// Whether two views share memory.
 inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
   return a.block() == b.block() && a.size_bytes() != 0 && b.size_bytes() != 0 &&

@@ -81,7 +81,8 @@ GraphCall program_call(DeviceState& device, const Program& program, std::span<co
     argument.data = at;
     at += (argument.element.size() + scalar_alignment - 1) / scalar_alignment * scalar_alignment;
   }
-  call.compiled = &compiled_for(state, device, check_launch(state, device, LaunchValues(call.arguments)));
+  LaunchValues values(call.arguments);
+  call.compiled = &compiled_for(state, device, check_launch(state, device, values));
   GraphCall result{std::move(call), {}, 1};
   result.arrays = std::get<ProgramCall>(result.what).views;
   return result;

@@ -97,21 +97,6 @@ void check_shape(const DeviceState& device, const std::string& kernel, const Lau
                             shape.shared_bytes, device.device_name(), info.max_shared_bytes));
 }
 
-void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address,
-                  std::uint64_t offset, std::byte* at) noexcept {
-  if (device.argument_style == WEIR_ARGUMENT_BUFFER) {
-    const weir_buffer_argument argument{allocation, offset};
-    std::memcpy(at, &argument, sizeof argument);
-  } else {
-    address += offset;
-    std::memcpy(at, &address, sizeof address);
-  }
-}
-
-void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset, std::byte* at) noexcept {
-  pack_address(device, block.allocation, block.address, offset, at);
-}
-
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block) {
   if (arguments.size() != kernel.parameters.size())
     throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}",
@@ -263,8 +248,9 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
     if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
   const std::lock_guard turn(stream.turn);
   detail::submit_timed(stream, {kernel.name, *kernel.name}, [&] {
-    detail::submit_launch(
-        stream, detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes), kernel.origin);
+    detail::submit_launch(stream,
+                          detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes),
+                          kernel.origin);
   });
 }
 

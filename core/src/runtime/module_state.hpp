@@ -2,6 +2,7 @@
 // What stands behind modules and kernels.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,12 +46,23 @@ void check_shape(const DeviceState& device, const std::string& kernel, const Lau
 /// Throws Error{invalid} unless arguments fit the kernel's parameters; writes them to `block` of
 /// argument_bytes.
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block);
-/// Writes an array's address, or allocation and offset, as the device takes it.
-void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset, std::byte* at) noexcept;
 
-/// The same for memory that is no block of the pool.
-void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address,
-                  std::uint64_t offset, std::byte* at) noexcept;
+/// Writes the address of memory, or allocation and offset, as the device takes it.
+inline void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address,
+                         std::uint64_t offset, std::byte* at) noexcept {
+  if (device.argument_style == WEIR_ARGUMENT_BUFFER) {
+    const weir_buffer_argument argument{allocation, offset};
+    std::memcpy(at, &argument, sizeof argument);
+  } else {
+    address += offset;
+    std::memcpy(at, &address, sizeof address);
+  }
+}
+/// The same for an array.
+inline void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset,
+                       std::byte* at) noexcept {
+  pack_address(device, block.allocation, block.address, offset, at);
+}
 
 /// Launches on one stream; what every kernel launch of Weir goes through.
 inline void submit_launch(StreamState& stream, const weir_launch& launch, const KernelOrigin* kernel) {

@@ -93,7 +93,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
     if (!argument.array) [[unlikely]]
       refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
     const AnyArrayView& view = *argument.array;
-    if (!view.alive()) [[unlikely]]
+    if (!is_alive(view)) [[unlikely]]
       refuse(program, i, "the array is gone: it was freed, moved from, or never made");
     if (view.element() != parameter.element || view.rank() != parameter.rank) [[unlikely]]
       refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));

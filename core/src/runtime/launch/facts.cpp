@@ -2,6 +2,8 @@
 // What a launch proves of its arguments before code that relies on it runs.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/array_use.hpp"
 #include "runtime/launch/loop_space.hpp"
 #include "runtime/launch/program_internal.hpp"
@@ -26,10 +28,11 @@ constexpr std::uint64_t narrow_iterations = std::uint64_t{1} << 30;
           LoopSpace::most));
 }
 
-bool starts_aligned(const AnyArrayView& view) noexcept {
+/// Bits that are set in the address of the array's start or in the distance of its rows.
+std::uint64_t places(const AnyArrayView& view) noexcept {
   const std::uint64_t row =
       view.rank() > 1 ? std::uint64_t(view.extent(view.rank() - 1)) * view.element().size() : 0;
-  return (((view.block()->address + view.offset()) | row) % access_bytes) == 0;
+  return (view.block()->address + view.offset()) | row;
 }
 
 }  // namespace
@@ -39,28 +42,32 @@ codegen::Facts usual_facts(const DeviceState& device) noexcept {
   return {.distinct = true, .narrow = true, .aligned = true};
 }
 
-codegen::Facts check_launch(const ProgramState& program, const DeviceState& device,
-                            const LaunchValues& values) {
+codegen::Facts check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values) {
   codegen::Facts facts = usual_facts(device);
-  for (const passes::PlannedTask& planned : program.plan->tasks) {
-    const LoopSpace space = loop_space(*program.plan, planned, values);
+  const passes::Plan& plan = *program.plan;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const LoopSpace space = loop_space(plan, plan.tasks[i], values);
     if (space.count > LoopSpace::most) [[unlikely]]
-      refuse_space(program, planned);
+      refuse_space(program, plan.tasks[i]);
+    values.remember(i, space);
     facts.narrow = facts.narrow && space.known && space.within_i32 && space.count < narrow_iterations;
   }
   if (device.info.kind == DeviceKind::cpu) return {};  // its code is the same for all launches
 
+  std::uint64_t most_scalars = 0, unaligned = 0;
   for (std::size_t i = 0; i < values.arguments.size(); ++i) {
     const AnyArrayView* view = values.arguments[i].array;
     if (!view) continue;
-    facts.narrow = facts.narrow && view->size() * view->element().lanes() < narrow_scalars;
-    facts.aligned = facts.aligned && starts_aligned(*view);
+    most_scalars = std::max(most_scalars, std::uint64_t(view->size() * view->element().lanes()));
+    unaligned |= places(*view);
     if (!program.parameters[i].written) continue;
     for (std::size_t j = 0; j < values.arguments.size(); ++j) {
       const AnyArrayView* other = values.arguments[j].array;
       if (other && j != i && overlap(*view, *other)) facts.distinct = false;
     }
   }
+  facts.narrow = facts.narrow && most_scalars < narrow_scalars;
+  facts.aligned = unaligned % access_bytes == 0;
   return facts;
 }
 

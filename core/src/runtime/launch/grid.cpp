@@ -51,7 +51,8 @@ std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
                           const LaunchValues& values) noexcept {
   const ir::Task& task = planned.task;
   if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final) return 1;
-  const LoopSpace space = loop_space(plan, planned, values);
+  const LoopSpace* const remembered = values.remembered(std::size_t(&planned - plan.tasks.data()));
+  const LoopSpace space = remembered ? *remembered : loop_space(plan, planned, values);
   const std::uint64_t count = space.known ? space.count : unknown;
   const bool reduces = task.kind == ir::TaskKind::reduce_partial;
   if (count == 0) return reduces ? 1 : 0;  // a reduction of nothing still has a result

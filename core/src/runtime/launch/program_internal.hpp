@@ -19,6 +19,7 @@
 #include "passes/plan.hpp"
 #include "runtime/device_state.hpp"
 #include "runtime/launch/executor.hpp"
+#include "runtime/launch/loop_space.hpp"
 #include "runtime/launch/program_graph.hpp"
 #include "runtime/module_state.hpp"
 
@@ -94,14 +95,26 @@ struct LaunchValues final : ir::HostValues {
   std::uint64_t temporaries_offset = 0;  ///< of this launch's part of them
   const StreamRecord* record = nullptr;
   std::uint64_t key = 0;
+
+  /// Keeps the loop of a task that was looked at already; those of the first tasks only, which must come in
+  /// order.
+  void remember(std::size_t task, const LoopSpace& space) noexcept {
+    if (task < spaces_.size()) spaces_[known_spaces_++] = space;
+  }
+  const LoopSpace* remembered(std::size_t task) const noexcept {
+    return task < known_spaces_ ? &spaces_[task] : nullptr;
+  }
+
+ private:
+  std::array<LoopSpace, 8> spaces_;
+  std::size_t known_spaces_ = 0;
 };
 
 /// What most launches prove: what is compiled ahead of a first launch.
 codegen::Facts usual_facts(const DeviceState& device) noexcept;
 /// What this launch proves of its arguments, which are checked. Throws Error{invalid} for a loop with more
 /// iterations than can be counted.
-codegen::Facts check_launch(const ProgramState& program, const DeviceState& device,
-                            const LaunchValues& values);
+codegen::Facts check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values);
 
 /// Writes the argument block of one task.
 void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
