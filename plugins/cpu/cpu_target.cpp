@@ -98,6 +98,9 @@ Host look() {
       if (!host.feature_list.empty()) host.feature_list += ',';
       host.feature_list += std::string("+") + feature_names[i];
     }
+  // Code for level 4 keeps to 256-bit vectors, because Intel's first processors of that level slow down with wider
+  // ones. Those that came after do not.
+  if (host.features >> avx512vbmi2 & 1) host.feature_list += ",-prefer-256-bit";
   return host;
 }
 
@@ -143,8 +146,7 @@ bool runs(const NamedProcessor& processor) {
   return processor.level <= host().level && (processor.features & ~host().features) == 0;
 }
 
-// Code for level 4 keeps to 256-bit vectors, because the first processors of that level slow down with wider ones.
-// AMD's do not, so they go by their own names.
+// AMD's processors of level 4 are scheduled best by their own names.
 std::string tuned_name() {
   const Registers vendor = cpuid(0), version = cpuid(1);
   if (host().level < 4 || vendor.ebx != signature_AMD_ebx || vendor.ecx != signature_AMD_ecx) return "";
