@@ -102,6 +102,7 @@ TEST(Array, CopiesBetweenDevicesInTheOrderOfTheStreamAlone) {
   const Kernels kernels(device);
   const Stream stream = device.create_stream(), other = sibling.create_stream();
   const auto y = sibling.array<std::int32_t>(other, 100);
+  other.synchronize();
   Flag flag;
   {
     const auto x = device.array<std::int32_t>(stream, 100);
