@@ -37,6 +37,8 @@ class Turn : public testing::Test {
     log.fill_zero(stream);
   }
 
+  void TearDown() override { device.synchronize(); }  // downloads write to `back`
+
   /// One call that submits to `stream`, or marks it.
   struct Call {
     const char* name;

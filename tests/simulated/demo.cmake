@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The demo on a simulated GPU gives the CPU driver's maps, bit for bit: cmake -DWEIR=... -DTERRAIN=... -DDEVICE=... -DOUT=... -P
 foreach(device ${DEVICE} cpu)
-  execute_process(COMMAND ${WEIR} demo river --terrain ${TERRAIN} --steps 12 --device ${device} --out ${OUT}/${device}
+  execute_process(COMMAND ${WEIR} demo river --terrain ${TERRAIN} --steps 6 --device ${device} --out ${OUT}/${device}
                   RESULT_VARIABLE result OUTPUT_VARIABLE words ERROR_VARIABLE words)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "weir demo river on ${device} ended with ${result}:\n${words}")
