@@ -24,6 +24,7 @@ HOST_ONLY = {
     "hipsim_kernel_test": "the HIP simulator",
     "hipsim_math_test": "the HIP simulator",
     "hipsim_tool_test": "the HIP simulator",
+    "instructions_test": "the HIP simulator",
     "ir_test": "the kernel IR",
     "launch_facts_test": "what a launch proves about its arguments",
     "math_test": "the CPU's math against MPFR; bits_test compares devices",
