@@ -24,6 +24,10 @@ INSTANTIATE_TEST_SUITE_P(Orders, Exit,
 TEST_P(Exit, IsCleanWithWorkInFlight) {
   if (GetParam() == std::string("fork_first") && tested_device() != "cpu")
     GTEST_SKIP() << "a vendor's runtime is started when its devices are counted";
+#ifdef __SANITIZE_ADDRESS__
+  if (GetParam() == std::string("forked"))
+    GTEST_SKIP() << "a child that is forked beside other threads hung in 4 of 120 runs under AddressSanitizer";
+#endif
   // A leak check stops all threads of its process, of which a forked child has but one.
   const std::string leaks = GetParam() == std::string("forked") ? "ASAN_OPTIONS=detect_leaks=0 " : "";
   const std::string command = leaks + "WEIR_DRIVER_PATH=" + built(WEIR_DRIVER_FOLDER).string() +
