@@ -161,11 +161,7 @@ void add_helpers(Graph& graph) {
   std::uint32_t useful = std::min(Scheduler::get().threads(), graph.count) - 1;
   if (!graph.branches) useful = 0;
   for (; graph.helper_count < std::min(useful, Graph::max_helpers); ++graph.helper_count) {
-    Stream* stream = &Pool<Stream>::of().take();
-    stream->device = graph.device;
-    stream->error.store(WEIR_OK, std::memory_order_relaxed);
-    stream->references.store(1, std::memory_order_relaxed);
-    graph.helpers[graph.helper_count].stream = stream;
+    graph.helpers[graph.helper_count].stream = &take_stream(*graph.device);
     graph.helpers[graph.helper_count].called.store(false, std::memory_order_relaxed);
   }
 }

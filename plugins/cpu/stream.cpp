@@ -18,6 +18,15 @@ void Stream::drop_reference() noexcept {
   Pool<Stream>::of().give(*this);
 }
 
+Stream& take_stream(Device& device) {
+  Stream& stream = Pool<Stream>::of().take();
+  stream.device = &device;
+  stream.error.store(WEIR_OK, std::memory_order_relaxed);
+  stream.abandoned = false;  // its earlier life may have ended so
+  stream.references.store(1, std::memory_order_relaxed);
+  return stream;
+}
+
 Operation* take_operation(Stream& stream) {
   if (!stream.spare) return new Operation;
   --stream.spare_operations;
@@ -62,13 +71,9 @@ weir_result stream_create(weir_device device_handle, const weir_stream_options* 
     if (options) read_struct(options, "options");
     weir_stream& out = output(out_stream, "out_stream");
     Scheduler::get().start();
-    Stream* stream = &Pool<Stream>::of().take();
-    stream->device = &device;
-    stream->error.store(WEIR_OK, std::memory_order_relaxed);
-    stream->abandoned = false;
-    stream->references.store(1, std::memory_order_relaxed);
-    stream->kind.store(Kind::stream, std::memory_order_release);
-    out = handle_of<weir_stream>(*stream);
+    Stream& stream = take_stream(device);
+    stream.kind.store(Kind::stream, std::memory_order_release);
+    out = handle_of<weir_stream>(stream);
   });
 }
 

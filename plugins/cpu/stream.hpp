@@ -65,6 +65,9 @@ struct Stream : Object {
   void drop_reference() noexcept;
 };
 
+/// An idle stream with one reference, and no handle yet.
+Stream& take_stream(Device& device);
+
 /// An operation to fill: recycled, or new. With the stream's mutex held.
 Operation* take_operation(Stream& stream);
 

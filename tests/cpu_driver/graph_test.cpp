@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <numeric>
@@ -129,6 +130,45 @@ TEST(Graph, RunsIndependentNodesAtTheSameTime) {
   graph.launch(stream);
   stream.synchronize();
   EXPECT_EQ(passed, 2u);
+}
+
+// proves R19
+TEST(Graph, TakesOverStreamsThatWereDestroyedAtWork) {
+  constexpr std::uint64_t a_moment = 200'000;
+  const auto busy = [](Stream& stream, std::uint32_t* log) {
+    stream.launch(kernels().spin, SpinArguments{a_moment});
+    for (std::uint32_t i = 1; i <= 20; ++i) stream.launch(kernels().append, AppendArguments{log, i});
+  };
+  const auto in_order = [](const std::uint32_t* log) {
+    EXPECT_EQ(log[0], 20u);
+    for (std::uint32_t i = 1; i <= 20; ++i) EXPECT_EQ(log[i], i);
+  };
+  for (int round = 0; round < 20; ++round) {
+    std::uint32_t left[4][21] = {};
+    for (auto& log : left) busy(*std::make_unique<Stream>(), log);
+    for (auto& log : left)
+      while (std::atomic_ref(log[0]).load() < 20) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until they are back in the pool
+
+    Nodes nodes;
+    for (int i = 0; i < 8; ++i) nodes.launch(kernels().spin, SpinArguments{a_moment / 8});
+    Graph graph(nodes);
+    Stream runs;
+    for (int i = 0; i < 5; ++i) graph.launch(runs);
+    runs.synchronize();
+    std::vector<std::unique_ptr<Stream>> streams;
+    std::uint32_t logs[8][21] = {};
+    const auto use = [&](auto first, auto last) {
+      for (auto log = first; log != last; ++log) busy(*streams.emplace_back(std::make_unique<Stream>()), *log);
+    };
+    use(std::begin(logs), std::begin(logs) + 4);
+    graph.launch(runs);
+    runs.synchronize();
+    graph.destroy();
+    use(std::begin(logs) + 4, std::end(logs));
+    for (auto& stream : streams) stream->synchronize();
+    for (auto& log : logs) in_order(log);
+  }
 }
 
 TEST(Graph, SharesTheBlocksOfANodeAmongCores) {
