@@ -30,14 +30,20 @@ class Turn : public testing::Test {
     x.fill(stream, 1);
     y.fill(stream, 1);
     event.record(other);
-    for (std::uint32_t task = 0; task < 4; ++task)  // three calls more for the fork, and three for the join
-      list.add(kernels.append, {1, 1}, {log, task}, task % 3 == 0 ? TaskPlace{} : TaskPlace{0, int(task)});
+    add_tasks(list, log);
     list.launch(stream);  // with the memory's order and the lane settled
     stream.synchronize();
     log.fill_zero(stream);
   }
 
   void TearDown() override { device.synchronize(); }  // downloads write to `back`
+
+  /// Four tasks that append to `to`, two of them in a region: three calls more for the fork, and three for
+  /// the join.
+  void add_tasks(TaskList& tasks, const Array<std::uint32_t>& to) {
+    for (std::uint32_t task = 0; task < 4; ++task)
+      tasks.add(kernels.append, {1, 1}, {to, task}, task % 3 == 0 ? TaskPlace{} : TaskPlace{0, int(task)});
+  }
 
   /// One call that submits to `stream`, or marks it.
   struct Call {
@@ -215,8 +221,7 @@ TEST_F(Turn, StreamsThatWaitForEachOtherDoNotDeadlock) {
   all.fill_zero(stream);
   stream.synchronize();
   TaskList append(device);
-  for (std::uint32_t task = 0; task < 4; ++task)
-    append.add(kernels.append, {1, 1}, {all, task}, task % 3 == 0 ? TaskPlace{} : TaskPlace{0, int(task)});
+  add_tasks(append, all);
   std::vector<std::thread> threads;
   for (int t = 0; t < thread_count; ++t)
     threads.emplace_back([&, t] {

@@ -2,6 +2,7 @@
 // Scalar floating point, which GFX11.5 and GFX12 have.
 #include <bit>
 #include <cmath>
+#include <string>
 
 #include "isa/half.hpp"
 #include "isa/scalar_forms.hpp"
@@ -31,7 +32,7 @@ void two(OperationTable& t, const char* name, F) {
                         2, FloatGroup::single});
 }
 template <class F>
-void compare(OperationTable& t, const char* name, F) {
+void compare(OperationTable& t, const std::string& name, F) {
   t.add(name, Operation{[](Wave& w, const Instruction& i) {
                           w.scc = F{}(number(w, i.src[0]), number(w, i.src[1]));
                         },
@@ -90,20 +91,8 @@ void define_scalar_float(OperationTable& t) {
           const f32 a = number(w, i.src[0]);
           w.s[i.dst[0].index] = !(a > 0) ? 0 : a >= 4294967296.0f ? ~0u : u32(a);
         }));
-  compare(t, "s_cmp_lt_f32", [](f32 a, f32 b) { return a < b; });
-  compare(t, "s_cmp_eq_f32", [](f32 a, f32 b) { return a == b; });
-  compare(t, "s_cmp_le_f32", [](f32 a, f32 b) { return a <= b; });
-  compare(t, "s_cmp_gt_f32", [](f32 a, f32 b) { return a > b; });
-  compare(t, "s_cmp_lg_f32", [](f32 a, f32 b) { return a < b || a > b; });
-  compare(t, "s_cmp_ge_f32", [](f32 a, f32 b) { return a >= b; });
-  compare(t, "s_cmp_o_f32", [](f32 a, f32 b) { return a == a && b == b; });
-  compare(t, "s_cmp_u_f32", [](f32 a, f32 b) { return a != a || b != b; });
-  compare(t, "s_cmp_nge_f32", [](f32 a, f32 b) { return !(a >= b); });
-  compare(t, "s_cmp_nlg_f32", [](f32 a, f32 b) { return !(a < b || a > b); });
-  compare(t, "s_cmp_ngt_f32", [](f32 a, f32 b) { return !(a > b); });
-  compare(t, "s_cmp_nle_f32", [](f32 a, f32 b) { return !(a <= b); });
-  compare(t, "s_cmp_neq_f32", [](f32 a, f32 b) { return !(a == b); });
-  compare(t, "s_cmp_nlt_f32", [](f32 a, f32 b) { return !(a < b); });
+  define_float_comparisons(
+      [&](const char* name, auto f) { compare(t, "s_cmp_" + std::string(name) + "_f32", f); });
 }
 
 }  // namespace weir::hipsim

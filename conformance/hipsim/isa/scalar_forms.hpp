@@ -56,4 +56,23 @@ Operation scalar_carry(F) {
   });
 }
 
+/// The comparisons of scalar floating point: compare(name, f) defines one.
+template <class Compare>
+void define_float_comparisons(Compare&& compare) {
+  compare("lt", [](auto a, auto b) { return a < b; });
+  compare("eq", [](auto a, auto b) { return a == b; });
+  compare("le", [](auto a, auto b) { return a <= b; });
+  compare("gt", [](auto a, auto b) { return a > b; });
+  compare("lg", [](auto a, auto b) { return a < b || a > b; });
+  compare("ge", [](auto a, auto b) { return a >= b; });
+  compare("o", [](auto a, auto b) { return a == a && b == b; });
+  compare("u", [](auto a, auto b) { return a != a || b != b; });
+  compare("nge", [](auto a, auto b) { return !(a >= b); });
+  compare("nlg", [](auto a, auto b) { return !(a < b || a > b); });
+  compare("ngt", [](auto a, auto b) { return !(a > b); });
+  compare("nle", [](auto a, auto b) { return !(a <= b); });
+  compare("neq", [](auto a, auto b) { return !(a == b); });
+  compare("nlt", [](auto a, auto b) { return !(a < b); });
+}
+
 }  // namespace weir::hipsim

@@ -87,20 +87,7 @@ void define_conversions(OperationTable& t) {
 }
 
 void define_comparisons(OperationTable& t) {
-  compare(t, "lt", [](f64 a, f64 b) { return a < b; });
-  compare(t, "eq", [](f64 a, f64 b) { return a == b; });
-  compare(t, "le", [](f64 a, f64 b) { return a <= b; });
-  compare(t, "gt", [](f64 a, f64 b) { return a > b; });
-  compare(t, "lg", [](f64 a, f64 b) { return a < b || a > b; });
-  compare(t, "ge", [](f64 a, f64 b) { return a >= b; });
-  compare(t, "o", [](f64 a, f64 b) { return a == a && b == b; });
-  compare(t, "u", [](f64 a, f64 b) { return a != a || b != b; });
-  compare(t, "nge", [](f64 a, f64 b) { return !(a >= b); });
-  compare(t, "nlg", [](f64 a, f64 b) { return !(a < b || a > b); });
-  compare(t, "ngt", [](f64 a, f64 b) { return !(a > b); });
-  compare(t, "nle", [](f64 a, f64 b) { return !(a <= b); });
-  compare(t, "neq", [](f64 a, f64 b) { return !(a == b); });
-  compare(t, "nlt", [](f64 a, f64 b) { return !(a < b); });
+  define_float_comparisons([&](const char* name, auto f) { compare(t, name, f); });
 }
 
 }  // namespace

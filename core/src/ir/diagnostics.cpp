@@ -40,7 +40,7 @@ std::string source_type(const ElementType& type) {
 }  // namespace
 
 std::string describe(const Kernel& kernel, const Location& location) {
-  if (location.line == 0 || location.file >= kernel.files.size()) return "kernel " + quote(kernel.name);
+  if (!kernel.knows(location)) return "kernel " + quote(kernel.name);
   std::string out = kernel.files[location.file] + ":" + std::to_string(location.line);
   if (location.column != 0) out += ":" + std::to_string(location.column);
   return out;
@@ -63,7 +63,7 @@ void throw_diagnostics(const Kernel& kernel, std::span<const Diagnostic> diagnos
     message += describe(kernel, diagnostic.location) + ": " + diagnostic.message;
   }
   const Location& first = diagnostics.front().location;
-  const bool known = first.line != 0 && first.file < kernel.files.size();
+  const bool known = kernel.knows(first);
   throw Error(ErrorCode::kernel, message, kernel.name, known ? kernel.files[first.file] : std::string(),
               first.line);
 }

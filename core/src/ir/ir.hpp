@@ -123,6 +123,11 @@ struct Kernel {
   std::vector<std::string> files;    ///< of locations
   std::uint32_t value_count = 0;     ///< value ids are below this
   std::uint32_t local_count = 0;     ///< local ids are below this
+
+  /// Whether `location` names a line of one of the files.
+  bool knows(const Location& location) const noexcept {
+    return location.line != 0 && location.file < files.size();
+  }
 };
 
 }  // namespace weir::ir

@@ -26,18 +26,13 @@ std::string array_word() {
   return "the array";
 }
 
-const KernelOrigin* last_kernel(const StreamState& stream) {
-  return stream.last_kernel.load(std::memory_order_relaxed);
-}
-
 /// Once this throws the caller's memory may go, so a wait that fails is tried again first.
 void wait_for_copy(StreamState& stream) {
   try {
     stream.device.streams.synchronize(stream);
   } catch (...) {
-    stream.device.quiet([&](weir_status* status) {
-      return stream.device.table().stream_synchronize(stream.stream, status);
-    });
+    stream.device.quiet(
+        [&](weir_status* status) { return stream.device.table().stream_synchronize(stream.stream, status); });
     throw;
   }
 }
@@ -62,7 +57,7 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   const std::lock_guard turn(stream.turn);
-  device.call_for(last_kernel(stream), "copy to the device", [&](weir_status* status) {
+  device.call_for(stream.launched_last(), "copy to the device", [&](weir_status* status) {
     return device.table().copy_to_device(stream.stream, block.allocation, offset_, source.data(),
                                          source.size(), status);
   });
@@ -78,7 +73,7 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   const std::lock_guard turn(stream.turn);
-  device.call_for(last_kernel(stream), "copy to the host", [&](weir_status* status) {
+  device.call_for(stream.launched_last(), "copy to the host", [&](weir_status* status) {
     return device.table().copy_to_host(stream.stream, destination.data(), block.allocation, offset_,
                                        destination.size(), status);
   });
@@ -115,7 +110,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
     detail::use_on(*this, stream, array_word);
     detail::use_on(source, stream, array_word);
     const std::lock_guard turn(stream.turn);
-    device.call_for(last_kernel(stream), "copy on the device", [&](weir_status* status) {
+    device.call_for(stream.launched_last(), "copy on the device", [&](weir_status* status) {
       return device.table().copy_on_device(stream.stream, to.allocation, offset_, from.allocation,
                                            source.offset_, size_bytes(), status);
     });
@@ -133,7 +128,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   from.device.memory.use_by_peer(from, stream);
   {
     const std::lock_guard turn(stream.turn);
-    device.call_for(last_kernel(stream), "copy between devices", [&](weir_status* status) {
+    device.call_for(stream.launched_last(), "copy between devices", [&](weir_status* status) {
       return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
                                       size_bytes(), status);
     });
@@ -167,7 +162,7 @@ void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
   const std::lock_guard turn(stream.turn);
-  device.call_for(last_kernel(stream), "fill an array", [&](weir_status* status) {
+  device.call_for(stream.launched_last(), "fill an array", [&](weir_status* status) {
     return device.table().fill(stream.stream, block.allocation, offset_, size_bytes(), bytes, pattern,
                                status);
   });

@@ -143,7 +143,7 @@ std::vector<const KernelOrigin*> DeviceState::running_kernels() {
   std::vector<const KernelOrigin*> kernels;
   for (std::uint32_t slot = 0; slot < streams.size(); ++slot) {
     const StreamState& stream = *streams.at(slot);
-    const KernelOrigin* kernel = stream.last_kernel.load(std::memory_order_relaxed);
+    const KernelOrigin* kernel = stream.launched_last();
     if (kernel && !stream.known_idle() && std::ranges::find(kernels, kernel) == kernels.end())
       kernels.push_back(kernel);
   }

@@ -93,9 +93,9 @@ GraphCall kernel_call(DeviceState& device, const std::shared_ptr<const KernelSta
   if (!kernel) throw_dead("kernel");
   if (&kernel->module->device != &device)
     throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}' is loaded on {}, but the graph is for {}", *kernel->name,
+                fmt::format("kernel '{}' is loaded on {}, but the graph is for {}", kernel->name(),
                             kernel->module->device.device_name(), device.device_name()));
-  check_shape(device, *kernel->name, shape);
+  check_shape(device, kernel->name(), shape);
   KernelCall call{kernel, shape, std::vector<std::byte>(kernel->argument_bytes), -1, -1};
   pack(*kernel, arguments, call.arguments.data());
   GraphCall result{std::move(call), {}, 1};

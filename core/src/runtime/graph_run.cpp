@@ -25,7 +25,7 @@ weir_launch pack_program_task(const DeviceState& device, const ProgramCall& call
 
 void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, StreamState& stream) {
   const LaunchValues values = values_of(run, call, key_of(run, index, call));
-  const std::string* name = call.program.state()->name;
+  const std::string* name = &call.program.state()->name();
   ArgumentBuffer block(call.compiled->argument_bytes);
   run_on_streams(stream, call.compiled->placed, [&](std::size_t task, StreamState& lane) {
     const passes::PlannedTask& planned = call.plan().tasks[task];
@@ -40,7 +40,7 @@ void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, S
 
 void submit(const GraphRun&, std::uint32_t, const KernelCall& call, StreamState& stream) {
   const KernelState& kernel = *call.kernel;
-  submit_timed(stream, {kernel.name, *kernel.name, call.region, call.block}, [&] {
+  submit_timed(stream, {&kernel.name(), kernel.name(), call.region, call.block}, [&] {
     submit_launch(stream,
                   make_launch(kernel.kernel, call.shape, call.arguments.data(), kernel.argument_bytes),
                   kernel.origin);
@@ -52,7 +52,7 @@ void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamStat
   const weir_driver_table& table = device.table();
   const weir_graph_node& work = call.work;
   if (work.kind == WEIR_GRAPH_EMPTY) return;
-  const KernelOrigin* kernel = stream.last_kernel.load(std::memory_order_relaxed);
+  const KernelOrigin* kernel = stream.launched_last();
   device.call_for(kernel, "copy or fill for a graph", [&](weir_status* status) {
     switch (work.kind) {
       case WEIR_GRAPH_COPY_TO_DEVICE:

@@ -101,7 +101,7 @@ void StreamManager::check_lanes(StreamState& stream) {
   std::uint64_t used = stream.lanes_used.exchange(0, std::memory_order_acq_rel);
   for (; used; used &= used - 1) {
     StreamState& lane = *lanes_[std::countr_zero(used)].load(std::memory_order_acquire);
-    device_.query(lane.last_kernel.load(std::memory_order_relaxed), "wait for a block of a region",
+    device_.query(lane.launched_last(), "wait for a block of a region",
                   [&](weir_status* status) { return device_.table().stream_query(lane.stream, status); });
   }
 }

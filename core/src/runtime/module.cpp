@@ -100,7 +100,7 @@ void check_shape(const DeviceState& device, const std::string& kernel, const Lau
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block) {
   if (arguments.size() != kernel.parameters.size())
     throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}",
-                                                *kernel.name, kernel.parameters.size(), arguments.size()));
+                                                kernel.name(), kernel.parameters.size(), arguments.size()));
   const DeviceState& device = kernel.module->device;
   std::memset(block, 0, kernel.argument_bytes);
   std::byte* size_at = block + kernel.argument_bytes - kernel.sized * sizeof(std::uint64_t);
@@ -110,7 +110,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
     std::byte* at = block + kernel.layout[i].offset;
     if (parameter.is_array != argument.is_array())
       throw Error(ErrorCode::invalid,
-                  fmt::format("kernel '{}', argument {}: expected {}, was given {}", *kernel.name, i + 1,
+                  fmt::format("kernel '{}', argument {}: expected {}, was given {}", kernel.name(), i + 1,
                               parameter.is_array ? "an array" : "a value",
                               argument.is_array() ? "an array" : "a value"));
     if (parameter.is_array) {
@@ -118,7 +118,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
       if (&memory.device != &device)
         throw Error(ErrorCode::invalid,
                     fmt::format("kernel '{}', argument {} lies on {}, but the kernel is loaded on {}",
-                                *kernel.name, i + 1, memory.device.device_name(), device.device_name()));
+                                kernel.name(), i + 1, memory.device.device_name(), device.device_name()));
       pack_array(device, memory, argument.view().offset(), at);
       if (!kernel.sized) continue;
       const std::uint64_t bytes = argument.view().size_bytes();
@@ -128,7 +128,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
       if (argument.bytes().size() != parameter.size)
         throw Error(ErrorCode::invalid,
                     fmt::format("kernel '{}', argument {}: expected a value of {} bytes, was given {}",
-                                *kernel.name, i + 1, parameter.size, argument.bytes().size()));
+                                kernel.name(), i + 1, parameter.size, argument.bytes().size()));
       std::memcpy(at, argument.bytes().data(), parameter.size);
     }
   }
@@ -158,7 +158,7 @@ State& alive(const std::shared_ptr<State>& state, const char* what) {
 void find_kernel(detail::KernelState& kernel) {
   detail::ModuleState& module = *kernel.module;
   if (!module.device.driver().annotate()) {
-    kernel.kernel = detail::get_kernel(module, *kernel.name, kernel.argument_bytes, kernel.layout);
+    kernel.kernel = detail::get_kernel(module, kernel.name(), kernel.argument_bytes, kernel.layout);
     return;
   }
   std::vector<std::string> names;
@@ -171,7 +171,8 @@ void find_kernel(detail::KernelState& kernel) {
   for (std::size_t i = 0; i < names.size(); ++i) touched[i].name = names[i].c_str();
   const auto count = static_cast<std::uint32_t>(touched.size());
   const weir_kernel_annotation annotation{sizeof annotation, count, touched.data(), nullptr, nullptr};
-  kernel.kernel = detail::get_kernel(module, *kernel.name, kernel.argument_bytes, kernel.layout, &annotation);
+  kernel.kernel =
+      detail::get_kernel(module, kernel.name(), kernel.argument_bytes, kernel.layout, &annotation);
   kernel.sized = count;
   kernel.argument_bytes += count * static_cast<std::uint32_t>(sizeof(std::uint64_t));
 }
@@ -191,7 +192,6 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
   auto kernel = std::make_shared<detail::KernelState>();
   kernel->module = state_;
   kernel->origin = intern_origin(name);
-  kernel->name = &kernel->origin->name;
   kernel->parameters.assign(parameters.begin(), parameters.end());
   const std::uint32_t address_bytes = state_->device.address_bytes;
   std::uint64_t offset = 0;
@@ -215,7 +215,7 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
 }
 
 const std::string& KernelFunction::name() const {
-  return *alive(state_, "kernel").name;
+  return alive(state_, "kernel").name();
 }
 Device KernelFunction::device() const {
   return Device(&alive(state_, "kernel").module->device);
@@ -226,7 +226,7 @@ KernelInfo KernelFunction::info() const {
   raw.struct_size = sizeof raw;
   detail::DeviceState& device = alive(state_, "kernel").module->device;
   device.call(
-      [&] { return fmt::format("ask about kernel '{}'", *state_->name); },
+      [&] { return fmt::format("ask about kernel '{}'", state_->name()); },
       [&](weir_status* status) { return device.table().kernel_get_info(state_->kernel, &raw, status); });
   return {raw.max_block_threads, raw.registers, raw.shared_bytes, raw.local_bytes, raw.lanes};
 }
@@ -238,16 +238,16 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   detail::DeviceState& device = kernel.module->device;
   if (&stream.device != &device)
     throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}' is loaded on {}, but the stream is of {}", *kernel.name,
+                fmt::format("kernel '{}' is loaded on {}, but the stream is of {}", kernel.name(),
                             device.device_name(), stream.device.device_name()));
-  detail::check_shape(device, *kernel.name, shape);
+  detail::check_shape(device, kernel.name(), shape);
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());
   detail::throw_failure(stream);
   for (const KernelArgument& argument : arguments)
     if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
   const std::lock_guard turn(stream.turn);
-  detail::submit_timed(stream, {kernel.name, *kernel.name}, [&] {
+  detail::submit_timed(stream, {&kernel.name(), kernel.name()}, [&] {
     detail::submit_launch(stream,
                           detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes),
                           kernel.origin);

@@ -25,12 +25,13 @@ struct ModuleState {
 struct KernelState {
   std::shared_ptr<ModuleState> module;
   weir_kernel kernel = nullptr;
-  const std::string* name = nullptr;  // of `origin`
   const KernelOrigin* origin = nullptr;
   std::vector<weir::KernelParameter> parameters;  // detail has a template of that name
   std::vector<weir_parameter> layout;
   std::uint32_t argument_bytes = 0;
   std::uint32_t sized = 0;  ///< arrays whose sizes end the argument block, for layers that want to know
+
+  const std::string& name() const noexcept { return origin->name; }
 };
 
 /// Loads a code object. Throws Error{code_object}, Error{invalid}.

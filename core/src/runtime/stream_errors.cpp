@@ -48,7 +48,7 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
     }
   }
   if (sites.source) return sites.source->describe(record.site - first, record);
-  const KernelOrigin* kernel = stream.last_kernel.load(std::memory_order_relaxed);
+  const KernelOrigin* kernel = stream.launched_last();
   return Error(
       ErrorCode::assertion,
       fmt::format(

@@ -76,6 +76,8 @@ struct alignas(64) StreamState {
 
   StreamCache cache;
 
+  /// What was launched last, as far as errors tell; null when nothing was.
+  const KernelOrigin* launched_last() const noexcept { return last_kernel.load(std::memory_order_relaxed); }
   /// Whether everything that Weir submitted is known to be done, without asking the driver.
   bool known_idle() const noexcept {
     if (foreign) return false;  // others submit to it as well

@@ -10,10 +10,6 @@
 namespace weir::detail {
 namespace {
 
-const KernelOrigin* last_kernel(const StreamState& stream) noexcept {
-  return stream.last_kernel.load(std::memory_order_relaxed);
-}
-
 // What fails here is reported by the next call on that stream, not by the one who wants to wait for something
 // else.
 void flush(StreamState& stream) noexcept {
@@ -50,14 +46,14 @@ void StreamManager::join(StreamState& caller, StreamState& lane) {
 
 void StreamManager::record_mark(StreamState& stream) {
   DeviceState& device = stream.device;
-  device.call_for(last_kernel(stream), "record an event", [&](weir_status* status) {
+  device.call_for(stream.launched_last(), "record an event", [&](weir_status* status) {
     return device.table().event_record(stream.mark, stream.stream, status);
   });
   stream.note_submission();
 }
 
 void StreamManager::wait_for_mark(StreamState& stream, StreamState& other) {
-  device_.call_for(last_kernel(stream), "wait for another stream", [&](weir_status* status) {
+  device_.call_for(stream.launched_last(), "wait for another stream", [&](weir_status* status) {
     return device_.table().stream_wait_event(stream.stream, other.mark, status);
   });
   stream.note_submission();
@@ -110,7 +106,7 @@ void StreamManager::synchronize(StreamState& stream) {
                          std::memory_order_relaxed);  // the driver's own wait starts this stream's work
   flush_all();
   const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);
-  device_.call_for(last_kernel(stream), "wait for a stream", [&](weir_status* status) {
+  device_.call_for(stream.launched_last(), "wait for a stream", [&](weir_status* status) {
     return device_.table().stream_synchronize(stream.stream, status);
   });
   stream.note_completion(submitted);
@@ -122,7 +118,7 @@ bool StreamManager::query(StreamState& stream) {
   throw_failure(stream);
   flush_all();
   const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);
-  const bool done = device_.query(last_kernel(stream), "query a stream", [&](weir_status* status) {
+  const bool done = device_.query(stream.launched_last(), "query a stream", [&](weir_status* status) {
     return device_.table().stream_query(stream.stream, status);
   });
   if (!done) return false;

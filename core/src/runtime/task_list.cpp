@@ -34,9 +34,9 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
   const detail::KernelState& kernel = *function.state();
   if (&kernel.module->device != &list.device)
     throw Error(ErrorCode::invalid,
-                fmt::format("kernel '{}' is loaded on {}, but the task list is for {}", *kernel.name,
+                fmt::format("kernel '{}' is loaded on {}, but the task list is for {}", kernel.name(),
                             kernel.module->device.device_name(), list.device.device_name()));
-  detail::check_shape(list.device, *kernel.name, shape);
+  detail::check_shape(list.device, kernel.name(), shape);
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());
 
@@ -99,7 +99,7 @@ void TaskList::launch(const StreamRef& on) const {
     const std::byte* arguments = list.argument_bytes.data() + task.arguments;
     const TaskPlace& place = list.places[index];
     const bool inside = place.region != TaskPlace::none;
-    const detail::TaskLabel label{kernel.name, *kernel.name, inside ? place.region : -1,
+    const detail::TaskLabel label{&kernel.name(), kernel.name(), inside ? place.region : -1,
                                   inside ? place.block : -1};
     detail::submit_timed(lane, label, [&] {
       detail::submit_launch(lane,

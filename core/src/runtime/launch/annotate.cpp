@@ -58,7 +58,7 @@ std::string source_of(const ir::Kernel& kernel, const ir::Task& task) {
   ir::Location at = task.location;
   for (auto s = task.body.statements.begin(); at.line == 0 && s != task.body.statements.end(); ++s)
     at = s->location;
-  if (at.line == 0 || at.file >= kernel.files.size()) return {};
+  if (!kernel.knows(at)) return {};
   return kernel.files[at.file] + ":" + std::to_string(at.line);
 }
 

@@ -11,7 +11,7 @@ namespace weir::detail {
 namespace {
 
 [[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
-  throw Error(ErrorCode::invalid, fmt::format("kernel '{}', argument {} ('{}'): {}", *program.name, i + 1,
+  throw Error(ErrorCode::invalid, fmt::format("kernel '{}', argument {} ('{}'): {}", program.name(), i + 1,
                                               program.parameters[i].name, words));
 }
 
@@ -67,7 +67,7 @@ std::string misfit_words(const ElementType& expected, const LaunchArgument& give
 }
 
 std::string place(const ir::Kernel& kernel, const ir::Location& at) {
-  if (at.line == 0 || at.file >= kernel.files.size()) return "an unknown line";
+  if (!kernel.knows(at)) return "an unknown line";
   return fmt::format("{}:{}", kernel.files[at.file], at.line);
 }
 
@@ -77,7 +77,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments) {
   const std::vector<ParameterInfo>& parameters = program.parameters;
   if (arguments.size() != parameters.size())
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} and was given {}", *program.name,
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} and was given {}", program.name(),
                                                 count_of(parameters.size(), "argument"), arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ParameterInfo& parameter = parameters[i];
@@ -114,7 +114,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
             "writes the "
             "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
             "one block",
-            *program.name, check.written + 1, parameters[check.written].name, check.touched + 1,
+            program.name(), check.written + 1, parameters[check.written].name, check.touched + 1,
             parameters[check.touched].name, place(*program.kernel, check.written_at),
             place(*program.kernel, check.touched_at)));
   }

@@ -54,7 +54,7 @@ void StreamFork::fork(std::uint32_t lanes) {
     lanes_[leased_++] = lane;
   }
   if (!leased_) return;
-  const KernelOrigin* kernel = caller_.last_kernel.load(std::memory_order_relaxed);
+  const KernelOrigin* kernel = caller_.launched_last();
   device.call_for(kernel, "begin a region", [&](weir_status* status) {
     return table.event_record(caller_.mark, caller_.stream, status);
   });

@@ -17,13 +17,13 @@ constexpr std::uint64_t narrow_iterations = std::uint64_t{1} << 30;
 
 [[noreturn]] void refuse_space(const ProgramState& program, const passes::PlannedTask& planned) {
   const ir::Location& at = planned.task.location;
-  const bool known = at.line != 0 && at.file < program.kernel->files.size();
+  const bool known = program.kernel->knows(at);
   throw Error(
       ErrorCode::invalid,
       fmt::format(
           "kernel '{}': the loop at {} has more than the {} iterations that a loop may have; check the "
           "bounds that it was given",
-          *program.name,
+          program.name(),
           known ? fmt::format("{}:{}", program.kernel->files[at.file], at.line) : "an unknown line",
           LoopSpace::most));
 }

@@ -55,8 +55,7 @@ class ProgramFailures final : public FailureSource {
     }
     if (planned.rank) words += fmt::format(", in the iteration {}", tuple(record.index, planned.rank));
     const ir::Location& at = statement.location;
-    if (at.line == 0 || at.file >= kernel_->files.size())
-      return Error(ErrorCode::assertion, words, kernel_->name, std::string(), 0);
+    if (!kernel_->knows(at)) return Error(ErrorCode::assertion, words, kernel_->name, std::string(), 0);
     const std::string& file = kernel_->files[at.file];
     return Error(ErrorCode::assertion, fmt::format("{} ({}:{})", words, file, at.line), kernel_->name, file,
                  at.line);
@@ -70,7 +69,7 @@ class ProgramFailures final : public FailureSource {
 
 const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task) {
   const ir::Location& at = task.location;
-  if (at.line == 0 || at.file >= kernel.files.size()) return intern_origin(kernel.name);
+  if (!kernel.knows(at)) return intern_origin(kernel.name);
   return intern_origin(kernel.name, kernel.files[at.file], at.line);
 }
 

@@ -34,7 +34,6 @@ Program make_program(ir::Kernel kernel) {
   state->plan = std::make_shared<const passes::Plan>(passes::make_plan(kernel, 8));
   const auto& tasks = state->plan->tasks;
   state->origin = tasks.empty() ? intern_origin(kernel.name) : detail::origin_of(kernel, tasks[0].task);
-  state->name = &state->origin->name;
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const ir::Parameter& parameter = kernel.parameters[i];
     const bool array = parameter.kind == ir::Parameter::Kind::array;
@@ -54,7 +53,7 @@ std::string Program::text(bool with_locations) const {
   return ir::print(*alive(state_).kernel, with_locations);
 }
 const std::string& Program::name() const {
-  return *alive(state_).name;
+  return alive(state_).name();
 }
 std::span<const ParameterInfo> Program::parameters() const {
   return alive(state_).parameters;

@@ -59,7 +59,6 @@ struct CompiledVariants {
 struct ProgramState {
   std::shared_ptr<const ir::Kernel> kernel;
   std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses
-  const std::string* name = nullptr;         ///< of `origin`
   const KernelOrigin* origin = nullptr;      ///< at its first task
   std::vector<ParameterInfo> parameters;
   std::atomic<std::uint64_t> launches{0};
@@ -71,6 +70,8 @@ struct ProgramState {
   std::mutex mutex;
   std::condition_variable done;
   ~ProgramState();
+
+  const std::string& name() const noexcept { return origin->name; }
 };
 
 /// The program on `device` for launches with these facts, compiled by the first who asks.
