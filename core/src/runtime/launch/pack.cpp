@@ -20,12 +20,34 @@ std::uint64_t LaunchValues::scalar(std::uint32_t parameter, std::uint32_t lane) 
   return bits;
 }
 
+namespace {
+
+/// Copies 1, 2, 4 or 8 bytes: a length that is known takes one instruction, others a call.
+void copy_field(std::byte* to, const void* from, std::uint32_t size) noexcept {
+  switch (size) {
+    case 8:
+      std::memcpy(to, from, 8);
+      break;
+    case 4:
+      std::memcpy(to, from, 4);
+      break;
+    case 2:
+      std::memcpy(to, from, 2);
+      break;
+    default:
+      *to = *static_cast<const std::byte*>(from);
+  }
+}
+
+}  // namespace
+
 void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
                const LaunchValues& values, std::byte* block) noexcept {
   using Kind = ir::TaskArgument::Kind;
-  std::memset(block, 0, task.argument_bytes);
+  std::uint32_t end = 0;
   for (const ir::TaskArgument& field : task.arguments) {
     std::byte* at = block + field.offset;
+    end = field.offset + field.size;
     switch (field.kind) {
       case Kind::array: {
         const AnyArrayView& view = *values.arguments[field.parameter].array;
@@ -44,8 +66,8 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         break;
       }
       case Kind::scalar: {
-        const std::uint64_t bits = values.scalar(field.parameter, field.index);
-        std::memcpy(at, &bits, field.size);
+        const auto* lanes = static_cast<const std::byte*>(values.arguments[field.parameter].data);
+        copy_field(at, lanes + field.index * field.size, field.size);
         break;
       }
       case Kind::launch_key:
@@ -56,6 +78,8 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         break;
     }
   }
+  // Fields leave no gaps between them; what is behind them is compared too when a graph keeps the block.
+  std::memset(block + end, 0, task.argument_bytes - end);
   std::byte* at = block + task.argument_bytes - compiled.sized.size() * sizeof(std::uint64_t);
   for (const std::uint16_t parameter : compiled.sized) {
     const std::uint64_t bytes = values.arguments[parameter].array->size_bytes();
