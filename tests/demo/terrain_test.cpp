@@ -54,6 +54,9 @@ struct Variant {
   const char* name;
   std::string text;
 };
+void PrintTo(const Variant& variant, std::ostream* out) {
+  *out << variant.name;
+}
 class TerrainVariant : public testing::TestWithParam<Variant> {};
 
 TEST_P(TerrainVariant, IsTheSameGrid) {
@@ -89,6 +92,9 @@ struct BadText {
   std::string text;
   const char* message;
 };
+void PrintTo(const BadText& bad, std::ostream* out) {
+  *out << bad.name;
+}
 class BadTerrain : public testing::TestWithParam<BadText> {};
 
 TEST_P(BadTerrain, NamesTheLineAndTheFault) {

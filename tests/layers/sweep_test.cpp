@@ -282,6 +282,9 @@ struct Program {
   bool dear = false;     ///< a run takes long
   bool asserts = false;  ///< it lets an assert fail on the device, and may end before it has heard of it
 };
+void PrintTo(const Program& program, std::ostream* out) {
+  *out << program.name;
+}
 
 constexpr std::uint64_t all_up_to = 100;
 

@@ -7,6 +7,7 @@
 #include <mpfr.h>
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct MathCase {
   double limit;         ///< 0: exact
   double low, high;     ///< where the function is interesting, beside all bit patterns
 };
+inline void PrintTo(const MathCase& function, std::ostream* out) {
+  *out << function.name;
+}
 const std::vector<MathCase>& math_cases();
 
 /// Operands as the function gets them; an integer operand is held exactly. `single` says that results are

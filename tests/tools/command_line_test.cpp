@@ -33,6 +33,9 @@ struct Misuse {
   std::vector<std::string> words;
   const char* message;
 };
+void PrintTo(const Misuse& misuse, std::ostream* out) {
+  *out << misuse.name;
+}
 
 class Misused : public testing::TestWithParam<Misuse> {};
 

@@ -138,6 +138,9 @@ struct Mistake {
   const char* message;
   int status = 2;  ///< 1 where the words are right and what they name is not
 };
+void PrintTo(const Mistake& mistake, std::ostream* out) {
+  *out << mistake.name;
+}
 
 class RunMistakes : public KernelCommands, public testing::WithParamInterface<Mistake> {};
 
