@@ -25,8 +25,11 @@ TEST_P(Exit, IsCleanWithWorkInFlight) {
   if (GetParam() == std::string("fork_first") && tested_device() != "cpu")
     GTEST_SKIP() << "a vendor's runtime is started when its devices are counted";
 #ifdef __SANITIZE_ADDRESS__
+  // The allocator of g++ 12's AddressSanitizer does not release at a fork what another thread had locked, so
+  // that a destructor of the child may wait for ever in the sanitizer's own operator delete.
   if (GetParam() == std::string("forked"))
-    GTEST_SKIP() << "a child that is forked beside other threads hung in 4 of 120 runs under AddressSanitizer";
+    GTEST_SKIP()
+        << "AddressSanitizer's allocator may stay locked in a child that is forked beside other threads";
 #endif
   // A leak check stops all threads of its process, of which a forked child has but one.
   const std::string leaks = GetParam() == std::string("forked") ? "ASAN_OPTIONS=detect_leaks=0 " : "";
