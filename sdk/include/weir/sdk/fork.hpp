@@ -14,18 +14,31 @@
 namespace weir::sdk {
 
 namespace detail {
-inline std::atomic<bool> forked{false};
+inline std::atomic<bool> noticing{false}, forked{false};
 }
 
-/// To be called before the runtime is started; thread-safe, and does something only once.
+/// To be called before the runtime is started, so that a child that is forked meanwhile knows too;
+/// thread-safe.
 inline void notice_forks() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { detail::forked.store(true); });
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { detail::forked.store(detail::noticing.load()); });
   if (registered != 0) fail_system(registered, "cannot ask to be told of forks");
+  detail::noticing.store(true);
 }
 
-/// Throws in a child that was forked after `notice_forks`.
+/// After a start that failed: children have lost nothing.
+inline void ignore_forks() noexcept {
+  detail::noticing.store(false);
+}
+
+/// Whether this is a child that was forked after `notice_forks`.
+inline bool was_forked() noexcept {
+  return detail::forked.load(std::memory_order_relaxed);
+}
+
+/// Throws in such a child.
 inline void check_not_forked(const char* driver) {
-  if (detail::forked.load(std::memory_order_relaxed)) [[unlikely]]
+  if (was_forked()) [[unlikely]]
     fail(WEIR_ERROR_SYSTEM,
          "this process was forked from one in which the %s driver had started its runtime, which does not "
          "work in the "

@@ -19,9 +19,10 @@ std::uint32_t start_once() {
   static const Outcome* const outcome = [] {
     auto* out = new Outcome;  // never freed, for threads at process exit
     try {
+      notice_forks();  // a runtime that has started, or is starting, does not survive one
       out->devices = Start();
-      notice_forks();  // a runtime that has started does not survive one
     } catch (const Failure& failure) {
+      ignore_forks();
       out->failure = failure;
     }
     return out;
