@@ -81,6 +81,7 @@ void Scheduler::enter_and_work() noexcept {
 }
 
 void Scheduler::begin_exit() noexcept {
+  if (sdk::was_forked()) return;  // the threads that are counted are the parent's
   exiting_.store(true, std::memory_order_seq_cst);
   for (unsigned i = 0; i < exit_patience_milliseconds && forks_.load(std::memory_order_seq_cst); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
