@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "support/forked_beside.hpp"
 #include "support/kernels.hpp"
 
 namespace weir::test {
@@ -60,6 +61,32 @@ TEST(Fork, TheChildIsToldInsteadOfHanging) {
   std::size_t refused = 0;
   for (std::size_t at = 0; (at = text.find("refused\n", at)) != std::string::npos; ++at) ++refused;
   EXPECT_EQ(refused, 7u) << text;
+  EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent goes on
+}
+
+TEST(Fork, TheChildDoesNotWaitForWhatAnotherThreadHeld) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  Stream stream = device.create_stream();
+  Event event = device.create_event();
+  auto x = device.array<std::int32_t>(stream, 1000);
+  event.record(stream);
+  const auto fill = [&] { x.fill(stream, 1); };
+  const std::string told = told_in_child(
+      "fill", fill,
+      {fill, [&] { kernels.add(stream, x, 1); }, [&] { (void)x.to_host(stream); },
+       [&] { event.record(stream); }, [&] { stream.synchronize(); }, [&] { event.synchronize(); },
+       [&] { (void)device.array<std::int32_t>(1000); }, [&] { (void)device.create_stream(); },
+       [&] { (void)device.create_event(); }, [&] { (void)device.default_stream(); },
+       [&] { (void)device.trim_memory(); }, [&] { device.synchronize(); }},
+      [&] {
+        x = {};
+        event = {};
+        stream = {};
+      });
+  std::string refused;
+  for (int i = 0; i < 12; ++i) refused += "refused\n";
+  EXPECT_EQ(told, refused);
   EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent goes on
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/device_state.hpp"
 #include "support/count_allocations.hpp"
 #include "support/expect_error.hpp"
+#include "support/forked_beside.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
 
@@ -374,6 +375,18 @@ TEST(Program, ThatWasMovedFromSaysSo) {
   error_of(ErrorCode::invalid, [&] { launch(add, device.default_stream(), x, std::int32_t{1}); });
   error_of(ErrorCode::invalid, [&] { add.name(); });
   error_of(ErrorCode::invalid, [&] { add.text(); });
+}
+
+TEST(Program, AForkedChildDoesNotWaitForAThreadThatCompiles) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const auto x = device.array<std::int32_t>(stream, 100);
+  x.fill(stream, 0);
+  const Program add = Program::parse(add_text);
+  const auto run = [&] { launch(add, stream, x, std::int32_t{2}); };
+  EXPECT_EQ(told_in_child("module_load", run, {run, [&] { add.prepare(stream); }}, [] {}),
+            "refused\nrefused\n");
+  EXPECT_EQ(x.to_host(stream)[99], 2);
 }
 
 #ifndef WEIR_SANITIZED

@@ -63,11 +63,13 @@ TimedEvent Device::create_timed_event() const {
 }
 
 void Device::synchronize() const {
+  state_->check_not_forked();
   state_->streams.synchronize_all();
   state_->memory.collect_pending();
 }
 
 std::uint64_t Device::trim_memory() const {
+  state_->check_not_forked();
   const std::uint64_t bytes = state_->memory.trim();
   state_->streams.trim();
   state_->events.trim();

@@ -2,6 +2,7 @@
 #include "runtime/device_state.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -37,10 +38,15 @@ Runtime& runtime() {
 // destructors leave the drivers alone.
 void at_exit() {
   for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n) try {
-      if (!device->lost()) device->streams.synchronize_all();
+      if (!device->lost() && !device->forked()) device->streams.synchronize_all();
     } catch (...) {  // nobody is left to hear it
     }
   runtime().exiting.store(true);
+}
+
+void in_child() {
+  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+    if (device->streams.size() > 0) device->leave_to_parent();
 }
 
 template <std::size_t N>
@@ -109,6 +115,19 @@ weir_device DeviceState::open() {
   return expected;
 }
 
+void DeviceState::leave_to_parent() noexcept {
+  forked_.store(true, std::memory_order_relaxed);
+  streams.invalidate_all();
+}
+
+void DeviceState::throw_forked() const {
+  throw Error(
+      ErrorCode::system,
+      fmt::format("this process was forked from one that had used device {}, which does not work in the "
+                  "child; start the child with exec, or use the device only after the fork",
+                  device_name_));
+}
+
 DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info) {
   Runtime& r = runtime();
   std::lock_guard lock(r.mutex);
@@ -130,8 +149,8 @@ DeviceState* device_by_number(std::uint32_t number) noexcept {
   return number < max_devices ? runtime().by_number[number].load(std::memory_order_acquire) : nullptr;
 }
 
-void drain_at_exit() {
-  static const int registered = std::atexit(at_exit);
+void watch_process() {
+  static const int registered = std::atexit(at_exit) | pthread_atfork(nullptr, nullptr, in_child);
   (void)registered;
 }
 
@@ -166,7 +185,10 @@ void throw_dead(std::string_view what) {
 }
 
 StreamState& live(const StreamRef& stream) {
-  if (!stream.alive()) throw_dead("stream");
+  if (!stream.alive()) [[unlikely]] {
+    if (stream.state()) stream.state()->device.check_not_forked();
+    throw_dead("stream");
+  }
   return *stream.state();
 }
 

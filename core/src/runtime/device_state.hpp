@@ -29,6 +29,17 @@ struct DeviceState final : DriverCaller {
     return device ? device : open();
   }
   bool has(Capability capability) const noexcept { return info.has(capability); }
+
+  /// Whether this process is the child of a fork whose parent had used the device. Locks of the device may
+  /// then be held by threads that do not exist here, so that nothing takes one.
+  bool forked() const noexcept { return forked_.load(std::memory_order_relaxed); }
+  /// Throws Error{system} in such a child.
+  void check_not_forked() const {
+    if (forked()) [[unlikely]]
+      throw_forked();
+  }
+  /// In the child, before anything else: handles of streams die, so that calls with them find out.
+  void leave_to_parent() noexcept;
   const std::string& device_name() const noexcept { return device_name_; }
 
   const std::uint32_t index;   ///< among the driver's devices
@@ -44,7 +55,9 @@ struct DeviceState final : DriverCaller {
  private:
   weir_device open();
   std::vector<const KernelOrigin*> running_kernels() override;
+  [[noreturn]] void throw_forked() const;
 
+  std::atomic<bool> forked_{false};
   std::atomic<weir_device> handle_{nullptr};
 };
 
@@ -61,10 +74,10 @@ DeviceState* device_by_number(std::uint32_t number) noexcept;
 /// True once the process has begun to exit: drivers are no longer called by destructors.
 bool process_is_exiting() noexcept;
 
-/// Sees to it that work in flight ends when the process exits. Called behind the first stream of a device, so
-/// that it happens before the exit handlers that the driver and its vendor's libraries have registered by
-/// then.
-void drain_at_exit();
+/// Sees to it that work in flight ends when the process exits, and that a child of a fork leaves devices
+/// alone. Called behind the first stream of a device, so that the end comes before the exit handlers that the
+/// driver and its vendor's libraries have registered by then.
+void watch_process();
 
 /// A copy of `text` that lives as long as the process; equal texts give the same copy.
 const std::string* intern(std::string_view text);

@@ -8,6 +8,7 @@
 namespace weir::detail {
 
 EventState* EventPool::acquire(bool timed) {
+  device_.check_not_forked();
   EventState* state = nullptr;
   bool fresh = false;
   {
@@ -49,6 +50,7 @@ EventState* EventPool::acquire(bool timed) {
 void EventPool::release(EventState* event) noexcept {
   if (event->shares.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   event->generation.fetch_add(1, std::memory_order_release);
+  if (device_.forked()) return;
   {
     std::lock_guard lock(mutex_);
     if (ready_[event->timed].size() < kept) {

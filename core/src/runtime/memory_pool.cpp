@@ -117,7 +117,7 @@ void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
 
 void MemoryPool::release(Block* block) noexcept {
   block->generation.fetch_add(1, std::memory_order_release);
-  if (process_is_exiting()) return;
+  if (process_is_exiting() || device_.forked()) return;
   if (block->available) device_.events.release(std::exchange(block->available, nullptr));
   const std::uint64_t used = block->used.load(std::memory_order_acquire);
   if (!(used & more_bit) && !(used & (used - 1))) {  // at most one stream used it
@@ -176,6 +176,7 @@ void MemoryPool::release_shared(Block* block) noexcept {
 }
 
 void MemoryPool::when_unused(std::function<void()> action) noexcept {
+  if (device_.forked()) return action();  // no work of this process is in flight
   if (process_is_exiting()) {  // drivers are left alone by now; what they hold stays reachable for leak
                                // checkers
     std::lock_guard lock(mutex_);
@@ -262,6 +263,7 @@ void MemoryPool::put_ready(Block* block) noexcept {
 
 MemoryStatistics MemoryPool::statistics() noexcept {
   MemoryStatistics result;
+  if (device_.forked()) return result;
   std::uint64_t allocations = 0, cached = 0;
   for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
     StreamCache& cache = device_.streams.at(slot)->cache;

@@ -23,6 +23,7 @@ ModuleState::~ModuleState() {
 std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object) {
   if (object.data.empty())
     throw Error(ErrorCode::invalid, fmt::format("code object '{}' is empty", object.name));
+  device.check_not_forked();
   device.memory.collect_pending();
   const std::string format(object.format), target(object.target), name(object.name);
   weir_code_object raw{};

@@ -14,6 +14,7 @@
 namespace weir::detail {
 
 StreamState* StreamManager::create(int priority) {
+  device_.check_not_forked();
   StreamState* stream = take_kept(priority);
   if (!stream) stream = make(priority, nullptr);
   stream->generation.fetch_add(1, std::memory_order_release);
@@ -58,6 +59,7 @@ StreamState* StreamManager::wrap(void* native) {
     throw Error(ErrorCode::invalid,
                 "wrap_stream: the vendor's stream handle is null; use default_stream() or "
                 "create_stream() for a stream of Weir's own");
+  device_.check_not_forked();
   StreamState* stream = make(0, native);
   stream->generation.fetch_add(1, std::memory_order_release);
   return stream;
@@ -176,7 +178,7 @@ StreamState* StreamManager::make(int priority, void* native) {
   forget_failure(*stream);  // of the stream that had the slot before
   stream->pins.store(0, std::memory_order_release);
   created_.fetch_add(1, std::memory_order_relaxed);
-  drain_at_exit();
+  watch_process();
   return stream;
 }
 
@@ -239,6 +241,12 @@ void StreamManager::list_free_slot(StreamState& stream) noexcept {
   (last_free_ ? last_free_->next_free : first_free_) = &stream;
   last_free_ = &stream;
   ++free_count_;
+}
+
+void StreamManager::invalidate_all() noexcept {
+  default_.store(nullptr, std::memory_order_relaxed);
+  for (std::uint32_t slot = 0; slot < size(); ++slot)
+    at(slot)->generation.fetch_add(2, std::memory_order_relaxed);  // as odd or even as before
 }
 
 void StreamManager::trim() noexcept {

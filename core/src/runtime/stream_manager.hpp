@@ -60,6 +60,9 @@ class StreamManager {
   /// Whether everything submitted to the stream is done.
   bool query(StreamState& stream);
 
+  /// Ends the life of every handle without a lock, for a child of a fork.
+  void invalidate_all() noexcept;
+
   /// Destroys idle streams that are kept for reuse.
   void trim() noexcept;
 

@@ -184,6 +184,7 @@ const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, 
   std::atomic<const CompiledProgram*>& slot = variants_of(program, device.number).by_facts[facts.number()];
   if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
     return *ready;
+  device.check_not_forked();
   {
     std::unique_lock lock(program.mutex);
     program.done.wait(lock, [&] { return !program.compiling[device.number]; });

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A child that is forked while another thread is inside the driver.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+#include <weir/error.hpp>
+
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+
+/// Forks while `held`, on a thread of its own, stands still in the driver's `slot`. Answers what `calls`
+/// throw in the child, a line each, where `end` then destroys what the child has. The device is of
+/// Watch::open().
+inline std::string told_in_child(std::string_view slot, const std::function<void()>& held,
+                                 const std::vector<std::function<void()>>& calls,
+                                 const std::function<void()>& end) {
+  static thread_local bool is_held = false;
+  std::atomic<bool> stopped{false}, go_on{false};
+  Watch::get().before(slot, [&] {
+    if (!is_held) return;
+    stopped = true;
+    while (!go_on) std::this_thread::yield();
+  });
+  std::thread thread([&] {
+    is_held = true;
+    held();
+  });
+  while (!stopped) std::this_thread::yield();
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    for (const std::function<void()>& call : calls) {
+      std::string text = "nothing was thrown";
+      try {
+        call();
+      } catch (const Error& error) {
+        text = error.code() == ErrorCode::system ? "refused" : error.what();
+      }
+      text += '\n';
+      if (write(ends[1], text.data(), text.size()) < 0) _exit(1);
+    }
+    end();
+    _exit(0);
+  }
+  close(ends[1]);
+  go_on = true;
+  thread.join();
+  Watch::get().before(slot, nullptr);
+  std::string text;
+  char part[4096];
+  for (ssize_t length; (length = read(ends[0], part, sizeof part)) > 0;)
+    text.append(part, static_cast<std::size_t>(length));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child hung or crashed: " << status;
+  return text;
+}
+
+}  // namespace weir::test
