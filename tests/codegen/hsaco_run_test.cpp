@@ -49,8 +49,8 @@ TEST_P(Hsaco, RunsLoopsOfAnyLength) {
 }
 
 TEST_P(Hsaco, RunsStencilsWithRowsOfAnyLength) {
-  for (const std::int64_t columns : {36, 37, 2, 260}) {
-    const std::int64_t rows = 11;
+  for (const auto& [rows, columns] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{
+           {11, 36}, {11, 37}, {11, 2}, {11, 260}, {35, 132}, {3, 64}}) {
     const auto count = std::size_t(rows * columns);
     expect_same(stencil,
                 GpuArguments()

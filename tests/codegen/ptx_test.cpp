@@ -241,7 +241,12 @@ TEST(PtxAccesses, AreSixteenBytesWideWhereRowsAreAligned) {
   EXPECT_EQ(ptx.count("ld.global.nc.v4.b32"), 2u);
   EXPECT_EQ(ptx.count("st.global.v4.b32"), 1u);
   EXPECT_EQ(ptx.object.entries[0].block_share, 4 * 256u);
-  EXPECT_EQ(compile(stencil, everything).count("st.global.v4.b32"), 1u);
+}
+
+TEST(PtxAccesses, OfSeveralRowsComeInPacketsOneBelowTheOther) {
+  const Ptx ptx = compile(stencil, everything);
+  EXPECT_EQ(ptx.count("st.global.v4.b32"), 2u);
+  EXPECT_EQ(ptx.object.entries[0].block_share, 2 * 4 * 256u);
 }
 
 TEST(PtxAccesses, AreScalarWhereNothingIsKnownOfTheAddress) {

@@ -10,6 +10,7 @@ from .speed import TWIN
 CASES = ["stencil_5_point_16384x16384", "dot_3_GiB", "sum_1_GiB", "histogram_256_bins"]
 # Weir's kernels have plain names, those of nvcc mangled ones.
 KERNELS = "regex:^(stencil|dot|sum|histogram)|_Z.*(stencil_|sum_kernel|histogram_)"
+LAUNCHES = 330  # the trials of all shapes of a twin come first, and then both sides in turn
 METRICS = {
     "gpu__time_duration.sum": "time, us",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed": "memory, % of peak",
@@ -58,7 +59,7 @@ def prove(proof):
     for case in CASES:
         result = proof.run([ncu, "--csv", "--page", "raw", "--print-units", "base", "--print-kernel-base", "mangled",
                             "--clock-control", "none", "--cache-control", "none", "--kernel-name-base", "mangled",
-                            "--kernel-name", KERNELS, "--metrics", ",".join(METRICS), proof.program("weir-bench"), "--gpu",
+                            "--kernel-name", KERNELS, "--launch-count", LAUNCHES, "--metrics", ",".join(METRICS), proof.program("weir-bench"), "--gpu",
                             f"--benchmark_filter=^{case}"], 200, f"profile.{case}.log",
                            {"WEIR_BENCH_TWIN": str(proof.logs / TWIN), "WEIR_PROBE": "off"})
         try:

@@ -146,10 +146,12 @@ CodeObject::Entry GpuModel::launch_shape(const ir::Kernel& kernel, const ir::Tas
   entry.block_share = threads;
   if (const ir::Statement* loop = loop_of(task)) {
     entry.block_share *= packet_width(kernel, *loop, facts_);
-    if (facts_.distinct && counters_of(kernel, *loop))
+    if (facts_.distinct && counters_of(kernel, *loop)) {
       entry.waves = 1;
-    else if (accesses_wide(kernel, *loop, facts_))
-      entry.waves = CodeObject::every_block;
+    } else {
+      entry.block_share *= tile_packets(kernel, *loop, facts_);
+      if (accesses_wide(kernel, *loop, facts_)) entry.waves = CodeObject::every_block;
+    }
   }
   if (task.kind == ir::TaskKind::reduce_partial) entry.block_share = threads / ir::reduce_lanes;
   return entry;

@@ -107,7 +107,7 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   const std::vector<Value*> positions = count;
   if (loads_several_rows(loop)) {
     for (Value*& c : count) c = to_word(c);
-    tiles = tile(count);
+    tiles = tile(count, tile_packets(kernel_, loop, device_.facts()));
     total = count[0];  // at most as many as iterations, which fit into a word
     for (std::size_t d = 1; d < count.size(); ++d)
       total = narrow ? b_.CreateNUWMul(total, count[d]) : saturating_product(total, count[d]);
@@ -142,19 +142,21 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   b_.SetInsertPoint(body);
   std::vector<Value*> at;
   for (llvm::AllocaInst* digit : digits.at) at.push_back(b_.CreateLoad(word_, digit));
-  if (tiles.row) enter_tile(tiles, positions, at, latch);
-  std::vector<Value*> indices;
-  for (std::size_t d = 0; d < at.size(); ++d) indices.push_back(index_of(low[d], at[d]));
-  if (width > 1) {
-    run_packet(loop, space, indices, width);
-  } else {
+  const auto run = [&](const std::vector<Value*>& place) {
+    std::vector<Value*> indices;
+    for (std::size_t d = 0; d < place.size(); ++d) indices.push_back(index_of(low[d], place[d]));
+    if (width > 1) return run_packet(loop, space, indices, width);
     if (has_staged_arrays(kernel_, loop, device_.facts()) && !tiles.row) {
       staging_loop_ = &loop;
       all_inside_ = all_inside(b_.CreateLoad(word_, position), end);
     }
     lower_iteration(loop, indices);
     staging_loop_ = nullptr;
-  }
+  };
+  if (tiles.row)
+    run_tile(tiles, positions, at, run);
+  else
+    run(at);
   jump(latch);
   b_.SetInsertPoint(latch);
   Value* further = b_.CreateAdd(b_.CreateLoad(word_, position), step, "", true, narrow);

@@ -16,23 +16,28 @@ constexpr unsigned widest = 5;  // log2 of the columns of a tile: as many as fil
 
 }  // namespace
 
-/// Cuts the last two dimensions into tiles: `count`, in words, is how many there are from here on. A tile is
-/// as wide as leaves at most a quarter of its columns empty.
-TaskLowering::Tiles TaskLowering::tile(std::vector<Value*>& count) {
+/// Cuts the last two dimensions into tiles, in which each thread has so many places, one below the other:
+/// `count`, in words, is how many tiles there are from here on. A tile is as wide as leaves at most a quarter
+/// of its columns empty.
+TaskLowering::Tiles TaskLowering::tile(std::vector<Value*>& count, std::uint32_t packets) {
   const ThreadModel& threads = *device_.threads();
   const auto word = [&](std::uint64_t v) { return llvm::ConstantInt::get(word_, v); };
   Value*& columns = count[count.size() - 1];
   Value*& rows = count[count.size() - 2];
   Value* shift = word(0);
+  Value* quarter = b_.CreateLShr(columns, 2);
+  Value* missing = b_.CreateNeg(columns);  // to the next multiple of a power of two: its low bits
   for (unsigned s = 1; s <= widest; ++s) {
-    const std::uint64_t size = std::uint64_t{1} << s;
-    Value* padded = b_.CreateAnd(b_.CreateAdd(columns, word(size - 1)), word(~(size - 1)));
-    Value* fits = b_.CreateICmpULE(b_.CreateSub(padded, columns), b_.CreateLShr(columns, 2));
-    shift = b_.CreateSelect(fits, word(s), shift);
+    Value* empty = b_.CreateAnd(missing, word((std::uint64_t{1} << s) - 1));
+    shift = b_.CreateSelect(b_.CreateICmpULE(empty, quarter), word(s), shift);
   }
   Tiles result;
   result.column_shift = shift;
-  result.row_shift = b_.CreateSub(word(std::uint64_t(std::countr_zero(threads.block_threads(task_)))), shift);
+  Value* rows_shift =
+      b_.CreateSub(word(std::uint64_t(std::countr_zero(threads.block_threads(task_)))), shift);
+  result.packets = packets;
+  result.packet_step = b_.CreateShl(word(1), rows_shift);
+  result.row_shift = b_.CreateAdd(rows_shift, word(std::uint64_t(std::countr_zero(packets))));
   const auto tiles = [&](Value* n, Value* by) {
     return b_.CreateLShr(b_.CreateAdd(n, b_.CreateSub(b_.CreateShl(word(1), by), word(1))), by);
   };
@@ -51,18 +56,25 @@ Share TaskLowering::block_share(Value* n) {
           b_.CreateZExt(threads.grid(b_, threads.block_threads(task_)), word_)};
 }
 
-/// From a tile's place to the thread's; threads whose place is beyond `count` go `outside`.
-void TaskLowering::enter_tile(const Tiles& tiles, const std::vector<Value*>& count, std::vector<Value*>& at,
-                              llvm::BasicBlock* outside) {
+/// From a tile's place to those of the thread in it that are below `count`, and runs `body` there.
+void TaskLowering::run_tile(const Tiles& tiles, const std::vector<Value*>& count, std::vector<Value*> at,
+                            const std::function<void(const std::vector<Value*>&)>& body) {
   Value*& column = at[at.size() - 1];
   Value*& row = at[at.size() - 2];
   column = b_.CreateOr(b_.CreateShl(column, tiles.column_shift), tiles.column);
   row = b_.CreateOr(b_.CreateShl(row, tiles.row_shift), tiles.row);
-  Value* inside = b_.CreateAnd(b_.CreateICmpULT(column, to_word(count[count.size() - 1])),
-                               b_.CreateICmpULT(row, to_word(count[count.size() - 2])));
-  llvm::BasicBlock* in = new_block("tile");
-  b_.CreateCondBr(inside, in, outside);
-  b_.SetInsertPoint(in);
+  for (std::uint32_t packet = 0; packet < tiles.packets; ++packet) {
+    if (packet > 0) row = b_.CreateAdd(row, tiles.packet_step);
+    Value* inside = b_.CreateAnd(b_.CreateICmpULT(column, to_word(count[count.size() - 1])),
+                                 b_.CreateICmpULT(row, to_word(count[count.size() - 2])));
+    llvm::BasicBlock* in = new_block("tile");
+    llvm::BasicBlock* next = new_block("tile.next");
+    b_.CreateCondBr(inside, in, next);
+    b_.SetInsertPoint(in);
+    body(at);
+    jump(next);
+    b_.SetInsertPoint(next);
+  }
 }
 
 }  // namespace weir::codegen

@@ -101,11 +101,13 @@ class TaskLowering {
   struct Tiles {
     llvm::Value *row = nullptr, *column = nullptr;              // of the thread in a tile
     llvm::Value *row_shift = nullptr, *column_shift = nullptr;  // a tile's extents are powers of two
+    std::uint32_t packets = 1;                                  // of each thread in a tile
+    llvm::Value* packet_step = nullptr;                         // rows from one of them to the next
   };
-  Tiles tile(std::vector<llvm::Value*>& count);
+  Tiles tile(std::vector<llvm::Value*>& count, std::uint32_t packets);
   Share block_share(llvm::Value* n);
-  void enter_tile(const Tiles& tiles, const std::vector<llvm::Value*>& count, std::vector<llvm::Value*>& at,
-                  llvm::BasicBlock* outside);
+  void run_tile(const Tiles& tiles, const std::vector<llvm::Value*>& count, std::vector<llvm::Value*> at,
+                const std::function<void(const std::vector<llvm::Value*>&)>& body);
 
   // lower_staged.cpp: sequential loops in which all threads read the same
   llvm::Value* all_inside(llvm::Value* position, llvm::Value* end);

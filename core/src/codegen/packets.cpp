@@ -154,4 +154,8 @@ bool loads_several_rows(const ir::Statement& loop) {
   return false;
 }
 
+std::uint32_t tile_packets(const ir::Kernel& kernel, const ir::Statement& loop, const Facts& facts) {
+  return loads_several_rows(loop) && accesses_wide(kernel, loop, facts) ? 2 : 1;
+}
+
 }  // namespace weir::codegen
