@@ -22,7 +22,7 @@ struct CheckedNode {
   LaunchWork launch;
   CopyWork copy;
 
-  Kernel* kernel() const noexcept { return launch.kernel; }
+  InLife<const Kernel> kernel() const noexcept { return InLife<const Kernel>(launch.kernel); }
   std::uint32_t argument_bytes() const noexcept {
     return kind == WEIR_GRAPH_KERNEL ? launch.launch.argument_bytes : copy_argument_bytes;
   }
@@ -237,8 +237,10 @@ weir_result graph_update(weir_graph handle, uint32_t index, const weir_graph_nod
       CheckedNode result = check_work(*graph.device, given);
       if (result.kernel() != node.kernel)
         fail(WEIR_ERROR_INVALID,
-             "the kernel is '%.128s', but was '%.128s' when the graph was made; make a new graph",
-             result.kernel()->name.c_str(), node.kernel->name.c_str());
+             "the kernel is '%.128s', but was %s when the graph was made; make a new graph",
+             result.launch.kernel->name.c_str(),
+             node.kernel.ended() ? "one that was unloaded"
+                                 : sdk::words("'%.128s'", node.kernel.object->name.c_str()).c_str());
       return result;
     });
     const std::uint64_t finished = graph.finished.load(std::memory_order_acquire);

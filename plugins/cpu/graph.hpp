@@ -30,7 +30,7 @@ struct alignas(16) GraphWork {
 
 struct GraphNode {
   std::uint32_t kind = WEIR_GRAPH_EMPTY;
-  Kernel* kernel = nullptr;
+  InLife<const Kernel> kernel;  ///< may be unloaded while the graph rests
   std::uint32_t argument_bytes = 0;
   std::uint32_t dependencies = 0;
   std::uint32_t first_successor = 0, successors = 0;  ///< in Graph::successors

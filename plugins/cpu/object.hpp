@@ -11,6 +11,7 @@ using sdk::fail;
 using sdk::fail_system;
 using sdk::Failure;
 using sdk::handle_of;
+using sdk::InLife;
 using sdk::Kind;
 using sdk::live;
 using sdk::Object;

@@ -276,6 +276,40 @@ TEST(Graph, UpdatesGridAndArgumentsBetweenRuns) {
   EXPECT_EQ(counts[10], 100u);
 }
 
+// The kernel's object may be another kernel's by then.
+TEST(Graph, RefusesAnotherKernelInPlaceOfOneThatWasUnloaded) {
+  std::uint32_t log[4] = {};
+  const weir_module before = load(first_device());
+  const weir_kernel gone = kernel_of<AppendArguments>(before, "append");
+  Nodes nodes;
+  nodes.launch(gone, AppendArguments{log, 1});
+  Graph graph(nodes);
+  Stream stream;
+  graph.launch(stream);
+  stream.synchronize();
+  call(table().module_unload, before);
+  const weir_module after = load(first_device());
+  weir_kernel other = nullptr;
+  std::vector<std::byte> arguments(4096);
+  std::uint32_t bytes = 0;
+  for (std::uint32_t i = 0; i < 200 && other != gone; ++i) {  // each layout is a kernel of its own
+    bytes = static_cast<std::uint32_t>(arguments.size()) - 8 * i;
+    const weir_kernel_layout layout{sizeof layout, bytes, 0, nullptr};
+    call(table().module_get_kernel, after, "append", &layout, &other);
+  }
+  ASSERT_EQ(other, gone) << "the test is to meet a handle that is used again";
+  weir_launch launch = launch_of(other, 1);
+  launch.arguments = arguments.data();
+  launch.argument_bytes = bytes;
+  Nodes changed;
+  changed.add(WEIR_GRAPH_KERNEL).launch = &launch;
+  const weir_graph_node* const node = &changed[0];
+  EXPECT_TRUE(
+      mentions(refusal(WEIR_ERROR_INVALID, table().graph_update, weir_graph(graph), 0u, node), "unloaded"));
+  graph.destroy();
+  call(table().module_unload, after);
+}
+
 // proves R6
 TEST(Graph, DestroyedWithRunsInFlightCompletesThem) {
   std::uint32_t log[20] = {};

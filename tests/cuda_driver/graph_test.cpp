@@ -184,6 +184,25 @@ TEST_F(FakeGraph, ChangeThatCudaRefusesIsUnsupportedAndOfKindInvalid) {
   call(table().graph_destroy, graph);
 }
 
+// The kernel's object may be another kernel's by then.
+TEST_F(FakeGraph, AnotherKernelInPlaceOfOneThatWasUnloadedIsRefused) {
+  const std::uint64_t argument = 0;
+  weir_launch launch = launch_of(one, &argument, 8);
+  weir_graph_node kernel = node(WEIR_GRAPH_KERNEL);
+  kernel.launch = &launch;
+  const weir_graph graph = create({kernel});
+  const weir_kernel gone = one;
+  call(table().module_unload, module);
+  std::string text;
+  for (int i = 0; i < 64; ++i) text += ".entry other" + std::to_string(i) + "_1(.param .u64 x) {} ";
+  module = load(device, text);
+  for (int i = 0; i < 64 && (i == 0 || launch.kernel != gone); ++i)
+    launch.kernel = find(module, ("other" + std::to_string(i) + "_1").c_str(), 8);
+  ASSERT_EQ(launch.kernel, gone) << "the test is to meet a handle that is used again";
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u, &kernel), HasSubstr("unloaded"));
+  call(table().graph_destroy, graph);
+}
+
 TEST_F(FakeGraph, FailureWhileBuildingLeavesNothing) {
   const std::uint8_t seven = 7;
   const weir_graph_node filled = fill(&seven, 1);

@@ -10,6 +10,7 @@ template <class D>
 struct GraphSlots : Slots<D> {
   using Device = typename D::Device;
   using Stream = typename D::Stream;
+  using Kernel = typename D::Kernel;
   using Graph = typename D::Graph;
   using Node = GraphNode<typename D::Allocation, typename D::Kernel>;
   using Base = Slots<D>;
@@ -39,7 +40,8 @@ struct GraphSlots : Slots<D> {
       Fresh<Graph> graph;
       graph->device = &device;
       graph->identities.clear();
-      for (const Node& node : checked) graph->identities.push_back({node.kind, node.kernel});
+      for (const Node& node : checked)
+        graph->identities.push_back({node.kind, InLife<const Kernel>(node.kernel)});
       graph->create(checked);
       out = handle_of<weir_graph>(graph.publish());
     });
@@ -55,10 +57,11 @@ struct GraphSlots : Slots<D> {
       if (node.kind != was.kind)
         fail(WEIR_ERROR_INVALID, "node %u is of kind %u; expected the %u that it was made with", index,
              node.kind, was.kind);
-      if (node.kernel != was.kernel)
-        fail(WEIR_ERROR_INVALID,
-             "node %u launches kernel '%.128s'; expected '%.128s', which it was made with", index,
-             node.kernel->name.c_str(), was.kernel->name.c_str());
+      if (InLife<const Kernel>(node.kernel) != was.kernel)
+        fail(WEIR_ERROR_INVALID, "node %u launches kernel '%.128s'; expected %s, which it was made with",
+             index, node.kernel->name.c_str(),
+             was.kernel.ended() ? "one that was unloaded"
+                                : words("'%.128s'", was.kernel.object->name.c_str()).c_str());
       graph.update(index, node);
     });
   }

@@ -39,6 +39,7 @@ enum class Kind : std::uint32_t {
 
 struct Object {
   std::atomic<Kind> kind{Kind::dead};
+  std::atomic<std::uint64_t> life{0};  ///< how often the object came back from its pool
   Object* next_in_pool = nullptr;
 };
 
@@ -53,6 +54,7 @@ class Pool {
       if (Object* object = oldest_) {
         oldest_ = object->next_in_pool;
         if (!oldest_) newest_ = nullptr;
+        object->life.fetch_add(1, std::memory_order_relaxed);
         return static_cast<T&>(*object);
       }
     }
@@ -119,6 +121,22 @@ T& live(Handle* handle, const char* what) {
     detail::refuse_handle(handle, what);
   return *static_cast<T*>(object);
 }
+
+/// An object in one of its lives: what is kept longer than the object lives must not take the next life for
+/// the same.
+template <class T>
+struct InLife {
+  T* object = nullptr;
+  std::uint64_t life = 0;
+
+  InLife() = default;
+  explicit InLife(T* now) noexcept : object(now), life(now ? now->life.load(std::memory_order_relaxed) : 0) {}
+  bool operator==(const InLife&) const = default;
+  bool ended() const noexcept {
+    return object->kind.load(std::memory_order_acquire) != T::object_kind ||
+           object->life.load(std::memory_order_relaxed) != life;
+  }
+};
 
 template <class Handle, class T>
 Handle handle_of(T& object) noexcept {
@@ -201,7 +219,7 @@ struct GraphObject : Object {
   Device* device = nullptr;
   struct Node {
     std::uint32_t kind;
-    const Kernel* kernel;
+    InLife<const Kernel> kernel;
   };
   std::vector<Node> identities;  ///< what an update may not change
 };
