@@ -114,6 +114,17 @@ TEST_F(PlainDriver, HandleLivesOnWhenItsEndFails) {
   EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().stream_query, other), HasSubstr("no live handle"));
 }
 
+TEST_F(PlainDriver, AnEventWhoseObjectIsUsedAgainWasNeverRecorded) {
+  weir_event first = nullptr, event = nullptr;
+  ASSERT_EQ(table().event_create(device, WEIR_EVENT_PLAIN, &first, nullptr), WEIR_OK);
+  ASSERT_EQ(table().event_record(first, stream, nullptr), WEIR_OK);
+  ASSERT_EQ(table().event_destroy(first, nullptr), WEIR_OK);
+  ASSERT_EQ(table().event_create(device, WEIR_EVENT_PLAIN, &event, nullptr), WEIR_OK);
+  ASSERT_EQ(event, first);
+  EXPECT_FALSE(live<Plain::Event>(event, "event").recorded.load());
+  EXPECT_EQ(table().event_destroy(event, nullptr), WEIR_OK);
+}
+
 TEST_F(PlainDriver, KernelsDieWithTheirModule) {
   const weir_code_object object{sizeof object, "x", "", "code", 4, nullptr};
   weir_module module = nullptr;

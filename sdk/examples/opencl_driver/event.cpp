@@ -20,7 +20,6 @@ Event& Device::create_event(bool timed) {
   sdk::Fresh<Event> event;
   event->device = this;
   event->timed = timed;
-  event->recorded.store(false, std::memory_order_relaxed);
   return event.publish();
 }
 

@@ -147,7 +147,9 @@ struct Slots {
         fail(WEIR_ERROR_INVALID, "flags is 0x%x; expected WEIR_EVENT_PLAIN or WEIR_EVENT_TIMED", flags);
       const bool timed = flags & WEIR_EVENT_TIMED;
       if (timed) check_capability(device, WEIR_CAP_TIMED_EVENTS, "timed events");
-      out = handle_of<weir_event>(device.create_event(timed));
+      Event& event = device.create_event(timed);
+      event.recorded.store(false, std::memory_order_relaxed);  // its object may have been, as another event
+      out = handle_of<weir_event>(event);
     });
   }
   static weir_result event_destroy(weir_event handle, weir_status* status) {

@@ -47,7 +47,6 @@ Event<V>& Device<V>::create_event(bool timed) {
   Fresh<Event<V>> event;
   event->device = this;
   event->timed = timed;
-  event->recorded.store(false, std::memory_order_relaxed);
   check(V::calls().event_create(&event->native, timed ? 0 : event_disable_timing), "create an event");
   return event.publish();
 }
