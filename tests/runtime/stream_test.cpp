@@ -173,6 +173,27 @@ TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
   EXPECT_TRUE(finished);
 }
 
+// The next user of a stream that was given back hears nothing of regions that the last one did not wait for.
+TEST(Stream, AFailureInALaneIsOfTheStreamThatLeasedIt) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  {
+    const Stream stream = device.create_stream();
+    TaskList region(device);
+    region.add(kernels.nothing, {1, 1}, {}, {0, 0});
+    region.add(kernels.nothing, {1, 1}, {}, {0, 1});
+    region.launch(stream);
+    const Event done = device.create_event();
+    done.record(stream);
+    done.synchronize();
+  }
+  const std::uint32_t created = device.stream_statistics().streams_created;
+  const Stream stream = device.create_stream();
+  ASSERT_EQ(device.stream_statistics().streams_created, created) << "the test is to meet the same stream";
+  Watch::get().fail("stream_query", 1, WEIR_ERROR_LAUNCH);
+  stream.synchronize();  // asks no lane
+}
+
 // proves R6
 TEST(Stream, DestroyingOneWithWorkInFlightNeitherWaitsNorLosesWork) {
   const Device device = open_real();

@@ -40,6 +40,7 @@ StreamState* StreamManager::take_kept(int priority) {
   if (result == WEIR_OK) {
     stream->note_completion(submitted);
     stream->last_kernel.store(nullptr, std::memory_order_relaxed);
+    stream->lanes_used.store(0, std::memory_order_relaxed);
     forget_failure(*stream);
     return stream;
   }
