@@ -98,6 +98,24 @@ TEST_F(Fault, LetsWorkFailAfterItWasSubmitted) {
   EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
 }
 
+// The driver gives the next stream the same handle.
+TEST_F(Fault, ALateFailureGoesWithItsStream) {
+  Objects objects(t);
+  const weir_allocation memory = objects.memory(64);
+  weir_stream stream = nullptr;
+  ASSERT_EQ(t.stream_create(objects.device, nullptr, &stream, nullptr), WEIR_OK);
+  tell("call=fill:result=launch:late");
+  EXPECT_EQ(fill(stream, memory), WEIR_OK);
+  const weir_stream gone = stream;
+  ASSERT_EQ(t.stream_destroy(stream, nullptr), WEIR_OK);
+  for (int i = 0; i < 1000 && (i == 0 || stream != gone); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until its work is done
+    stream = objects.stream();
+  }
+  ASSERT_EQ(stream, gone) << "the test is to meet a handle that is used again";
+  EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
+}
+
 // proves R34
 TEST_F(Fault, RunsOutOfMemoryAtALimit) {
   tell("memory=1K");
@@ -133,6 +151,17 @@ TEST_F(Fault, LosesTheDevice) {
   // It still lets go of its objects.
   EXPECT_EQ(t.event_destroy(event, nullptr), WEIR_OK);
   objects.forget(event);
+}
+
+// Openings are counted, and the runtime itself closes one when two threads open at once.
+TEST_F(Fault, KnowsADeviceThatWasOpenedTwiceAndClosedOnce) {
+  Objects objects(t);
+  {
+    Objects again(t);
+  }
+  tell("call=stream_create:device=0:result=unknown");
+  weir_stream stream = nullptr;
+  EXPECT_EQ(t.stream_create(objects.device, nullptr, &stream, nullptr), WEIR_ERROR_UNKNOWN);
 }
 
 // proves R35

@@ -52,6 +52,12 @@ bool Fault::lets_go(std::string_view slot) noexcept {
          slot == "memory_free" || slot == "module_unload" || slot == "graph_destroy";
 }
 
+void Fault::forget(Handle gone) {
+  owners_.remove(gone);
+  const std::lock_guard lock(mutex_);
+  late_.erase(gone);
+}
+
 weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream stream,
                          weir_status* status) {
   weir_result result = WEIR_OK;
@@ -64,7 +70,7 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
     ++calls;
     // Hosts may flush a stream on behalf of others, who do not listen for its failures.
     const bool tells = stream && !lets_go(slot) && slot != "stream_flush";
-    if (const auto found = late_.find(stream); tells && found != late_.end()) {
+    if (const auto found = late_.find(handle(stream)); tells && found != late_.end()) {
       result = found->second.result;
       words = sdk::words("work that was submitted to this stream was made to fail (result=%s:late)",
                          result_word(result));
@@ -76,7 +82,7 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
       if (seen < rule.nth || seen - rule.nth >= rule.times) continue;
       ++failed_;
       if (rule.late && stream) {
-        late_[stream] = {rule.result, rule.times};
+        late_[handle(stream)] = {rule.result, rule.times};
         continue;
       }
       result = rule.result;

@@ -37,7 +37,7 @@ class Fault {
                   std::is_same_v<Slot, sdk::slots::device_get_info_slot>)
       device = sdk::argument_of<std::uint32_t>(arguments...);
     const weir_result result = judge(Slot::name, device, sdk::argument_of<weir_stream>(arguments...), status);
-    if (result == WEIR_OK && lets_go(Slot::name)) owners_.remove(first);
+    if (result == WEIR_OK && lets_go(Slot::name)) forget(first);
     return result;
   }
 
@@ -102,6 +102,8 @@ class Fault {
 
   /// Whether a call only lets go of an object, which a lost device still does.
   static bool lets_go(std::string_view slot) noexcept;
+  /// Before the driver may give the handle out anew.
+  void forget(Handle gone);
   weir_result judge(std::string_view slot, std::int64_t device, weir_stream stream, weir_status* status);
   template <class Call>
   weir_result take_memory(std::int64_t device, std::uint64_t bytes, weir_allocation* out, weir_status* status,
@@ -118,7 +120,7 @@ class Fault {
   std::map<std::string, std::uint64_t, std::less<>> calls_;
   std::uint64_t all_calls_ = 0, failed_ = 0;
   std::set<std::int64_t> lost_;
-  std::map<weir_stream, Late> late_;
+  std::map<Handle, Late> late_;  ///< by stream
   struct Block {
     std::int64_t device;
     std::uint64_t bytes;

@@ -5,24 +5,26 @@ namespace weir::fault {
 
 void Owners::open(weir_device device, std::uint32_t index) {
   const std::lock_guard lock(mutex_);
-  devices_[handle(device)] = index;
+  const auto [known, fresh] = devices_.try_emplace(handle(device), Known{index});
+  if (!fresh) ++known->second.openings;
 }
 
 void Owners::add(Handle made, Handle owner) {
   const std::lock_guard lock(mutex_);
   const auto found = devices_.find(owner);
-  devices_[made] = found == devices_.end() ? nobody : found->second;
+  devices_[made] = {found == devices_.end() ? nobody : found->second.device};
 }
 
 void Owners::remove(Handle gone) {
   const std::lock_guard lock(mutex_);
-  devices_.erase(gone);
+  const auto found = devices_.find(gone);
+  if (found != devices_.end() && --found->second.openings == 0) devices_.erase(found);
 }
 
 std::int64_t Owners::device_of(Handle handle) const {
   const std::lock_guard lock(mutex_);
   const auto found = devices_.find(handle);
-  return found == devices_.end() ? nobody : found->second;
+  return found == devices_.end() ? nobody : found->second.device;
 }
 
 }  // namespace weir::fault

@@ -59,12 +59,17 @@ class Owners {
 
   void open(weir_device device, std::uint32_t index);
   void add(Handle made, Handle owner);
+  /// A device stays known until it is closed as often as it was opened.
   void remove(Handle gone);
   std::int64_t device_of(Handle handle) const;
 
  private:
+  struct Known {
+    std::int64_t device = nobody;
+    std::uint64_t openings = 1;
+  };
   mutable std::mutex mutex_;
-  std::map<Handle, std::int64_t> devices_;
+  std::map<Handle, Known> devices_;
 };
 
 }  // namespace weir::fault
