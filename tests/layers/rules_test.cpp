@@ -277,6 +277,33 @@ TEST_F(Rules, AKernelDiesWithItsModule) {
   expect(result, answer, "dead", AllOf(HasSubstr("('add_value')"), HasSubstr("which module_unload ended")));
 }
 
+// Once with an annotation and once without, a kernel of the driver's is two of the layer's.
+TEST_F(Rules, AKernelThatWasLookedUpInTwoWaysDiesWithItsModule) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_module module = objects.module();
+  const void* found = nullptr;
+  ASSERT_EQ(t.get_extension(WEIR_ANNOTATE_EXTENSION, WEIR_ANNOTATE_VERSION, &found, nullptr), WEIR_OK);
+  const auto* const annotate = static_cast<const weir_annotate_table*>(found);
+  const weir_touched touched{0, WEIR_ACCESS_WRITE, 0, 0, "x"};
+  const weir_kernel_annotation annotation{sizeof annotation, 1, &touched, nullptr, nullptr};
+  weir_kernel plain = nullptr, annotated = nullptr, again = nullptr;
+  ASSERT_EQ(t.module_get_kernel(module, "add_value", &add_layout, &plain, nullptr), WEIR_OK);
+  ASSERT_EQ(annotate->get_kernel(module, "add_value", &add_layout, &annotation, &annotated, nullptr),
+            WEIR_OK);
+  ASSERT_EQ(t.module_get_kernel(module, "add_value", &add_layout, &again, nullptr), WEIR_OK);
+  EXPECT_EQ(again, plain) << "one layout gives one kernel";
+  EXPECT_EQ(t.module_unload(module, nullptr), WEIR_OK);
+  objects.forget(module);
+  alignas(16) std::byte block[48] = {};
+  for (const weir_kernel kernel : {plain, annotated}) {
+    const weir_launch launch = launch_of(kernel, block, kernel == plain ? 32 : 40);
+    Answer answer;
+    const weir_result result = t.kernel_launch(stream, &launch, &answer);
+    expect(result, answer, "dead", HasSubstr("which module_unload ended"));
+  }
+}
+
 // proves R35
 TEST_F(Rules, TimesOfPlainEventsAreRefused) {
   Objects objects(t);

@@ -33,7 +33,7 @@ weir_result Validate::module_unload(weir_module handle, weir_status* status) {
   {
     const Lock lock(mutex_);
     busy = !host_.covers(module->used) && options_.races != Options::Races::off;
-    for (const auto& [real, kernel] : module->kernels)
+    for (const auto& [key, kernel] : module->kernels)
       if (const auto alive = kernel.lock()) objects_.remove(*alive, "module_unload");
     objects_.remove(*module, "module_unload");
   }
@@ -110,8 +110,8 @@ weir_result Validate::find_kernel(weir_module handle, const char* symbol, const 
   if (result != WEIR_OK) return result;
 
   const Lock lock(mutex_);
-  std::weak_ptr<Kernel>& known = module->kernels[kernel->real];
-  if (const auto same = known.lock(); same && same->tail_bytes == kernel->tail_bytes) {
+  std::weak_ptr<Kernel>& known = module->kernels[{kernel->real, kernel->tail_bytes}];
+  if (const auto same = known.lock()) {
     *out = reinterpret_cast<weir_kernel>(same->handle);
     return WEIR_OK;
   }

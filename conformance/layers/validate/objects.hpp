@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "clocks.hpp"
@@ -80,8 +80,9 @@ struct Allocation : ObjectOf<Kind::allocation, weir_allocation> {
 
 struct Module : ObjectOf<Kind::module, weir_module> {
   std::string name;
-  std::unordered_map<const void*, std::weak_ptr<struct Kernel>> kernels;  ///< by the driver's handle
-  Clock used;                                                             ///< launches of its kernels
+  /// By the driver's handle and the bytes that launches carry behind its arguments.
+  std::map<std::pair<const void*, std::uint32_t>, std::weak_ptr<struct Kernel>> kernels;
+  Clock used;  ///< launches of its kernels
 };
 
 /// A part of a buffer parameter that launches touch.
