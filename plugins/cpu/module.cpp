@@ -211,6 +211,7 @@ weir_result module_get_kernel(weir_module handle, const char* name, const weir_k
     kernel->function = function;
     kernel->argument_bytes = layout.argument_bytes;
     kernel->cost.sixteenths_per_block.store(0, std::memory_order_relaxed);
+    kernel->cost.unmeasured.store(0, std::memory_order_relaxed);
     kernel->kind.store(Kind::kernel, std::memory_order_release);
     module.kernels.push_back(kernel);
     out = handle_of<weir_kernel>(*kernel);
