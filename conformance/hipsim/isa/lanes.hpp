@@ -150,19 +150,21 @@ void compute(Wave& w, const Instruction& i, Raw<D>* __restrict out, const Raw<S>
   }
 }
 
+// Takes the loop over the lanes as an argument, so that it is compiled once and not for every operation.
+template <class D, class... S>
+[[gnu::noinline]] void map_lanes(Wave& w, const Instruction& i,
+                                 void (*map)(Wave&, const Instruction&, Raw<D>*, const Raw<S>*...)) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    alignas(64) Raw<D> out[64];
+    [&](const auto&... source) { map(w, i, out, source.lanes()...); }(Source<S>(w, i, K)...);
+    commit<D>(w, i, out);
+  }(std::index_sequence_for<S...>{});
+}
+
 /// The handler of an operation that maps lanes of sources S to lanes of D: valu<float, float, float>(lambda).
 template <class D, class... S, class F>
 Handler valu(F) {
-  return [](Wave& w, const Instruction& i) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      alignas(64) Raw<D> out[64];
-      [&](const auto&... source) {
-        compute<D, F, S...>(w, i, out, source.lanes()...);
-      }(Source<S>(w, i, K)...);
-      commit<D>(w, i, out);
-    }
-    (std::index_sequence_for<S...>{});
-  };
+  return [](Wave& w, const Instruction& i) { map_lanes<D, S...>(w, i, compute<D, F, S...>); };
 }
 
 }  // namespace HIPSIM_SIMD

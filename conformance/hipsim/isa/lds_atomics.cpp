@@ -16,8 +16,9 @@ u64 lane_value(const Wave& w, unsigned index, unsigned l, unsigned bytes) {
 /// How compare-and-swap gives its two values: GFX11 turned their order around.
 enum class Order { none, compare_first, value_first };
 
-template <std::size_t which, unsigned bytes, Order order, bool returns>
-void atomic(Wave& w, const Instruction& i) {
+// Takes the operation as an argument, so that it is compiled once and not for every operation.
+template <unsigned bytes, Order order, bool returns>
+[[gnu::noinline]] void update(Wave& w, const Instruction& i, AtomicFunction function) {
   const unsigned first = returns ? 1 : 0;  // operands: [result,] address, data[, data]
   const u32* address = w.v[i.src[first].index];
   each_lane(w.exec(), [&](unsigned l) {
@@ -28,12 +29,17 @@ void atomic(Wave& w, const Instruction& i) {
     require_lds(w, l, at, bytes, LdsAccess::atomic);
     u64 old = 0;
     std::memcpy(&old, w.group->lds + at, bytes);
-    const u64 result = atomic_names[which].function(old, value, compare);
+    const u64 result = function(old, value, compare);
     std::memcpy(w.group->lds + at, &result, bytes);
     if (!returns) return;
     w.v[i.src[0].index][l] = u32(old);
     if (bytes == 8) w.v[i.src[0].index + 1u][l] = u32(old >> 32);
   });
+}
+
+template <std::size_t which, unsigned bytes, Order order, bool returns>
+void atomic(Wave& w, const Instruction& i) {
+  update<bytes, order, returns>(w, i, atomic_names[which].function);
 }
 
 template <std::size_t which, Order order>

@@ -53,12 +53,12 @@ u64 lane_value(const Wave& w, unsigned index, unsigned l, unsigned bytes) {
 }
 
 /// The data of compare-and-swap is the new value, then the one to compare with.
-template <unsigned bytes, bool compares, std::size_t which, Space space>
-void atomic(Wave& w, const Instruction& i) {
+/// It takes the operation as an argument, so that it is compiled once and not for every operation.
+template <unsigned bytes, bool compares, Space space>
+[[gnu::noinline]] void update_lanes(Wave& w, const Instruction& i, AtomicFunction f) {
   const unsigned first = i.returns ? 1 : 0;  // operands: [result,] address, data[, base]
   const FlatAddress at(w, i.src[first], i.src[first + 2], i.offset);
   const unsigned data = i.src[first + 1].index;
-  const AtomicFunction f = atomic_names[which].function;
   each_lane(w.exec(), [&](unsigned l) {
     const u64 compare = compares ? lane_value(w, data + bytes / 4, l, bytes) : 0;
     const u64 value = lane_value(w, data, l, bytes);
@@ -68,6 +68,11 @@ void atomic(Wave& w, const Instruction& i) {
     w.v[i.src[0].index][l] = u32(old);
     if (bytes == 8) w.v[i.src[0].index + 1u][l] = u32(old >> 32);
   });
+}
+
+template <unsigned bytes, bool compares, std::size_t which, Space space>
+void atomic(Wave& w, const Instruction& i) {
+  update_lanes<bytes, compares, space>(w, i, atomic_names[which].function);
 }
 
 template <std::size_t which>

@@ -14,18 +14,27 @@ void store_mask(Wave& w, const Instruction& i, u64 mask, bool to_exec) {
   if (to_exec) w.set_mask(slot::exec, mask);
 }
 
+/// Compares 32 lanes.
+template <class A, class B>
+using CompareRow = u32 (*)(const Raw<A>*, const Raw<B>*);
+
 template <class A, class B, class F>
-u64 compare_lanes(Wave& w, const Instruction& i, F f) {
+u32 compare_row(const Raw<A>* a, const Raw<B>* b) {
+  u32 mask = 0;
+  for (unsigned l = 0; l < 32; ++l) mask |= F{}(from_raw<A>(a[l]), from_raw<B>(b[l])) ? lane_bits[l] : 0;
+  return mask;
+}
+
+// Takes the comparison as an argument, so that it is compiled once and not for every comparison.
+template <class A, class B>
+[[gnu::noinline]] void compare(Wave& w, const Instruction& i, CompareRow<A, B> row, bool to_exec) {
   const Source<A> first(w, i, 0);
   const Source<B> second(w, i, 1);
   const Raw<A>* a = first.lanes();
   const Raw<B>* b = second.lanes();
-  u32 low = 0, high = 0;
-  for (unsigned l = 0; l < 32; ++l) low |= f(from_raw<A>(a[l]), from_raw<B>(b[l])) ? lane_bits[l] : 0;
-  if (w.lanes == 64)
-    for (unsigned l = 0; l < 32; ++l)
-      high |= f(from_raw<A>(a[32 + l]), from_raw<B>(b[32 + l])) ? lane_bits[l] : 0;
-  return low | u64(high) << 32;
+  const u32 low = row(a, b);
+  const u32 high = w.lanes == 64 ? row(a + 32, b + 32) : 0;
+  store_mask(w, i, low | u64(high) << 32, to_exec);
 }
 
 template <class A, class B, class F>
@@ -34,12 +43,10 @@ void add(OperationTable& t, const std::string& name, F) {
                                : std::is_same_v<A, f64> || std::is_same_v<A, Half>
                                    ? FloatGroup::half_and_double
                                    : FloatGroup::none;
-  Operation to_mask{
-      [](Wave& w, const Instruction& i) { store_mask(w, i, compare_lanes<A, B>(w, i, F{}), false); }, 2,
-      group};
-  Operation to_exec{
-      [](Wave& w, const Instruction& i) { store_mask(w, i, compare_lanes<A, B>(w, i, F{}), true); }, 2,
-      group};
+  Operation to_mask{[](Wave& w, const Instruction& i) { compare<A, B>(w, i, compare_row<A, B, F>, false); },
+                    2, group};
+  Operation to_exec{[](Wave& w, const Instruction& i) { compare<A, B>(w, i, compare_row<A, B, F>, true); }, 2,
+                    group};
   t.add("v_cmp_" + name, to_mask);
   t.add("v_cmpx_" + name, to_exec);
 }
