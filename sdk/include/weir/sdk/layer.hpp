@@ -91,6 +91,28 @@ struct LayerHost {
   }
 };
 
+/// Whether it wants to see every call.
+template <class L>
+inline constexpr bool layer_enters =
+    requires(L& l) { l.enter(slots::device_count_slot{}, (std::uint32_t*)nullptr, (weir_status*)nullptr); };
+
+/// What a layer does in place of a slot. Not inlined, so that it is compiled once and not for every instance.
+template <class L, class Slot, class Function>
+struct LayerCall;
+template <class L, class Slot, class... A>
+struct LayerCall<L, Slot, weir_result (*)(A...)> {
+  [[gnu::noinline]] static weir_result run(L& layer, A... arguments) {
+    return guarded(argument_of<weir_status*>(arguments...), [&]() -> weir_result {
+      if constexpr (layer_enters<L>)
+        if (const weir_result result = layer.enter(Slot{}, arguments...); result != WEIR_OK) return result;
+      if constexpr (Slot::template replaced<L>)
+        return Slot::call(layer, arguments...);
+      else
+        return (layer.next.*Slot::member)(arguments...);
+    });
+  }
+};
+
 /// One layer object and the functions that lead to it; functions of the table have no place for a pointer.
 template <class L, int N>
 class LayerInstance {
@@ -122,24 +144,15 @@ class LayerInstance {
 
  private:
   static constexpr bool annotates = requires { &L::annotate_kernel; };
-  static constexpr bool enters =
-      requires(L& l) { l.enter(slots::device_count_slot{}, (std::uint32_t*)nullptr, (weir_status*)nullptr); };
   template <class Slot>
-  static constexpr bool hooked = Slot::template replaced<L> || enters;
+  static constexpr bool hooked = Slot::template replaced<L> || layer_enters<L>;
 
   template <class Slot, class Function>
   struct Hook;
   template <class Slot, class... A>
   struct Hook<Slot, weir_result (*)(A...)> {
     static weir_result call(A... arguments) {
-      return guarded(argument_of<weir_status*>(arguments...), [&]() -> weir_result {
-        if constexpr (enters)
-          if (const weir_result result = layer->enter(Slot{}, arguments...); result != WEIR_OK) return result;
-        if constexpr (Slot::template replaced<L>)
-          return Slot::call(*layer, arguments...);
-        else
-          return (layer->next.*Slot::member)(arguments...);
-      });
+      return LayerCall<L, Slot, weir_result (*)(A...)>::run(*layer, arguments...);
     }
   };
 
