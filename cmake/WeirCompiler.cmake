@@ -14,7 +14,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 if(WEIR_SANITIZE)
   target_compile_options(weir_compiler INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer
-                                                -fno-sanitize-recover=all -g)
+                                                -fno-sanitize-recover=all -g1) # lines are what reports show
   target_link_options(weir_compiler INTERFACE -fsanitize=${WEIR_SANITIZE})
   target_compile_definitions(weir_compiler INTERFACE WEIR_SANITIZED=1)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
