@@ -49,9 +49,11 @@ Handler handler(bool returns) {
   return returns ? atomic<which, 8, order, true> : atomic<which, 8, order, false>;
 }
 
-template <std::size_t which>
-void define_one(OperationTable& t) {
-  const AtomicName& n = atomic_names[which];
+/// Gives the handler that returns the old value, or the one that does not.
+using HandlerOf = Handler (*)(bool returns);
+
+void define_one(OperationTable& t, const AtomicName& n, HandlerOf plain, HandlerOf compare_first,
+                HandlerOf value_first) {
   if (n.name.empty()) return;
   const std::string bits = n.bytes == 4 ? "32" : "64";
   const auto add = [&](const std::string& name, Handler quiet, Handler returning) {
@@ -60,21 +62,21 @@ void define_one(OperationTable& t) {
     t.add("ds_" + name.substr(0, type) + "_rtn" + name.substr(type), memory(returning));
   };
   if (n.compares) {
-    add("cmpst_b" + bits, handler<which, Order::compare_first>(false),
-        handler<which, Order::compare_first>(true));
-    add("cmpstore_b" + bits, handler<which, Order::value_first>(false),
-        handler<which, Order::value_first>(true));
+    add("cmpst_b" + bits, compare_first(false), compare_first(true));
+    add("cmpstore_b" + bits, value_first(false), value_first(true));
   } else if (n.name.starts_with("swap")) {
     for (const char* name : {"ds_wrxchg_rtn_b", "ds_storexchg_rtn_b"})
-      t.add(name + bits, memory(handler<which, Order::none>(true)));
+      t.add(name + bits, memory(plain(true)));
   } else {
-    add(std::string(n.name), handler<which, Order::none>(false), handler<which, Order::none>(true));
+    add(std::string(n.name), plain(false), plain(true));
   }
 }
 
 template <std::size_t... which>
 void define_all(OperationTable& t, std::index_sequence<which...>) {
-  (define_one<which>(t), ...);
+  (define_one(t, atomic_names[which], handler<which, Order::none>, handler<which, Order::compare_first>,
+              handler<which, Order::value_first>),
+   ...);
 }
 
 }  // namespace

@@ -87,17 +87,17 @@ Handler handler(Space space) {
   return flat ? atomic<8, false, which, Space::flat> : atomic<8, false, which, Space::global>;
 }
 
+void define_one(OperationTable& t, const AtomicName& n, Handler global, Handler flat) {
+  for (std::string_view name : {n.old_global, n.name}) {
+    if (name.empty()) continue;
+    t.add("global_atomic_" + std::string(name), memory(global));
+    t.add("flat_atomic_" + std::string(name), memory(flat));
+  }
+}
+
 template <std::size_t... which>
 void define_all(OperationTable& t, std::index_sequence<which...>) {
-  const auto add = [&]<std::size_t k>() {
-    const AtomicName& n = atomic_names[k];
-    for (std::string_view name : {n.old_global, n.name}) {
-      if (name.empty()) continue;
-      t.add("global_atomic_" + std::string(name), memory(handler<k>(Space::global)));
-      t.add("flat_atomic_" + std::string(name), memory(handler<k>(Space::flat)));
-    }
-  };
-  (add.template operator()<which>(), ...);
+  (define_one(t, atomic_names[which], handler<which>(Space::global), handler<which>(Space::flat)), ...);
 }
 
 }  // namespace
