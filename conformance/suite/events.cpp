@@ -174,16 +174,15 @@ WEIR_REQUIREMENT(2, 41, Events, ManyStreamsWaitForOne,
   const Memory memory(32 * 64);
   memory.write(Bytes(32 * 64, 0));
   const Stream held;
-  std::vector<Stream> waiting;
+  const std::vector<Stream> waiting(32);  // stream_create may block until held work is done
   const Event event;
   Gate gate;
   gate.hold(held);
   fill<std::uint8_t>(held, memory, 0, 32 * 64, 5);
   event.record(held);
-  for (std::uint64_t i = 0; i < 32; ++i) {
-    waiting.emplace_back();
-    waiting.back().wait(event);
-    fill<std::uint8_t>(waiting.back(), memory, 64 * i, 64, static_cast<std::uint8_t>(100 + i));
+  for (std::uint64_t i = 0; i < waiting.size(); ++i) {
+    waiting[i].wait(event);
+    fill<std::uint8_t>(waiting[i], memory, 64 * i, 64, static_cast<std::uint8_t>(100 + i));
   }
   gate.open();
   for (const Stream& stream : waiting) stream.synchronize();
