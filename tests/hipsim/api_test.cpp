@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HIP functions: devices, memory, streams, events, graphs, errors on demand.
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -168,6 +169,20 @@ TEST_F(Api, FreeingInAStreamWaitsForItsTurn) {
   HIP(hipSetDevice(2));
   EXPECT_EQ(hipErrorNotSupported, hipMallocAsync(&pointer, 1024, nullptr))
       << "this device has no memory pools";
+}
+
+TEST_F(Api, FreeingWhatAStreamIsAboutToFreeIsRefused) {
+  std::size_t before = 0, after = 0, total = 0;
+  HIP(hipMemGetInfo(&before, &total));
+  TestStream stream;
+  void* pointer;
+  HIP(hipMalloc(&pointer, 1 << 20));
+  HIP(hipLaunchHostFunc(
+      stream.handle, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }, nullptr));
+  HIP(hipFreeAsync(pointer, stream.handle));
+  EXPECT_EQ(hipErrorInvalidValue, hipFree(pointer));
+  HIP(hipMemGetInfo(&after, &total));
+  EXPECT_EQ(before, after) << "it was freed twice";
 }
 
 TEST_F(Api, DestroyedStreamsFinishTheirWork) {

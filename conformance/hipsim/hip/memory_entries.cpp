@@ -54,6 +54,7 @@ hipError_t free_now(const char* name, void* pointer, MemoryKind kind) {
     const auto block = live_block(r, pointer);
     if (!block || block->kind != kind || !block->storage) return hipErrorInvalidValue;
     for (const auto& device : r.devices) device->synchronize();  // memory in use is not freed under the work
+    if (block->freed.load()) return hipErrorInvalidValue;        // that work has freed it
     if (kind == MemoryKind::device)
       r.devices[std::size_t(block->device)]->free(block);
     else
