@@ -30,10 +30,7 @@ struct DeviceState final : DriverCaller {
   }
   bool has(Capability capability) const noexcept { return info.has(capability); }
 
-  /// Whether this process is the child of a fork whose parent had used the device. Locks of the device may
-  /// then be held by threads that do not exist here, so that nothing takes one.
-  bool forked() const noexcept { return forked_.load(std::memory_order_relaxed); }
-  /// Throws Error{system} in such a child.
+  /// Throws Error{system} in a child of a fork, see forked().
   void check_not_forked() const {
     if (forked()) [[unlikely]]
       throw_forked();
@@ -57,7 +54,6 @@ struct DeviceState final : DriverCaller {
   std::vector<const KernelOrigin*> running_kernels() override;
   [[noreturn]] void throw_forked() const;
 
-  std::atomic<bool> forked_{false};
   std::atomic<weir_device> handle_{nullptr};
 };
 

@@ -24,6 +24,9 @@ class DriverCaller {
   const GpuDriver& driver() const noexcept { return driver_; }
   const weir_driver_table& table() const noexcept { return driver_.table(); }
   bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+  /// Whether this process is the child of a fork whose parent had used the device. Locks of the device may
+  /// then be held by threads that do not exist here, so that nothing takes one.
+  bool forked() const noexcept { return forked_.load(std::memory_order_relaxed); }
 
   /// Throws unless the call answers WEIR_OK.
   template <class Doing, class Call>
@@ -51,9 +54,12 @@ class DriverCaller {
       fail(word(doing), result, status, kernel);
     return true;
   }
-  /// Returns the result; for destructors and for failures that the caller handles.
+  /// Returns the result; for destructors and for failures that the caller handles. A child of a fork leaves
+  /// to its parent what the driver has.
   template <class Call>
   weir_result quiet(Call&& call) noexcept {
+    if (forked()) [[unlikely]]
+      return WEIR_ERROR_SYSTEM;
     Status status;
     const weir_result result = call(&status);
     if (result == WEIR_ERROR_DEVICE_LOST) [[unlikely]]
@@ -75,6 +81,7 @@ class DriverCaller {
 
  protected:
   std::string device_name_;  // set by the device before the first call
+  std::atomic<bool> forked_{false};
 
  private:
   template <class Doing>
