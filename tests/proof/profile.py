@@ -57,11 +57,12 @@ def prove(proof):
              "| case | kernel | grid, block | runs | " + " | ".join(METRICS.values()) + " |",
              "|---" * (4 + len(METRICS)) + "|"]
     for case in CASES:
-        result = proof.run([ncu, "--csv", "--page", "raw", "--print-units", "base", "--print-kernel-base", "mangled",
-                            "--clock-control", "none", "--cache-control", "none", "--kernel-name-base", "mangled",
-                            "--kernel-name", KERNELS, "--launch-count", LAUNCHES, "--metrics", ",".join(METRICS), proof.program("weir-bench"), "--gpu",
-                            f"--benchmark_filter=^{case}"], 200, f"profile.{case}.log",
-                           {"WEIR_BENCH_TWIN": str(proof.logs / TWIN), "WEIR_PROBE": "off"})
+        command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--print-kernel-base", "mangled",
+                   "--clock-control", "none", "--cache-control", "none", "--kernel-name-base", "mangled", "--kernel-name",
+                   KERNELS, "--launch-count", LAUNCHES, "--metrics", ",".join(METRICS), proof.program("weir-bench"), "--gpu",
+                   f"--benchmark_filter=^{case}"]
+        environment = {"WEIR_BENCH_TWIN": str(proof.logs / TWIN), "WEIR_PROBE": "off"}
+        result = proof.run(command, 200, f"profile.{case}.log", environment)
         try:
             kernels = runs_of(result.text)
         except (KeyError, ValueError) as error:
@@ -69,8 +70,9 @@ def prove(proof):
             result.text += f"\n{type(error).__name__}: {error}"
         ours = [key for key in kernels if not key[0].startswith("_Z")]
         theirs = [key for key in kernels if key[0].startswith("_Z")]
-        proof.add("profile", case, ours and theirs, f"{len(ours)} kernels, {len(theirs)} shapes of the twin, {result.seconds:.0f} s"
-                  if ours and theirs else f"{result.words()}: {tail(result.text)}")
+        seen = f"{len(ours)} kernels, {len(theirs)} shapes of the twin, {result.seconds:.0f} s"
+        proof.add("profile", case, ours and theirs,
+                  seen if ours and theirs else f"{result.words()}: {tail(result.text)}")
         fastest = sorted(theirs, key=lambda key: median(kernels[key], "gpu__time_duration.sum"))[:1]
         for key in ours + fastest:
             figures = " | ".join(f"{median(kernels[key], metric):.4g}" for metric in METRICS)
