@@ -221,16 +221,15 @@ TEST(Stream, ManyDestroyedWithWorkInFlightAreAllDrained) {
   x.fill(0);
   device.synchronize();
   const Stream first = device.create_stream();
-  kernels.close_gate(first, flag);
   const std::size_t many = detail::StreamManager::kept_streams * 2;
-  {
-    std::vector<Stream> streams;
-    for (std::size_t i = 0; i < many; ++i) {
-      streams.push_back(device.create_stream());
-      streams.back().wait(i ? StreamRef(streams[i - 1]) : StreamRef(first));
-      kernels.add(streams.back(), x, 1);
-    }
+  std::vector<Stream> streams(many);
+  for (Stream& stream : streams) stream = device.create_stream();  // first, because it may wait for held work
+  kernels.close_gate(first, flag);
+  for (std::size_t i = 0; i < many; ++i) {
+    streams[i].wait(i ? StreamRef(streams[i - 1]) : StreamRef(first));
+    kernels.add(streams[i], x, 1);
   }
+  streams.clear();
   EXPECT_LE(device.stream_statistics().streams_created, 3 + detail::StreamManager::kept_streams);
   flag.open();
   device.synchronize();
