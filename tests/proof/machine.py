@@ -3,6 +3,7 @@
 import datetime
 import platform
 import shutil
+from pathlib import Path
 
 from .run import tail
 
@@ -21,10 +22,11 @@ def prove(proof):
     proof.add("machine", "commit", commit.exists() and "uncommitted" not in facts["commit"], facts["commit"])
 
     info = proof.run([proof.program("weir"), "info"], 60, "info.log")
-    driver = proof.device.split(":")[0]
+    driver, _, number = proof.device.partition(":")
     usable = any(line.startswith(driver + " ") and line.rstrip().endswith("usable") for line in info.text.splitlines())
-    heading = f"  {driver}:0"
+    heading = f"  {driver}:{number or 0} "
     named = [line.strip() for line in info.text.splitlines() if line.startswith(heading)]
     proof.add("machine", "weir info", info.status == 0 and usable and named, named[0] if named else tail(info.text))
     facts["device"] = named[0] if named else "not found"
-    proof.sections.append("## weir info\n\n```\n" + info.text.strip() + "\n```\n")
+    text = info.text.strip().replace(str(proof.prefix), "PREFIX").replace(f"{Path.home()}/", "~/")
+    proof.sections.append("## weir info\n\n```\n" + text + "\n```\n")
