@@ -6,10 +6,10 @@
 //
 // Left out, and why:
 //  - Of a function that a program calls more than `all_up_to` times, calls in the middle: heat launches 4630
-//    kernels, nearly all from the same two places. The first and the last are tried all.
+//    kernels, nearly all from the same two places. The first and the last are tried all. With WEIR_SWEEP=all
+//    in the environment, as `ctest -C matrix` sets it, none is left out.
 //  - Of programs that are `dear`, runs after a failure other than the last of each function: monte_carlo
-//  spends its
-//    time in its kernels. Leaks are looked for after each.
+//    spends its time in its kernels. Leaks are looked for after each.
 //  - Functions that destroy and free: a driver that refuses to let go of an object keeps it, whoever asks.
 //  - Functions that only the first use of a device calls; open_test.cpp fails these.
 //  - Code generation, which no driver takes part in: code is generated once and kept (support/kept_code.hpp).
@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -291,12 +292,14 @@ constexpr std::uint64_t all_up_to = 100;
 /// The n-th calls that are tried of a function that is called `calls` times: all, or some of those in the
 /// middle.
 std::vector<std::uint64_t> places(std::uint64_t calls) {
+  const char* const word = std::getenv("WEIR_SWEEP");
+  const bool all = word && std::string_view(word) == "all";
   constexpr std::uint64_t at_each_end = 30, stretches = all_up_to - 2 * at_each_end;
   std::vector<std::uint64_t> found;
   for (std::uint64_t n = 1; n <= calls; ++n) {
     const bool at_an_end = n <= at_each_end || n > calls - at_each_end;
     const std::uint64_t stretch = calls / stretches;
-    if (calls <= all_up_to || at_an_end || n % stretch == 0) found.push_back(n);
+    if (all || calls <= all_up_to || at_an_end || n % stretch == 0) found.push_back(n);
   }
   return found;
 }
