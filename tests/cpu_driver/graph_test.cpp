@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <numeric>
@@ -145,10 +144,16 @@ TEST(Graph, TakesOverStreamsThatWereDestroyedAtWork) {
   };
   for (int round = 0; round < 20; ++round) {
     std::uint32_t left[4][21] = {};
-    for (auto& log : left) busy(*std::make_unique<Stream>(), log);
-    for (auto& log : left)
-      while (std::atomic_ref(log[0]).load() < 20) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until they are back in the pool
+    {
+      Event ends[4];
+      for (int i = 0; i < 4; ++i) {
+        Stream stream;
+        busy(stream, left[i]);
+        ends[i].record(stream);
+      }
+      for (Event& end : ends) end.synchronize();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until the streams are back in the pool
 
     Nodes nodes;
     for (int i = 0; i < 8; ++i) nodes.launch(kernels().spin, SpinArguments{a_moment / 8});

@@ -170,6 +170,7 @@ TEST_P(Memory, TrimWaitsForWorkAndGivesEverythingBack) {
     kernels.close_gate(a, flag);
     kernels.add(a, x, 1);
     kernels.add(b, y, 1);
+    a.wait(b);
     kernels.add(a, y, 1);
   }
   std::thread opener([&] { flag.open(); });
