@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_arguments.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -158,6 +159,15 @@ AnyArray zeros(const ParameterInfo& parameter, std::span<const std::int64_t> ext
   return array;
 }
 
+/// Before anything is said to be missing: what is missing may be what was misspelled.
+void refuse_unknown(const Program& program, const std::map<std::string, std::string>& values) {
+  std::string known;
+  for (const ParameterInfo& parameter : program.parameters()) known += " " + parameter.name;
+  for (const auto& [name, value] : values)
+    if (std::ranges::find(program.parameters(), name, &ParameterInfo::name) == program.parameters().end())
+      throw UsageError("kernel " + program.name() + " has no parameter '" + name + "'; it has:" + known);
+}
+
 }  // namespace
 
 std::map<std::string, std::string> split_assignments(const std::vector<std::string>& words,
@@ -175,11 +185,12 @@ std::map<std::string, std::string> split_assignments(const std::vector<std::stri
 
 KernelArguments::KernelArguments(const Program& program, const std::map<std::string, std::string>& values,
                                  const StreamRef& stream) {
-  std::map<std::string, std::string> left = values;
+  refuse_unknown(program, values);
   for (const ParameterInfo& parameter : program.parameters()) {
     Slot slot{parameter, {}, {}};
-    const auto given = left.extract(parameter.name);
-    const std::string value = given ? given.mapped() : "";
+    const auto found = values.find(parameter.name);
+    const bool given = found != values.end();
+    const std::string value = given ? found->second : "";
     if (parameter.kind == ParameterInfo::Kind::scalar) {
       if (!given)
         fail(parameter, "not given; add --arg " + parameter.name + "=VALUE (" + describe(parameter) + ")");
@@ -193,12 +204,6 @@ KernelArguments::KernelArguments(const Program& program, const std::map<std::str
                           describe(parameter) + " takes @FILE.npy or zeros:EXTENTS");
     }
     slots_.push_back(std::move(slot));
-  }
-  if (!left.empty()) {
-    std::string known;
-    for (const ParameterInfo& parameter : program.parameters()) known += " " + parameter.name;
-    throw UsageError("kernel " + program.name() + " has no parameter '" + left.begin()->first +
-                     "'; it has:" + known);
   }
   // What is left out takes the shape of what was given.
   for (Slot& slot : slots_) {
