@@ -11,8 +11,10 @@ namespace weir::detail {
 namespace {
 
 [[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
-  throw Error(ErrorCode::invalid, fmt::format("kernel '{}', argument {} ('{}'): {}", program.name(), i + 1,
-                                              program.parameters[i].name, words));
+  throw Error(ErrorCode::invalid,
+              fmt::format("kernel '{}', argument {} ('{}'): {}", program.name(), i + 1,
+                          program.parameters[i].name, words),
+              program.name(), std::string(), 0);
 }
 
 std::string count_of(std::size_t count, std::string_view thing) {
@@ -107,6 +109,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
     const AnyArrayView& touched = *arguments[check.touched].array;
     if (!overlap(written, touched)) [[likely]]
       continue;
+    const ir::Location& at = check.written_at;
     throw Error(
         ErrorCode::invalid,
         fmt::format(
@@ -116,7 +119,8 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
             "one block",
             program.name(), check.written + 1, parameters[check.written].name, check.touched + 1,
             parameters[check.touched].name, place(*program.kernel, check.written_at),
-            place(*program.kernel, check.touched_at)));
+            place(*program.kernel, check.touched_at)),
+        program.name(), program.kernel->knows(at) ? program.kernel->files[at.file] : std::string(), at.line);
   }
 }
 
