@@ -2,8 +2,6 @@
 // What a child of a fork hears from a runtime that its parent had started.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <functional>
 #include <string>
@@ -28,34 +26,19 @@ TEST(Fork, TheChildIsToldInsteadOfHanging) {
   x.fill(stream, 1);
   region.launch(stream);
 
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    std::string text;
+  const std::string text = told_by_child(60, [&](const auto& tell) {
     const std::function<void()> calls[] = {
         [&] { kernels.add(stream, x, 1); },    [&] { region.launch(stream); }, [&] { x.fill(stream, 2); },
         [&] { (void)x.to_host(stream); },      [&] { stream.synchronize(); },  [&] { device.synchronize(); },
         [&] { (void)device.create_stream(1); }};
     for (const std::function<void()>& call : calls) try {
         call();
-        text += "nothing was thrown\n";
+        tell("nothing was thrown\n");
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::system) text += "refused\n";
-        text += error.what();
+        if (error.code() == ErrorCode::system) tell("refused\n");
+        tell(error.what());
       }
-    _exit(write(ends[1], text.data(), text.size()) < 0);
-  }
-  close(ends[1]);
-  std::string text;
-  char part[4096];
-  for (ssize_t length; (length = read(ends[0], part, sizeof part)) > 0;)
-    text.append(part, static_cast<std::size_t>(length));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child hung or crashed: " << status;
+  });
   EXPECT_THAT(text, AllOf(HasSubstr("forked"), HasSubstr("start the child with exec"),
                           Not(HasSubstr("nothing was"))));
   std::size_t refused = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child that is forked while another thread is inside the driver.
+// Children of a fork, also one that is forked while another thread is inside the driver.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,6 +17,35 @@
 #include "support/watched_driver.hpp"
 
 namespace weir::test {
+
+/// Forks, and answers what `in_child` tells there, which must end within so many seconds. `in_parent` runs
+/// meanwhile.
+inline std::string told_by_child(
+    unsigned seconds,
+    const std::function<void(const std::function<void(const std::string&)>& tell)>& in_child,
+    const std::function<void()>& in_parent = [] {}) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(seconds);
+    in_child([&](const std::string& text) {
+      if (write(ends[1], text.data(), text.size()) < 0) _exit(1);
+    });
+    _exit(0);
+  }
+  close(ends[1]);
+  in_parent();
+  std::string text;
+  char part[4096];
+  for (ssize_t length; (length = read(ends[0], part, sizeof part)) > 0;)
+    text.append(part, static_cast<std::size_t>(length));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child hung or crashed: " << status;
+  return text;
+}
 
 /// Forks while `held`, on a thread of its own, stands still in the driver's `slot`. Answers what `calls`
 /// throw in the child, a line each, where `end` then destroys what the child has. The device is of
@@ -36,36 +65,25 @@ inline std::string told_in_child(std::string_view slot, const std::function<void
     held();
   });
   while (!stopped) std::this_thread::yield();
-  int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    for (const std::function<void()>& call : calls) {
-      std::string text = "nothing was thrown";
-      try {
-        call();
-      } catch (const Error& error) {
-        text = error.code() == ErrorCode::system ? "refused" : error.what();
-      }
-      text += '\n';
-      if (write(ends[1], text.data(), text.size()) < 0) _exit(1);
-    }
-    end();
-    _exit(0);
-  }
-  close(ends[1]);
-  go_on = true;
-  thread.join();
+  const std::string text = told_by_child(
+      20,
+      [&](const auto& tell) {
+        for (const std::function<void()>& call : calls) {
+          std::string words = "nothing was thrown";
+          try {
+            call();
+          } catch (const Error& error) {
+            words = error.code() == ErrorCode::system ? "refused" : error.what();
+          }
+          tell(words + '\n');
+        }
+        end();
+      },
+      [&] {
+        go_on = true;
+        thread.join();
+      });
   Watch::get().before(slot, nullptr);
-  std::string text;
-  char part[4096];
-  for (ssize_t length; (length = read(ends[0], part, sizeof part)) > 0;)
-    text.append(part, static_cast<std::size_t>(length));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child hung or crashed: " << status;
   return text;
 }
 
