@@ -2,10 +2,9 @@
 """What is proved, and on what."""
 import datetime
 import platform
-import shutil
 from pathlib import Path
 
-from .run import tail
+from .run import cuda_tool, tail
 
 
 def prove(proof):
@@ -16,8 +15,7 @@ def prove(proof):
     facts["system"] = f"{platform.system()} {platform.release()}, glibc {platform.libc_ver()[1]}"
     smi = proof.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"], 30)
     facts["GPU"] = "; ".join(smi.text.split("\n")[:-1]) if smi.status == 0 else f"nvidia-smi: {smi.words()}"
-    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    version = proof.run([nvcc, "--version"], 30)
+    version = proof.run([cuda_tool("nvcc") or "nvcc", "--version"], 30)
     facts["nvcc"] = tail(version.text, 1) if version.status == 0 else "none"
     proof.add("machine", "commit", commit.exists() and "uncommitted" not in facts["commit"], facts["commit"])
 

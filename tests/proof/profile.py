@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nsight Compute over kernels of weir-bench and over their twins: where the time of a case goes. Only on request."""
 import csv
-import shutil
 import statistics
 
-from .run import tail
+from .run import cuda_tool, tail
 from .speed import TWIN
 
 CASES = ["stencil_5_point_16384x16384", "dot_3_GiB", "sum_1_GiB", "histogram_256_bins"]
@@ -21,10 +20,6 @@ METRICS = {
     "launch__registers_per_thread": "registers",
 }
 SCALES = {"gpu__time_duration.sum": 1e-3, "smsp__inst_executed.sum": 1e-6}  # of nanoseconds, of one
-
-
-def find():
-    return shutil.which("ncu") or shutil.which("/usr/local/cuda/bin/ncu")
 
 
 def runs_of(text):
@@ -45,7 +40,7 @@ def median(runs, metric):
 
 
 def prove(proof):
-    ncu = find()
+    ncu = cuda_tool("ncu")
     if not ncu:
         proof.add("profile", "ncu", False, "is not on this machine")
         return

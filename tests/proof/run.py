@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running programs with limits, and keeping what came of them."""
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -89,6 +90,11 @@ class Proof:
             with open(self.logs / log, "a") as file:
                 file.write(f"$ {' '.join(str(word) for word in command)}\n{text}\n")
         return Result(child.returncode, text, time.monotonic() - began, timed_out)
+
+
+def cuda_tool(name):
+    """Where a program of the CUDA toolkit is, or None."""
+    return shutil.which(name) or shutil.which(f"/usr/local/cuda/bin/{name}")
 
 
 def tail(text, lines=3):

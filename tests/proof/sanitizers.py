@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """compute-sanitizer over the tests: memcheck, initcheck, synccheck, racecheck."""
 import re
-import shutil
 
-from .run import tail
+from .run import cuda_tool, tail
 from .tests import Outcome, run_tests, tell, tests_of
 
 # Each tool slows kernels down many times over and may run them one after the other, so these are the tests that reach
@@ -28,10 +27,6 @@ ERROR = 86
 LIMIT = 130
 
 
-def find():
-    return shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
-
-
 def run_demo(proof, before, tool):
     """A few steps of the demo; as an outcome of one test."""
     result = proof.run([*before, proof.program("weir"), "demo", "river", "--device", proof.device, "--steps", 6, "--out",
@@ -45,7 +40,7 @@ def run_demo(proof, before, tool):
 
 
 def prove(proof):
-    sanitizer = find()
+    sanitizer = cuda_tool("compute-sanitizer")
     if not sanitizer:
         proof.add("sanitizers", "compute-sanitizer", False, "is not on this machine")
         return

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """weir-bench's GPU part, against its twins."""
 import json
-import shutil
 
-from .run import tail
+from .run import cuda_tool, tail
 
 TWIN = "libweir-bench-twin.so"
 
@@ -12,7 +11,7 @@ def compile_twin(proof):
     """Compiles the nvcc twins in the background; they are needed last."""
     source = next((path for path in (proof.prefix / "tests/bench/gpu/twin.cu",
                                      proof.prefix / "../../tests/bench/gpu/twin.cu") if path.exists()), None)
-    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    nvcc = cuda_tool("nvcc")
     proof.twin = None
     if source and nvcc:
         command = [nvcc, "-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o",
