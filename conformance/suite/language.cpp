@@ -11,7 +11,7 @@ namespace {
 WEIR_REQUIREMENT(6, 40, Language, LoopsAndBranches,
                  "while, if, break and continue do what they say: the lengths of Collatz sequences.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto out = device.array<std::int64_t>(3000);
   run_text(R"(weir-ir 1
 kernel "collatz"
@@ -65,7 +65,7 @@ WEIR_REQUIREMENT(
     6, 41, Language, ArraysOfTwoDimensions,
     "Arrays are stored with the last index fastest, and a loop over two indices covers all of them.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto out = device.array<std::int32_t>(37, 53);
   run_text(R"(weir-ir 1
 kernel "grid"
@@ -109,7 +109,7 @@ float ordered_sum(const std::vector<float>& values) {
 WEIR_REQUIREMENT(6, 42, Language, SumsHaveTheDefinedOrder,
                  "A sum of f32 has the bits that the defined order gives, in many sizes.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   for (const std::size_t n : {std::size_t{1}, std::size_t{63}, std::size_t{1000}, std::size_t{1025},
                               std::size_t{70'000}, std::size_t{5'000'000}}) {
     std::vector<float> values(n);
@@ -141,7 +141,7 @@ kernel "total"
 template <class T>
 void expect_atomic(const std::string& operation, const std::string& type, T initial, T expected) {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto cell = array_of(device, std::vector<T>{initial});
   run_text("weir-ir 1\nkernel \"atomic\"\n  param @cell : array<" + type +
                ", 1>\n{\n  %zero = const 0 : i64\n" +
@@ -179,7 +179,7 @@ WEIR_REQUIREMENT(6, 44, Language, AtomicsOfFloats, "Atomics on f32 and f64 lose 
 WEIR_REQUIREMENT(6, 45, Language, CompareExchangeTakesOneWinner,
                  "Of many that compare and exchange one element, exactly one wins.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto cell = array_of(device, std::vector<std::int32_t>{-1}),
              winners = array_of(device, std::vector<std::int32_t>{0});
   run_text(R"(weir-ir 1
@@ -211,7 +211,7 @@ WEIR_REQUIREMENT(
     6, 46, Language, FailedAssertsAreReported,
     "A failed assert surfaces at a later call on the stream with its message, and the device goes on.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto out = array_of(device, std::vector<std::int32_t>(100, 0));
   const std::string text = R"(weir-ir 1
 kernel "asserting"

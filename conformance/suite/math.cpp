@@ -42,7 +42,7 @@ std::vector<float> inputs(const Function& function) {
 }
 
 std::vector<float> computed(const Device& device, const std::string& name, const std::vector<float>& in) {
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto x = array_of(device, in);
   const auto out = device.array<float>(count);
   run_text(
@@ -89,7 +89,7 @@ WEIR_REQUIREMENT(6, 21, Math, HasTheSameBitsAsOnTheCpu,
 WEIR_REQUIREMENT(6, 22, Math, PhiloxIsThePublishedOne,
                  "philox gives the published results of Philox 4x32-10.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   // Key, counter, result: the known answers of Salmon et al.
   const std::vector<std::uint32_t> keys = {0, 0, ~0u, ~0u, 0xa4093822, 0x299f31d0};
   const std::vector<std::uint32_t> counters = {0,   0,   0,          0,          ~0u,        ~0u,

@@ -30,7 +30,7 @@ std::string region_text(int blocks, int rounds) {
 
 WEIR_REQUIREMENT(7, 01, Regions, BlocksDoTheirWork, "Each block of a region does its loops in order.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const std::vector<std::int64_t> ones(10'000, 1);
   const auto a = array_of(device, ones), b = array_of(device, ones), c = array_of(device, ones),
              d = array_of(device, ones);
@@ -94,7 +94,7 @@ void expect_joined(const std::vector<std::int64_t>& seen, std::int64_t value) {
 WEIR_REQUIREMENT(7, 02, Regions, BeginAndEndInTheStreamsOrder,
                  "A region begins after what stands before it and ends before what stands behind it.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto a = device.array<std::int64_t>(200'000), b = device.array<std::int64_t>(200'000),
              sum = device.array<std::int64_t>(200'000);
   const Program program = Program::parse(joined_text);
@@ -108,7 +108,7 @@ WEIR_REQUIREMENT(7, 02, Regions, BeginAndEndInTheStreamsOrder,
 WEIR_REQUIREMENT(7, 03, Regions, OfTwoLaunchesShareNothing,
                  "Launches of one kernel on two streams share nothing but what they were given.") {
   const Device device = api_device();
-  const Stream streams[2] = {device.create_stream(), device.create_stream()};
+  const weir::Stream streams[2] = {device.create_stream(), device.create_stream()};
   std::vector<Array<std::int64_t>> arrays;
   for (int i = 0; i < 6; ++i) arrays.push_back(device.array<std::int64_t>(50'000));
   const Program program = Program::parse(joined_text);
@@ -129,7 +129,7 @@ WEIR_REQUIREMENT(7, 04, Regions, BlocksRunAtOnce,
   const Device device = api_device();
   if (!device.info().has(Capability::concurrent_streams))
     throw Unsupported("the device does not offer CONCURRENT_STREAMS");
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   const auto flags = array_of(device, std::vector<std::int32_t>{0, 0});
   const auto seen = array_of(device, std::vector<std::int32_t>{0, 0});
   // Bounded: a device that runs one block after the other ends without having seen the second flag.
@@ -177,7 +177,7 @@ WEIR_REQUIREMENT(7, 04, Regions, BlocksRunAtOnce,
 WEIR_REQUIREMENT(7, 05, Regions, OfManyBlocksRun,
                  "A region of 24 blocks, more than most devices have streams for, does all its work.") {
   const Device device = api_device();
-  const Stream stream = device.create_stream();
+  const weir::Stream stream = device.create_stream();
   std::vector<Array<std::int64_t>> arrays;
   for (int i = 0; i < 24; ++i) arrays.push_back(array_of(device, std::vector<std::int64_t>(1000, 3)));
   std::vector<LaunchArgument> list;

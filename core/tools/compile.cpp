@@ -17,7 +17,7 @@
 namespace weir::tool {
 namespace {
 
-struct Options {
+struct CompileOptions {
   std::string file;
   std::string target = "elf-x86_64:native";
   std::string output;
@@ -44,7 +44,7 @@ void write(const std::string& file, std::span<const std::byte> bytes) {
   if (!out) throw Error(ErrorCode::system, file + ": cannot write the file; check the folder and the space");
 }
 
-int compile_kernel(const Options& options) {
+int compile_kernel(const CompileOptions& options) {
   const Program program = read_kernel(options.file);
   CompileTarget target = parse_target(options.target);
   target.assume = options.assume;
@@ -70,19 +70,21 @@ int compile_kernel(const Options& options) {
   return 0;
 }
 
-const Command command("compile", "Compile a kernel in text form", [](CLI::App& app) -> std::function<int()> {
-  auto options = std::make_shared<Options>();
-  app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
-  app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
-      ->capture_default_str();
-  app.add_option("--assume", options->assume,
-                 "What launches will keep to, for faster code: distinct,narrow,aligned; see weir/compile.hpp");
-  app.add_option("-o,--output", options->output, "File to write");
-  app.add_option("--emit", options->emit, "What to write")
-      ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
-      ->capture_default_str();
-  return [options] { return compile_kernel(*options); };
-});
+const Command compile_command(
+    "compile", "Compile a kernel in text form", [](CLI::App& app) -> std::function<int()> {
+      auto options = std::make_shared<CompileOptions>();
+      app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
+      app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
+          ->capture_default_str();
+      app.add_option(
+          "--assume", options->assume,
+          "What launches will keep to, for faster code: distinct,narrow,aligned; see weir/compile.hpp");
+      app.add_option("-o,--output", options->output, "File to write");
+      app.add_option("--emit", options->emit, "What to write")
+          ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
+          ->capture_default_str();
+      return [options] { return compile_kernel(*options); };
+    });
 
 }  // namespace
 }  // namespace weir::tool

@@ -19,7 +19,7 @@ class QuietOutput {
  public:
   QuietOutput() : output_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) {
     std::fflush(stdout);
-    if (const int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
+    if (const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
       dup2(null, STDOUT_FILENO);
       close(null);
     }
@@ -41,12 +41,12 @@ const std::vector<Candidate>& quietly_found_drivers() {
   return drivers();
 }
 
-struct Options {
+struct InfoOptions {
   bool json = false;
   bool probe_again = false;
 };
 
-int run_info(const Options& options) {
+int run_info(const InfoOptions& options) {
   const bool json = options.json;
   if (options.probe_again)
     if (const std::string why = forget_probes(); !why.empty()) throw Error(ErrorCode::system, why);
@@ -64,15 +64,15 @@ int run_info(const Options& options) {
   return 1;
 }
 
-const Command info("info", "List the drivers, what became of each, and their devices",
-                   [](CLI::App& app) -> std::function<int()> {
-                     auto options = std::make_shared<Options>();
-                     app.add_flag("--json", options->json, "Print JSON");
-                     app.add_flag(
-                         "--probe-again", options->probe_again,
-                         "Forget what is known of drivers, and try each again in a process of its own");
-                     return [options] { return run_info(*options); };
-                   });
+const Command info_command(
+    "info", "List the drivers, what became of each, and their devices",
+    [](CLI::App& app) -> std::function<int()> {
+      auto options = std::make_shared<InfoOptions>();
+      app.add_flag("--json", options->json, "Print JSON");
+      app.add_flag("--probe-again", options->probe_again,
+                   "Forget what is known of drivers, and try each again in a process of its own");
+      return [options] { return run_info(*options); };
+    });
 
 }  // namespace
 }  // namespace weir::tool

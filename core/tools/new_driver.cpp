@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct NewDriverOptions {
   std::string name;
   std::string out;
   std::string language = "c++";
@@ -80,7 +80,7 @@ void write(const fs::path& file, const std::string& text) {
     throw Error(ErrorCode::system, file.string() + ": cannot write the file; check the folder and the space");
 }
 
-int write_project(const Options& options) {
+int write_project(const NewDriverOptions& options) {
   check_name(options.name);
   const fs::path from = templates_of(options.language);
   const fs::path out = options.out.empty() ? fs::path(options.name) : fs::path(options.out);
@@ -100,9 +100,9 @@ int write_project(const Options& options) {
   return 0;
 }
 
-const Command command(
+const Command new_driver_command(
     "new-driver", "Write a project for a driver of one's own", [](CLI::App& app) -> std::function<int()> {
-      auto options = std::make_shared<Options>();
+      auto options = std::make_shared<NewDriverOptions>();
       app.add_option("name", options->name, "The driver's name: lower case letters, digits and '-'")
           ->required();
       app.add_option("--out", options->out, "The folder to write; by default one of the driver's name");

@@ -14,7 +14,7 @@
 namespace weir::tool {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string file;
   std::vector<std::string> arguments;
   std::vector<std::string> outputs;
@@ -22,7 +22,7 @@ struct Options {
   LaunchOptions launch;
 };
 
-int run_kernel(const Options& options) {
+int run_kernel(const RunOptions& options) {
   const Program program = read_kernel(options.file);
   const auto values = split_assignments(options.arguments, "--arg");
   const auto outputs = split_assignments(options.outputs, "--out");
@@ -35,8 +35,8 @@ int run_kernel(const Options& options) {
   return 0;
 }
 
-const Command command("run", "Run a kernel in text form once", [](CLI::App& app) -> std::function<int()> {
-  auto options = std::make_shared<Options>();
+const Command run_command("run", "Run a kernel in text form once", [](CLI::App& app) -> std::function<int()> {
+  auto options = std::make_shared<RunOptions>();
   app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
   app.add_option("--arg", options->arguments,
                  "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an array that the kernel writes "

@@ -50,7 +50,7 @@ struct Host {
   std::string level_name, feature_list;
 };
 
-Host look() {
+Host look_at_processor() {
   const Registers one = cpuid(1), seven = cpuid(7), seven_one = seven.eax >= 1 ? cpuid(7, 1) : Registers{};
   const Registers extended = cpuid(0x80000001);
   const std::uint32_t saved = saved_state();
@@ -105,7 +105,7 @@ Host look() {
 }
 
 const Host& host() {
-  static const Host* const found = new Host(look());
+  static const Host* const found = new Host(look_at_processor());
   return *found;
 }
 

@@ -13,9 +13,6 @@
 namespace weir::cpu {
 namespace {
 
-// What takes less than about 10 microseconds is not worth waking a worker for.
-constexpr std::uint64_t light_ticks = 30'000;
-
 /// A node's parameters, checked.
 struct CheckedNode {
   std::uint32_t kind;

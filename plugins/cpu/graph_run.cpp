@@ -16,11 +16,6 @@
 namespace weir::cpu {
 namespace {
 
-// What takes less than about 2 microseconds is done before another core has heard of it.
-constexpr std::uint64_t solo_ticks = 6'000;
-// After so many ticks a worker lets other streams have their turn.
-constexpr std::uint64_t turn_ticks = 1'500'000;
-
 bool run_node(GraphNode& node, std::uint64_t run) noexcept {
   for (GraphWork* newer; (newer = node.current->next.load(std::memory_order_acquire)) && newer->from <= run;)
     node.current = newer;

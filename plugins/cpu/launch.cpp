@@ -16,10 +16,6 @@
 namespace weir::cpu {
 namespace {
 
-// What is worth less than about 10 microseconds is not worth waking a worker for. In time stamp ticks.
-constexpr std::uint64_t light_ticks = 30'000;
-// What takes less than about 2 microseconds is done before another core has heard of it.
-constexpr std::uint64_t solo_ticks = 6'000;
 // Of tiny launches one in so many is measured: reading the clock twice would be a good part of their time.
 constexpr std::uint32_t measured_in = 8;
 // Each core's share of the blocks is taken in so many runs, so that a core that falls behind can be helped.

@@ -108,7 +108,7 @@ void read_setting(const char* name, unsigned most, unsigned& out, std::string& r
              std::to_string(most) + "; correct it or unset it";
 }
 
-Machine look() {
+Machine look_at_machine() {
   Machine machine;
   machine.cores = cores_by_group(cores_by_affinity());
   machine.memory = memory_limit();
@@ -124,7 +124,7 @@ Machine look() {
 }  // namespace
 
 const Machine& Machine::get() {
-  static const Machine* const machine = new Machine(look());
+  static const Machine* const machine = new Machine(look_at_machine());
   return *machine;
 }
 

@@ -19,9 +19,8 @@ namespace {
 
 // A stream that keeps this many tiny operations back is worth a wake-up.
 constexpr std::uint32_t many_operations = 16;
-// After so many operations or ticks a worker lets other streams have their turn.
+// After so many operations, or after turn_ticks, a worker lets other streams have their turn.
 constexpr unsigned turn_operations = 64;
-constexpr std::uint64_t turn_ticks = 1'500'000;
 // Work that is known to end within about 10 microseconds, on a host thread that waits for it.
 constexpr std::uint64_t uncounted_ticks = 30'000;
 // How long a host thread spins before it sleeps: about 10 microseconds, what a sleep and wake-up cost.

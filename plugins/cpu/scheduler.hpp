@@ -35,6 +35,13 @@ struct Stream;
 struct Operation;
 class Arena;
 
+// In time stamp ticks, of which about 3 make a nanosecond.
+inline constexpr std::uint64_t light_ticks = 30'000;  ///< work of less is not worth waking a worker for
+inline constexpr std::uint64_t solo_ticks =
+    6'000;  ///< work of less is done before another core has heard of it
+inline constexpr std::uint64_t turn_ticks =
+    1'500'000;  ///< after these a worker lets other streams have their turn
+
 /// What a thread that submitted has to do after it let go of the stream's mutex. Bits, because three bools come back
 /// from a call through memory, which costs more than a lock.
 struct Announcement {

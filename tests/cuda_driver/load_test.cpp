@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding libcuda and saying what is wrong with it; each case in a process of its own.
-#include "calls.hpp"
+#include "fake.hpp"
 
 namespace cuda_test {
 namespace {
@@ -9,11 +9,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string fake_library = weir::test::built("tests/cuda_driver/fake-cuda.so");
 const std::string old_library = weir::test::built("tests/cuda_driver/fake-cuda-old.so");
 
 /// What the driver says of its devices with such a libcuda.
-std::string probe(const std::string& settings, const std::string& library = fake_library) {
+std::string probe(const std::string& settings, const std::string& library = fake_library()) {
   return run_apart("WEIR_CUDA_LIBRARY=" + library + " " + settings, "CudaLibrary.DISABLED_Probe");
 }
 

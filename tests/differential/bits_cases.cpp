@@ -6,12 +6,10 @@
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
+#include "random_values.hpp"
+
 namespace weir::test {
 namespace {
-
-constexpr ScalarType all_types[] = {ScalarType::boolean, ScalarType::i8,  ScalarType::i16, ScalarType::i32,
-                                    ScalarType::i64,     ScalarType::u8,  ScalarType::u16, ScalarType::u32,
-                                    ScalarType::u64,     ScalarType::f16, ScalarType::f32, ScalarType::f64};
 
 std::string name(ScalarType type) {
   return std::string(to_string(type));

@@ -8,19 +8,19 @@
 namespace weir::test {
 namespace {
 
-ProbeInputs inputs() {
+ProbeInputs probe_inputs() {
   return {"", "", "/home/ada", "/opt/weir/lib/libweir.so.1", false};
 }
 
 TEST(ProbePolicy, HelperLiesBesideTheDrivers) {
-  EXPECT_EQ(make_probe_policy(inputs()).helper, "/opt/weir/lib/weir/weir-probe");
-  ProbeInputs from = inputs();
+  EXPECT_EQ(make_probe_policy(probe_inputs()).helper, "/opt/weir/lib/weir/weir-probe");
+  ProbeInputs from = probe_inputs();
   from.own_library = "/opt/weir/bin/program";
   EXPECT_EQ(make_probe_policy(from).helper, "/opt/weir/" WEIR_LIBDIR "/weir/weir-probe");
 }
 
 TEST(ProbePolicy, VerdictsAreKeptInTheUsersCacheFolder) {
-  ProbeInputs from = inputs();
+  ProbeInputs from = probe_inputs();
   EXPECT_EQ(make_probe_policy(from).verdicts, "/home/ada/.cache/weir/probes");
   from.cache_home = "relative";
   EXPECT_EQ(make_probe_policy(from).verdicts, "/home/ada/.cache/weir/probes");
@@ -32,7 +32,7 @@ TEST(ProbePolicy, VerdictsAreKeptInTheUsersCacheFolder) {
 
 // proves R35
 TEST(ProbePolicy, OfAnElevatedProcessTrustsNothingOfTheCallers) {
-  ProbeInputs from = inputs();
+  ProbeInputs from = probe_inputs();
   from.weir_probe = "off";
   from.cache_home = "/tmp/callers";
   from.elevated = true;
@@ -42,14 +42,14 @@ TEST(ProbePolicy, OfAnElevatedProcessTrustsNothingOfTheCallers) {
 }
 
 TEST(ProbePolicy, OffMeansInThisProcess) {
-  ProbeInputs from = inputs();
+  ProbeInputs from = probe_inputs();
   from.weir_probe = "off";
   EXPECT_EQ(make_probe_policy(from).helper, "");
   EXPECT_EQ(make_probe_policy(from).why_no_helper, "WEIR_PROBE is off");
 }
 
 TEST(ProbePolicy, ANumberIsTheLimitInSeconds) {
-  ProbeInputs from = inputs();
+  ProbeInputs from = probe_inputs();
   EXPECT_EQ(make_probe_policy(from).limit, std::chrono::seconds(20));
   from.weir_probe = "2.5";
   EXPECT_EQ(make_probe_policy(from).limit, std::chrono::milliseconds(2500));

@@ -26,17 +26,17 @@ ProbePolicy hasty(const DriverFolder& folder) {
   return policy;
 }
 
-struct Case {
+struct DangerousCase {
   const char* source;
   const char* name;
   const char* reason;
 };
 
-void PrintTo(const Case& dangerous, std::ostream* out) {
+void PrintTo(const DangerousCase& dangerous, std::ostream* out) {
   *out << dangerous.source;
 }
 
-class DangerousDriver : public testing::TestWithParam<Case> {};
+class DangerousDriver : public testing::TestWithParam<DangerousCase> {};
 
 // proves R33
 TEST_P(DangerousDriver, IsDiagnosedAndHarmsNobody) {
@@ -75,18 +75,19 @@ TEST_P(DangerousDriver, IsKnownTheNextTimeAndNotTriedAgain) {
 INSTANTIATE_TEST_SUITE_P(
     All, DangerousDriver,
     testing::Values(
-        Case{"crash_load", "crash-load",
-             "it crashed in the loading of its library with SIGSEGV (Segmentation fault)"},
-        Case{"crash_entry", "crash-entry", "it crashed in its entry point with SIGSEGV (Segmentation fault)"},
-        Case{"crash_count", "crash-count", "it crashed in device_count with SIGSEGV"},
-        Case{"crash_info", "crash-info", "it crashed in device_get_info with SIGSEGV"},
-        Case{"hang_load", "hang-load", "the loading of its library did not return within 1.5 s"},
-        Case{"hang_entry", "hang-entry", "its entry point did not return within 1.5 s"},
-        Case{"hang_count", "hang-count", "device_count did not return within 1.5 s"},
-        Case{"hang_info", "hang-info", "device_get_info did not return within 1.5 s"},
-        Case{"exit_entry", "exit-entry", "it ended the process in its entry point, with status 0"},
-        Case{"exit_count", "exit-count", "it ended the process in device_count, with status 3"},
-        Case{"abort_count", "abort-count", "it crashed in device_count with SIGABRT (Aborted)"}),
+        DangerousCase{"crash_load", "crash-load",
+                      "it crashed in the loading of its library with SIGSEGV (Segmentation fault)"},
+        DangerousCase{"crash_entry", "crash-entry",
+                      "it crashed in its entry point with SIGSEGV (Segmentation fault)"},
+        DangerousCase{"crash_count", "crash-count", "it crashed in device_count with SIGSEGV"},
+        DangerousCase{"crash_info", "crash-info", "it crashed in device_get_info with SIGSEGV"},
+        DangerousCase{"hang_load", "hang-load", "the loading of its library did not return within 1.5 s"},
+        DangerousCase{"hang_entry", "hang-entry", "its entry point did not return within 1.5 s"},
+        DangerousCase{"hang_count", "hang-count", "device_count did not return within 1.5 s"},
+        DangerousCase{"hang_info", "hang-info", "device_get_info did not return within 1.5 s"},
+        DangerousCase{"exit_entry", "exit-entry", "it ended the process in its entry point, with status 0"},
+        DangerousCase{"exit_count", "exit-count", "it ended the process in device_count, with status 3"},
+        DangerousCase{"abort_count", "abort-count", "it crashed in device_count with SIGABRT (Aborted)"}),
     [](const auto& test) { return std::string(test.param.source); });
 
 // proves R33

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-SearchInputs inputs() {
+SearchInputs search_inputs() {
   return {"", "", "/home/ada", "/opt/weir/lib/libweir.so.1", false};
 }
 
@@ -24,40 +24,40 @@ std::vector<std::string> searched(const SearchInputs& from) {
 }
 
 TEST(SearchPath, IsEnvironmentUserInstallSystem) {
-  SearchInputs from = inputs();
+  SearchInputs from = search_inputs();
   from.weir_driver_path = "/b:/a";
   EXPECT_THAT(searched(from), ElementsAre("/b", "/a", "/home/ada/.local/share/weir/drivers",
                                           "/opt/weir/lib/weir/drivers", "/usr/lib/weir/drivers"));
 }
 
 TEST(SearchPath, UsesTheUsersDataFolder) {
-  SearchInputs from = inputs();
+  SearchInputs from = search_inputs();
   from.data_home = "/data/ada";
   EXPECT_EQ(searched(from)[0], "/data/ada/weir/drivers");
 }
 
 TEST(SearchPath, IgnoresARelativeDataFolder) {
-  SearchInputs from = inputs();
+  SearchInputs from = search_inputs();
   from.data_home = "data";
   EXPECT_EQ(searched(from)[0], "/home/ada/.local/share/weir/drivers");
 }
 
 TEST(SearchPath, ServesProgramsThatHoldTheLibrary) {
-  SearchInputs from = inputs();
+  SearchInputs from = search_inputs();
   from.own_library = "/opt/weir/bin/program";
   EXPECT_THAT(searched(from), testing::Contains("/opt/weir/" WEIR_LIBDIR "/weir/drivers"));
 }
 
 TEST(SearchPath, NeverHoldsTheCurrentFolder) {
-  SearchInputs from = inputs();
+  SearchInputs from = search_inputs();
   from.weir_driver_path = ".:::drivers:../drivers:";
   for (const std::string& path : searched(from))
     EXPECT_TRUE(std::filesystem::path(path).is_absolute()) << path;
-  EXPECT_EQ(searched(from), searched(inputs()));
+  EXPECT_EQ(searched(from), searched(search_inputs()));
 }
 
 TEST(SearchPath, SaysWhyARelativeEntryIsIgnored) {
-  SearchInputs from = inputs();
+  SearchInputs from = search_inputs();
   from.weir_driver_path = "drivers";
   const SearchFolder folder = make_search_path(from).front();
   EXPECT_EQ(folder.path, "drivers");
@@ -65,7 +65,7 @@ TEST(SearchPath, SaysWhyARelativeEntryIsIgnored) {
 }
 
 TEST(SearchPath, HoldsEachFolderOnce) {
-  SearchInputs from = inputs();
+  SearchInputs from = search_inputs();
   from.weir_driver_path = "/a:/a/:/b/../a:/usr/lib/weir/drivers";
   EXPECT_THAT(searched(from),
               ElementsAre("/a", "/usr/lib/weir/drivers", "/home/ada/.local/share/weir/drivers",
@@ -74,7 +74,7 @@ TEST(SearchPath, HoldsEachFolderOnce) {
 
 // proves R35
 TEST(SearchPath, OfAnElevatedProcessIgnoresTheCallersFolders) {
-  SearchInputs from = inputs();
+  SearchInputs from = search_inputs();
   from.weir_driver_path = "/a";
   from.data_home = "/data/ada";
   from.elevated = true;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir_target.hpp"
 
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <weir/error.hpp>
@@ -13,16 +11,10 @@
 #include "ir/verifier.hpp"
 #include "passes/plan.hpp"
 #include "random_kernel.hpp"
+#include "require.hpp"
 
 namespace weir::test {
-
 namespace {
-
-void require(bool holds, const char* what, const std::string& text) {
-  if (holds) return;
-  std::fprintf(stderr, "%s:\n%s\n", what, text.c_str());
-  std::abort();
-}
 
 void plan(const ir::Kernel& kernel, const std::string& text, std::uint32_t address_bytes) {
   try {

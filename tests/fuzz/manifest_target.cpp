@@ -2,24 +2,17 @@
 #include "manifest_target.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <weir/error.hpp>
 
 #include "driver/manifest.hpp"
+#include "require.hpp"
 
 namespace weir::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-void require(bool holds, const char* what, std::string_view text) {
-  if (holds) return;
-  std::fprintf(stderr, "%s:\n%.*s\n", what, static_cast<int>(text.size()), text.data());
-  std::abort();
-}
 
 bool inside(const fs::path& file, const fs::path& folder) {
   const fs::path way = file.lexically_relative(folder);

@@ -10,8 +10,8 @@
 namespace weir::hipsim::test {
 namespace {
 
-constexpr u32 one = 0x3c00, two = 0x4000, three = 0x4200, five = 0x4500, six = 0x4600, quiet = 0x7e00,
-              infinity = 0x7c00;
+constexpr u32 one = 0x3c00, two = 0x4000, three = 0x4200, five = 0x4500, six = 0x4600, half_quiet = 0x7e00,
+              half_infinity = 0x7c00;
 
 /// Products of all signs and sizes, and the sums that carry beyond 16 bits.
 constexpr u32 values[] = {0, 1, 2, 255, 256, 300, 0x7fff, 0x8000, 0x8001, 0xff00, 0xfffe, 0xffff};
@@ -144,7 +144,7 @@ TEST_F(Gfx12Halves, ScalarsAreConverted) {
   m.s(0) = std::bit_cast<u32>(65520.0f), m.s(1) = three << 16 | two, m.s(2) = std::bit_cast<u32>(1.0f);
   m.run(
       "s_cvt_f16_f32 s4, s0\ns_cvt_f32_f16 s5, s1\ns_cvt_hi_f32_f16 s6, s1\ns_cvt_pk_rtz_f16_f32 s7, s0, s2");
-  EXPECT_EQ(infinity, m.s(4));
+  EXPECT_EQ(half_infinity, m.s(4));
   EXPECT_EQ(2.0f, std::bit_cast<float>(m.s(5)));
   EXPECT_EQ(3.0f, std::bit_cast<float>(m.s(6)));
   EXPECT_EQ(one << 16 | 0x7bff, m.s(7)) << "rounding to zero stays finite";
@@ -160,17 +160,17 @@ TEST_F(Gfx12Halves, ScalarComparisonsKnowNaN) {
   EXPECT_TRUE(holds("eq", 0x8000, 0)) << "zeros of both signs";
   EXPECT_TRUE(holds("ge", two, two));
   EXPECT_TRUE(holds("lg", one, two));
-  EXPECT_TRUE(holds("o", one, infinity));
+  EXPECT_TRUE(holds("o", one, half_infinity));
   for (const char* name : {"lt", "eq", "le", "gt", "lg", "ge", "o"})
-    EXPECT_FALSE(holds(name, quiet, one)) << name;
+    EXPECT_FALSE(holds(name, half_quiet, one)) << name;
   for (const char* name : {"u", "nge", "nlg", "ngt", "nle", "neq", "nlt"})
-    EXPECT_TRUE(holds(name, quiet, one)) << name;
+    EXPECT_TRUE(holds(name, half_quiet, one)) << name;
   for (const char* name : {"u", "nge", "nle", "neq"}) EXPECT_FALSE(holds(name, two, two)) << name;
 }
 
 TEST_F(Gfx12Halves, MinimumAndMaximumGiveNaNWhereEitherIsOne) {
-  m.s(0) = two, m.s(1) = quiet, m.s(2) = three;
-  m.set_v(0, two), m.set_v(1, quiet), m.set_v(2, three);
+  m.s(0) = two, m.s(1) = half_quiet, m.s(2) = three;
+  m.set_v(0, two), m.set_v(1, half_quiet), m.set_v(2, three);
   m.set_f(3, 2), m.s(3) = std::bit_cast<u32>(2.0f), m.s(4) = 0x7fc00000;
   m.run(
       "s_minimum_f16 s8, s0, s1\ns_maximum_f16 s9, s1, s0\ns_minimum_f16 s10, s0, s2\ns_maximum_f16 s11, s0, "
@@ -179,18 +179,18 @@ TEST_F(Gfx12Halves, MinimumAndMaximumGiveNaNWhereEitherIsOne) {
       "v_minimum3_f16 v8, v0, v2, v1\nv_maximum3_f16 v9, v0, v2, v0\n"
       "v_minimummaximum_f16 v10, v0, v2, 1.0\nv_maximumminimum_f16 v11, v0, v2, 1.0\n"
       "v_pk_minimum_f16 v12, v0, v2\nv_pk_maximum_f16 v13, v0, v1");
-  EXPECT_EQ(quiet, m.s(8));
-  EXPECT_EQ(quiet, m.s(9));
+  EXPECT_EQ(half_quiet, m.s(8));
+  EXPECT_EQ(half_quiet, m.s(9));
   EXPECT_EQ(two, m.s(10));
   EXPECT_EQ(three, m.s(11));
   EXPECT_EQ(0x7fc00000u, m.s(12));
   EXPECT_EQ(4.0f, std::bit_cast<float>(m.s(13)));
-  EXPECT_EQ(quiet, m.v(8) & 0xffff);
+  EXPECT_EQ(half_quiet, m.v(8) & 0xffff);
   EXPECT_EQ(three, m.v(9) & 0xffff);
   EXPECT_EQ(two, m.v(10) & 0xffff) << "the larger of 1 and the smaller of 2 and 3";
   EXPECT_EQ(one, m.v(11) & 0xffff) << "the smaller of 1 and the larger of 2 and 3";
   EXPECT_EQ(two, m.v(12));
-  EXPECT_EQ(quiet, m.v(13));
+  EXPECT_EQ(half_quiet, m.v(13));
 }
 
 TEST_F(Gfx12Halves, FunctionsOfScalars) {

@@ -164,7 +164,7 @@ void cpu_wait() {
   nanosleep(&moment, nullptr);
 }
 
-struct AddValueBlock {
+struct AddValueArguments {
   std::uint64_t data;
   std::int64_t count;
   std::int32_t value;
@@ -249,7 +249,7 @@ TEST_F(Rules, AnAddressInFreedMemoryIsFound) {
   ASSERT_EQ(t.module_get_kernel(objects.module(), "add_value", &add_layout, &kernel, nullptr), WEIR_OK);
   const weir_allocation memory = objects.memory(4096);
   alignas(16) std::byte block[32] = {};
-  const AddValueBlock arguments{objects.address(memory) + 64, 1, 1};
+  const AddValueArguments arguments{objects.address(memory) + 64, 1, 1};
   std::memcpy(block, &arguments, sizeof arguments);
   EXPECT_EQ(t.memory_free(memory, nullptr), WEIR_OK);
   objects.forget(memory);

@@ -11,12 +11,12 @@ namespace {
 constexpr mpfr_prec_t precision = 128;
 constexpr mpfr_rnd_t nearest = MPFR_RNDN;
 
-using Unary = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
-using Binary = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
+using MpfrUnary = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
+using MpfrBinary = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
 
 struct NamedUnary {
   std::string_view name;
-  Unary compute;
+  MpfrUnary compute;
 };
 constexpr NamedUnary unary[] = {
     {"acos", mpfr_acos},     {"acosh", mpfr_acosh},   {"acospi", mpfr_acospi}, {"asin", mpfr_asin},
@@ -31,7 +31,7 @@ constexpr NamedUnary unary[] = {
 
 struct NamedBinary {
   std::string_view name;
-  Binary compute;
+  MpfrBinary compute;
 };
 constexpr NamedBinary binary[] = {
     {"atan2", mpfr_atan2}, {"atan2pi", mpfr_atan2pi}, {"fdim", mpfr_dim}, {"fmod", mpfr_fmod},

@@ -181,9 +181,9 @@ TEST_F(Turn, HostCallbacksHaveNoTurn) {
 }
 
 #ifdef WEIR_SANITIZED
-constexpr int rounds = 20;
+constexpr int turn_rounds = 20;
 #else
-constexpr int rounds = 200;
+constexpr int turn_rounds = 200;
 #endif
 
 // Every launch leaves the elements of x equal, and none is lost. proves R10, R11
@@ -200,7 +200,7 @@ TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([&, t] {
       const auto own = device.array<std::int32_t>(stream, size);
-      for (int i = 0; i < rounds; ++i) {
+      for (int i = 0; i < turn_rounds; ++i) {
         add.launch(stream);
         kernels.add(stream, shared, 1);
         if (i % 16 != t) continue;
@@ -210,13 +210,13 @@ TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_THAT(shared.to_host(stream), Each(8 * rounds * 3));
+  EXPECT_THAT(shared.to_host(stream), Each(8 * turn_rounds * 3));
 }
 
 // Threads that let two streams wait for each other, with regions and memory of both. All launches append to
 // one log, which is what they may do in any order.
 TEST_F(Turn, StreamsThatWaitForEachOtherDoNotDeadlock) {
-  constexpr int thread_count = 4, tasks = thread_count * rounds * 2 * 4;
+  constexpr int thread_count = 4, tasks = thread_count * turn_rounds * 2 * 4;
   const auto all = device.array<std::uint32_t>(stream, 1 + tasks);
   all.fill_zero(stream);
   stream.synchronize();
@@ -226,7 +226,7 @@ TEST_F(Turn, StreamsThatWaitForEachOtherDoNotDeadlock) {
   for (int t = 0; t < thread_count; ++t)
     threads.emplace_back([&, t] {
       const StreamRef one = t % 2 ? stream : other, two = t % 2 ? other : stream;
-      for (int i = 0; i < rounds; ++i) {
+      for (int i = 0; i < turn_rounds; ++i) {
         const auto own = device.array<std::int32_t>(one, 100);
         own.fill(one, t);
         append.launch(one);

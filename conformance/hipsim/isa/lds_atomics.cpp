@@ -9,10 +9,6 @@
 namespace weir::hipsim {
 namespace {
 
-u64 lane_value(const Wave& w, unsigned index, unsigned l, unsigned bytes) {
-  return w.v[index][l] | (bytes == 8 ? u64(w.v[index + 1][l]) << 32 : 0);
-}
-
 /// How compare-and-swap gives its two values: GFX11 turned their order around.
 enum class Order { none, compare_first, value_first };
 
@@ -52,8 +48,8 @@ Handler handler(bool returns) {
 /// Gives the handler that returns the old value, or the one that does not.
 using HandlerOf = Handler (*)(bool returns);
 
-void define_one(OperationTable& t, const AtomicName& n, HandlerOf plain, HandlerOf compare_first,
-                HandlerOf value_first) {
+void define_lds_atomic(OperationTable& t, const AtomicName& n, HandlerOf plain, HandlerOf compare_first,
+                       HandlerOf value_first) {
   if (n.name.empty()) return;
   const std::string bits = n.bytes == 4 ? "32" : "64";
   const auto add = [&](const std::string& name, Handler quiet, Handler returning) {
@@ -73,16 +69,16 @@ void define_one(OperationTable& t, const AtomicName& n, HandlerOf plain, Handler
 }
 
 template <std::size_t... which>
-void define_all(OperationTable& t, std::index_sequence<which...>) {
-  (define_one(t, atomic_names[which], handler<which, Order::none>, handler<which, Order::compare_first>,
-              handler<which, Order::value_first>),
+void define_lds_atomics(OperationTable& t, std::index_sequence<which...>) {
+  (define_lds_atomic(t, atomic_names[which], handler<which, Order::none>,
+                     handler<which, Order::compare_first>, handler<which, Order::value_first>),
    ...);
 }
 
 }  // namespace
 
 void define_local_atomics(OperationTable& t) {
-  define_all(t, std::make_index_sequence<atomic_name_count>());
+  define_lds_atomics(t, std::make_index_sequence<atomic_name_count>());
 }
 
 }  // namespace weir::hipsim

@@ -30,6 +30,11 @@ struct ScratchAddress {
   u32 start;
 };
 
+/// A lane's value of 4 or 8 bytes, from the vector register `index` on.
+inline u64 lane_value(const Wave& w, unsigned index, unsigned lane, unsigned bytes) {
+  return w.v[index][lane] | (bytes == 8 ? u64(w.v[index + 1][lane]) << 32 : 0);
+}
+
 /// Calls f(lane) for each lane of a mask.
 template <class F>
 void each_lane(u64 mask, F f) {

@@ -48,10 +48,6 @@ u64 update_flat(Wave& w, unsigned l, u64 address, AtomicFunction f, u64 data, u6
   return old;
 }
 
-u64 lane_value(const Wave& w, unsigned index, unsigned l, unsigned bytes) {
-  return w.v[index][l] | (bytes == 8 ? u64(w.v[index + 1][l]) << 32 : 0);
-}
-
 /// The data of compare-and-swap is the new value, then the one to compare with.
 /// It takes the operation as an argument, so that it is compiled once and not for every operation.
 template <unsigned bytes, bool compares, Space space>

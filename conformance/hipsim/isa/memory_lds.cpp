@@ -9,7 +9,7 @@ namespace {
 
 /// ds_read: result, address.
 template <unsigned bytes, Widen widen>
-void load(Wave& w, const Instruction& i) {
+void load_lds(Wave& w, const Instruction& i) {
   const u32* address = w.v[i.src[1].index];
   u32 value[4] = {};
   each_lane(w.exec(), [&](unsigned l) {
@@ -20,7 +20,7 @@ void load(Wave& w, const Instruction& i) {
 
 /// ds_write: address, data.
 template <unsigned bytes, bool high>
-void store(Wave& w, const Instruction& i) {
+void store_lds(Wave& w, const Instruction& i) {
   const u32* address = w.v[i.src[0].index];
   u32 value[4];
   each_lane(w.exec(), [&](unsigned l) {
@@ -99,28 +99,28 @@ void define_local_memory(OperationTable& t) {
   const auto add = [&](std::initializer_list<std::string_view> names, Handler run) {
     t.add(names, memory(run));
   };
-  add({"ds_read_b32", "ds_load_b32"}, load<4, W::none>);
-  add({"ds_read_b64", "ds_load_b64"}, load<8, W::none>);
-  add({"ds_read_b96", "ds_load_b96"}, load<12, W::none>);
-  add({"ds_read_b128", "ds_load_b128"}, load<16, W::none>);
-  add({"ds_read_u8", "ds_load_u8"}, load<1, W::zero>);
-  add({"ds_read_i8", "ds_load_i8"}, load<1, W::sign>);
-  add({"ds_read_u16", "ds_load_u16"}, load<2, W::zero>);
-  add({"ds_read_i16", "ds_load_i16"}, load<2, W::sign>);
-  add({"ds_read_u8_d16", "ds_load_u8_d16"}, load<1, W::low>);
-  add({"ds_read_i8_d16", "ds_load_i8_d16"}, load<1, W::low_sign>);
-  add({"ds_read_u16_d16", "ds_load_u16_d16"}, load<2, W::low>);
-  add({"ds_read_u8_d16_hi", "ds_load_u8_d16_hi"}, load<1, W::high>);
-  add({"ds_read_i8_d16_hi", "ds_load_i8_d16_hi"}, load<1, W::high_sign>);
-  add({"ds_read_u16_d16_hi", "ds_load_u16_d16_hi"}, load<2, W::high>);
-  add({"ds_write_b8", "ds_store_b8"}, store<1, false>);
-  add({"ds_write_b16", "ds_store_b16"}, store<2, false>);
-  add({"ds_write_b32", "ds_store_b32"}, store<4, false>);
-  add({"ds_write_b64", "ds_store_b64"}, store<8, false>);
-  add({"ds_write_b96", "ds_store_b96"}, store<12, false>);
-  add({"ds_write_b128", "ds_store_b128"}, store<16, false>);
-  add({"ds_write_b8_d16_hi", "ds_store_b8_d16_hi"}, store<1, true>);
-  add({"ds_write_b16_d16_hi", "ds_store_b16_d16_hi"}, store<2, true>);
+  add({"ds_read_b32", "ds_load_b32"}, load_lds<4, W::none>);
+  add({"ds_read_b64", "ds_load_b64"}, load_lds<8, W::none>);
+  add({"ds_read_b96", "ds_load_b96"}, load_lds<12, W::none>);
+  add({"ds_read_b128", "ds_load_b128"}, load_lds<16, W::none>);
+  add({"ds_read_u8", "ds_load_u8"}, load_lds<1, W::zero>);
+  add({"ds_read_i8", "ds_load_i8"}, load_lds<1, W::sign>);
+  add({"ds_read_u16", "ds_load_u16"}, load_lds<2, W::zero>);
+  add({"ds_read_i16", "ds_load_i16"}, load_lds<2, W::sign>);
+  add({"ds_read_u8_d16", "ds_load_u8_d16"}, load_lds<1, W::low>);
+  add({"ds_read_i8_d16", "ds_load_i8_d16"}, load_lds<1, W::low_sign>);
+  add({"ds_read_u16_d16", "ds_load_u16_d16"}, load_lds<2, W::low>);
+  add({"ds_read_u8_d16_hi", "ds_load_u8_d16_hi"}, load_lds<1, W::high>);
+  add({"ds_read_i8_d16_hi", "ds_load_i8_d16_hi"}, load_lds<1, W::high_sign>);
+  add({"ds_read_u16_d16_hi", "ds_load_u16_d16_hi"}, load_lds<2, W::high>);
+  add({"ds_write_b8", "ds_store_b8"}, store_lds<1, false>);
+  add({"ds_write_b16", "ds_store_b16"}, store_lds<2, false>);
+  add({"ds_write_b32", "ds_store_b32"}, store_lds<4, false>);
+  add({"ds_write_b64", "ds_store_b64"}, store_lds<8, false>);
+  add({"ds_write_b96", "ds_store_b96"}, store_lds<12, false>);
+  add({"ds_write_b128", "ds_store_b128"}, store_lds<16, false>);
+  add({"ds_write_b8_d16_hi", "ds_store_b8_d16_hi"}, store_lds<1, true>);
+  add({"ds_write_b16_d16_hi", "ds_store_b16_d16_hi"}, store_lds<2, true>);
   add({"ds_read2_b32", "ds_load_2addr_b32"}, load_two<4, 1>);
   add({"ds_read2st64_b32", "ds_load_2addr_stride64_b32"}, load_two<4, 64>);
   add({"ds_read2_b64", "ds_load_2addr_b64"}, load_two<8, 1>);

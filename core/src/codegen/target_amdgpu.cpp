@@ -19,12 +19,12 @@ namespace {
 
 using llvm::Value;
 
-constexpr const char* triple_name = "amdgcn-amd-amdhsa";
+constexpr const char* amdgpu_triple = "amdgcn-amd-amdhsa";
 constexpr std::uint32_t code_object_version = 5;
 constexpr std::size_t grid_size_x =
     12;  // in the dispatch packet of the HSA runtime specification, in threads
 
-void initialize() {
+void initialize_amdgpu() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeAMDGPUTargetInfo();
@@ -63,7 +63,7 @@ unsigned generation_of(llvm::StringRef cpu) {
 class AmdgpuModel final : public GpuModel {
  public:
   explicit AmdgpuModel(const Target& target) : GpuModel(target), name_(target.cpu) {
-    initialize();
+    initialize_amdgpu();
     // "sramecc+:xnack-" as features belongs to the processor's name; LLVM's own begin with a sign.
     const bool hip_features =
         !target.features.empty() && target.features[0] != '+' && target.features[0] != '-';
@@ -86,7 +86,7 @@ class AmdgpuModel final : public GpuModel {
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
     std::string message;
-    const llvm::Triple triple(triple_name);
+    const llvm::Triple triple(amdgpu_triple);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
     if (!found) refuse("code generation for AMD GPUs is missing from LLVM: " + message);
     // Asked first, because LLVM prints about processors that it does not know.

@@ -18,13 +18,13 @@ namespace {
 
 using llvm::Value;
 
-constexpr const char* triple_name = "x86_64-unknown-linux-gnu";
+constexpr const char* host_triple = "x86_64-unknown-linux-gnu";
 
 // Without these, rounding and fused multiply-add would be calls into a C library that code objects do not
 // link.
 constexpr const char* needed_features[] = {"avx2", "fma", "f16c"};
 
-void initialize() {
+void initialize_host() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -37,7 +37,7 @@ void initialize() {
 class HostModel final : public DeviceModel {
  public:
   explicit HostModel(const Target& target) : cpu_(target.cpu), features_(target.features) {
-    initialize();
+    initialize_host();
     if (!cpu_.empty() && cpu_ != "native") return;
     cpu_ = llvm::sys::getHostCPUName().str();
     llvm::SubtargetFeatures host;
@@ -48,7 +48,7 @@ class HostModel final : public DeviceModel {
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
     std::string message;
-    const llvm::Triple triple(triple_name);
+    const llvm::Triple triple(host_triple);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
     if (!found)
       throw Error(ErrorCode::unsupported, "code generation for x86-64 is missing from LLVM: " + message);

@@ -17,9 +17,9 @@ namespace {
 
 using llvm::Value;
 
-constexpr const char* triple_name = "nvptx64-nvidia-cuda";
+constexpr const char* ptx_triple = "nvptx64-nvidia-cuda";
 
-void initialize() {
+void initialize_ptx() {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -64,7 +64,7 @@ unsigned allowed_ptx(const std::string& features) {
   for (llvm::StringRef part : parts) {
     unsigned version = 0;
     if (!part.consume_front("+ptx") || part.getAsInteger(10, version))
-      refuse("'" + part.str() +
+      refuse(llvm::Twine("'").concat(part).str() +
              "' is no feature of NVIDIA targets; expected +ptxNN, the newest PTX that the driver takes");
     allowed = version;
   }
@@ -78,7 +78,7 @@ unsigned allowed_ptx(const std::string& features) {
 class PtxModel final : public GpuModel {
  public:
   explicit PtxModel(const Target& target) : GpuModel(target) {
-    initialize();
+    initialize_ptx();
     const unsigned wanted = architecture_number(target.cpu);
     const unsigned allowed = allowed_ptx(target.features);
     // The newest architecture up to the device's that the PTX version knows.
@@ -91,7 +91,7 @@ class PtxModel final : public GpuModel {
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
     std::string message;
-    const llvm::Triple triple(triple_name);
+    const llvm::Triple triple(ptx_triple);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
     if (!found) refuse("code generation for NVIDIA GPUs is missing from LLVM: " + message);
     llvm::TargetOptions options;

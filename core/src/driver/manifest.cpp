@@ -174,7 +174,7 @@ Manifest read_manifest(const fs::path& path) {
                 fmt::format("the manifest {} cannot be {}: {}", path.string(), doing, std::strerror(errno)));
   };
   // Non-blocking, because opening a named pipe would wait for a writer.
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail("opened");
   struct stat info {};
   if (fstat(file.get(), &info) != 0) fail("examined");

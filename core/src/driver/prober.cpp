@@ -20,11 +20,6 @@ using Ending = ProbeOutcome::Ending;
 
 constexpr double most_seconds = 3600;
 
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value ? value : "";
-}
-
 void add_note(Candidate& candidate, std::string_view words) {
   if (!candidate.note.empty()) candidate.note += "; ";
   candidate.note += words;

@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 // One folder for every architecture: a manifest says which one its library is for.
 constexpr std::string_view system_folder = "/usr/lib/weir/drivers";
 
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value ? value : "";
-}
-
 fs::path own_library() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&own_library), &info) == 0 || !info.dli_fname) return {};
@@ -63,6 +58,11 @@ class Collector {
 };
 
 }  // namespace
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
 
 std::string_view to_string(SearchOrigin origin) noexcept {
   switch (origin) {

@@ -53,7 +53,7 @@ class Hasher {
 
   // False when the file cannot be read.
   bool add_file(const fs::path& path) {
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) return false;
     std::vector<char> buffer(256 * 1024);
     std::uint64_t size = 0;
@@ -86,7 +86,7 @@ std::string where_libraries_are_found() {
 }
 
 std::string read_file(const fs::path& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info{};
   if (file.get() < 0 || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   std::string text(most_bytes + 1, '\0');

@@ -5,7 +5,7 @@ namespace mutant {
 namespace {
 
 template <auto change>
-void info_mutant(weir_driver_table& table) {
+void memory_info_mutant(weir_driver_table& table) {
   table.memory_get_info = [](weir_allocation allocation, weir_memory_info* info, weir_status* status) {
     weir_memory_info full{};
     full.struct_size = sizeof full;
@@ -78,22 +78,22 @@ std::span<const Mutant> memory_mutants() {
          };
        }},
       {"memory-size-rounded-up", "the size is the one that was asked for",
-       info_mutant<[](Info& i) { i.size = (i.size + 63) / 64 * 64; }>},
+       memory_info_mutant<[](Info& i) { i.size = (i.size + 63) / 64 * 64; }>},
       {"memory-kind-wrong", "the kind is the one that was asked for",
-       info_mutant<[](Info& i) { i.kind = 1 - i.kind; }>},
+       memory_info_mutant<[](Info& i) { i.kind = 1 - i.kind; }>},
       {"memory-address-unaligned", "addresses are multiples of memory_alignment",
-       info_mutant<[](Info& i) { i.device_address += 16; }>},
+       memory_info_mutant<[](Info& i) { i.device_address += 16; }>},
       {"memory-host-pointer-elsewhere", "the host sees the memory through host_pointer",
-       info_mutant<[](Info& i) {
+       memory_info_mutant<[](Info& i) {
          static unsigned char elsewhere[1 << 20];
          if (i.kind == WEIR_MEMORY_DEVICE && i.size <= sizeof elsewhere) i.host_pointer = elsewhere;
        }>},
       {"memory-host-pointer-comes-and-goes", "an allocation's place is the same at every call",
-       info_mutant<[](Info& i) {
+       memory_info_mutant<[](Info& i) {
          static std::atomic<unsigned> asked{0};
          if (asked++ % 2 == 1) i.host_pointer = nullptr;
        }>},
-      {"memory-pinned-without-pointer", "pinned memory has a host_pointer", info_mutant<[](Info& i) {
+      {"memory-pinned-without-pointer", "pinned memory has a host_pointer", memory_info_mutant<[](Info& i) {
          if (i.kind == WEIR_MEMORY_PINNED) i.host_pointer = nullptr;
        }>},
       {"memory-alignment-refused", "alignments up to memory_alignment are kept",

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of libclc's that are right but in corners: its f32 functions drop numbers below the normal range,
 // a few lose a sign or overflow inside. Each is wrapped so that the corner is computed another way.
-#include <limits>
-
 #include "codegen/mathlib/own_functions.hpp"
 
 namespace weir::mathlib {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Makes room for a wrapper: libclc's function stays under another name.
 llvm::Function* set_aside(llvm::Module& module, const std::string& name, bool may_inline) {

@@ -9,8 +9,6 @@
 namespace weir::mathlib {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// 1 / gamma(1 + f) for 0 <= f <= 1, minimax
 Expr inverse_gamma(Expr f) {
   return fma(f,

@@ -35,7 +35,6 @@ namespace {
 
 /// Puts in what the arithmetic cannot know: 0, negative numbers, infinity, NaN.
 Expr with_special_cases(Expr x, Expr result) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   const Expr of_special =
       select(equal(x, 0.0), x.real(-infinity),
              select(equal(x, infinity), x, x.real(std::numeric_limits<double>::quiet_NaN())));

@@ -4,10 +4,13 @@
 #include <llvm/IR/Module.h>
 
 #include <functional>
+#include <limits>
 
 #include "codegen/mathlib/expression.hpp"
 
 namespace weir::mathlib {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Replaces or makes the function `name` with the body that `make` computes from its arguments.
 void define(llvm::Module& module, const std::string& name, bool single, unsigned operands,

@@ -104,7 +104,6 @@ Expr exp_of_two_f64(Expr high, Expr low) {
 }
 
 Expr pow_of(Expr x, Expr y) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   const Expr size = abs(x);
   Pair log = x.single() ? log_in_two_f32(size) : log_in_two_f64(size);
   const Expr edge = either(equal(size, 0.0), equal(size, infinity));
