@@ -48,7 +48,9 @@ std::pair<std::string, std::string> parse_processor(const std::string& text) {
     if ((part.drop_back() != "sramecc" && part.drop_back() != "xnack") || (sign != '+' && sign != '-'))
       refuse("'" + text +
              "' is no AMD target; expected gfxNNN, with :sramecc+, :sramecc-, :xnack+ or :xnack- behind it");
-    features += (features.empty() ? "" : ",") + std::string(1, sign) + part.drop_back().str();
+    if (!features.empty()) features += ',';
+    features += sign;
+    features += part.drop_back();
   }
   return {parts.empty() ? "" : parts[0].str(), features};
 }
@@ -74,14 +76,12 @@ class AmdgpuModel final : public GpuModel {
       refuse("'" + target.cpu +
              "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir "
              "info lists it");
-    if (!target.features.empty() && !hip_features)
-      features_ += (features_.empty() ? "" : ",") + target.features;
+    if (!target.features.empty() && !hip_features) add_features(target.features);
     // Processors before gfx10 have waves of 64; later ones have both, and swap values only within halves of
     // the wide.
     wave_ = generation < 10 ? 64 : target.lanes == 64 ? 64 : 32;
     exchange_ = generation < 10 ? 64 : 32;
-    if (generation >= 10)
-      features_ += (features_.empty() ? "" : ",") + std::string("+wavefrontsize") + std::to_string(wave_);
+    if (generation >= 10) add_features("+wavefrontsize" + std::to_string(wave_));
   }
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
@@ -170,6 +170,11 @@ class AmdgpuModel final : public GpuModel {
   }
 
  private:
+  void add_features(std::string_view more) {
+    if (!features_.empty()) features_ += ',';
+    features_ += more;
+  }
+
   std::string name_, cpu_, features_;
   std::uint32_t wave_ = 64, exchange_ = 64;
 };

@@ -64,7 +64,7 @@ unsigned allowed_ptx(const std::string& features) {
   for (llvm::StringRef part : parts) {
     unsigned version = 0;
     if (!part.consume_front("+ptx") || part.getAsInteger(10, version))
-      refuse(llvm::Twine("'").concat(part).str() +
+      refuse("'" + part.str() +
              "' is no feature of NVIDIA targets; expected +ptxNN, the newest PTX that the driver takes");
     allowed = version;
   }
