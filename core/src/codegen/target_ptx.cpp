@@ -64,8 +64,9 @@ unsigned allowed_ptx(const std::string& features) {
   for (llvm::StringRef part : parts) {
     unsigned version = 0;
     if (!part.consume_front("+ptx") || part.getAsInteger(10, version))
-      refuse("'" + part.str() +
-             "' is no feature of NVIDIA targets; expected +ptxNN, the newest PTX that the driver takes");
+      refuse((llvm::Twine("'") + part +
+              "' is no feature of NVIDIA targets; expected +ptxNN, the newest PTX that the driver takes")
+                 .str());
     allowed = version;
   }
   if (allowed == 0) return 0;
