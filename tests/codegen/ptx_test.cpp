@@ -168,13 +168,29 @@ TEST(PtxEntry, OfATaskWithoutArgumentsHasNoParameters) {
 
 TEST(PtxEntry, SaysHowManyThreadsItRunsWith) {
   const Ptx ptx = compile(dot, everything);
-  ASSERT_EQ(ptx.plan.tasks.size(), 3u);  // partial sums, their sum, the store of the result
-  const std::uint32_t expected[] = {256, 1024, 1};
-  for (std::size_t t = 0; t < 3; ++t) {
+  ASSERT_EQ(ptx.plan.tasks.size(), 2u);  // partial sums; their sum and the store of the result
+  const std::uint32_t expected[] = {256, 1024};
+  for (std::size_t t = 0; t < 2; ++t) {
     EXPECT_EQ(ptx.object.entries[t].block[0], expected[t]);
     EXPECT_THAT(ptx.entry(t), HasSubstr(".maxntid " + std::to_string(expected[t])));
   }
   EXPECT_EQ(ptx.object.entries[0].block_share, 4u);  // chunks
+}
+
+TEST(PtxEntry, OfASerialTaskRunsInOneThread) {
+  const Ptx ptx = compile(R"(weir-ir 1
+kernel "first"
+  param @x : array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : f32
+  store @x[%zero], %one
+}
+)",
+                          everything);
+  ASSERT_EQ(ptx.plan.tasks.size(), 1u);
+  EXPECT_EQ(ptx.object.entries[0].block[0], 1u);
+  EXPECT_THAT(ptx.entry(0), HasSubstr(".maxntid 1"));
 }
 
 TEST(PtxPortable, UsesNoApproximation) {

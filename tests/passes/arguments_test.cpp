@@ -109,8 +109,8 @@ TEST(Arguments, AKernelWithoutThemNeedsNeitherRecordNorKey) {
 
 TEST(Arguments, TheTaskThatCombinesTakesTemporariesAlone) {
   const passes::Plan p = plan(
-      "%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}\nstore "
-      "@y[%zero], %s");
+      "%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}\n"
+      "parallel (%j) in (%zero to %len) {\n  store @y[%j], %s\n}");
   EXPECT_THAT(layout(p.tasks[1].task), ElementsAre("temporaries @0+8"));
 }
 

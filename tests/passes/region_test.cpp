@@ -71,7 +71,15 @@ TEST(Region, HelperTasksStayInTheBlockThatCausedThem) {
       plan("region {\n" + fill("x", "0") +
            "} and {\n%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @z[%i] : f32\n"
            "  yield %v\n}\nstore @y[%zero], %s\n}");
-  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "reduce@0.1", "combine@0.1", "serial@0.1"));
+  EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "reduce@0.1", "combine@0.1"));
+}
+
+TEST(Region, StatementsOfABlockDoNotJoinAReductionInFrontOfTheRegion) {
+  const passes::Plan p = plan(
+      "%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @z[%i] : f32\n  yield %v\n}\n"
+      "region {\nstore @y[%zero], %s\n} and {\n" +
+      fill("x", "0") + "}");
+  EXPECT_THAT(shape(p), ElementsAre("reduce", "combine", "serial@0.0", "loop@0.1"));
 }
 
 // proves R12 as far as the plan goes: a bound that is read on the device stays there

@@ -189,11 +189,14 @@ TEST(Split, ALocalArrayWithCheckedIndicesIsCopiedIntoTheTaskSoThatTheCheckCovers
   EXPECT_THAT(task_text(k, p.tasks[1]), HasSubstr("get $0[%"));
 }
 
+const char* const least_x =
+    "%s = reduce.min (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}\n";
+
+const char* const fill_y_with_it = "parallel (%j) in (%zero to %len) {\n  store @y[%j], %s\n}\n";
+
 TEST(Split, AReductionIsAPartialTaskAndOneThatCombines) {
-  const passes::Plan p = plan(
-      "%s = reduce.min (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}\n"
-      "store @y[%zero], %s");
-  ASSERT_THAT(shape(p), ElementsAre("reduce", "combine", "serial"));
+  const passes::Plan p = plan(std::string(least_x) + fill_y_with_it);
+  ASSERT_THAT(shape(p), ElementsAre("reduce", "combine", "loop"));
   EXPECT_EQ(p.tasks[0].task.reduce_kind, ir::ReduceKind::min);
   EXPECT_EQ(p.tasks[1].task.reduce_type, ScalarType::f32);
   EXPECT_EQ(p.tasks[1].task.partials_offset, p.tasks[0].task.partials_offset);
@@ -202,12 +205,33 @@ TEST(Split, AReductionIsAPartialTaskAndOneThatCombines) {
 }
 
 TEST(Split, TheResultOfAReductionArrivesThroughTemporaries) {
-  const ir::Kernel k = kernel(
-      "%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}\n"
-      "store @y[%zero], %s");
+  const ir::Kernel k = kernel(std::string(least_x) + fill_y_with_it);
   const passes::Plan p = passes::make_plan(k, 8);
   const std::string offset = std::to_string(p.tasks[0].task.result_offset);
   EXPECT_THAT(task_text(k, p.tasks[2]), HasSubstr("temp.load " + offset + " : f32"));
+}
+
+TEST(Split, WhatStandsDirectlyBehindAReductionRunsInItsLastTask) {
+  const ir::Kernel k = kernel(std::string(least_x) + "store @y[%zero], %s\n" + fill("z", "0"));
+  const passes::Plan p = passes::make_plan(k, 8);
+  ASSERT_THAT(shape(p), ElementsAre("reduce", "combine", "loop"));
+  const std::string offset = std::to_string(p.tasks[1].task.result_offset);
+  EXPECT_EQ(p.tasks[1].task.result_offset, p.tasks[0].task.result_offset);
+  EXPECT_EQ(task_text(k, p.tasks[1]),
+            "{\n  %0 = const 0 : i64\n  %1 = temp.load " + offset + " : f32\n  store @y[%0], %1\n}\n");
+}
+
+TEST(Split, OfTwoReductionsInARowTheLastTakesWhatStandsBehind) {
+  EXPECT_THAT(
+      shape(plan(std::string(least_x) +
+                 "%b = reduce.max (%j) in (%zero to %len) : f32 {\n  %w = load @x[%j] : f32\n  yield %w\n}\n"
+                 "store @y[%zero], %s\nstore @y[%one], %b")),
+      ElementsAre("reduce", "combine", "reduce", "combine"));
+}
+
+TEST(Split, WhatStandsBehindALoopDoesNotJoinTheReductionInFrontOfIt) {
+  EXPECT_THAT(shape(plan(std::string(least_x) + fill("z", "0") + "store @y[%zero], %s")),
+              ElementsAre("reduce", "combine", "loop", "serial"));
 }
 
 TEST(Split, DeadStatementsInsideALoopAreDropped) {
@@ -245,7 +269,7 @@ TEST(Split, NamesAreSymbolsMadeOfTheKernelsNameAndUnique) {
   std::vector<std::string> names;
   for (const auto& planned : p.tasks) names.push_back(planned.task.name);
   EXPECT_THAT(names, ElementsAre("k2nd_step_0_loop", "k2nd_step_1_serial", "k2nd_step_2_reduce",
-                                 "k2nd_step_3_combine", "k2nd_step_4_serial"));
+                                 "k2nd_step_3_combine"));
 }
 
 // proves R23 as far as the plan goes: every slot is an offset into memory that belongs to one launch

@@ -143,7 +143,8 @@ void TaskLowering::reduce_in_blocks(const ir::Statement& loop) {
              });
 }
 
-/// One block, each of whose threads has the lanes thread, thread + size of the block, ...
+/// One block, each of whose threads has the lanes thread, thread + size of the block, ... Thread 0 goes on
+/// alone.
 void TaskLowering::reduce_final_in_block() {
   const ThreadModel& threads = *device_.threads();
   const Type type = task_.reduce_type;

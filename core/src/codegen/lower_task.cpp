@@ -42,9 +42,8 @@ llvm::Function* TaskLowering::run() {
   if (task_.kind == ir::TaskKind::reduce_final)
     lower_reduce_final();
   else if (task_.kind == ir::TaskKind::serial && device_.threads())
-    run_in_one_thread();
-  else
-    lower_block(task_.body);
+    stay_in_one_thread();
+  lower_block(task_.body);
 
   jump(return_block_);
   return_block_->moveAfter(&function_->back());

@@ -23,7 +23,8 @@ constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 30;
 
 }  // namespace
 
-void TaskLowering::run_in_one_thread() {
+/// All others return.
+void TaskLowering::stay_in_one_thread() {
   const ThreadModel& threads = *device_.threads();
   Value* first = b_.CreateICmpEQ(threads.block(b_), i32(0));
   if (threads.block_threads(task_) > 1)
@@ -31,7 +32,6 @@ void TaskLowering::run_in_one_thread() {
   llvm::BasicBlock* body = new_block("serial");
   b_.CreateCondBr(first, body, return_block_);
   b_.SetInsertPoint(body);
-  lower_block(task_.body);
 }
 
 /// A number in the system whose digits run below `count`, the last one fastest.

@@ -80,7 +80,7 @@ class TaskLowering {
   void walk_share(const ir::Statement& loop, const Space& space);
   void count_in_blocks(const ir::Statement& loop, const Space& space, std::uint32_t array);
   void for_each_of_block(llvm::Value* count, const std::function<void(llvm::Value*)>& body);
-  void run_in_one_thread();
+  void stay_in_one_thread();
   /// What differs between the iterations of a packet.
   struct PacketLane {
     std::vector<llvm::Value*> values;

@@ -17,7 +17,7 @@ enum class TaskKind : std::uint8_t {
   serial,          ///< the body runs once; grid 1
   parallel,        ///< the body ends in one `parallel`
   reduce_partial,  ///< the body ends in one `reduce`, whose chunks each leave a partial result in temporaries
-  reduce_final     ///< combines the partials in order; the body is empty; grid 1
+  reduce_final     ///< combines the partials in order, then the body runs once; grid 1
 };
 
 /// One field of a task's argument block. Fields lie at multiples of their size, arrays first.
@@ -61,8 +61,9 @@ inline constexpr std::uint32_t reduce_bytes = reduce_header + 8 * reduce_max_chu
 struct Task {
   std::string name;  ///< symbol in the code object: [A-Za-z0-9_], unique in its kernel
   TaskKind kind = TaskKind::serial;
-  /// Values of the task's own: pure statements, temp.load and, at the end, the loop. Self-contained: no value or
-  /// local from another task. For reduce tasks, `reduce` carries type and kind.
+  /// Values of the task's own: pure statements, temp.load and, at the end, the loop; in serial tasks and
+  /// behind a combination, any statement but loops that run in parallel. Self-contained: no value or local
+  /// from another task, so that what stands behind a combination loads its result from `result_offset`.
   Block body;
   std::vector<TaskArgument> arguments;
   std::uint32_t argument_bytes = 0;  ///< multiple of 16

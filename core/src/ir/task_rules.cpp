@@ -77,16 +77,15 @@ class TaskRules {
     const auto loops = std::count_if(statements.begin(), statements.end(), loop);
     switch (task_.kind) {
       case TaskKind::serial:
-        if (loops != 0) report("a serial task has no parallel loop, found " + std::to_string(loops));
+      case TaskKind::reduce_final:
+        if (loops != 0)
+          report("a task that runs its body once has no parallel loop, found " + std::to_string(loops));
         break;
       case TaskKind::parallel:
         expect_last(Op::parallel, loops);
         break;
       case TaskKind::reduce_partial:
         expect_last(Op::reduce, loops);
-        break;
-      case TaskKind::reduce_final:
-        if (!statements.empty()) report("the body of a task that combines partial results is empty");
         break;
     }
   }

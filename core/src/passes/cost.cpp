@@ -84,7 +84,9 @@ std::uint32_t estimate_cost(const ir::Task& task) {
   std::uint64_t operations = 1;
   if (task.kind == ir::TaskKind::serial) {
     operations = cost.block(task.body);
-  } else if (!task.body.statements.empty()) {
+  } else if (task.kind == ir::TaskKind::reduce_final) {
+    operations = std::min(ir::reduce_max_chunks + cost.block(task.body), max_cost);
+  } else {
     // The prologue runs once per launch block; walked for its constants, not counted.
     ir::Block prologue;
     for (const ir::Statement& s : task.body.statements) {
@@ -92,8 +94,6 @@ std::uint32_t estimate_cost(const ir::Task& task) {
     }
     cost.block(prologue);
     operations = cost.block(task.body.statements.back().bodies.front());
-  } else {
-    operations = ir::reduce_max_chunks;
   }
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(operations, 1));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a kernel to its plan: effects, segments, needs, conflicts, temporaries, tasks.
+#include <optional>
 #include <weir/error.hpp>
 
 #include "ir/verifier.hpp"
@@ -67,17 +68,33 @@ class Planner {
   void build_tasks() {
     TaskBuilder builder(draft_);
     Bounds bounds(draft_, plan_.expressions);
-    for (std::size_t i = 0; i < draft_.segments.size(); ++i) {
+    for (std::size_t i = next_live(0); i < draft_.segments.size(); i = next_live(i + 1)) {
       const Segment& segment = draft_.segments[i];
-      if (!segment.live) continue;
       PlannedTask& planned = add(builder.build(i), segment);
       if (segment.kind == Segment::Kind::serial) continue;
       bounds.describe(*segment.statements.front(), planned);
       if (segment.kind == Segment::Kind::reduce) {
-        ir::Task final = TaskBuilder::combine(planned.task);
+        const std::optional<std::size_t> behind = serial_behind(i);
+        ir::Task final = builder.combine(planned.task, behind);
         add(std::move(final), segment);
+        i = behind.value_or(i);
       }
     }
+  }
+
+  std::size_t next_live(std::size_t i) const {
+    while (i < draft_.segments.size() && !draft_.segments[i].live) ++i;
+    return i;
+  }
+
+  // Serial statements behind a reduction run in its last task, which saves their own launch.
+  std::optional<std::size_t> serial_behind(std::size_t reduction) const {
+    const std::size_t next = next_live(reduction + 1);
+    if (next == draft_.segments.size()) return std::nullopt;
+    const Segment &first = draft_.segments[reduction], &second = draft_.segments[next];
+    const bool joins =
+        second.kind == Segment::Kind::serial && second.region == first.region && second.block == first.block;
+    return joins ? std::optional(next) : std::nullopt;
   }
 
   PlannedTask& add(ir::Task task, const Segment& segment) {

@@ -44,8 +44,8 @@ ir::Task TaskBuilder::build(std::size_t index) {
   return std::move(task_);
 }
 
-ir::Task TaskBuilder::combine(const ir::Task& partial) {
-  ir::Task task;
+ir::Task TaskBuilder::combine(const ir::Task& partial, std::optional<std::size_t> behind) {
+  ir::Task task = behind ? build(*behind) : ir::Task{};
   task.kind = ir::TaskKind::reduce_final;
   task.partials_offset = partial.partials_offset;
   task.result_offset = partial.result_offset;

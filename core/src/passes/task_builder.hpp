@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "ir/task.hpp"
@@ -18,8 +19,9 @@ class TaskBuilder {
   /// arguments yet.
   ir::Task build(std::size_t segment);
 
-  /// The task that combines the partial results which `partial` leaves.
-  static ir::Task combine(const ir::Task& partial);
+  /// The task that combines the partial results which `partial` leaves, and then runs the serial segment
+  /// `behind`.
+  ir::Task combine(const ir::Task& partial, std::optional<std::size_t> behind);
 
  private:
   ir::ValueId fresh() { return task_.value_count++; }
