@@ -89,13 +89,17 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   const std::uint32_t width = packet_width(kernel_, loop, device_.facts());
   const auto shift = unsigned(std::countr_zero(width));
 
-  // Packets lie at multiples of their width in the last dimension, whatever the loop's bounds.
+  // Packets lie at multiples of their width in the last dimension, whatever the loop's bounds; those that
+  // have all their iterations stand from `whole_from` to `whole_to` in their row.
   std::vector<Value*> count = space.count, low = space.low;
-  Value* total = space.total;
+  Value *total = space.total, *whole_from = nullptr, *whole_to = nullptr;
   if (width > 1) {
-    Value* first = b_.CreateAShr(space.low.back(), shift);
+    const auto cut = [&](Value* bound) { return b_.CreateAShr(bound, shift); };
+    Value* first = cut(space.low.back());
+    whole_from = to_word(b_.CreateSub(cut(b_.CreateAdd(space.low.back(), i64(width - 1))), first));
+    whole_to = to_word(b_.CreateSub(cut(space.high.back()), first));
     Value* part = b_.CreateICmpNE(b_.CreateAnd(space.high.back(), width - 1), i64(0));
-    Value* end = b_.CreateAdd(b_.CreateAShr(space.high.back(), shift), b_.CreateZExt(part, b_.getInt64Ty()));
+    Value* end = b_.CreateAdd(cut(space.high.back()), b_.CreateZExt(part, b_.getInt64Ty()));
     Value* none = b_.CreateICmpEQ(space.count.back(), i64(0));
     count.back() = b_.CreateSelect(none, i64(0), b_.CreateSub(end, first));
     low.back() = first;
@@ -145,7 +149,11 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   const auto run = [&](const std::vector<Value*>& place) {
     std::vector<Value*> indices;
     for (std::size_t d = 0; d < place.size(); ++d) indices.push_back(index_of(low[d], place[d]));
-    if (width > 1) return run_packet(loop, space, indices, width);
+    if (width > 1) {
+      Value* whole =
+          b_.CreateAnd(b_.CreateICmpUGE(place.back(), whole_from), b_.CreateICmpULT(place.back(), whole_to));
+      return run_packet(loop, space, indices, width, whole);
+    }
     if (has_staged_arrays(kernel_, loop, device_.facts()) && !tiles.row) {
       staging_loop_ = &loop;
       all_inside_ = all_inside(b_.CreateLoad(word_, position), end);
@@ -168,14 +176,11 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   b_.SetInsertPoint(none);
 }
 
-/// The packet whose number is the last of `indices`, or what of it lies inside the loop's bounds.
+/// The packet whose number is the last of `indices`, or what of it lies inside the loop's bounds if it is not
+/// `whole`.
 void TaskLowering::run_packet(const ir::Statement& loop, const Space& space, std::vector<Value*> indices,
-                              std::uint32_t width) {
+                              std::uint32_t width, Value* whole) {
   indices.back() = b_.CreateShl(indices.back(), std::uint64_t(std::countr_zero(width)), "", false, true);
-  Value* from = indices.back();
-  Value* to = b_.CreateNSWAdd(from, i64(width));
-  Value* whole =
-      b_.CreateAnd(b_.CreateICmpSGE(from, space.low.back()), b_.CreateICmpSLE(to, space.high.back()));
   llvm::BasicBlock* all = new_block("packet");
   llvm::BasicBlock* edge = new_block("packet.edge");
   llvm::BasicBlock* done = new_block("packet.done");
@@ -184,8 +189,9 @@ void TaskLowering::run_packet(const ir::Statement& loop, const Space& space, std
   lower_packet(loop, indices, width);
   jump(done);
   b_.SetInsertPoint(edge);
-  from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, from, space.low.back());
-  to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, to, space.high.back());
+  Value* from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, indices.back(), space.low.back());
+  Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(indices.back(), i64(width)),
+                                       space.high.back());
   run_edge(loop, indices, from, to);
   jump(done);
   b_.SetInsertPoint(done);

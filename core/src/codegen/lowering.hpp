@@ -89,7 +89,7 @@ class TaskLowering {
   void lower_together(const ir::Block& block, std::vector<PacketLane>& lanes);
   void lower_packet(const ir::Statement& loop, const std::vector<llvm::Value*>& first, std::uint32_t width);
   void run_packet(const ir::Statement& loop, const Space& space, std::vector<llvm::Value*> indices,
-                  std::uint32_t width);
+                  std::uint32_t width, llvm::Value* whole);
   void run_edge(const ir::Statement& loop, std::vector<llvm::Value*> indices, llvm::Value* from,
                 llvm::Value* to);
   void stepped_loop(llvm::Value* from, llvm::Value* to, std::uint64_t step, std::uint32_t unrolled,
