@@ -165,6 +165,14 @@ weir_result free_memory(weir_allocation allocation, weir_status* status) {
   return watch.real->memory_free(allocation, status);
 }
 
+weir_result create_graph(weir_device device, std::uint32_t count, const weir_graph_node* const* nodes,
+                         weir_graph* out, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(36, device, nullptr, status); result != WEIR_OK) return result;
+  watch.remember_graph(count, nodes);
+  return watch.real->graph_create(device, count, nodes, out, status);
+}
+
 // Wrapping: the CPU driver has no native streams, so on every driver a "native handle" here is a weir_stream of the same
 // driver, and the wrapped stream is that very stream, never destroyed.
 weir_stream wrapped = nullptr;
@@ -218,7 +226,6 @@ weir_driver_table make_table(const weir_driver_table& real) {
   WEIR_FORWARD(33, kernel_get_info);
   WEIR_FORWARD(34, kernel_launch);
   WEIR_FORWARD(35, get_extension);
-  WEIR_FORWARD(36, graph_create);
   WEIR_FORWARD(37, graph_update);
   WEIR_FORWARD(38, graph_launch);
   WEIR_FORWARD(39, graph_destroy);
@@ -229,6 +236,7 @@ weir_driver_table make_table(const weir_driver_table& real) {
   table.memory_allocate_async = allocate_async;
   table.memory_free = free_memory;
   table.memory_get_info = memory_info;
+  table.graph_create = create_graph;
   table.stream_wrap = wrap;
   table.stream_get_native = get_native;
   table.stream_destroy = destroy_stream;
@@ -269,6 +277,7 @@ void Watch::reset() {
   failures_.clear();
   hooks_.clear();
   calls_.clear();
+  graph_.clear();
   recording_ = lost_ = false;
   hide_host_pointers = false;
   limit_ = ~std::uint64_t{0};
@@ -278,8 +287,10 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
   const std::string_view name = slot_names[slot];
   std::function<void()> hook;
   weir_result result = WEIR_OK;
+  bool lost = false;
   {
     std::lock_guard lock(mutex_);
+    lost = lost_;
     const std::uint64_t count = ++counts_[std::string(name)];
     if (recording_) calls_.push_back({std::string(name), first, second});
     if (const auto found = hooks_.find(name); found != hooks_.end()) hook = found->second;
@@ -297,8 +308,7 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
     status->code = result;
     status->vendor_code = 700;
     std::strcpy(status->vendor_name, "MADE_UP_ERROR");
-    std::strcpy(status->message,
-                result == WEIR_ERROR_DEVICE_LOST ? "the device fell off the bus" : "made to fail");
+    std::strcpy(status->message, lost ? "the device fell off the bus" : "made to fail");
   }
   return result;
 }
@@ -349,6 +359,18 @@ void Watch::before(std::string_view slot, std::function<void()> hook) {
     hooks_[std::string(slot)] = std::move(hook);
   else
     hooks_.erase(std::string(slot));
+}
+
+void Watch::remember_graph(std::uint32_t count, const weir_graph_node* const* nodes) {
+  std::lock_guard lock(mutex_);
+  graph_.clear();
+  for (std::uint32_t i = 0; i < count; ++i)
+    graph_.emplace_back(nodes[i]->dependencies, nodes[i]->dependencies + nodes[i]->dependency_count);
+}
+
+std::vector<std::vector<std::uint32_t>> Watch::last_graph() {
+  std::lock_guard lock(mutex_);
+  return graph_;
 }
 
 void Watch::limit_memory(std::uint64_t bytes) {

@@ -42,6 +42,8 @@ class Watch {
   std::uint64_t total();
   void start_recording();
   std::vector<Call> recorded();
+  /// What each node of the graph that was made last waits for, by the nodes' positions.
+  std::vector<std::vector<std::uint32_t>> last_graph();
 
   // Interference. `result` comes from call number `n` (from 1, counted from now) of `slot` on, `times` times.
   void fail(std::string_view slot, std::uint64_t n, weir_result result, std::uint64_t times = 1);
@@ -61,6 +63,7 @@ class Watch {
   bool take_memory(std::uint64_t bytes, weir_status* status);
   void remember_memory(weir_allocation allocation, std::uint64_t bytes);
   void forget_memory(weir_allocation allocation);
+  void remember_graph(std::uint32_t count, const weir_graph_node* const* nodes);
 
  private:
   struct Failure {
@@ -74,6 +77,7 @@ class Watch {
   std::map<std::string, Failure, std::less<>> failures_;
   std::map<std::string, std::function<void()>, std::less<>> hooks_;
   std::vector<Call> calls_;
+  std::vector<std::vector<std::uint32_t>> graph_;
   bool recording_ = false;
   bool lost_ = false;
   std::uint64_t limit_ = ~std::uint64_t{0}, used_ = 0;
