@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 #include <weir/driver.h>
 
-#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "places.hpp"
+#include "run_apart.hpp"
 
 namespace weir::test::driver {
 
@@ -24,23 +24,18 @@ inline weir_status new_status() {
   return status;
 }
 
-/// What a command prints in an environment that hides no GPU, but for what the command itself sets.
+/// Hides no GPU of the machine from a command, but for what the command itself sets.
+inline constexpr const char* all_gpus =
+    "env -u CUDA_VISIBLE_DEVICES -u HIP_VISIBLE_DEVICES -u ROCR_VISIBLE_DEVICES ";
+
+/// What a command prints in such an environment.
 inline std::string run(const std::string& command) {
-  constexpr const char* all_gpus =
-      "env -u CUDA_VISIBLE_DEVICES -u HIP_VISIBLE_DEVICES -u ROCR_VISIBLE_DEVICES ";
-  FILE* pipe = popen((all_gpus + command + " 2>&1").c_str(), "r");
-  if (!pipe) throw std::runtime_error("cannot run " + command);
-  std::string out;
-  char buffer[4096];
-  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
-  pclose(pipe);
-  return out;
+  return output_of(all_gpus + command);
 }
 
 /// Runs one disabled test of this program in a process of its own.
 inline std::string run_apart(const std::string& environment, const char* test) {
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  return run(environment + " " + program + " --gtest_also_run_disabled_tests --gtest_filter=" + test);
+  return test::run_apart(all_gpus + environment, test);
 }
 
 inline weir_driver_entry_function entry() {

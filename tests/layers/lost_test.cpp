@@ -49,6 +49,8 @@ TEST(LostDevice, SaysSoFromThenOnNamesTheKernelAndOthersGoOn) {
       const Error later = error_of([&] { (void)x.to_host(stream); });
       EXPECT_EQ(later.code(), ErrorCode::device_lost);
       EXPECT_THAT(later.what(), HasSubstr("cpu:0"));
+      EXPECT_EQ(later.kernel(), "twice");
+      EXPECT_EQ(later.line(), error.line());
     }
     EXPECT_EQ(error_of([&] { device.synchronize(); }).code(), ErrorCode::device_lost);
     EXPECT_EQ(error_of([&] { auto z = device.array<float>(10'000'000); }).code(), ErrorCode::device_lost);

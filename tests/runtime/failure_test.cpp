@@ -226,6 +226,33 @@ TEST(Failure, ALostDeviceStaysLostAndOthersGoOn) {
   EXPECT_EQ(y.to_host()[0], 5);
 }
 
+// proves R34
+TEST(Failure, ALostDeviceRepeatsTheVendorsCodeAndTheKernelOfTheFirstError) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  kernels.nothing.launch(stream, {1, 1}, {});
+  const auto expect_the_first = [&](ErrorCode code) {
+    try {
+      stream.synchronize();
+      FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code);
+      EXPECT_EQ(error.vendor_code(), 700);
+      EXPECT_EQ(error.vendor_name(), "MADE_UP_ERROR");
+      EXPECT_EQ(error.kernel(), "nothing");
+      EXPECT_THAT(error.what(), HasSubstr("last kernel on the stream: 'nothing'"));
+    }
+  };
+  Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_ILLEGAL_ADDRESS);
+  expect_the_first(ErrorCode::illegal_address);
+  // The driver answers with the words of the first error; by now other kernels may have been launched.
+  kernels.add(stream, device.array<std::int32_t>(stream, 10), 1);
+  Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_DEVICE_LOST);
+  expect_the_first(ErrorCode::device_lost);
+  expect_the_first(ErrorCode::device_lost);
+}
+
 // proves R34, R6
 TEST(Failure, ObjectsOfALostDeviceAreDestroyedQuietly) {
   const Device device = Watch::open();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 namespace weir {
 namespace {
@@ -12,6 +13,11 @@ namespace {
 // Devices report these at whichever call comes next, on any stream.
 bool breaks_device(weir_result result) noexcept {
   return result == WEIR_ERROR_ILLEGAL_ADDRESS || result == WEIR_ERROR_DEVICE_LOST;
+}
+
+/// Whether a device may answer nothing else after it, which the next call then says.
+bool may_break_device(weir_result result) noexcept {
+  return breaks_device(result) || result == WEIR_ERROR_LAUNCH;
 }
 
 constexpr std::size_t most_named = 8;
@@ -25,11 +31,15 @@ std::string words(const std::vector<const KernelOrigin*>& running) {
   return fmt::format(" (on other streams it may have been: {})", text);
 }
 
+template <std::size_t size>
+std::string text_of(const char (&words)[size]) {
+  return std::string(words, strnlen(words, size));
+}
+
 }  // namespace
 
-void DriverCaller::fail(std::string_view doing, weir_result result, const weir_status& status,
-                        const KernelOrigin* kernel) {
-  if (result == WEIR_ERROR_DEVICE_LOST) remember_loss(status);
+Error DriverCaller::error_of(std::string_view doing, weir_result result, const weir_status& status,
+                             const KernelOrigin* kernel) {
   try {
     throw_driver_error(driver_.name(), doing, result, status);
   } catch (const Error& error) {
@@ -41,27 +51,58 @@ void DriverCaller::fail(std::string_view doing, weir_result result, const weir_s
       if (!kernel && others.size() == 1) kernel = others[0];
       text += words(others);
     }
-    if (!kernel) throw Error(error.code(), text, error.vendor_code(), error.vendor_name());
-    throw Error(error.code(), text, error.vendor_code(), error.vendor_name(), kernel->name, kernel->file,
-                kernel->line);
+    if (!kernel) return Error(error.code(), text, error.vendor_code(), error.vendor_name());
+    return Error(error.code(), text, error.vendor_code(), error.vendor_name(), kernel->name, kernel->file,
+                 kernel->line);
   }
+}
+
+void DriverCaller::fail(std::string_view doing, weir_result result, const weir_status& status,
+                        const KernelOrigin* kernel) {
+  if (result == WEIR_ERROR_DEVICE_LOST && told_before(status)) {
+    remember_loss(status, nullptr);
+    throw_lost();
+  }
+  const Error error = error_of(doing, result, status, kernel);
+  if (result == WEIR_ERROR_DEVICE_LOST) {
+    remember_loss(status, &error);
+  } else if (may_break_device(result)) {
+    std::lock_guard lock(breaking_mutex_);
+    breaking_.emplace(Breaking{text_of(status.message), error});
+  }
+  throw error;
 }
 
 void DriverCaller::throw_lost() const {
-  const std::string* loss = loss_.load(std::memory_order_acquire);
-  throw Error(
-      ErrorCode::device_lost,
-      fmt::format("device {} was lost and answers nothing else in this process{}{}; other devices go on",
-                  device_name_, loss && !loss->empty() ? ": " : "", loss ? *loss : ""));
+  const std::string text =
+      fmt::format("device {} was lost and answers nothing else in this process", device_name_);
+  const Error* loss = loss_.load(std::memory_order_acquire);
+  if (!loss) throw Error(ErrorCode::device_lost, text);
+  throw Error(ErrorCode::device_lost, fmt::format("{}: {}", text, loss->what()), loss->vendor_code(),
+              loss->vendor_name(), loss->kernel(), loss->file(), loss->line());
 }
 
-void DriverCaller::remember_loss(const weir_status& status) noexcept {
-  if (lost_.exchange(true)) return;
+// A driver answers with the words of what took the device, which an earlier call may have seen.
+std::optional<Error> DriverCaller::told_before(const weir_status& status) {
+  std::lock_guard lock(breaking_mutex_);
+  if (!breaking_ || breaking_->driver_words != text_of(status.message)) return {};
+  return breaking_->error;
+}
+
+void DriverCaller::remember_loss(const weir_status& status, const Error* error) noexcept {
+  if (lost()) return;
   try {
-    loss_.store(new std::string(status.message, strnlen(status.message, sizeof status.message)),
-                std::memory_order_release);
+    std::optional<Error> told = told_before(status);
+    if (!told && error) told = *error;
+    if (!told)
+      told.emplace(ErrorCode::device_lost, text_of(status.message), status.vendor_code,
+                   text_of(status.vendor_name));
+    auto loss = std::make_unique<const Error>(*std::move(told));
+    const Error* none = nullptr;
+    if (loss_.compare_exchange_strong(none, loss.get(), std::memory_order_release)) loss.release();
   } catch (...) {  // out of host memory: the loss itself is remembered, the words are not
   }
+  lost_ = true;
 }
 
 }  // namespace weir

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <concepts>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,7 +65,7 @@ class DriverCaller {
     Status status;
     const weir_result result = call(&status);
     if (result == WEIR_ERROR_DEVICE_LOST) [[unlikely]]
-      remember_loss(status);
+      remember_loss(status, nullptr);
     return result;
   }
   /// As quiet, keeping the status.
@@ -74,7 +76,8 @@ class DriverCaller {
     return call(&status);
   }
 
-  /// `kernel` may be null. What breaks a device is told with all kernels that may have done it.
+  /// `kernel` may be null. What breaks a device is told with all kernels that may have done it, and told
+  /// again when the driver says that it took the device.
   [[noreturn]] void fail(std::string_view doing, weir_result result, const weir_status& status,
                          const KernelOrigin* kernel);
   [[noreturn]] void throw_lost() const;
@@ -93,11 +96,24 @@ class DriverCaller {
   }
   /// The kernels that were launched last on the streams whose work is not known to be done.
   virtual std::vector<const KernelOrigin*> running_kernels() = 0;
-  void remember_loss(const weir_status& status) noexcept;
+  /// What was thrown when the driver said the same words before.
+  std::optional<Error> told_before(const weir_status& status);
+  /// `error` is what is known of the loss beyond the driver's words; may be null.
+  void remember_loss(const weir_status& status, const Error* error) noexcept;
+  Error error_of(std::string_view doing, weir_result result, const weir_status& status,
+                 const KernelOrigin* kernel);
+
+  /// A failure that may turn out to have taken the device.
+  struct Breaking {
+    std::string driver_words;
+    Error error;
+  };
 
   const GpuDriver& driver_;
   std::atomic<bool> lost_{false};
-  std::atomic<const std::string*> loss_{nullptr};  // set once, never freed
+  std::atomic<const Error*> loss_{nullptr};  // set once, never freed
+  std::mutex breaking_mutex_;
+  std::optional<Breaking> breaking_;  // the last one
 };
 
 }  // namespace weir

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests that break what the rest of their program needs run in a process of their own.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace weir::test {
+
+/// What a command prints, errors included.
+inline std::string output_of(const std::string& command) {
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (!pipe) throw std::runtime_error("cannot run " + command);
+  std::string out;
+  char buffer[4096];
+  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+  pclose(pipe);
+  return out;
+}
+
+/// What one disabled test of this program prints. `environment` goes before the command: "A=1 B=2".
+inline std::string run_apart(const std::string& environment, const std::string& test) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  return output_of(environment + " " + program + " --gtest_also_run_disabled_tests --gtest_filter=" + test);
+}
+
+}  // namespace weir::test
