@@ -96,7 +96,7 @@ EXPORT cuCtxSynchronize() {
       return stream->device != &now() || (stream->queue.empty() && !stream->busy);
     });
   });
-  return now().error;
+  return runtime().error;
 }
 
 EXPORT cuStreamCreateWithPriority(void** out, unsigned flags, int priority) {
@@ -125,13 +125,13 @@ EXPORT cuStreamDestroy_v2(void* stream) {
 EXPORT cuStreamQuery(void* stream) {
   BEGIN(stream);
   std::lock_guard lock(runtime().mutex);
-  return as_stream(stream)->queue.empty() && !as_stream(stream)->busy ? now().error : 600;
+  return as_stream(stream)->queue.empty() && !as_stream(stream)->busy ? runtime().error : 600;
 }
 EXPORT cuStreamSynchronize(void* stream) {
   BEGIN(stream);
   std::unique_lock lock(runtime().mutex);
   runtime().changed.wait(lock, [&] { return as_stream(stream)->queue.empty() && !as_stream(stream)->busy; });
-  return now().error;
+  return runtime().error;
 }
 EXPORT cuStreamWaitEvent(void* stream, void* event, unsigned) {
   BEGIN(stream, {number(event)});
@@ -177,7 +177,7 @@ EXPORT cuEventSynchronize(void* event) {
   std::unique_lock lock(runtime().mutex);
   const std::shared_ptr<Mark> mark = static_cast<Event*>(event)->mark;
   runtime().changed.wait(lock, [&] { return !mark || mark->reached; });
-  return now().error;
+  return runtime().error;
 }
 EXPORT cuEventElapsedTime(float* out, void*, void*) {
   BEGIN(nullptr);
@@ -360,7 +360,6 @@ EXPORT cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, uns
   BEGIN(stream, {gx, gy, gz, bx, by, bz, shared}, argument_bytes(extra));
   auto& called = *static_cast<Function*>(function);
   if (static_cast<int>(shared) > called.dynamic_limit) return 1;
-  runtime().submit(as_stream(stream),
-                   {nullptr, [&called, stream] { run_kernel(*as_stream(stream)->device, called); }, false});
+  runtime().submit(as_stream(stream), {nullptr, [&called] { run_kernel(called); }, false});
   return 0;
 }

@@ -2,7 +2,7 @@
 // What the tests see of the libcuda.so.1 that is built for them. Its device memory is host memory, its
 // streams are queues, its kernels do nothing but be recorded with their arguments. Code objects are text in
 // which ".entry NAME" makes a kernel; "error" anywhere in them is refused with a log. A kernel called "trap"
-// breaks its device.
+// breaks the devices.
 //
 // From the environment, read once: FAKE_CUDA_VERSION (13000), FAKE_CUDA_MISSING (functions, by commas),
 // FAKE_CUDA_INIT (what cuInit answers), FAKE_CUDA_DEVICES (3), FAKE_CUDA_POOLS (1).

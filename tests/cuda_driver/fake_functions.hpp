@@ -58,8 +58,8 @@ inline std::vector<std::uint8_t> argument_bytes(void** extra) {
   return {bytes, bytes + *static_cast<std::size_t*>(extra[3])};
 }
 
-inline void run_kernel(Device& device, const Function& function) {
-  if (function.name == "trap") device.error = 700;
+inline void run_kernel(const Function& function) {
+  if (function.name == "trap") runtime().error = 700;
 }
 
 inline void run_copy(const CopyNode& n) {

@@ -79,11 +79,10 @@ EXPORT cuGraphLaunch(void* executable, void* stream) {
   BEGIN(stream);
   const Executable run = *static_cast<Executable*>(executable);  // what runs keeps what it was given
   runtime().submit(as_stream(stream), {nullptr,
-                                       [run, stream] {
+                                       [run] {
                                          for (void* name : run.order) {
                                            const Node& node = run.nodes.at(name);
-                                           if (node.kind == 1)
-                                             run_kernel(*as_stream(stream)->device, *node.function);
+                                           if (node.kind == 1) run_kernel(*node.function);
                                            if (node.kind == 2) run_copy(value_of<CopyNode>(node.parameters));
                                            if (node.kind == 3) {
                                              const auto f = value_of<FillNode>(node.parameters);

@@ -35,7 +35,6 @@ struct Operation {
 
 struct Device {
   int index = 0;
-  int error = 0;  // sticky
   int retained = 0;
 };
 
@@ -121,7 +120,7 @@ class Runtime final : public Control {
       return code;
     }
     if (!current) return 201;
-    return static_cast<Device*>(current)->error;
+    return error;
   }
 
   void submit(Stream* stream, Operation operation) {
@@ -162,6 +161,7 @@ class Runtime final : public Control {
   std::list<std::shared_ptr<Stream>> streams;
   std::vector<Device> devices;
   int objects = 0;
+  int error = 0;  // answered from a trap on; CUDA's is one for all devices of the process, too
   std::map<std::uint64_t, std::uint64_t> pinned;  // address and size
   const int version = std::atoi(setting("FAKE_CUDA_VERSION", "13000").c_str());
   const std::string missing = "," + setting("FAKE_CUDA_MISSING", "") + ",";

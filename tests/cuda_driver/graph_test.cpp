@@ -70,13 +70,17 @@ TEST_F(FakeGraph, NodesBecomeThoseOfCudaInTheirOrder) {
   kernel.dependencies = first;
   filled.dependency_count = 2;
   filled.dependencies = both;
-  down.source = other;
+  const weir_allocation moved = allocate(device, 64);
+  move.source = other;
+  move.destination = moved;
+  move.dependency_count = 1;
+  move.dependencies = first;
+  down.source = moved;
   down.host_destination = out.data();
-  const std::uint32_t third[] = {2};
-  down.dependency_count = 1;
-  down.dependencies = third;
-  (void)move;
-  const weir_graph graph = create({upload, kernel, filled, down});
+  const std::uint32_t fill_and_move[] = {2, 3};
+  down.dependency_count = 2;
+  down.dependencies = fill_and_move;
+  const weir_graph graph = create({upload, kernel, filled, move, down});
   EXPECT_THAT(calls_of("cuGraphAddKernelNode_v2").at(0).values, ElementsAre(1, 5, 64, 0));
   EXPECT_EQ(calls_of("cuGraphAddKernelNode_v2").at(0).bytes.size(), 8u);
   const auto fills = calls_of("cuGraphAddMemsetNode");
@@ -84,13 +88,15 @@ TEST_F(FakeGraph, NodesBecomeThoseOfCudaInTheirOrder) {
   EXPECT_THAT(fills[0].values, ElementsAre(2, 4, 1, 8, 8));
   const auto copies = calls_of("cuGraphAddMemcpyNode");
   EXPECT_THAT(copies.at(0).values, ElementsAre(0, 1, 2));
-  EXPECT_THAT(copies.at(1).values, ElementsAre(2, 2, 1)) << "it waits for both columns";
+  EXPECT_THAT(copies.at(1).values, ElementsAre(1, 2, 2));
+  EXPECT_THAT(copies.at(2).values, ElementsAre(3, 2, 1)) << "it waits for both columns";
 
   call(table().graph_launch, graph, stream);
   EXPECT_EQ(calls_of("cuGraphLaunch").at(0).stream, native);
   EXPECT_THAT(read<double>(stream, memory, 8), testing::Each(1.0));
   EXPECT_EQ(out, in);
   call(table().graph_destroy, graph);
+  call(table().memory_free, moved);
 }
 
 TEST_F(FakeGraph, LongFillsOfLongPatternsCopyWhatIsThere) {
