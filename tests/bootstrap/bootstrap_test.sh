@@ -107,6 +107,18 @@ case $case in
     [ "$(wc -l <"$place/err")" = 1 ] || fail "more than one line"
     not_called apt-get
     ;;
+  names_the_suite_without_root)
+    stand_in sudo <<<'exit 1'
+    run run
+    failed
+    said 'As root run: apt-get install .* llvm-22-dev .* (LLVM 22 is in .* bookworm-security: .*)$'
+    said '"deb http://security.debian.org/debian-security bookworm-security main" into /etc/apt/sources.list.d/security.list'
+    [ "$(wc -l <"$place/err")" = 1 ] || fail "more than one line"
+    echo llvm-22-dev >"$place/available"
+    run run
+    failed
+    ! grep -q security "$place/err" || fail "it names a suite that is there"
+    ;;
   uses_sudo)
     stand_in sudo <<<'shift; [ "$1" = true ] || "$@"'
     echo llvm-22-dev >"$place/available"
