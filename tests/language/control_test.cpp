@@ -97,7 +97,6 @@ TEST(Control, LoopsRunInOrder) {
   EXPECT_EQ(run<std::int64_t>(kernel, 5000), expected);
 }
 
-// proves R12
 TEST(Control, BoundsAreReadOnTheDevice) {
   const Kernel kernel{"bounds", [](View<std::int64_t> x, View<std::int32_t> n) {
                         n[0] = n[0] + 1;
