@@ -2,11 +2,17 @@
 // Each driver in broken/ is wrong in one way. Its fate, and the words for it, are the specification.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <thread>
+#include <weir/error.hpp>
 
 #include "driver_folder.hpp"
+#include "trace_file.hpp"
 
 namespace weir::test {
 namespace {
@@ -272,13 +278,49 @@ TEST(Drivers, CandidatesComeInTheOrderOfTheirFileNames) {
   EXPECT_EQ(found[0].name + found[1].name + found[2].name, "abc");
 }
 
-TEST(Drivers, OfTheProcessAreFoundOnceForAllThreads) {
+// What a process finds it finds once, so each of these looks in a process of its own.
+
+int find_on_four_threads() {
   std::array<const std::vector<Candidate>*, 4> seen{};
   {
     std::vector<std::jthread> threads;
     for (auto& place : seen) threads.emplace_back([&place] { place = &drivers(); });
   }
-  for (const auto* place : seen) EXPECT_EQ(place, seen[0]);
+  return std::ranges::all_of(seen, [&](const auto* place) { return place && place == seen[0]; }) ? 0 : 1;
+}
+
+TEST(Drivers, OfTheProcessAreFoundOnceForAllThreads) {
+  EXPECT_EXIT(_exit(find_on_four_threads()), testing::ExitedWithCode(0), "");
+}
+
+// Forks while a thread stands still in a driver that it tries; 0 when the child is told so.
+int fork_while_drivers_are_found() {
+  const DriverFolder folder;
+  const TraceFile trace;
+  folder.add_driver("meets", "meets");
+  setenv("WEIR_DRIVER_PATH", folder.path().c_str(), 1);
+  setenv("WEIR_PROBE", "off", 1);
+  std::jthread finder([] { drivers(); });
+  while (fs::file_size(trace.path()) == 0) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    try {
+      drivers();
+    } catch (const Error& error) {
+      const std::string_view words = error.what();
+      _exit(error.code() == ErrorCode::system && words.find("forked") != words.npos ? 0 : 2);
+    }
+    _exit(1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  std::ofstream(trace.path(), std::ios::app) << '\n';  // the finder goes on
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
+TEST(Drivers, AChildForkedWhileTheyAreFoundIsToldInsteadOfHanging) {
+  EXPECT_EXIT(_exit(fork_while_drivers_are_found()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

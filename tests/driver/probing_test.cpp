@@ -142,6 +142,46 @@ TEST(Probing, AKnownDriverCostsNoProcess) {
 }
 
 // proves R33
+TEST(Probing, UnknownDriversAreTriedAtTheSameTime) {
+  const DriverFolder folder;
+  const TraceFile trace;
+  folder.add_driver("meets", "meets");
+  folder.add_driver("meets_too", "meets-too");
+  const std::vector<Candidate> found = folder.find();
+  ASSERT_EQ(found.size(), 2u);
+  for (const Candidate& candidate : found) {
+    EXPECT_EQ(candidate.probed, ProbePlace::child);
+    EXPECT_EQ(candidate.fate, DriverFate::usable) << candidate.reason;
+  }
+}
+
+// proves R33
+TEST(Probing, ADriverIsNotTriedWhenOneOfItsNameComesFirst) {
+  const DriverFolder first, second;
+  first.add_driver("good", "good");
+  second.add_driver("good_twin", "good");
+  const std::array folders{first.path(), second.path()};
+  const std::vector<Candidate> found = find_drivers(folders, first.policy());
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].probed, ProbePlace::child);
+  EXPECT_EQ(found[1].fate, DriverFate::shadowed);
+  EXPECT_EQ(found[1].probed, ProbePlace::nowhere);
+}
+
+// proves R33
+TEST(Probing, ADriverIsTriedWhenTheOneOfItsNameThatComesFirstCrashes) {
+  const DriverFolder first, second;
+  first.add_driver("crash_entry", "good");
+  second.add_driver("good", "good");
+  const std::array folders{first.path(), second.path()};
+  const std::vector<Candidate> found = find_drivers(folders, first.policy());
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].reason, HasSubstr("it crashed in its entry point"));
+  EXPECT_EQ(found[1].fate, DriverFate::usable) << found[1].reason;
+  EXPECT_EQ(found[1].probed, ProbePlace::child);
+}
+
+// proves R33
 TEST(Probing, AChangedDriverIsTriedAgain) {
   const DriverFolder folder;
   folder.add_driver("traces", "traces");
@@ -265,7 +305,7 @@ TEST(Probing, KilledInTheMiddleLeavesNothingBehind) {
   const pid_t process = fork();
   ASSERT_GE(process, 0);
   if (process == 0) {
-    probe_in_child(folder.policy().helper, folder.path() / "hang-count.json", std::chrono::minutes(5));
+    ProbeChild(folder.policy().helper, folder.path() / "hang-count.json", std::chrono::minutes(5)).wait();
     _exit(0);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -28,6 +28,8 @@ class TraceFile {
     std::filesystem::remove(path_);
   }
 
+  const std::filesystem::path& path() const { return path_; }
+
   std::vector<pid_t> processes() const {
     std::ifstream in(path_);
     std::vector<pid_t> found;

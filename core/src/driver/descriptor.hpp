@@ -16,9 +16,9 @@ class Descriptor {
 
   /// Negative when it was not opened.
   int get() const noexcept { return number_; }
-  void reset() noexcept {
+  void reset(int number = -1) noexcept {
     if (number_ >= 0) close(number_);
-    number_ = -1;
+    number_ = number;
   }
 
  private:

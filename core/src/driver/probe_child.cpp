@@ -13,7 +13,6 @@
 #include <array>
 #include <cerrno>
 
-#include "driver/descriptor.hpp"
 #include "driver/trust.hpp"
 
 extern char** environ;
@@ -100,12 +99,16 @@ ProbeRun understand(std::string_view report, bool late) {
 
 }  // namespace
 
-ProbeRun probe_in_child(const std::filesystem::path& helper, const std::filesystem::path& manifest,
-                        std::chrono::milliseconds limit) {
+ProbeChild::ProbeChild(const std::filesystem::path& helper, const std::filesystem::path& manifest,
+                       std::chrono::milliseconds limit)
+    : until_(Clock::now() + limit + grace) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return {std::nullopt, fmt::format("no pipe could be made: {}", strerrordesc_np(errno))};
-  Descriptor reading(ends[0]), writing(ends[1]);
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    failure_ = fmt::format("no pipe could be made: {}", strerrordesc_np(errno));
+    return;
+  }
+  report_.reset(ends[0]);
+  const Descriptor writing(ends[1]);
 
   std::array<std::string, 4> words{helper.string(), manifest.string(), std::to_string(limit.count()),
                                    std::to_string(getpid())};
@@ -115,17 +118,26 @@ ProbeRun probe_in_child(const std::filesystem::path& helper, const std::filesyst
   char* no_environment[] = {nullptr};
   char** const environment = process_is_elevated() ? no_environment : environ;
   const SpawnOptions options(writing.get());
-  pid_t process = -1;
-  const int refused = posix_spawn(&process, words[0].c_str(), options.actions(), options.attributes(),
+  const int refused = posix_spawn(&process_, words[0].c_str(), options.actions(), options.attributes(),
                                   arguments.data(), environment);
-  if (refused != 0)
-    return {std::nullopt, fmt::format("it could not be started: {}", strerrordesc_np(refused))};
-  writing.reset();
+  if (refused == 0) return;
+  process_ = -1;
+  failure_ = fmt::format("it could not be started: {}", strerrordesc_np(refused));
+}
 
+ProbeChild::~ProbeChild() {
+  if (process_ < 0) return;
+  kill(process_, SIGKILL);
+  reap(process_);
+}
+
+ProbeRun ProbeChild::wait() {
+  if (process_ < 0) return {std::nullopt, failure_};
   bool late = false;
-  const std::string report = read_report(reading.get(), Clock::now() + limit + grace, late);
-  if (late) kill(process, SIGKILL);
-  reap(process);
+  const std::string report = read_report(report_.get(), until_, late);
+  if (late) kill(process_, SIGKILL);
+  reap(process_);
+  process_ = -1;
   return understand(report, late);
 }
 

@@ -2,12 +2,15 @@
 // Starts weir-probe, which tries a driver where a crash, a hang or an exit harms nobody.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "driver/descriptor.hpp"
 #include "driver/probe_outcome.hpp"
 
 namespace weir {
@@ -22,10 +25,27 @@ struct ProbeRun {
   std::string failure;  ///< why there is no outcome: the helper could not be started, or is another version's
 };
 
-/// Runs `helper` on the driver of `manifest`, which may take `limit`. Blocks. Leaves no process behind, nor
-/// one that it started when this process is killed. Standard streams are not shared with the driver. Works in
+/// weir-probe at work on one driver. Several may be at work at once. Leaves no process behind, nor one that
+/// it started when this process is killed. Standard streams are not shared with the driver. Works in
 /// processes with threads and in those that reap children of their own.
-ProbeRun probe_in_child(const std::filesystem::path& helper, const std::filesystem::path& manifest,
-                        std::chrono::milliseconds limit);
+class ProbeChild {
+ public:
+  /// Starts `helper` on the driver of `manifest`, which may take `limit` from now on. Does not block.
+  ProbeChild(const std::filesystem::path& helper, const std::filesystem::path& manifest,
+             std::chrono::milliseconds limit);
+  ProbeChild(const ProbeChild&) = delete;
+  ProbeChild& operator=(const ProbeChild&) = delete;
+  /// Kills it unless it was waited for.
+  ~ProbeChild();
+
+  /// Blocks until it has ended. To be called once.
+  ProbeRun wait();
+
+ private:
+  Descriptor report_{-1};
+  pid_t process_ = -1;
+  std::chrono::steady_clock::time_point until_;
+  std::string failure_;  // why it could not be started
+};
 
 }  // namespace weir

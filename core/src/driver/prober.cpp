@@ -8,7 +8,6 @@
 #include <cstdlib>
 
 #include "driver/probe.hpp"
-#include "driver/probe_child.hpp"
 #include "driver/search_path.hpp"
 #include "driver/trust.hpp"
 
@@ -64,26 +63,33 @@ ProbePolicy current_probe_policy() {
                             current_search_inputs().own_library, process_is_elevated()});
 }
 
-void Prober::admit(Candidate& candidate, const Manifest& manifest) {
-  const auto in_this_process = [&](std::string_view why) {
-    candidate.probed = ProbePlace::this_process;
-    add_note(candidate,
-             fmt::format("it was loaded without a trial in a process of its own, because {}", why));
-  };
-  const std::string key =
-      policy_.verdicts.empty() || policy_.helper.empty() ? "" : verdict_key(candidate.manifest, manifest);
-  std::optional<ProbeOutcome> outcome;
-  if (!key.empty()) outcome = verdicts_.find(key);
-  if (outcome) {
-    candidate.probed = ProbePlace::before;
-  } else {
-    if (policy_.helper.empty()) return in_this_process(policy_.why_no_helper);
-    if (const std::string why = why_not_to_be_run(policy_.helper); !why.empty()) return in_this_process(why);
-    ProbeRun run = probe_in_child(policy_.helper, candidate.manifest, policy_.limit);
-    if (!run.outcome) return in_this_process(fmt::format("{}: {}", policy_.helper.string(), run.failure));
-    candidate.probed = ProbePlace::child;
+Trial Prober::begin(const Candidate& candidate, const Manifest& manifest) {
+  Trial trial;
+  if (!policy_.verdicts.empty() && !policy_.helper.empty())
+    trial.key = verdict_key(candidate.manifest, manifest);
+  if (!trial.key.empty()) trial.known = verdicts_.find(trial.key);
+  if (trial.known) return trial;
+  trial.why_here = policy_.helper.empty() ? policy_.why_no_helper : why_not_to_be_run(policy_.helper);
+  if (trial.why_here.empty())
+    trial.child = std::make_unique<ProbeChild>(policy_.helper, candidate.manifest, policy_.limit);
+  return trial;
+}
+
+void Prober::admit(Candidate& candidate, Trial& trial) {
+  std::optional<ProbeOutcome> outcome = trial.known;
+  if (outcome) candidate.probed = ProbePlace::before;
+  if (trial.child) {
+    const ProbeRun run = trial.child->wait();
     outcome = run.outcome;
-    if (outcome->ending != Ending::interrupted) verdicts_.add(key, *outcome);
+    if (!outcome) trial.why_here = fmt::format("{}: {}", policy_.helper.string(), run.failure);
+    if (outcome) candidate.probed = ProbePlace::child;
+    if (outcome && outcome->ending != Ending::interrupted) verdicts_.add(trial.key, *outcome);
+  }
+  if (!outcome) {
+    candidate.probed = ProbePlace::this_process;
+    return add_note(
+        candidate,
+        fmt::format("it was loaded without a trial in a process of its own, because {}", trial.why_here));
   }
   if (outcome->ending != Ending::completed) throw refusal_of(*outcome);
   if (outcome->number > 0)

@@ -5,9 +5,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "driver/probe_child.hpp"
 #include "driver/registry.hpp"
 #include "driver/verdicts.hpp"
 
@@ -36,12 +39,24 @@ ProbePolicy make_probe_policy(const ProbeInputs& inputs);
 /// The policy of this process.
 ProbePolicy current_probe_policy();
 
+/// What is known of a driver before it is loaded, or the process that finds it out.
+struct Trial {
+  std::string key;  ///< of its verdict; empty when none is kept
+  std::optional<ProbeOutcome> known;
+  std::unique_ptr<ProbeChild> child;  ///< when nothing is known
+  std::string why_here;               ///< when there is no child either
+};
+
 class Prober {
  public:
   explicit Prober(ProbePolicy policy) : policy_(std::move(policy)), verdicts_(policy_.verdicts) {}
 
-  /// Sets `candidate.probed` and `candidate.note`. Throws Refusal when the driver must not be loaded here.
-  void admit(Candidate& candidate, const Manifest& manifest);
+  /// Starts to find out whether the driver may be loaded, which goes on while others are begun and loaded.
+  Trial begin(const Candidate& candidate, const Manifest& manifest);
+
+  /// Waits for what was begun. Sets `candidate.probed` and `candidate.note`. Throws Refusal when the driver
+  /// must not be loaded here.
+  void admit(Candidate& candidate, Trial& trial);
 
   /// Keeps what was found out, and notes in the candidates when that was not possible.
   void finish(std::span<Candidate> candidates) noexcept;

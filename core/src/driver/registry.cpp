@@ -6,8 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <weir/error.hpp>
 
 #include "driver/layers.hpp"
 #include "driver/manifest.hpp"
@@ -31,44 +36,102 @@ std::vector<fs::path> manifests_in(const fs::path& folder) {
   return manifests;
 }
 
-const Candidate* find_usable(const std::vector<Candidate>& candidates, const std::string& name) {
-  const auto same = [&](const Candidate& other) {
-    return other.fate == DriverFate::usable && other.name == name;
-  };
-  const auto found = std::find_if(candidates.begin(), candidates.end(), same);
-  return found == candidates.end() ? nullptr : &*found;
-}
+// How many processes try drivers at the same time.
+constexpr std::size_t most_trials = 8;
 
-Candidate examine(const fs::path& manifest_file, const std::vector<Candidate>& earlier, Prober& prober) {
+// One candidate on its way from its manifest over a trial, which may be running, to its driver.
+struct Examination {
   Candidate candidate;
-  candidate.name = manifest_file.stem().string();
-  candidate.manifest = manifest_file;
-  try {
-    const Manifest manifest = check_manifest(candidate);
-    if (const Candidate* first = find_usable(earlier, candidate.name))
-      throw Refusal{DriverFate::shadowed,
-                    fmt::format("the driver of the same name from {} comes first", first->manifest.string()),
-                    "nothing, unless this one is wanted: then put its folder first in WEIR_DRIVER_PATH"};
-    check_library(candidate);
-    prober.admit(candidate, manifest);
-    load_driver(candidate, manifest);
-    put_layers(*candidate.driver);
-    candidate.fate = DriverFate::usable;
-  } catch (const LayersError&) {
-    throw;
-  } catch (const Refusal& refusal) {
+  Manifest manifest;
+  std::optional<Trial> trial;
+  bool refused = false;
+};
+
+// What keeps `step` from its end becomes the candidate's fate.
+template <class Step>
+void take(Examination& examination, Step step) {
+  if (examination.refused) return;
+  Candidate& candidate = examination.candidate;
+  const auto refuse = [&](const Refusal& refusal) {
+    examination.refused = true;
     candidate.fate = refusal.fate;
     candidate.reason = refusal.reason;
     candidate.remedy = refusal.remedy;
     candidate.devices.clear();
+  };
+  try {
+    step();
+  } catch (const LayersError&) {
+    throw;
+  } catch (const Refusal& refusal) {
+    refuse(refusal);
   } catch (const std::exception& error) {
-    candidate.fate = DriverFate::broken;
-    candidate.reason = fmt::format("examining it failed: {}", error.what());
-    candidate.remedy = "reinstall the driver";
-    candidate.devices.clear();
+    refuse(
+        {DriverFate::broken, fmt::format("examining it failed: {}", error.what()), "reinstall the driver"});
   }
-  return candidate;
 }
+
+// The first of `earlier` that is called `name` and may yet be used, or null.
+const Examination* find_namesake(std::span<const Examination> earlier, const std::string& name) {
+  const auto found = std::find_if(earlier.begin(), earlier.end(), [&](const Examination& other) {
+    return !other.refused && other.candidate.name == name;
+  });
+  return found == earlier.end() ? nullptr : &*found;
+}
+
+void try_out(Examination& examination, Prober& prober) {
+  check_library(examination.candidate);
+  examination.trial = prober.begin(examination.candidate, examination.manifest);
+}
+
+// Does what needs no waiting. A driver that another of its name may keep out is not tried yet.
+Examination begin(const fs::path& manifest_file, std::span<const Examination> earlier, Prober& prober) {
+  Examination examination;
+  examination.candidate.name = manifest_file.stem().string();
+  examination.candidate.manifest = manifest_file;
+  take(examination, [&] {
+    examination.manifest = check_manifest(examination.candidate);
+    if (!find_namesake(earlier, examination.candidate.name)) try_out(examination, prober);
+  });
+  return examination;
+}
+
+// All of `earlier` are at their end.
+void finish(Examination& examination, std::span<const Examination> earlier, Prober& prober) {
+  take(examination, [&] {
+    Candidate& candidate = examination.candidate;
+    if (const Examination* first = find_namesake(earlier, candidate.name))
+      throw Refusal{
+          DriverFate::shadowed,
+          fmt::format("the driver of the same name from {} comes first", first->candidate.manifest.string()),
+          "nothing, unless this one is wanted: then put its folder first in WEIR_DRIVER_PATH"};
+    if (!examination.trial) try_out(examination, prober);
+    prober.admit(candidate, *examination.trial);
+    load_driver(candidate, examination.manifest);
+    put_layers(*candidate.driver);
+    candidate.fate = DriverFate::usable;
+  });
+}
+
+// Of all folders, each of which is searched once.
+std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
+  std::vector<fs::path> manifests, searched;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    const fs::path real = fs::canonical(folder, error);
+    if (error || std::find(searched.begin(), searched.end(), real) != searched.end()) continue;
+    searched.push_back(real);
+    std::ranges::copy(manifests_in(real), std::back_inserter(manifests));
+  }
+  return manifests;
+}
+
+struct LetOthers {
+  void operator()(std::atomic<pid_t>* looking) const noexcept {
+    looking->store(0);
+    looking->notify_all();
+  }
+};
 
 }  // namespace
 
@@ -96,16 +159,15 @@ std::string_view to_string(DriverFate fate) noexcept {
 
 std::vector<Candidate> find_drivers(std::span<const fs::path> folders, const ProbePolicy& policy) {
   Prober prober(policy);
-  std::vector<Candidate> candidates;
-  std::vector<fs::path> searched;
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    const fs::path real = fs::canonical(folder, error);
-    if (error || std::find(searched.begin(), searched.end(), real) != searched.end()) continue;
-    searched.push_back(real);
-    for (const fs::path& manifest : manifests_in(real))
-      candidates.push_back(examine(manifest, candidates, prober));
+  const std::vector<fs::path> manifests = manifests_in(folders);
+  std::vector<Examination> examinations;
+  for (std::size_t i = 0; i < manifests.size(); ++i) {
+    while (examinations.size() < std::min(manifests.size(), i + most_trials))
+      examinations.push_back(begin(manifests[examinations.size()], examinations, prober));
+    finish(examinations[i], std::span(examinations).first(i), prober);
   }
+  std::vector<Candidate> candidates;
+  for (Examination& examination : examinations) candidates.push_back(std::move(examination.candidate));
   prober.finish(candidates);
   return candidates;
 }
@@ -118,9 +180,28 @@ std::string forget_probes() {
 
 const std::vector<Candidate>& drivers() {
   // Never destroyed: handles that outlive main still reach their driver.
-  static const auto& found =
-      *new std::vector<Candidate>(find_drivers(driver_search_path(), current_probe_policy()));
-  return found;
+  static constinit std::atomic<const std::vector<Candidate>*> found{nullptr};
+  // The process in which a thread is looking, or 0. A lock that knows whose it is: a child that was forked
+  // meanwhile has that thread's lock, and not the thread.
+  static constinit std::atomic<pid_t> looking{0};
+
+  const pid_t self = getpid();
+  for (;;) {
+    if (const auto* known = found.load(std::memory_order_acquire)) return *known;
+    pid_t other = 0;
+    if (looking.compare_exchange_strong(other, self)) break;
+    if (other != self)
+      throw Error(
+          ErrorCode::system,
+          "this process was forked while another thread looked for drivers, which do not work in the child; "
+          "start the child with exec, or open a device before the fork or only after it");
+    looking.wait(self);
+  }
+  const std::unique_ptr<std::atomic<pid_t>, LetOthers> lock(&looking);
+  if (const auto* known = found.load(std::memory_order_acquire)) return *known;
+  const auto* mine = new std::vector<Candidate>(find_drivers(driver_search_path(), current_probe_policy()));
+  found.store(mine, std::memory_order_release);
+  return *mine;
 }
 
 }  // namespace weir

@@ -80,7 +80,8 @@ std::vector<Candidate> find_drivers(std::span<const std::filesystem::path> folde
 /// Returns why the file cannot be removed, or an empty string.
 WEIR_API std::string forget_probes();
 
-/// The process's drivers, found on first use (thread-safe) and kept until the process ends.
+/// The process's drivers, found on first use (thread-safe) and kept until the process ends. Throws
+/// Error{system} in a child that was forked while another thread was finding them.
 WEIR_API const std::vector<Candidate>& drivers();
 
 }  // namespace weir
