@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "first_look.hpp"
+
 namespace weir::cpu {
 namespace {
 
@@ -105,8 +107,8 @@ Host look_at_processor() {
 }
 
 const Host& host() {
-  static const Host* const found = new Host(look_at_processor());
-  return *found;
+  static constinit FirstLook<Host> found;
+  return found.get(look_at_processor);
 }
 
 struct NamedProcessor {
@@ -160,8 +162,8 @@ std::string tuned_name() {
 }  // namespace
 
 const std::string& host_target() {
-  static const std::string* const name = new std::string(tuned_name().empty() ? host().level_name : tuned_name());
-  return *name;
+  static constinit FirstLook<std::string> name;
+  return name.get([] { return tuned_name().empty() ? host().level_name : tuned_name(); });
 }
 const std::string& host_level() { return host().level_name; }
 const std::string& host_features() { return host().feature_list; }

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <vector>
 
+#include "first_look.hpp"
 #include "object.hpp"
 
 namespace weir::cpu {
@@ -124,8 +125,8 @@ Machine look_at_machine() {
 }  // namespace
 
 const Machine& Machine::get() {
-  static const Machine* const machine = new Machine(look_at_machine());
-  return *machine;
+  static constinit FirstLook<Machine> machine;
+  return machine.get(look_at_machine);
 }
 
 const Machine& Machine::checked() {

@@ -1,12 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // A child of a fork has the driver's handles and none of its threads.
 #include <gmock/gmock.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
 #include <functional>
 
 #include "support.hpp"
+
+namespace {
+
+// Holds one thread in the driver's first look at the machine.
+thread_local bool is_held = false;
+std::atomic<bool> stands_still{false}, go_on{false};
+
+}  // namespace
+
+// Takes the place of the C library's own for the driver too, which is loaded into this process.
+extern "C" __attribute__((visibility("default"))) int sched_getaffinity(pid_t process, std::size_t bytes,
+                                                                        cpu_set_t* set) noexcept {
+  if (is_held) {
+    stands_still = true;
+    while (!go_on) std::this_thread::yield();
+  }
+  std::memset(set, 0, bytes);
+  return syscall(SYS_sched_getaffinity, process, bytes, set) < 0 ? -1 : 0;
+}
 
 namespace cpu_test {
 namespace {
@@ -72,6 +95,36 @@ TEST(Fork, EveryCallInTheChildIsRefusedWithASentence) {
   call(table().memory_free, memory);
   call(table().event_destroy, event);
   call(table().stream_destroy, stream);
+}
+
+TEST(Fork, AChildLooksAtTheMachineWhileAThreadOfItsParentStillDoes) {
+  // A driver that has looked at nothing yet, whatever ran before.
+  const std::filesystem::path copy =
+      std::filesystem::temp_directory_path() / ("weir-cpu-" + std::to_string(getpid()) + ".so");
+  std::filesystem::copy_file(weir::test::built(WEIR_CPU_DRIVER), copy);
+  void* const library = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::filesystem::remove(copy);
+  ASSERT_TRUE(library) << dlerror();
+  const auto fresh = reinterpret_cast<weir_driver_entry_function>(dlsym(library, WEIR_DRIVER_ENTRY_NAME));
+  const weir_host host{sizeof(weir_host), WEIR_ABI_VERSION(1, 0), WEIR_ABI_VERSION(1, 0)};
+  const weir_driver_table* driver = nullptr;
+  call(fresh, &host, &driver);
+  const auto count = [&] {
+    std::uint32_t devices = 0;
+    call(driver->device_count, &devices);
+    return devices;
+  };
+
+  std::uint32_t counted = 0;
+  std::thread first([&] {
+    is_held = true;
+    counted = count();
+  });
+  while (!stands_still) std::this_thread::yield();
+  EXPECT_EQ(in_child([&] { return std::to_string(count()); }), "1");
+  go_on = true;
+  first.join();
+  EXPECT_EQ(counted, 1u);
 }
 
 }  // namespace
