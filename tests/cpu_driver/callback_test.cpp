@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <functional>
 #include <memory>
 
 #include "support.hpp"
 
 namespace cpu_test {
-
-void submit_callback(Stream& stream, std::function<void()>& body) {
-  call(table().stream_host_callback, weir_stream(stream),
-       weir_host_callback{[](void* user) { (*static_cast<std::function<void()>*>(user))(); }},
-       static_cast<void*>(&body));
-}
 
 TEST(HostCallback, RunsInTheStreamsOrderOnAnotherThread) {
   Stream stream;

@@ -47,3 +47,7 @@ struct TriadArguments {
   const float* c;
   std::uint64_t elements_per_block;
 };
+
+struct ThreadArguments {
+  std::uint32_t* thread;  // set to the number that the system gives the thread that runs the kernel
+};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
 #include <weir/sdk/cpu_kernel.h>
 
 #include <ctime>
@@ -74,6 +75,10 @@ KERNEL see_run(const void* opaque, const weir_cpu_run* run) {
     for (std::uint32_t i = 0; i < run->shared_bytes; ++i) good = good && shared[i] == mark;
   }
   if (!good) __atomic_fetch_add(arguments.shared_failures, 1u, __ATOMIC_RELAXED);
+}
+
+KERNEL tell_thread(const void* opaque, const weir_cpu_run*) {
+  *static_cast<const ThreadArguments*>(opaque)->thread = static_cast<std::uint32_t>(gettid());
 }
 
 KERNEL sum_large(const void* opaque, const weir_cpu_run*) {

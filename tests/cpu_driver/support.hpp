@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <stdexcept>
@@ -124,6 +125,7 @@ struct Kernels {
   weir_kernel meet = kernel_of<MeetArguments>(module, "meet");
   weir_kernel spin = kernel_of<SpinArguments>(module, "spin");
   weir_kernel see_run = kernel_of<RunArguments>(module, "see_run");
+  weir_kernel tell_thread = kernel_of<ThreadArguments>(module, "tell_thread");
   weir_kernel sum_large = kernel_of<LargeArguments>(module, "sum_large");
   weir_kernel triad = kernel_of<TriadArguments>(module, "triad");
 };
@@ -222,6 +224,13 @@ class Memory {
  private:
   weir_allocation allocation_ = nullptr;
 };
+
+/// Has the driver call `body`, which must live until then, in the stream's order.
+inline void submit_callback(Stream& stream, std::function<void()>& body) {
+  call(table().stream_host_callback, weir_stream(stream),
+       weir_host_callback{[](void* user) { (*static_cast<std::function<void()>*>(user))(); }},
+       static_cast<void*>(&body));
+}
 
 /// Words that host and kernels share as flags.
 inline void raise(std::uint32_t& flag, std::uint32_t value = 1) { __atomic_store_n(&flag, value, __ATOMIC_RELEASE); }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whoever has nothing to do leaves the processor to others. Measured in the processor time of the whole
+// process, to which other programs' load adds nothing.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "support.hpp"
+
+namespace cpu_test {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds a_while{300};
+// A thread that polls for ever takes a_while, or its share of a busy core; those that sleep take a few
+// milliseconds.
+constexpr milliseconds next_to_nothing{30};
+
+std::chrono::microseconds processor_time() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto length = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return length(used.ru_utime) + length(used.ru_stime);
+}
+
+void expect_rest(std::chrono::microseconds used) {
+  EXPECT_LT(used.count(), std::chrono::microseconds(next_to_nothing).count())
+      << "microseconds of processor time in " << a_while.count() << " ms of waiting";
+}
+
+}  // namespace
+
+TEST(Idle, WorkersThatHaveWorkedSleep) {
+  std::vector<std::uint32_t> data(50'000, 0);
+  const auto blocks = static_cast<std::uint32_t>(data.size());
+  Stream streams[2];
+  for (Stream& stream : streams) stream.launch(kernels().add, AddArguments{data.data(), 0}, blocks);
+  for (Stream& stream : streams) stream.synchronize();
+  const auto before = processor_time();
+  std::this_thread::sleep_for(a_while);
+  expect_rest(processor_time() - before);
+}
+
+TEST(Idle, WorkersSleepBehindAStreamThatIsHeld) {
+  Stream held, behind;
+  Event event;
+  std::uint32_t value = 0;
+  std::function<void()> body = [] { std::this_thread::sleep_for(a_while); };
+  submit_callback(held, body);
+  event.record(held);
+  behind.wait(event);
+  behind.launch(kernels().add, AddArguments{&value, 1}, 1);
+  const auto before = processor_time();
+  while (!behind.done()) std::this_thread::sleep_for(milliseconds(10));
+  expect_rest(processor_time() - before);
+  EXPECT_EQ(value, 1u);
+}
+
+TEST(Idle, AHostThreadThatWaitsForAStreamSleeps) {
+  Stream held;
+  std::function<void()> body = [] { std::this_thread::sleep_for(a_while); };
+  const auto before = processor_time();
+  submit_callback(held, body);
+  held.synchronize();
+  expect_rest(processor_time() - before);
+}
+
+TEST(Idle, AHostThreadThatWaitsForAnEventSleeps) {
+  Stream held, behind;
+  Event event, last;
+  std::function<void()> body = [] { std::this_thread::sleep_for(a_while); };
+  const auto before = processor_time();
+  submit_callback(held, body);
+  event.record(held);
+  behind.wait(event);
+  last.record(behind);
+  last.synchronize();
+  expect_rest(processor_time() - before);
+}
+
+TEST(TinyLaunch, RunsOnTheThreadThatWaitsForIt) {
+  constexpr int rounds = 1000;
+  Stream stream;
+  const auto self = static_cast<std::uint32_t>(gettid());
+  int here = 0;
+  for (int i = 0; i < rounds; ++i) {
+    std::uint32_t thread = 0;
+    stream.launch(kernels().tell_thread, ThreadArguments{&thread});
+    stream.synchronize();
+    ASSERT_NE(thread, 0u);
+    here += thread == self;
+  }
+  // A worker that looks around just then may take one; when launches are handed over, it takes all of them.
+  EXPECT_GT(here, rounds / 2);
+}
+
+}  // namespace cpu_test
