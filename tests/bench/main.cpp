@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   } else {
     weir::bench::add_compute_cases();
     weir::bench::add_overhead_cases();
-    weir::bench::add_startup_case();
+    weir::bench::add_startup_cases();
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

@@ -38,10 +38,12 @@ struct Pair {
   std::function<void()> ours;
   std::function<void()> peer;  ///< empty when there is none
   bool higher_is_better = false;  ///< ratio = peer time / our time instead of the inverse
+  std::function<double()> peak_mib =
+      {};  ///< resident memory of the program that is run; empty if it is not the figure
 };
 
-/// Registers a case with Google Benchmark. Counters, all medians over samples: ours_us, peer_us (per call), ratio, and
-/// rate_per_s where units are given.
+/// Registers a case with Google Benchmark. Counters, all medians over samples: ours_us, peer_us (per call),
+/// ratio, and rate_per_s where units are given, peak_mib where it is the figure.
 inline void add(Pair pair) {
   const std::string name = pair.name;
   const int samples = pair.samples;
@@ -74,6 +76,7 @@ inline void add(Pair pair) {
       state.counters["ratio"] = median(ratio);
     }
     if (pair.units != 1) state.counters["rate_per_s"] = pair.units / median(ours);
+    if (pair.peak_mib) state.counters["peak_mib"] = pair.peak_mib();
     state.SetLabel(pair.bar);
   };
   benchmark::RegisterBenchmark(name.c_str(), run)
@@ -84,6 +87,6 @@ inline void add(Pair pair) {
 
 void add_compute_cases();   // triad, stencil, math maps, n-body
 void add_overhead_cases();  // launch, enqueue, regions, pool
-void add_startup_case();    // process start to first result
+void add_startup_cases();   // process start to first result, and to the list of drivers
 
 }  // namespace weir::bench

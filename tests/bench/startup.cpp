@@ -1,37 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "paired.hpp"
+#include "tools/footprint.hpp"
 
 extern char** environ;
 
 namespace weir::bench {
 namespace {
 
-// posix_spawn rather than std::system: a shell's start is not part of what is measured.
-void run(const std::string& program) {
-  char* const arguments[] = {const_cast<char*>(program.c_str()), nullptr};
+namespace fs = std::filesystem;
+
+fs::path beside(const char* program) {
+  return fs::read_symlink("/proc/self/exe").parent_path() / program;
+}
+
+// posix_spawn rather than std::system: a shell's start is not part of what is measured. `variable` is put
+// into the program's environment.
+void run(const std::vector<std::string>& command, const std::string& variable = {}) {
+  std::vector<char*> words, variables;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const std::size_t name = variable.find('=') + 1;
+  for (char** each = environ; *each; ++each)
+    if (variable.empty() || std::strncmp(*each, variable.c_str(), name) != 0) variables.push_back(*each);
+  if (!variable.empty()) variables.push_back(const_cast<char*>(variable.c_str()));
+  variables.push_back(nullptr);
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  if (posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ) != 0)
-    throw std::runtime_error("cannot start " + program);
+  const int refused = posix_spawn(&child, words[0], &quiet, nullptr, words.data(), variables.data());
+  posix_spawn_file_actions_destroy(&quiet);
+  if (refused != 0) throw std::runtime_error("cannot start " + command[0]);
   int status = 0;
-  if (waitpid(child, &status, 0) < 0 || status != 0) throw std::runtime_error(program + " failed");
+  if (waitpid(child, &status, 0) < 0 || status != 0) throw std::runtime_error(command[0] + " failed");
+}
+
+// A folder for what `weir info` keeps, so that the user's own is left alone.
+class Cache {
+ public:
+  Cache() : folder_((fs::temp_directory_path() / "weir-bench-XXXXXX").string()) {
+    if (!mkdtemp(folder_.data())) throw std::runtime_error("cannot make the folder " + folder_);
+  }
+  ~Cache() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  std::string variable() const { return "XDG_CACHE_HOME=" + folder_; }
+
+ private:
+  std::string folder_;
+};
+
+void add_info_case(const char* name, std::vector<std::string> command) {
+  static const Cache cache;
+  command.insert(command.begin(), beside("weir").string());
+  add({.name = name,
+       .bar = "at most 50 ms and 30 MiB",
+       .samples = 21,
+       .ours = [command] { run(command, cache.variable()); },
+       .peer = {},
+       .peak_mib =
+           [command] {
+             return static_cast<double>(test::footprint_of(command, {cache.variable()}).peak_kib) / 1024;
+           }});
 }
 
 }  // namespace
 
-void add_startup_case() {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "weir-bench-first-result";
+void add_startup_cases() {
   add({.name = "process_start_to_first_result",
        .bar = "at most 120 ms",
        .samples = 11,
-       .ours = [program = program.string()] { run(program); },
+       .ours = [program = beside("weir-bench-first-result").string()] { run({program}); },
        .peer = {}});
+  add_info_case("weir_info_known_drivers", {"info"});
+  add_info_case("weir_info_unknown_drivers", {"info", "--probe-again"});  // as at the first start
 }
 
 }  // namespace weir::bench
