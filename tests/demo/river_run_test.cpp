@@ -91,6 +91,34 @@ TEST_F(RiverRun, ReportsSpeedBalanceAndSameness) {
       log, AllOf(HasSubstr("steps per second with regions"), HasSubstr("24/24"), HasSubstr("the same bits")));
 }
 
+std::string conclusion(RiverReport changed, std::string& said) {
+  std::ostringstream out;
+  std::string refused;
+  try {
+    conclude(changed, out, "maps");
+  } catch (const Error& error) {
+    refused = error.what();
+  }
+  said = out.str();
+  return refused;
+}
+
+TEST_F(RiverRun, AnnouncesNothingWhenTheDeviceComputedWrongly) {
+  std::string said;
+  EXPECT_EQ(conclusion(report, said), "");
+  EXPECT_EQ(said, "wrote     maps\n");
+  for (const double imbalance : {2 * balance_tolerance, -2 * balance_tolerance, std::nan("")}) {
+    RiverReport changed = report;
+    changed.imbalance = imbalance;
+    EXPECT_THAT(conclusion(changed, said), HasSubstr("the water balance is off"));
+    EXPECT_EQ(said, "");
+  }
+  RiverReport changed = report;
+  changed.same_bits = false;
+  EXPECT_THAT(conclusion(changed, said), HasSubstr("the river differs with regions on and off"));
+  EXPECT_EQ(said, "");
+}
+
 std::string refusal(const RiverOptions& options) {
   std::ostringstream log;
   try {

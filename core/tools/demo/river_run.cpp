@@ -184,16 +184,6 @@ bool flow(River& river, const RiverKernels& kernels, const Device& device, const
   return timed;
 }
 
-void check(const RiverReport& report) {
-  if (!(std::abs(report.imbalance) <= balance_tolerance)) {
-    throw Error(ErrorCode::unknown, "the water balance is off by " + short_number(report.imbalance) +
-                                        " of all the water, expected at most " +
-                                        short_number(balance_tolerance) + "; the device computes wrongly");
-  }
-  if (!report.same_bits)
-    throw Error(ErrorCode::unknown, "the river differs with regions on and off; the device computes wrongly");
-}
-
 }  // namespace
 
 std::filesystem::path shipped_terrain() {
@@ -217,6 +207,17 @@ void check_options(const RiverOptions& options) {
   in_range("--rain", p.rain * 1000, 0, 10000, "mm");
   in_range("--hours", p.rain_duration / 3600, 0.01, 1000, "hours");
   in_range("--manning", p.manning, 0, 1, "s/m^(1/3)");
+}
+
+void conclude(const RiverReport& report, std::ostream& log, const std::string& written) {
+  if (!(std::abs(report.imbalance) <= balance_tolerance)) {
+    throw Error(ErrorCode::unknown, "the water balance is off by " + short_number(report.imbalance) +
+                                        " of all the water, expected at most " +
+                                        short_number(balance_tolerance) + "; the device computes wrongly");
+  }
+  if (!report.same_bits)
+    throw Error(ErrorCode::unknown, "the river differs with regions on and off; the device computes wrongly");
+  log << "wrote     " << written << '\n' << std::flush;
 }
 
 RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal) {
@@ -251,10 +252,10 @@ RiverReport run_river(const RiverOptions& options, std::ostream& log, bool termi
   log << "speed     " << short_number(report.steps_per_second_on) << " steps per second with regions, "
       << short_number(report.steps_per_second_off) << " without, "
       << (report.same_bits ? "the same bits" : "NOT the same bits") << '\n'
-      << "wrote     water.png, sediment.png, dye.png" << (timed ? " and trace.json" : "") << " to "
-      << options.out.string() << '\n'
       << std::flush;
-  check(report);
+  conclude(report, log,
+           std::string("water.png, sediment.png, dye.png") + (timed ? " and trace.json" : "") + " to " +
+               options.out.string());
   return report;
 }
 

@@ -40,6 +40,11 @@ void check_options(const RiverOptions& options);
 /// device.
 RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal);
 
+/// Says in `log` what was written where, after it made sure that the device computed rightly: throws
+/// Error{unknown} when the water balance is off or the river differs with regions on and off. run_river ends
+/// with it.
+void conclude(const RiverReport& report, std::ostream& log, const std::string& written);
+
 /// Where the terrain that ships with Weir lies: found from the program's own place, so that a prefix may be
 /// moved.
 std::filesystem::path shipped_terrain();
