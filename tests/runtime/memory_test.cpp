@@ -135,6 +135,27 @@ TEST_P(Memory, ABusyStreamsBlockIsReusedBehindAnEventWhenTheDriverHasNoMore) {
 }
 
 // proves R34
+TEST_P(Memory, ABusyStreamsBlockIsThereAgainAfterAWaitForItFailed) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  Flag flag;
+  Watch::get().limit_memory(5000);
+  {
+    const auto x = device.array<std::int32_t>(a, 1000);
+    kernels.close_gate(a, flag);
+    x.fill(a, 7);
+  }
+  Watch::get().fail("stream_wait_event", 1, WEIR_ERROR_UNKNOWN);
+  error_of(ErrorCode::unknown, [&] { (void)device.array<std::int32_t>(b, 1000); });
+  flag.open();
+  device.synchronize();
+  const auto y = device.array<std::int32_t>(b, 1000);  // the driver has no other
+  y.fill(b, 9);
+  EXPECT_EQ(y.to_host(b)[999], 9);
+}
+
+// proves R34
 TEST_P(Memory, CachesAreGivenBackBeforeOutOfMemoryIsReported) {
   const Device device = open();
   const Stream stream = device.create_stream();

@@ -269,6 +269,34 @@ TEST(Region, AFailureHalfWayStillJoinsWhatWasSubmitted) {
   EXPECT_THAT(logged.values(stream), AnyOf(ElementsAre(1, 2, 9), ElementsAre(2, 1, 9)));
 }
 
+// A lane whose stream of the driver will never work again. proves R19
+TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
+  for (const bool dies_at_work : {false, true}) {
+    const Device device = Watch::open();
+    const Stream stream = device.create_stream();
+    Logged logged(device);
+    for (int block = 0; block < 2; ++block) logged.add(1, {0, block});
+    detail::StreamManager& streams = device.state()->streams;
+    detail::StreamState* const lane = streams.lease(*stream.state());
+    const void* const dead = lane->stream;
+    streams.give_back(lane, stream.state());
+    logged.list.launch(stream);
+    if (!dies_at_work) stream.synchronize();
+    const StreamStatistics before = device.stream_statistics();
+
+    Watch::get().break_stream(dead);
+    if (dies_at_work)
+      error_of(ErrorCode::unknown, [&] { stream.synchronize(); });  // it ran a block of the region
+    else
+      error_of(ErrorCode::unknown, [&] { logged.list.launch(stream); });
+    const std::size_t now = logged.values(stream).size();
+    for (int i = 0; i < 3; ++i) logged.list.launch(stream);
+    EXPECT_EQ(logged.values(stream).size(), now + 6);
+    EXPECT_EQ(device.stream_statistics().streams_created, before.streams_created);
+    EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
+  }
+}
+
 // proves R20
 TEST(Region, LeasingMakesNoDriverCallOnceThePoolIsWarm) {
   const Device device = Watch::open();

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <set>
@@ -288,6 +289,28 @@ TEST(Stream, AForeignHandleIsUsedAndNotOwned) {
   }
   kernels.add(foreign_owner, x, 1);  // the handle still works
   EXPECT_EQ(x.to_host(foreign_owner)[9], 8);
+}
+
+// Without an event behind its work a stream that goes is waited for, also when the wait fails at first.
+// proves R6, R34
+TEST(Stream, ThatCannotBeMarkedIsWaitedForBeforeItGoes) {
+  const Device device = Watch::open(0, true);
+  const Kernels kernels(device);
+  const Stream foreign_owner = device.create_stream();
+  Flag flag;
+  std::atomic<int> waits{0};
+  {
+    const Stream wrapped = device.wrap_stream(foreign_owner.native_handle());
+    kernels.close_gate(wrapped, flag);
+    Watch::get().fail("event_record", 1, WEIR_ERROR_UNKNOWN);
+    Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_UNKNOWN);
+    Watch::get().before("stream_synchronize", [&] {
+      if (++waits == 2) flag.open();
+    });
+  }
+  Watch::get().before("stream_synchronize", nullptr);
+  EXPECT_EQ(waits, 2);
+  EXPECT_TRUE(foreign_owner.query());
 }
 
 // proves R7, R35

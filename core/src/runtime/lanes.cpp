@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes: the streams that the blocks of a region run on beside the caller's. Leasing is a few loads and one
-// compare-and-swap; the driver is called only when the pool grows.
+// compare-and-swap; the driver is called only when the pool grows or a lane has failed.
 #include <algorithm>
 #include <bit>
 
@@ -51,8 +51,25 @@ StreamState* StreamManager::lease(StreamState& caller) {
       StreamState* lane = lanes_[chosen].load(std::memory_order_acquire);
       lane->joined_into.store(nullptr, std::memory_order_release);
       lane->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
-      return lane;
+      return lane->doubtful.load(std::memory_order_relaxed) ? renew(lane) : lane;
     }
+  }
+}
+
+// A lane that is leased gets another driver stream, else one that is dead would fail each region that leases
+// it. Without another one to be had it is tried as it is, and what is wrong shows in the next call.
+StreamState* StreamManager::renew(StreamState* lane) noexcept {
+  try {
+    StreamState* fresh = make(lane->priority, nullptr);
+    fresh->generation.fetch_add(1, std::memory_order_release);
+    fresh->leased_at.store(lane->leased_at.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    fresh->lane = lane->lane;
+    lanes_[lane->lane].store(fresh, std::memory_order_release);
+    lane->generation.fetch_add(1, std::memory_order_release);
+    retire(lane);
+    return fresh;
+  } catch (...) {
+    return lane;
   }
 }
 
@@ -92,6 +109,8 @@ void StreamManager::give_back(StreamState* lane, StreamState* joined_into) noexc
     lane->joined_into.store(joined_into, std::memory_order_release);
     if (!(joined_into->lanes_used.load(std::memory_order_relaxed) & bit))
       joined_into->lanes_used.fetch_or(bit, std::memory_order_relaxed);
+  } else {
+    lane->doubtful.store(true, std::memory_order_relaxed);
   }
   free_lanes_.fetch_or(bit, std::memory_order_acq_rel);
 }
@@ -101,8 +120,16 @@ void StreamManager::check_lanes(StreamState& stream) {
   std::uint64_t used = stream.lanes_used.exchange(0, std::memory_order_acq_rel);
   for (; used; used &= used - 1) {
     StreamState& lane = *lanes_[std::countr_zero(used)].load(std::memory_order_acquire);
-    device_.query(lane.launched_last(), "wait for a block of a region",
-                  [&](weir_status* status) { return device_.table().stream_query(lane.stream, status); });
+    if (!pin(lane)) continue;  // made anew meanwhile: its failure was told
+    try {
+      device_.query(lane.launched_last(), "wait for a block of a region",
+                    [&](weir_status* status) { return device_.table().stream_query(lane.stream, status); });
+    } catch (...) {
+      lane.doubtful.store(true, std::memory_order_relaxed);
+      unpin(lane);
+      throw;
+    }
+    unpin(lane);
   }
 }
 

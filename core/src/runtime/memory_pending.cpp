@@ -38,6 +38,20 @@ void MemoryPool::finish(Pending& entry) noexcept {
   put_ready(entry.block);
 }
 
+// Makes the block ready when its marks, which it takes over, are reached. Without host memory to remember
+// them it is lost to reuse, and never handed out too early.
+void MemoryPool::keep_until(Block* block, Marks marks) noexcept {
+  try {
+    std::lock_guard lock(mutex_);
+    pending_.push_back({block, nullptr, {}});
+    pending_.back().marks.swap(marks);
+    pending_bytes_ += class_bytes(block->size_class);
+    pending_count_.fetch_add(1, std::memory_order_relaxed);
+  } catch (...) {
+    drop(marks);
+  }
+}
+
 void MemoryPool::wait_on_host(const Marks& marks) noexcept {
   device_.streams.flush_all();
   for (EventState* mark : marks) {
@@ -127,14 +141,11 @@ void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
         put_ready(block);
         continue;
       }
-      EventPool::share(mark);
       try {
-        std::lock_guard lock(mutex_);
-        pending_.push_back({block, nullptr, {mark}});
-        pending_bytes_ += class_bytes(block->size_class);
-        pending_count_.fetch_add(1, std::memory_order_relaxed);
-      } catch (...) {  // no host memory: the block is lost to reuse, and never handed out too early
-        device_.events.release(mark);
+        Marks marks{mark};
+        EventPool::share(mark);
+        keep_until(block, std::move(marks));
+      } catch (...) {  // no host memory: see keep_until
       }
     }
 }

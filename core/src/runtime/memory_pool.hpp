@@ -116,6 +116,7 @@ class MemoryPool {
 
   void put(StreamState& owner, Block* block) noexcept;
   void put_ready(Block* block) noexcept;
+  void keep_until(Block* block, Marks marks) noexcept;
   void finish(Pending& entry) noexcept;
   std::uint64_t give_to_driver(Block* list) noexcept;
   Block* new_block();

@@ -86,7 +86,7 @@ Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) 
     }
   }
   if (!block) return nullptr;
-  // The stream waits, not the host. If that fails the device is gone, and so is the block.
+  // The stream waits, not the host. If that fails the block goes on waiting for its marks.
   try {
     for (EventState* mark : marks) {
       device_.call("wait for memory that another stream used", [&](weir_status* status) {
@@ -95,7 +95,7 @@ Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) 
       stream.note_submission();
     }
   } catch (...) {
-    drop(marks);
+    keep_until(block, std::move(marks));
     throw;
   }
   drop(marks);

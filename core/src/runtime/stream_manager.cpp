@@ -175,6 +175,8 @@ StreamState* StreamManager::make(int priority, void* native) {
   stream->last_kernel.store(nullptr, std::memory_order_relaxed);
   stream->joined_into.store(nullptr, std::memory_order_relaxed);
   stream->lanes_used.store(0, std::memory_order_relaxed);
+  stream->lane = -1;
+  stream->doubtful.store(false, std::memory_order_relaxed);
   stream->note_completion(stream->submitted.load(std::memory_order_relaxed));
   forget_failure(*stream);  // of the stream that had the slot before
   stream->pins.store(0, std::memory_order_release);
@@ -211,9 +213,7 @@ void StreamManager::retire(StreamState* stream) noexcept {
     } catch (...) {  // without a mark nobody could tell when the work is done, so it is waited for now
       if (mark) device_.events.release(mark);
       mark = nullptr;
-      flush_all();
-      device_.quiet(
-          [&](weir_status* status) { return device_.table().stream_synchronize(stream->stream, status); });
+      wait_for_all_of(*stream);
     }
   device_.memory.adopt_cache(*stream, mark);
   {
@@ -223,6 +223,15 @@ void StreamManager::retire(StreamState* stream) noexcept {
   pin(*stream);
   stream->pins.fetch_or(StreamState::retiring, std::memory_order_acq_rel);
   unpin(*stream);
+}
+
+// A wait that fails without a word on the work is tried again.
+void StreamManager::wait_for_all_of(StreamState& stream) noexcept {
+  flush_all();
+  const auto wait = [&](weir_status* status) {
+    return device_.table().stream_synchronize(stream.stream, status);
+  };
+  if (!work_is_over(device_.quiet(wait))) device_.quiet(wait);
 }
 
 void StreamManager::destroy_driver_stream(StreamState& stream) noexcept {

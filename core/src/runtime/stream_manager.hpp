@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owns every stream of a device: those that users hold, a bounded pool of idle ones, and the lanes that
 // regions lease. No lock but a stream's turn is held while the driver is called, and leasing takes no lock
-// and makes no driver call.
+// and makes no driver call, but to grow or to replace what failed.
 #pragma once
 
 #include <weir/driver.h>
@@ -36,7 +36,8 @@ class StreamManager {
 
   /// Leases a lane for work that is forked from `caller`: one that `caller` used last, else one known to be
   /// idle, else a new one while the bound allows, else the one leased longest ago. Null when every lane is
-  /// leased, or there is none and the driver cannot make one: blocks then share what there is.
+  /// leased, or there is none and the driver cannot make one: blocks then share what there is. One that has
+  /// failed gets another driver stream.
   StreamState* lease(StreamState& caller);
   /// `joined_into` has been made to wait for the lane's work, or is null when that failed.
   void give_back(StreamState* lane, StreamState* joined_into) noexcept;
@@ -85,11 +86,13 @@ class StreamManager {
   StreamState* make(int priority, void* native);
   StreamState* add_lane(int priority);
   StreamState* add_lane_if_possible(int priority) noexcept;
+  StreamState* renew(StreamState* lane) noexcept;
   StreamState* take_kept(int priority);
   StreamState* free_slot();
   StreamState* reusable_slot();
   void list_free_slot(StreamState& stream) noexcept;
   void retire(StreamState* stream) noexcept;
+  void wait_for_all_of(StreamState& stream) noexcept;
   void destroy_driver_stream(StreamState& stream) noexcept;
   void check_lanes(StreamState& stream);
   void record_mark(StreamState& stream);

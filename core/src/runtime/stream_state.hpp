@@ -72,6 +72,7 @@ struct alignas(64) StreamState {
   std::atomic<StreamState*> joined_into{nullptr};
   std::atomic<std::uint64_t> joined_at{0};
   std::atomic<std::uint64_t> leased_at{0};
+  std::atomic<bool> doubtful{false};  ///< it has failed, perhaps for good: the next lease makes it anew
   std::atomic<std::uint64_t> lanes_used{0};  ///< of a caller: lanes joined into it since the host last waited
 
   StreamCache cache;

@@ -279,6 +279,7 @@ void Watch::reset() {
   calls_.clear();
   graph_.clear();
   recording_ = lost_ = false;
+  broken_ = nullptr;
   hide_host_pointers = false;
   limit_ = ~std::uint64_t{0};
 }
@@ -301,6 +302,7 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
     // A lost device still lets go of its objects.
     const bool lets_go = name == "stream_destroy" || name == "event_destroy" || name == "memory_free" ||
                          name == "module_unload" || name == "graph_destroy";
+    if (broken_ && (first == broken_ || second == broken_) && !lets_go) result = WEIR_ERROR_UNKNOWN;
     if (lost_ && !lets_go) result = WEIR_ERROR_DEVICE_LOST;
   }
   if (hook) hook();
@@ -351,6 +353,11 @@ void Watch::fail_no_more() {
 void Watch::lose_device() {
   std::lock_guard lock(mutex_);
   lost_ = true;
+}
+
+void Watch::break_stream(const void* stream) {
+  std::lock_guard lock(mutex_);
+  broken_ = stream;
 }
 
 void Watch::before(std::string_view slot, std::function<void()> hook) {

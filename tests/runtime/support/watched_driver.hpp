@@ -49,6 +49,8 @@ class Watch {
   void fail(std::string_view slot, std::uint64_t n, weir_result result, std::uint64_t times = 1);
   void fail_no_more();
   void lose_device();
+  /// From now on calls on that stream of the driver fail, but for its destruction.
+  void break_stream(const void* stream);
   /// Runs before calls of `slot`, on the calling thread; null takes it away.
   void before(std::string_view slot, std::function<void()> hook);
   /// Allocations beyond so many bytes in all answer OUT_OF_MEMORY.
@@ -80,6 +82,7 @@ class Watch {
   std::vector<std::vector<std::uint32_t>> graph_;
   bool recording_ = false;
   bool lost_ = false;
+  const void* broken_ = nullptr;
   std::uint64_t limit_ = ~std::uint64_t{0}, used_ = 0;
   std::map<weir_allocation, std::uint64_t> allocations_;
 };
