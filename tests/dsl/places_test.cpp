@@ -66,12 +66,20 @@ TEST(Elements, OfReadOnlyViewsAreRead) {
             "  store @p1[%0], %1\n");
 }
 
-TEST(Elements, ComponentsOutsideTheirVecAreRefused) {
-  const std::string text = refusal([](View<Vec<float, 2>> x) { x[0][2] = 1; });
-  const std::string place = line(-1);
-  EXPECT_THAT(text, testing::HasSubstr(place + ": a component outside its Vec or Mat was named"));
-  EXPECT_THAT(refusal([](Value<Mat<float, 2, 2>> m) { (void)m(0, 2); }),
-              testing::HasSubstr("component outside"));
+TEST(Elements, ComponentsOutsideTheirVecOrMatAreRefusedWithTheirLine) {
+  const std::string text = refusal(
+      [](View<Vec<float, 2>> x, View<Mat<float, 2, 2>> a, Value<Vec<float, 3>> v, Value<Mat<float, 2, 2>> m) {
+        x[0] = 1;
+        x[0][2] = 1;
+        a[0](2, 0) = 1;
+        (void)v[3];
+        (void)m(0, 2);
+        Var<Vec<float, 3>> w;
+        w[-1] = 1;
+      });
+  for (const int offset : {-8, -7, -6, -5, -3}) {
+    EXPECT_THAT(text, testing::HasSubstr(line(offset) + ": a component outside its Vec or Mat was named"));
+  }
 }
 
 TEST(Views, ExtentsAndSizes) {

@@ -22,6 +22,37 @@ class NoHostCondition {
 };
 }  // namespace detail
 
+namespace detail {
+/// The c in v[c]: a number that C++ knows. Captures the source line, which operator[] could not do by itself.
+/// `OfElement` says whether v is an element of an array.
+template <bool OfElement>
+class Component {
+ public:
+  template <class I>
+  Component(I&& index, Where where = Where::current()) : where_(where) {
+    static_assert(!Traced<I> || OfElement,
+                  "v[c] takes a constant c: use LocalArray to choose a component at run time");
+    static_assert(!Traced<I> || !OfElement,
+                  "x[i][c] takes a constant c: give the array one more dimension to choose at run time");
+    if constexpr (!Traced<I>) index_ = static_cast<std::size_t>(index);
+  }
+
+  std::size_t index() const noexcept { return index_; }
+  Where where() const noexcept { return where_; }
+
+ private:
+  std::size_t index_ = 0;
+  Where where_;
+};
+
+/// `index`, or 0 after a report when the Vec or Mat has fewer than that many components.
+inline std::size_t checked_component(std::size_t index, std::size_t components, Where where) {
+  if (index < components) return index;
+  report("a component outside its Vec or Mat was named", where);
+  return 0;
+}
+}  // namespace detail
+
 /// A traced T: one result of the kernel, for each iteration its own. Immutable; copies name the same result.
 /// Valid in the kernel and the block where it was made, and in blocks inside that one.
 template <class T>
@@ -54,18 +85,15 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
   }
 
   /// Component of a Vec; `component` is a number that C++ knows.
-  template <class I>
-  auto operator[](I&& component) const {
+  auto operator[](const detail::Component<false>& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
-    static_assert(!detail::Traced<I>,
-                  "v[c] takes a constant c: use LocalArray to choose a component at run time");
-    return lane(static_cast<std::size_t>(component));
+    return lane(component.index(), component.where());
   }
   /// Entry of a Mat.
-  auto operator()(std::size_t row, std::size_t column) const {
+  auto operator()(std::size_t row, std::size_t column, detail::Where where = detail::Where::current()) const {
     static_assert(detail::is_mat<T>, "only a Mat has entries m(row, column)");
     constexpr std::size_t columns = detail::ElementOf<T>::value.cols;
-    return lane(column < columns ? row * columns + column : detail::lanes_of<T>);
+    return lane(column < columns ? row * columns + column : detail::lanes_of<T>, where);
   }
 
   template <class A>
@@ -81,12 +109,9 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
   Value(const detail::Handle* lanes, int) noexcept {
     for (std::size_t i = 0; i < detail::lanes_of<T>; ++i) lanes_[i] = lanes[i];
   }
-  Value<detail::scalar_t<T>> lane(std::size_t index) const {
-    if (index >= detail::lanes_of<T>) {
-      detail::report("a component outside its Vec or Mat was named", detail::Where());
-      index = 0;
-    }
-    return detail::Access::value<detail::scalar_t<T>>(lanes_ + index);
+  Value<detail::scalar_t<T>> lane(std::size_t index, detail::Where where) const {
+    const std::size_t lane = detail::checked_component(index, detail::lanes_of<T>, where);
+    return detail::Access::value<detail::scalar_t<T>>(lanes_ + lane);
   }
 
   detail::Handle lanes_[detail::lanes_of<T>];
@@ -132,18 +157,15 @@ using Index = Value<std::int64_t>;
                   "this array is read-only in the kernel: take View<T> instead of View<const T>");   \
     if constexpr (!std::is_const_v<T>) detail::write_place<T>(place_, value.lanes(), value.where()); \
   }                                                                                                  \
-  detail::Place part(std::size_t lane) const {                                                       \
+  detail::Place part(std::size_t lane, detail::Where where) const {                                  \
     detail::Place part = place_;                                                                     \
-    if (lane >= detail::lanes_of<T>) {                                                               \
-      detail::report("a component outside its Vec or Mat was named", detail::Where());               \
-      lane = 0;                                                                                      \
-    }                                                                                                \
+    lane = detail::checked_component(lane, detail::lanes_of<T>, where);                              \
     part.lane = static_cast<std::uint8_t>(part.lane + lane);                                         \
     return part;                                                                                     \
   }                                                                                                  \
-  detail::Place part(std::size_t row, std::size_t column) const {                                    \
+  detail::Place part(std::size_t row, std::size_t column, detail::Where where) const {               \
     constexpr std::size_t columns = detail::ElementOf<std::remove_const_t<T>>::value.cols;           \
-    return part(column < columns ? row * columns + column : detail::lanes_of<T>);                    \
+    return part(column < columns ? row * columns + column : detail::lanes_of<T>, where);             \
   }
 
 /// The place that x[i] names: assign to it, or use it where a T is wanted. Lives inside one expression.
@@ -170,17 +192,15 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
   WEIR_COMPOUNDS(&&)
 
   /// A component of a Vec element; `component` is a number that C++ knows.
-  template <class I>
-  Element<scalar> operator[](I&& component) && {
+  Element<scalar> operator[](const detail::Component<true>& component) && {
     static_assert(detail::is_vec<std::remove_const_t<T>>,
                   "only a Vec has components x[i][c]; a Mat has x[i](row, column)");
-    static_assert(!detail::Traced<I>,
-                  "x[i][c] takes a constant c: give the array one more dimension to choose at run time");
-    return detail::Access::element<scalar>(part(static_cast<std::size_t>(component)));
+    return detail::Access::element<scalar>(part(component.index(), component.where()));
   }
-  Element<scalar> operator()(std::size_t row, std::size_t column) && {
+  Element<scalar> operator()(std::size_t row, std::size_t column,
+                             detail::Where where = detail::Where::current()) && {
     static_assert(detail::is_mat<std::remove_const_t<T>>, "only a Mat has entries x[i](row, column)");
-    return detail::Access::element<scalar>(part(row, column));
+    return detail::Access::element<scalar>(part(row, column, where));
   }
 
  private:
@@ -233,16 +253,14 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
   WEIR_COMPOUNDS()
 
   /// A component of a Vec, to read or assign; `component` is a number that C++ knows.
-  template <class I>
-  Element<detail::scalar_t<T>> operator[](I&& component) const {
+  Element<detail::scalar_t<T>> operator[](const detail::Component<false>& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
-    static_assert(!detail::Traced<I>,
-                  "v[c] takes a constant c: use LocalArray to choose a component at run time");
-    return detail::Access::element<detail::scalar_t<T>>(part(static_cast<std::size_t>(component)));
+    return detail::Access::element<detail::scalar_t<T>>(part(component.index(), component.where()));
   }
-  Element<detail::scalar_t<T>> operator()(std::size_t row, std::size_t column) const {
+  Element<detail::scalar_t<T>> operator()(std::size_t row, std::size_t column,
+                                          detail::Where where = detail::Where::current()) const {
     static_assert(detail::is_mat<T>, "only a Mat has entries m(row, column)");
-    return detail::Access::element<detail::scalar_t<T>>(part(row, column));
+    return detail::Access::element<detail::scalar_t<T>>(part(row, column, where));
   }
 
  private:
