@@ -74,5 +74,36 @@ TEST(Math, MixesAndSteps) {
               testing::HasSubstr("select"));
 }
 
+TEST(Math, ComposedFunctionsWorkOnComponents) {
+  using Pair = Vec<double, 2>;
+  EXPECT_NO_THROW(traced([](Value<Pair> v, Value<Pair> w, Value<Vec<std::uint64_t, 2>> code) {
+    const Value<Pair> doubles[] = {
+        fract(v).fraction,  frexp(v).fraction, modf(v).whole, remquo(v, w).remainder,
+        sincos(v).cos,      lgamma_r(v).value, nan(code),     mad(v, w, 1),
+        fmin(v, w),         fmax(v, 1),        fabs(v),       step(v, 1),
+        degrees(v),         radians(v),        sign(v),       bitselect(v, w, v),
+        select(v < w, v, 1)};
+    const Value<Vec<std::int32_t, 2>> integers[] = {frexp(v).exponent, remquo(v, 2).quotient,
+                                                    lgamma_r(v).sign};
+    const Value<Vec<bool, 2>> booleans[] = {isequal(v, w),        isnotequal(v, 1), isgreater(v, w),
+                                            isgreaterequal(v, w), isless(v, w),     islessequal(v, w),
+                                            islessgreater(v, w),  isordered(v, w),  isunordered(v, w),
+                                            isnormal(v),          signbit(v)};
+    (void)doubles, (void)integers, (void)booleans;
+  }));
+}
+
+TEST(Math, ConditionsOfAVecChooseByComponent) {
+  EXPECT_EQ(body_of([](Value<Vec<float, 2>> v) { (void)select(v < 0, 1, v); }),
+            "  %0 = arg @p0.0 : f32\n"
+            "  %1 = arg @p0.1 : f32\n"
+            "  %2 = const 0 : f32\n"
+            "  %3 = lt %0, %2 : bool\n"
+            "  %4 = lt %1, %2 : bool\n"
+            "  %5 = const 1 : f32\n"
+            "  %6 = select %3, %5, %0 : f32\n"
+            "  %7 = select %4, %5, %1 : f32\n");
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -9,12 +9,15 @@
 #include <weir/array.hpp>
 #include <weir/current_stream.hpp>
 #include <weir/dsl/atomic.hpp>
+#include <weir/dsl/common.hpp>
 #include <weir/dsl/control.hpp>
 #include <weir/dsl/function.hpp>
 #include <weir/dsl/math.hpp>
+#include <weir/dsl/math_results.hpp>
 #include <weir/dsl/matrix.hpp>
 #include <weir/dsl/random.hpp>
 #include <weir/dsl/reduce.hpp>
+#include <weir/dsl/relational.hpp>
 #include <weir/dsl/value.hpp>
 #include <weir/dsl/view.hpp>
 #include <weir/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of traced numbers: OpenCL C's list, casts, bits and selection. Vec operands are taken component
-// by component; a number beside a Vec stands for all components.
+// Functions of traced numbers: those of the math library, casts, bits and selection. Vec operands are taken
+// component by component; a number beside a Vec stands for all components.
 #pragma once
 
 #include <weir/dsl/value.hpp>
@@ -98,6 +98,13 @@ requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A,
                                      static_cast<C&&>(z));
 }
 
+/// x * y + z; rounded once, so it is fma under OpenCL's name.
+template <class A, class B, class C>
+  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
+Value<detail::common_t<A, B, C>> mad(A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
+  return weir::fma(static_cast<A&&>(x), static_cast<B&&>(y), static_cast<C&&>(z), where);
+}
+
 /// The smaller or larger one; the other one when one is NaN; -0 is below +0.
 template <class A, class B>
 requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> min(
@@ -113,37 +120,30 @@ template <detail::Traced A>
 Value<detail::traced_t<A>> abs(A&& x, detail::Where where = detail::Where::current()) {
   return detail::emit_op<detail::traced_t<A>>("abs", where, static_cast<A&&>(x));
 }
+/// abs, min and max of floats, under OpenCL's names.
+template <detail::Traced A>
+Value<detail::traced_t<A>> fabs(A&& x, detail::Where where = detail::Where::current()) {
+  static_assert(detail::has_floats<detail::traced_t<A>>, "fabs takes floats: abs takes integers, too");
+  return weir::abs(static_cast<A&&>(x), where);
+}
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+Value<detail::common_t<A, B>> fmin(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  static_assert(detail::has_floats<detail::common_t<A, B>>, "fmin takes floats: min takes integers, too");
+  return weir::min(static_cast<A&&>(a), static_cast<B&&>(b), where);
+}
+template <class A, class B>
+  requires detail::AnyTraced<A, B>
+Value<detail::common_t<A, B>> fmax(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+  static_assert(detail::has_floats<detail::common_t<A, B>>, "fmax takes floats: max takes integers, too");
+  return weir::max(static_cast<A&&>(a), static_cast<B&&>(b), where);
+}
 /// min(max(x, low), high).
 template <detail::Traced A, class B, class C>
 Value<detail::traced_t<A>> clamp(A&& x, B&& low, C&& high, detail::Where where = detail::Where::current()) {
   auto raised = weir::max(static_cast<A&&>(x), static_cast<B&&>(low), where);
   return weir::min(raised, static_cast<C&&>(high), where);
 }
-/// a + (b - a) * t.
-template <class A, class B, class C>
-requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A, B, C>> mix(
-    A&& a, B&& b, C&& t, detail::Where where = detail::Where::current()) {
-  using T = detail::common_t<A, B, C>;
-  const Value<T> from(static_cast<A&&>(a), where), to(static_cast<B&&>(b), where),
-      by(static_cast<C&&>(t), where);
-  return from + (to - from) * by;
-}
-/// 0 below `low`, 1 above `high`, 3t^2 - 2t^3 between.
-template <class A, class B, class C>
-requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A, B, C>> smoothstep(
-    A&& low, B&& high, C&& x, detail::Where where = detail::Where::current()) {
-  using T = detail::common_t<A, B, C>;
-  const Value<T> from(static_cast<A&&>(low), where), to(static_cast<B&&>(high), where),
-      at(static_cast<C&&>(x), where);
-  const Value<T> distance = at - from;
-  const Value<T> t = weir::clamp(distance / (to - from), 0, 1, where);
-  const Value<T> square = t * t;
-  return square * (3 - 2 * t);
-}
-/// -1, 0 or 1 with x's sign; NaN gives 0.
-template <detail::Traced A>
-Value<detail::traced_t<A>> sign(A&& x, detail::Where where = detail::Where::current());
-
 /// Upper half of the double-width product of integers.
 template <class A, class B>
 requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> mul_hi(
@@ -221,15 +221,6 @@ Value<detail::rebind_t<detail::traced_t<A>, To>> bit_cast(A&& x,
                 "bit_cast<To> keeps the bits: To must be a number type of the same size");
   return detail::emit_unary<detail::rebind_t<T, To>>("bitcast",
                                                      detail::Operand<T>(static_cast<A&&>(x), where));
-}
-
-template <detail::Traced A>
-Value<detail::traced_t<A>> sign(A&& x, detail::Where where) {
-  using T = detail::traced_t<A>;
-  static_assert(detail::is_scalar<T>, "sign takes a number");
-  const Value<T> value(static_cast<A&&>(x), where);
-  const Value<T> zero(0, where), negative = select(value < zero, Value<T>(-1, where), zero);
-  return select(value > zero, Value<T>(1, where), negative);
 }
 
 /// True where any, or all, components are.
