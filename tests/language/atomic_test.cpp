@@ -38,18 +38,34 @@ TYPED_TEST(Atomics, ExchangeAndCompareExchangeGiveWhatWasThere) {
   EXPECT_THAT(x.to_host(), testing::ElementsAre(T(8), T(3), T(7), T(8)));
 }
 
-TEST(AtomicBits, AndOrXor) {
-  const Kernel kernel{"bits", [](View<std::uint32_t> x) {
-                        range_for(8, [&](Index i) {
-                          const Value<std::uint32_t> bit = Value<std::uint32_t>(1) << cast<std::uint32_t>(i);
+template <class T>
+class AtomicBits : public testing::Test {};
+using Integers = testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>;
+TYPED_TEST_SUITE(AtomicBits, Integers);
+
+// Every bit of the type is changed by an iteration of its own.
+TYPED_TEST(AtomicBits, AndOrXor) {
+  using T = TypeParam;
+  const Kernel kernel{"bits", [](View<T> x) {
+                        range_for(8 * sizeof(T), [&](Index i) {
+                          const Value<T> bit = Value<T>(1) << cast<T>(i);
                           atomic_or(x[0], bit);
                           atomic_and(x[1], ~bit);
                           atomic_xor(x[2], bit);
+                          if_(i % 2 == 0, [&] {
+                            atomic_or(x[3], bit);
+                            atomic_and(x[4], ~bit);
+                            atomic_xor(x[5], bit);
+                          });
                         });
                       }};
-  auto x = upload(std::vector<std::uint32_t>{0, 0xffff, 0x0f});
+  const T none = 0, all = static_cast<T>(~none), pattern = static_cast<T>(0x0f0f0f0f0f0f0f0f);
+  const T even = static_cast<T>(0x5555555555555555);
+  auto x = upload(std::vector<T>{none, all, pattern, pattern, pattern, pattern});
   kernel(x);
-  EXPECT_THAT(x.to_host(), testing::ElementsAre(0xff, 0xff00, 0xf0));
+  EXPECT_THAT(x.to_host(),
+              testing::ElementsAre(all, none, static_cast<T>(~pattern), static_cast<T>(pattern | even),
+                                   static_cast<T>(pattern & ~even), static_cast<T>(pattern ^ even)));
 }
 
 TEST(AtomicTickets, EveryIterationGetsItsOwn) {
