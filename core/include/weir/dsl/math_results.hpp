@@ -136,13 +136,13 @@ LgammaR<detail::traced_t<A>> lgamma_r(A&& x, detail::Where where = detail::Where
                                           negative | negative_zero, {-1, where}, {1, where})};
 }
 
-/// A quiet NaN that carries `code`, an u32 or u64, as far as it fits: a float or double of the same size.
+/// A quiet NaN that carries `code`, a u32 or u64, as far as it fits: a float or double of the same size.
 template <detail::Traced A>
 auto nan(A&& code, detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<A>;
   using U = detail::scalar_t<T>;
   static_assert(std::same_as<U, std::uint32_t> || std::same_as<U, std::uint64_t>,
-                "nan takes an u32, which gives a float, or an u64, which gives a double");
+                "nan takes a u32, which gives a float, or a u64, which gives a double");
   using S = std::conditional_t<sizeof(U) == 4, float, double>;
   using Layout = detail::FloatLayout<S>;
   constexpr U quiet =
