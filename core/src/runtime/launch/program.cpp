@@ -5,6 +5,7 @@
 #include "dsl/make_program.hpp"
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
+#include "ir/round_trip.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
@@ -30,6 +31,9 @@ ProgramState& alive(const std::shared_ptr<ProgramState>& state) {
 
 Program make_program(ir::Kernel kernel) {
   ir::verify_or_throw(kernel);
+#ifndef NDEBUG
+  ir::check_round_trip(kernel);
+#endif
   auto state = std::make_shared<ProgramState>();
   state->plan = std::make_shared<const passes::Plan>(passes::make_plan(kernel, 8));
   const auto& tasks = state->plan->tasks;
