@@ -17,3 +17,18 @@ function(weir_install_package name component)
           DESTINATION ${destination} COMPONENT ${component})
   install(EXPORT ${name}Targets NAMESPACE Weir:: DESTINATION ${destination} COMPONENT ${component})
 endfunction()
+
+# weir_run_path(TARGET PATH [LIBRARY file]): where an installed TARGET looks for libraries, in the build folder too, whose
+# layout is the same. CMake would write a path of the build's own there and pad it with ':', and the loader takes what
+# is empty for the current folder. LIBRARY is one that may lie outside of the system's folders; then its folder is added.
+function(weir_run_path target path)
+  cmake_parse_arguments(arg "" "LIBRARY" "" ${ARGN})
+  if(arg_LIBRARY)
+    file(REAL_PATH ${arg_LIBRARY} library)
+    get_filename_component(folder ${library} DIRECTORY)
+    if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+      list(APPEND path ${folder})
+    endif()
+  endif()
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${path}" BUILD_WITH_INSTALL_RPATH ON)
+endfunction()

@@ -19,7 +19,9 @@ function(weir_add_module target)
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
                POSITION_INDEPENDENT_CODE ON
-               INSTALL_RPATH "$ORIGIN")
+               INSTALL_RPATH "$ORIGIN"
+               # Else CMake pads it with ':' in the build folder, which the loader takes for the current folder.
+               BUILD_WITH_INSTALL_RPATH ON)
   set(exports ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
   file(CONFIGURE OUTPUT ${exports} CONTENT "{ global: ${arg_EXPORTS}; local: *; };\n")
   target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
