@@ -30,7 +30,7 @@ void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, S
   run_on_streams(stream, call.compiled->placed, [&](std::size_t task, StreamState& lane) {
     const passes::PlannedTask& planned = call.plan().tasks[task];
     const std::uint32_t grid =
-        choose_grid(stream.device, call.plan(), planned, call.compiled->tasks[task], values);
+        choose_grid(stream.device.info, call.plan(), planned, call.compiled->tasks[task], values);
     if (grid == 0) return;
     const weir_launch packed = pack_program_task(stream.device, call, task, grid, values, block.data());
     submit_timed(lane, {name, planned.task.name, planned.region, planned.block},
@@ -130,7 +130,7 @@ void set(const GraphRun& run, GraphInstance& own, std::uint32_t index, const Pro
   const std::uint32_t* nodes = own.nodes.data() + own.first_nodes[index];
   ArgumentBuffer block(call.compiled->argument_bytes);
   for (std::size_t task = 0; task < call.plan().tasks.size(); ++task) {
-    const std::uint32_t grid = choose_grid(run.graph.device, call.plan(), call.plan().tasks[task],
+    const std::uint32_t grid = choose_grid(run.graph.device.info, call.plan(), call.plan().tasks[task],
                                            call.compiled->tasks[task], values);
     // A task with nothing to do finds that out by itself.
     own.graph->set(nodes[task],

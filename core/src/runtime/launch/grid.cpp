@@ -46,7 +46,7 @@ std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& 
       std::min<std::uint64_t>(blocks * std::max(device.multiprocessors, 1u), 0x7fffffff));
 }
 
-std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
+std::uint32_t choose_grid(const DeviceInfo& info, const passes::Plan& plan,
                           const passes::PlannedTask& planned, const CompiledTask& compiled,
                           const LaunchValues& values) noexcept {
   const ir::Task& task = planned.task;
@@ -57,7 +57,6 @@ std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
   const bool reduces = task.kind == ir::TaskKind::reduce_partial;
   if (count == 0) return reduces ? 1 : 0;  // a reduction of nothing still has a result
 
-  const DeviceInfo& info = device.info;
   std::uint64_t blocks, pieces = count;  // a piece is what one block at least takes
   if (reduces && count != unknown) {
     const std::uint64_t chunk = ir::reduce_chunk(count);

@@ -126,9 +126,8 @@ std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& 
                               std::uint32_t block_threads, std::uint32_t shared_bytes) noexcept;
 
 /// Blocks to launch a task with; 0 when the host knows that there is nothing to do.
-std::uint32_t choose_grid(const DeviceState& device, const passes::Plan& plan,
-                          const passes::PlannedTask& task, const CompiledTask& compiled,
-                          const LaunchValues& values) noexcept;
+std::uint32_t choose_grid(const DeviceInfo& device, const passes::Plan& plan, const passes::PlannedTask& task,
+                          const CompiledTask& compiled, const LaunchValues& values) noexcept;
 
 /// Submits all tasks of a launch whose arguments are checked and ordered behind their earlier life.
 void run_tasks(const ProgramState& program, const CompiledProgram& compiled, StreamState& stream,

@@ -24,7 +24,7 @@ struct Launch {
 
   std::uint32_t grid(std::size_t task) const noexcept {
     const passes::Plan& plan = *compiled.plan;
-    return choose_grid(stream.device, plan, plan.tasks[task], compiled.tasks[task], values);
+    return choose_grid(stream.device.info, plan, plan.tasks[task], compiled.tasks[task], values);
   }
   weir_launch pack(std::size_t index, std::uint32_t grid, std::byte* block) const noexcept {
     const ir::Task& task = compiled.plan->tasks[index].task;
