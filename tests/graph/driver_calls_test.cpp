@@ -8,7 +8,10 @@ namespace weir::test {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class DriverCalls : public testing::Test {
  protected:
@@ -67,6 +70,19 @@ TEST_F(DriverCalls, AGraphThatTheDriverCannotMakeRunsOverStreams) {
   EXPECT_EQ(calls("kernel_launch"), 6u);
   EXPECT_THAT(x.to_host(stream), Each(3));
   EXPECT_THAT(y.to_host(stream), Each(6));
+}
+
+// proves R21
+TEST_F(DriverCalls, BlocksOfARegionWaitForWhatIsBeforeItAndNotForOneAnother) {
+  launch(1, 2);
+  EXPECT_THAT(Watch::get().last_graph(), ElementsAre(IsEmpty(), IsEmpty()));
+
+  auto a = device.array<std::int64_t>(stream, 100), b = device.array<std::int64_t>(stream, 100),
+       sum = device.array<std::int64_t>(stream, 100);
+  two_blocks()(LaunchOptions{.mode = LaunchMode::graph}, stream, a, b, sum);
+  EXPECT_THAT(Watch::get().last_graph(),
+              ElementsAre(IsEmpty(), ElementsAre(0u), ElementsAre(1u), ElementsAre(0u), ElementsAre(3u),
+                          UnorderedElementsAre(2u, 4u)));
 }
 
 // proves R19, R34
