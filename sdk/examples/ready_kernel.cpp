@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launching a kernel that another compiler made: a code object, its parameters, a grid. No kernel language.
+//   ready_kernel                                    what the build made of ready_kernel_code.c, on the CPU
+//   CODE_OBJECT=ready_kernel_code.ptx ready_kernel  the same kernel on an NVIDIA GPU
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -9,19 +12,21 @@
 
 using namespace weir;
 
-static std::vector<char> read_file(const char* path) {
+static std::vector<char> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 int main() try {
-  Device device = open("cpu");  // the code object below is x86-64 code
-
-  // CODE_OBJECT is the path of what the build made of ready_kernel_code.c. The target says which processors
-  // the code may use; the driver refuses what its device cannot run. `weir info` lists formats and targets.
-  const std::vector<char> code = read_file(CODE_OBJECT);
-  Module module = device.load_module({.format = "elf-x86_64",
-                                      .target = "x86-64",
+  // The code object decides which device it is for. The target says which processors the code may use; the
+  // driver refuses what its device cannot run. `weir info` lists formats and targets.
+  const char* const given = std::getenv("CODE_OBJECT");
+  const std::string path = given ? given : CODE_OBJECT;
+  const bool ptx = path.ends_with(".ptx");
+  Device device = open(ptx ? "cuda" : "cpu");
+  const std::vector<char> code = read_file(path);
+  Module module = device.load_module({.format = ptx ? "ptx" : "elf-x86_64",
+                                      .target = ptx ? "sm_70" : "x86-64",
                                       .data = std::as_bytes(std::span(code)),
                                       .name = "ready_kernel"});
 
@@ -32,12 +37,16 @@ int main() try {
 
   Stream stream = device.create_stream();
   CurrentStream scope{stream};
-  constexpr std::int64_t n = 1'000'000, elements_per_block = 1024;
+  constexpr std::int64_t n = 1'000'000;
   auto x = device.array<float>(n), y = device.array<float>(n);
   x.fill(3.0f);
 
+  // What a block does is agreed between the code and the launch: 256 threads for one element each on the GPU,
+  // a loop over 1024 elements on the CPU.
+  const std::uint32_t block = ptx ? 256 : 1;
+  const std::int64_t elements_per_block = ptx ? 256 : 1024;
   const Dim3 grid(static_cast<std::uint32_t>((n + elements_per_block - 1) / elements_per_block));
-  polynomial.launch(stream, {.grid = grid, .block = 1}, {x, y, n, 2.0f, -1.0f, 0.5f});
+  polynomial.launch(stream, {.grid = grid, .block = block}, {x, y, n, 2.0f, -1.0f, 0.5f});
 
   const std::vector<float> result = y.to_host();
   for (std::int64_t i = 0; i < n; ++i) {
@@ -49,7 +58,7 @@ int main() try {
 
   // What does not fit is refused before anything is submitted.
   try {
-    polynomial.launch(stream, {.grid = grid, .block = 1}, {x, y});
+    polynomial.launch(stream, {.grid = grid, .block = block}, {x, y});
     std::fprintf(stderr, "ready_kernel: a launch with two of six arguments was accepted\n");
     return 1;
   } catch (const Error& error) {

@@ -17,6 +17,7 @@ HOST_ONLY = {
     "cuda_driver_test": "the CUDA driver on a libcuda of the tests' own; cuda_driver_gpu_test has the real one",
     "driver_tests": "finding and loading drivers",
     "fuzz_replay_test": "the reader of kernels",
+    "hsaco_test": "code generation for AMD GPUs",
     "hsaco_run_test": "the HIP simulator",
     "hipsim_api_test": "the HIP simulator",
     "hipsim_config_test": "the HIP simulator",
@@ -26,7 +27,6 @@ HOST_ONLY = {
     "hipsim_tool_test": "the HIP simulator",
     "instructions_test": "the HIP simulator",
     "ir_test": "the kernel IR",
-    "launch_facts_test": "what a launch proves about its arguments",
     "math_test": "the CPU's math against MPFR; bits_test compares devices",
     "passes_test": "plans",
     "ptx_test": "text of code generation",
@@ -34,6 +34,7 @@ HOST_ONLY = {
     "test_demo_host": "terrain, maps and timelines",
     "security_test": "what elevated processes ignore",
     "layers_test": "the layers, over drivers of the tests' own",
+    "layers_open_test": "layers that are asked for in code, over the CPU driver",
     "layers_lost_test": "a device that a layer loses",
     "layers_api_test": "the layers, over the CPU driver",
     "layers_sweep_test": "failing calls, over the CPU driver",
@@ -158,21 +159,24 @@ def prove(proof):
         proof.add("tests", "bits_test", False, "is not in the bundle")
 
 
-CPU_EXAMPLES = {"ready_kernel": "its code object is x86-64 code"}
+CPU_EXAMPLES = {"foreign_task_list": "its compiler makes x86-64 code for the CPU driver, with the C compiler of the build"}
 
 
 def prove_examples(proof):
     folder = proof.prefix / "examples" / "bin"
     if not folder.exists():
         folder = proof.prefix / "sdk" / "examples"
-    names = sorted(path.name for path in folder.iterdir()
-                   if path.is_file() and os.access(path, os.X_OK) and "." not in path.name)
+    sources = next(path for path in (proof.prefix / "examples", proof.prefix / "../../sdk/examples")
+                   if (path / "saxpy.cpp").exists())
     ran = 0
-    for name in names:
-        if name in CPU_EXAMPLES or name == "foreign_task_list":
-            proof.skipped.append(("examples", name, CPU_EXAMPLES.get(name, "it compiles C for the CPU driver")))
+    for name in sorted(path.stem for path in sources.glob("*.cpp")):
+        if name in CPU_EXAMPLES:
+            proof.skipped.append(("examples", name, CPU_EXAMPLES[name]))
             continue
-        result = proof.run([folder / name], 60, "examples.log")
+        environment = {}
+        if name == "ready_kernel" and proof.device.startswith("cuda"):
+            environment["CODE_OBJECT"] = str((sources / "ready_kernel_code.ptx").resolve())
+        result = proof.run([folder / name], 60, "examples.log", environment)
         proof.add("examples", name, result.status == 0,
                   tail(result.text, 1) if result.status == 0 else f"{result.words()}: {tail(result.text)}")
         ran += 1
