@@ -43,6 +43,8 @@ Cuda open_driver() {
   find(api.GraphAddKernelNode, "cuGraphAddKernelNode_v2");
   find(api.GraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
   find(api.GraphLaunch, "cuGraphLaunch");
+  find(api.ProfilerStart, "cuProfilerStart");
+  find(api.ProfilerStop, "cuProfilerStop");
   return api;
 }
 

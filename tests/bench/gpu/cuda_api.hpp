@@ -73,6 +73,8 @@ struct Cuda {
   CUresult (*GraphAddKernelNode)(CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const KernelNode*);
   CUresult (*GraphInstantiateWithFlags)(CUgraphExec*, CUgraph, unsigned long long);
   CUresult (*GraphLaunch)(CUgraphExec, CUstream);
+  CUresult (*ProfilerStart)();
+  CUresult (*ProfilerStop)();
 
   CUdevice device;
   CUcontext context;  ///< the primary one, which Weir uses too

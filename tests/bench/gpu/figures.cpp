@@ -5,10 +5,13 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <string_view>
 #include <vector>
 
 #include "../paired.hpp"
+#include "cuda_api.hpp"
 
 namespace weir::bench::gpu {
 namespace {
@@ -23,21 +26,34 @@ std::vector<Row>& rows() {
   return all;
 }
 
+/// A sample of the side that the environment variable WEIR_BENCH_RANGE names, "ours" or "peer", is a range
+/// for a profiler, which then sees kernels that run at the same time as they do.
+double sample(const std::function<double()>& side, std::string_view name) {
+  static const char* const ranged = std::getenv("WEIR_BENCH_RANGE");
+  if (!ranged || name != ranged) return side();
+  check(cuda().ProfilerStart(), "cuProfilerStart");
+  const double seconds = side();
+  check(cuda().ProfilerStop(), "cuProfilerStop");
+  return seconds;
+}
+
 void run(benchmark::State& state, const Case& one) {
   Row row{one.name, one.peer, one.bar.words, "", 0, 0, 0, false};
   try {
     const Sides sides = one.prepare();
-    const auto peer = [&] { return sides.peer ? sides.peer() : std::nan(""); };
-    sides.ours(), peer();
+    const auto ours_now = [&] { return sample(sides.ours, "ours"); };
+    const auto peer_now = [&] { return sides.peer ? sample(sides.peer, "peer") : std::nan(""); };
+    sides.ours();
+    if (sides.peer) sides.peer();
     if (sides.check) sides.check();
     std::vector<double> ours, against, figures;
     for (auto _ : state) {
       // Who goes first changes, and with it who meets warm clocks and caches.
       double a = 0, b = 0;
       if (ours.size() % 2 == 0)
-        a = sides.ours(), b = peer();
+        a = ours_now(), b = peer_now();
       else
-        b = peer(), a = sides.ours();
+        b = peer_now(), a = ours_now();
       state.SetIterationTime(a);
       ours.push_back(a);
       against.push_back(b);

@@ -38,17 +38,22 @@ void add(Case one);
 /// Prints a row for every case that ran.
 void print_table();
 
+/// "0.98", "0.999": a third digit where it says something.
+inline std::string in_words(int thousandths) {
+  std::string words = std::to_string(thousandths / 1000.0).substr(0, 5);
+  if (words.back() == '0') words.pop_back();
+  return words;
+}
+
 // Ratios where the smaller is the better, and where the larger is.
 template <int Thousandths>
 Bar at_most() {
-  return {"at most " + std::to_string(Thousandths / 1000.0).substr(0, 4) + "x",
-          [](double a, double b) { return a / b; },
+  return {"at most " + in_words(Thousandths) + "x", [](double a, double b) { return a / b; },
           [](double figure) { return figure <= Thousandths / 1000.0; }};
 }
 template <int Thousandths>
 Bar at_least() {
-  return {"at least " + std::to_string(Thousandths / 1000.0).substr(0, 4) + "x",
-          [](double a, double b) { return b / a; },
+  return {"at least " + in_words(Thousandths) + "x", [](double a, double b) { return b / a; },
           [](double figure) { return figure >= Thousandths / 1000.0; }};
 }
 
