@@ -106,6 +106,20 @@ TEST_F(SimulatorGraph, RunsOfOneGraphFollowOneAnotherOnDifferentStreams) {
   call(table().graph_destroy, graph);
 }
 
+// HIP does not order runs of one graph; an event behind each does, and here it cannot be recorded.
+TEST_F(SimulatorGraph, ARunThatTheNextCannotBeOrderedBehindIsWaitedFor) {
+  const weir_graph graph = doubling();
+  const weir_stream other = new_stream(device);
+  fill(stream, a, 1.0f);
+  fail_next("hipEventRecord", 999);
+  call(table().graph_launch, graph, stream);
+  EXPECT_EQ(table().stream_query(stream, nullptr), WEIR_OK);
+  call(table().graph_launch, graph, other);
+  EXPECT_THAT(read<float>(other, a, count), Each(4.0f));
+  call(table().stream_destroy, other);
+  call(table().graph_destroy, graph);
+}
+
 TEST_F(SimulatorGraph, UpdateChangesLaterRunsOnly) {
   const weir_graph graph = doubling();
   fill(stream, a, 1.0f);

@@ -126,7 +126,11 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     if (last_run)
       device->check(V::calls().stream_wait_event(stream, last_run, 0), "let a stream wait for a graph");
     device->check(V::calls().graph_launch(executable, stream), "launch a graph");
-    if (last_run) device->check(V::calls().event_record(last_run, stream), "record an event");
+    if (!last_run) return;
+    // A run that the next one cannot be ordered behind is waited for.
+    if (const Code code = V::calls().event_record(last_run, stream); code != success)
+      if (V::verdict(code).lost || V::calls().stream_synchronize(stream) != success)
+        device->raise(code, "record an event");
   }
 
   void destroy() noexcept {
