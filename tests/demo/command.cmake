@@ -7,7 +7,7 @@ if(CASE STREQUAL "command")
   set(expected_words "wrote     water.png, sediment.png, dye.png and trace.json")
 else()
   set(steps 0)
-  set(expected_status 1)
+  set(expected_status 2)
   set(expected_words "weir: --steps is 0, expected a number from 1 to 10000000")
 endif()
 execute_process(COMMAND ${WEIR} demo river --steps ${steps} --device cpu --out ${OUT} RESULT_VARIABLE status

@@ -282,7 +282,6 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     streams.give_back(lane, stream.state());
     logged.list.launch(stream);
     if (!dies_at_work) stream.synchronize();
-    const StreamStatistics before = device.stream_statistics();
 
     Watch::get().break_stream(dead);
     if (dies_at_work)
@@ -290,9 +289,14 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     else
       error_of(ErrorCode::unknown, [&] { logged.list.launch(stream); });
     const std::size_t now = logged.values(stream).size();
-    for (int i = 0; i < 3; ++i) logged.list.launch(stream);
-    EXPECT_EQ(logged.values(stream).size(), now + 6);
-    EXPECT_EQ(device.stream_statistics().streams_created, before.streams_created);
+    const std::uint64_t destroyed = Watch::get().count("stream_destroy");
+    TaskList wide(device);  // needs every lane
+    const auto blocks = static_cast<std::int32_t>(streams.lane_limit()) + 1;
+    for (std::int32_t block = 0; block < blocks; ++block)
+      wide.add(logged.kernels.append, {1, 1}, {logged.log, std::uint32_t{2}}, {0, block});
+    wide.launch(stream);
+    EXPECT_EQ(logged.values(stream).size(), now + static_cast<std::size_t>(blocks));
+    EXPECT_EQ(Watch::get().count("stream_destroy"), destroyed + 1);
     EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
   }
 }
