@@ -122,7 +122,7 @@ TEST(PtxTarget, WithoutAVersionIsTheOldestThatKnowsTheArchitecture) {
 TEST(PtxTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal("sm_61", "+ptx86"), HasSubstr("needs sm_70 or newer"));
   EXPECT_THAT(refusal("gfx942", ""), HasSubstr("'gfx942' is no NVIDIA architecture; expected sm_NN"));
-  EXPECT_THAT(refusal("native", ""), HasSubstr("'native' is no NVIDIA architecture"));
+  EXPECT_THAT(refusal("native", ""), HasSubstr("found 'native': name it behind the format, as in ptx:sm_90"));
   EXPECT_THAT(refusal("sm_90", "+ptx50"), HasSubstr("PTX 5.0 is too old"));
   EXPECT_THAT(refusal("sm_90", "+avx2"), HasSubstr("expected +ptxNN"));
 }

@@ -200,10 +200,16 @@ TEST_F(KernelCommands, MalformedKernelIsReportedWithItsPlace) {
 // proves R35
 TEST_F(KernelCommands, UnknownTargetNamesThoseThatThereAre) {
   const std::string kernel = write("scale.weir", scale_text);
-  const ProgramResult result =
-      run_program({tool(), "compile", kernel, "--target", "abacus", "-o", path("x")});
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err, HasSubstr("elf-x86_64"));
+  const auto refused = [&](const char* target) {
+    const ProgramResult result =
+        run_program({tool(), "compile", kernel, "--target", target, "-o", path("x")});
+    EXPECT_EQ(result.status, 1) << target;
+    return result.err;
+  };
+  EXPECT_THAT(refused("abacus"), HasSubstr("it makes elf-x86_64, ptx and hsaco\n"));
+  EXPECT_THAT(refused("sm_90"), HasSubstr("a processor stands behind its format: ptx:sm_90"));
+  EXPECT_THAT(refused("gfx942"), HasSubstr("a processor stands behind its format: hsaco:gfx942"));
+  EXPECT_THAT(refused("ptx"), HasSubstr("is for one processor, found 'native': name it behind the format"));
 }
 
 // proves R35
