@@ -9,6 +9,8 @@
 
 #include <weir/export.hpp>
 
+// Plain values: any thread may use its own, and read what others do not write. Nothing here throws an Error.
+
 namespace weir {
 
 /// The scalar types that kernels compute with. f16 is for storage: it is loaded, stored and cast.

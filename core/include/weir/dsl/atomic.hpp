@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Read-modify-write operations on array elements that many iterations may do at once.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/value.hpp>

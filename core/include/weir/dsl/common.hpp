@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenCL C's common functions (6.15.4); min, max and clamp are with the math library.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <numbers>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops, branches and stream_parallel. Bodies are lambdas that capture by reference and run once, while the
 // kernel is built.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/value.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of traced numbers: those of the math library, casts, bits and selection. Vec operands are taken
 // component by component; a number beside a Vec stands for all components.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/value.hpp>

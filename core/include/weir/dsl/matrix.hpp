@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear algebra of small vectors and matrices, written out component by component.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/math.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators of traced values: friends that are only found for traced operands, one lane at a time.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/operand.hpp>

@@ -3,6 +3,7 @@
 // the kernel's name, the place of the call in the kernel, the iteration and how often the iteration came by,
 // and on nothing else: neither driver, nor streams, nor threads. sdk/docs/kernel-language.md gives the
 // counter's layout.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/math.hpp>

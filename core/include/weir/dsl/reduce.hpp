@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions: one number from all iterations of a loop, combined in an order that depends on nothing but
 // their count.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/control.hpp>

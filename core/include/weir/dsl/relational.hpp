@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenCL C's relational functions (6.15.6), which tell what a float is or how two compare. They give
 // booleans, on a Vec one for each component.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/math.hpp>

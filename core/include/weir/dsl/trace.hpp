@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the templates of the kernel language stand on: plain functions that append statements to the kernel
 // that this thread is tracing. Users write kernels with <weir/kernel.hpp>; nothing here is meant for them.
+// Each works on the kernel of the calling thread. Mistakes are reported to it and thrown at its end; calls of
+// a thread that builds no kernel throw Error{kernel}.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Value<T>: a number that the kernel computes. Element<T>: the place that x[i] names. Var<T> and
 // LocalArray<T, N>: what a kernel may change.
+//
+// This holds for all that kernels are written with. Threads: a traced object belongs to the thread that
+// builds its kernel, and is used inside the kernel's lambda; several threads may build kernels at the same
+// time. Errors: a mistake in the kernel throws nothing where it is made, but is listed, with its line, in the
+// one Error{kernel} that the constructor of the Kernel throws; use outside any kernel throws Error{kernel} at
+// once.
 #pragma once
 
 #include <weir/dsl/operators.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays as kernels see them.
+// Threads and errors: as in dsl/value.hpp.
 #pragma once
 
 #include <weir/dsl/value.hpp>
