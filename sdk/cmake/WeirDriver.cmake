@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [DESCRIPTION text])
+# weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [ABI version] [DESCRIPTION text])
 #
 # Defines the target weir-driver-NAME, the shared object libweir-NAME.so that exports weir_driver_entry alone, with
 # its manifest NAME.json beside it, and installs both where libweir looks for drivers. VENDOR_LIBRARIES are the libraries that the driver
-# opens at run time (libcuda.so.1); they are named in messages and never linked.
+# opens at run time (libcuda.so.1); they are named in messages and never linked. ABI is the newest version that the
+# driver speaks, such as 1.0; it speaks all from 1.0 on. Left out, it is the newest of this SDK's header, which drivers
+# that are made by <weir/sdk/table.hpp> speak.
 #
 # Weir's own build and drivers outside it use the same function; the latter get it from find_package(WeirSDK).
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/WeirModule.cmake)
 
 function(weir_add_driver name)
-  cmake_parse_arguments(arg "" "DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES" ${ARGN})
   if(NOT name MATCHES "^[a-z0-9][a-z0-9-]*$")
     message(FATAL_ERROR "weir_add_driver: the name '${name}' must be lower case letters, digits and '-'")
   endif()
   if(NOT arg_SOURCES)
     message(FATAL_ERROR "weir_add_driver(${name}): SOURCES is empty")
+  endif()
+  get_target_property(newest Weir::SDK WEIR_ABI)
+  if(NOT arg_ABI)
+    set(arg_ABI ${newest})
+  elseif(NOT arg_ABI MATCHES "^1[.][0-9]+$" OR arg_ABI VERSION_GREATER newest)
+    message(FATAL_ERROR "weir_add_driver(${name}): ABI is '${arg_ABI}'; expected a version from 1.0 to ${newest}")
   endif()
   set(target weir-driver-${name})
   # Weir's own tree is laid out like an install prefix; elsewhere the driver lies in the build folder.
@@ -34,7 +42,7 @@ function(weir_add_driver name)
     list(APPEND vendor_libraries "\"${library}\"")
   endforeach()
   list(JOIN vendor_libraries ", " vendor_libraries)
-  # The range that this SDK's header describes; the host checks it before it loads the library.
+  # The host checks the range before it loads the library.
   file(
     GENERATE
     OUTPUT ${folder}/${name}.json
@@ -44,7 +52,7 @@ function(weir_add_driver name)
   \"name\": \"${name}\",
   \"description\": \"${arg_DESCRIPTION}\",
   \"library\": \"libweir-${name}.so\",
-  \"abi\": {\"min\": \"1.0\", \"max\": \"1.1\"},
+  \"abi\": {\"min\": \"1.0\", \"max\": \"${arg_ABI}\"},
   \"architecture\": \"${CMAKE_SYSTEM_PROCESSOR}\",
   \"vendor_libraries\": [${vendor_libraries}]
 }

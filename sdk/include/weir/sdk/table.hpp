@@ -158,6 +158,7 @@ template <class D>
 weir_result driver_entry(const weir_host* host, const weir_driver_table** out_table,
                          weir_status* status) noexcept {
   static constexpr weir_driver_table tables[] = {make_table<D, 0>(), make_table<D, 1>()};
+  static_assert(tables[1].abi_version == WEIR_ABI_CURRENT, "the newest version of driver.h has no table");
   return guarded(status, [&] {
     const weir_host known = read_struct(host, "host");
     const weir_driver_table*& out = output(out_table, "out_table");
