@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the conformance suite on every mutant and tells which test finds which fault.
 //
-//   weir-conformance-mutants --suite PROGRAM --mutant mutant.json --kills kills.json          each by its
-//   listed tests weir-conformance-mutants --suite PROGRAM --mutant mutant.json --kills kills.json --all each
-//   by all tests
-//   ... --all --write kills.json                  makes the list anew, of tests that find a mutant every time
+//   weir-conformance-mutants --suite PROGRAM --mutant mutant.json --kills kills.json
+//       each mutant by its listed tests, which together must be all of levels 6 to 8
+//   ... --all
+//       each by all tests of the levels that its listed tests are of: 0 to 5, 6 to 8, or both
+//   ... --all --write kills.json
+//       makes the list anew, of tests that find a mutant every time
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +29,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct Options {
-  std::string suite, mutant, kills, write, level = "0-5", only;
+  std::string suite, mutant, kills, write, level, only;
   bool all = false;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
 };
@@ -56,14 +58,29 @@ std::vector<Mutant> listed_mutants(const fs::path& manifest) {
   return mutants;
 }
 
+constexpr const char* lower_levels = "0-5";
+constexpr const char* upper_levels = "6-8";
+
+bool is_upper(const std::string& test) {
+  return test.size() > 1 && test[1] >= '6';
+}
+
+/// The levels that all tests are taken of for a mutant that `tests` are known to find.
+std::string levels_for(const Options& options, const std::vector<std::string>& tests) {
+  if (!options.level.empty()) return options.level;
+  if (std::ranges::none_of(tests, is_upper)) return lower_levels;
+  return std::ranges::all_of(tests, is_upper) ? upper_levels : "0-8";
+}
+
 /// Runs the suite on one mutant and fills in what failed.
-void judge(const Options& options, Mutant& mutant, const std::vector<std::string>& tests) {
+void judge(const Options& options, Mutant& mutant, const std::string& level,
+           const std::vector<std::string>& tests) {
   const fs::path report =
       fs::temp_directory_path() / ("weir-mutant-" + std::to_string(getpid()) + "-" + mutant.name);
   std::string filter;
   for (const std::string& test : tests) filter += (filter.empty() ? "" : ",") + test;
   std::vector<std::string> arguments = {options.suite, "--driver", options.mutant, "--level",
-                                        options.level, "--quiet",  "--patience",   "1",
+                                        level,         "--quiet",  "--patience",   "1",
                                         "--timeout",   "10",       "--report",     report.string()};
   if (!filter.empty()) arguments.insert(arguments.end(), {"--filter", filter});
   std::vector<char*> raw;
@@ -102,13 +119,29 @@ void keep_reliable(const Options& options, Mutant& mutant) {
     bool always = true;
     for (int i = 0; i < 3 && always; ++i) {
       Mutant again{mutant.name, mutant.rule, {}, false, 0};
-      judge(options, again, {test});
+      judge(options, again, "0-8", {test});
       always = !again.killers.empty();
     }
     if (always) reliable.push_back(test);
     if (reliable.size() == 2) break;
   }
   mutant.killers = reliable;
+}
+
+/// The requirements of the levels above that no mutant has failed.
+std::vector<std::string> unbroken(const Options& options, const std::vector<Mutant>& mutants) {
+  const std::string command = "'" + options.suite + "' --list --level " + upper_levels;
+  std::FILE* const listed = popen(command.c_str(), "r");
+  if (!listed) throw std::runtime_error("cannot run " + command);
+  std::vector<std::string> left;
+  char line[512];
+  while (std::fgets(line, sizeof line, listed))
+    if (line[0] == 'C') left.emplace_back(line, std::string_view(line).find(' '));
+  pclose(listed);
+  if (left.empty()) throw std::runtime_error("nothing was listed by " + command);
+  for (const Mutant& mutant : mutants)
+    for (const std::string& killer : mutant.killers) std::erase(left, killer);
+  return left;
 }
 
 int run(const Options& options) {
@@ -127,15 +160,16 @@ int run(const Options& options) {
     for (std::size_t i; (i = next++) < mutants.size();) {
       Mutant& mutant = mutants[i];
       std::vector<std::string> tests;
-      if (!options.all) {
-        if (!known.contains(mutant.name)) {
-          std::lock_guard lock(mutex);
-          unlisted.push_back(mutant.name);
-          continue;
-        }
-        tests = known[mutant.name].get<std::vector<std::string>>();
+      if (known.contains(mutant.name)) tests = known[mutant.name].get<std::vector<std::string>>();
+      if (options.all) {
+        judge(options, mutant, levels_for(options, tests), {});
+      } else if (tests.empty()) {
+        std::lock_guard lock(mutex);
+        unlisted.push_back(mutant.name);
+        continue;
+      } else {
+        judge(options, mutant, "0-8", tests);
       }
-      judge(options, mutant, tests);
       if (!options.write.empty()) keep_reliable(options, mutant);
     }
   };
@@ -165,6 +199,11 @@ int run(const Options& options) {
       std::printf("%s lists %s, which is no mutant\n", options.kills.c_str(), name.c_str());
       ++survivors;
     }
+  if (options.only.empty() && options.level.empty())
+    for (const std::string& test : unbroken(options, mutants)) {
+      std::printf("%s fails on no mutant\n", test.c_str());
+      ++survivors;
+    }
   if (!options.write.empty()) std::ofstream(options.write) << table.dump(2) << "\n";
   return survivors == 0 && unlisted.empty() && !mutants.empty() ? 0 : 1;
 }
@@ -178,7 +217,7 @@ int main(int argument_count, char** arguments) {
   app.add_option("--mutant", options.mutant, "the mutant driver's manifest")->required();
   app.add_option("--kills", options.kills, "JSON: mutant -> tests that find it");
   app.add_option("--write", options.write, "where to write such a file");
-  app.add_option("--level", options.level, "levels to run");
+  app.add_option("--level", options.level, "levels to run, for all mutants");
   app.add_option("--only", options.only, "mutants whose name contains this");
   app.add_option("--jobs", options.jobs, "how many at once");
   app.add_flag("--all", options.all, "run all tests on each, not only those that are known to find it");

@@ -31,6 +31,8 @@ std::span<const Mutant> launch_mutants();
 std::span<const Mutant> ordered_mutants();
 std::span<const Mutant> graph_mutants();
 std::span<const Mutant> fault_mutants();
+std::span<const Mutant> code_mutants();
+std::span<const Mutant> thread_mutants();
 
 /// The real driver's table.
 const weir_driver_table& real();
