@@ -2,13 +2,41 @@
 #include "driver_under_test.hpp"
 
 #include <dlfcn.h>
+#include <weir/layer.h>
 
+#include <cstdio>
 #include <stdexcept>
 
 #include "recorded_table.hpp"
 #include "requirement.hpp"
 
 namespace weir::conformance {
+namespace {
+
+const weir_driver_table& put_layer(const LayerFile& file, const weir_driver_table& next) {
+  void* const library = dlopen(file.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw std::runtime_error(std::string("the layer cannot be loaded: ") + dlerror());
+  const auto entry = reinterpret_cast<weir_layer_entry_function>(dlsym(library, WEIR_LAYER_ENTRY_NAME));
+  if (!entry)
+    throw std::runtime_error("the layer " + file.library.string() + " exports no " WEIR_LAYER_ENTRY_NAME);
+  weir_layer_host host{};
+  host.struct_size = sizeof host;
+  host.abi_version = WEIR_ABI_CURRENT;
+  host.next = &next;
+  host.options = file.options.c_str();
+  host.report = [](void*, const weir_layer_report* report) {
+    std::fprintf(stderr, "%s: %s: %s\n", report->layer, report->rule, report->message);
+  };
+  weir_layer made{};
+  made.struct_size = sizeof made;
+  weir_status status = new_status();
+  if (const weir_result result = entry(&host, &made, &status); result != WEIR_OK)
+    throw std::runtime_error("the layer's entry point answers " + result_name(result) + ": " +
+                             status.message);
+  return *made.table;
+}
+
+}  // namespace
 
 Judged& judged() {
   static Judged chosen;
@@ -28,7 +56,7 @@ const weir_driver_table& raw_table() {
     const weir_host host{sizeof(weir_host), WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT};
     const weir_driver_table* out = nullptr;
     weir_status status = new_status();
-    if (const weir_result result = entry()(&host, &out, &status); result != WEIR_OK)
+    if (const weir_result result = call_entry(entry(), &host, &out, &status); result != WEIR_OK)
       throw std::runtime_error("the entry point answers " + result_name(result) + ": " + status.message);
     if (!out) throw std::runtime_error("the entry point answers WEIR_OK but gives no table");
     return out;
@@ -37,7 +65,8 @@ const weir_driver_table& raw_table() {
 }
 
 const weir_driver_table& table() {
-  static const weir_driver_table& recorded = record(raw_table());
+  static const weir_driver_table& recorded =
+      record(judged().layer.library.empty() ? raw_table() : put_layer(judged().layer, raw_table()));
   return recorded;
 }
 

@@ -22,9 +22,20 @@ struct DriverFile {
 /// where it was looked for.
 DriverFile find_driver(std::string_view what);
 
+/// A layer of <weir/layer.h> to be put over the driver.
+struct LayerFile {
+  std::filesystem::path library;  ///< absolute; empty when there is to be none
+  std::string options;
+};
+
+/// `what` is "NAME" or "NAME:OPTIONS" with a layer's name or the path of its library; empty for none. Throws
+/// std::runtime_error that says where it was looked for.
+LayerFile find_layer(std::string_view what);
+
 /// What this process judges. Set before the first test.
 struct Judged {
   DriverFile file;
+  LayerFile layer;
   std::uint32_t device = 0;
   std::filesystem::path kernels;      ///< folder of ready code objects; may be empty
   std::chrono::seconds patience{10};  ///< see gate.hpp
@@ -35,7 +46,7 @@ Judged& judged();
 weir_driver_entry_function entry();
 /// What the entry point gave to a host that speaks every version up to this suite's.
 const weir_driver_table& raw_table();
-/// The same, complete and counted: what every test calls.
+/// The same under the layer, complete and counted: what every test calls.
 const weir_driver_table& table();
 /// The device that is judged, open until the process ends.
 weir_device device();

@@ -76,4 +76,22 @@ DriverFile find_driver(std::string_view what) {
   throw std::runtime_error("no driver is named '" + std::string(what) + "'; looked for" + looked);
 }
 
+LayerFile find_layer(std::string_view what) {
+  if (what.empty()) return {};
+  const std::size_t colon = what.find(':');
+  const std::string options(colon == what.npos ? "" : what.substr(colon + 1));
+  const fs::path path(what.substr(0, colon));
+  if (path.has_parent_path() || path.extension() == ".so") {
+    if (!fs::is_regular_file(path)) throw std::runtime_error("there is no layer file " + path.string());
+    return {fs::absolute(path).lexically_normal(), options};
+  }
+  std::string looked;
+  for (const fs::path& folder : folders()) {
+    const fs::path library = folder.parent_path() / "layers" / ("libweir-layer-" + path.string() + ".so");
+    if (fs::is_regular_file(library)) return {library, options};
+    looked += "\n  " + library.string();
+  }
+  throw std::runtime_error("no layer is named '" + path.string() + "'; looked for" + looked);
+}
+
 }  // namespace weir::conformance

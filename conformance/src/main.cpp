@@ -17,7 +17,7 @@ namespace weir::conformance {
 namespace {
 
 struct Options {
-  std::string driver, level = "0-8", expectations, report, kernels;
+  std::string driver, layer, level = "0-8", expectations, report, kernels;
   std::vector<std::string> filter;
   std::uint32_t device = 0;
   int limit = 60, patience = 10;
@@ -27,13 +27,10 @@ struct Options {
 
 /// "3" is every level up to 3, "3-3" this one alone.
 std::pair<int, int> level_range(const std::string& text) {
-  int low = 0, high = 0, read = 0;
-  if (std::sscanf(text.c_str(), "%d-%d%n", &low, &high, &read) == 2 &&
-      read == static_cast<int>(text.size()) && low <= high)
-    return {low, high};
-  if (std::sscanf(text.c_str(), "%d%n", &high, &read) == 1 && read == static_cast<int>(text.size()) &&
-      high >= 0)
-    return {0, high};
+  const auto is_level = [](char c) { return c >= '0' && c < '0' + levels; };
+  if (text.size() == 3 && is_level(text[0]) && text[1] == '-' && is_level(text[2]) && text[0] <= text[2])
+    return {text[0] - '0', text[2] - '0'};
+  if (text.size() == 1 && is_level(text[0])) return {0, text[0] - '0'};
   throw std::runtime_error("--level is '" + text +
                            "'; expected a number from 0 to 8, or a range such as 2-4");
 }
@@ -87,13 +84,16 @@ void print_summary(const Run& run) {
     std::printf("the driver could not describe itself: %s\n", run.driver["error"].get<std::string>().c_str());
   if (run.driver.contains("exit"))
     std::printf("at its end, %s\n", run.driver["exit"].get<std::string>().c_str());
-  if (run.executed() == 0) std::printf("nothing was executed, which is no pass\n");
-  std::printf("%s %s in %.1f s\n", run.driver.value("name", "the driver").c_str(),
-              run.good() ? "conforms" : "does not conform", run.seconds);
+  if (run.executed() == 0)
+    std::printf("nothing was executed, which is no pass\n");
+  else if (run.executed() == count_of(counts, Outcome::expected_failure))
+    std::printf("nothing passed: everything that was executed failed as expected\n");
+  std::printf("%s in %.1f s\n", run.verdict().c_str(), run.seconds);
 }
 
 int judge(const Options& options) {
   const DriverFile file = find_driver(options.driver);
+  find_layer(options.layer);  // says now when it is not there
   const std::vector<const Requirement*> tests = chosen(options);
   const std::vector<Expectation> expectations =
       options.expectations.empty() ? std::vector<Expectation>{} : read_expectations(options.expectations);
@@ -101,12 +101,15 @@ int judge(const Options& options) {
   run.started = now_text();
   run.driver = {
       {"name", file.name}, {"library", file.library.string()}, {"sha256", sha256_of_file(file.library)}};
+  if (!options.layer.empty()) run.driver["layer"] = options.layer;
   if (!file.manifest.empty()) run.driver["manifest"] = file.manifest.string();
 
   Supervision supervision;
   supervision.worker = {"weir-conformance",
                         "--driver",
                         file.manifest.empty() ? file.library : file.manifest,
+                        "--layer",
+                        options.layer,
                         "--device",
                         std::to_string(options.device),
                         "--kernels",
@@ -140,7 +143,7 @@ int main_of(const Options& options) {
     throw std::runtime_error(
         "--driver is missing: the name of an installed driver, its manifest or its library");
   if (options.output < 0) return judge(options);
-  judged() = {find_driver(options.driver), options.device, options.kernels,
+  judged() = {find_driver(options.driver), find_layer(options.layer), options.device, options.kernels,
               std::chrono::seconds(options.patience)};
   return options.describe ? describe_driver(options.output) : run_worker(options.output);
 }
@@ -155,6 +158,9 @@ int main(int argument_count, char** arguments) {
   app.set_version_flag("--version", WEIR_VERSION);
   app.add_option("--driver", options.driver,
                  "name of an installed driver, its manifest (.json) or its library (.so)");
+  app.add_option(
+      "--layer", options.layer,
+      "a layer to put over the driver, NAME:OPTIONS as in WEIR_LAYERS, or the path of its library");
   app.add_option("--level", options.level, "the highest level, 0 to 8, or a range: 2-4");
   app.add_option("--filter", options.filter,
                  "only these: numbers, test names or groups; * and ? are wildcards")

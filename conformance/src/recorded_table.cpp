@@ -11,7 +11,7 @@
 namespace weir::conformance {
 namespace {
 
-std::array<std::array<std::atomic<std::uint64_t>, result_count>, slot_count> counts;
+std::array<std::array<std::atomic<std::uint64_t>, result_count>, counted_count> counts;
 thread_local int last = -1;
 
 enum SlotIndex : int {
@@ -22,11 +22,15 @@ enum SlotIndex : int {
 };
 static_assert(index_end == slot_count);
 
-void note(int slot, weir_result result) {
-  last = slot;
+void count(std::size_t row, weir_result result) {
   const auto column =
       static_cast<std::size_t>(result >= 0 && result < result_count - 1 ? result : result_count - 1);
-  counts[static_cast<std::size_t>(slot)][column].fetch_add(1, std::memory_order_relaxed);
+  counts[row][column].fetch_add(1, std::memory_order_relaxed);
+}
+
+void note(int slot, weir_result result) {
+  last = slot;
+  count(static_cast<std::size_t>(slot), result);
 }
 
 weir_status* status_of(weir_status* status) {
@@ -101,11 +105,22 @@ const weir_driver_table& record(const weir_driver_table& table) {
   return recorded;
 }
 
+weir_result call_entry(weir_driver_entry_function entry, const weir_host* host, const weir_driver_table** out,
+                       weir_status* status) {
+  const weir_result result = entry(host, out, status);
+  count(slot_count, result);
+  return result;
+}
+
+std::string counted_name(std::size_t row) {
+  return row == slot_count ? WEIR_DRIVER_ENTRY_NAME : std::string(slots()[row].name);
+}
+
 CallCounts call_counts() {
   CallCounts now{};
-  for (std::size_t slot = 0; slot < slot_count; ++slot)
+  for (std::size_t row = 0; row < counted_count; ++row)
     for (std::size_t result = 0; result < result_count; ++result)
-      now[slot][result] = counts[slot][result].load(std::memory_order_relaxed);
+      now[row][result] = counts[row][result].load(std::memory_order_relaxed);
   return now;
 }
 

@@ -28,7 +28,14 @@ bool fills(const weir_driver_table& table, int slot);
 /// as it does in libweir. There is one in a process: the last.
 const weir_driver_table& record(const weir_driver_table& table);
 
-using CallCounts = std::array<std::array<std::uint64_t, result_count>, slot_count>;
+/// Calls the entry point and counts the call.
+weir_result call_entry(weir_driver_entry_function entry, const weir_host* host, const weir_driver_table** out,
+                       weir_status* status);
+
+/// What is counted: the slots, and behind them the entry point.
+inline constexpr std::size_t counted_count = slot_count + 1;
+std::string counted_name(std::size_t row);
+using CallCounts = std::array<std::array<std::uint64_t, result_count>, counted_count>;
 CallCounts call_counts();
 
 /// The slot that this thread called last, for messages.

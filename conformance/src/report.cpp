@@ -71,6 +71,46 @@ std::string json_report(const Run& run) {
   return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+/// Properties stand in order before the cases of a suite, or inside of a case.
+std::string junit_property(std::string_view name, const std::string& value) {
+  if (value.empty()) return "";
+  return "<property name=\"" + std::string(name) + "\" value=\"" + escaped(value) + "\"/>";
+}
+
+std::string junit_properties(const Run& run) {
+  const auto text = [](const json& object, const char* key) {
+    return object.is_object() ? object.value(key, "") : "";
+  };
+  std::string out = "<properties>\n";
+  for (const char* key : {"name", "version", "vendor", "abi", "library", "sha256", "layer", "error", "exit"})
+    out += junit_property(std::string("driver.") + key, text(run.driver, key));
+  for (const char* key : {"name", "vendor", "driver_version", "location"})
+    out += junit_property(std::string("device.") + key, text(run.device, key));
+  out += junit_property("suite.version", WEIR_VERSION) + junit_property("verdict", run.verdict());
+  return out + "\n</properties>\n";
+}
+
+/// JUnit knows passed, failed and skipped; which of the others it was stands in the property "outcome".
+std::string junit_case(const Result& result) {
+  const bool plain = result.outcome == Outcome::passed || result.outcome == Outcome::failed;
+  std::string out;
+  if (!plain)
+    out +=
+        "<properties>" + junit_property("outcome", std::string(to_string(result.outcome))) + "</properties>";
+  if (result.outcome == Outcome::failed)
+    out += "<failure message=\"" + escaped(result.requirement->sentence) + "\">" + escaped(result.message) +
+           "</failure>";
+  else if (result.outcome == Outcome::unexpected_pass)
+    out += "<system-out>" + escaped(skip_words(result)) + "; remove the expectation</system-out>";
+  else if (!plain)
+    out += "<skipped message=\"" + escaped(skip_words(result)) + "\"/>";
+  return out;
+}
+
+}  // namespace
+
 std::string junit_report(const Run& run) {
   const Counts all = run.counts();
   const std::size_t failed = count_of(all, Outcome::failed);
@@ -81,19 +121,14 @@ std::string junit_report(const Run& run) {
                               "\" skipped=\"" + skipped + "\" time=\"" + std::to_string(run.seconds) + "\"";
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + numbers +
                     ">\n<testsuite name=\"weir-conformance " + escaped(run.driver.value("name", "")) + "\"" +
-                    numbers + " timestamp=\"" + escaped(run.started) + "\">\n";
+                    numbers + " timestamp=\"" + escaped(run.started) + "\">\n" + junit_properties(run);
   for (const Result& result : run.results) {
     out += "<testcase classname=\"level " + std::to_string(result.requirement->level) + "." +
            escaped(result.requirement->group) + "\" name=\"" +
            escaped(result.requirement->id + " " + result.requirement->name) + "\" time=\"" +
            std::to_string(result.milliseconds / 1000) + "\"";
-    if (result.outcome == Outcome::failed)
-      out += "><failure message=\"" + escaped(result.requirement->sentence) + "\">" +
-             escaped(result.message) + "</failure></testcase>\n";
-    else if (result.outcome == Outcome::passed || result.outcome == Outcome::unexpected_pass)
-      out += "/>\n";
-    else
-      out += "><skipped message=\"" + escaped(skip_words(result)) + "\"/></testcase>\n";
+    const std::string inside = junit_case(result);
+    out += inside.empty() ? "/>\n" : ">" + inside + "</testcase>\n";
   }
   return out + "</testsuite>\n</testsuites>\n";
 }

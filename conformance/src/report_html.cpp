@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* style = R"(
 :root { --ink: #1d2733; --soft: #5d6b7a; --line: #dde3ea; --paper: #ffffff; --back: #f4f6f9;
-  --passed: #2e8b57; --failed: #c8372d; --expected: #c98a1b; --unsupported: #9aa7b5; --skipped: #c3ccd6; }
+  --passed: #2e8b57; --failed: #c8372d; --expected: #c98a1b; --unexpected: #2f7fc1; --unsupported: #9aa7b5; --skipped: #c3ccd6; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --soft: #9aa7b5; --line: #2f3a47; --paper: #1b232d;
   --back: #12181f; --unsupported: #5d6b7a; --skipped: #3d4957; } }
 * { box-sizing: border-box; }
@@ -46,8 +46,9 @@ std::string color(Outcome outcome) {
     case Outcome::failed:
       return "var(--failed)";
     case Outcome::expected_failure:
-    case Outcome::unexpected_pass:
       return "var(--expected)";
+    case Outcome::unexpected_pass:
+      return "var(--unexpected)";
     case Outcome::unsupported:
       return "var(--unsupported)";
     case Outcome::skipped:
@@ -103,6 +104,7 @@ std::string facts(const Run& run) {
   out += fact("Driver", text(run.driver, "name") + " " + text(run.driver, "version") + ", by " +
                             text(run.driver, "vendor"));
   out += fact("Driver ABI", text(run.driver, "abi")) + fact("Library", text(run.driver, "library"));
+  out += fact("Layer", text(run.driver, "layer"));
   out += fact("SHA-256", text(run.driver, "sha256")) + fact("Device", text(run.device, "name"));
   out += fact("Runtime", text(run.device, "driver_version")) + fact("Location", text(run.device, "location"));
   if (run.device.contains("capabilities")) out += fact("Capabilities", joined(run.device["capabilities"]));
@@ -139,10 +141,7 @@ std::string level_section(const Run& run, int level) {
 
 std::string html_report(const Run& run) {
   const Counts counts = run.counts();
-  const std::string name = run.driver.value("name", "driver");
-  std::string verdict = run.good()       ? name + " conforms"
-                        : run.executed() ? name + " does not conform"
-                                         : "nothing was executed";
+  const std::string verdict = run.executed() ? run.verdict() : "nothing was executed";
   std::string out =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>" +

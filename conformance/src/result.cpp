@@ -39,7 +39,18 @@ std::size_t Run::executed() const {
 }
 
 bool Run::good() const {
-  return executed() > 0 && count_of(counts(), Outcome::failed) == 0;
+  const Counts all = counts();
+  const std::size_t kept = count_of(all, Outcome::passed) + count_of(all, Outcome::unexpected_pass);
+  return kept > 0 && count_of(all, Outcome::failed) == 0;
+}
+
+std::string Run::verdict() const {
+  const std::size_t exempt = count_of(counts(), Outcome::expected_failure);
+  const std::string name = driver.value("name", "the driver");
+  if (!good()) return name + " does not conform";
+  if (exempt == 0) return name + " conforms";
+  return name + " conforms but for " + std::to_string(exempt) +
+         (exempt == 1 ? " expected failure" : " expected failures");
 }
 
 }  // namespace weir::conformance

@@ -46,7 +46,10 @@ struct Run {
   Counts counts(int level) const;
   /// Passed, failed or failed as expected: what really ran.
   std::size_t executed() const;
+  /// True when something passed and nothing failed but what was expected to.
   bool good() const;
+  /// "cpu conforms", "cpu conforms but for 2 expected failures" or "cpu does not conform".
+  std::string verdict() const;
 };
 
 inline std::size_t count_of(const Counts& counts, Outcome outcome) {

@@ -31,6 +31,20 @@ std::string full_name(const testing::TestInfo& test) {
   return std::string(test.test_suite_name()) + "." + test.name();
 }
 
+/// The calls since the last time this was asked, so that a crash costs the counts of one test.
+json new_calls() {
+  static CallCounts told{};
+  json calls = json::object();
+  const CallCounts counts = call_counts();
+  for (std::size_t row = 0; row < counted_count; ++row)
+    for (std::size_t result = 0; result < result_count; ++result)
+      if (const std::uint64_t count = counts[row][result] - told[row][result])
+        calls[counted_name(row)]
+             [result < result_count - 1 ? result_name(static_cast<weir_result>(result)) : "other"] = count;
+  told = counts;
+  return calls;
+}
+
 /// Tells the reporting process of each test.
 class Teller : public testing::EmptyTestEventListener {
  public:
@@ -60,24 +74,14 @@ class Teller : public testing::EmptyTestEventListener {
                          {"test", full_name(test)},
                          {"outcome", outcome},
                          {"milliseconds", result.elapsed_time()},
-                         {"message", result.Failed() ? failures : skip}});
+                         {"message", result.Failed() ? failures : skip},
+                         {"calls", new_calls()}});
   }
 
  private:
   int output_;
 };
 
-json counted_calls() {
-  json calls = json::object();
-  const CallCounts counts = call_counts();
-  for (std::size_t slot = 0; slot < slot_count; ++slot) {
-    json& results = calls[std::string(slots()[slot].name)] = json::object();
-    for (int result = 0; result < result_count; ++result)
-      if (const std::uint64_t count = counts[slot][static_cast<std::size_t>(result)])
-        results[result < result_count - 1 ? result_name(result) : "other"] = count;
-  }
-  return calls;
-}
 
 std::string version_text(std::uint32_t version) {
   return std::to_string(WEIR_ABI_MAJOR(version)) + "." + std::to_string(WEIR_ABI_MINOR(version));
@@ -114,7 +118,7 @@ int run_worker(int output) {
   delete listeners.Release(listeners.default_result_printer());
   listeners.Append(new Teller(output));
   const int failed = RUN_ALL_TESTS();
-  write_line(output, {{"event", "calls"}, {"calls", counted_calls()}});
+  write_line(output, {{"event", "calls"}, {"calls", new_calls()}});
   return failed;
 }
 

@@ -15,7 +15,7 @@ namespace {
 weir_result negotiate(std::uint32_t low, std::uint32_t high, const weir_driver_table** out,
                       weir_status* status) {
   const weir_host host{sizeof host, low, high};
-  return entry()(&host, out, status);
+  return call_entry(entry(), &host, out, status);
 }
 
 std::set<std::string> loaded_libraries() {
@@ -85,13 +85,13 @@ WEIR_REQUIREMENT(0, 07, FirstCall, OpensNoLibrary,
   const auto before = loaded_libraries();
   const weir_host host{sizeof host, WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT};
   const weir_driver_table* out = nullptr;
-  EXPECT_EQ(function(&host, &out, nullptr), WEIR_OK);
+  EXPECT_EQ(call_entry(function, &host, &out, nullptr), WEIR_OK);
   for (const std::string& name : loaded_libraries()) EXPECT_TRUE(before.contains(name)) << "opened " << name;
 }
 
-WEIR_REQUIREMENT(
-    0, 08, Entry, ManifestTellsTheTruth,
-    "The manifest beside the library has the table's name and a range that its version lies in.") {
+WEIR_REQUIREMENT(0, 08, Entry, ManifestTellsTheTruth,
+                 "The manifest beside the library has the table's name and the range of versions that the "
+                 "driver speaks.") {
   if (judged().file.manifest.empty()) throw Skipped("there is no manifest beside the library");
   std::ifstream file(judged().file.manifest);
   const auto manifest = nlohmann::json::parse(file, nullptr, false);
@@ -103,8 +103,15 @@ WEIR_REQUIREMENT(
     return WEIR_ABI_VERSION(major, minor);
   };
   ASSERT_TRUE(manifest.contains("abi"));
-  EXPECT_GE(raw_table().abi_version, version("min"));
-  EXPECT_LE(raw_table().abi_version, version("max"));
+  const weir_driver_table *oldest = nullptr, *newest = nullptr;
+  weir_status status = new_status();
+  EXPECT_EQ(negotiate(version("min"), version("min"), &oldest, &status), WEIR_OK)
+      << "the driver refuses a host of the manifest's oldest version: " << status.message;
+  ASSERT_EQ(negotiate(version("min"), WEIR_ABI_VERSION(1, 0xffff), &newest, &status), WEIR_OK)
+      << status.message;
+  EXPECT_EQ(newest->abi_version, version("max"))
+      << "to the newest host the driver speaks 1." << WEIR_ABI_MINOR(newest->abi_version)
+      << ", which is not the manifest's newest version";
 }
 
 }  // namespace
