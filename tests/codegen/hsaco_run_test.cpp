@@ -3,6 +3,7 @@
 // the bit, in waves of 64 and of 32, with facts and without, in grids of any size.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -13,7 +14,7 @@ namespace weir::test {
 namespace {
 
 constexpr codegen::Facts nothing{};
-constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true};
+constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true, .resident = true};
 
 template <class T>
 std::vector<T> random_values(std::size_t count, unsigned seed = 1) {
@@ -186,6 +187,29 @@ param @x: array<i32, 1>
 }
 )",
               GpuArguments().array("x", random_values<std::int32_t>(300)));
+}
+
+TEST_P(Hsaco, AddsFloatsInMemoryWithoutLosingSmallOnes) {
+  // Each element gets one value, so that no order matters: every sum of these values.
+  constexpr float least = 0x1p-149f, small = 0x1p-126f, edge = 0x1p-101f;
+  const std::vector<float> values = {0,        -0.0f,     least,    -least,  small - least, -small,
+                                     small,    edge,      edge / 2, 1.5f,    -1.5f,         0x1.fffffep127f,
+                                     INFINITY, -INFINITY, 3e-39f,   -3e-39f, -edge,         1e10f};
+  std::vector<std::int64_t> places;
+  std::vector<float> added, sums;
+  std::vector<double> doubles;
+  for (const float a : values)
+    for (const float b : values) {
+      if (std::isinf(a) && a == -b) continue;  // the bits of NaN are not promised
+      places.push_back(std::int64_t(places.size()));
+      sums.push_back(a);
+      added.push_back(b);
+      doubles.push_back(a);
+    }
+  for (double& d : doubles)
+    if (std::isinf(d)) d = 0;
+  expect_same(float_sums,
+              GpuArguments().array("i", places).array("v", added).array("s", sums).array("d", doubles));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::Values("gfx90a", "gfx942", "gfx1100"),

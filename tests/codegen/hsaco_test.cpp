@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr codegen::Facts nothing{};
-constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true};
+constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true, .resident = true};
 
 struct Request {
   ir::Kernel kernel;
@@ -109,6 +109,44 @@ TEST(HsacoEntry, TakesTheArgumentBlockAsItIsPacked) {
     for (const ir::Task* task : request.tasks)
       EXPECT_THAT(assembly, HasSubstr(".amdhsa_kernarg_size " + std::to_string(task->argument_bytes) + "\n"));
   }
+}
+
+/// How a processor adds floats to memory: by which instructions, and whether by loops too.
+struct Adds {
+  const char* cpu;
+  bool f32, f64, loops;
+};
+
+TEST(HsacoAtomics, AddFloatsByTheProcessorsOwnInstructions) {
+  // Loops: for f64 where there is no instruction, and for small f32 where the instruction would take them for
+  // 0.
+  for (const Adds& adds : {Adds{"gfx906", false, false, true},
+                           {"gfx908", true, false, true},
+                           {"gfx90a", true, true, true},
+                           {"gfx942", true, true, false},
+                           {"gfx950", true, true, false},
+                           {"gfx1030", false, false, true},
+                           {"gfx1100", true, false, true},
+                           {"gfx1201", true, false, true}}) {
+    const std::string text = Request(float_sums).assembly({"hsaco", adds.cpu, "", 0, 1024, everything});
+    EXPECT_EQ(text.find("global_atomic_add_f32") != text.npos, adds.f32) << adds.cpu;
+    EXPECT_EQ(text.find("global_atomic_add_f64") != text.npos, adds.f64) << adds.cpu;
+    EXPECT_EQ(text.find("_cmpswap") != text.npos, adds.loops) << adds.cpu;
+  }
+}
+
+TEST(HsacoAtomics, AddFloatsByLoopsToMemoryThatMayBeShared) {
+  const std::string text = Request(float_sums).assembly({"hsaco", "gfx90a", "", 0, 1024, nothing});
+  EXPECT_EQ(text.find("global_atomic_add_f"), text.npos);
+  EXPECT_THAT(text, HasSubstr("global_atomic_cmpswap"));
+}
+
+TEST(HsacoAtomics, OfFastMathHaveNoLoopForSmallF32) {
+  std::string fast(float_sums);
+  fast.replace(fast.find("\"float_sums\""), 12, "\"float_sums\" fast_math");
+  const std::string text = Request(fast).assembly({"hsaco", "gfx90a", "", 0, 1024, everything});
+  EXPECT_THAT(text, HasSubstr("global_atomic_add_f32"));
+  EXPECT_EQ(text.find("_cmpswap"), text.npos);
 }
 
 }  // namespace

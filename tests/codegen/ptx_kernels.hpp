@@ -26,6 +26,26 @@ param @y: array<f32, 1>
 }
 )";
 
+/// Adds f32 and f64 to elements that an index chooses; the old values are not used.
+inline constexpr const char* float_sums = R"(weir-ir 1
+kernel "float_sums"
+param @i: array<i64, 1>
+param @v: array<f32, 1>
+param @s: array<f32, 1>
+param @d: array<f64, 1>
+{
+  %zero = const 0 : i64
+  %n = extent @v, 0 : i64
+  parallel (%k) in (%zero to %n) {
+    %i = load @i[%k] : i64
+    %v = load @v[%k] : f32
+    %w = cast %v : f64
+    %a = atomic.add @s[%i], %v : f32
+    %b = atomic.sub @d[%i], %w : f64
+  }
+}
+)";
+
 inline constexpr const char* triad = R"(weir-ir 1
 kernel "triad"
 param @s: f32

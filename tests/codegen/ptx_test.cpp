@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr codegen::Facts nothing{};
-constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true};
+constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true, .resident = true};
 
 struct Ptx {
   std::string text;

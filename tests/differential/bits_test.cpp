@@ -230,8 +230,9 @@ TEST(Bits, EveryOperationIsGeneratedForGpus) {
       const auto end = std::min(begin + per_kernel, operations.size());
       const Program program = Program::parse(kernel_text(
           {operations.begin() + std::ptrdiff_t(begin), operations.begin() + std::ptrdiff_t(end)}));
-      for (const CompileTarget& target : {CompileTarget{"ptx", "sm_90", "+ptx80", "distinct,narrow,aligned"},
-                                          CompileTarget{"hsaco", "gfx942", "", "distinct,narrow,aligned"}}) {
+      for (const CompileTarget& target :
+           {CompileTarget{"ptx", "sm_90", "+ptx80", "distinct,narrow,aligned,resident"},
+            CompileTarget{"hsaco", "gfx942", "", "distinct,narrow,aligned,resident"}}) {
         const std::string text = compile_to_text(program, target, "asm");
         EXPECT_EQ(text.find(".approx"), std::string::npos) << operations[begin].words;
         EXPECT_EQ(text.find(".ftz"), std::string::npos) << operations[begin].words;

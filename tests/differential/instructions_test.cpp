@@ -16,7 +16,7 @@
 namespace weir::test {
 namespace {
 
-constexpr const char* everything = "distinct,narrow,aligned";
+constexpr const char* everything = "distinct,narrow,aligned,resident";
 
 class Instructions : public testing::TestWithParam<const char*> {
  protected:

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomics on global memory, also through flat and buffer addresses. They are atomics of the host, so that
 // they hold between workgroups, streams, simulated devices and the program.
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "isa/atomic_ops.hpp"
 #include "isa/memory_address.hpp"
 #include "isa/operations.hpp"
+#include "isa/program.hpp"
 
 namespace weir::hipsim {
 namespace {
@@ -66,6 +70,23 @@ template <unsigned bytes, bool compares, Space space>
   });
 }
 
+/// An addition of f32 that takes subnormal numbers for 0 of their sign.
+u64 add_and_flush(u64 old, u64 data, u64) {
+  const auto flushed = [](f32 x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; };
+  const f32 sum = flushed(std::bit_cast<f32>(u32(old))) + flushed(std::bit_cast<f32>(u32(data)));
+  return std::bit_cast<u32>(flushed(sum));
+}
+
+template <Space space>
+void add_single(Wave& w, const Instruction& i) {
+  const auto is_add = [](const AtomicName& n) { return n.name == "add_f32"; };
+  static const AtomicFunction add =
+      std::find_if(std::begin(atomic_names), std::end(atomic_names), is_add)->function;
+  const std::string& processor = w.program->architecture();
+  const bool flushes = processor == "gfx908" || processor == "gfx90a";  // later ones keep subnormal numbers
+  update_lanes<4, false, space>(w, i, flushes ? add_and_flush : add);
+}
+
 template <unsigned bytes, bool compares, std::size_t which, Space space>
 void atomic(Wave& w, const Instruction& i) {
   update_lanes<bytes, compares, space>(w, i, atomic_names[which].function);
@@ -75,6 +96,7 @@ template <std::size_t which>
 Handler handler(Space space) {
   const AtomicName& n = atomic_names[which];
   const bool flat = space == Space::flat;
+  if (n.name == "add_f32") return flat ? add_single<Space::flat> : add_single<Space::global>;
   if (n.bytes == 4 && n.compares)
     return flat ? atomic<4, true, which, Space::flat> : atomic<4, true, which, Space::global>;
   if (n.bytes == 4)

@@ -20,10 +20,12 @@ struct CompileTarget {
   std::string format = "elf-x86_64";
   std::string cpu = "native";  ///< LLVM's -mcpu; "native" is the machine this runs on
   std::string features;        ///< LLVM's -mattr, or ""
-  /// What every launch of the code will keep to, separated by commas, so that the code may rely on it: "distinct" (an
-  /// array that is written shares no memory with another argument), "narrow" (arrays have less than 2^31 scalars,
-  /// loops have bounds within i32 and less than 2^30 iterations), "aligned" (arrays and their rows begin at multiples of
-  /// 16 bytes). Code for "" is right for every launch.
+  /// What every launch of the code will keep to, separated by commas, so that the code may rely on it:
+  /// "distinct" (an array that is written shares no memory with another argument), "narrow" (arrays have less
+  /// than 2^31 scalars, loops have bounds within i32 and less than 2^30 iterations), "aligned" (arrays and
+  /// their rows begin at multiples of 16 bytes), "resident" (arrays lie in ordinary memory of the device
+  /// itself: not in pinned host memory, nor in memory that HIP calls fine-grained). Code for "" is right for
+  /// every launch.
   std::string assume = {};
 };
 

@@ -24,10 +24,13 @@ struct Facts {
   bool narrow = false;
   /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
   bool aligned = false;
+  /// Every array lies in ordinary memory of the device itself, neither pinned on the host nor shared while
+  /// kernels run (fine-grained, in HIP's words), so that atomics need not reach beyond the device.
+  bool resident = false;
 
-  static constexpr std::uint32_t sets = 8;
+  static constexpr std::uint32_t sets = 16;
   constexpr std::uint32_t number() const noexcept {
-    return (distinct ? 1 : 0) | (narrow ? 2 : 0) | (aligned ? 4 : 0);
+    return (distinct ? 1 : 0) | (narrow ? 2 : 0) | (aligned ? 4 : 0) | (resident ? 8 : 0);
   }
   friend bool operator==(const Facts&, const Facts&) = default;
 };
@@ -79,5 +82,5 @@ class Compiler {
 }  // namespace weir::codegen
 
 /// The one exported symbol. `abi` is weir_codegen_abi of the caller's build; null is returned on a mismatch.
-inline constexpr std::uint32_t weir_codegen_abi = 2;
+inline constexpr std::uint32_t weir_codegen_abi = 3;
 extern "C" __attribute__((visibility("default"))) weir::codegen::Compiler* weir_codegen(std::uint32_t abi);

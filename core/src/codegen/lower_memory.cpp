@@ -119,10 +119,22 @@ Value* TaskLowering::lower_atomic(const ir::Statement& s) {
     default:
       break;
   }
-  const bool adds = op == Rmw::FAdd || op == Rmw::FSub;
-  if (adds && s.type == Type::f32 && device_.adds_flush() && !kernel_.options.fast_math)
-    return exact_add(op, address, operand);
-  return b_.CreateAtomicRMW(op, address, operand, align, relaxed, scope);
+  if (op == Rmw::FSub) {  // which no device has; a difference is the same as the sum with the negated operand
+    op = Rmw::FAdd;
+    operand = b_.CreateFNeg(operand);
+  }
+  if (op != Rmw::FAdd) return b_.CreateAtomicRMW(op, address, operand, align, relaxed, scope);
+  if (s.type == Type::f32 && device_.adds_flush() && !kernel_.options.fast_math)
+    return exact_add(address, operand);
+  return device_add(s.type, address, operand);
+}
+
+Value* TaskLowering::device_add(Type type, Value* address, Value* operand) {
+  llvm::AtomicRMWInst* add =
+      b_.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, address, operand, llvm::Align(size_of(type)),
+                         llvm::AtomicOrdering::Monotonic, device_.device_scope(context_));
+  device_.mark_atomic_add(*add);
+  return add;
 }
 
 /// A loop around compare-and-swap, which stores nothing where nothing would change; gives the old value.
@@ -157,7 +169,7 @@ Value* TaskLowering::float_atomic(Type type, Value* address, const std::function
 /// is so large that neither the other number nor the result can matter and be that small: an operand of at
 /// least 2^-101 has an ulp of 2^-124, so that what is not 0 is at least that, and half of it is more than any
 /// subnormal number.
-Value* TaskLowering::exact_add(llvm::AtomicRMWInst::BinOp op, Value* address, Value* operand) {
+Value* TaskLowering::exact_add(Value* address, Value* operand) {
   llvm::BasicBlock* large = new_block("atomic.large");
   llvm::BasicBlock* small = new_block("atomic.small");
   llvm::BasicBlock* done = new_block("atomic.added");
@@ -165,13 +177,10 @@ Value* TaskLowering::exact_add(llvm::AtomicRMWInst::BinOp op, Value* address, Va
   Value* is_large = b_.CreateFCmpUGE(magnitude, llvm::ConstantFP::get(b_.getFloatTy(), 0x1p-101));
   b_.CreateCondBr(is_large, large, small, llvm::MDBuilder(context_).createLikelyBranchWeights());
   b_.SetInsertPoint(large);
-  Value* native = b_.CreateAtomicRMW(op, address, operand, llvm::Align(4), llvm::AtomicOrdering::Monotonic,
-                                     device_.device_scope(context_));
+  Value* native = device_add(Type::f32, address, operand);
   b_.CreateBr(done);
   b_.SetInsertPoint(small);
-  Value* looped = float_atomic(Type::f32, address, [&](Value* old) {
-    return op == llvm::AtomicRMWInst::FAdd ? b_.CreateFAdd(old, operand) : b_.CreateFSub(old, operand);
-  });
+  Value* looped = float_atomic(Type::f32, address, [&](Value* old) { return b_.CreateFAdd(old, operand); });
   llvm::BasicBlock* end = b_.GetInsertBlock();
   b_.CreateBr(done);
   b_.SetInsertPoint(done);

@@ -38,6 +38,12 @@ void initialize_amdgpu() {
   throw Error(ErrorCode::unsupported, words);
 }
 
+/// LLVM's words for features stand with commas between them.
+void add_feature(std::string& features, const std::string& feature) {
+  if (!features.empty()) features += ',';
+  features += feature;
+}
+
 /// "gfx90a:sramecc+:xnack-", as HIP writes it: the processor, and features in LLVM's words.
 std::pair<std::string, std::string> parse_processor(const std::string& text) {
   llvm::SmallVector<llvm::StringRef> parts;
@@ -48,9 +54,7 @@ std::pair<std::string, std::string> parse_processor(const std::string& text) {
     if ((part.drop_back() != "sramecc" && part.drop_back() != "xnack") || (sign != '+' && sign != '-'))
       refuse("'" + text +
              "' is no AMD target; expected gfxNNN, with :sramecc+, :sramecc-, :xnack+ or :xnack- behind it");
-    if (!features.empty()) features += ',';
-    features += sign;
-    features += part.drop_back();
+    add_feature(features, std::string(1, sign) + part.drop_back().str());
   }
   return {parts.empty() ? "" : parts[0].str(), features};
 }
@@ -76,12 +80,12 @@ class AmdgpuModel final : public GpuModel {
       refuse("'" + target.cpu +
              "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir "
              "info lists it");
-    if (!target.features.empty() && !hip_features) add_features(target.features);
+    if (!target.features.empty() && !hip_features) add_feature(features_, target.features);
     // Processors before gfx10 have waves of 64; later ones have both, and swap values only within halves of
     // the wide.
     wave_ = generation < 10 ? 64 : target.lanes == 64 ? 64 : 32;
     exchange_ = generation < 10 ? 64 : 32;
-    if (generation >= 10) add_features("+wavefrontsize" + std::to_string(wave_));
+    if (generation >= 10) add_feature(features_, wave_ == 64 ? "+wavefrontsize64" : "+wavefrontsize32");
   }
 
   std::unique_ptr<llvm::TargetMachine> make_machine() const override {
@@ -108,6 +112,20 @@ class AmdgpuModel final : public GpuModel {
   std::string target_name() const override { return name_; }
   llvm::SyncScope::ID device_scope(llvm::LLVMContext& context) const override {
     return context.getOrInsertSyncScopeID("agent");
+  }
+
+  // The memory instructions of these two have one denormal mode, which takes subnormal f32 for 0; LLVM's
+  // FeatureMemoryAtomicFAddF32DenormalSupport tells of later ones that keep them. Without facts LLVM writes
+  // loops.
+  bool adds_flush() const override { return facts().resident && (cpu_ == "gfx908" || cpu_ == "gfx90a"); }
+  void mark_atomic_add(llvm::AtomicRMWInst& add) const override {
+    if (!facts().resident) return;
+    llvm::MDNode* const yes = llvm::MDNode::get(add.getContext(), {});
+    add.setMetadata("amdgpu.no.fine.grained.memory", yes);
+    add.setMetadata("amdgpu.no.remote.memory", yes);
+    // exact_add() leaves only those additions to the device whose result that cannot change; fast mode allows
+    // all.
+    if (add.getType()->isFloatTy() && adds_flush()) add.setMetadata("amdgpu.ignore.denormal.mode", yes);
   }
 
   std::uint32_t lanes() const override { return exchange_; }
@@ -170,11 +188,6 @@ class AmdgpuModel final : public GpuModel {
   }
 
  private:
-  void add_features(std::string_view more) {
-    if (!features_.empty()) features_ += ',';
-    features_ += more;
-  }
-
   std::string name_, cpu_, features_;
   std::uint32_t wave_ = 64, exchange_ = 64;
 };

@@ -39,7 +39,9 @@ std::uint64_t places(const AnyArrayView& view) noexcept {
 
 codegen::Facts usual_facts(const DeviceState& device) noexcept {
   if (device.info.kind == DeviceKind::cpu) return {};
-  return {.distinct = true, .narrow = true, .aligned = true};
+  // Arrays are made of WEIR_MEMORY_DEVICE and used on their own device alone; pinned memory takes part in
+  // copies only.
+  return {.distinct = true, .narrow = true, .aligned = true, .resident = true};
 }
 
 codegen::Facts check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values) {

@@ -26,14 +26,16 @@ codegen::Facts facts_of(std::string_view words) {
     const std::size_t comma = std::min(words.find(','), words.size());
     const std::string_view word = words.substr(0, comma);
     words.remove_prefix(std::min(comma + 1, words.size()));
-    bool* fact = word == "distinct"  ? &facts.distinct
-                 : word == "narrow"  ? &facts.narrow
-                 : word == "aligned" ? &facts.aligned
-                                     : nullptr;
+    bool* fact = word == "distinct"   ? &facts.distinct
+                 : word == "narrow"   ? &facts.narrow
+                 : word == "aligned"  ? &facts.aligned
+                 : word == "resident" ? &facts.resident
+                                      : nullptr;
     if (!fact)
-      throw Error(ErrorCode::invalid, fmt::format("'{}' is nothing that code can rely on; expected distinct, narrow or "
-                                                  "aligned, separated by commas",
-                                                  word));
+      throw Error(ErrorCode::invalid,
+                  fmt::format("'{}' is nothing that code can rely on; expected distinct, narrow, "
+                              "aligned or resident, separated by commas",
+                              word));
     *fact = true;
   }
   return facts;
