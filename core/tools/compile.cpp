@@ -37,7 +37,14 @@ CompileTarget parse_target(const std::string& text) {
   return target;
 }
 
+constexpr const char* standard_output = "-";
+
 void write(const std::string& file, std::span<const std::byte> bytes) {
+  if (file == standard_output) {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
+      throw Error(ErrorCode::system, "standard output cannot be written");
+    return;
+  }
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   out.flush();
@@ -51,21 +58,19 @@ int compile_kernel(const CompileOptions& options) {
   if (options.emit != "object") {
     std::string text = options.emit == "ir" ? program.text() : compile_to_text(program, target, options.emit);
     if (!text.ends_with('\n')) text += '\n';
-    if (options.output.empty())
-      std::fwrite(text.data(), 1, text.size(), stdout);
-    else
-      write(options.output, std::as_bytes(std::span(text)));
+    write(options.output.empty() ? standard_output : options.output, std::as_bytes(std::span(text)));
     return 0;
   }
   if (options.output.empty()) throw UsageError("a code object needs a file; add -o FILE");
   const CompiledProgram compiled = compile(program, target);
   write(options.output, compiled.bytes);
-  std::printf("%s: %zu bytes for %s %s\n", options.output.c_str(), compiled.bytes.size(), compiled.format.c_str(),
-              compiled.target.c_str());
+  std::FILE* const words = options.output == standard_output ? stderr : stdout;
+  std::fprintf(words, "%s: %zu bytes for %s %s\n", options.output.c_str(), compiled.bytes.size(),
+               compiled.format.c_str(), compiled.target.c_str());
   for (const CompiledProgram::Task& task : compiled.tasks) {
-    std::printf("  %s", task.symbol.c_str());
-    if (task.region >= 0) std::printf("  (region %d, block %d)", task.region, task.block);
-    std::printf("\n");
+    std::fprintf(words, "  %s", task.symbol.c_str());
+    if (task.region >= 0) std::fprintf(words, "  (region %d, block %d)", task.region, task.block);
+    std::fprintf(words, "\n");
   }
   return 0;
 }
@@ -76,10 +81,10 @@ const Command compile_command(
       app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
       app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
           ->capture_default_str();
-      app.add_option(
-          "--assume", options->assume,
-          "What launches will keep to, for faster code: distinct,narrow,aligned; see weir/compile.hpp");
-      app.add_option("-o,--output", options->output, "File to write");
+      app.add_option("--assume", options->assume,
+                     "What launches will keep to, for faster code: distinct,narrow,aligned,resident; see "
+                     "weir/compile.hpp");
+      app.add_option("-o,--output", options->output, "File to write, or - for standard output");
       app.add_option("--emit", options->emit, "What to write")
           ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
           ->capture_default_str();

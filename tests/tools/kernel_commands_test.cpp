@@ -111,6 +111,19 @@ TEST_F(KernelCommands, ComponentsOfVectorsAreTheLastDimension) {
   EXPECT_EQ(read_array<double>("out.npy"), (std::vector<double>{2, 5, 8, 11}));
 }
 
+TEST_F(KernelCommands, CompileWritesToStandardOutput) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const ProgramResult text = run_program({tool(), "compile", kernel, "--emit", "ir", "-o", "-"});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_THAT(text.out, testing::StartsWith("weir-ir 1"));
+  const ProgramResult object = run_program({tool(), "compile", kernel, "-o", "-"});
+  EXPECT_EQ(object.status, 0) << object.err;
+  EXPECT_THAT(object.out, testing::StartsWith("\x7f"
+                                              "ELF"));
+  EXPECT_THAT(object.err, HasSubstr("scale_0_loop"));
+  EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
 TEST_F(KernelCommands, CompileWritesAnElfObjectAndListsItsKernels) {
   const std::string kernel = write("scale.weir", scale_text);
   const ProgramResult result = run_program({tool(), "compile", kernel, "-o", path("scale.so")});
