@@ -273,6 +273,32 @@ TEST_F(Api, FailuresComeOnDemand) {
   HIP(hipFree(other));
 }
 
+TEST_F(Api, FailuresComeLateOnDemand) {
+  void* pointer;
+  HIP(hipMalloc(&pointer, 16));
+  hipsimFailLate("hipMemsetD8Async", 2, hipErrorIllegalAddress);
+  HIP(hipMemsetD8Async(pointer, 1, 16, nullptr));
+  HIP(hipStreamSynchronize(nullptr));
+  HIP(hipMemsetD8Async(pointer, 2, 16, nullptr));  // goes well, and so does its work
+  EXPECT_EQ(hipErrorIllegalAddress, hipStreamSynchronize(nullptr));
+  EXPECT_EQ(hipErrorIllegalAddress, hipMemsetD8Async(pointer, 3, 16, nullptr));
+  EXPECT_EQ(2, *static_cast<unsigned char*>(pointer));  // memory of simulated devices is the host's
+  HIP(hipDeviceReset());
+  HIP(hipFree(pointer));
+  hipsimFailLate("hipMalloc", 1, hipErrorOutOfMemory);  // which puts nothing on a stream
+  EXPECT_EQ(hipErrorOutOfMemory, hipMalloc(&pointer, 16));
+}
+
+TEST_F(Api, CopiesBetweenDevicesThatAreNotThereAreErrorsLikeOthers) {
+  void* pointer;
+  HIP(hipMalloc(&pointer, 16));
+  EXPECT_EQ(hipErrorInvalidDevice, hipMemcpyPeerAsync(pointer, 99, pointer, 0, 8, nullptr));
+  EXPECT_EQ(hipErrorInvalidDevice, hipGetLastError());
+  hipsimFail("hipMemcpyPeerAsync", 1, 1, 719);
+  EXPECT_EQ(hipErrorLaunchFailure, hipMemcpyPeerAsync(pointer, 99, pointer, 0, 8, nullptr));
+  HIP(hipFree(pointer));
+}
+
 TEST_F(Api, BadImagesAreRefused) {
   hipModule_t module;
   const char text[64] = "this is no code object";

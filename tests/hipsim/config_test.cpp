@@ -42,5 +42,16 @@ TEST(Config, MistakesAreNamed) {
   EXPECT_EQ("\"races\" is \"loud\"; expected off, report or error", problem(R"({"races": "loud"})"));
 }
 
+TEST(Config, FailuresTakeWhenAndHow) {
+  const Config c = parse_config(
+      R"({"fail": [{"call": "hipMalloc", "error": 2}, {"call": "hipMemcpyAsync", "nth": 3, "error": 700, "late": true}]})");
+  ASSERT_EQ(2u, c.failures.size());
+  EXPECT_FALSE(c.failures[0].late);
+  EXPECT_EQ(1u, c.failures[0].nth);
+  EXPECT_TRUE(c.failures[1].late);
+  EXPECT_EQ(3u, c.failures[1].nth);
+  EXPECT_NE("", problem(R"({"fail": [{"call": "hipMalloc", "error": 2, "when": "late"}]})"));
+}
+
 }  // namespace
 }  // namespace weir::hipsim

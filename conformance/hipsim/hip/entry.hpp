@@ -19,14 +19,18 @@ template <class F>
 hipError_t entry(const char* name, F body) noexcept {
   hipError_t result;
   try {
-    result = Runtime::instance().scheduled_failure(name);
-    if (result == hipSuccess) result = body(Runtime::instance());
+    const Runtime::Failure failure = Runtime::instance().scheduled_failure(name);
+    if (failure.late) Device::late_failure() = failure.error;
+    result = failure.late || failure.error == hipSuccess ? body(Runtime::instance()) : failure.error;
+    // A call that has put nothing on a stream fails itself.
+    if (failure.late && Device::late_failure() != hipSuccess && result == hipSuccess) result = failure.error;
   } catch (const std::bad_alloc&) {
     result = hipErrorOutOfMemory;
   } catch (const std::exception& error) {
     Runtime::instance().report(std::string(name) + ": " + error.what());
     result = hipErrorUnknown;
   }
+  Device::late_failure() = hipSuccess;
   if (result != hipSuccess && result != hipErrorNotReady) last_error() = result;
   return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory: allocation, and copies and fills on streams.
 #include <cstring>
+#include <initializer_list>
 
 #include "hip/entry.hpp"
 
@@ -19,8 +20,10 @@ bool waits(Runtime& r, const CopyWork& w) {
 }
 
 hipError_t copy(const char* name, void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
-                hipStream_t handle, bool always_waits) {
+                hipStream_t handle, bool always_waits, std::initializer_list<int> devices = {}) {
   return device_entry(name, [&](Runtime& r, Device&) {
+    for (const int device : devices)
+      if (device < 0 || std::size_t(device) >= r.devices.size()) return hipErrorInvalidDevice;
     const auto stream = stream_of(r, handle);
     if (!stream) return hipErrorInvalidHandle;
     CopyWork work;
@@ -168,10 +171,8 @@ HIPSIM_EXPORT hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t to, hipDeviceptr_t fr
 }
 HIPSIM_EXPORT hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                                             std::size_t bytes, hipStream_t stream) {
-  const int count = int(Runtime::instance().devices.size());
-  if (to_device < 0 || from_device < 0 || to_device >= count || from_device >= count)
-    return hipErrorInvalidDevice;
-  return copy("hipMemcpyPeerAsync", to, from, bytes, hipMemcpyDeviceToDevice, stream, false);
+  return copy("hipMemcpyPeerAsync", to, from, bytes, hipMemcpyDeviceToDevice, stream, false,
+              {to_device, from_device});
 }
 
 HIPSIM_EXPORT hipError_t hipMemset(void* to, int value, std::size_t bytes) {

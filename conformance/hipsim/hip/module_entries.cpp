@@ -12,6 +12,17 @@
 namespace weir::hipsim {
 namespace {
 
+/// Keeps a code object in a file whose name is made of its bytes, so that the same one is kept once.
+void keep(Runtime& r, const std::string& architecture, std::span<const std::uint8_t> image) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const std::uint8_t byte : image) hash = (hash ^ byte) * 0x100000001b3;
+  const std::string path = fmt::format("{}/{}-{:016x}.hsaco", r.config.code_objects, architecture, hash);
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(image.data()), std::streamsize(image.size()));
+  file.close();
+  if (!file) r.report(fmt::format("{}: the code object cannot be kept there; see \"code_objects\"", path));
+}
+
 hipError_t load(const char* name, hipModule_t* out, std::span<const std::uint8_t> image, Runtime& r,
                 Device& d) {
   const DeviceConfig& c = d.config;
@@ -20,6 +31,7 @@ hipError_t load(const char* name, hipModule_t* out, std::span<const std::uint8_t
     module->device = d.index;
     module->code = std::make_shared<const CodeObject>(
         image, Target{c.architecture, c.xnack, c.sramecc, d.index}, r.memory);
+    if (!r.config.code_objects.empty()) keep(r, c.architecture, image);
     *out = r.modules.add<hipModule_t>(std::move(module));
     return hipSuccess;
   } catch (const CodeObjectError& error) {

@@ -30,7 +30,11 @@ HIPSIM_EXPORT void hipsimClear() {
 
 HIPSIM_EXPORT void hipsimFail(const char* function, unsigned long long nth, unsigned long long times,
                               int error) {
-  if (function) Runtime::instance().schedule_failure({function, nth, times, error});
+  if (function) Runtime::instance().schedule_failure({function, nth, times, error, false});
+}
+
+HIPSIM_EXPORT void hipsimFailLate(const char* function, unsigned long long nth, int error) {
+  if (function) Runtime::instance().schedule_failure({function, nth, 1, error, true});
 }
 
 HIPSIM_EXPORT unsigned long long hipsimInstructionCount() {

@@ -17,6 +17,9 @@ void hipsimClear(void);
 /// Makes the `nth` call (from 1) of a HIP function from now on return `error`, `times` times (0: from then
 /// on).
 void hipsimFail(const char* function, unsigned long long nth, unsigned long long times, int error);
+/// Makes the `nth` call (from 1) of a HIP function from now on go well, and what it puts on its stream break the device
+/// with `error`, as a kernel's fault does. A call that puts nothing on a stream returns the error.
+void hipsimFailLate(const char* function, unsigned long long nth, int error);
 /// Instructions executed so far, each counted once for a wave.
 unsigned long long hipsimInstructionCount(void);
 

@@ -65,12 +65,13 @@ DeviceConfig read_device(const json& object) {
 }
 
 FailureConfig read_failure(const json& object) {
-  require_names(object, "a failure", {"call", "nth", "error", "times"});
+  require_names(object, "a failure", {"call", "nth", "error", "times", "late"});
   FailureConfig f;
   take(object, "call", f.call);
   take(object, "nth", f.nth);
   take(object, "error", f.error);
   take(object, "times", f.times);
+  take(object, "late", f.late);
   if (f.call.empty() || f.error == 0 || f.nth == 0)
     throw std::runtime_error("a failure needs \"call\", \"error\" (not 0) and \"nth\" (from 1)");
   return f;
@@ -92,7 +93,7 @@ Config parse_config(const std::string& text) {
   if (object.is_discarded()) throw std::runtime_error("is no JSON");
   require_names(object, "the configuration",
                 {"hip_version", "devices", "missing", "fail", "races", "quarantine_mib", "instruction_limit",
-                 "stack_bytes", "threads", "report"});
+                 "stack_bytes", "threads", "report", "code_objects"});
   Config c;
   std::string version;
   take(object, "hip_version", version);
@@ -118,6 +119,7 @@ Config parse_config(const std::string& text) {
   take(object, "stack_bytes", c.stack_bytes);
   take(object, "threads", c.threads);
   take(object, "report", c.report);
+  take(object, "code_objects", c.code_objects);
   return c;
 }
 

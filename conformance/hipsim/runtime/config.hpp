@@ -15,16 +15,19 @@
 //       "memory_pools": true                false: hipMallocAsync fails with hipErrorNotSupported
 //     }],
 //     "missing": ["hipLaunchHostFunc"],     these fail with hipErrorNotSupported
-//     "fail": [{"call": "hipMalloc", "nth": 3, "error": 2, "times": 1}],
+//     "fail": [{"call": "hipMalloc", "nth": 3, "error": 2, "times": 1, "late": false}],
 //                                           the third call of hipMalloc and those after it, "times" in all
-//                                           (0: ever)
+//                                           (0: ever); late: what the call puts on its stream fails
 //     "races": "report",                    of LDS: "off", "report" (on the report stream), "error" (the
-//     launch fails) "quarantine_mib": 64,                 how much freed memory is kept, so that use after
-//     free is recognised "instruction_limit": 0,               for each wave; beyond it a launch fails with
-//     hipErrorLaunchFailure; 0: none "stack_bytes": 16384,                 for each lane of kernels whose
-//     stack is not known "threads": 0,                         that execute workgroups; 0: one for each
-//     processor "report": "stderr"                    where faults and races are written: "stderr", "none" or
-//     a path
+//                                           launch fails)
+//     "quarantine_mib": 64,                 how much freed memory is kept, so that use after free is
+//                                           recognised
+//     "instruction_limit": 0,               for each wave; beyond it a launch fails with
+//                                           hipErrorLaunchFailure; 0: none
+//     "stack_bytes": 16384,                 for each lane of kernels whose stack is not known
+//     "threads": 0,                         that execute workgroups; 0: one for each processor
+//     "code_objects": "folder",             where each code object that is loaded is kept as a file
+//     "report": "stderr"                    where faults and races are written: "stderr", "none" or a path
 //   }
 #pragma once
 #include <cstdint>
@@ -48,6 +51,7 @@ struct FailureConfig {
   std::string call;
   std::uint64_t nth = 1, times = 1;
   int error = 0;
+  bool late = false;  ///< the call goes well, and what it put on its stream breaks the device with the error
 };
 
 struct Config {
@@ -60,6 +64,7 @@ struct Config {
   std::uint32_t stack_bytes = 16384;
   unsigned threads = 0;
   std::string report = "stderr";
+  std::string code_objects;  ///< a folder, or ""
 };
 
 /// Reads the text of a configuration. Throws std::runtime_error that names what is wrong in it.

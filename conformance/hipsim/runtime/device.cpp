@@ -2,6 +2,7 @@
 #include "runtime/device.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::hipsim {
 namespace {
@@ -71,6 +72,13 @@ void Device::enqueue(const std::shared_ptr<Stream>& stream, std::function<void()
       for (const auto& marker : before) marker->wait();
     });
   stream->enqueue(std::move(work));
+  if (const hipError_t late = std::exchange(late_failure(), hipSuccess); late != hipSuccess)
+    stream->enqueue([this, late] { set_error(late); });
+}
+
+hipError_t& Device::late_failure() {
+  thread_local hipError_t error = hipSuccess;
+  return error;
 }
 
 void Device::synchronize() {

@@ -33,6 +33,8 @@ class Device {
   /// Enqueues on a stream, in the order that the null stream and blocking streams keep among each other.
   void enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work);
   void synchronize();
+  /// The error that breaks the device behind the next work which this thread enqueues; hipSuccess: none.
+  static hipError_t& late_failure();
 
   /// The first fault of a kernel or copy; it stays until the device is reset. 0 if there was none.
   hipError_t error() const { return error_; }

@@ -49,17 +49,17 @@ void Runtime::schedule_failure(const FailureConfig& failure) {
   scheduled_.push_back({failure, 0});
 }
 
-hipError_t Runtime::scheduled_failure(const std::string& call) {
+Runtime::Failure Runtime::scheduled_failure(const std::string& call) {
   if (std::find(config.missing.begin(), config.missing.end(), call) != config.missing.end())
-    return hipErrorNotSupported;
+    return {hipErrorNotSupported};
   const std::scoped_lock lock(mutex_);
   for (Scheduled& s : scheduled_) {
     if (s.failure.call != call) continue;
     ++s.seen;
     if (s.seen >= s.failure.nth && (s.failure.times == 0 || s.seen < s.failure.nth + s.failure.times))
-      return hipError_t(s.failure.error);
+      return {hipError_t(s.failure.error), s.failure.late};
   }
-  return hipSuccess;
+  return {};
 }
 
 void Runtime::report(const std::string& text) {

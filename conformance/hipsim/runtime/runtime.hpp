@@ -98,9 +98,12 @@ class Runtime {
   Device& current();
   static int& current_index();
 
-  /// Counts a call of an entry point and says which error it is to return instead of working; hipSuccess:
-  /// none.
-  hipError_t scheduled_failure(const std::string& call);
+  struct Failure {
+    hipError_t error = hipSuccess;  ///< hipSuccess: none
+    bool late = false;              ///< of the work that the call puts on a stream, not of the call
+  };
+  /// Counts a call of an entry point and says how it is to fail.
+  Failure scheduled_failure(const std::string& call);
   /// Makes the `nth` call from now on fail, `times` times (0: ever).
   void schedule_failure(const FailureConfig& failure);
 
