@@ -78,6 +78,9 @@ void Hip::describe(std::uint32_t index, weir_device_info& info) {
             "blocking calls are used");
   leave_out(WEIR_CAP_GRAPHS, "graphs", why_no_graphs(api.calls.version, api.calls.has_graphs),
             "streams are used");
+  if (!api.stream_device)
+    sdk::vendor::add_note(info, "streams: HIP " + version_words(api.calls.version) +
+                                    " cannot tell a stream's device; that of foreign streams is not checked");
   if (api.lacks_host_function)
     sdk::vendor::add_note(info, "callbacks: HIP " + version_words(api.calls.version) +
                                     " lacks hipLaunchHostFunc; hipStreamAddCallback is used");

@@ -23,7 +23,7 @@ struct Hip {
   static std::uint32_t start();
 
   // status.cpp
-  static sdk::vendor::Verdict verdict(Code code) noexcept;
+  static const std::span<const sdk::vendor::VerdictRow> verdicts;
   static std::string error_name(Code code) { return api.error_name(code); }
   static std::string error_words(Code code) { return api.error_words(code); }
 

@@ -3,27 +3,23 @@
 #include "hip.hpp"
 
 namespace weir::amdgpu {
+namespace {
 
-sdk::vendor::Verdict Hip::verdict(Code code) noexcept {
-  switch (code) {
-    case invalid_configuration:
-    case invalid_pitch:
-    case invalid_device_pointer:
-      return {WEIR_ERROR_INVALID};
-    case invalid_device_function:
-    case shared_object_init_failed:
-      return {WEIR_ERROR_CODE_OBJECT};
-    case not_initialized:
-    case insufficient_driver:
-    case illegal_state:
-      return {WEIR_ERROR_SYSTEM};
-    case runtime_memory:  // of the HSA runtime below HIP
-      return {WEIR_ERROR_OUT_OF_MEMORY};
-    case runtime_other:
-      return {WEIR_ERROR_DEVICE_LOST, true};
-    default:
-      return sdk::vendor::common_verdict(code);
-  }
-}
+constexpr sdk::vendor::VerdictRow own_results[] = {
+    {invalid_configuration, {WEIR_ERROR_INVALID}},
+    {invalid_pitch, {WEIR_ERROR_INVALID}},
+    {invalid_device_pointer, {WEIR_ERROR_INVALID}},
+    {invalid_device_function, {WEIR_ERROR_CODE_OBJECT}},
+    {shared_object_init_failed, {WEIR_ERROR_CODE_OBJECT}},
+    {not_initialized, {WEIR_ERROR_SYSTEM}},
+    {insufficient_driver, {WEIR_ERROR_SYSTEM}},
+    {illegal_state, {WEIR_ERROR_SYSTEM}},
+    {runtime_memory, {WEIR_ERROR_OUT_OF_MEMORY}},  // of the HSA runtime below HIP
+    {runtime_other, {WEIR_ERROR_DEVICE_LOST, true}},
+};
+
+}  // namespace
+
+constinit const std::span<const sdk::vendor::VerdictRow> Hip::verdicts = own_results;
 
 }  // namespace weir::amdgpu

@@ -20,7 +20,7 @@ struct Cuda {
   static std::uint32_t start();
 
   // status.cpp
-  static sdk::vendor::Verdict verdict(Code code) noexcept;
+  static const std::span<const sdk::vendor::VerdictRow> verdicts;
   static std::string error_name(Code code);
   static std::string error_words(Code code);
 

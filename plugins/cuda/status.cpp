@@ -3,38 +3,32 @@
 #include "cuda.hpp"
 
 namespace weir::cuda {
+namespace {
 
-sdk::vendor::Verdict Cuda::verdict(Code code) noexcept {
-  switch (code) {
-    case jit_compiler_not_found:
-    case unsupported_ptx_version:
-    case jit_compilation_disabled:
-      return {WEIR_ERROR_CODE_OBJECT};
-    case stub_library:
-      return {WEIR_ERROR_NO_LIBRARY};
-    case newer_driver_needed:
-      return {WEIR_ERROR_UNSUPPORTED};
-    case device_unavailable:
-    case not_permitted:
-    case system_not_ready:
-    case system_driver_mismatch:
-    case compat_not_supported:
-      return {WEIR_ERROR_SYSTEM};
-    case misaligned_address:
-    case invalid_address_space:
-      return {WEIR_ERROR_ILLEGAL_ADDRESS, true};
-    case hardware_stack_error:
-    case illegal_instruction:
-    case invalid_pc:
-    case tensor_memory_leak:
-      return {WEIR_ERROR_LAUNCH, true};
-    case nvlink_uncorrectable:
-    case contained:
-      return {WEIR_ERROR_DEVICE_LOST, true};
-    default:
-      return sdk::vendor::common_verdict(code);
-  }
-}
+constexpr sdk::vendor::VerdictRow own_results[] = {
+    {jit_compiler_not_found, {WEIR_ERROR_CODE_OBJECT}},
+    {unsupported_ptx_version, {WEIR_ERROR_CODE_OBJECT}},
+    {jit_compilation_disabled, {WEIR_ERROR_CODE_OBJECT}},
+    {stub_library, {WEIR_ERROR_NO_LIBRARY}},
+    {newer_driver_needed, {WEIR_ERROR_UNSUPPORTED}},
+    {device_unavailable, {WEIR_ERROR_SYSTEM}},
+    {not_permitted, {WEIR_ERROR_SYSTEM}},
+    {system_not_ready, {WEIR_ERROR_SYSTEM}},
+    {system_driver_mismatch, {WEIR_ERROR_SYSTEM}},
+    {compat_not_supported, {WEIR_ERROR_SYSTEM}},
+    {misaligned_address, {WEIR_ERROR_ILLEGAL_ADDRESS, true}},
+    {invalid_address_space, {WEIR_ERROR_ILLEGAL_ADDRESS, true}},
+    {hardware_stack_error, {WEIR_ERROR_LAUNCH, true}},
+    {illegal_instruction, {WEIR_ERROR_LAUNCH, true}},
+    {invalid_pc, {WEIR_ERROR_LAUNCH, true}},
+    {tensor_memory_leak, {WEIR_ERROR_LAUNCH, true}},
+    {nvlink_uncorrectable, {WEIR_ERROR_DEVICE_LOST, true}},
+    {contained, {WEIR_ERROR_DEVICE_LOST, true}},
+};
+
+}  // namespace
+
+constinit const std::span<const sdk::vendor::VerdictRow> Cuda::verdicts = own_results;
 
 std::string Cuda::error_name(Code code) {
   const char* text = nullptr;

@@ -133,6 +133,7 @@ TEST(AmdgpuLibrary, VersionsDifferInTheirNotes) {
               AllOf(HasSubstr("|HIP 5.1|gfx90a|sramecc+:xnack-|"),
                     HasSubstr("\nmemory: HIP before 5.2 has no stream-ordered allocation; blocking calls"),
                     HasSubstr("\ngraphs: HIP before 6.3"),
+                    HasSubstr("\nstreams: HIP 5.1 cannot tell a stream's device"),
                     HasSubstr("\ncallbacks: HIP 5.1 lacks hipLaunchHostFunc; hipStreamAddCallback")));
   const std::string hip52 = probe(version("5.2.21153"), others + "/libamdhip64.so.5");
   EXPECT_THAT(hip52,

@@ -65,7 +65,7 @@ struct Device : DeviceObject {
   /// with its own code, all later ones with DEVICE_LOST and the same words.
   [[noreturn, gnu::cold, gnu::noinline]] void raise(Code code, const char* doing) {
     Failure failure = failure_of<V>(code, doing);
-    if (V::verdict(code).lost) {
+    if (verdict_of<V>(code).lost) {
       failure.message += words("; device %u is lost to this process", index);
       auto loss = std::make_unique<Failure>(failure);
       loss->code = WEIR_ERROR_DEVICE_LOST;

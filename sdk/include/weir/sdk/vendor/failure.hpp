@@ -3,10 +3,12 @@
 //
 // Of the vendor's traits V this needs
 //   static constexpr Names names;
-//   static Verdict verdict(Code code) noexcept;
+//   static const std::span<const VerdictRow> verdicts;      // of the numbers that other vendors lack
 //   static std::string error_name(Code code);              // "CUDA_ERROR_OUT_OF_MEMORY"
 //   static std::string error_words(Code code);             // "out of memory"
 #pragma once
+
+#include <span>
 
 #include "../status.hpp"
 #include "calls.hpp"
@@ -23,6 +25,11 @@ struct Names {
 struct Verdict {
   weir_result result = WEIR_ERROR_UNKNOWN;
   bool lost = false;
+};
+
+struct VerdictRow {
+  Code code;
+  Verdict verdict;
 };
 
 /// The numbers that CUDA and HIP share.
@@ -66,11 +73,18 @@ constexpr Verdict common_verdict(Code code) noexcept {
   }
 }
 
+template <class V>
+Verdict verdict_of(Code code) noexcept {
+  for (const VerdictRow& row : V::verdicts)
+    if (row.code == code) return row.verdict;
+  return common_verdict(code);
+}
+
 /// `doing` reads on from "CUDA could not": "create a stream".
 template <class V>
 Failure failure_of(Code code, const char* doing) {
   const std::string name = V::error_name(code);
-  return {V::verdict(code).result,
+  return {verdict_of<V>(code).result,
           words("%s could not %.300s: %s (%d): %.300s", V::names.runtime, doing, name.c_str(), code,
                 V::error_words(code).c_str()),
           code, name};

@@ -117,7 +117,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       code = V::put_copy(in_place_of(own[0]), *device, copy_of(node));
     }
     if (code == success) return;
-    if (V::verdict(code).lost) device->raise(code, "change a node of a graph");
+    if (verdict_of<V>(code).lost) device->raise(code, "change a node of a graph");
     refuse(index, words("%s (%d)", V::error_name(code).c_str(), code).c_str());
   }
 

@@ -61,7 +61,7 @@ Module<V>& Device<V>::load_module(const weir_code_object& object) {
   std::string log;
   const Code code = V::load_module(*module, object, log);
   if (code == success) return module.publish();
-  if (V::verdict(code).lost) raise(code, "load a code object");
+  if (verdict_of<V>(code).lost) raise(code, "load a code object");
   Failure failure = failure_of<V>(code, words("load code object '%.64s' of format '%.32s' for target '%.64s'",
                                               object.name, object.format, object.target)
                                             .c_str());
