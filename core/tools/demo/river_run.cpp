@@ -8,8 +8,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <iomanip>
 #include <limits>
+#include <span>
 #include <system_error>
 
 #include "conditioning.hpp"
@@ -148,6 +152,20 @@ void compare(const Device& device, const Terrain& terrain, const RiverOptions& o
   report.same_bits = end[0] == end[1];
 }
 
+/// FNV-1a of the bits of every field: the same on all devices that compute the same.
+std::uint64_t hash_of(const RiverState& state) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&hash](const auto& values) {
+    for (const std::byte byte : std::as_bytes(std::span(values)))
+      hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+  };
+  add(std::array{state.time});
+  for (const auto* field : {&state.depth, &state.rest, &state.flow_x, &state.flow_y, &state.dye[0],
+                            &state.dye[1], &state.dye[2], &state.silt, &state.bed})
+    add(*field);
+  return hash;
+}
+
 void print_balance(std::ostream& log, const RiverTotals& totals) {
   const double million = 1e6;
   log << "water     " << short_number(totals.rain / million) << " million m3 of rain, "
@@ -248,7 +266,10 @@ RiverReport run_river(const RiverOptions& options, std::ostream& log, bool termi
 
   RiverReport report;
   report.imbalance = totals.imbalance();
-  compare(device, land.wet, options, river.state(stream), stream, {&without_regions, &with_regions}, report);
+  const RiverState end = river.state(stream);
+  log << "state     " << std::hex << std::setw(16) << std::setfill('0') << hash_of(end) << std::dec
+      << std::setfill(' ') << ", a hash of all fields\n";
+  compare(device, land.wet, options, end, stream, {&without_regions, &with_regions}, report);
   log << "speed     " << short_number(report.steps_per_second_on) << " steps per second with regions, "
       << short_number(report.steps_per_second_off) << " without, "
       << (report.same_bits ? "the same bits" : "NOT the same bits") << '\n'
