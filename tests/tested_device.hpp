@@ -12,4 +12,12 @@ inline std::string tested_device() {
   return name && *name ? name : "cpu";
 }
 
+/// How often a test repeats what it usually does so many times: at most what WEIR_TEST_ROUNDS says, for
+/// devices that take long, such as simulated ones.
+inline int rounds_of(int usual) {
+  const char* most = std::getenv("WEIR_TEST_ROUNDS");
+  const int number = most ? std::atoi(most) : 0;
+  return number > 0 && number < usual ? number : usual;
+}
+
 }  // namespace weir::test

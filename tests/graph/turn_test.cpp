@@ -5,6 +5,7 @@
 
 #include "support.hpp"
 #include "support/meeting.hpp"
+#include "tested_device.hpp"
 
 namespace weir::test {
 namespace {
@@ -156,9 +157,9 @@ TEST(TurnOfGraphs, NobodyWaitsForADriversGraphThatIsMadeOrChanged) {
 }
 
 #ifdef WEIR_SANITIZED
-constexpr int rounds = 10;
+const int rounds = rounds_of(10);
 #else
-constexpr int rounds = 100;
+const int rounds = rounds_of(100);
 #endif
 
 // Every launch leaves the elements of x and y equal, and none is lost. proves R10, R11

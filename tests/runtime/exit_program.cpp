@@ -47,9 +47,11 @@ void fill(Early& objects, const Device& device) {
         {0, block});
 }
 
+const int launches = test::rounds_of(50);
+
 void submit(const Early& objects) {
   objects.array.fill(objects.stream, 0);
-  for (int i = 0; i < 50; ++i) objects.list->launch(objects.stream);
+  for (int i = 0; i < launches; ++i) objects.list->launch(objects.stream);
   objects.event.record(objects.stream);
   objects.array.copy_to_async(objects.stream, destination);
 }
@@ -100,7 +102,7 @@ int main(int argc, char** argv) {
     fill(early, device);
     submit(early);
     early.stream.synchronize();
-    return destination[0] == 50 && (child == 0 || ends_well(child)) ? 0 : 1;
+    return destination[0] == launches && (child == 0 || ends_well(child)) ? 0 : 1;
   } else if (!std::strcmp(how, "unused")) {
     (void)device.info();
   } else {

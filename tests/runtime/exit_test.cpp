@@ -39,7 +39,8 @@ TEST_P(Exit, IsCleanWithWorkInFlight) {
 #ifdef WEIR_SANITIZED
   const int times = 3;
 #else
-  const int times = tested_device() == "cpu" ? 20 : 3;  // a GPU takes a good part of a second to open
+  const int times =
+      rounds_of(tested_device() == "cpu" ? 20 : 3);  // a GPU takes a good part of a second to open
 #endif
   for (int i = 0; i < times; ++i) {
     FILE* pipe = popen(command.c_str(), "r");

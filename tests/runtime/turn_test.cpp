@@ -13,6 +13,7 @@
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/meeting.hpp"
+#include "tested_device.hpp"
 
 namespace weir::test {
 namespace {
@@ -181,9 +182,9 @@ TEST_F(Turn, HostCallbacksHaveNoTurn) {
 }
 
 #ifdef WEIR_SANITIZED
-constexpr int turn_rounds = 20;
+const int turn_rounds = rounds_of(20);
 #else
-constexpr int turn_rounds = 200;
+const int turn_rounds = rounds_of(200);
 #endif
 
 // Every launch leaves the elements of x equal, and none is lost. proves R10, R11
@@ -216,7 +217,8 @@ TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
 // Threads that let two streams wait for each other, with regions and memory of both. All launches append to
 // one log, which is what they may do in any order.
 TEST_F(Turn, StreamsThatWaitForEachOtherDoNotDeadlock) {
-  constexpr int thread_count = 4, tasks = thread_count * turn_rounds * 2 * 4;
+  constexpr int thread_count = 4;
+  const int tasks = thread_count * turn_rounds * 2 * 4;
   const auto all = device.array<std::uint32_t>(stream, 1 + tasks);
   all.fill_zero(stream);
   stream.synchronize();
