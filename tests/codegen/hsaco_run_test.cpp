@@ -214,8 +214,9 @@ TEST_P(Hsaco, AddsFloatsInMemoryWithoutLosingSmallOnes) {
   // In fast mode small ones may be lost, and are where the instruction takes them for 0.
   std::string fast(float_sums);
   fast.replace(fast.find("\"float_sums\""), 12, "\"float_sums\" fast_math");
-  if (std::string_view(GetParam()) == "gfx90a")
+  if (std::string_view(GetParam()) == "gfx90a") {
     EXPECT_NE(difference(fast, arguments, GetParam(), everything, {1}), "");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::Values("gfx90a", "gfx942", "gfx1100"),
