@@ -164,5 +164,29 @@ TEST(LdsShadow, AtomicsDoNotRaceWithEachOther) {
   EXPECT_TRUE(shadow.touch(8, 4, 2, 0, LdsAccess::read));
 }
 
+// "Wave 0 clears the counter, all waves add, no barrier": wave 0's own atomic must not hide what it wrote.
+TEST(LdsShadow, AnAtomicDoesNotHideThePlainWriteOfItsWave) {
+  LdsShadow shadow;
+  shadow.begin(64);
+  EXPECT_FALSE(shadow.touch(8, 4, 0, 0, LdsAccess::write));
+  EXPECT_FALSE(shadow.touch(8, 4, 0, 0, LdsAccess::atomic));
+  const auto race = shadow.touch(8, 4, 1, 3, LdsAccess::atomic);
+  ASSERT_TRUE(race);
+  EXPECT_EQ(0u, race->other_wave);
+  EXPECT_EQ(LdsAccess::write, race->other_access);
+  shadow.next_epoch();
+  EXPECT_FALSE(shadow.touch(8, 4, 1, 3, LdsAccess::atomic));
+}
+
+TEST(LdsShadow, ALaterAtomicDoesNotHideAnEarlierOneFromAPlainAccess) {
+  LdsShadow shadow;
+  shadow.begin(64);
+  EXPECT_FALSE(shadow.touch(8, 4, 1, 0, LdsAccess::atomic));
+  EXPECT_FALSE(shadow.touch(8, 4, 0, 0, LdsAccess::atomic));
+  const auto race = shadow.touch(8, 4, 0, 0, LdsAccess::read);
+  ASSERT_TRUE(race);
+  EXPECT_EQ(1u, race->other_wave);
+}
+
 }  // namespace
 }  // namespace weir::hipsim::test

@@ -3,32 +3,35 @@
 
 namespace weir::hipsim {
 
+void LdsShadow::note(Users& users, unsigned wave) const {
+  if (users.epoch != epoch_)
+    users.epoch = epoch_, users.wave = users.other = std::uint8_t(wave);
+  else if (users.wave != wave)
+    users.other = std::uint8_t(wave);
+}
+
+/// One of the users that is another wave than `wave`.
+std::optional<unsigned> LdsShadow::another(const Users& users, unsigned wave) const {
+  if (users.epoch != epoch_) return std::nullopt;
+  if (users.wave != wave) return unsigned(users.wave);
+  if (users.other != wave) return unsigned(users.other);
+  return std::nullopt;
+}
+
 std::optional<LdsRace> LdsShadow::touch(std::uint32_t address, std::uint32_t size, unsigned wave,
                                         unsigned lane, LdsAccess access) {
   std::optional<LdsRace> race;
-  const auto found = [&](std::uint32_t at, unsigned other, LdsAccess other_access) {
-    if (!race) race = LdsRace{at, wave, lane, other, access, other_access};
-  };
   for (std::uint32_t at = address; at < address + size; ++at) {
     Byte& b = bytes_[at];
-    const bool both_atomic = b.atomic && access == LdsAccess::atomic;
-    if (b.write_epoch == epoch_ && b.writer != wave && !both_atomic)
-      found(at, b.writer, b.atomic ? LdsAccess::atomic : LdsAccess::write);
-    if (access == LdsAccess::read) {
-      if (b.read_epoch != epoch_) {
-        b.read_epoch = epoch_, b.reader = std::uint16_t(wave), b.several_readers = false;
-      } else if (b.reader != wave && !b.several_readers) {
-        b.several_readers = true, b.other_reader = std::uint16_t(wave);
-      }
-      continue;
-    }
-    if (b.read_epoch == epoch_) {
-      if (b.reader != wave)
-        found(at, b.reader, LdsAccess::read);
-      else if (b.several_readers)
-        found(at, b.other_reader, LdsAccess::read);
-    }
-    b.write_epoch = epoch_, b.writer = std::uint16_t(wave), b.atomic = access == LdsAccess::atomic;
+    const auto against = [&](const Users& users, LdsAccess other_access) {
+      if (race) return;
+      if (const auto other = another(users, wave))
+        race = LdsRace{at, wave, lane, *other, access, other_access};
+    };
+    against(b.writes, LdsAccess::write);
+    if (access != LdsAccess::atomic) against(b.atomics, LdsAccess::atomic);
+    if (access != LdsAccess::read) against(b.reads, LdsAccess::read);
+    note(access == LdsAccess::read ? b.reads : access == LdsAccess::write ? b.writes : b.atomics, wave);
   }
   return race;
 }

@@ -15,9 +15,9 @@ struct LdsRace {
   LdsAccess access, other_access;
 };
 
-/// Remembers for each byte of LDS who touched it last. Waves run in lockstep, so that lanes of one wave never
-/// race. One shadow serves many workgroups in turn: an epoch is the time between two barriers, and never
-/// comes back.
+/// Remembers for each byte of LDS who touched it since the last barrier. Waves run in lockstep, so that lanes
+/// of one wave never race. One shadow serves many workgroups in turn: an epoch is the time between two
+/// barriers, and never comes back.
 class LdsShadow {
  public:
   /// Starts the time after a barrier, or a new workgroup with `bytes` of LDS.
@@ -31,13 +31,19 @@ class LdsShadow {
                                LdsAccess access);
 
  private:
-  struct Byte {
-    std::uint64_t write_epoch = 0, read_epoch = 0;
-    std::uint16_t writer = 0, reader = 0;
-    bool atomic = false;  // the last write was an atomic
-    bool several_readers = false;
-    std::uint16_t other_reader = 0;
+  /// Who touched a byte in one way since the last barrier: a wave, and another one if there was one.
+  struct Users {
+    std::uint64_t epoch : 48 = 0;
+    std::uint64_t wave : 8 = 0;
+    std::uint64_t other : 8 = 0;
   };
+  /// Each way apart: an atomic of a wave must not hide its plain write from another wave's atomic.
+  struct Byte {
+    Users reads, writes, atomics;
+  };
+  void note(Users& users, unsigned wave) const;
+  std::optional<unsigned> another(const Users& users, unsigned wave) const;
+
   std::vector<Byte> bytes_;
   std::uint64_t epoch_ = 0;
 };
