@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <thread>
 
 #include "places.hpp"
+#include "runtime/device_state.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
@@ -28,6 +30,25 @@ TEST(Device, SaysWhatItIs) {
 
 TEST(Device, IsTheSameWhicheverWayItIsFound) {
   EXPECT_EQ(open_real(), open_real());
+}
+
+// What is off costs nothing: the functions that the core calls are the driver's own.
+TEST(Device, IsCalledDirectlyWhereNoLayerIsAskedFor) {
+  if (std::getenv("WEIR_LAYERS")) GTEST_SKIP() << "this run has layers";
+  const weir_driver_table& called = open_real().state()->driver().table();
+  Dl_info library{};
+  ASSERT_NE(dladdr(reinterpret_cast<const void*>(called.device_count), &library), 0);
+  void* const driver = dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(driver, nullptr) << dlerror();
+  const auto entry = reinterpret_cast<weir_driver_entry_function>(dlsym(driver, WEIR_DRIVER_ENTRY_NAME));
+  ASSERT_NE(entry, nullptr) << library.dli_fname << " is called, and is no driver";
+  const weir_host host{sizeof host, WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT};
+  const weir_driver_table* own = nullptr;
+  ASSERT_EQ(entry(&host, &own, nullptr), WEIR_OK);
+#define WEIR_SLOT(slot, need) EXPECT_TRUE(!own->slot || called.slot == own->slot) << #slot;
+#include <weir/sdk/slots.def>
+#undef WEIR_SLOT
+  dlclose(driver);
 }
 
 // proves R35
