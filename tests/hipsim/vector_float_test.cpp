@@ -92,14 +92,31 @@ TEST_P(VectorFloat, FusedMultiplyAddRoundsOnce) {
 TEST_P(VectorFloat, ModifiersOfSourcesAndResults) {
   m.set_f(0, -3), m.set_f(1, 2);
   m.run(
-      "v_add_f32_e64 v2, |v0|, -v1\nv_mul_f32_e64 v3, v0, v1 mul:2\nv_mul_f32_e64 v4, |v0|, v1 div:2\n"
+      "v_add_f32_e64 v2, |v0|, -v1\n"
       "v_add_f32_e64 v5, |v0|, v1 clamp\nv_add_f32_e64 v6, v0, v1 clamp\nv_add_f32_e64 v7, -|v0|, v1");
   EXPECT_EQ(1, m.f(2));
-  EXPECT_EQ(-24 / 2, m.f(3));
-  EXPECT_EQ(3, m.f(4));
   EXPECT_EQ(1, m.f(5));
   EXPECT_EQ(0, m.f(6));
   EXPECT_EQ(-1, m.f(7));
+}
+
+// "Output modifiers are ignored if the IEEE mode bit is set" or denormal results are kept.
+TEST_P(VectorFloat, OutputModifiersCountWithoutIeeeModeAndDenormals) {
+  m.set_f(0, -3), m.set_f(1, 2), m.set_f(2, -0.0f);
+  const std::string multiply =
+      "v_mul_f32_e64 v3, v0, v1 mul:2\nv_mul_f32_e64 v4, |v0|, v1 div:2\nv_mul_f32_e64 v5, v0, v1 mul:4\n"
+      "v_mul_f32_e64 v6, v2, v1 mul:2";
+  m.run(multiply);
+  EXPECT_EQ(-6, m.f(3));
+  m.wave.set_mode(mode::denormal_single | mode::denormal_double | mode::dx10_clamp);
+  m.run(multiply);
+  EXPECT_EQ(-6, m.f(3));
+  m.wave.set_mode(mode::dx10_clamp);
+  m.run(multiply);
+  EXPECT_EQ(-12, m.f(3));
+  EXPECT_EQ(3, m.f(4));
+  EXPECT_EQ(-24, m.f(5));
+  EXPECT_EQ(0u, m.v(6)) << "the sign of a zero is lost";
 }
 
 TEST_P(VectorFloat, ClampMakesZeroOfNaN) {
@@ -226,6 +243,37 @@ TEST_P(VectorFloat, DivisionIsCorrectlyRoundedForAllKindsOfNumbers) {
         EXPECT_TRUE(std::isnan(m.f(2, l)));
       else
         EXPECT_EQ(std::bit_cast<u32>(want), m.v(2, l)) << m.f(0, l) << " / " << m.f(1, l);
+    }
+  }
+}
+
+TEST_P(VectorFloat, DivisionOfDoublesIsCorrectlyRounded) {
+  std::mt19937_64 random(4);
+  const std::string divide = "v_div_scale_f64 v[10:11], " + mask +
+                             ", v[2:3], v[2:3], v[0:1]\nv_rcp_f64 v[12:13], v[10:11]\n"
+                             "v_fma_f64 v[14:15], -v[10:11], v[12:13], 1.0\n"
+                             "v_fma_f64 v[12:13], v[12:13], v[14:15], v[12:13]\n"
+                             "v_fma_f64 v[14:15], -v[10:11], v[12:13], 1.0\n"
+                             "v_fma_f64 v[12:13], v[12:13], v[14:15], v[12:13]\nv_div_scale_f64 v[16:17], " +
+                             vcc +
+                             ", v[0:1], v[2:3], v[0:1]\nv_mul_f64 v[18:19], v[16:17], v[12:13]\n"
+                             "v_fma_f64 v[10:11], -v[10:11], v[18:19], v[16:17]\n"
+                             "v_div_fmas_f64 v[10:11], v[10:11], v[12:13], v[18:19]\n"
+                             "v_div_fixup_f64 v[10:11], v[10:11], v[2:3], v[0:1]";
+  const double special[] = {0, -0.0, 1, -3, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, 1.0 / 0.0};
+  for (int round = 0; round < 10; ++round) {
+    for (unsigned l = 0; l < m.wave.lanes; ++l)
+      for (unsigned k = 0; k < 2; ++k) {
+        const u64 bits = round < 2 ? std::bit_cast<u64>(special[(k ? l / 8 : l) % 8]) : random();
+        m.v(2 * k, l) = u32(bits), m.v(2 * k + 1, l) = u32(bits >> 32);
+      }
+    m.run(divide);
+    for (unsigned l = 0; l < m.wave.lanes; ++l) {
+      const double want = m.d(0, l) / m.d(2, l);
+      if (std::isnan(want))
+        EXPECT_TRUE(std::isnan(m.d(10, l)));
+      else
+        EXPECT_EQ(std::bit_cast<u64>(want), m.v64(10, l)) << m.d(0, l) << " / " << m.d(2, l);
     }
   }
 }

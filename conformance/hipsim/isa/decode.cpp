@@ -123,7 +123,8 @@ bool apply_modifier(Instruction& i, const std::string& key, const std::string& v
 bool accumulates(std::string_view name) {
   return name.starts_with("v_fmac_") || name.starts_with("v_mac_") || name.starts_with("v_dual_fmac_") ||
          name.starts_with("v_pk_fmac_") || name.starts_with("v_dot2c_") || name.starts_with("v_dot4c_") ||
-         name.starts_with("v_dot8c_") || name.starts_with("v_dual_dot2acc_");
+         name.starts_with("v_dot8c_") || name.starts_with("v_dot2acc_") ||
+         name.starts_with("v_dual_dot2acc_");
 }
 
 void place_operands(Instruction& i, const AssemblyText& text, const Operation& operation) {

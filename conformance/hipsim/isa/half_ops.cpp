@@ -36,10 +36,15 @@ Half half_sum(const Wave& w, Half a, Half b) {
 Half half_product(const Wave& w, Half a, Half b) {
   return half_result(w, to_double(input(w, a)) * to_double(input(w, b)), a, b, a);
 }
+Half half_mad(const Wave& w, Half a, Half b, Half c) {
+  const Half product = half_product(w, a, b);
+  return half_result(w, to_double(product) + to_double(input(w, c)), a, b, c);
+}
 Half half_fma(const Wave& w, Half a, Half b, Half c) {
-  const double plain = to_double(a) * to_double(b) + to_double(c);
+  const Half x = input(w, a), y = input(w, b), z = input(w, c);
+  const double plain = to_double(x) * to_double(y) + to_double(z);
   if (!std::isfinite(plain)) return half_result(w, plain, a, b, c);
-  return flushed_half(fused_half(input(w, a), input(w, b), input(w, c), rounding(w)), flushes_output(w));
+  return flushed_half(fused_half(x, y, z, rounding(w)), flushes_output(w));
 }
 
 Half half_extreme(const Wave& w, Half a, Half b, bool larger) {

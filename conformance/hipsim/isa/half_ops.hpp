@@ -13,6 +13,8 @@ namespace weir::hipsim {
 Half half_result(const Wave& w, double exact, Half a, Half b, Half c);
 Half half_sum(const Wave& w, Half a, Half b);
 Half half_product(const Wave& w, Half a, Half b);
+/// a * b + c, rounded after the product too.
+Half half_mad(const Wave& w, Half a, Half b, Half c);
 Half half_fma(const Wave& w, Half a, Half b, Half c);
 Half half_extreme(const Wave& w, Half a, Half b, bool larger);
 /// The same, but NaN if either is one.

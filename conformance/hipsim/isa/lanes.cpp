@@ -2,6 +2,8 @@
 #include "isa/lanes.hpp"
 
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "isa/dpp.hpp"
 #include "isa/memory_address.hpp"
@@ -126,38 +128,61 @@ void commit16(Wave& w, const Instruction& i, const std::uint32_t* out, std::uint
 }
 
 namespace {
-constexpr double factors[] = {1, 2, 4, 0.5};
+
+/// What an output modifier multiplies with. Modifiers are not IEEE: MODE's IEEE bit turns them off (GFX12 has
+/// none), and so do denormal results, of which `denormals` are the two bits of MODE ("Output Modifiers" in
+/// the ISA documents).
+double factor_of(const Wave& w, const Instruction& i, std::uint32_t denormals) {
+  constexpr double factors[] = {1, 2, 4, 0.5};
+  const bool ieee = w.mode & mode::ieee && w.generation < 12;
+  return ieee || denormals & 2 ? 1 : factors[i.output_modifier];
+}
+
+/// Multiplied, without denormals and without the sign of a zero.
+template <class T>
+T scaled(T x, double factor) {
+  if (factor == 1) return x;
+  const T r = T(x * T(factor));
+  return std::fabs(r) < std::numeric_limits<T>::min() ? T(0) : r;
+}
+
 /// What the clamp modifier does; NaN becomes 0 in the mode that DirectX 10 brought.
 template <class T>
 T clamped(T x, bool dx10) {
   if (x != x) return dx10 ? T(0) : x;
   return x < T(0) ? T(0) : x > T(1) ? T(1) : x;
 }
+
+bool clamps_nan(const Wave& w) {
+  return w.mode & mode::dx10_clamp || w.generation >= 12;
+}
+
 }  // namespace
 
 void modify_f32(const Wave& w, const Instruction& i, std::uint32_t* out) {
-  const bool dx10 = w.mode & mode::dx10_clamp || w.generation >= 12;
+  const double factor = factor_of(w, i, w.mode >> 4 & 3);
   for (unsigned l = 0; l < w.lanes; ++l) {
-    float x = std::bit_cast<float>(out[l]) * float(factors[i.output_modifier]);
-    if (i.clamp) x = clamped(x, dx10);
+    float x = scaled(std::bit_cast<float>(out[l]), factor);
+    if (i.clamp) x = clamped(x, clamps_nan(w));
     out[l] = std::bit_cast<std::uint32_t>(x);
   }
 }
 
 void modify_f64(const Wave& w, const Instruction& i, std::uint64_t* out) {
-  const bool dx10 = w.mode & mode::dx10_clamp || w.generation >= 12;
+  const double factor = factor_of(w, i, w.mode >> 6 & 3);
   for (unsigned l = 0; l < w.lanes; ++l) {
-    double x = std::bit_cast<double>(out[l]) * factors[i.output_modifier];
-    if (i.clamp) x = clamped(x, dx10);
+    double x = scaled(std::bit_cast<double>(out[l]), factor);
+    if (i.clamp) x = clamped(x, clamps_nan(w));
     out[l] = std::bit_cast<std::uint64_t>(x);
   }
 }
 
 void modify_f16(const Wave& w, const Instruction& i, std::uint32_t* out) {
-  const bool dx10 = w.mode & mode::dx10_clamp || w.generation >= 12;
+  const double factor = factor_of(w, i, w.mode >> 6 & 3);
   for (unsigned l = 0; l < w.lanes; ++l) {
-    double x = to_double({u16(out[l])}) * factors[i.output_modifier];
-    if (i.clamp) x = clamped(x, dx10);
+    double x = to_double({u16(out[l])}) * factor;
+    if (factor != 1 && std::fabs(x) < 0x1p-14) x = 0;
+    if (i.clamp) x = clamped(x, clamps_nan(w));
     out[l] = round_to_half(x, w.mode >> 2 & 3).bits;
   }
 }

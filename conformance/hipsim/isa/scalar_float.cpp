@@ -15,6 +15,10 @@ constexpr f32 quiet_nan = std::bit_cast<f32>(quiet_nan_f32);
 f32 number(const Wave& w, const Operand& o) {
   return std::bit_cast<f32>(scalar32(w, o));
 }
+/// Minima and maxima give NaN for these, as those of vectors do.
+bool signals(f32 x) {
+  return x != x && !(std::bit_cast<u32>(x) & 0x400000);
+}
 void write(Wave& w, const Instruction& i, f32 x) {
   w.s[i.dst[0].index] = x != x ? quiet_nan_f32 : std::bit_cast<u32>(x);
 }
@@ -47,10 +51,12 @@ void define_scalar_float(OperationTable& t) {
   two(t, "s_mul_f32", [](f32 a, f32 b) { return a * b; });
   for (const char* name : {"s_min_f32", "s_min_num_f32"})
     two(t, name, [](f32 a, f32 b) {
+      if (signals(a) || signals(b)) return quiet_nan;
       return a != a ? b : b != b || a < b || (a == b && std::signbit(a)) ? a : b;
     });
   for (const char* name : {"s_max_f32", "s_max_num_f32"})
     two(t, name, [](f32 a, f32 b) {
+      if (signals(a) || signals(b)) return quiet_nan;
       return a != a ? b : b != b || a > b || (a == b && !std::signbit(a)) ? a : b;
     });
   two(t, "s_minimum_f32", [](f32 a, f32 b) {

@@ -45,7 +45,9 @@ void compare(OperationTable& t, const char* name, F) {
 
 void define_arithmetic(OperationTable& t) {
   t.add("s_add_f16", half_binary([](const Wave& w, Half a, Half b) { return half_sum(w, a, b); }));
-  t.add("s_sub_f16", half_binary([](const Wave& w, Half a, Half b) { return half_sum(w, a, negated(b)); }));
+  t.add("s_sub_f16", half_binary([](const Wave& w, Half a, Half b) {
+          return half_sum(w, a, is_nan(b) ? b : negated(b));
+        }));
   t.add("s_mul_f16", half_binary([](const Wave& w, Half a, Half b) { return half_product(w, a, b); }));
   t.add({"s_min_f16", "s_min_num_f16"},
         half_binary([](const Wave& w, Half a, Half b) { return half_extreme(w, a, b, false); }));

@@ -34,8 +34,9 @@ void define_basic(OperationTable& t) {
         }));
   // Rounded twice, and without denormals on either side.
   t.add({"v_mad_legacy_f32", "v_mac_legacy_f32"}, single<f32, f32, f32, f32>([](f32 a, f32 b, f32 c) {
-          const f32 product = a == 0 || b == 0 ? 0.0f : flushed(flushed(a, 0) * flushed(b, 0), 0);
-          return settled(flushed(product + flushed(c, 0), 0), a, b, c);
+          a = flushed(a, 0), b = flushed(b, 0), c = flushed(c, 0);
+          if (a == 0 || b == 0) return settled(0.0f + c, c, c);
+          return settled(flushed(flushed(a * b, 0) + c, 0), a, b, c);
         }));
   t.add({"v_mad_f32", "v_mac_f32", "v_madak_f32", "v_madmk_f32"},
         single<f32, f32, f32, f32>([](f32 a, f32 b, f32 c) {

@@ -15,18 +15,22 @@ Operation from_one(F) {
   return wide<Half, Half>([](C c, Half a) { return half_result(c.wave, F{}(to_double(a)), a, a, a); });
 }
 
+/// A NaN keeps its sign through a difference.
+Half minus(Half a) {
+  return is_nan(a) ? a : negated(a);
+}
+
 void define_arithmetic(OperationTable& t) {
   t.add("v_add_f16", wide<Half, Half, Half>([](C c, Half a, Half b) { return half_sum(c.wave, a, b); }));
   t.add("v_sub_f16",
-        wide<Half, Half, Half>([](C c, Half a, Half b) { return half_sum(c.wave, a, negated(b)); }));
+        wide<Half, Half, Half>([](C c, Half a, Half b) { return half_sum(c.wave, a, minus(b)); }));
   t.add("v_subrev_f16",
-        wide<Half, Half, Half>([](C c, Half a, Half b) { return half_sum(c.wave, b, negated(a)); }));
+        wide<Half, Half, Half>([](C c, Half a, Half b) { return half_sum(c.wave, minus(a), b); }));
   t.add("v_mul_f16", wide<Half, Half, Half>([](C c, Half a, Half b) { return half_product(c.wave, a, b); }));
   t.add({"v_fma_f16", "v_fma_legacy_f16", "v_fmac_f16", "v_fmamk_f16", "v_fmaak_f16"},
         wide<Half, Half, Half, Half>([](C c, Half x, Half y, Half z) { return half_fma(c.wave, x, y, z); }));
   t.add({"v_mad_f16", "v_mac_f16", "v_madmk_f16", "v_madak_f16", "v_mad_legacy_f16"},
-        wide<Half, Half, Half, Half>(
-            [](C c, Half x, Half y, Half z) { return half_sum(c.wave, half_product(c.wave, x, y), z); }));
+        wide<Half, Half, Half, Half>([](C c, Half x, Half y, Half z) { return half_mad(c.wave, x, y, z); }));
   t.add({"v_min_f16", "v_min_num_f16"},
         wide<Half, Half, Half>([](C c, Half a, Half b) { return half_extreme(c.wave, a, b, false); }));
   t.add({"v_max_f16", "v_max_num_f16"},
@@ -50,10 +54,12 @@ void define_functions(OperationTable& t) {
   t.add("v_sqrt_f16", from_one([](f64 x) { return std::sqrt(x); }));
   t.add("v_exp_f16", from_one([](f64 x) { return std::exp2(x); }));
   t.add("v_log_f16", from_one([](f64 x) { return std::log2(x); }));
-  t.add("v_sin_f16",
-        from_one([](f64 x) { return std::fabs(x) > 256 ? 0.0 : std::sin(6.283185307179586 * x); }));
-  t.add("v_cos_f16",
-        from_one([](f64 x) { return std::fabs(x) > 256 ? 1.0 : std::cos(6.283185307179586 * x); }));
+  t.add("v_sin_f16", from_one([](f64 x) {
+          return std::isinf(x) ? NAN : std::fabs(x) > 256 ? 0.0 : std::sin(6.283185307179586 * x);
+        }));
+  t.add("v_cos_f16", from_one([](f64 x) {
+          return std::isinf(x) ? NAN : std::fabs(x) > 256 ? 1.0 : std::cos(6.283185307179586 * x);
+        }));
   t.add("v_floor_f16", from_one([](f64 x) { return std::floor(x); }));
   t.add("v_ceil_f16", from_one([](f64 x) { return std::ceil(x); }));
   t.add("v_trunc_f16", from_one([](f64 x) { return std::trunc(x); }));
