@@ -22,8 +22,17 @@
 #include "initialize.hpp"
 
 namespace weir::hipsim::test {
+namespace {
 
-std::vector<std::uint8_t> assemble(const std::string& text, const std::string& architecture, unsigned lanes) {
+/// What the assembler says of a line, counted from 1.
+struct Diagnostic {
+  unsigned line;
+  std::string words;
+};
+
+/// The code of the text's section .text; nothing if there are diagnostics.
+std::vector<std::uint8_t> assemble_text(const std::string& text, const std::string& architecture,
+                                        unsigned lanes, std::vector<Diagnostic>& diagnostics) {
   initialize_llvm();
   const llvm::Triple triple("amdgcn-amd-amdhsa");
   std::string messages;
@@ -43,9 +52,10 @@ std::vector<std::uint8_t> assemble(const std::string& text, const std::string& a
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text + "\n"), llvm::SMLoc());
   sources.setDiagHandler(
       [](const llvm::SMDiagnostic& d, void* out) {
-        *static_cast<std::string*>(out) += (d.getMessage() + " in \"" + d.getLineContents() + "\"\n").str();
+        static_cast<std::vector<Diagnostic>*>(out)->push_back(
+            {unsigned(d.getLineNo()), (d.getMessage() + " in \"" + d.getLineContents() + "\"").str()});
       },
-      &messages);
+      &diagnostics);
   llvm::MCContext context(triple, assembly.get(), registers.get(), subtarget.get(), &sources);
   const std::unique_ptr<llvm::MCObjectFileInfo> file(target->createMCObjectFileInfo(context, true));
   context.setObjectFileInfo(file.get());
@@ -61,7 +71,7 @@ std::vector<std::uint8_t> assemble(const std::string& text, const std::string& a
   const std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
       target->createMCAsmParser(*subtarget, *parser, *instructions, options));
   parser->setTargetParser(*target_parser);
-  if (parser->Run(false) || !messages.empty()) throw std::runtime_error("cannot assemble: " + messages);
+  if (parser->Run(false) || !diagnostics.empty()) return {};
 
   const llvm::MemoryBufferRef bytes(llvm::StringRef(object.data(), object.size()), "snippet");
   auto elf = llvm::object::ObjectFile::createObjectFile(bytes);
@@ -75,6 +85,29 @@ std::vector<std::uint8_t> assemble(const std::string& text, const std::string& a
     return {contents->bytes_begin(), contents->bytes_end()};
   }
   throw std::runtime_error("the snippet has no code");
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> assemble(const std::string& text, const std::string& architecture, unsigned lanes) {
+  std::vector<Diagnostic> diagnostics;
+  std::vector<std::uint8_t> code = assemble_text(text, architecture, lanes, diagnostics);
+  if (diagnostics.empty()) return code;
+  std::string message = "cannot assemble:";
+  for (const Diagnostic& d : diagnostics) message += " " + d.words + "\n";
+  throw std::runtime_error(message);
+}
+
+std::vector<std::string> assembler_errors(const std::vector<std::string>& lines,
+                                          const std::string& architecture, unsigned lanes) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  std::vector<Diagnostic> diagnostics;
+  assemble_text(text, architecture, lanes, diagnostics);
+  std::vector<std::string> errors(lines.size());
+  for (const Diagnostic& d : diagnostics)
+    if (d.line >= 1 && d.line <= lines.size()) errors[d.line - 1] += d.words;
+  return errors;
 }
 
 }  // namespace weir::hipsim::test

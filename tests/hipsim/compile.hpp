@@ -15,6 +15,10 @@ namespace weir::hipsim::test {
 /// std::runtime_error with the assembler's words.
 std::vector<std::uint8_t> assemble(const std::string& text, const std::string& architecture, unsigned lanes);
 
+/// What the assembler says against each of these lines, each one instruction; empty for those that it takes.
+std::vector<std::string> assembler_errors(const std::vector<std::string>& lines,
+                                          const std::string& architecture, unsigned lanes);
+
 /// Compiles a module to an HSACO. Its kernels are functions of calling convention amdgpu_kernel.
 std::vector<std::uint8_t> compile(llvm::Module& module, const std::string& architecture,
                                   const std::string& features = "");

@@ -26,19 +26,31 @@ Machine::Machine(const std::string& architecture, unsigned lanes)
 }
 
 void Machine::run(const std::string& text) {
-  const std::vector<std::uint8_t> code = assemble(text + "\ns_endpgm", architecture_, wave.lanes);
-  const Program program(code, architecture_, wave.lanes);
-  wave.program = &program;
+  load(text);
   wave.next = 0;
   wave.state = WaveState::running;
+  while (wave.state == WaveState::running) execute_next();
+}
+
+void Machine::load(const std::string& text) {
+  code_ = assemble(text + "\ns_endpgm", architecture_, wave.lanes);
+  program_ = std::make_unique<Program>(code_, architecture_, wave.lanes);
+  wave.program = program_.get();
+}
+
+void Machine::step(std::uint32_t index) {
+  wave.next = index;
+  execute_next();
+}
+
+/// With the rounding and denormal modes of the wave instead of the host's.
+void Machine::execute_next() {
+  wave.current = wave.next++;
+  const Instruction& i = program_->instructions()[wave.current];
   const unsigned before = _mm_getcsr();
+  _mm_setcsr(wave.float_control[unsigned(i.float_group)]);
   try {
-    while (wave.state == WaveState::running) {
-      wave.current = wave.next++;
-      const Instruction& i = program.instructions()[wave.current];
-      _mm_setcsr(wave.float_control[unsigned(i.float_group)]);
-      i.run(wave, i);
-    }
+    i.run(wave, i);
   } catch (...) {
     _mm_setcsr(before);
     throw;

@@ -20,6 +20,9 @@ class Machine {
 
   /// Runs the text up to its end (an s_endpgm is added). Throws Fault as instructions do.
   void run(const std::string& text);
+  /// Keeps a text for `step`, which runs one instruction of it, counted from 0.
+  void load(const std::string& text);
+  void step(std::uint32_t index);
 
   std::uint32_t& v(unsigned index, unsigned lane = 0) { return registers_[index].lanes[lane]; }
   std::uint32_t& s(unsigned index) { return wave.s[index]; }
@@ -45,7 +48,10 @@ class Machine {
   struct alignas(64) Line {
     Wave::Row lanes;
   };
+  void execute_next();
   std::string architecture_;
+  std::vector<std::uint8_t> code_;
+  std::unique_ptr<Program> program_;
   std::vector<Line> registers_;
   MemoryTable table_{0};
   MemoryView view_{table_};
