@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole kernels that LLVM compiled, launched through HIP; the host computes what is expected.
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <random>
@@ -215,6 +220,31 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Kernels,
                          testing::Values("gfx90a", "gfx942", "gfx1100", "gfx906", "gfx908", "gfx950",
                                          "gfx1030", "gfx1201"),
                          [](const auto& info) { return std::string(info.param); });
+
+/// Launches a kernel with a race where the configuration makes races errors, and ends the process with 0 if
+/// that fails the launch.
+[[noreturn]] void launch_where_races_are_errors() {
+  std::remove(std::getenv("HIPSIM_CONFIG"));
+  const std::string path = testing::TempDir() + "hipsim-races-" + std::to_string(::getpid()) + ".json";
+  std::ofstream(path) << R"({"devices": [{"arch": "gfx942"}], "races": "error", "report": "stderr"})";
+  ::setenv("HIPSIM_CONFIG", path.c_str(), 1);
+  hipError_t result = hipSuccess;
+  {
+    const LoadedModule module(image_for("gfx942"));
+    DeviceArray<int> out(std::vector<int>(256));
+    HIP(module.kernel("racy").try_launch(1, 256, 0, nullptr, out.pointer()));
+    result = hipDeviceSynchronize();
+  }
+  std::remove(path.c_str());
+  std::_Exit(result == hipErrorLaunchFailure ? 0 : 1);
+}
+
+// The configuration is read once, so that this needs a process of its own.
+TEST(RacesAsErrors, FailTheLaunch) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(launch_where_races_are_errors(), testing::ExitedWithCode(0),
+              "kernel racy, workgroup.*their order is not defined");
+}
 
 }  // namespace
 }  // namespace weir::hipsim::test
