@@ -129,7 +129,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     if (!last_run) return;
     // A run that the next one cannot be ordered behind is waited for.
     if (const Code code = V::calls().event_record(last_run, stream); code != success)
-      if (V::verdict(code).lost || V::calls().stream_synchronize(stream) != success)
+      if (verdict_of<V>(code).lost || V::calls().stream_synchronize(stream) != success)
         device->raise(code, "record an event");
   }
 
