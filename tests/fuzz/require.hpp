@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz target does when the code under test breaks its word: it says so and aborts, which is how a fuzzer learns
-// of it.
+// What a fuzz target does when the code under test breaks its word: it says so and aborts, which is how a
+// fuzzer learns of it.
 #pragma once
 
 #include <cstdio>
