@@ -13,8 +13,13 @@ class Choosing : public testing::Test {
  protected:
   Device device = Watch::open();
   Stream stream = device.create_stream();
-  Array<std::int32_t> x = device.array<std::int32_t>(stream, 64), y = device.array<std::int32_t>(stream, 64);
+  Array<std::int32_t> x = zeros(64), y = zeros(64);
 
+  Array<std::int32_t> zeros(std::int64_t count) const {
+    auto made = device.array<std::int32_t>(stream, count);
+    made.fill(stream, 0);
+    return made;
+  }
   void launch(const StreamRef& on, std::int32_t by = 1) const { add_both()(on, x, y, by, by); }
   /// Makes calls of the slot take so long that there is no doubt.
   static void slow_down(const char* slot) {
@@ -53,14 +58,14 @@ TEST_F(Choosing, TriesNothingBeforeThePlanRepeats) {
 }
 
 TEST_F(Choosing, LaunchesWhoseGridsChangeGoOverStreams) {
-  const auto large = device.array<std::int32_t>(stream, 4'000'000);
+  const auto large = zeros(4'000'000);
   for (int i = 0; i < enough; ++i) add_both()(stream, large.slice(0, i % 2 ? 64 : large.extent(0)), y, 1, 1);
   EXPECT_EQ(calls("graph_create"), 0u);
 }
 
 TEST_F(Choosing, AGraphWaitsForTheGridsToRepeatAgain) {
   slow_down("kernel_launch");
-  const auto large = device.array<std::int32_t>(stream, 4'000'000);
+  const auto large = zeros(4'000'000);
   for (int i = 0; i < enough; ++i) launch(stream);
   const std::uint64_t before = calls("graph_launch");
   add_both()(stream, large, y, 1, 1);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "rows.hpp"
@@ -91,82 +92,87 @@ const std::vector<u64>& pairs() {
   return some;
 }
 
-#define U [](u64 a, u64 b, [[maybe_unused]] u64 c)->u64
-const Atomic atomics[] = {{"add add_u32", "add_u32", 4, words, U{return u32(a + b);
-}  // namespace atomic_table
-}  // namespace weir::hipsim::test
-, {"sub sub_u32", "sub_u32", 4, words, U{return u32(a - b);
+template <class T>
+u64 sum(u64 a, u64 b, u64) {
+  return T(a + b);
 }
+template <class T>
+u64 difference(u64 a, u64 b, u64) {
+  return T(a - b);
 }
-, {"", "rsub_u32", 4, words, U{return u32(b - a);
+template <class T>
+u64 difference_from(u64 a, u64 b, u64) {
+  return T(b - a);
 }
+u64 difference_or_zero(u64 a, u64 b, u64) {
+  return a < b ? 0 : a - b;
 }
-, {"smin min_i32", "min_i32", 4, words, smaller<i32>}, {"umin min_u32", "min_u32", 4, words, smaller<u32>},
-    {"smax max_i32", "max_i32", 4, words, larger<i32>}, {"umax max_u32", "max_u32", 4, words, larger<u32>},
-    {"and and_b32", "and_b32", 4, words, U{return a & b;
+u64 difference_or_old(u64 a, u64 b, u64) {
+  return a < b ? a : a - b;
 }
+u64 conjunction(u64 a, u64 b, u64) {
+  return a & b;
 }
-, {"or or_b32", "or_b32", 4, words, U{return a | b;
+u64 disjunction(u64 a, u64 b, u64) {
+  return a | b;
 }
+u64 exclusion(u64 a, u64 b, u64) {
+  return a ^ b;
 }
-, {"xor xor_b32", "xor_b32", 4, words, U{return a ^ b;
+u64 exchanged(u64, u64 b, u64) {
+  return b;
 }
+u64 exchanged_if_equal(u64 a, u64 b, u64 c) {
+  return a == c ? b : a;
 }
-, {"inc inc_u32", "inc_u32", 4, words, up<u32>}, {"dec dec_u32", "dec_u32", 4, words, down<u32>},
-    {"csub csub_u32 csub_clamp sub_clamp_u32", "sub_clamp_u32", 4, words, U{return a < b ? 0 : a - b;
-}
-}
-, {"cond_sub_u32", "cond_sub_u32", 4, words, U{return a < b ? a : a - b;
-}
-}
-, {"swap swap_b32", "wrxchg_b32 storexchg_b32", 4, words, U{return (void)a, b;
-}
-}
-, {"cmpswap cmpswap_b32", "cmpst_b32 cmpstore_b32", 4, words, U{return a == c ? b : a;
-}
-, true
-}
-, {"add_f32", "add_f32", 4, numbers<f32>, float_sum<f32>},
+
+const Atomic atomics[] = {
+    {"add add_u32", "add_u32", 4, words, sum<u32>},
+    {"sub sub_u32", "sub_u32", 4, words, difference<u32>},
+    {"", "rsub_u32", 4, words, difference_from<u32>},
+    {"smin min_i32", "min_i32", 4, words, smaller<i32>},
+    {"umin min_u32", "min_u32", 4, words, smaller<u32>},
+    {"smax max_i32", "max_i32", 4, words, larger<i32>},
+    {"umax max_u32", "max_u32", 4, words, larger<u32>},
+    {"and and_b32", "and_b32", 4, words, conjunction},
+    {"or or_b32", "or_b32", 4, words, disjunction},
+    {"xor xor_b32", "xor_b32", 4, words, exclusion},
+    {"inc inc_u32", "inc_u32", 4, words, up<u32>},
+    {"dec dec_u32", "dec_u32", 4, words, down<u32>},
+    {"csub csub_u32 csub_clamp sub_clamp_u32", "sub_clamp_u32", 4, words, difference_or_zero},
+    {"cond_sub_u32", "cond_sub_u32", 4, words, difference_or_old},
+    {"swap swap_b32", "wrxchg_b32 storexchg_b32", 4, words, exchanged},
+    {"cmpswap cmpswap_b32", "cmpst_b32 cmpstore_b32", 4, words, exchanged_if_equal, true},
+    {"add_f32", "add_f32", 4, numbers<f32>, float_sum<f32>},
     {"fmin min_f32 min_num_f32", "min_f32 min_num_f32", 4, numbers<f32>, float_order<f32, false>},
     {"fmax max_f32 max_num_f32", "max_f32 max_num_f32", 4, numbers<f32>, float_order<f32, true>},
-    {"pk_add_f16", "pk_add_f16", 4, pairs, half_sums}, {"pk_add_bf16", "pk_add_bf16", 4, pairs, bfloat_sums},
-    {"add_x2 add_u64", "add_u64", 8, doubles, U{return a + b;
-}
-}
-, {"sub_x2 sub_u64", "sub_u64", 8, doubles, U{return a - b;
-}
-}
-, {"", "rsub_u64", 8, doubles, U{return b - a;
-}
-}
-, {"smin_x2 min_i64", "min_i64", 8, doubles, smaller<i64>},
+    {"pk_add_f16", "pk_add_f16", 4, pairs, half_sums},
+    {"pk_add_bf16", "pk_add_bf16", 4, pairs, bfloat_sums},
+    {"add_x2 add_u64", "add_u64", 8, doubles, sum<u64>},
+    {"sub_x2 sub_u64", "sub_u64", 8, doubles, difference<u64>},
+    {"", "rsub_u64", 8, doubles, difference_from<u64>},
+    {"smin_x2 min_i64", "min_i64", 8, doubles, smaller<i64>},
     {"umin_x2 min_u64", "min_u64", 8, doubles, smaller<u64>},
     {"smax_x2 max_i64", "max_i64", 8, doubles, larger<i64>},
     {"umax_x2 max_u64", "max_u64", 8, doubles, larger<u64>},
-    {"and_x2 and_b64", "and_b64", 8, doubles, U{return a & b;
+    {"and_x2 and_b64", "and_b64", 8, doubles, conjunction},
+    {"or_x2 or_b64", "or_b64", 8, doubles, disjunction},
+    {"xor_x2 xor_b64", "xor_b64", 8, doubles, exclusion},
+    {"inc_x2 inc_u64", "inc_u64", 8, doubles, up<u64>},
+    {"dec_x2 dec_u64", "dec_u64", 8, doubles, down<u64>},
+    {"swap_x2 swap_b64", "wrxchg_b64 storexchg_b64", 8, doubles, exchanged},
+    {"cmpswap_x2 cmpswap_b64", "cmpst_b64 cmpstore_b64", 8, doubles, exchanged_if_equal, true},
+    {"add_f64", "add_f64", 8, numbers<f64>, float_sum<f64>},
+    {"min_f64 fmin_x2 min_num_f64", "min_f64 min_num_f64", 8, numbers<f64>, float_order<f64, false>},
+    {"max_f64 fmax_x2 max_num_f64", "max_f64 max_num_f64", 8, numbers<f64>, float_order<f64, true>},
+};
+
+/// gfx908 and gfx90a take subnormal numbers for zeros when they add in memory, and store none.
+u64 flushed_sum(u64 a, u64 b, u64) {
+  const auto flushed = [](f32 x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; };
+  return raw(flushed(flushed(from_bits<f32>(a)) + flushed(from_bits<f32>(b))));
 }
-}
-, {"or_x2 or_b64", "or_b64", 8, doubles, U{return a | b;
-}
-}
-, {"xor_x2 xor_b64", "xor_b64", 8, doubles, U{return a ^ b;
-}
-}
-, {"inc_x2 inc_u64", "inc_u64", 8, doubles, up<u64>}, {"dec_x2 dec_u64", "dec_u64", 8, doubles, down<u64>},
-    {"swap_x2 swap_b64", "wrxchg_b64 storexchg_b64", 8, doubles, U{return (void)a, b;
-}
-}
-, {"cmpswap_x2 cmpswap_b64", "cmpst_b64 cmpstore_b64", 8, doubles, U{return a == c ? b : a;
-}
-, true
-}
-, {"add_f64", "add_f64", 8, numbers<f64>, float_sum<f64>},
-    {"min_f64 fmin_x2 min_num_f64", "min_f64 min_num_f64", 8, numbers<f64>, float_order<f64, false>}, {
-  "max_f64 fmax_x2 max_num_f64", "max_f64 max_num_f64", 8, numbers<f64>, float_order<f64, true>
-}
-}
-;
-#undef U
+const Atomic flushing_add{"add_f32", "", 4, numbers<f32>, flushed_sum};
 
 // v[0:1] addresses, data from v4 on, what is compared behind or before it, v[10:11] the value before.
 constexpr unsigned data = 4, result = 10, offset = 8;
@@ -235,8 +241,10 @@ std::vector<Case> atomic_rows(const Target& t) {
   const std::string returning = t.generation >= 12                 ? " th:TH_ATOMIC_RETURN"
                                 : t.is("gfx942") || t.is("gfx950") ? " sc0"
                                                                    : " glc";
-  for (const Atomic& a : atomics)
-    for (const std::string& stem : words_of(a.global)) {
+  const bool flushes = t.is("gfx908") || t.is("gfx90a");
+  for (const Atomic& named : atomics)
+    for (const std::string& stem : words_of(named.global)) {
+      const Atomic& a = flushes && stem == "add_f32" ? flushing_add : named;
       const unsigned words = a.bytes / 4;
       const Order order = a.compares ? Order::value_first : Order::one;
       const std::string given = registers('v', data, a.compares ? 2 * words : words);

@@ -8,7 +8,8 @@ from .tests import Outcome, run_tests, tell, tests_of
 
 # Each tool slows kernels down many times over and may run them one after the other, so these are the tests that reach
 # every kind of generated code and the runtime's paths, without those in which a kernel waits for the host or for another
-# kernel, those that judge times, and those that start processes. The differential tests run a few of their seeds.
+# kernel, those that judge times, those that start processes, and those that launch from several threads, of which racecheck
+# loses track. The differential tests run a few of their seeds.
 
 
 @dataclass
@@ -34,11 +35,11 @@ JOBS = [
         only=("Array.*", "Module.*", "Failure.*", "TaskList.*", "CurrentStream.*", "Region.TasksOfOneBlock*", "Region.Mixes*",
               "Region.MoreBlocks*", "Region.TwoLaunches*", "Region.AFailureHalfWayLeaves*", "Region.WithoutAStream*",
               "Stream.AForeignHandle*", "Stream.AFailureInALane*", "Stream.CallsTheHost*", "Device.*", "Event.*ArePooled",
-              "*/Memory.IsReusedOnOneStream*", "*/Memory.ABlockOfAnIdleStream*", "Threads.LaunchOn*", "Threads.Share*"),
+              "*/Memory.IsReusedOnOneStream*", "*/Memory.ABlockOfAnIdleStream*"),
         without=("Array.CopiesBetween*", "Module.IsUnloaded*", "CurrentStream.BelongsToOneThread", "Device.SynchronizeDrains*",
                  "Device.NamesThatNobody*", "Device.IsTheOneThatTheEnvironment*")),
     Job("graph_test",
-        without=("Choosing.Takes*", "Choosing.StaysWith*", "*NeverWaitOnTheHost*", "*DoNotWaitForOneAnother*",
+        without=("Choosing.Takes*", "Choosing.StaysWith*", "Choosing.AGraphWaitsFor*", "*NeverWaitOnTheHost*", "*DoNotWaitForOneAnother*",
                  "*KeepTheirArgumentsWhenTheNext*", "*OutliveThe*", "*BranchesRunAtTheSameTime*", "*LeaveSubmittedRunsAlone*",
                  "*Turn*", "*ProfilesSee*", "*AreProfiled*")),
     Job("reuse_test", only=("AnyArray.*", "Reuse.ANewStream*", "Reuse.TrimThat*", "PeerCopy.OfAnArray*", "PeerCopy.ItsMemory*")),

@@ -17,6 +17,7 @@ HOST_ONLY = {
     "cuda_driver_test": "the CUDA driver on a libcuda of the tests' own; cuda_driver_gpu_test has the real one",
     "driver_tests": "finding and loading drivers",
     "fuzz_replay_test": "the reader of kernels",
+    "layers_native_test": "the AMDGPU driver on the HIP simulator, under the fault layer",
     "hsaco_test": "code generation for AMD GPUs",
     "hsaco_run_test": "the HIP simulator",
     "hipsim_api_test": "the HIP simulator",

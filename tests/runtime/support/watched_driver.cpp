@@ -303,6 +303,7 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
     const bool lets_go = name == "stream_destroy" || name == "event_destroy" || name == "memory_free" ||
                          name == "module_unload" || name == "graph_destroy";
     if (broken_ && (first == broken_ || second == broken_) && !lets_go) result = WEIR_ERROR_UNKNOWN;
+    if (first == broken_ && lets_go) broken_ = nullptr;  // the next object may get its address
     if (lost_ && !lets_go) result = WEIR_ERROR_DEVICE_LOST;
   }
   if (hook) hook();
