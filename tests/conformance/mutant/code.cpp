@@ -8,7 +8,8 @@ namespace mutant {
 namespace {
 
 /// A thread begins with the floating-point state of the one that makes it, so that the driver's own threads
-/// keep `bits` when the calls that make them come under this.
+/// keep `bits` when the calls that make them come under this; so must those come that wait, as they may run
+/// kernels.
 template <unsigned bits>
 class FloatState {
  public:
@@ -19,25 +20,28 @@ class FloatState {
   const unsigned before_ = _mm_getcsr();
 };
 
+template <unsigned bits, auto slot, class... Arguments>
+void call_under_state(weir_driver_table& table, weir_result (*)(Arguments...)) {
+  table.*slot = [](Arguments... arguments) {
+    const FloatState<bits> state;
+    return (real().*slot)(arguments...);
+  };
+}
+
+/// All functions that may make the driver's threads, or run kernels while they wait.
 template <unsigned bits>
 void with_float_state(weir_driver_table& table) {
+  using Table = weir_driver_table;
+  const auto wrap = [&]<auto... slots>() { (call_under_state<bits, slots>(table, table.*slots), ...); };
+  wrap.template operator()<&Table::stream_create, &Table::stream_synchronize, &Table::stream_query,
+                           &Table::event_record, &Table::event_synchronize, &Table::memory_allocate,
+                           &Table::copy_to_device, &Table::copy_to_host, &Table::copy_on_device, &Table::fill,
+                           &Table::module_load, &Table::kernel_launch, &Table::graph_launch>();
   table.device_open = [](std::uint32_t index, weir_device* out, weir_status* e) {
     const FloatState<bits> state;
     const weir_result result = real().device_open(index, out, e);
     if (result == WEIR_OK) opened_device() = *out;
     return result;
-  };
-  table.stream_create = [](weir_device d, const weir_stream_options* o, weir_stream* out, weir_status* e) {
-    const FloatState<bits> state;
-    return real().stream_create(d, o, out, e);
-  };
-  table.kernel_launch = [](weir_stream s, const weir_launch* l, weir_status* e) {
-    const FloatState<bits> state;
-    return real().kernel_launch(s, l, e);
-  };
-  table.graph_launch = [](weir_graph g, weir_stream s, weir_status* e) {
-    const FloatState<bits> state;
-    return real().graph_launch(g, s, e);
   };
 }
 
