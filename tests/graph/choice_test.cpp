@@ -58,14 +58,14 @@ TEST_F(Choosing, TriesNothingBeforeThePlanRepeats) {
 }
 
 TEST_F(Choosing, LaunchesWhoseGridsChangeGoOverStreams) {
-  const auto large = zeros(4'000'000);
+  const auto large = zeros(100'000);
   for (int i = 0; i < enough; ++i) add_both()(stream, large.slice(0, i % 2 ? 64 : large.extent(0)), y, 1, 1);
   EXPECT_EQ(calls("graph_create"), 0u);
 }
 
 TEST_F(Choosing, AGraphWaitsForTheGridsToRepeatAgain) {
   slow_down("kernel_launch");
-  const auto large = zeros(4'000'000);
+  const auto large = zeros(100'000);
   for (int i = 0; i < enough; ++i) launch(stream);
   const std::uint64_t before = calls("graph_launch");
   add_both()(stream, large, y, 1, 1);

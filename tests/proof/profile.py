@@ -117,7 +117,7 @@ def prove(proof):
     prove_chain(proof, ncu)
     prove_concurrent(proof, ncu)
     lines = ["## Profile", "", "Medians of the runs that Nsight Compute saw, with clocks and caches left alone; of the twin's "
-             "launch shapes the fastest. A reduction of Weir's is two kernels, and a third stores its result.", "",
+             "launch shapes the fastest. A reduction of Weir's is two kernels, the second of which stores its result.", "",
              "| case | kernel | grid, block | runs | " + " | ".join(METRICS.values()) + " |",
              "|---" * (4 + len(METRICS)) + "|"]
     for case in CASES:
