@@ -35,7 +35,7 @@ FLOORS = {
     "loops_of_8_Mi_elements_in_blocks": 0.80,
     "loops_of_256_elements_in_blocks": 1.5,
     "stream_lease": 0.1,
-    "process_start_to_first_result": 1.12,
+    "process_start_to_first_result": 1.25,  # HIP's library, where it is installed, is loaded at each start, too
     "copy_3_GiB": 0.98,
     "triad_3_GiB": 0.98,
     "triad_3_GiB_terabytes_per_second": 4.1,
