@@ -51,6 +51,22 @@ TEST_P(Control, PartsOfTheModeRegisterAreWritten) {
   EXPECT_EQ(0x96u, m.s(3));
 }
 
+// What the registers then are is seen in kernel_test.cpp.
+TEST_P(Control, IndexedRegistersAreSwitchedOnAndOff) {
+  if (m.wave.generation >= 10) return;
+  m.wave.s[slot::m0] = 0xabcd0000;
+  m.s(4) = 0x105, m.s(5) = 0x209;
+  m.run("s_set_gpr_idx_on s4, gpr_idx(SRC0,DST)");
+  EXPECT_TRUE(m.wave.gpr_index);
+  EXPECT_EQ(0xabcd9005u, m.wave.s[slot::m0]);
+  EXPECT_EQ(9u, m.wave.gpr_index_mode);
+  m.run("s_set_gpr_idx_idx s5\ns_set_gpr_idx_mode gpr_idx(SRC1)");
+  EXPECT_EQ(0xabcd2009u, m.wave.s[slot::m0]);
+  EXPECT_EQ(2u, m.wave.gpr_index_mode);
+  m.run("s_set_gpr_idx_off");
+  EXPECT_FALSE(m.wave.gpr_index);
+}
+
 TEST_P(Control, ScalarsAreMovedByTheNumberInM0) {
   m.wave.s[slot::m0] = 2;
   m.s(6) = 60, m.s(7) = 70;

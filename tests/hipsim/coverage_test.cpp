@@ -235,8 +235,6 @@ constexpr std::string_view without_a_test[] = {
     "s_memtime",
     "s_memrealtime",
     "s_sendmsg_rtn_b64",
-    // changes how the executor of kernels runs the instructions that follow
-    "s_set_gpr_idx_*",
     // the end of a wave, which ends every snippet; barriers and traps, which kernel_test.cpp has in kernels
     "s_endpgm*",
     "s_barrier*",

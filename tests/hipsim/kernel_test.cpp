@@ -163,6 +163,20 @@ TEST_P(Kernels, IdsInThreeDimensions) {
               ASSERT_EQ(x | y << 4 | z << 8 | gx << 12 | gy << 16 | gz << 20, got[std::size_t(n)]) << n;
 }
 
+// On GFX9 with s_set_gpr_idx_on and s_set_gpr_idx_off, later with moves by M0.
+TEST_P(Kernels, RegistersAreIndexedByAScalar) {
+  std::vector<int> in(64 * 32);
+  std::iota(in.begin(), in.end(), 1000);
+  for (const int index : {0, 17, 30}) {
+    DeviceArray<int> from(in), to(std::vector<int>(in.size()));
+    module->kernel("indexed").launch(1, 64, to.pointer(), from.pointer(), index);
+    std::vector<int> expected = in;
+    for (std::size_t item = 0; item < 64; ++item)
+      expected[item * 32 + std::size_t(index) + 1] = in[item * 32 + std::size_t(index)];
+    EXPECT_EQ(expected, to.read()) << index;
+  }
+}
+
 TEST_P(Kernels, OutOfBoundsIsAnIllegalAddressWithKernelLaneAndAddress) {
   DeviceArray<float> a(std::vector<float>(64)), out(std::vector<float>(100));
   EXPECT_EQ(hipSuccess, module->kernel("add").try_launch(1, 128, 0, nullptr, out.pointer(), a.pointer(),

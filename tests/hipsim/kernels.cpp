@@ -245,6 +245,20 @@ define amdgpu_kernel void @ids(ptr addrspace(1) %out) {
   ret void
 }
 
+; of 32 numbers per item that lie in registers, reads the one that a scalar counts, and writes the one behind it
+define amdgpu_kernel void @indexed(ptr addrspace(1) %out, ptr addrspace(1) %in, i32 %index) {
+  %item = call i32 @llvm.amdgcn.workitem.id.x()
+  %first = mul i32 %item, 32
+  %pi = getelementptr i32, ptr addrspace(1) %in, i32 %first
+  %v = load <32 x i32>, ptr addrspace(1) %pi, align 4
+  %picked = extractelement <32 x i32> %v, i32 %index
+  %behind = add i32 %index, 1
+  %w = insertelement <32 x i32> %v, i32 %picked, i32 %behind
+  %po = getelementptr i32, ptr addrspace(1) %out, i32 %first
+  store <32 x i32> %w, ptr addrspace(1) %po, align 4
+  ret void
+}
+
 ; never ends
 define amdgpu_kernel void @endless(ptr addrspace(1) %out) {
 entry:

@@ -128,8 +128,10 @@ void indexed(Wave& w, const Instruction& i) {
 void define_indexing(OperationTable& t) {
   t.add("s_set_gpr_idx_on", scalar(1, indexed));
   t.add("s_set_gpr_idx_off", scalar(0, [](Wave& w, const Instruction&) { w.gpr_index = false; }));
-  t.add("s_set_gpr_idx_mode",
-        scalar(0, [](Wave& w, const Instruction& i) { w.gpr_index_mode = u32(i.offset) & 15; }));
+  t.add("s_set_gpr_idx_mode", scalar(0, [](Wave& w, const Instruction& i) {
+          w.gpr_index_mode = u32(i.offset) & 15;
+          w.s[slot::m0] = (w.s[slot::m0] & ~0xf000u) | w.gpr_index_mode << 12;
+        }));
   t.add("s_set_gpr_idx_idx", scalar(1, [](Wave& w, const Instruction& i) {
           w.s[slot::m0] = (w.s[slot::m0] & ~0xffu) | (scalar32(w, i.src[0]) & 0xff);
         }));
