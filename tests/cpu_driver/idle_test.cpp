@@ -33,10 +33,11 @@ void expect_rest(std::chrono::microseconds used) {
 }  // namespace
 
 TEST(Idle, WorkersThatHaveWorkedSleep) {
-  std::vector<std::uint32_t> data(50'000, 0);
-  const auto blocks = static_cast<std::uint32_t>(data.size());
+  constexpr std::uint32_t blocks = 50'000;
+  std::vector<std::uint32_t> data[2] = {std::vector<std::uint32_t>(blocks),
+                                        std::vector<std::uint32_t>(blocks)};
   Stream streams[2];
-  for (Stream& stream : streams) stream.launch(kernels().add, AddArguments{data.data(), 0}, blocks);
+  for (int i : {0, 1}) streams[i].launch(kernels().add, AddArguments{data[i].data(), 1}, blocks);
   for (Stream& stream : streams) stream.synchronize();
   const auto before = processor_time();
   std::this_thread::sleep_for(a_while);
