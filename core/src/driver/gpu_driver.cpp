@@ -7,17 +7,12 @@
 #include <cstring>
 #include <weir/error.hpp>
 
+#include "driver/bounded.hpp"
 #include "driver/manifest.hpp"
 #include "driver/table.hpp"
 
 namespace weir {
 namespace {
-
-// A driver's strings are not trusted to be terminated.
-template <std::size_t N>
-std::string_view bounded(const char (&text)[N]) {
-  return {text, strnlen(text, N)};
-}
 
 std::string required_text(const char* text, std::string_view what) {
   if (!text) throw Error(ErrorCode::invalid, fmt::format("the driver's table has no {}", what));

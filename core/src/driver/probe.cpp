@@ -9,6 +9,7 @@
 #include <exception>
 #include <weir/error.hpp>
 
+#include "driver/bounded.hpp"
 #include "driver/dynamic_library.hpp"
 #include "driver/elf.hpp"
 #include "driver/manifest.hpp"
@@ -66,13 +67,12 @@ weir_result call_driver(std::string_view what, Call call) {
 }
 
 std::string words_of(const weir_status& status, weir_result result) {
-  std::string words(status.message, strnlen(status.message, sizeof status.message));
+  std::string words(bounded(status.message));
   if (words.empty())
     words = result >= WEIR_ERROR_UNKNOWN && result <= WEIR_ERROR_SYSTEM
                 ? std::string(to_string(static_cast<ErrorCode>(result)))
                 : fmt::format("result {}", result);
-  if (const std::string_view name(status.vendor_name, strnlen(status.vendor_name, sizeof status.vendor_name));
-      !name.empty())
+  if (const std::string_view name = bounded(status.vendor_name); !name.empty())
     words += fmt::format(" ({}, {})", name, status.vendor_code);
   return words;
 }

@@ -11,6 +11,8 @@
 #include <map>
 #include <set>
 
+#include "driver/bounded.hpp"
+
 namespace weir::detail {
 namespace {
 
@@ -49,25 +51,21 @@ void in_child() {
     if (device->streams.size() > 0) device->leave_to_parent();
 }
 
-template <std::size_t N>
-std::string text(const char (&chars)[N]) {
-  return std::string(chars, strnlen(chars, N));
-}
-
 DeviceInfo to_info(const weir_device_info& raw) {
   DeviceInfo info;
-  info.name = text(raw.name);
-  info.vendor = text(raw.vendor);
-  info.driver_version = text(raw.driver_version);
-  info.location = text(raw.location);
+  info.name = bounded(raw.name);
+  info.vendor = bounded(raw.vendor);
+  info.driver_version = bounded(raw.driver_version);
+  info.location = bounded(raw.location);
   info.kind = raw.kind <= WEIR_DEVICE_OTHER ? static_cast<DeviceKind>(raw.kind) : DeviceKind::other;
   std::memcpy(info.uuid.data(), raw.uuid, sizeof raw.uuid);
   info.capabilities = raw.capabilities;
   info.total_memory = raw.total_memory;
   info.memory_bandwidth = raw.memory_bandwidth;
   for (std::uint32_t i = 0; i < std::min<std::uint32_t>(raw.code_target_count, WEIR_MAX_CODE_TARGETS); ++i)
-    info.code_targets.push_back({text(raw.code_targets[i].format), text(raw.code_targets[i].target)});
-  info.target_features = text(raw.target_features);
+    info.code_targets.push_back(
+        {std::string(bounded(raw.code_targets[i].format)), std::string(bounded(raw.code_targets[i].target))});
+  info.target_features = bounded(raw.target_features);
   info.multiprocessors = raw.multiprocessors;
   info.lanes = std::max(raw.lanes, 1u);
   info.max_block_threads = raw.max_block_threads;
@@ -84,7 +82,7 @@ DeviceInfo to_info(const weir_device_info& raw) {
   info.shared_bytes_per_multiprocessor = raw.shared_bytes_per_multiprocessor;
   info.max_registers_per_multiprocessor = raw.max_registers_per_multiprocessor;
   info.max_registers_per_block = raw.max_registers_per_block;
-  info.notes = text(raw.notes);
+  info.notes = bounded(raw.notes);
   return info;
 }
 

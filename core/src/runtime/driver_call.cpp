@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
+
+#include "driver/bounded.hpp"
 
 namespace weir {
 namespace {
@@ -29,11 +30,6 @@ std::string words(const std::vector<const KernelOrigin*>& running) {
     text += (i ? ", " : "") + describe(*running[i]);
   if (running.size() > most_named) text += fmt::format(" and {} more", running.size() - most_named);
   return fmt::format(" (on other streams it may have been: {})", text);
-}
-
-template <std::size_t size>
-std::string text_of(const char (&words)[size]) {
-  return std::string(words, strnlen(words, size));
 }
 
 }  // namespace
@@ -68,7 +64,7 @@ void DriverCaller::fail(std::string_view doing, weir_result result, const weir_s
     remember_loss(status, &error);
   } else if (may_break_device(result)) {
     std::lock_guard lock(breaking_mutex_);
-    breaking_.emplace(Breaking{text_of(status.message), error});
+    breaking_.emplace(Breaking{std::string(bounded(status.message)), error});
   }
   throw error;
 }
@@ -85,7 +81,7 @@ void DriverCaller::throw_lost() const {
 // A driver answers with the words of what took the device, which an earlier call may have seen.
 std::optional<Error> DriverCaller::told_before(const weir_status& status) {
   std::lock_guard lock(breaking_mutex_);
-  if (!breaking_ || breaking_->driver_words != text_of(status.message)) return {};
+  if (!breaking_ || breaking_->driver_words != bounded(status.message)) return {};
   return breaking_->error;
 }
 
@@ -95,8 +91,8 @@ void DriverCaller::remember_loss(const weir_status& status, const Error* error) 
     std::optional<Error> told = told_before(status);
     if (!told && error) told = *error;
     if (!told)
-      told.emplace(ErrorCode::device_lost, text_of(status.message), status.vendor_code,
-                   text_of(status.vendor_name));
+      told.emplace(ErrorCode::device_lost, std::string(bounded(status.message)), status.vendor_code,
+                   std::string(bounded(status.vendor_name)));
     auto loss = std::make_unique<const Error>(*std::move(told));
     const Error* none = nullptr;
     if (loss_.compare_exchange_strong(none, loss.get(), std::memory_order_release)) loss.release();

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+namespace weir {
+
+/// What stands in a field for text. A driver's strings are not trusted to be terminated.
+template <std::size_t N>
+std::string_view bounded(const char (&text)[N]) noexcept {
+  return {text, strnlen(text, N)};
+}
+
+}  // namespace weir
