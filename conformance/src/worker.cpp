@@ -82,7 +82,6 @@ class Teller : public testing::EmptyTestEventListener {
   int output_;
 };
 
-
 std::string version_text(std::uint32_t version) {
   return std::to_string(WEIR_ABI_MAJOR(version)) + "." + std::to_string(WEIR_ABI_MINOR(version));
 }

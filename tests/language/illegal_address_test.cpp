@@ -10,17 +10,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-template <class F>
-Error thrown_by(F&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorCode::unknown, "");
-}
-
 TEST(IllegalAddress, DISABLED_TakesTheDevice) {
   const Kernel astray{"astray", [](View<float> x, Index far) {
                         range_for(x.size(), [&](Index i) { x[i + far] = x[i] + 1.0f; });

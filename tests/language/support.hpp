@@ -13,6 +13,7 @@
 #include <weir/weir.hpp>
 
 #include "tested_device.hpp"
+#include "thrown_by.hpp"
 
 namespace weir::test {
 
@@ -46,13 +47,7 @@ std::vector<T> run(const K& kernel, std::size_t count, const A&... arguments) {
 
 template <class F>
 std::string error_of(F&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return thrown_by(action).what();
 }
 
 }  // namespace weir::test

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <thread>
 
+#include "thrown_by.hpp"
+
 namespace weir::test {
 namespace {
 
@@ -31,16 +33,6 @@ class Api : public ::testing::Test {
   void TearDown() override {
     lost.configure("");
     faults.configure("");
-  }
-  template <class Action>
-  static Error error_of(Action&& action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error;
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return Error(ErrorCode::unknown, "");
   }
   static void expect_race(const ::testing::Matcher<std::string>& words) {
     const std::vector<LayerReport> reports = Heard::get().take();
@@ -83,9 +75,10 @@ TEST_F(Api, TheLayersAreNamed) {
   EXPECT_EQ(checks.name(), "validate");
   EXPECT_THAT(checks.library(), HasSubstr("libweir-layer-validate.so"));
   EXPECT_EQ(layers(device).size(), 3u);
-  EXPECT_THAT(error_of([&] { (void)checks.get("speed"); }).what(), HasSubstr("keeps no number 'speed'"));
-  EXPECT_THAT(error_of([&] { checks.configure("speed=2"); }).what(), HasSubstr("there is no option 'speed'"));
-  EXPECT_THAT(error_of([] { set_layers("validate"); }).what(),
+  EXPECT_THAT(thrown_by([&] { (void)checks.get("speed"); }).what(), HasSubstr("keeps no number 'speed'"));
+  EXPECT_THAT(thrown_by([&] { checks.configure("speed=2"); }).what(),
+              HasSubstr("there is no option 'speed'"));
+  EXPECT_THAT(thrown_by([] { set_layers("validate"); }).what(),
               HasSubstr("after the drivers of the process were loaded"));
 }
 
@@ -261,7 +254,7 @@ TEST_F(Api, AnIllegalAddressSurfacesAtTheNextCallAndNamesTheKernel) {
   move(stream, x, 1.0f);
   move(other, y, 1.0f);
   other.synchronize();
-  const Error error = error_of([&] { stream.synchronize(); });
+  const Error error = thrown_by([&] { stream.synchronize(); });
   EXPECT_EQ(error.code(), ErrorCode::illegal_address);
   EXPECT_EQ(error.kernel(), "move");
   EXPECT_THAT(error.what(), AllOf(HasSubstr("'move'"), HasSubstr("was made to fail")));
@@ -277,7 +270,7 @@ TEST_F(Api, ALaunchThatFailsNamesTheKernelAndTheNextOneWorks) {
   x.fill(stream, 0.0f);
   move(stream, x, 1.0f);
   faults.configure("call=kernel_launch:result=launch");
-  const Error error = error_of([&] { move(stream, x, 1.0f); });
+  const Error error = thrown_by([&] { move(stream, x, 1.0f); });
   EXPECT_EQ(error.code(), ErrorCode::launch);
   EXPECT_EQ(error.kernel(), "move");
   move(stream, x, 1.0f);
@@ -294,7 +287,7 @@ TEST_F(Api, OutOfMemoryAtALimitSaysSoAndNothingLeaks) {
   const Stream stream = device.create_stream();
   {
     auto x = device.array<float>(stream, 250'000);
-    const Error error = error_of([&] { auto y = device.array<float>(stream, 500'000); });
+    const Error error = thrown_by([&] { auto y = device.array<float>(stream, 500'000); });
     EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
     EXPECT_THAT(error.what(), HasSubstr("of the limit of 2097152 bytes"));
     x.fill(stream, 1.0f);

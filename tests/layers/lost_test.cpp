@@ -7,6 +7,7 @@
 
 #include "places.hpp"
 #include "support/api.hpp"
+#include "thrown_by.hpp"
 
 namespace weir::test {
 namespace {
@@ -17,17 +18,6 @@ const bool layered = [] {
   setenv("WEIR_DRIVER_PATH", built("sdk/examples/minimal_driver").c_str(), 1);
   return use_layers("validate,fault");
 }();
-
-template <class Action>
-Error error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return Error(ErrorCode::unknown, "");
-}
 
 // proves R34
 TEST(LostDevice, SaysSoFromThenOnNamesTheKernelAndOthersGoOn) {
@@ -42,18 +32,18 @@ TEST(LostDevice, SaysSoFromThenOnNamesTheKernelAndOthersGoOn) {
     twice(elsewhere, y);
     const Layer faults = layers(device).at(1);
     faults.configure("call=kernel_launch:result=device_lost");
-    const Error error = error_of([&] { twice(stream, x); });
+    const Error error = thrown_by([&] { twice(stream, x); });
     EXPECT_EQ(error.code(), ErrorCode::device_lost);
     EXPECT_EQ(error.kernel(), "twice");
     for (int again = 0; again < 2; ++again) {
-      const Error later = error_of([&] { (void)x.to_host(stream); });
+      const Error later = thrown_by([&] { (void)x.to_host(stream); });
       EXPECT_EQ(later.code(), ErrorCode::device_lost);
       EXPECT_THAT(later.what(), HasSubstr("cpu:0"));
       EXPECT_EQ(later.kernel(), "twice");
       EXPECT_EQ(later.line(), error.line());
     }
-    EXPECT_EQ(error_of([&] { device.synchronize(); }).code(), ErrorCode::device_lost);
-    EXPECT_EQ(error_of([&] { auto z = device.array<float>(10'000'000); }).code(), ErrorCode::device_lost);
+    EXPECT_EQ(thrown_by([&] { device.synchronize(); }).code(), ErrorCode::device_lost);
+    EXPECT_EQ(thrown_by([&] { auto z = device.array<float>(10'000'000); }).code(), ErrorCode::device_lost);
     twice(elsewhere, y);
     EXPECT_EQ(y.to_host(elsewhere)[999], 4.0f);
   }

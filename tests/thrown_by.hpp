@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <weir/error.hpp>
+
+namespace weir::test {
+
+/// The Error that `action` throws; it must throw one.
+template <class Action>
+Error thrown_by(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Error(ErrorCode::unknown, "");
+}
+
+}  // namespace weir::test
