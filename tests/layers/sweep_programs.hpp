@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small programs that between them use every part of the runtime, for a sweep that makes the driver's calls
+// fail.
+#pragma once
+
+#include <string>
+#include <weir/weir.hpp>
+
+namespace weir::test {
+
+/// Thrown by a program when a result is not right.
+struct Wrong {
+  std::string what;
+};
+
+void arrays(const Device& device);
+void streams_and_events(const Device& device);
+void memory_of_many_streams(const Device& device);
+void ready_kernels(const Device& device);
+void task_lists(const Device& device);
+void kernels_over_streams(const Device& device);
+void kernels_as_graphs(const Device& device);
+void recorded_graphs(const Device& device);
+void profiles(const Device& device);
+/// Needs a second device, "cpu:1".
+void peers(const Device& first);
+
+}  // namespace weir::test
