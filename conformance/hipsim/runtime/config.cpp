@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "isa/disassembler.hpp"
 #include "isa/program.hpp"
 
 namespace weir::hipsim {
@@ -49,6 +50,8 @@ DeviceConfig read_device(const json& object) {
                              "\"; expected a name such as gfx90a or gfx1100");
   d.name = "Simulated " + d.architecture;
   d.wave_size = generation >= 10 ? 32 : 64;
+  Disassembler(d.architecture,
+               d.wave_size);  // refuses what LLVM does not know, now and not at the first launch
   d.sramecc = d.architecture == "gfx90a" || d.architecture == "gfx942" || d.architecture == "gfx950";
   take(object, "name", d.name);
   take(object, "compute_units", d.compute_units);
