@@ -293,6 +293,46 @@ TEST(Drivers, OfTheProcessAreFoundOnceForAllThreads) {
   EXPECT_EXIT(_exit(find_on_four_threads()), testing::ExitedWithCode(0), "");
 }
 
+// Names one of two drivers; 0 when the other was neither tried nor loaded before all were asked for.
+int find_one_by_its_name() {
+  const DriverFolder folder;
+  const TraceFile trace;
+  folder.add_driver("good", "good");
+  folder.add_driver("traces", "traces");
+  setenv("WEIR_DRIVER_PATH", folder.path().c_str(), 1);
+  const Candidate* good = find_driver("good");
+  if (!good || good->name != "good" || good->devices.empty() || find_driver("no_such_driver")) return 1;
+  if (!trace.processes().empty()) return 2;
+  const std::vector<Candidate>& all = drivers();
+  if (trace.processes().empty() || std::ranges::count(all, good->driver, &Candidate::driver) != 1) return 3;
+  return good == find_driver("good") && find_driver("traces") ? 0 : 4;
+}
+
+TEST(Drivers, OneThatIsNamedIsFoundWithoutLoadingOthers) {
+  EXPECT_EXIT(_exit(find_one_by_its_name()), testing::ExitedWithCode(0), "");
+}
+
+// 0 when layers that are not understood are refused each time, and what follows is as if nobody had asked.
+int find_one_with_wrong_layers() {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  setenv("WEIR_DRIVER_PATH", folder.path().c_str(), 1);
+  setenv("WEIR_LAYERS", ",,", 1);
+  for (int i = 0; i < 2; ++i) try {
+      find_driver("good");
+      return 1;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid) return 2;
+    }
+  unsetenv("WEIR_LAYERS");
+  const Candidate* good = find_driver("good");
+  return good && good->note.empty() && good->devices.size() == 1 ? 0 : 3;
+}
+
+TEST(Drivers, OneIsFoundAfterLayersWereRefused) {
+  EXPECT_EXIT(_exit(find_one_with_wrong_layers()), testing::ExitedWithCode(0), "");
+}
+
 // Forks while a thread stands still in a driver that it tries; 0 when the child is told so.
 int fork_while_drivers_are_found() {
   const DriverFolder folder;

@@ -99,12 +99,12 @@ void Prober::admit(Candidate& candidate, Trial& trial) {
                     outcome->number));
 }
 
-void Prober::finish(std::span<Candidate> candidates) noexcept {
+void Prober::finish(std::span<Candidate* const> candidates) noexcept {
   verdicts_.save();
   if (verdicts_.problem().empty()) return;
-  for (Candidate& candidate : candidates)
-    if (candidate.probed == ProbePlace::child)
-      add_note(candidate, fmt::format("every process tries it anew, because {}", verdicts_.problem()));
+  for (Candidate* candidate : candidates)
+    if (candidate->probed == ProbePlace::child)
+      add_note(*candidate, fmt::format("every process tries it anew, because {}", verdicts_.problem()));
 }
 
 }  // namespace weir

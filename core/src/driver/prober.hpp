@@ -59,7 +59,7 @@ class Prober {
   void admit(Candidate& candidate, Trial& trial);
 
   /// Keeps what was found out, and notes in the candidates when that was not possible.
-  void finish(std::span<Candidate> candidates) noexcept;
+  void finish(std::span<Candidate* const> candidates) noexcept;
 
  private:
   ProbePolicy policy_;

@@ -84,4 +84,8 @@ WEIR_API std::string forget_probes();
 /// Error{system} in a child that was forked while another thread was finding them.
 WEIR_API const std::vector<Candidate>& drivers();
 
+/// The usable driver of that name, or null. Until `drivers` is called, drivers of other names are not loaded.
+/// Thread-safe; throws as `drivers` does. What is returned stays as it is.
+const Candidate* find_driver(std::string_view name);
+
 }  // namespace weir

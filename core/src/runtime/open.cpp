@@ -60,13 +60,11 @@ Device open_named(std::string_view name, std::string_view origin) {
     throw Error(ErrorCode::invalid,
                 fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cpu:1\"", name,
                             origin));
-  for (const Candidate& candidate : drivers()) {
-    if (candidate.name != driver || candidate.fate != DriverFate::usable) continue;
-    if (index < candidate.devices.size())
-      return Device(&detail::device_state(*candidate.driver, index, candidate.devices[index]));
-    throw Error(ErrorCode::no_device,
-                fmt::format("no device '{}'{}: driver {} has {}, numbered from 0", name, origin,
-                            driver, devices_of(candidate)));
+  if (const Candidate* candidate = find_driver(driver)) {
+    if (index < candidate->devices.size())
+      return Device(&detail::device_state(*candidate->driver, index, candidate->devices[index]));
+    throw Error(ErrorCode::no_device, fmt::format("no device '{}'{}: driver {} has {}, numbered from 0", name,
+                                                  origin, driver, devices_of(*candidate)));
   }
   throw Error(ErrorCode::no_device,
               fmt::format("no device '{}'{}: no usable driver has that name. The drivers are:{}", name,

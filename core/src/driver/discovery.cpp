@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/discovery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+
+#include "driver/layers.hpp"
+#include "driver/probe.hpp"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sorted, so that the result does not depend on the file system.
+std::vector<fs::path> manifests_in(const fs::path& folder) {
+  std::vector<fs::path> manifests;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path name = entry->path().filename();
+    if (name.extension() == ".json" && name.native().front() != '.') manifests.push_back(entry->path());
+  }
+  std::sort(manifests.begin(), manifests.end());
+  return manifests;
+}
+
+// Of all folders, each of which is searched once.
+std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
+  std::vector<fs::path> manifests, searched;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    const fs::path real = fs::canonical(folder, error);
+    if (error || std::find(searched.begin(), searched.end(), real) != searched.end()) continue;
+    searched.push_back(real);
+    std::ranges::copy(manifests_in(real), std::back_inserter(manifests));
+  }
+  return manifests;
+}
+
+// How many processes try drivers at the same time.
+constexpr std::size_t most_trials = 8;
+
+}  // namespace
+
+Discovery::Discovery(std::span<const fs::path> folders, const ProbePolicy& policy) : prober_(policy) {
+  for (const fs::path& manifest : manifests_in(folders)) {
+    Candidate& candidate = candidates_.emplace_back();
+    candidate.name = manifest.stem().string();
+    candidate.manifest = manifest;
+  }
+  examinations_ = std::vector<Examination>(candidates_.size());
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    take_step(i, [&] { examinations_[i].manifest = check_manifest(candidates_[i]); });
+}
+
+// What keeps `step` from its end becomes the candidate's fate.
+template <class Step>
+void Discovery::take_step(std::size_t number, Step step) {
+  if (examinations_[number].refused) return;
+  const auto refuse = [&](const Refusal& refusal) {
+    Candidate& candidate = candidates_[number];
+    examinations_[number].refused = true;
+    candidate.fate = refusal.fate;
+    candidate.reason = refusal.reason;
+    candidate.remedy = refusal.remedy;
+    candidate.devices.clear();
+  };
+  try {
+    step();
+  } catch (const LayersError&) {
+    throw;
+  } catch (const Refusal& refusal) {
+    refuse(refusal);
+  } catch (const std::exception& error) {
+    refuse(
+        {DriverFate::broken, fmt::format("examining it failed: {}", error.what()), "reinstall the driver"});
+  }
+}
+
+// The first one before it of the same name that may yet be used, or null.
+const Candidate* Discovery::find_namesake(std::size_t number) const {
+  for (std::size_t i = 0; i < number; ++i)
+    if (!examinations_[i].refused && candidates_[i].name == candidates_[number].name) return &candidates_[i];
+  return nullptr;
+}
+
+void Discovery::try_out(std::size_t number) {
+  check_library(candidates_[number]);
+  examinations_[number].trial = prober_.begin(candidates_[number], examinations_[number].manifest);
+}
+
+// Does what needs no waiting. A driver that another of its name may keep out is not tried yet.
+void Discovery::begin(std::size_t number) {
+  take_step(number, [&] {
+    if (!find_namesake(number)) try_out(number);
+  });
+}
+
+// All before it that have its name are at their end.
+void Discovery::finish(std::size_t number) {
+  Candidate& candidate = candidates_[number];
+  Examination& examination = examinations_[number];
+  take_step(number, [&] {
+    if (const Candidate* first = find_namesake(number))
+      throw Refusal{DriverFate::shadowed,
+                    fmt::format("the driver of the same name from {} comes first", first->manifest.string()),
+                    "nothing, unless this one is wanted: then put its folder first in WEIR_DRIVER_PATH"};
+    if (!examination.trial) try_out(number);
+    prober_.admit(candidate, *examination.trial);
+    load_driver(candidate, examination.manifest);
+    put_layers(*candidate.driver);
+    candidate.fate = DriverFate::usable;
+  });
+}
+
+void Discovery::examine(std::span<const std::size_t> round) {
+  std::vector<Candidate*> examined;
+  examined.reserve(round.size());
+  std::size_t begun = 0;
+  try {
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      while (begun < std::min(round.size(), i + most_trials)) begin(round[begun++]);
+      finish(round[i]);
+      examined.push_back(&candidates_[round[i]]);
+    }
+  } catch (...) {
+    // As if the round had not begun; what is done may be in use only when it is known.
+    for (const std::size_t number : round) {
+      Candidate& candidate = candidates_[number];
+      examinations_[number].trial.reset();
+      candidate.probed = ProbePlace::nowhere;
+      candidate.note.clear();
+      candidate.devices.clear();
+      candidate.driver.reset();
+    }
+    throw;
+  }
+  prober_.finish(examined);
+  for (const std::size_t number : round) examinations_[number].done.store(true, std::memory_order_release);
+}
+
+void Discovery::examine(std::string_view name) {
+  std::vector<std::size_t> round;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (!examinations_[i].done.load(std::memory_order_relaxed) && candidates_[i].name == name)
+      round.push_back(i);
+  examine(round);
+}
+
+void Discovery::examine_all() {
+  std::vector<std::size_t> round;
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    if (!examinations_[i].done.load(std::memory_order_relaxed)) round.push_back(i);
+  examine(round);
+}
+
+std::optional<const Candidate*> Discovery::known(std::string_view name) const noexcept {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (candidates_[i].name != name) continue;
+    if (!examinations_[i].done.load(std::memory_order_acquire)) return std::nullopt;
+    if (candidates_[i].fate == DriverFate::usable) return &candidates_[i];
+  }
+  return nullptr;
+}
+
+bool Discovery::all_known() const noexcept {
+  return std::ranges::all_of(examinations_, [](const Examination& examination) {
+    return examination.done.load(std::memory_order_acquire);
+  });
+}
+
+}  // namespace weir
