@@ -49,6 +49,34 @@ TEST_P(Hsaco, RunsLoopsOfAnyLength) {
                            .array("y", random_values<float>(n, 2)));
 }
 
+/// Iterations from `low` to `n`; what they visit twice or not at all shows.
+std::string visits(int low) {
+  return "weir-ir 1\nkernel \"visits\"\nparam @n: i64\nparam @x: array<u32, 1>\n{\n  %low = const " +
+         std::to_string(low) +
+         " : i64\n  %n = arg @n : i64\n  %one = const 1 : u32\n  parallel (%i) in (%low to %n) {\n"
+         "    %v = load @x[%i] : u32\n    %w = add %v, %one : u32\n    store @x[%i], %w\n  }\n}\n";
+}
+
+// A block has 1024 iterations in packets of 4, and the grid goes around.
+TEST_P(Hsaco, VisitsEachIterationOnceWhereverPacketsAreCut) {
+  for (const auto& [low, n] : std::initializer_list<std::pair<int, std::int64_t>>{{0, 0},
+                                                                                  {0, 3},
+                                                                                  {0, 4},
+                                                                                  {0, 5001},
+                                                                                  {1, 3},
+                                                                                  {1, 4},
+                                                                                  {3, 5},
+                                                                                  {3, 1026},
+                                                                                  {4, 8},
+                                                                                  {6, 5001},
+                                                                                  {7, 5000}})
+    EXPECT_EQ(
+        difference(visits(low), GpuArguments().scalar("n", n).array("x", random_values<std::uint32_t>(5001)),
+                   GetParam(), everything, {3}),
+        "")
+        << GetParam() << ", from " << low << " to " << n;
+}
+
 TEST_P(Hsaco, RunsStencilsWithRowsOfAnyLength) {
   for (const auto& [rows, columns] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{
            {11, 36}, {11, 37}, {11, 2}, {11, 260}, {35, 132}, {3, 64}}) {
@@ -78,20 +106,23 @@ TEST_P(Hsaco, SharesLoopsBetweenNeighbours) {
                               .scalar("soft", 0.01f));
 }
 
-std::string reduction(const std::string& kind, const std::string& type, int rank) {
+std::string reduction(const std::string& kind, const std::string& type, int rank, int low = 0) {
   const bool two = rank == 2;
   return "weir-ir 1\nkernel \"reduce\"\nparam @x: array<" + type + ", " + std::to_string(rank) +
-         ">\n{\n  %zero = const 0 : i64\n  %n = extent @x, 0 : i64\n" +
+         ">\n{\n  %zero = const " + std::to_string(low) + " : i64\n  %n = extent @x, 0 : i64\n" +
          (two ? "  %m = extent @x, 1 : i64\n" : "") + "  %r = reduce." + kind +
          (two ? " (%i, %j) in (%zero to %n, %zero to %m)" : " (%i) in (%zero to %n)") + " : " + type +
          " {\n    %v = load @x[" + (two ? "%i, %j" : "%i") + "] : " + type + "\n    yield %v\n  }\n}\n";
 }
 
 TEST_P(Hsaco, ReducesInTheOrderOfTheHost) {
-  for (const std::size_t n : {0u, 1u, 64u, 1025u, 9000u})
+  for (const std::size_t n : {0u, 1u, 2u, 3u, 64u, 1025u, 1026u, 1027u, 9000u})
     expect_same(reduction("sum", "f32", 1), GpuArguments().array("x", random_values<float>(n)));
-  expect_same(reduction("sum", "f64", 1), GpuArguments().array("x", random_values<double>(2100)));
-  expect_same(reduction("max", "i16", 1), GpuArguments().array("x", random_values<std::int16_t>(2100)));
+  for (const int low : {1, 4, 5})
+    expect_same(reduction("sum", "f32", 1, low), GpuArguments().array("x", random_values<float>(2103)));
+  expect_same(reduction("sum", "f64", 1), GpuArguments().array("x", random_values<double>(2101)));
+  expect_same(reduction("max", "i16", 1), GpuArguments().array("x", random_values<std::int16_t>(2103)));
+  expect_same(reduction("sum", "i8", 1), GpuArguments().array("x", random_values<std::uint8_t>(2111)));
   expect_same(reduction("min", "u64", 1), GpuArguments().array("x", random_values<std::uint64_t>(2100)));
   expect_same(reduction("any", "bool", 1), GpuArguments().array("x", std::vector<std::uint8_t>(3000)));
 }

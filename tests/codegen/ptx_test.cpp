@@ -333,6 +333,8 @@ TEST(PtxCounters, OfFewBinsAreKeptByTheBlock) {
   EXPECT_THAT(ptx.text, HasSubstr("atom.shared.add.u32"));
   EXPECT_EQ(ptx.count("bar.sync"), 2u);
   EXPECT_EQ(ptx.object.entries[0].waves, 1u);
+  EXPECT_EQ(ptx.object.entries[0].block[0], 512u);  // so that few blocks add to the array
+  EXPECT_EQ(compile(histogram, nothing).object.entries[0].block[0], 256u);
 }
 
 TEST(PtxCounters, WhoseOldValuesAreUsedAreNot) {

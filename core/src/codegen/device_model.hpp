@@ -61,8 +61,8 @@ class DeviceModel {
   /// share of it alone, so that rows become inner loops.
   virtual const ThreadModel* threads() const { return nullptr; }
   /// One caller's share of n iterations, or of n chunks when they are `whole` (each is much work).
-  virtual Share share(Builder& b, llvm::Function& entry, const ir::Task& task, llvm::Value* n,
-                      bool whole) const = 0;
+  virtual Share share(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
+                      llvm::Value* n, bool whole) const = 0;
   /// Bytes of the vectors that one thread computes with; 0 when it has none.
   virtual std::size_t vector_bytes() const = 0;
   /// How to launch a task: all of an entry but its symbol.

@@ -17,6 +17,11 @@ namespace {
 // Small enough to give each thread 255 registers, large enough to fill a multiprocessor with few blocks.
 constexpr std::uint32_t usual_threads = 256;
 
+// Of loops whose blocks count: the fewer blocks, the fewer times what they have counted is added up, and a
+// thread can still have 128 registers. A histogram of 256 bins on an H200 took 0.97 of the time of 256
+// threads; 1024 made it 0.965.
+constexpr std::uint32_t counting_threads = 512;
+
 constexpr std::size_t padding = ~std::size_t{0};
 
 struct Field {
@@ -115,8 +120,9 @@ Value* GpuModel::argument(Builder& b, llvm::Function& entry, const ir::Task& tas
 }
 
 /// Adjacent threads take adjacent iterations.
-Share GpuModel::share(Builder& b, llvm::Function&, const ir::Task& task, Value* n, bool) const {
-  const std::uint32_t size = block_threads(task);
+Share GpuModel::share(Builder& b, llvm::Function&, const ir::Kernel& kernel, const ir::Task& task, Value* n,
+                      bool) const {
+  const std::uint32_t size = block_threads(kernel, task);
   llvm::Type* wide = b.getInt64Ty();
   Value* block = b.CreateZExt(this->block(b), wide);
   Value* step = b.CreateMul(b.CreateZExt(grid(b, size), wide), b.getInt64(size), "", true, true);
@@ -125,28 +131,34 @@ Share GpuModel::share(Builder& b, llvm::Function&, const ir::Task& task, Value* 
   return {begin, n, step};
 }
 
-std::uint32_t GpuModel::block_threads(const ir::Task& task) const {
+std::uint32_t GpuModel::block_threads(const ir::Kernel& kernel, const ir::Task& task) const {
   switch (task.kind) {
     case ir::TaskKind::serial:
       return 1;
     case ir::TaskKind::reduce_final:
       return std::clamp(std::bit_floor(max_block_threads_), std::uint32_t(ir::reduce_lanes),
                         std::uint32_t(ir::reduce_final_lanes));
-    default:
-      return max_block_threads_ >= ir::reduce_lanes
-                 ? std::min(usual_threads, std::bit_floor(max_block_threads_))
-                 : usual_threads;
+    default: {
+      if (max_block_threads_ < ir::reduce_lanes) return usual_threads;
+      const std::uint32_t wanted = counts_in_blocks(kernel, task) ? counting_threads : usual_threads;
+      return std::min(wanted, std::bit_floor(max_block_threads_));
+    }
   }
+}
+
+bool GpuModel::counts_in_blocks(const ir::Kernel& kernel, const ir::Task& task) const {
+  const ir::Statement* loop = loop_of(task);
+  return loop && facts_.distinct && counters_of(kernel, *loop);
 }
 
 CodeObject::Entry GpuModel::launch_shape(const ir::Kernel& kernel, const ir::Task& task) const {
   CodeObject::Entry entry;
-  const std::uint32_t threads = block_threads(task);
+  const std::uint32_t threads = block_threads(kernel, task);
   entry.block[0] = threads;
   entry.block_share = threads;
   if (const ir::Statement* loop = loop_of(task)) {
     entry.block_share *= packet_width(kernel, *loop, facts_);
-    if (facts_.distinct && counters_of(kernel, *loop)) {
+    if (counts_in_blocks(kernel, task)) {
       entry.waves = 1;
     } else {
       entry.block_share *= tile_packets(kernel, *loop, facts_);

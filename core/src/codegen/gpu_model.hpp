@@ -19,12 +19,12 @@ class GpuModel : public DeviceModel, public ThreadModel {
   unsigned global_space() const final { return 1; }
   unsigned shared_space() const final { return 3; }
   const ThreadModel* threads() const final { return this; }
-  Share share(Builder& b, llvm::Function& entry, const ir::Task& task, llvm::Value* n,
-              bool whole) const final;
+  Share share(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
+              llvm::Value* n, bool whole) const final;
   std::size_t vector_bytes() const final { return 0; }
   CodeObject::Entry launch_shape(const ir::Kernel& kernel, const ir::Task& task) const final;
   Facts facts() const final { return facts_; }
-  std::uint32_t block_threads(const ir::Task& task) const final;
+  std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const final;
 
   // Local arrays take memory for every thread that the device can hold.
   std::uint64_t max_stack_bytes() const override { return 64u << 10; }
@@ -35,6 +35,8 @@ class GpuModel : public DeviceModel, public ThreadModel {
   virtual void mark_entry(llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task) const = 0;
 
  private:
+  bool counts_in_blocks(const ir::Kernel& kernel, const ir::Task& task) const;
+
   Facts facts_;
   std::uint32_t max_block_threads_;
 };

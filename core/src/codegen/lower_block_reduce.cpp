@@ -76,7 +76,7 @@ void TaskLowering::reduce_in_blocks(const ir::Statement& loop) {
   word_ = narrow ? b_.getInt32Ty() : b_.getInt64Ty();
   const Space space = space_of(loop);
   const auto [size, chunks] = chunks_of(space.total);
-  const std::uint32_t groups = threads.block_threads(task_) / std::uint32_t(ir::reduce_lanes);
+  const std::uint32_t groups = threads.block_threads(kernel_, task_) / std::uint32_t(ir::reduce_lanes);
 
   Value* thread = threads.thread(b_);
   llvm::BasicBlock* note = new_block("note");
@@ -96,8 +96,8 @@ void TaskLowering::reduce_in_blocks(const ir::Statement& loop) {
   llvm::AllocaInst* first = stack_slot(b_.getInt64Ty(), 1, "chunks");
   llvm::AllocaInst* sum = stack_slot(t, 1, "lane");
   llvm::AllocaInst* position = stack_slot(word_, 1, "position");
-  Value* stride = b_.CreateMul(b_.CreateZExt(threads.grid(b_, threads.block_threads(task_)), b_.getInt64Ty()),
-                               i64(groups));
+  Value* stride = b_.CreateMul(
+      b_.CreateZExt(threads.grid(b_, threads.block_threads(kernel_, task_)), b_.getInt64Ty()), i64(groups));
   b_.CreateStore(b_.CreateMul(b_.CreateZExt(threads.block(b_), b_.getInt64Ty()), i64(groups)), first);
 
   // The whole block goes around together, also when it has fewer chunks left than groups.
@@ -150,7 +150,7 @@ void TaskLowering::reduce_final_in_block() {
   const Type type = task_.reduce_type;
   const ir::ReduceKind kind = task_.reduce_kind;
   llvm::Type* t = memory_type(context_, type);
-  const std::uint32_t size = threads.block_threads(task_);
+  const std::uint32_t size = threads.block_threads(kernel_, task_);
   llvm::BasicBlock* block = new_block("final");
   b_.CreateCondBr(b_.CreateICmpEQ(threads.block(b_), i32(0)), block, return_block_);
   b_.SetInsertPoint(block);

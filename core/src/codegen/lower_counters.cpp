@@ -19,7 +19,7 @@ void TaskLowering::for_each_of_block(Value* count, const std::function<void(Valu
              [&] {
                Value* k = b_.CreateLoad(i64_type, at);
                body(k);
-               b_.CreateStore(b_.CreateAdd(k, i64(threads.block_threads(task_))), at);
+               b_.CreateStore(b_.CreateAdd(k, i64(threads.block_threads(kernel_, task_))), at);
              });
 }
 
@@ -36,7 +36,7 @@ void TaskLowering::count_in_blocks(const ir::Statement& loop, const Space& space
   llvm::BasicBlock* clear = new_block("counters");
   llvm::BasicBlock* direct = new_block("counters.direct");
   llvm::BasicBlock* done = new_block("counters.done");
-  Value* grid = b_.CreateZExt(threads.grid(b_, threads.block_threads(task_)), b_.getInt64Ty());
+  Value* grid = b_.CreateZExt(threads.grid(b_, threads.block_threads(kernel_, task_)), b_.getInt64Ty());
   Value* pays = b_.CreateAnd(b_.CreateICmpULE(count, i64(most_block_counters)),
                              b_.CreateICmpULE(b_.CreateMul(grid, count), space.total));
   b_.CreateCondBr(pays, clear, direct);

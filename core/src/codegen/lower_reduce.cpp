@@ -125,7 +125,7 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
   const Space space = space_of(loop);
   Value* n = space.total;
   const auto [size, chunks] = chunks_of(n);
-  const Share share = device_.share(b_, *function_, task_, chunks, true);
+  const Share share = device_.share(b_, *function_, kernel_, task_, chunks, true);
 
   llvm::Type* i64_type = b_.getInt64Ty();
   llvm::AllocaInst* lanes = stack_slot(llvm::ArrayType::get(t, ir::reduce_lanes), 1, "lanes");

@@ -66,7 +66,7 @@ bool TaskLowering::lower_staged(const ir::Statement& s) {
 /// Brings elements [from, from + length) of each array into the block's memory.
 void TaskLowering::stage(const std::vector<std::uint32_t>& arrays, Value* from, std::uint32_t length) {
   const ThreadModel& threads = *device_.threads();
-  const std::uint32_t together = threads.lanes(), groups = threads.block_threads(task_) / together;
+  const std::uint32_t together = threads.lanes(), groups = threads.block_threads(kernel_, task_) / together;
   Value* thread = threads.thread(b_);
   Value* lane = b_.CreateZExt(b_.CreateAnd(thread, i32(together - 1)), b_.getInt64Ty());
   Value* group =

@@ -134,7 +134,7 @@ Value* TaskLowering::saturating_product(Value* a, Value* b) {
 void TaskLowering::lower_parallel(const ir::Statement& loop) {
   if (device_.threads()) return share_among_threads(loop);
   const Space space = space_of(loop);
-  const Share share = device_.share(b_, *function_, task_, space.total, false);
+  const Share share = device_.share(b_, *function_, kernel_, task_, space.total, false);
   const auto iteration = [&](const std::vector<Value*>& indices) { lower_iteration(loop, indices); };
   access_group_ = llvm::MDNode::getDistinct(context_, {});
   const std::size_t widest = widest_scalar_of_lane_loop(kernel_, loop);

@@ -27,7 +27,7 @@ constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 30;
 void TaskLowering::stay_in_one_thread() {
   const ThreadModel& threads = *device_.threads();
   Value* first = b_.CreateICmpEQ(threads.block(b_), i32(0));
-  if (threads.block_threads(task_) > 1)
+  if (threads.block_threads(kernel_, task_) > 1)
     first = b_.CreateAnd(first, b_.CreateICmpEQ(threads.thread(b_), i32(0)));
   llvm::BasicBlock* body = new_block("serial");
   b_.CreateCondBr(first, body, return_block_);
@@ -117,11 +117,10 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
       total = narrow ? b_.CreateNUWMul(total, count[d]) : saturating_product(total, count[d]);
     share = block_share(total);
   } else {
-    share = device_.share(b_, *function_, task_, total, false);
+    share = device_.share(b_, *function_, kernel_, task_, total, false);
   }
 
   llvm::BasicBlock* some = new_block("share");
-  llvm::BasicBlock* next = new_block("share.next");
   llvm::BasicBlock* none = new_block("share.none");
   b_.CreateCondBr(b_.CreateICmpULT(share.begin, share.end), some, none);
   b_.SetInsertPoint(some);
@@ -132,6 +131,12 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   Value* step = to_word(share.step);
   Value* end = to_word(share.end);
   for (Value*& c : count) c = to_word(c);
+  if (width > 1 && count.size() == 1) {
+    walk_packets(loop, space, {begin, end, step}, width, {low[0], whole_from, whole_to});
+    jump(none);
+    b_.SetInsertPoint(none);
+    return;
+  }
   const Digits digits = digits_at(count, begin);
   // Threads that have one packet each need no step, and divisions for it would cost as much as the packet.
   const bool one_each = accesses_wide(kernel_, loop, device_.facts());
@@ -142,6 +147,7 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
 
   llvm::BasicBlock* body = new_block("share.body");
   llvm::BasicBlock* latch = new_block("share.latch");
+  llvm::BasicBlock* next = new_block("share.next");
   b_.CreateBr(body);
   b_.SetInsertPoint(body);
   std::vector<Value*> at;
@@ -176,6 +182,35 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   b_.SetInsertPoint(none);
 }
 
+/// A share of packets in one row, of which the first and the last may be cut. Those that are whole come
+/// first, so that nothing of the cut ones is computed in each round.
+void TaskLowering::walk_packets(const ir::Statement& loop, const Space& space, const Share& share,
+                                std::uint32_t width, const PacketRow& row) {
+  const auto first_index = [&](Value* packet) {
+    return b_.CreateShl(index_of(row.low, packet), std::uint64_t(std::countr_zero(width)), "", false, true);
+  };
+  const auto further = [&](Value* packet) {
+    return b_.CreateAdd(packet, share.step, "", true, device_.facts().narrow);
+  };
+  llvm::AllocaInst* at = stack_slot(word_, 1, "packet");
+  Value* cut_first = b_.CreateICmpULT(share.begin, row.whole_from);
+  b_.CreateStore(b_.CreateSelect(cut_first, further(share.begin), share.begin), at);
+  while_loop([&] { return b_.CreateICmpULT(b_.CreateLoad(word_, at), row.whole_to); },
+             [&] {
+               Value* packet = b_.CreateLoad(word_, at);
+               lower_packet(loop, {first_index(packet)}, width);
+               b_.CreateStore(further(packet), at);
+             });
+  Value* behind = b_.CreateLoad(word_, at);
+  b_.CreateStore(b_.CreateSelect(cut_first, share.begin, behind), at);
+  while_loop([&] { return b_.CreateICmpULT(b_.CreateLoad(word_, at), share.end); },
+             [&] {
+               Value* packet = b_.CreateLoad(word_, at);
+               run_edge(loop, space, {first_index(packet)}, width);
+               b_.CreateStore(b_.CreateSelect(b_.CreateICmpULT(packet, behind), behind, share.end), at);
+             });
+}
+
 /// The packet whose number is the last of `indices`, or what of it lies inside the loop's bounds if it is not
 /// `whole`.
 void TaskLowering::run_packet(const ir::Statement& loop, const Space& space, std::vector<Value*> indices,
@@ -189,16 +224,17 @@ void TaskLowering::run_packet(const ir::Statement& loop, const Space& space, std
   lower_packet(loop, indices, width);
   jump(done);
   b_.SetInsertPoint(edge);
-  Value* from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, indices.back(), space.low.back());
-  Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(indices.back(), i64(width)),
-                                       space.high.back());
-  run_edge(loop, indices, from, to);
+  run_edge(loop, space, indices, width);
   jump(done);
   b_.SetInsertPoint(done);
 }
 
-/// The iterations of a packet that lie inside the loop's bounds.
-void TaskLowering::run_edge(const ir::Statement& loop, std::vector<Value*> indices, Value* from, Value* to) {
+/// The iterations of a packet that lie inside the loop's bounds; `indices` are those of its first one.
+void TaskLowering::run_edge(const ir::Statement& loop, const Space& space, std::vector<Value*> indices,
+                            std::uint32_t width) {
+  Value* from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, indices.back(), space.low.back());
+  Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(indices.back(), i64(width)),
+                                       space.high.back());
   stepped_loop(from, to, 1, 1, [&](Value* i) {
     indices.back() = i;
     lower_iteration(loop, indices);

@@ -34,7 +34,7 @@ TaskLowering::Tiles TaskLowering::tile(std::vector<Value*>& count, std::uint32_t
   Tiles result;
   result.column_shift = shift;
   Value* rows_shift =
-      b_.CreateSub(word(std::uint64_t(std::countr_zero(threads.block_threads(task_)))), shift);
+      b_.CreateSub(word(std::uint64_t(std::countr_zero(threads.block_threads(kernel_, task_)))), shift);
   result.packets = packets;
   result.packet_step = b_.CreateShl(word(1), rows_shift);
   result.row_shift = b_.CreateAdd(rows_shift, word(std::uint64_t(std::countr_zero(packets))));
@@ -53,7 +53,7 @@ TaskLowering::Tiles TaskLowering::tile(std::vector<Value*>& count, std::uint32_t
 Share TaskLowering::block_share(Value* n) {
   const ThreadModel& threads = *device_.threads();
   return {b_.CreateZExt(threads.block(b_), word_), n,
-          b_.CreateZExt(threads.grid(b_, threads.block_threads(task_)), word_)};
+          b_.CreateZExt(threads.grid(b_, threads.block_threads(kernel_, task_)), word_)};
 }
 
 /// From a tile's place to those of the thread in it that are below `count`, and runs `body` there.

@@ -90,8 +90,14 @@ class TaskLowering {
   void lower_packet(const ir::Statement& loop, const std::vector<llvm::Value*>& first, std::uint32_t width);
   void run_packet(const ir::Statement& loop, const Space& space, std::vector<llvm::Value*> indices,
                   std::uint32_t width, llvm::Value* whole);
-  void run_edge(const ir::Statement& loop, std::vector<llvm::Value*> indices, llvm::Value* from,
-                llvm::Value* to);
+  void run_edge(const ir::Statement& loop, const Space& space, std::vector<llvm::Value*> indices,
+                std::uint32_t width);
+  /// The first packet's place in memory, and the packets from its begin that have all their iterations.
+  struct PacketRow {
+    llvm::Value *low = nullptr, *whole_from = nullptr, *whole_to = nullptr;
+  };
+  void walk_packets(const ir::Statement& loop, const Space& space, const Share& share, std::uint32_t width,
+                    const PacketRow& row);
   void stepped_loop(llvm::Value* from, llvm::Value* to, std::uint64_t step, std::uint32_t unrolled,
                     const std::function<void(llvm::Value*)>& body);
   llvm::Value* to_word(llvm::Value* v) { return b_.CreateZExtOrTrunc(v, word_); }

@@ -181,7 +181,7 @@ class AmdgpuModel final : public GpuModel {
     entry.addFnAttr("target-cpu", cpu_);
     entry.addFnAttr("target-features", features_);
     entry.addFnAttr("no-trapping-math", "true");
-    const std::string threads = std::to_string(block_threads(task));
+    const std::string threads = std::to_string(block_threads(kernel, task));
     entry.addFnAttr("amdgpu-flat-work-group-size", threads + "," + threads);
     entry.addFnAttr("uniform-work-group-size", "true");
     if (kernel.options.fast_math) entry.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");

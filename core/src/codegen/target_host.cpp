@@ -121,7 +121,8 @@ class HostModel final : public DeviceModel {
 
   // The blocks of a run are one consecutive range. Long loops are cut at multiples of 16 iterations, so that
   // no two blocks write one cache line of an array that starts at one.
-  Share share(Builder& b, llvm::Function& entry, const ir::Task&, Value* n, bool whole) const override {
+  Share share(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task&, Value* n,
+              bool whole) const override {
     const auto field = [&](llvm::Type* type, std::size_t offset) {
       llvm::LoadInst* load =
           b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));

@@ -160,7 +160,7 @@ class PtxModel final : public GpuModel {
     entry.addFnAttr("target-cpu", cpu_);
     entry.addFnAttr("target-features", features_);
     entry.addFnAttr("no-trapping-math", "true");
-    entry.addFnAttr("nvvm.maxntid", std::to_string(block_threads(task)));
+    entry.addFnAttr("nvvm.maxntid", std::to_string(block_threads(kernel, task)));
     if (kernel.options.fast_math) entry.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   }
 

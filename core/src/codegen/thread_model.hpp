@@ -16,7 +16,7 @@ class ThreadModel {
   virtual llvm::Value* block(Builder& b) const = 0;
   virtual llvm::Value* grid(Builder& b, std::uint32_t block_threads) const = 0;
   /// Threads of a block that runs the task.
-  virtual std::uint32_t block_threads(const ir::Task& task) const = 0;
+  virtual std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const = 0;
 
   /// Threads that hand values to one another without memory: a power of two, at least 32.
   virtual std::uint32_t lanes() const = 0;
