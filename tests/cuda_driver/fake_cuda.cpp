@@ -307,6 +307,19 @@ EXPORT cuMemsetD2D32Async(Address to, std::size_t pitch, unsigned value, std::si
   return 0;
 }
 
+// The sizes of the parameters of the entry whose name is at `at`. An entry without any in a text made by hand
+// has as many of 8 bytes as its name has after its last '_'.
+static std::vector<std::size_t> parameters_of(const std::string& text, std::size_t at) {
+  const std::size_t open = text.find('(', at), close = text.find(')', at);
+  std::vector<std::size_t> sizes;
+  for (std::size_t p = open; (p = text.find(".param .", p)) < close; p += 8)
+    sizes.push_back(std::stoul(text.substr(p + 9)) / 8);  // behind a letter: u64, b32
+  const std::string name = text.substr(at, open - at);
+  const std::size_t number = name.rfind('_') + 1;
+  if (sizes.empty() && number != 0) sizes.assign(std::stoul(name.substr(number)), 8);
+  return sizes;
+}
+
 EXPORT cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, void** values) {
   BEGIN(nullptr);
   const std::string text = static_cast<const char*>(image);
@@ -321,7 +334,8 @@ EXPORT cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options,
   auto* module = static_cast<Module*>(make<Module>());
   for (std::size_t at = 0; (at = text.find(".entry ", at)) != text.npos;) {
     at += 7;
-    module->functions.push_back({text.substr(at, text.find_first_of("( \n", at) - at), 48 * 1024});
+    module->functions.push_back(
+        {text.substr(at, text.find_first_of("( \n", at) - at), parameters_of(text, at), 48 * 1024});
   }
   return *out = module, 0;
 }
@@ -349,11 +363,12 @@ EXPORT cuFuncLoad(void*) {
   return 0;
 }
 EXPORT cuFuncGetParamInfo(void* function, std::size_t index, std::size_t* offset, std::size_t* size) {
-  // Each kernel's parameters are 8-byte words; there are so many as its name has after its last '_'.
-  const std::string& name = static_cast<Function*>(function)->name;
-  const std::size_t at = name.rfind('_');
-  if (at == name.npos || index >= std::stoul(name.substr(at + 1))) return 1;
-  return *offset = 8 * index, *size = 8, 0;
+  const std::vector<std::size_t>& sizes = static_cast<Function*>(function)->parameters;
+  if (index >= sizes.size()) return 1;
+  *offset = 0;
+  for (std::size_t i = 0; i < index; ++i)
+    *offset = (*offset + sizes[i] + sizes[i + 1] - 1) / sizes[i + 1] * sizes[i + 1];
+  return *size = sizes[index], 0;
 }
 EXPORT cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                       unsigned bz, unsigned shared, void* stream, void**, void** extra) {

@@ -54,6 +54,7 @@ struct Event {
 
 struct Function {
   std::string name;
+  std::vector<std::size_t> parameters;  // their sizes
   int dynamic_limit = 48 * 1024;
 };
 
