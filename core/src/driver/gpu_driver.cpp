@@ -26,20 +26,24 @@ ErrorCode to_code(weir_result result) {
 
 }  // namespace
 
-void throw_driver_error(std::string_view driver, std::string_view doing, weir_result result,
-                        const weir_status& status) {
+std::string failure_words(weir_result result, const weir_status& status) {
   const ErrorCode code = to_code(result);
   std::string words(bounded(status.message));
   if (words.empty()) words = to_string(code);
   if (code == ErrorCode::unknown && result != WEIR_ERROR_UNKNOWN)
     words += fmt::format(" (result {})", result);
-  const std::string_view vendor_name = bounded(status.vendor_name);
-  if (!vendor_name.empty())
+  if (const std::string_view vendor_name = bounded(status.vendor_name); !vendor_name.empty())
     words += fmt::format(" ({}, {})", vendor_name, status.vendor_code);
   else if (status.vendor_code != 0)
     words += fmt::format(" (vendor code {})", status.vendor_code);
-  throw Error(code, fmt::format("{} driver: cannot {}: {}", driver, doing, words), status.vendor_code,
-              std::string(vendor_name));
+  return words;
+}
+
+void throw_driver_error(std::string_view driver, std::string_view doing, weir_result result,
+                        const weir_status& status) {
+  throw Error(to_code(result),
+              fmt::format("{} driver: cannot {}: {}", driver, doing, failure_words(result, status)),
+              status.vendor_code, std::string(bounded(status.vendor_name)));
 }
 
 GpuDriver::GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std::uint32_t abi_max) {

@@ -18,6 +18,9 @@
 
 namespace weir {
 
+/// What a failed call tells: the driver's words, or those of the result, and the vendor's name and code.
+std::string failure_words(weir_result result, const weir_status& status);
+
 /// Throws the Error that `result` and `status` describe; `doing` says what was tried: "allocate 64 bytes".
 [[noreturn]] void throw_driver_error(std::string_view driver, std::string_view doing, weir_result result,
                                      const weir_status& status);

@@ -9,7 +9,6 @@
 #include <exception>
 #include <weir/error.hpp>
 
-#include "driver/bounded.hpp"
 #include "driver/dynamic_library.hpp"
 #include "driver/elf.hpp"
 #include "driver/manifest.hpp"
@@ -66,17 +65,6 @@ weir_result call_driver(std::string_view what, Call call) {
   }
 }
 
-std::string words_of(const weir_status& status, weir_result result) {
-  std::string words(bounded(status.message));
-  if (words.empty())
-    words = result >= WEIR_ERROR_UNKNOWN && result <= WEIR_ERROR_SYSTEM
-                ? std::string(to_string(static_cast<ErrorCode>(result)))
-                : fmt::format("result {}", result);
-  if (const std::string_view name = bounded(status.vendor_name); !name.empty())
-    words += fmt::format(" ({}, {})", name, status.vendor_code);
-  return words;
-}
-
 std::unique_ptr<GpuDriver> take_table(weir_driver_entry_function entry) {
   const weir_host host{sizeof(weir_host), abi_min, abi_max};
   const weir_driver_table* table = nullptr;
@@ -85,10 +73,10 @@ std::unique_ptr<GpuDriver> take_table(weir_driver_entry_function entry) {
   if (result == WEIR_ERROR_ABI)
     refuse(DriverFate::abi_refused,
            fmt::format("the driver refuses ABI {}: {}", abi_range_text(abi_min, abi_max),
-                       words_of(status, result)),
+                       failure_words(result, status)),
            "install a version of the driver made for this Weir");
   if (result != WEIR_OK)
-    refuse(DriverFate::broken, fmt::format("its entry point failed: {}", words_of(status, result)),
+    refuse(DriverFate::broken, fmt::format("its entry point failed: {}", failure_words(result, status)),
            reinstall);
   if (!table) refuse(DriverFate::broken, "its entry point succeeded and gave no table", tell_author);
   try {
@@ -115,12 +103,12 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
             ? "install the vendor's runtime library if this machine has such a device"
             : fmt::format("install the package that provides {} if this machine has such a device",
                           fmt::join(manifest.vendor_libraries, " or "));
-    refuse(DriverFate::no_vendor_library, words_of(status, result), remedy);
+    refuse(DriverFate::no_vendor_library, failure_words(result, status), remedy);
   }
   if (result == WEIR_ERROR_NO_DEVICE)
-    refuse(DriverFate::no_device, words_of(status, result), no_device_remedy);
+    refuse(DriverFate::no_device, failure_words(result, status), no_device_remedy);
   if (result != WEIR_OK)
-    refuse(DriverFate::broken, fmt::format("it cannot count its devices: {}", words_of(status, result)),
+    refuse(DriverFate::broken, fmt::format("it cannot count its devices: {}", failure_words(result, status)),
            reinstall);
   if (count == 0) refuse(DriverFate::no_device, "it found no device", no_device_remedy);
   if (count > most_devices)
@@ -161,7 +149,7 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
       call_driver("device_get_info", [&] { return driver.table().device_get_info(index, &info, &status); });
   if (result != WEIR_OK)
     refuse(DriverFate::broken,
-           fmt::format("it cannot describe device {}: {}", index, words_of(status, result)), reinstall);
+           fmt::format("it cannot describe device {}: {}", index, failure_words(result, status)), reinstall);
   terminate(info.name);
   terminate(info.vendor);
   terminate(info.driver_version);
