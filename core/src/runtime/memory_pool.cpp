@@ -88,8 +88,7 @@ void MemoryPool::order_free_after(Block& block, StreamState& stream) {
   } catch (
       ...) {  // without a mark nobody could tell when the memory is free again, so the copy is waited for now
     if (mark) peer.events.release(mark);
-    peer.streams.flush_all();
-    peer.quiet([&](weir_status* status) { return peer.table().stream_synchronize(stream.stream, status); });
+    peer.streams.wait_for_all_of(stream);
     return;
   }
   peer.events.release(mark);

@@ -225,7 +225,7 @@ void StreamManager::retire(StreamState* stream) noexcept {
   unpin(*stream);
 }
 
-// A wait that fails without a word on the work is tried again.
+// One that fails and tells that the work is over, as on a lost device, is not tried again.
 void StreamManager::wait_for_all_of(StreamState& stream) noexcept {
   flush_all();
   const auto wait = [&](weir_status* status) {

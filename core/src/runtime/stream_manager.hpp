@@ -56,6 +56,8 @@ class StreamManager {
   void flush_all() noexcept;
   /// Waits for one stream; throws its error, or that of a lane that was joined into it.
   void synchronize(StreamState& stream);
+  /// Waits for one stream where nobody can be told of an error; a wait that fails is tried again.
+  void wait_for_all_of(StreamState& stream) noexcept;
   /// Waits for every stream, then throws the first error.
   void synchronize_all();
   /// Whether everything submitted to the stream is done.
@@ -92,7 +94,6 @@ class StreamManager {
   StreamState* reusable_slot();
   void list_free_slot(StreamState& stream) noexcept;
   void retire(StreamState* stream) noexcept;
-  void wait_for_all_of(StreamState& stream) noexcept;
   void destroy_driver_stream(StreamState& stream) noexcept;
   void check_lanes(StreamState& stream);
   void record_mark(StreamState& stream);

@@ -78,10 +78,7 @@ void StreamFork::join() {
     } catch (...) {
       // The device cannot order the streams any more: the host does, and keeps the caller's turn meanwhile,
       // so that nothing runs past the region's end.
-      streams.flush_all();  // the lane may wait for the caller's stream
-      caller_.device.quiet([&](weir_status* status) {
-        return caller_.device.table().stream_synchronize(lane->stream, status);
-      });
+      streams.wait_for_all_of(*lane);
       joined = nullptr;
       if (!first) first = std::current_exception();
     }
