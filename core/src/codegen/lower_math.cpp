@@ -67,6 +67,7 @@ Value* TaskLowering::call_library(std::string_view name, Type type, llvm::Type* 
   std::vector<llvm::Type*> parameters;
   for (Value* v : args) parameters.push_back(v->getType());
   const std::string symbol = math_symbol(name, type);
+  if (!has_vector_variants(symbol)) ++straight_calls_;
   llvm::FunctionCallee callee =
       module_.getOrInsertFunction(symbol, llvm::FunctionType::get(result, parameters, false));
   llvm::CallInst* call = b_.CreateCall(callee, std::vector<Value*>(args));
