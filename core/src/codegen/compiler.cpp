@@ -13,6 +13,7 @@
 #include "codegen/codegen.hpp"
 #include "codegen/device_model.hpp"
 #include "codegen/diagnostics.hpp"
+#include "codegen/direct_scaling.hpp"
 #include "codegen/llvm_options.hpp"
 #include "codegen/lowering.hpp"
 #include "codegen/math_library.hpp"
@@ -105,8 +106,9 @@ class Compilation {
     passes.registerFunctionAnalyses(functions);
     passes.registerLoopAnalyses(loops);
     passes.crossRegisterProxies(loops, functions, components, modules);
-    passes.registerVectorizerEndEPCallback([](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) {
+    passes.registerVectorizerEndEPCallback([&](llvm::FunctionPassManager& manager, llvm::OptimizationLevel) {
       manager.addPass(PlainAccesses());
+      if (math.scales) manager.addPass(DirectScaling());
       manager.addPass(llvm::EarlyCSEPass());
       manager.addPass(llvm::ADCEPass());
     });
