@@ -36,35 +36,48 @@ Expr exp_polynomial(Expr r) {
 
 namespace {
 
-Expr exp_of(Expr x) {
-  const bool single = x.single();
-  x = single ? clamp(x, -104.5, 89.5) : clamp(x, -746.0, 710.5);
-  const Reduced k = round_multiple(x, 0x1.71547652b82fep+0);
-  Expr r = fma(k.rounded, single ? -0x1.62e43p-1 : -0x1.62e42fefa39efp-1, x);
-  r = fma(k.rounded, single ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56, r);
-  return scale(exp_polynomial(r), k.whole);
+/// make(x) with x at most `high`, and 0 where x is below `low`. That 0 is put in last, because a comparison
+/// and a mask take no time from the units that multiply, as a lower limit for x would: what make(x) is there
+/// does not matter.
+template <class Make>
+Expr between(Expr x, double low, double high, Make make) {
+  const Expr below = less(x, low);
+  const Expr result = make(select(greater(x, high), x.real(high), x));
+  return select(below, x.real(0.0), result);
 }
 
-Expr exp2_of(Expr x) {
-  const bool single = x.single();
-  x = single ? clamp(x, -151.0, 129.0) : clamp(x, -1077.0, 1025.0);
-  const Reduced k = round_multiple(x, 1.0);
-  const Expr r = x - k.rounded;
-  if (!single) return scale(exp_polynomial(r * 0x1.62e42fefa39efp-1), k.whole);
-  const Expr p = polynomial(
-      r, {0x1.62e432p-1, 0x1.ebfbe2p-3, 0x1.c6ae6ep-5, 0x1.3b2708p-7, 0x1.5f7478p-10, 0x1.470e62p-13});
-  return scale(fma(p, r, 1.0), k.whole);
+Expr exp_of(Expr any) {
+  const bool single = any.single();
+  return between(any, single ? -104.5 : -746.0, single ? 89.5 : 710.5, [&](Expr x) {
+    const Reduced k = round_multiple(x, 0x1.71547652b82fep+0);
+    Expr r = fma(k.rounded, single ? -0x1.62e43p-1 : -0x1.62e42fefa39efp-1, x);
+    r = fma(k.rounded, single ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56, r);
+    return scale(exp_polynomial(r), k.whole);
+  });
 }
 
-Expr exp10_of(Expr x) {
-  const bool single = x.single();
-  x = single ? clamp(x, -45.5, 39.0) : clamp(x, -324.5, 309.0);
-  const Reduced k = round_multiple(x, 0x1.a934f0979a371p+1);
-  Expr r = fma(k.rounded, single ? -0x1.344136p-2 : -0x1.34413509f79ffp-2, x);
-  r = fma(k.rounded, single ? 0x1.ec10c0p-27 : 0x1.9dc1da994fd21p-59, r);
-  r = fma(r, single ? 0x1.26bb1cp+1 : 0x1.26bb1bbb55516p+1,
-          r * (single ? -0x1.12aabap-25 : -0x1.f48ad494ea3e9p-53));
-  return scale(exp_polynomial(r), k.whole);
+Expr exp2_of(Expr any) {
+  const bool single = any.single();
+  return between(any, single ? -151.0 : -1077.0, single ? 129.0 : 1025.0, [&](Expr x) {
+    const Reduced k = round_multiple(x, 1.0);
+    const Expr r = x - k.rounded;
+    if (!single) return scale(exp_polynomial(r * 0x1.62e42fefa39efp-1), k.whole);
+    const Expr p = polynomial(
+        r, {0x1.62e432p-1, 0x1.ebfbe2p-3, 0x1.c6ae6ep-5, 0x1.3b2708p-7, 0x1.5f7478p-10, 0x1.470e62p-13});
+    return scale(fma(p, r, 1.0), k.whole);
+  });
+}
+
+Expr exp10_of(Expr any) {
+  const bool single = any.single();
+  return between(any, single ? -45.5 : -324.5, single ? 39.0 : 309.0, [&](Expr x) {
+    const Reduced k = round_multiple(x, 0x1.a934f0979a371p+1);
+    Expr r = fma(k.rounded, single ? -0x1.344136p-2 : -0x1.34413509f79ffp-2, x);
+    r = fma(k.rounded, single ? 0x1.ec10c0p-27 : 0x1.9dc1da994fd21p-59, r);
+    r = fma(r, single ? 0x1.26bb1cp+1 : 0x1.26bb1bbb55516p+1,
+            r * (single ? -0x1.12aabap-25 : -0x1.f48ad494ea3e9p-53));
+    return scale(exp_polynomial(r), k.whole);
+  });
 }
 
 }  // namespace

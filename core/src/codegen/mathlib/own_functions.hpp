@@ -16,7 +16,8 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 void define(llvm::Module& module, const std::string& name, bool single, unsigned operands,
             const std::function<Expr(std::initializer_list<Expr>)>& make);
 
-/// x 2^k with one rounding, for x near 1 and integers |k| < 2^9 (f32) or 2^12 (f64).
+/// x 2^k with one rounding, for x near 1 and integers |k| < 2^9 (f32) or 2^12 (f64), and any number for other
+/// k.
 Expr scale(Expr x, Expr k);
 
 struct Reduced {
