@@ -241,11 +241,11 @@ void TaskLowering::advance(const Space& space, const Cursor& cursor, Value* by) 
 
 namespace {
 
-/// How many vectors a loop should compute side by side that calls so many functions of the math library, each
-/// a chain of some 50 dependent operations: one chain after the other leaves arithmetic units idle, because a
-/// processor looks ahead at about 100 operations that wait. 1 is what LLVM chooses for loops that long.
-unsigned vectors_side_by_side(unsigned math_calls) {
-  return math_calls == 0 ? 1 : std::max(1u, 4 / math_calls);
+/// How many vectors a loop should compute side by side with so many long chains of dependent operations in
+/// each: one chain after the other leaves arithmetic units idle, because a processor looks ahead at about 100
+/// operations that wait. 1 is what LLVM chooses for loops that long.
+unsigned vectors_side_by_side(unsigned chains) {
+  return chains == 0 ? 1 : std::max(1u, 4 / chains);
 }
 
 }  // namespace
@@ -259,9 +259,9 @@ void TaskLowering::counted_loop(Value* from, Value* to, llvm::MDNode* group,
   b_.SetInsertPoint(loop);
   llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, "i");
   i->addIncoming(from, before);
-  const unsigned calls_before = straight_calls_;
+  const unsigned chains_before = long_chains_;
   body(i);
-  const unsigned side_by_side = vectors_side_by_side(straight_calls_ - calls_before);
+  const unsigned side_by_side = vectors_side_by_side(long_chains_ - chains_before);
   Value* next = b_.CreateNSWAdd(i, i64(1));
   i->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* latch = b_.CreateCondBr(b_.CreateICmpSLT(next, to), loop, done);

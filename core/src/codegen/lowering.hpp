@@ -233,7 +233,7 @@ class TaskLowering {
   std::vector<llvm::Value*> loop_indices_;     // of the iteration, for error records
   llvm::MDNode* access_group_ = nullptr;       // of accesses in independent iterations
   std::size_t lane_width_ = 0;                 // > 0: iterations of the parallel loop run in this many lanes
-  unsigned straight_calls_ = 0;                // so far, of math functions that become part of loops
+  unsigned long_chains_ = 0;                   // of math functions that were called so far
   llvm::Value* yielded_ = nullptr;
   std::map<const ir::Statement*, std::uint32_t> sites_;
   std::uint64_t stack_bytes_ = 0;

@@ -38,14 +38,6 @@ namespace {
 constexpr llvm::StringLiteral with_vector_variants[] = {"weir_sin_f32", "weir_sin_f64", "weir_cos_f32",
                                                         "weir_cos_f64"};
 
-}  // namespace
-
-bool has_vector_variants(std::string_view symbol) {
-  return llvm::is_contained(with_vector_variants, llvm::StringRef(symbol));
-}
-
-namespace {
-
 /// weir_sin_f32 or weir_sin_f32_x16, not weir_sin_f32_far_x16
 bool is_scalar_or_variant(llvm::StringRef name) {
   for (llvm::StringRef scalar : with_vector_variants) {

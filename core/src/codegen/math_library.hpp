@@ -16,9 +16,6 @@ namespace weir::codegen {
 /// "weir_sin_f32"
 std::string math_symbol(std::string_view function, ScalarType type);
 
-/// Whether vectorised loops call variants of the function for vectors, instead of having it inlined.
-bool has_vector_variants(std::string_view symbol);
-
 struct MathOptions {
   bool fast = false;             ///< products and sums may be contracted
   bool vector_variants = false;  ///< loops will be vectorised
