@@ -40,16 +40,17 @@ constexpr NamedBinary binary[] = {
 
 }  // namespace
 
-PreciseReference::PreciseReference(const MathCase& function) : function_(function) {
+PreciseReference::PreciseReference(const MathCase& function)
+    : function_(function), exact_(quick_reference<long double>(function.name)) {
   for (mpfr_ptr v : {x_, y_, z_, got_}) mpfr_init2(v, 64);
-  mpfr_init2(result_, precision);
+  for (mpfr_ptr v : {result_, difference_}) mpfr_init2(v, precision);
 }
 
 PreciseReference::~PreciseReference() {
-  for (mpfr_ptr v : {x_, y_, z_, got_, result_}) mpfr_clear(v);
+  for (mpfr_ptr v : {x_, y_, z_, got_, result_, difference_}) mpfr_clear(v);
 }
 
-void PreciseReference::compute(const Operands& o) {
+void PreciseReference::compute_unrounded(const Operands& o) {
   const std::string_view name = function_.name;
   mpfr_set_ld(x_, o.x, nearest);
   mpfr_set_ld(y_, o.y, nearest);
@@ -75,26 +76,34 @@ void PreciseReference::compute(const Operands& o) {
     mpfr_pow(result_, x_, y_, nearest);
   } else {
     // Special cases by definition, and functions that pick, round or scale: exact in the first oracle.
-    mpfr_set_ld(result_, quick_reference(function_.name, o), nearest);
+    mpfr_set_ld(result_, exact_(o), nearest);
   }
 }
 
-double PreciseReference::error(const Operands& o, long double got) {
-  compute(o);
+void PreciseReference::compute(const Operands& o) {
+  single_ = o.single;
+  compute_unrounded(o);
+  bound(result_);
+}
+
+// Infinity counts as the next power of two behind the largest finite number.
+void PreciseReference::bound(mpfr_ptr v) const {
+  const int top = single_ ? 128 : 1024;
+  if (!mpfr_nan_p(v) && !mpfr_zero_p(v) && (mpfr_inf_p(v) || mpfr_get_exp(v) > top))
+    mpfr_set_si_2exp(v, mpfr_sgn(v), top, nearest);
+}
+
+double PreciseReference::error(long double got) {
   if (mpfr_nan_p(result_) || std::isnan(got))
     return mpfr_nan_p(result_) && std::isnan(got) ? 0 : std::numeric_limits<double>::infinity();
-  const int lowest = o.single ? -126 : -1022, highest = o.single ? 127 : 1023, digits = o.single ? 23 : 52;
+  const int lowest = single_ ? -126 : -1022, highest = single_ ? 127 : 1023, digits = single_ ? 23 : 52;
   mpfr_set_ld(got_, got, nearest);
-  for (mpfr_ptr v : {static_cast<mpfr_ptr>(result_), static_cast<mpfr_ptr>(got_)})
-    if (!mpfr_zero_p(v) && (mpfr_inf_p(v) || mpfr_get_exp(v) > highest + 1)) {
-      const int sign = mpfr_sgn(v);
-      mpfr_set_si_2exp(v, sign, highest + 1, nearest);
-    }
+  bound(got_);
   long exponent = mpfr_zero_p(result_) ? lowest : mpfr_get_exp(result_) - 1;
   exponent = std::min<long>(std::max<long>(exponent, lowest), highest);
-  mpfr_sub(result_, result_, got_, nearest);
-  mpfr_mul_2si(result_, result_, digits - exponent, nearest);
-  return std::fabs(mpfr_get_d(result_, nearest));
+  mpfr_sub(difference_, result_, got_, nearest);
+  mpfr_mul_2si(difference_, difference_, digits - exponent, nearest);
+  return std::fabs(mpfr_get_d(difference_, nearest));
 }
 
 }  // namespace weir::test
