@@ -7,8 +7,6 @@
 namespace opencl {
 namespace {
 
-constexpr cl_int platform_not_found = -1001;  // the loader's word for an empty list
-
 std::vector<cl_platform_id> platforms() {
   cl_uint count = 0;
   const cl_int code = api.clGetPlatformIDs(0, nullptr, &count);

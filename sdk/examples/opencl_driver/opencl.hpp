@@ -13,6 +13,9 @@ namespace opencl {
 
 namespace sdk = weir::sdk;
 
+/// The loader's word for an empty list of implementations: CL_PLATFORM_NOT_FOUND_KHR of CL/cl_ext.h.
+constexpr cl_int platform_not_found = -1001;
+
 /// All that the driver calls; OpenCL 1.2 has every one of them.
 #define OPENCL_FUNCTIONS(X)       \
   X(clGetPlatformIDs)             \

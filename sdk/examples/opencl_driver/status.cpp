@@ -7,8 +7,6 @@
 namespace opencl {
 namespace {
 
-constexpr cl_int platform_not_found = -1001;  // of the loader, CL/cl_ext.h: CL_PLATFORM_NOT_FOUND_KHR
-
 struct Meaning {
   cl_int code;
   const char* name;
