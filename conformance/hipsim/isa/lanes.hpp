@@ -33,8 +33,11 @@ alignas(64) inline constexpr std::uint32_t lane_bits[32] = {
 /// Writes the lanes of `mask` of a register.
 inline void commit_row(Wave& w, unsigned index, const std::uint32_t* __restrict out, std::uint64_t mask) {
   std::uint32_t* __restrict d = w.v[index];
-  if (mask == w.full) {
-    std::memcpy(d, out, w.lanes * 4);
+  if (mask == w.full) {  // sizes that are constants are copied without a call
+    if (w.lanes == 64)
+      std::memcpy(d, out, 64 * 4);
+    else
+      std::memcpy(d, out, 32 * 4);
     return;
   }
   for (unsigned half = 0; half < w.lanes; half += 32) {
@@ -106,7 +109,9 @@ void commit(Wave& w, const Instruction& i, Raw<D>* out) {
     if constexpr (std::is_floating_point_v<D>)
       if (i.clamp | i.output_modifier) modify_f64(w, i, out);
     alignas(64) std::uint32_t low[64], high[64];
-    for (unsigned l = 0; l < 64; ++l) low[l] = std::uint32_t(out[l]), high[l] = std::uint32_t(out[l] >> 32);
+    for (unsigned half = 0; half < w.lanes; half += 32)
+      for (unsigned l = half; l < half + 32; ++l)
+        low[l] = std::uint32_t(out[l]), high[l] = std::uint32_t(out[l] >> 32);
     commit_row(w, i.dst[0].index, low, mask);
     commit_row(w, i.dst[0].index + 1u, high, mask);
   } else if constexpr (sizeof(D) == 4) {

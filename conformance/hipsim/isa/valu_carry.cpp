@@ -13,42 +13,65 @@ u64 mask_source(const Wave& w, const Operand& o) {
   return o.kind == OperandKind::constant ? o.k64 : 0;
 }
 
-/// Lanes' carries as a mask; lanes that are not active give 0.
-u64 mask_of(const Wave& w, const u32* carries) {
-  u32 low = 0, high = 0;
-  for (unsigned l = 0; l < 32; ++l) low |= carries[l] ? lane_bits[l] : 0;
-  if (w.lanes == 64)
-    for (unsigned l = 0; l < 32; ++l) high |= carries[32 + l] ? lane_bits[l] : 0;
-  return low | u64(high) << 32;
+enum class Sum { add, subtract, subtract_reversed };
+
+/// The carry out of the highest bit of x + y + carry, or the borrow of x - y - carry, which both are `all`.
+/// Bits alone, no comparison: the loops below become vectors.
+template <class U>
+constexpr U carry_of(U x, U y, U all) {
+  return ((x & y) | ((x | y) & ~all)) >> (sizeof(U) * 8 - 1);
+}
+template <class U>
+constexpr U borrow_of(U x, U y, U all) {
+  return ((~x & y) | ((~x | y) & all)) >> (sizeof(U) * 8 - 1);
 }
 
-enum class Sum { add, subtract, subtract_reversed };
+// 32 lanes; gives their carries.
+template <Sum kind>
+u32 sum_of_32(const u32* a, const u32* b, u32 in, bool clamp, u32* __restrict out) {
+  u32 carries = 0;
+  for (unsigned l = 0; l < 32; ++l) {
+    const u32 c = in >> l & 1;
+    const u32 x = kind == Sum::subtract_reversed ? b[l] : a[l],
+              y = kind == Sum::subtract_reversed ? a[l] : b[l];
+    const u32 all = kind == Sum::add ? x + y + c : x - y - c;
+    out[l] = all;
+    carries |= (kind == Sum::add ? carry_of(x, y, all) : borrow_of(x, y, all)) << l;
+  }
+  if (clamp)
+    for (unsigned l = 0; l < 32; ++l)
+      if (carries >> l & 1) out[l] = kind == Sum::add ? ~0u : 0;
+  return carries;
+}
 
 template <Sum kind, bool carry_in>
 void sum(Wave& w, const Instruction& i) {
   const Source<u32> first(w, i, 0), second(w, i, 1);
-  const u32 *a = first.lanes(), *b = second.lanes();
   const u64 in = carry_in ? mask_source(w, i.src[2]) : 0;
-  alignas(64) u32 out[64], carry[64];
-  for (unsigned l = 0; l < 64; ++l) {
-    const u32 c = carry_in ? u32(in >> l & 1) : 0;
-    const u32 x = kind == Sum::subtract_reversed ? b[l] : a[l],
-              y = kind == Sum::subtract_reversed ? a[l] : b[l];
-    if (kind == Sum::add) {
-      out[l] = x + y + c;
-      carry[l] = u32((u64(x) + y + c) >> 32);
-    } else {
-      out[l] = x - y - c;
-      carry[l] = u64(y) + c > x;
-    }
-    if (i.clamp && carry[l]) out[l] = kind == Sum::add ? ~0u : 0;
-  }
+  alignas(64) u32 out[64];
+  u64 carries = 0;
+  for (unsigned half = 0; half < w.lanes; half += 32)
+    carries |= u64(sum_of_32<kind>(first.lanes() + half, second.lanes() + half, u32(in >> half), i.clamp,
+                                   out + half))
+               << half;
   const u64 mask = write_mask(w, i);
   if (i.dst_part != Part::all)
     commit_part(w, i, out, mask);
   else
     commit_row(w, i.dst[0].index, out, mask);
-  if (i.dst[1]) w.set_mask(i.dst[1].index, mask_of(w, carry) & mask);
+  if (i.dst[1]) w.set_mask(i.dst[1].index, carries & mask);
+}
+
+template <bool is_signed>
+u32 multiply_add_32(const u32* a, const u32* b, const u64* c, u64* __restrict out) {
+  u64 carries = 0;
+  for (u64 l = 0; l < 32; ++l) {
+    const u64 product = is_signed ? u64(i64(i32(a[l])) * i32(b[l])) : u64(a[l]) * b[l];
+    const u64 all = product + c[l];
+    out[l] = all;
+    carries |= (is_signed ? ((product ^ all) & (c[l] ^ all)) >> 63 : carry_of(product, c[l], all)) << l;
+  }
+  return u32(carries);
 }
 
 template <bool is_signed>
@@ -56,16 +79,14 @@ void multiply_add(Wave& w, const Instruction& i) {
   const Source<u32> first(w, i, 0), second(w, i, 1);
   const Source<u64> third(w, i, 2);
   alignas(64) u64 out[64];
-  alignas(64) u32 carry[64];
-  for (unsigned l = 0; l < 64; ++l) {
-    const u32 a = first.lanes()[l], b = second.lanes()[l];
-    const u64 product = is_signed ? u64(i64(i32(a)) * i32(b)) : u64(a) * b;
-    out[l] = product + third.lanes()[l];
-    carry[l] = is_signed ? ((product ^ out[l]) & (third.lanes()[l] ^ out[l])) >> 63 : out[l] < product;
-  }
+  u64 carries = 0;
+  for (unsigned half = 0; half < w.lanes; half += 32)
+    carries |= u64(multiply_add_32<is_signed>(first.lanes() + half, second.lanes() + half,
+                                              third.lanes() + half, out + half))
+               << half;
   const u64 mask = write_mask(w, i);
   commit<u64>(w, i, out);
-  if (i.dst[1]) w.set_mask(i.dst[1].index, mask_of(w, carry) & mask);
+  if (i.dst[1]) w.set_mask(i.dst[1].index, carries & mask);
 }
 
 /// `implicit`: the mask is VCC and not in the text.
