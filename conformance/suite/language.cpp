@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 6: control flow, reductions, atomics, assertions.
+// Level 6: control flow, reductions, assertions.
 #include <algorithm>
 #include <limits>
 
@@ -136,75 +136,6 @@ kernel "total"
     EXPECT_EQ(std::memcmp(&seen, &expected, 4), 0)
         << n << " values give " << seen << "; expected " << expected;
   }
-}
-
-template <class T>
-void expect_atomic(const std::string& operation, const std::string& type, T initial, T expected) {
-  const Device device = api_device();
-  const weir::Stream stream = device.create_stream();
-  const auto cell = array_of(device, std::vector<T>{initial});
-  run_text("weir-ir 1\nkernel \"atomic\"\n  param @cell : array<" + type +
-               ", 1>\n{\n  %zero = const 0 : i64\n" +
-               "  %n = const 1000 : i64\n  parallel (%i) in (%zero to %n) {\n    %v = cast %i : " + type +
-               "\n    %old = atomic." + operation + " @cell[%zero], %v : " + type + "\n  }\n}\n",
-           stream, cell);
-  EXPECT_EQ(cell.to_host(stream).front(), expected) << "atomic." << operation << " on " << type;
-}
-
-template <class T>
-void expect_atomics(const std::string& type) {
-  expect_atomic<T>("add", type, 5, 5 + 999 * 1000 / 2);
-  expect_atomic<T>("sub", type, T(600'000), T(600'000 - 999 * 1000 / 2));
-  expect_atomic<T>("min", type, 5000, 0);
-  expect_atomic<T>("max", type, 5, 999);
-}
-
-WEIR_REQUIREMENT(6, 43, Language, AtomicsOfIntegers, "Atomics on i32, u32, i64 and u64 lose nothing.") {
-  expect_atomics<std::int32_t>("i32");
-  expect_atomics<std::uint32_t>("u32");
-  expect_atomics<std::int64_t>("i64");
-  expect_atomics<std::uint64_t>("u64");
-  expect_atomic<std::uint32_t>("or", "u32", 0, 1023);
-  expect_atomic<std::uint32_t>("and", "u32", 1023, 0);
-  std::uint64_t all = 77;
-  for (std::uint64_t i = 0; i < 1000; ++i) all ^= i;
-  expect_atomic<std::uint64_t>("xor", "u64", 77, all);
-}
-
-WEIR_REQUIREMENT(6, 44, Language, AtomicsOfFloats, "Atomics on f32 and f64 lose nothing.") {
-  expect_atomics<float>("f32");
-  expect_atomics<double>("f64");
-}
-
-WEIR_REQUIREMENT(6, 45, Language, CompareExchangeTakesOneWinner,
-                 "Of many that compare and exchange one element, exactly one wins.") {
-  const Device device = api_device();
-  const weir::Stream stream = device.create_stream();
-  const auto cell = array_of(device, std::vector<std::int32_t>{-1}),
-             winners = array_of(device, std::vector<std::int32_t>{0});
-  run_text(R"(weir-ir 1
-kernel "race"
-  param @cell : array<i32, 1>
-  param @winners : array<i32, 1>
-{
-  %zero = const 0 : i64
-  %n = const 10000 : i64
-  %free = const -1 : i32
-  %one = const 1 : i32
-  parallel (%i) in (%zero to %n) {
-    %me = cast %i : i32
-    %old = atomic.compare_exchange @cell[%zero], %free, %me : i32
-    %won = eq %old, %free : bool
-    if %won {
-      %count = atomic.add @winners[%zero], %one : i32
-    }
-  }
-}
-)",
-           stream, cell, winners);
-  EXPECT_EQ(winners.to_host(stream).front(), 1);
-  const std::int32_t winner = cell.to_host(stream).front();
-  EXPECT_TRUE(winner >= 0 && winner < 10'000) << winner;
 }
 
 WEIR_REQUIREMENT(
