@@ -97,9 +97,9 @@ TEST_F(ProfileTest, TimesAreThoseOfTheStreamThatRanTheTask) {
 
 // proves R24
 TEST_F(ProfileTest, NothingWaitsForTheTimes) {
-  std::promise<void> gate;
-  const std::shared_future<void> open_gate = gate.get_future().share();
   const Profile profile(device);
+  std::promise<void> gate;  // opens when it goes, before the profile does, which waits
+  const std::shared_future<void> open_gate = gate.get_future().share();
   stream.call_host([open_gate] { open_gate.wait(); });
   kernel()(stream, x, y);  // returns although the stream is held up
   EXPECT_EQ(profile.size(), tasks);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layer `count` counts calls by function and writes the counts to a file when the process ends:
-// WEIR_LAYERS=count:file=PATH, a line "FUNCTION COUNT" for each function that was called.
-#include <unistd.h>
-
-#include <cstdlib>
-#include <fstream>
+// The layer `count` counts calls by function, and objects that are alive. weir_count_tell gives the counts,
+// as "calls.FUNCTION" and "live.KIND", of all drivers of the process together.
 #include <map>
 #include <mutex>
 #include <string>
@@ -15,9 +11,7 @@ namespace {
 
 struct Counted {
   std::mutex mutex;
-  std::map<std::string_view, std::uint64_t> calls;
-  std::string file;
-  pid_t process = getpid();  ///< children of the program end too, and must not write
+  std::map<std::string, long long> numbers;
 };
 
 Counted& counted() {
@@ -25,34 +19,77 @@ Counted& counted() {
   return *all;
 }
 
-void write_counts() {
+/// Hands on `result`; when it is success there are `more` objects of that kind.
+weir_result changes(const char* kind, int more, weir_result result) {
+  if (result != WEIR_OK) return result;
   const std::lock_guard lock(counted().mutex);
-  if (getpid() != counted().process) return;
-  std::ofstream file(counted().file);
-  for (const auto& [slot, calls] : counted().calls) file << slot << ' ' << calls << '\n';
+  counted().numbers[std::string("live.") + kind] += more;
+  return result;
 }
 
 class Count {
  public:
   static constexpr const char* name = "count";
   explicit Count(const weir::sdk::LayerHost& host) : next(host.next) {
-    for (const weir::sdk::LayerOption& option : weir::sdk::split_layer_options(name, host.options)) {
-      if (option.key != "file") weir::sdk::refuse_layer_option(name, option, "file");
-      counted().file = option.value;
-    }
-    static const int once = std::atexit(write_counts);
-    if (once != 0) weir::sdk::fail(WEIR_ERROR_SYSTEM, "layer count: atexit failed");
+    for (const weir::sdk::LayerOption& option : weir::sdk::split_layer_options(name, host.options))
+      weir::sdk::refuse_layer_option(name, option, "nothing");
   }
   const weir_driver_table next;
 
   template <class Slot, class... Arguments>
   weir_result enter(Slot, Arguments...) {
     const std::lock_guard lock(counted().mutex);
-    ++counted().calls[Slot::name];
+    ++counted().numbers["calls." + std::string(Slot::name)];
     return WEIR_OK;
+  }
+
+  weir_result stream_create(weir_device d, const weir_stream_options* o, weir_stream* out, weir_status* e) {
+    return changes("stream", 1, next.stream_create(d, o, out, e));
+  }
+  weir_result stream_destroy(weir_stream s, weir_status* e) {
+    return changes("stream", -1, next.stream_destroy(s, e));
+  }
+  weir_result event_create(weir_device d, std::uint32_t flags, weir_event* out, weir_status* e) {
+    return changes("event", 1, next.event_create(d, flags, out, e));
+  }
+  weir_result event_destroy(weir_event v, weir_status* e) {
+    return changes("event", -1, next.event_destroy(v, e));
+  }
+  weir_result memory_allocate(weir_device d, const weir_memory_options* o, weir_allocation* out,
+                              weir_status* e) {
+    return changes("allocation", 1, next.memory_allocate(d, o, out, e));
+  }
+  weir_result memory_free(weir_allocation a, weir_status* e) {
+    return changes("allocation", -1, next.memory_free(a, e));
+  }
+  weir_result memory_allocate_async(weir_stream s, const weir_memory_options* o, weir_allocation* out,
+                                    weir_status* e) {
+    return changes("allocation", 1, next.memory_allocate_async(s, o, out, e));
+  }
+  weir_result memory_free_async(weir_stream s, weir_allocation a, weir_status* e) {
+    return changes("allocation", -1, next.memory_free_async(s, a, e));
+  }
+  weir_result module_load(weir_device d, const weir_code_object* code, weir_module* out, weir_status* e) {
+    return changes("module", 1, next.module_load(d, code, out, e));
+  }
+  weir_result module_unload(weir_module m, weir_status* e) {
+    return changes("module", -1, next.module_unload(m, e));
+  }
+  weir_result graph_create(weir_device d, std::uint32_t count, const weir_graph_node* const* nodes,
+                           weir_graph* out, weir_status* e) {
+    return changes("graph", 1, next.graph_create(d, count, nodes, out, e));
+  }
+  weir_result graph_destroy(weir_graph g, weir_status* e) {
+    return changes("graph", -1, next.graph_destroy(g, e));
   }
 };
 
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) void weir_count_tell(
+    void (*tell)(const char* name, long long number, void* user), void* user) {
+  const std::lock_guard lock(counted().mutex);
+  for (const auto& [name, number] : counted().numbers) tell(name.c_str(), number, user);
+}
 
 WEIR_LAYER(Count)

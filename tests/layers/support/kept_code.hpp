@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that was generated once is handed out again to every program of the same text, so that a test may
-// build its kernels a thousand times over. For test programs that are linked with --wrap=dlsym and include
-// this once: the core then finds this compiler where it looks for that of libweir-codegen.
+// build its kernels a thousand times over, and a thousand processes may (code_folder.hpp). For test programs
+// that are linked with --wrap=dlsym and include this once: the core then finds this compiler where it looks
+// for that of libweir-codegen.
 #pragma once
 
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 
 #include "codegen/codegen.hpp"
 #include "ir/printer.hpp"
+#include "support/code_folder.hpp"
 
 namespace weir::test {
 
@@ -27,7 +29,12 @@ class KeptCode : public codegen::Compiler {
     for (const ir::Task* task : tasks) key += ir::print(kernel, *task);
     const std::lock_guard lock(mutex_);
     if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
-    return kept_.emplace(std::move(key), real_.compile(kernel, tasks, target)).first->second;
+    std::optional<codegen::CodeObject> code = folder_.find(key);
+    if (!code) {
+      code = real_.compile(kernel, tasks, target);
+      folder_.keep(key, *code);
+    }
+    return kept_.emplace(std::move(key), std::move(*code)).first->second;
   }
   std::string emit_text(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                         const codegen::Target& target, std::string_view what) override {
@@ -37,6 +44,7 @@ class KeptCode : public codegen::Compiler {
 
  private:
   codegen::Compiler& real_;
+  const CodeFolder folder_;
   std::mutex mutex_;
   std::map<std::string, codegen::CodeObject> kept_;
 };

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linked to a test program that the sweep runs. When its tests have ended it lets the core give back what it
+// keeps for later, and writes to the file that WEIR_COUNTS_AT_END names, in lines "NAME NUMBER":
+//  - calls.FUNCTION and live.KIND, as the layer `count` has them
+//  - held.KIND: of the objects that are alive, those that the core keeps. Streams and their marks stay in
+//    pools, and each stream's error record with its place.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "runtime/device_state.hpp"
+#include "support/kept_code.hpp"
+
+namespace weir::test {
+namespace {
+
+/// One failure may come as late as here, and so may a failed assert that nobody has waited for.
+void settle(detail::DeviceState& state) {
+  const Device device(&state);
+  for (int round = 0; round < 4; ++round) try {
+      device.synchronize();
+      device.trim_memory();
+    } catch (const Error&) {
+    }
+}
+
+void write_counts(std::ostream& file) {
+  const char* const folder = std::getenv("WEIR_LAYER_PATH");
+  const std::string path = std::string(folder ? folder : "") + "/libweir-layer-count.so";
+  void* const layer = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (!layer) return;  // no driver was looked for
+  using Tell = void (*)(const char*, long long, void*);
+  const auto tell = reinterpret_cast<void (*)(Tell, void*)>(dlsym(layer, "weir_count_tell"));
+  tell([](const char* name, long long number,
+          void* to) { *static_cast<std::ostream*>(to) << name << ' ' << number << '\n'; },
+       &file);
+}
+
+class CountsAtEnd : public ::testing::EmptyTestEventListener {
+  void OnTestProgramEnd(const ::testing::UnitTest&) override {
+    const char* const path = std::getenv("WEIR_COUNTS_AT_END");
+    if (!path) return;
+    std::uint64_t streams = 0, events = 0, records = 0;
+    for (std::uint32_t n = 0; detail::DeviceState* const state = detail::device_by_number(n); ++n) {
+      if (state->streams.size() == 0) continue;  // nothing was ever submitted
+      settle(*state);
+      streams += state->streams.created();
+      events += state->events.created();
+      for (std::uint32_t slot = 0; slot < state->streams.size(); ++slot)
+        records += state->streams.at(slot)->record.load() != nullptr;
+    }
+    std::ofstream file(path);
+    write_counts(file);
+    file << "held.stream " << streams << "\nheld.event " << streams + events << "\nheld.allocation "
+         << records << '\n';
+  }
+};
+
+const bool listens = [] {
+  ::testing::UnitTest::GetInstance()->listeners().Append(new CountsAtEnd);
+  return true;
+}();
+
+}  // namespace
+}  // namespace weir::test
