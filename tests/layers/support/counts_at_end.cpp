@@ -17,13 +17,20 @@ namespace weir::test {
 namespace {
 
 /// One failure may come as late as here, and so may a failed assert that nobody has waited for.
-void settle(detail::DeviceState& state) {
-  const Device device(&state);
+template <class Step>
+void at_last(const Step& step) {
   for (int round = 0; round < 4; ++round) try {
-      device.synchronize();
-      device.trim_memory();
+      return step();
     } catch (const Error&) {
     }
+}
+
+void settle(detail::DeviceState& state) {
+  const Device device(&state);
+  for (int round = 0; round < 2; ++round) {
+    at_last([&] { device.synchronize(); });
+    at_last([&] { device.trim_memory(); });
+  }
 }
 
 void write_counts(std::ostream& file) {
