@@ -55,6 +55,7 @@ Ended ProgramRun::start(const std::string& filter, const std::vector<std::string
     setenv("WEIR_LAYERS", layers.c_str(), 1);
     setenv("WEIR_KEPT_CODE", (folder_ / "code").c_str(), 1);
     setenv("WEIR_COUNTS_AT_END", (folder_ / "counts").c_str(), 1);
+    setenv("WEIR_TEST_PATIENCE", "2", 1);  // of kernels that a failed call leaves waiting
     setenv("GTEST_FILTER", filter.c_str(), 1);
     alarm(most_seconds);  // kept by exec: a program that hangs ends by a signal
     std::vector<char*> raw{const_cast<char*>(program_.c_str())};
