@@ -65,10 +65,11 @@ Pair log_in_two_f64(Expr x) {
 
   const Expr square = f * f;
   const Expr square_low = fma(f, f, -square);
-  const Expr p = polynomial(
-      f, {0x1.5555555555553p-2, -0x1.fffffffffffeep-3, 0x1.999999999c8b1p-3, -0x1.555555555cbaep-3,
-          0x1.2492491b03029p-3, -0x1.ffffffdbfbc5cp-4, 0x1.c71c8e1c98afep-4, -0x1.9999c440a3fddp-4,
-          0x1.7448049e85d97p-4, -0x1.553aee648c633p-4, 0x1.42b82ab699273p-4, -0x1.2cc556eb0ec02p-4});
+  const Expr p =
+      polynomial(f, square,
+                 {0x1.5555555555553p-2, -0x1.fffffffffffeep-3, 0x1.999999999c8b1p-3, -0x1.555555555cbaep-3,
+                  0x1.2492491b03029p-3, -0x1.ffffffdbfbc5cp-4, 0x1.c71c8e1c98afep-4, -0x1.9999c440a3fddp-4,
+                  0x1.7448049e85d97p-4, -0x1.553aee648c633p-4, 0x1.42b82ab699273p-4, -0x1.2cc556eb0ec02p-4});
   // log(1 + f) = f + f^2 (f P(f) - 1/2)
   const Expr cubic = f * p;
   const Pair linear = sum_in_two(fma(e, 0x1.62e42fefa38p-1, log_high), f);
