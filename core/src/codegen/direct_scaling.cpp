@@ -7,6 +7,9 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace weir::codegen {
 namespace {
 
