@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     "devices": [{"arch": "gfx90a", "memory_mib": 64}, {"arch": "gfx942", "compute_units": 304},
                 {"arch": "gfx1100", "memory_pools": false}, {"arch": "gfx906"}, {"arch": "gfx908"}, {"arch": "gfx950"},
                 {"arch": "gfx1030"}, {"arch": "gfx1201"}],
-    "threads": 2, "instruction_limit": 10000000, "report": "none"})";
+    "threads": 2, "instruction_limit": 2000000, "report": "none"})";
   ::setenv("HIPSIM_CONFIG", path.c_str(), 1);
   const int result = RUN_ALL_TESTS();
   std::remove(path.c_str());
