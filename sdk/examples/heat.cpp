@@ -27,7 +27,7 @@ int main() try {
 
   // A plate of rows x columns whose rim is at i * 100 / (rows - 1) degrees: the steady state is that same
   // slope.
-  constexpr std::int64_t rows = 48, columns = 64;
+  constexpr std::int64_t rows = 32, columns = 40;
   std::vector<float> plate(rows * columns, 0.0f);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
