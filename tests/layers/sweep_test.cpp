@@ -5,7 +5,7 @@
 // same process is right. `validate` stands above the faults and counts what the core holds.
 //
 // Left out, and why:
-//  - Of a function that a program calls more than `all_up_to` times, calls in the middle: heat launches 4630
+//  - Of a function that a program calls more than `all_up_to` times, calls in the middle: heat launches 2200
 //    kernels, nearly all from the same two places. The first and the last are tried all. With WEIR_SWEEP=all
 //    in the environment, as `ctest -C matrix` sets it, none is left out.
 //  - Of programs that are `dear`, runs after a failure other than the last of each function: monte_carlo
