@@ -194,7 +194,7 @@ TEST_P(Memory, TrimWaitsForWorkAndGivesEverythingBack) {
     a.wait(b);
     kernels.add(a, y, 1);
   }
-  std::thread opener([&] { flag.open(); });
+  std::jthread opener([&] { flag.open(); });
   EXPECT_GT(device.trim_memory(), 20'000u);
   opener.join();
   EXPECT_EQ(device.memory_statistics().bytes_cached, 0u);

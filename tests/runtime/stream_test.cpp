@@ -126,7 +126,7 @@ TEST(Stream, SynchronizingTheDefaultStreamReallyWaits) {
   Flag flag;
   kernels.close_gate(device.default_stream(), flag);
   EXPECT_FALSE(device.default_stream().query());
-  std::thread opener([&] { flag.open(); });
+  std::jthread opener([&] { flag.open(); });
   device.default_stream().synchronize();
   opener.join();
   EXPECT_TRUE(device.default_stream().query());

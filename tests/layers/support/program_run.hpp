@@ -11,7 +11,7 @@
 namespace weir::test {
 
 /// A run that takes longer is ended by SIGALRM. Some tests wait 30 seconds for what never comes.
-inline constexpr unsigned most_seconds = 45;
+inline constexpr unsigned most_seconds = 120;
 
 /// How a run ended.
 struct Ended {
