@@ -294,6 +294,32 @@ TEST(Program, AFailureOutlivesItsKernel) {
   EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("column is too far"));
 }
 
+// What cannot be marked is waited for when it goes, and nobody hears then what has failed.
+// proves R34
+TEST(Program, AFailureIsNotHeardByWhatGoesAndCannotBeMarked) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  const auto heard = [&] { return error_of(ErrorCode::assertion, [&] { stream.synchronize(); }); };
+  const auto x = device.array<std::int32_t>(stream, 1, 8);
+  {
+    const Program program = Program::parse(checked_text);
+    launch(program, stream, x, std::int64_t{0});
+    Watch::get().fail("event_record", 1, WEIR_ERROR_UNKNOWN);
+  }
+  EXPECT_THAT(heard(), HasSubstr("column is too far")) << "after the kernel has gone";
+
+  const Program program = Program::parse(checked_text);
+  {
+    const auto used_by_two = device.array<std::int32_t>(other, 1, 8);
+    used_by_two.fill(other, 0);
+    stream.wait(other);
+    launch(program, stream, used_by_two, std::int64_t{0});
+    Watch::get().fail("event_record", 1, WEIR_ERROR_UNKNOWN);
+  }
+  Watch::get().fail_no_more();
+  EXPECT_THAT(heard(), HasSubstr("column is too far")) << "after the array has gone";
+}
+
 // proves R35
 TEST(Program, ArgumentsThatDoNotFitAreRefusedBeforeAnythingIsSubmitted) {
   const Device device = Watch::open(), other = open_real();

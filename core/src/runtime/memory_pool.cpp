@@ -157,10 +157,7 @@ void MemoryPool::release_shared(Block* block) noexcept {
     pending_bytes_ += class_bytes(block->size_class);
     pending_count_.fetch_add(1, std::memory_order_relaxed);
   } catch (...) {  // no marks to be had: wait instead, so that the memory is not reused too early
-    try {
-      device_.streams.synchronize_all();
-    } catch (...) {
-    }
+    device_.streams.wait_for_all();
     wait_on_host(marks);
     drop(marks);
     for (const auto& [stream, event] : peers) {
@@ -196,10 +193,7 @@ void MemoryPool::when_unused(std::function<void()> action) noexcept {
       return;
     }
   } catch (...) {
-    try {
-      device_.streams.synchronize_all();
-    } catch (...) {
-    }
+    device_.streams.wait_for_all();
   }
   action();
 }

@@ -156,4 +156,26 @@ void StreamManager::synchronize_all() {
   if (first) std::rethrow_exception(first);
 }
 
+void StreamManager::wait_for_all() noexcept {
+  flush_all();
+  const std::uint32_t count = size();
+  for (std::uint32_t slot = 0; slot < count; ++slot) {
+    StreamState& stream = *at(slot);
+    if (pin(stream)) {
+      if (!stream.known_idle()) wait_for_all_of(stream);
+      unpin(stream);
+      continue;
+    }
+    EventState* mark = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stream.final_mark) mark = EventPool::share(stream.final_mark);
+    }
+    if (!mark) continue;
+    device_.quiet(
+        [&](weir_status* status) { return device_.table().event_synchronize(mark->event, status); });
+    device_.events.release(mark);
+  }
+}
+
 }  // namespace weir::detail
