@@ -102,7 +102,7 @@ TEST(Device, SynchronizeDrainsEveryStreamAlsoThoseThatAreGone) {
   kernels.add(b, y, 1);
   device.default_stream().wait(a);
   kernels.add(device.default_stream(), z, 1);
-  std::thread opener([&] { flag.open(); });
+  std::jthread opener([&] { flag.open(); });
   device.synchronize();
   opener.join();
   EXPECT_TRUE(a.query());

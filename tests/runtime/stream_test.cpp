@@ -360,11 +360,12 @@ TEST(Stream, WaitsForWhatAnotherStreamHasDoneSoFar) {
 TEST(Stream, CallsTheHostInOrder) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
-  std::vector<int> order;
-  stream.call_host([&] { order.push_back(1); });
-  stream.call_host([&] { order.push_back(2); });
+  const auto order =
+      std::make_shared<std::vector<int>>();  // the second call may throw before the first is made
+  stream.call_host([order] { order->push_back(1); });
+  stream.call_host([order] { order->push_back(2); });
   stream.synchronize();
-  EXPECT_THAT(order, ::testing::ElementsAre(1, 2));
+  EXPECT_THAT(*order, ::testing::ElementsAre(1, 2));
 }
 
 // proves R35
