@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that do not compute what they say, though every call is answered as it should be.
+#include <elf.h>
 #include <immintrin.h>
 
 #include <algorithm>
@@ -56,21 +57,34 @@ bool may_be_locked(std::string_view code) {
     return i < code.size() ? static_cast<std::uint8_t>(code[i]) : 0xff;
   };
   std::size_t at = (byte(0) & 0xf0) == 0x40 ? 1 : 0;
-  constexpr std::string_view short_operations = "\x01\x09\x21\x29\x31\x81\x83\xff";
-  if (byte(at) == 0x0f) {
-    if (byte(++at) != 0xb1 && byte(at) != 0xc1) return false;  // cmpxchg, xadd
-  } else if (short_operations.find(static_cast<char>(byte(at))) == short_operations.npos) {
-    return false;
-  }
-  return byte(at + 1) < 0xc0;
+  const bool exchanges = byte(at) == 0x0f && (byte(at + 1) == 0xb1 || byte(at + 1) == 0xc1);
+  if (exchanges) return byte(at + 2) < 0xc0;
+  const int which = byte(at + 1) >> 3 & 7;  // the operation of those with a number in them
+  constexpr std::string_view of_registers = "\x01\x09\x21\x29\x31";
+  const bool changes = of_registers.find(static_cast<char>(byte(at))) != of_registers.npos ||
+                       (byte(at) == 0xff && which <= 1) ||
+                       ((byte(at) == 0x81 || byte(at) == 0x83) && which != 2 && which != 3 && which != 7);
+  return changes && byte(at + 1) < 0xc0;
 }
 
-/// Machine code whose atomics are locked no more: the prefix becomes one that does nothing.
-std::string without_locks(std::string_view code) {
+/// A shared object whose atomics are locked no more: in what is executable the prefix becomes one that does
+/// nothing. Bytes that only look like such a prefix change too: sinh is spoilt by it.
+std::string without_locks(std::string_view object) {
   constexpr char lock = '\xf0', nothing = '\x3e';
-  std::string changed(code);
-  for (std::size_t i = 0; i < code.size(); ++i)
-    if (code[i] == lock && may_be_locked(code.substr(i + 1))) changed[i] = nothing;
+  std::string changed(object);
+  Elf64_Ehdr head{};
+  if (object.size() < sizeof head) return changed;
+  std::memcpy(&head, object.data(), sizeof head);
+  for (std::size_t n = 0; n < head.e_phnum; ++n) {
+    Elf64_Phdr part{};
+    const std::size_t at = head.e_phoff + n * sizeof part;
+    if (at + sizeof part > object.size()) break;
+    std::memcpy(&part, object.data() + at, sizeof part);
+    if (part.p_type != PT_LOAD || !(part.p_flags & PF_X)) continue;
+    const std::size_t end = std::min<std::size_t>(part.p_offset + part.p_filesz, object.size());
+    for (std::size_t i = part.p_offset; i < end; ++i)
+      if (object[i] == lock && may_be_locked(object.substr(i + 1))) changed[i] = nothing;
+  }
   return changed;
 }
 
