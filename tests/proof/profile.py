@@ -7,9 +7,9 @@ from . import startup
 from .run import cuda_tool, tail
 from .speed import TWIN
 
-CASES = ["stencil_5_point_16384x16384", "dot_3_GiB", "sum_1_GiB", "histogram_256_bins"]
+CASES = ["triad_3_GiB", "stencil_5_point_16384x16384", "dot_3_GiB", "sum_1_GiB", "histogram_256_bins"]
 # Weir's kernels have plain names, those of nvcc mangled ones.
-KERNELS = "regex:^(stencil|dot|sum|histogram)|_Z.*(stencil_|sum_kernel|histogram_)"
+KERNELS = "regex:^(triad|stencil|dot|sum|histogram)|_Z.*(triad_|stencil_|sum_kernel|histogram_)"
 # Both sides launch the same kernel, so that its time on the GPU tells whether the host or the GPU sets the pace.
 CHAIN, CHAIN_KERNELS = "chain_of_1000_launches", "regex:^bump$"
 # Kernels that run at the same time: a range of the program for each sample, first of one side and then of the other.
