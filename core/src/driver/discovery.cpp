@@ -118,6 +118,9 @@ void Discovery::finish(std::size_t number) {
 
 void Discovery::examine(std::span<const std::size_t> round) {
   std::vector<Candidate*> examined;
+  std::vector<std::size_t> open;  // what their manifests do not decide
+  for (const std::size_t number : round)
+    if (!examinations_[number].refused) open.push_back(number);
   examined.reserve(round.size());
   std::size_t begun = 0;
   try {
@@ -127,12 +130,14 @@ void Discovery::examine(std::span<const std::size_t> round) {
       examined.push_back(&candidates_[round[i]]);
     }
   } catch (...) {
-    // As if the round had not begun; what is done may be in use only when it is known.
-    for (const std::size_t number : round) {
+    // As if the round had not begun: nobody uses what is not known.
+    for (const std::size_t number : open) {
       Candidate& candidate = candidates_[number];
       examinations_[number].trial.reset();
+      examinations_[number].refused = false;
+      candidate.fate = DriverFate::broken;
       candidate.probed = ProbePlace::nowhere;
-      candidate.note.clear();
+      for (std::string* words : {&candidate.reason, &candidate.remedy, &candidate.note}) words->clear();
       candidate.devices.clear();
       candidate.driver.reset();
     }

@@ -23,9 +23,9 @@ class Discovery {
   /// Reads the manifests. No library is touched, and no driver is tried.
   Discovery(std::span<const std::filesystem::path> folders, const ProbePolicy& policy);
 
-  /// Takes those that are called `name` to their end. A driver may load its vendor's libraries and start
-  /// them, which takes up to half a second: who names a driver does not wait for the others. Throws
-  /// LayersError, behind which it may be called again.
+  /// Takes those that are called `name` to their end, and leaves the others, each of which may load its
+  /// vendor's libraries and start them for half a second. Throws LayersError, behind which it may be called
+  /// again.
   void examine(std::string_view name);
   void examine_all();
 

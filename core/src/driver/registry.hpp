@@ -76,8 +76,8 @@ struct ProbePolicy;
 std::vector<Candidate> find_drivers(std::span<const std::filesystem::path> folders,
                                     const ProbePolicy& policy);
 
-/// Forgets what was found out about drivers, so that all are probed again; to be called before `drivers`.
-/// Returns why the file cannot be removed, or an empty string.
+/// Forgets what was found out about drivers, so that all are probed again; to be called before any is looked
+/// for. Returns why the file cannot be removed, or an empty string.
 WEIR_API std::string forget_probes();
 
 /// The process's drivers, found on first use (thread-safe) and kept until the process ends. Throws

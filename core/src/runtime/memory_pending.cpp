@@ -54,13 +54,7 @@ void MemoryPool::keep_until(Block* block, Marks marks) noexcept {
 
 void MemoryPool::wait_on_host(const Marks& marks) noexcept {
   device_.streams.flush_all();
-  for (EventState* mark : marks) {
-    DeviceState& device = mark->device;
-    const auto wait = [&](weir_status* status) {
-      return device.table().event_synchronize(mark->event, status);
-    };
-    if (!work_is_over(device.quiet(wait))) device.quiet(wait);
-  }
+  for (EventState* mark : marks) StreamManager::wait_for(*mark);
 }
 
 std::uint64_t MemoryPool::trim() {

@@ -163,8 +163,7 @@ void MemoryPool::release_shared(Block* block) noexcept {
     for (const auto& [stream, event] : peers) {
       DeviceState& peer = event->device;
       peer.streams.flush_all();
-      peer.quiet(
-          [&, mark = event](weir_status* s) { return peer.table().event_synchronize(mark->event, s); });
+      StreamManager::wait_for(*event);
       peer.events.release(event);
     }
     put_ready(block);

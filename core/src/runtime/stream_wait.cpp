@@ -172,10 +172,16 @@ void StreamManager::wait_for_all() noexcept {
       if (stream.final_mark) mark = EventPool::share(stream.final_mark);
     }
     if (!mark) continue;
-    device_.quiet(
-        [&](weir_status* status) { return device_.table().event_synchronize(mark->event, status); });
+    wait_for(*mark);
     device_.events.release(mark);
   }
+}
+
+void StreamManager::wait_for(EventState& mark) noexcept {
+  const auto wait = [&](weir_status* status) {
+    return mark.device.table().event_synchronize(mark.event, status);
+  };
+  if (!work_is_over(mark.device.quiet(wait))) mark.device.quiet(wait);
 }
 
 }  // namespace weir::detail
