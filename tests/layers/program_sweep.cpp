@@ -74,7 +74,10 @@ class ProgramSweep {
         program.substr(program.rfind('/') + 1).c_str(), cases.size(), swept_, calls_, tried_, noticed_,
         wrong_, longest_);
   }
-  bool passed() const { return tried_ != 0 && noticed_ != 0 && wrong_ == 0; }
+  /// The core may do without a single call that fails.
+  bool passed() const {
+    return tried_ != 0 && wrong_ == 0 && (noticed_ != 0 || (!all_ && tried_ < sampled_cases));
+  }
 
  private:
   /// The case when nothing fails.
