@@ -116,18 +116,21 @@ void Discovery::finish(std::size_t number) {
   });
 }
 
-void Discovery::examine(std::span<const std::size_t> round) {
+void Discovery::examine(std::optional<std::string_view> name) {
+  std::vector<std::size_t> round, open;  // those that manifests do not decide are open
   std::vector<Candidate*> examined;
-  std::vector<std::size_t> open;  // what their manifests do not decide
-  for (const std::size_t number : round)
-    if (!examinations_[number].refused) open.push_back(number);
-  examined.reserve(round.size());
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (examinations_[i].done.load(std::memory_order_relaxed)) continue;
+    if (name && candidates_[i].name != *name) continue;
+    round.push_back(i);
+    examined.push_back(&candidates_[i]);
+    if (!examinations_[i].refused) open.push_back(i);
+  }
   std::size_t begun = 0;
   try {
     for (std::size_t i = 0; i < round.size(); ++i) {
       while (begun < std::min(round.size(), i + most_trials)) begin(round[begun++]);
       finish(round[i]);
-      examined.push_back(&candidates_[round[i]]);
     }
   } catch (...) {
     // As if the round had not begun: nobody uses what is not known.
@@ -145,21 +148,6 @@ void Discovery::examine(std::span<const std::size_t> round) {
   }
   prober_.finish(examined);
   for (const std::size_t number : round) examinations_[number].done.store(true, std::memory_order_release);
-}
-
-void Discovery::examine(std::string_view name) {
-  std::vector<std::size_t> round;
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!examinations_[i].done.load(std::memory_order_relaxed) && candidates_[i].name == name)
-      round.push_back(i);
-  examine(round);
-}
-
-void Discovery::examine_all() {
-  std::vector<std::size_t> round;
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
-    if (!examinations_[i].done.load(std::memory_order_relaxed)) round.push_back(i);
-  examine(round);
 }
 
 std::optional<const Candidate*> Discovery::known(std::string_view name) const noexcept {

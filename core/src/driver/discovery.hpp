@@ -23,11 +23,10 @@ class Discovery {
   /// Reads the manifests. No library is touched, and no driver is tried.
   Discovery(std::span<const std::filesystem::path> folders, const ProbePolicy& policy);
 
-  /// Takes those that are called `name` to their end, and leaves the others, each of which may load its
-  /// vendor's libraries and start them for half a second. Throws LayersError, behind which it may be called
-  /// again.
-  void examine(std::string_view name);
-  void examine_all();
+  /// Takes those that are called `name`, or all, to their end, and leaves the others, each of which may load
+  /// its vendor's libraries and start them for half a second. Throws LayersError, behind which it may be
+  /// called again.
+  void examine(std::optional<std::string_view> name = std::nullopt);
 
   /// The usable driver of that name, null when there is none; nothing while that is not known.
   std::optional<const Candidate*> known(std::string_view name) const noexcept;
@@ -47,7 +46,6 @@ class Discovery {
 
   template <class Step>
   void take_step(std::size_t number, Step step);
-  void examine(std::span<const std::size_t> round);
   void begin(std::size_t number);
   void finish(std::size_t number);
   const Candidate* find_namesake(std::size_t number) const;

@@ -78,7 +78,7 @@ std::string_view to_string(DriverFate fate) noexcept {
 
 std::vector<Candidate> find_drivers(std::span<const fs::path> folders, const ProbePolicy& policy) {
   Discovery discovery(folders, policy);
-  discovery.examine_all();
+  discovery.examine();
   return std::move(discovery).take();
 }
 
@@ -93,7 +93,7 @@ const std::vector<Candidate>& drivers() {
     return known->candidates();
   const Look lock = begin_to_look();
   Discovery& mine = process_discovery();
-  mine.examine_all();
+  mine.examine();
   return mine.candidates();
 }
 

@@ -58,10 +58,10 @@ class StreamManager {
   void synchronize(StreamState& stream);
   /// Waits for one stream where nobody can be told of an error; a wait that fails is tried again.
   void wait_for_all_of(StreamState& stream) noexcept;
-  /// Waits for every stream, then throws the first error.
-  void synchronize_all();
   /// The same for what stands before a mark, of any device.
   static void wait_for(EventState& mark) noexcept;
+  /// Waits for every stream, then throws the first error.
+  void synchronize_all();
   /// Waits for every stream too, and leaves what has failed to those whose work it was.
   void wait_for_all() noexcept;
   /// Whether everything submitted to the stream is done.
