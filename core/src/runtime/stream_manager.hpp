@@ -99,6 +99,9 @@ class StreamManager {
   void list_free_slot(StreamState& stream) noexcept;
   void retire(StreamState* stream) noexcept;
   void destroy_driver_stream(StreamState& stream) noexcept;
+  EventState* last_mark(StreamState& stream) noexcept;
+  template <class Live, class Retired>
+  void walk(const Live& live, const Retired& retired) noexcept;
   void check_lanes(StreamState& stream);
   void record_mark(StreamState& stream);
   void wait_for_mark(StreamState& stream, StreamState& other);

@@ -59,12 +59,15 @@ void StreamManager::wait_for_mark(StreamState& stream, StreamState& other) {
   stream.note_submission();
 }
 
+// Of a stream that is retired; it stands for all its work.
+EventState* StreamManager::last_mark(StreamState& stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  return stream.final_mark ? EventPool::share(stream.final_mark) : nullptr;
+}
+
 EventState* StreamManager::mark(std::uint32_t slot) {
   StreamState& stream = *at(slot);
-  if (!pin(stream)) {  // retired: its last mark stands for all its work
-    std::lock_guard lock(mutex_);
-    return stream.final_mark ? EventPool::share(stream.final_mark) : nullptr;
-  }
+  if (!pin(stream)) return last_mark(stream);
   EventState* event = nullptr;
   try {
     if (!stream.known_idle()) {
@@ -128,6 +131,23 @@ bool StreamManager::query(StreamState& stream) {
   return true;
 }
 
+// `live` takes each stream, and `retired` the last mark of one that was destroyed; neither throws.
+template <class Live, class Retired>
+void StreamManager::walk(const Live& live, const Retired& retired) noexcept {
+  flush_all();
+  const std::uint32_t count = size();
+  for (std::uint32_t slot = 0; slot < count; ++slot) {
+    StreamState& stream = *at(slot);
+    if (pin(stream)) {
+      live(stream);
+      unpin(stream);
+    } else if (EventState* mark = last_mark(stream)) {
+      retired(*mark);
+      device_.events.release(mark);
+    }
+  }
+}
+
 void StreamManager::synchronize_all() {
   std::exception_ptr first;
   const auto keep_first = [&](auto&& action) {
@@ -137,44 +157,23 @@ void StreamManager::synchronize_all() {
       if (!first) first = std::current_exception();
     }
   };
-  flush_all();
-  const std::uint32_t count = size();
-  for (std::uint32_t slot = 0; slot < count; ++slot) {
-    StreamState& stream = *at(slot);
-    if (pin(stream)) {
-      keep_first([&] { synchronize(stream); });
-      unpin(stream);
-    } else if (EventState* event = mark(slot)) {
-      keep_first([&] {
-        device_.call("wait for a stream that was destroyed", [&](weir_status* status) {
-          return device_.table().event_synchronize(event->event, status);
-        });
-      });
-      device_.events.release(event);
-    }
-  }
+  walk([&](StreamState& stream) { keep_first([&] { synchronize(stream); }); },
+       [&](EventState& mark) {
+         keep_first([&] {
+           device_.call("wait for a stream that was destroyed", [&](weir_status* status) {
+             return device_.table().event_synchronize(mark.event, status);
+           });
+         });
+       });
   if (first) std::rethrow_exception(first);
 }
 
 void StreamManager::wait_for_all() noexcept {
-  flush_all();
-  const std::uint32_t count = size();
-  for (std::uint32_t slot = 0; slot < count; ++slot) {
-    StreamState& stream = *at(slot);
-    if (pin(stream)) {
-      if (!stream.known_idle()) wait_for_all_of(stream);
-      unpin(stream);
-      continue;
-    }
-    EventState* mark = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      if (stream.final_mark) mark = EventPool::share(stream.final_mark);
-    }
-    if (!mark) continue;
-    wait_for(*mark);
-    device_.events.release(mark);
-  }
+  walk(
+      [&](StreamState& stream) {
+        if (!stream.known_idle()) wait_for_all_of(stream);
+      },
+      [](EventState& mark) { wait_for(mark); });
 }
 
 void StreamManager::wait_for(EventState& mark) noexcept {
