@@ -111,6 +111,21 @@ TEST(Failure, InAKernelIsSeenInMemoryThatTheHostCannotRead) {
   }
 }
 
+// What the record is copied to may go once the wait has thrown, so that it is waited for again first.
+// proves R34
+TEST(Failure, InAKernelIsReadAgainWhenReadingFailed) {
+  const Device device = Watch::open(WEIR_CAP_PINNED_MEMORY);
+  Watch::get().hide_host_pointers = true;
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<ToldSource>()), 0);
+  const std::uint64_t waits = Watch::get().count("stream_synchronize");
+  Watch::get().fail("stream_synchronize", 2, WEIR_ERROR_UNKNOWN);
+  error_of(ErrorCode::unknown, [&] { stream.synchronize(); });
+  EXPECT_EQ(Watch::get().count("stream_synchronize") - waits, 3u);
+  error_of(ErrorCode::assertion, [&] { stream.synchronize(); });
+}
+
 // proves R34
 TEST(Failure, OnOneStreamIsNotReportedOnAnother) {
   const Device device = open_real();

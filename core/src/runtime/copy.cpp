@@ -31,8 +31,7 @@ void wait_for_copy(StreamState& stream) {
   try {
     stream.device.streams.synchronize(stream);
   } catch (...) {
-    stream.device.quiet(
-        [&](weir_status* status) { return stream.device.table().stream_synchronize(stream.stream, status); });
+    stream.device.streams.wait_for_all_of(stream);
     throw;
   }
 }
