@@ -3,13 +3,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <thread>
 #include <vector>
 #include <weir/weir.hpp>
 
+#include "on_threads.hpp"
 #include "support/kernel_code.hpp"
 #include "tested_device.hpp"
 
@@ -62,10 +63,7 @@ bool ends_well(pid_t child) {
   return waitpid(child, &status, 0) == child && status == 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const char* how = argc > 1 ? argv[1] : "";
+int run(const char* how) {
   const Device device = open(test::tested_device());
   if (!std::strcmp(how, "early")) {
     fill(early, device);
@@ -80,14 +78,14 @@ int main(int argc, char** argv) {
     submit(local);
   } else if (!std::strcmp(how, "leaked")) {
     auto* leaked = new Early;
+    kept = leaked;
     fill(*leaked, device);
     submit(*leaked);
-    kept = leaked;
   } else if (!std::strcmp(how, "thread")) {
-    std::thread([&] {
+    test::on_threads(1, [&](int) {
       fill(early, device);
       submit(early);
-    }).join();
+    });
   } else if (!std::strcmp(how, "exit")) {
     fill(early, device);
     submit(early);
@@ -109,4 +107,15 @@ int main(int argc, char** argv) {
     return 2;
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc > 1 ? argv[1] : "");
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
 }

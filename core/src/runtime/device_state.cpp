@@ -39,10 +39,8 @@ Runtime& runtime() {
 // Work in flight ends before static objects are destroyed and before drivers' own exit handlers run; later
 // destructors leave the drivers alone.
 void at_exit() {
-  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n) try {
-      if (!device->lost() && !device->forked()) device->streams.synchronize_all();
-    } catch (...) {  // nobody is left to hear it
-    }
+  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+    if (!device->lost() && !device->forked()) device->streams.wait_for_all();
   runtime().exiting.store(true);
 }
 
