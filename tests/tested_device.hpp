@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
 
@@ -18,6 +19,14 @@ inline int rounds_of(int usual) {
   const char* most = std::getenv("WEIR_TEST_ROUNDS");
   const int number = most ? std::atoi(most) : 0;
   return number > 0 && number < usual ? number : usual;
+}
+
+/// How long what was submitted waits for something that does not come: a broken runtime fails the test
+/// instead of hanging it, and so does one whose driver was made to fail, for which WEIR_TEST_PATIENCE
+/// (seconds) is short.
+inline std::chrono::seconds patience() {
+  const char* seconds = std::getenv("WEIR_TEST_PATIENCE");
+  return std::chrono::seconds(seconds ? std::atoi(seconds) : 30);
 }
 
 }  // namespace weir::test

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of several tasks by several threads on one stream: each is one step of it, whichever way it takes.
 #include <functional>
-#include <thread>
 
+#include "on_threads.hpp"
 #include "support.hpp"
 #include "support/meeting.hpp"
 #include "tested_device.hpp"
@@ -171,21 +171,18 @@ TEST_P(Turn, LaunchesOfManyThreadsNeverOverlap) {
   record.launch(add_both(), a, b, 1, 1);
   const Graph both = record.build();
   stream.synchronize();
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t)
-    threads.emplace_back([&, t] {
-      const auto own = device.array<std::int32_t>(stream, size);
-      for (int i = 0; i < rounds; ++i) {
-        both.launch(stream);
-        add_both()(options, stream, a, b, 1, 1);
-        add_both()(stream, a, b, 1, 1);
-        if (i % 16 != t) continue;
-        own.copy_from(stream, t % 2 ? a : b);
-        const std::vector<std::int32_t> values = own.to_host(stream);
-        ASSERT_THAT(values, Each(values[0]));
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  on_threads(8, [&](int t) {
+    const auto own = device.array<std::int32_t>(stream, size);
+    for (int i = 0; i < rounds; ++i) {
+      both.launch(stream);
+      add_both()(options, stream, a, b, 1, 1);
+      add_both()(stream, a, b, 1, 1);
+      if (i % 16 != t) continue;
+      own.copy_from(stream, t % 2 ? a : b);
+      const std::vector<std::int32_t> values = own.to_host(stream);
+      ASSERT_THAT(values, Each(values[0]));
+    }
+  });
   EXPECT_THAT(a.to_host(stream), Each(8 * rounds * 4));
   EXPECT_THAT(b.to_host(stream), Each(8 * rounds * 4));
 }

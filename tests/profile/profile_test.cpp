@@ -9,10 +9,10 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <thread>
 #include <weir/profile.hpp>
 #include <weir/weir.hpp>
 
+#include "on_threads.hpp"
 #include "tested_device.hpp"
 
 namespace weir {
@@ -100,7 +100,7 @@ TEST_F(ProfileTest, NothingWaitsForTheTimes) {
   const Profile profile(device);
   std::promise<void> gate;  // opens when it goes, before the profile does, which waits
   const std::shared_future<void> open_gate = gate.get_future().share();
-  stream.call_host([open_gate] { open_gate.wait(); });
+  stream.call_host([open_gate] { open_gate.wait_for(test::patience()); });
   kernel()(stream, x, y);  // returns although the stream is held up
   EXPECT_EQ(profile.size(), tasks);
   EXPECT_TRUE(profile.results().empty());
@@ -123,7 +123,7 @@ TEST_F(ProfileTest, LeavesResultsAsTheyAre) {
 
 TEST_F(ProfileTest, TimesOnlyWhatItsOwnThreadSubmits) {
   const Profile profile(device);
-  std::thread([&] { kernel()(stream, x, y); }).join();
+  test::on_threads(1, [&](int) { kernel()(stream, x, y); });
   EXPECT_EQ(profile.size(), 0u);
 }
 
@@ -176,21 +176,18 @@ TEST_F(ProfileTest, GivesItsEventsBack) {
 
 TEST_F(ProfileTest, ThreadsProfileSideBySide) {
   std::atomic<std::size_t> timed{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
-      const Stream own = device.create_stream();
-      Array<float> a = device.array<float>(own, 1000), b = device.array<float>(own, 1000);
-      a.fill(own, 0.0f);
-      b.fill(own, 0.0f);
-      const Profile profile(device);
-      for (int i = 0; i < 20; ++i) kernel()(own, a, b);
-      own.synchronize();
-      timed += profile.results().size();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(timed, 4 * 20 * tasks);
+  const int launches = test::rounds_of(20);
+  test::on_threads(4, [&](int) {
+    const Stream own = device.create_stream();
+    Array<float> a = device.array<float>(own, 1000), b = device.array<float>(own, 1000);
+    a.fill(own, 0.0f);
+    b.fill(own, 0.0f);
+    const Profile profile(device);
+    for (int i = 0; i < launches; ++i) kernel()(own, a, b);
+    own.synchronize();
+    timed += profile.results().size();
+  });
+  EXPECT_EQ(timed, 4 * static_cast<std::size_t>(launches) * tasks);
 }
 
 }  // namespace

@@ -9,11 +9,13 @@
 #include <thread>
 #include <vector>
 
+#include "on_threads.hpp"
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
+#include "tested_device.hpp"
 
 namespace weir::test {
 namespace {
@@ -121,25 +123,22 @@ TEST(Reuse, AFailureThatManyThreadsLookForIsReportedOnce) {
   const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < rounds_of(100); ++round) {
     fail_on(kernels, stream);
     const Stream other = device.create_stream();
     other.wait(stream);
     other.synchronize();
     std::atomic<int> ready{0}, reported{0};
-    std::array<std::thread, 4> threads;
-    for (std::thread& thread : threads)
-      thread = std::thread([&] {
-        ++ready;
-        while (ready < 4) {
-        }
-        try {
-          (void)stream.query();
-        } catch (const Error&) {
-          ++reported;
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
+    on_threads(4, [&](int) {
+      ++ready;
+      while (ready < 4) {
+      }
+      try {
+        (void)stream.query();
+      } catch (const Error&) {
+        ++reported;
+      }
+    });
     ASSERT_EQ(reported, 1) << "in round " << round;
   }
 }

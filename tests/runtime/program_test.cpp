@@ -5,14 +5,15 @@
 
 #include <cmath>
 #include <set>
-#include <thread>
 
+#include "on_threads.hpp"
 #include "runtime/device_state.hpp"
 #include "support/count_allocations.hpp"
 #include "support/expect_error.hpp"
 #include "support/forked_beside.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
+#include "tested_device.hpp"
 
 namespace weir::test {
 namespace {
@@ -345,16 +346,14 @@ TEST(Program, ArgumentsThatDoNotFitAreRefusedBeforeAnythingIsSubmitted) {
 TEST(Program, ManyThreadsCompileItOnceAndLaunchIt) {
   const Device device = Watch::open();
   const Program add = Program::parse(add_text);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t)
-    threads.emplace_back([&] {
-      const Stream stream = device.create_stream();
-      const auto x = device.array<std::int32_t>(stream, 100);
-      x.fill(stream, 0);
-      for (int i = 0; i < 20; ++i) launch(add, stream, x, std::int32_t{1});
-      EXPECT_THAT(x.to_host(stream), ::testing::Each(20));
-    });
-  for (std::thread& thread : threads) thread.join();
+  const int launches = rounds_of(20);
+  on_threads(8, [&](int) {
+    const Stream stream = device.create_stream();
+    const auto x = device.array<std::int32_t>(stream, 100);
+    x.fill(stream, 0);
+    for (int i = 0; i < launches; ++i) launch(add, stream, x, std::int32_t{1});
+    EXPECT_THAT(x.to_host(stream), ::testing::Each(launches));
+  });
   EXPECT_EQ(Watch::get().count("module_load"), 1u);
 }
 

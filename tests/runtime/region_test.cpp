@@ -278,6 +278,7 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     for (int block = 0; block < 2; ++block) logged.add(1, {0, block});
     detail::StreamManager& streams = device.state()->streams;
     detail::StreamState* const lane = streams.lease(*stream.state());
+    ASSERT_NE(lane, nullptr);
     const void* const dead = lane->stream;
     streams.give_back(lane, stream.state());
     logged.list.launch(stream);
@@ -308,11 +309,12 @@ TEST(Region, LeasingMakesNoDriverCallOnceThePoolIsWarm) {
   detail::StreamManager& streams = device.state()->streams;
   detail::StreamState& caller = *stream.state();
   detail::StreamState* lane = streams.lease(caller);
+  ASSERT_NE(lane, nullptr);
   streams.give_back(lane, &caller);
   const std::uint64_t before = Watch::get().total();
   for (int i = 0; i < 100; ++i) {
     detail::StreamState* again = streams.lease(caller);
-    EXPECT_EQ(again, lane);
+    ASSERT_EQ(again, lane);
     streams.give_back(again, &caller);
   }
   EXPECT_EQ(Watch::get().total(), before);
@@ -339,6 +341,7 @@ TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
   EXPECT_EQ(leased.size(), streams.lane_limit());
   EXPECT_FALSE(leased.contains(nullptr));
   EXPECT_EQ(streams.lease(*stream.state()), nullptr);
+  leased.erase(nullptr);
   for (detail::StreamState* lane : leased) streams.give_back(lane, stream.state());
 }
 
@@ -387,6 +390,7 @@ TEST(Region, LanesAreOfTheCallersPriority) {
   const Device device = open_real();
   const Stream stream = device.create_stream(device.info().max_priority);
   detail::StreamState* lane = device.state()->streams.lease(*stream.state());
+  ASSERT_NE(lane, nullptr);
   EXPECT_EQ(lane->priority, stream.priority());
   device.state()->streams.give_back(lane, stream.state());
 }

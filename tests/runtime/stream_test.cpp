@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "on_threads.hpp"
 #include "runtime/device_state.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
@@ -109,7 +110,7 @@ TEST(CurrentStream, BelongsToOneThread) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
   const CurrentStream scope(stream);
-  std::thread([&] { EXPECT_EQ(current_stream(device), device.default_stream()); }).join();
+  on_threads(1, [&](int) { EXPECT_EQ(current_stream(device), device.default_stream()); });
 }
 
 TEST(CurrentStream, OfOneDeviceLeavesAnotherAlone) {
@@ -142,14 +143,13 @@ TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
   kernels.nothing.launch(waiting, {1, 1}, {});
   std::promise<void> inside, leave;
   std::shared_future<void> may_leave = leave.get_future().share();
-  const std::thread::id waiter_id;
   std::atomic<bool> first{true};
   Watch::get().before("stream_synchronize", [&] {
     if (!first.exchange(false)) return;
     inside.set_value();
     may_leave.wait();
   });
-  std::thread waiter([&] { waiting.synchronize(); });
+  std::future<void> waiter = std::async(std::launch::async, [&] { waiting.synchronize(); });
   inside.get_future().wait();
   std::future<void> work = std::async(std::launch::async, [&] {
     auto x = device.array<std::int32_t>(working, 1000);
@@ -168,9 +168,11 @@ TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
   });
   const bool finished = work.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
   leave.set_value();
-  waiter.join();
-  work.get();
+  waiter.wait();
+  work.wait();
   Watch::get().before("stream_synchronize", nullptr);
+  waiter.get();
+  work.get();
   EXPECT_TRUE(finished);
 }
 

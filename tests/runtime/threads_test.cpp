@@ -3,33 +3,29 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <thread>
+#include <future>
 
+#include "on_threads.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
+#include "tested_device.hpp"
 
 namespace weir::test {
 namespace {
 
 constexpr int thread_count = 8;
 #ifdef WEIR_SANITIZED
-constexpr int rounds = 40;
+const int rounds = rounds_of(40);
 #else
-constexpr int rounds = 400;
+const int rounds = rounds_of(400);
 #endif
-
-template <class Body>
-void on_threads(Body&& body) {
-  std::vector<std::thread> threads;
-  for (int t = 0; t < thread_count; ++t) threads.emplace_back([&body, t] { body(t); });
-  for (std::thread& thread : threads) thread.join();
-}
+const int shared_rounds = (rounds + 3) / 4;  // of what every thread does to the same objects
 
 // proves R10
 TEST(Threads, LaunchOnStreamsOfTheirOwn) {
   const Device device = open_real();
   const Kernels kernels(device);
-  on_threads([&](int t) {
+  on_threads(thread_count, [&](int t) {
     const Stream stream = device.create_stream();
     const CurrentStream scope(stream);
     const auto total = device.array<std::int32_t>(64);
@@ -61,7 +57,7 @@ TEST(Threads, LaunchOnOneStream) {
   const Stream stream = device.create_stream();
   const auto counters = device.array<std::int32_t>(thread_count);
   counters.fill(stream, 0);
-  on_threads([&](int t) {
+  on_threads(thread_count, [&](int t) {
     for (int i = 0; i < rounds; ++i) {
       const auto own = device.array<std::int32_t>(stream, 10);
       own.fill(stream, 1);
@@ -82,8 +78,8 @@ TEST(Threads, ShareArraysEventsAndTaskLists) {
   ready.record(device.default_stream());
   TaskList list(device);
   for (int block = 0; block < 3; ++block) list.add(kernels.nothing, {1, 1}, {}, {0, block});
-  on_threads([&](int) {
-    for (int i = 0; i < rounds / 4; ++i) {
+  on_threads(thread_count, [&](int) {
+    for (int i = 0; i < shared_rounds; ++i) {
       const Stream stream = device.create_stream();
       stream.wait(ready);
       const auto mine = device.array<std::int32_t>(stream, 100);
@@ -100,15 +96,15 @@ TEST(Threads, ShareArraysEventsAndTaskLists) {
 TEST(Threads, AllocateTrimAndSynchronizeAtOnce) {
   const Device device = Watch::open();
   std::atomic<bool> stop{false};
-  std::thread janitor([&] {
+  std::future<void> janitor = std::async(std::launch::async, [&] {
     while (!stop) {
       device.trim_memory();
       device.synchronize();
       (void)device.memory_statistics();
     }
   });
-  on_threads([&](int t) {
-    for (int i = 0; i < rounds / 4; ++i) {
+  const auto allocate = [&](int t) {
+    for (int i = 0; i < shared_rounds; ++i) {
       const Stream a = device.create_stream(), b = device.create_stream();
       const auto x = device.array<std::int32_t>(a, 1000 * (1 + i % 3));
       x.fill(a, t);
@@ -117,9 +113,13 @@ TEST(Threads, AllocateTrimAndSynchronizeAtOnce) {
       y.copy_from(b, x);
       ASSERT_EQ(y.to_host(b)[500], t);
     }
-  });
+  };
+  std::future<void> threads = std::async(std::launch::async, [&] { on_threads(thread_count, allocate); });
+  threads.wait();
   stop = true;
-  janitor.join();
+  janitor.wait();
+  threads.get();
+  janitor.get();
   device.trim_memory();
   EXPECT_EQ(device.memory_statistics().bytes_in_use, 0u);
 }

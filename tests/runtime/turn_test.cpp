@@ -7,9 +7,9 @@
 #include <functional>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "on_threads.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/meeting.hpp"
@@ -170,15 +170,16 @@ TEST_F(Turn, GoesOnWhenALaunchFails) {
 // A callback that waits for a later launch of another thread.
 TEST_F(Turn, HostCallbacksHaveNoTurn) {
   std::promise<void> launched;
-  std::atomic<bool> seen{false};
-  stream.call_host(
-      [&] { seen = launched.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready; });
-  std::thread([&] {
+  const auto seen = std::make_shared<std::atomic<bool>>(false);
+  stream.call_host([seen, behind = launched.get_future().share()] {
+    *seen = behind.wait_for(patience()) == std::future_status::ready;
+  });
+  on_threads(1, [&](int) {
     list.launch(stream);
     launched.set_value();
-  }).join();
+  });
   stream.synchronize();
-  EXPECT_TRUE(seen);
+  EXPECT_TRUE(*seen);
 }
 
 #ifdef WEIR_SANITIZED
@@ -197,20 +198,17 @@ TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
     add.add(kernels.add_value, {4, 1}, {shared.slice(block * size / 2, (block + 1) * size / 2), size / 2, 1},
             {0, block});
   add.add(kernels.add_value, {4, 1}, {shared, size, 1});
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t)
-    threads.emplace_back([&, t] {
-      const auto own = device.array<std::int32_t>(stream, size);
-      for (int i = 0; i < turn_rounds; ++i) {
-        add.launch(stream);
-        kernels.add(stream, shared, 1);
-        if (i % 16 != t) continue;
-        own.copy_from(stream, shared);
-        const std::vector<std::int32_t> values = own.to_host(stream);
-        ASSERT_THAT(values, Each(values[0]));
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  on_threads(8, [&](int t) {
+    const auto own = device.array<std::int32_t>(stream, size);
+    for (int i = 0; i < turn_rounds; ++i) {
+      add.launch(stream);
+      kernels.add(stream, shared, 1);
+      if (i % 16 != t) continue;
+      own.copy_from(stream, shared);
+      const std::vector<std::int32_t> values = own.to_host(stream);
+      ASSERT_THAT(values, Each(values[0]));
+    }
+  });
   EXPECT_THAT(shared.to_host(stream), Each(8 * turn_rounds * 3));
 }
 
@@ -224,23 +222,20 @@ TEST_F(Turn, StreamsThatWaitForEachOtherDoNotDeadlock) {
   stream.synchronize();
   TaskList append(device);
   add_tasks(append, all);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < thread_count; ++t)
-    threads.emplace_back([&, t] {
-      const StreamRef one = t % 2 ? stream : other, two = t % 2 ? other : stream;
-      for (int i = 0; i < turn_rounds; ++i) {
-        const auto own = device.array<std::int32_t>(one, 100);
-        own.fill(one, t);
-        append.launch(one);
-        two.wait(one);
-        kernels.add(two, own, 1);
-        append.launch(two);
-        one.wait(two);
-        if (i % 32 != 0) continue;
-        ASSERT_THAT(own.to_host(one), Each(t + 1));
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  on_threads(thread_count, [&](int t) {
+    const StreamRef one = t % 2 ? stream : other, two = t % 2 ? other : stream;
+    for (int i = 0; i < turn_rounds; ++i) {
+      const auto own = device.array<std::int32_t>(one, 100);
+      own.fill(one, t);
+      append.launch(one);
+      two.wait(one);
+      kernels.add(two, own, 1);
+      append.launch(two);
+      one.wait(two);
+      if (i % 32 != 0) continue;
+      ASSERT_THAT(own.to_host(one), Each(t + 1));
+    }
+  });
   device.synchronize();
   EXPECT_EQ(all.to_host(stream)[0], std::uint32_t(tasks));
 }

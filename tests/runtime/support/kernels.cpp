@@ -2,10 +2,10 @@
 // Kernels as a foreign compiler would hand them in: a shared object, loaded as bytes.
 #include <weir/sdk/cpu_kernel.h>
 
-#include <cstdlib>
 #include <ctime>
 
 #include "support/kernel_arguments.hpp"
+#include "tested_device.hpp"
 
 #define KERNEL extern "C" __attribute__((visibility("default"))) void
 
@@ -17,15 +17,8 @@ std::uint64_t now() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-/// A broken runtime fails the test instead of hanging it, and so does one whose driver was made to fail: then
-/// WEIR_TEST_PATIENCE, in seconds, is short.
-std::uint64_t patience() {
-  const char* const seconds = std::getenv("WEIR_TEST_PATIENCE");
-  return (seconds ? std::strtoull(seconds, nullptr, 10) : 30) * 1'000'000'000u;
-}
-
 bool wait_until(const std::uint32_t* flag, std::uint32_t at_least) {
-  const std::uint64_t limit = now() + patience();
+  const std::uint64_t limit = now() + std::uint64_t(std::chrono::nanoseconds(weir::test::patience()).count());
   while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) < at_least) {
     if (now() > limit) return false;
     timespec moment{0, 20'000};

@@ -25,12 +25,12 @@ bool comes_between(const StreamRef& stream, std::string_view slot, int n, First&
   using Clock = std::chrono::steady_clock;
   const Clock::time_point limit = Clock::now() + std::chrono::seconds(60);
   static thread_local bool is_first = false;
-  std::atomic<bool> stopped{false}, through{false}, between{false};
+  std::atomic<bool> stopped{false}, through{false}, ended{false}, between{false};
   std::atomic<int> calls{0};
   Watch::get().before(slot, [&, state = stream.state()] {
     if (!is_first || ++calls != n) return;
     stopped = true;
-    while (!through && !state->turn.is_wanted()) {
+    while (!ended && !state->turn.is_wanted()) {
       if (Clock::now() > limit) {
         ADD_FAILURE() << "the second thread neither ends nor waits for the turn";
         break;
@@ -47,8 +47,14 @@ bool comes_between(const StreamRef& stream, std::string_view slot, int n, First&
     std::this_thread::yield();
   EXPECT_TRUE(stopped) << "the first thread makes no call number " << n << " of " << slot;
   std::future<void> two = std::async(std::launch::async, [&] {
-    second();
-    through = true;
+    try {
+      second();
+      through = true;
+    } catch (...) {
+      ended = true;
+      throw;
+    }
+    ended = true;
   });
   one.wait();
   two.wait();
