@@ -22,7 +22,7 @@ RiverParameters downpour() {
 
 TEST_F(RiverBalance, KeepsAllWaterOfTheShippedValley) {
   River river(device, valley(), downpour());
-  run(river, 300);
+  run(river, steps(300, 60));
   const RiverTotals totals = river.totals(stream);
   EXPECT_GT(totals.rain, 1e6);
   EXPECT_GT(totals.outflow, 1e3);
@@ -31,7 +31,7 @@ TEST_F(RiverBalance, KeepsAllWaterOfTheShippedValley) {
 
 TEST_F(RiverBalance, NoticesWhenAFluxLosesALittle) {
   River river(device, valley(), downpour());
-  run(river, 100);
+  run(river, steps(100, 20));
   // What a flux that is wrong by one part in a thousand at one place in a hundred would do.
   RiverState state = river.state(stream);
   for (std::size_t i = 0; i < state.depth.size(); i += 100) state.depth[i] *= 0.999f;
@@ -44,7 +44,7 @@ TEST_F(RiverBalance, LetsNothingOutOverAClosedBorder) {
   RiverParameters parameters = downpour();
   parameters.open_border = false;
   River river(device, valley(), parameters);
-  run(river, 100);
+  run(river, steps(100));
   const RiverTotals totals = river.totals(stream);
   EXPECT_EQ(totals.outflow, 0);
   EXPECT_LT(std::abs(totals.imbalance()), balance_tolerance);
@@ -56,7 +56,7 @@ TEST_F(RiverBalance, KeepsADrizzleOnADeepLake) {
   parameters.open_border = false;
   const std::vector<float> depth(30 * 30, 500);
   River river(device, flat(30, 30, 100), parameters, depth);
-  run(river, 300);
+  run(river, steps(300));
   const RiverTotals totals = river.totals(stream);
   EXPECT_NEAR((totals.volume - totals.initial) / totals.rain, 1, 1e-3);
 }
@@ -71,7 +71,7 @@ TEST_F(RiverBalance, NoCellGivesMoreThanItHas) {
   for (std::size_t r = 15; r < 25; ++r)
     std::fill_n(depth.begin() + static_cast<std::ptrdiff_t>(r * 40 + 15), 10, 1.0f);
   River river(device, flat(40, 40, 10), parameters, depth);
-  run(river, 10);
+  run(river, steps(10));
   const RiverState state = river.state(stream);
   // What is not in depth is rounding, not water that was owed.
   EXPECT_GE(*std::min_element(state.rest.begin(), state.rest.end()), -1e-6f);
@@ -100,7 +100,7 @@ TEST_F(RiverBalance, EveryDropIsDyed) {
   RiverParameters parameters = downpour();
   parameters.open_border = false;
   River river(device, valley(), parameters);
-  run(river, 100);
+  run(river, steps(100));
   const RiverTotals totals = river.totals(stream);
   EXPECT_NEAR((totals.dye[0] + totals.dye[1] + totals.dye[2]) / totals.volume, 1, 1e-5);
 }
@@ -109,7 +109,7 @@ TEST_F(RiverBalance, SiltInTheWaterIsMissingFromTheBed) {
   RiverParameters parameters = downpour();
   parameters.open_border = false;
   River river(device, valley(), parameters);
-  run(river, 300);
+  run(river, steps(300, 20));
   const RiverTotals totals = river.totals(stream);
   EXPECT_GT(totals.silt, 0);
   EXPECT_NEAR(totals.bed / totals.silt, -1, 1e-3);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ class RiverTest : public testing::Test {
   void run(River& river, int steps, Regions regions = Regions::on) {
     for (int i = 0; i < steps; ++i) river.step(stream, kernels(regions));
   }
+  /// How many steps a test makes that usually makes so many, and of which fewer than `least` show nothing.
+  static int steps(int usual, int least = 1) { return std::max(test::rounds_of(usual), least); }
   static Terrain valley() {
     Terrain terrain = read_terrain(test::built("share/weir/valley.asc"));
     open_hollows(terrain, 60);

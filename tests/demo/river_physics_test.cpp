@@ -19,7 +19,7 @@ TEST_F(RiverPhysics, ALakeOverRoughGroundStaysStill) {
   std::vector<float> depth;
   for (float z : terrain.elevation) depth.push_back(std::max(0.0f, 600 - z));
   River river(device, terrain, parameters, depth);
-  run(river, 200);
+  run(river, steps(200));
   const RiverState state = river.state(stream);
   float change = 0;
   for (std::size_t i = 0; i < depth.size(); ++i)

@@ -15,8 +15,9 @@ using RiverRegions = RiverTest;
 TEST_F(RiverRegions, GiveTheSameBitsOnAndOff) {
   const Terrain terrain = valley();
   River on(device, terrain, {}), off(device, terrain, {});
-  run(on, 60, Regions::on);
-  run(off, 60, Regions::off);
+  const int count = steps(60);
+  run(on, count, Regions::on);
+  run(off, count, Regions::off);
   EXPECT_TRUE(on.state(stream) == off.state(stream));
   const RiverTotals a = on.totals(stream), b = off.totals(stream);
   EXPECT_EQ(a.time, b.time);
@@ -29,10 +30,11 @@ TEST_F(RiverRegions, GiveTheSameBitsOnAndOff) {
 TEST_F(RiverRegions, TwoRiversOnTwoStreamsDoNotMix) {
   const Terrain terrain = valley();
   River alone(device, terrain, {}), first(device, terrain, {}), second(device, terrain, {});
-  run(alone, 20);
+  const int count = steps(20);
+  run(alone, count);
   const Stream other = device.create_stream();
   stream.synchronize();
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < count; ++i) {
     first.step(stream, kernels());
     second.step(other, kernels());
   }
@@ -44,10 +46,11 @@ TEST_F(RiverRegions, TwoRiversOnTwoStreamsDoNotMix) {
 TEST_F(RiverRegions, AStateIsAllThatTheNextStepsDependOn) {
   const Terrain terrain = valley();
   River river(device, terrain, {}), copy(device, terrain, {});
-  run(river, 20);
+  const int count = steps(20);
+  run(river, count);
   copy.restore(stream, river.state(stream));
-  run(river, 20);
-  run(copy, 20);
+  run(river, count);
+  run(copy, count);
   EXPECT_TRUE(river.state(stream) == copy.state(stream));
 }
 
@@ -63,7 +66,7 @@ TEST_F(RiverRegions, KeepsAllWaterAroundJacksboro) {
   Terrain terrain = read_terrain(path);
   open_hollows(terrain, 60);
   River river(device, terrain, {});
-  run(river, 150);
+  run(river, steps(150, 30));
   const RiverTotals totals = river.totals(stream);
   EXPECT_GT(totals.rain, 1e5);
   EXPECT_LT(std::abs(totals.imbalance()), balance_tolerance);
