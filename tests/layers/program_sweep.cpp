@@ -2,29 +2,36 @@
 // Runs a GoogleTest program case by case, again and again, and makes another call of the driver fail each
 // time.
 //
-//   layers_program_sweep PROGRAM GTEST_FILTER
+//   layers_program_sweep PROGRAM GTEST_FILTER [CASES_THAT_MAY_FAIL]
 //
 // Every run does the case twice in one process; the call fails once. Whatever fails:
 //  - the program ends by itself, with 0 or 1;
 //  - the case fails at most once, and the failure carries the words of the fault layer, so that no result is
-//    wrong without a word, and the next round is right;
+//    wrong without a word, and the next round is right. The words are not asked of cases in the second
+//    filter, which expect of the core what it does only while nothing fails;
 //  - the checks that stand above the faults have nothing to report: what comes after a failure uses no object
 //    that is gone;
 //  - nothing is left behind: as many objects are alive at the end as without a failure, and one more of its
 //    kind when the call that failed was to let go of it.
 //
 // PROGRAM is linked with support/counts_at_end.cpp. With WEIR_SWEEP=all in the environment, all calls of all
-// functions of all cases are tried; of a function that a case calls more than `all_up_to` times the first and
-// the last `at_each_end`, and as many in between at even distances. Without it, in eight cases at most,
-// spread over the program, one call each: that in the middle of another function for each case.
+// functions of all cases are tried, WEIR_SWEEP_JOBS runs at a time (as many as there are cores when it is not
+// set). Without it, in eight cases at most, spread over the program, one call each: that in the middle of
+// another function for each case.
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "support/program_run.hpp"
@@ -32,7 +39,6 @@
 namespace weir::test {
 namespace {
 
-constexpr std::uint64_t all_up_to = 90, at_each_end = 30;
 constexpr std::size_t sampled_cases = 8;
 
 /// What lets go of an object, and the kind of the one that stays when it fails.
@@ -49,30 +55,60 @@ std::size_t occurrences(std::string_view text, std::string_view of) {
   return count;
 }
 
-/// The calls that are tried of a function that is called `calls` times.
-std::vector<std::uint64_t> places(std::uint64_t calls) {
-  std::vector<std::uint64_t> found;
-  const std::uint64_t distance = std::max<std::uint64_t>((calls - 2 * at_each_end) / at_each_end, 1);
-  for (std::uint64_t n = 1; n <= calls; ++n)
-    if (calls <= all_up_to || n <= at_each_end || n > calls - at_each_end || n % distance == 0)
-      found.push_back(n);
-  return found;
+/// Calls body(0) to body(count - 1) on so many threads; the first exception ends it.
+void in_parallel(unsigned threads, std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::future<void>> running;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    running.push_back(std::async(std::launch::async, [&] {
+      try {
+        for (std::size_t i = 0; (i = next++) < count;) body(i);
+      } catch (...) {
+        next = count;
+        throw;
+      }
+    }));
+  for (std::future<void>& thread : running) thread.wait();
+  for (std::future<void>& thread : running) thread.get();
 }
+
+struct Case {
+  std::string name;
+  bool may_fail = false;  ///< in the round with a failure, without having heard of it
+  Ended counted, expected;
+};
+
+/// One call that is made to fail.
+struct Place {
+  const Case* of;
+  std::string function;
+  std::uint64_t n;
+};
 
 class ProgramSweep {
  public:
-  ProgramSweep(const std::string& program, const std::string& filter) : run_(program) {
+  ProgramSweep(const std::string& program, const std::string& filter, const std::string& may_fail)
+      : run_(program), name_(program.substr(program.rfind('/') + 1)) {
     const char* const word = std::getenv("WEIR_SWEEP");
+    const char* const jobs = std::getenv("WEIR_SWEEP_JOBS");
     all_ = word && std::string_view(word) == "all";
-    const std::vector<std::string> cases = run_.cases(filter);
-    const std::size_t step = all_ ? 1 : (cases.size() + sampled_cases - 1) / sampled_cases;
-    for (std::size_t i = 0; i < cases.size(); i += step) sweep(cases[i]);
+    if (all_) jobs_ = std::max(1u, jobs ? unsigned(std::atoi(jobs)) : std::thread::hardware_concurrency());
+    choose(filter, may_fail);
+    in_parallel(jobs_, cases_.size(), [&](std::size_t i) { count(cases_[i]); });
+    const std::vector<Place> places = this->places();
+    in_parallel(jobs_, places.size(), [&](std::size_t i) { fail(places[i]); });
+  }
+
+  void report() const {
+    std::size_t calling = 0, calls = 0;
+    for (const Case& one : cases_) {
+      calling += !one.counted.calls.empty();
+      for (const auto& [function, count] : one.counted.calls) calls += count;
+    }
     std::printf(
-        "%s: %zu cases, %zu of them with %lu calls; %lu calls were made to fail, %lu times a test heard of "
-        "it, "
-        "%lu times something was wrong; the longest run took %.1f s\n",
-        program.substr(program.rfind('/') + 1).c_str(), cases.size(), swept_, calls_, tried_, noticed_,
-        wrong_, longest_);
+        "%s: %zu cases, %zu of them with %zu calls; %zu calls were made to fail, %zu times a test heard of "
+        "it, %zu times something was wrong; the longest run took %.1f s\n",
+        name_.c_str(), cases_.size(), calling, calls, tried_, noticed_, wrong_, longest_);
   }
   /// The core may do without a single call that fails.
   bool passed() const {
@@ -80,8 +116,19 @@ class ProgramSweep {
   }
 
  private:
+  void choose(const std::string& filter, const std::string& may_fail) {
+    const std::vector<std::string> found = run_.cases(filter);
+    std::set<std::string> eased;
+    if (!may_fail.empty())
+      for (std::string& one : run_.cases(may_fail)) eased.insert(std::move(one));
+    const std::size_t step = all_ ? 1 : (found.size() + sampled_cases - 1) / sampled_cases;
+    for (std::size_t i = 0; i < found.size(); i += step)
+      cases_.push_back(
+          {.name = found[i], .may_fail = eased.contains(found[i]), .counted = {}, .expected = {}});
+  }
+
   /// The case when nothing fails.
-  Ended plain(const std::string& test, int rounds) {
+  Ended plain(const std::string& test, int rounds) const {
     Ended ended = run_.run(test, rounds, "");
     if (ended.status != 0)
       throw std::runtime_error(test + " does not pass " + std::to_string(rounds) +
@@ -89,36 +136,47 @@ class ProgramSweep {
     return ended;
   }
 
-  void sweep(const std::string& test) {
-    const Ended counted = plain(test, 1);
-    if (counted.calls.empty()) return;
-    const Ended expected = plain(test, 2);
-    ++swept_;
-    for (const auto& [function, calls] : counted.calls) calls_ += calls;
-    if (!all_) {
-      const auto chosen = std::next(counted.calls.begin(), swept_ * 5 % counted.calls.size());
-      return fail(test, chosen->first, (chosen->second + 1) / 2, expected);
-    }
-    for (const auto& [function, calls] : counted.calls)
-      for (const std::uint64_t n : places(calls)) fail(test, function, n, expected);
+  void count(Case& one) const {
+    one.counted = plain(one.name, 1);
+    if (!one.counted.calls.empty()) one.expected = plain(one.name, 2);
   }
 
-  void fail(const std::string& test, const std::string& function, std::uint64_t n, const Ended& expected) {
-    const std::string rule = "call=" + function + ":nth=" + std::to_string(n);
-    const Ended ended = run_.run(test, 2, rule);
+  /// The calls to be tried.
+  std::vector<Place> places() const {
+    std::vector<Place> found;
+    std::size_t swept = 0;
+    for (const Case& one : cases_) {
+      const auto& calls = one.counted.calls;
+      if (calls.empty()) continue;
+      ++swept;
+      if (all_) {
+        for (const auto& [function, count] : calls)
+          for (std::uint64_t n = 1; n <= count; ++n) found.push_back({&one, function, n});
+      } else {
+        const auto chosen = std::next(calls.begin(), static_cast<std::ptrdiff_t>(swept * 5 % calls.size()));
+        found.push_back({&one, chosen->first, (chosen->second + 1) / 2});
+      }
+    }
+    return found;
+  }
+
+  void fail(const Place& place) {
+    const std::string rule = "call=" + place.function + ":nth=" + std::to_string(place.n);
+    const Ended ended = run_.run(place.of->name, 2, rule);
+    const std::string what = complaint(ended, *place.of, place.function);
+    const std::lock_guard lock(mutex_);
     ++tried_;
     noticed_ += ended.status != 0;
     longest_ = std::max(longest_, ended.seconds);
-    const std::string what = complaint(ended, expected, function);
     if (what.empty()) return;
     ++wrong_;
     std::printf("WEIR_LAYERS=validate,fault:%s GTEST_FILTER=%s GTEST_REPEAT=2: %s\n%s\n", rule.c_str(),
-                test.c_str(), what.c_str(), ended.printed.c_str());
+                place.of->name.c_str(), what.c_str(), ended.printed.c_str());
     std::fflush(stdout);
   }
 
   /// What is wrong with how a run ended; empty when nothing is.
-  static std::string complaint(const Ended& ended, const Ended& expected, const std::string& function) {
+  static std::string complaint(const Ended& ended, const Case& of, const std::string& function) {
     if (WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == SIGALRM)
       return "it did not end within " + std::to_string(most_seconds) + " seconds";
     if (WIFSIGNALED(ended.status)) return "it ended by signal " + std::to_string(WTERMSIG(ended.status));
@@ -126,13 +184,15 @@ class ProgramSweep {
     if (code != 0 && code != 1) return "it ended with " + std::to_string(code);
     if (ended.printed.find("weir: validate: ") != std::string::npos)
       return "the checks above the fault object";
-    // With --gtest_brief a test that failed has one such line with its time.
-    const std::size_t failed = occurrences(ended.printed, " ms)\n");
+    // With --gtest_brief a test that failed has one such line with its time; what its suite throws before has
+    // none.
+    const std::size_t failed =
+        occurrences(ended.printed, " ms)\n") + occurrences(ended.printed, " thrown in SetUpTestSuite()");
     if (failed > 1) return "the next round failed too";
-    if (failed == 1 && ended.printed.find("fault layer: ") == std::string::npos)
+    if (failed == 1 && !of.may_fail && ended.printed.find("fault layer: ") == std::string::npos)
       return "the failure was lost, and a result is wrong";
     if ((failed == 1) != (code == 1)) return "it ended with " + std::to_string(code);
-    return lost(ended, expected, function);
+    return lost(ended, of.expected, function);
   }
 
   /// Objects that are alive at the end and should not be.
@@ -151,9 +211,12 @@ class ProgramSweep {
   }
 
   ProgramRun run_;
+  const std::string name_;
   bool all_ = false;
-  std::size_t swept_ = 0;
-  std::uint64_t calls_ = 0, tried_ = 0, noticed_ = 0, wrong_ = 0;
+  unsigned jobs_ = 1;
+  std::vector<Case> cases_;
+  std::mutex mutex_;  ///< guards what follows, and standard output
+  std::size_t tried_ = 0, noticed_ = 0, wrong_ = 0;
   double longest_ = 0;
 };
 
@@ -161,12 +224,14 @@ class ProgramSweep {
 }  // namespace weir::test
 
 int main(int count, char** arguments) {
-  if (count != 3) {
-    std::fprintf(stderr, "layers_program_sweep PROGRAM GTEST_FILTER\n");
+  if (count != 3 && count != 4) {
+    std::fprintf(stderr, "layers_program_sweep PROGRAM GTEST_FILTER [CASES_THAT_MAY_FAIL]\n");
     return 2;
   }
   try {
-    return weir::test::ProgramSweep(arguments[1], arguments[2]).passed() ? 0 : 1;
+    const weir::test::ProgramSweep sweep(arguments[1], arguments[2], count == 4 ? arguments[3] : "");
+    sweep.report();
+    return sweep.passed() ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "layers_program_sweep: %s\n", error.what());
     return 2;

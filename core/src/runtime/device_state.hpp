@@ -48,6 +48,7 @@ struct DeviceState final : DriverCaller {
   StreamManager streams;
   EventPool events;
   MemoryPool memory;
+  std::atomic<std::uint32_t> graphs{0};  ///< of the driver that are alive
 
  private:
   weir_device open();

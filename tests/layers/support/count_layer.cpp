@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer `count` counts calls by function, and objects that are alive. weir_count_tell gives the counts,
-// as "calls.FUNCTION" and "live.KIND", of all drivers of the process together.
+// as "calls.FUNCTION" and "live.KIND", of all drivers of the process together; at the end of the process they
+// are written to the file that WEIR_COUNTS_AT_END names, unless it is there by then.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
@@ -83,6 +87,14 @@ class Count {
     return changes("graph", -1, next.graph_destroy(g, e));
   }
 };
+
+// Of a program that does not ask by itself.
+__attribute__((destructor)) void write_at_exit() {
+  const char* const path = std::getenv("WEIR_COUNTS_AT_END");
+  if (!path || std::filesystem::exists(path)) return;
+  std::ofstream file(path);
+  for (const auto& [name, number] : counted().numbers) file << name << ' ' << number << '\n';
+}
 
 }  // namespace
 

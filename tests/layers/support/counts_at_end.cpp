@@ -3,7 +3,8 @@
 // keeps for later, and writes to the file that WEIR_COUNTS_AT_END names, in lines "NAME NUMBER":
 //  - calls.FUNCTION and live.KIND, as the layer `count` has them
 //  - held.KIND: of the objects that are alive, those that the core keeps. Streams and their marks stay in
-//    pools, and each stream's error record with its place.
+//    pools, and each stream's error record with its place; kernels keep a graph for each stream that they
+//    have run on.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -49,18 +50,19 @@ class CountsAtEnd : public ::testing::EmptyTestEventListener {
   void OnTestProgramEnd(const ::testing::UnitTest&) override {
     const char* const path = std::getenv("WEIR_COUNTS_AT_END");
     if (!path) return;
-    std::uint64_t streams = 0, events = 0, records = 0;
+    std::uint64_t streams = 0, events = 0, records = 0, graphs = 0;
     for (std::uint32_t n = 0; detail::DeviceState* const state = detail::device_by_number(n); ++n) {
       if (state->streams.size() != 0) settle(*state);
       streams += state->streams.created();
       events += state->events.created();
+      graphs += state->graphs;
       for (std::uint32_t slot = 0; slot < state->streams.size(); ++slot)
         records += state->streams.at(slot)->record.load() != nullptr;
     }
     std::ofstream file(path);
     write_counts(file);
     file << "held.stream " << streams << "\nheld.event " << streams + events << "\nheld.allocation "
-         << records << '\n';
+         << records << "\nheld.graph " << graphs << '\n';
   }
 };
 

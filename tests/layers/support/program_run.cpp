@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/program_run.hpp"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -26,6 +28,13 @@ std::map<std::string, std::int64_t> numbers_in(const fs::path& path) {
   return numbers;
 }
 
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> found;
+  for (const std::string& text : texts) found.push_back(const_cast<char*>(text.c_str()));
+  found.push_back(nullptr);
+  return found;
+}
+
 }  // namespace
 
 ProgramRun::ProgramRun(std::string program) : program_(std::move(program)) {
@@ -40,28 +49,31 @@ ProgramRun::~ProgramRun() {
   fs::remove_all(folder_, ignored);
 }
 
-Ended ProgramRun::start(const std::string& filter, const std::vector<std::string>& arguments,
-                        const std::string& layers) const {
-  std::array<int, 2> pipe_ends{};
-  if (pipe(pipe_ends.data()) != 0) throw std::runtime_error("pipe failed");
+Ended ProgramRun::start(const std::string& filter, std::vector<std::string> arguments,
+                        const std::string& layers, const std::string& counts) const {
+  arguments.insert(arguments.begin(), program_);
+  std::vector<std::string> environment{
+      "WEIR_LAYERS=" + layers, "WEIR_KEPT_CODE=" + (folder_ / "code").string(),
+      "WEIR_COUNTS_AT_END=" + counts, "GTEST_FILTER=" + filter,
+      "WEIR_TEST_PATIENCE=2"};  // of kernels that a failed call leaves waiting
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    if (std::ranges::none_of(environment, [&](const std::string& own) { return own.starts_with(name); }))
+      environment.emplace_back(text);
+  }
+  const std::vector<char*> raw_arguments = pointers(arguments), raw_environment = pointers(environment);
+
+  std::array<int, 2> pipe_ends{};  // closed by exec, so that another thread's child does not hold them open
+  if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
   const Clock::time_point began = Clock::now();
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
-  if (child == 0) {
+  if (child == 0) {  // beside other threads: only what a signal handler may call
     dup2(pipe_ends[1], STDOUT_FILENO);
     dup2(pipe_ends[1], STDERR_FILENO);
-    close(pipe_ends[0]);
-    close(pipe_ends[1]);
-    setenv("WEIR_LAYERS", layers.c_str(), 1);
-    setenv("WEIR_KEPT_CODE", (folder_ / "code").c_str(), 1);
-    setenv("WEIR_COUNTS_AT_END", (folder_ / "counts").c_str(), 1);
-    setenv("WEIR_TEST_PATIENCE", "2", 1);  // of kernels that a failed call leaves waiting
-    setenv("GTEST_FILTER", filter.c_str(), 1);
     alarm(most_seconds);  // kept by exec: a program that hangs ends by a signal
-    std::vector<char*> raw{const_cast<char*>(program_.c_str())};
-    for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
-    raw.push_back(nullptr);
-    execv(program_.c_str(), raw.data());
+    execve(program_.c_str(), raw_arguments.data(), raw_environment.data());
     _exit(127);
   }
   close(pipe_ends[1]);
@@ -76,7 +88,7 @@ Ended ProgramRun::start(const std::string& filter, const std::vector<std::string
 }
 
 std::vector<std::string> ProgramRun::cases(const std::string& filter) const {
-  const Ended listed = start(filter, {"--gtest_list_tests"}, "");
+  const Ended listed = start(filter, {"--gtest_list_tests"}, "", "");
   if (listed.status != 0) throw std::runtime_error(program_ + " lists no tests:\n" + listed.printed);
   std::vector<std::string> found;
   std::istringstream lines(listed.printed);
@@ -93,16 +105,26 @@ std::vector<std::string> ProgramRun::cases(const std::string& filter) const {
 }
 
 Ended ProgramRun::run(const std::string& filter, int rounds, const std::string& fault) const {
-  const fs::path counts = folder_ / "counts";
-  fs::remove(counts);
+  return run_counted(filter, {"--gtest_brief=1", "--gtest_repeat=" + std::to_string(rounds)}, fault);
+}
+
+Ended ProgramRun::run_with(const std::vector<std::string>& arguments, const std::string& fault) const {
+  return run_counted("", arguments, fault);
+}
+
+Ended ProgramRun::run_counted(const std::string& filter, const std::vector<std::string>& arguments,
+                              const std::string& fault) const {
+  const fs::path counts = folder_ / ("counts" + std::to_string(++runs_));
   const std::string layers = "validate," + (fault.empty() ? "" : "fault:" + fault + ",") + "count";
-  Ended ended = start(filter, {"--gtest_brief=1", "--gtest_repeat=" + std::to_string(rounds)}, layers);
+  Ended ended = start(filter, arguments, layers, counts);
   constexpr std::string_view calls = "calls.", live = "live.", held = "held.";
   for (const auto& [name, number] : numbers_in(counts)) {
     if (name.starts_with(calls)) ended.calls[name.substr(calls.size())] = static_cast<std::uint64_t>(number);
     if (name.starts_with(live)) ended.left[name.substr(live.size())] += number;
     if (name.starts_with(held)) ended.left[name.substr(held.size())] -= number;
   }
+  std::error_code ignored;
+  fs::remove(counts, ignored);
   return ended;
 }
 

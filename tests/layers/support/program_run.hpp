@@ -2,6 +2,7 @@
 // One run of a GoogleTest program under layers, in a process of its own.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -24,6 +25,7 @@ struct Ended {
   std::map<std::string, std::int64_t> left;
 };
 
+/// All may be called on several threads.
 class ProgramRun {
  public:
   /// Makes a folder for generated code, which the runs share, and for what they write.
@@ -35,12 +37,17 @@ class ProgramRun {
   std::vector<std::string> cases(const std::string& filter) const;
   /// Runs the chosen cases so many times in one process. `fault` is a rule of the fault layer, or "".
   Ended run(const std::string& filter, int rounds, const std::string& fault) const;
+  /// Runs a program that knows nothing of GoogleTest.
+  Ended run_with(const std::vector<std::string>& arguments, const std::string& fault) const;
 
  private:
-  Ended start(const std::string& filter, const std::vector<std::string>& arguments,
-              const std::string& layers) const;
+  Ended run_counted(const std::string& filter, const std::vector<std::string>& arguments,
+                    const std::string& fault) const;
+  Ended start(const std::string& filter, std::vector<std::string> arguments, const std::string& layers,
+              const std::string& counts) const;
 
   const std::string program_;
+  mutable std::atomic<std::uint64_t> runs_{0};
   std::filesystem::path folder_;
 };
 

@@ -32,8 +32,12 @@ bool same_work(const weir_graph_node& a, const weir_graph_node& b) noexcept {
 }  // namespace
 
 DriverGraph::~DriverGraph() {
-  if (graph_ && !process_is_exiting())
-    device_.quiet([&](weir_status* status) { return device_.table().graph_destroy(graph_, status); });
+  if (graph_ && !process_is_exiting()) destroy(graph_);
+}
+
+void DriverGraph::destroy(weir_graph graph) noexcept {
+  device_.quiet([&](weir_status* status) { return device_.table().graph_destroy(graph, status); });
+  device_.graphs.fetch_sub(1, std::memory_order_relaxed);
 }
 
 std::uint32_t DriverGraph::add(std::uint32_t kind, std::span<const std::uint32_t> dependencies,
@@ -109,8 +113,8 @@ void DriverGraph::build() {
                                                      nodes.data(), &graph, status);
                });
   ++builds_;
-  if (weir_graph before = std::exchange(graph_, graph))
-    device_.quiet([&](weir_status* status) { return device_.table().graph_destroy(before, status); });
+  device_.graphs.fetch_add(1, std::memory_order_relaxed);
+  if (weir_graph before = std::exchange(graph_, graph)) destroy(before);
   stale_ = false;
   given_back_ = given_back;
 }

@@ -58,6 +58,7 @@ class DriverGraph {
 
   void changed(std::uint32_t node);
   void build();
+  void destroy(weir_graph graph) noexcept;
 
   DeviceState& device_;
   std::deque<Node> nodes_;
