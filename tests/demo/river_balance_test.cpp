@@ -56,7 +56,7 @@ TEST_F(RiverBalance, KeepsADrizzleOnADeepLake) {
   parameters.open_border = false;
   const std::vector<float> depth(30 * 30, 500);
   River river(device, flat(30, 30, 100), parameters, depth);
-  run(river, steps(300));
+  run(river, steps(300, 3));
   const RiverTotals totals = river.totals(stream);
   EXPECT_NEAR((totals.volume - totals.initial) / totals.rain, 1, 1e-3);
 }

@@ -25,7 +25,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <future>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -34,6 +33,7 @@
 #include <thread>
 #include <vector>
 
+#include "on_threads.hpp"
 #include "support/program_run.hpp"
 
 namespace weir::test {
@@ -56,20 +56,16 @@ std::size_t occurrences(std::string_view text, std::string_view of) {
 }
 
 /// Calls body(0) to body(count - 1) on so many threads; the first exception ends it.
-void in_parallel(unsigned threads, std::size_t count, const std::function<void(std::size_t)>& body) {
+void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next{0};
-  std::vector<std::future<void>> running;
-  for (unsigned thread = 0; thread < threads; ++thread)
-    running.push_back(std::async(std::launch::async, [&] {
-      try {
-        for (std::size_t i = 0; (i = next++) < count;) body(i);
-      } catch (...) {
-        next = count;
-        throw;
-      }
-    }));
-  for (std::future<void>& thread : running) thread.wait();
-  for (std::future<void>& thread : running) thread.get();
+  on_threads(threads, [&](int) {
+    try {
+      for (std::size_t i = 0; (i = next++) < count;) body(i);
+    } catch (...) {
+      next = count;
+      throw;
+    }
+  });
 }
 
 struct Case {
@@ -92,7 +88,8 @@ class ProgramSweep {
     const char* const word = std::getenv("WEIR_SWEEP");
     const char* const jobs = std::getenv("WEIR_SWEEP_JOBS");
     all_ = word && std::string_view(word) == "all";
-    if (all_) jobs_ = std::max(1u, jobs ? unsigned(std::atoi(jobs)) : std::thread::hardware_concurrency());
+    if (all_)
+      jobs_ = std::max(1, jobs ? std::atoi(jobs) : static_cast<int>(std::thread::hardware_concurrency()));
     choose(filter, may_fail);
     in_parallel(jobs_, cases_.size(), [&](std::size_t i) { count(cases_[i]); });
     const std::vector<Place> places = this->places();
@@ -213,7 +210,7 @@ class ProgramSweep {
   ProgramRun run_;
   const std::string name_;
   bool all_ = false;
-  unsigned jobs_ = 1;
+  int jobs_ = 1;
   std::vector<Case> cases_;
   std::mutex mutex_;  ///< guards what follows, and standard output
   std::size_t tried_ = 0, noticed_ = 0, wrong_ = 0;
