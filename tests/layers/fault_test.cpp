@@ -73,6 +73,24 @@ TEST_F(Fault, FailsTheNthCallOfAnyFunction) {
   EXPECT_EQ(t.stream_query(stream, nullptr), WEIR_OK);
 }
 
+// A caller uses what a call that has succeeded fills in.
+TEST_F(Fault, LosesOnlyWorkAndNoAnswers) {
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  const weir_allocation memory = objects.memory(64);
+  tell("times=forever:result=ok");
+  EXPECT_EQ(fill(stream, nullptr), WEIR_OK);  // lost
+  weir_memory_info info{};
+  info.struct_size = sizeof info;
+  EXPECT_EQ(t.memory_get_info(memory, &info, nullptr), WEIR_OK);
+  EXPECT_EQ(info.size, 64u);
+  weir_event event = nullptr;
+  EXPECT_EQ(t.event_create(objects.device, 0, &event, nullptr), WEIR_OK);
+  ASSERT_NE(event, nullptr);
+  tell("");
+  EXPECT_EQ(t.event_destroy(event, nullptr), WEIR_OK);
+}
+
 // proves R34
 TEST_F(Fault, FollowsSeveralRules) {
   Objects objects(t);
@@ -178,6 +196,8 @@ TEST_F(Fault, WrongOptionsAreQuoted) {
             "layer fault: nth is '0'; expected a number of at least 1, which K, M or G may follow");
   EXPECT_EQ(words("nth=x"),
             "layer fault: nth is 'x'; expected a number of at least 1, which K, M or G may follow");
+  EXPECT_THAT(words("call=memory_get_info:result=ok"),
+              HasSubstr("result is 'ok'; expected an error: a caller of memory_get_info uses what it fills in"));
   EXPECT_THAT(words("result=fire"), AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
                                           HasSubstr("device_lost")));
   EXPECT_THAT(words("often"), HasSubstr("there is no option 'often'; the options are call, nth"));

@@ -78,6 +78,7 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
     }
     for (Rule& rule : options_.rules) {
       if ((!rule.call.empty() && rule.call != slot) || (rule.device >= 0 && rule.device != device)) continue;
+      if (rule.result == WEIR_OK && !may_be_lost(slot)) continue;
       const std::uint64_t seen = ++rule.seen;
       if (seen < rule.nth || seen - rule.nth >= rule.times) continue;
       ++failed_;

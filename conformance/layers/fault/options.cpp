@@ -3,17 +3,39 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 #include <weir/sdk/layer_options.hpp>
+
+#include "owners.hpp"
 
 namespace weir::fault {
 namespace {
 
 constexpr const char* layer = "fault";
-constexpr std::string_view slot_names[] = {
-#define WEIR_SLOT(slot, need) #slot,
+/// Whether a function fills something in for its caller; copies to the host do not count, whose bytes are there.
+template <class A>
+constexpr bool is_filled = std::is_pointer_v<A> && !std::is_const_v<std::remove_pointer_t<A>> &&
+                           !std::is_function_v<std::remove_pointer_t<A>> && kind_of<A> == 0 &&
+                           !std::is_same_v<A, void*> && !std::is_same_v<A, weir_status*>;
+template <class... A>
+constexpr bool fills(weir_result (*)(A...)) {
+  return (is_filled<A> || ...);
+}
+
+struct Slot {
+  std::string_view name;
+  bool fills;
+};
+constexpr Slot table_slots[] = {
+#define WEIR_SLOT(slot, need) {#slot, fills(decltype(weir_driver_table::slot){})},
 #include <weir/sdk/slots.def>
 #undef WEIR_SLOT
 };
+const Slot* find_slot(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(table_slots, name, &Slot::name);
+  return found == std::end(table_slots) ? nullptr : found;
+}
+
 // By number, from WEIR_ERROR_UNKNOWN on.
 constexpr std::string_view result_words[] = {"unknown",   "invalid",    "unsupported",     "abi",
                                              "no_device", "no_library", "out_of_memory",   "code_object",
@@ -37,7 +59,12 @@ weir_result parse_result(const sdk::LayerOption& option) {
 }  // namespace
 
 bool is_slot(std::string_view name) noexcept {
-  return std::ranges::find(slot_names, name) != std::end(slot_names);
+  return find_slot(name) != nullptr;
+}
+
+bool may_be_lost(std::string_view name) noexcept {
+  const Slot* const slot = find_slot(name);
+  return !slot || !slot->fills;
 }
 
 const char* result_word(weir_result result) noexcept {
@@ -65,6 +92,10 @@ Options parse_options(std::string_view text) {
       rule().times = option.value == "forever" ? ~std::uint64_t{0} : sdk::layer_number(layer, option, 1);
     } else if (key == "result") {
       rule().result = parse_result(option);
+      if (rule().result == WEIR_OK && !may_be_lost(rule().call))
+        sdk::refuse_layer_value(
+            layer, option,
+            ("an error: a caller of " + rule().call + " uses what it fills in when it succeeds").c_str());
     } else if (key == "device") {
       rule().device = static_cast<std::int64_t>(sdk::layer_number(layer, option, 0));
     } else if (key == "late") {

@@ -34,6 +34,9 @@ struct Options {
 Options parse_options(std::string_view text);
 
 bool is_slot(std::string_view name) noexcept;
+/// Whether nobody is left with something that was not filled in when that function does nothing and says that
+/// it has succeeded.
+bool may_be_lost(std::string_view name) noexcept;
 /// "out_of_memory" for WEIR_ERROR_OUT_OF_MEMORY.
 const char* result_word(weir_result result) noexcept;
 
