@@ -20,13 +20,18 @@ struct CallFailed : std::runtime_error {
   weir_result result;
 };
 
+/// Opens all gates and waits for all streams of this test, whatever they answer.
+void let_work_end() noexcept;
+
+/// Throws CallFailed with the driver's own words, once no work is left that uses what goes with the
+/// exception.
+[[noreturn]] void fail_call(weir_result result, const weir_status& status);
+
 /// Calls a slot; a failure fails the test with the driver's own words.
 template <class Function, class... Arguments>
 void call(Function slot, Arguments... arguments) {
   weir_status status = new_status();
-  if (const weir_result result = slot(arguments..., &status); result != WEIR_OK)
-    throw CallFailed(result,
-                     std::string(last_slot()) + " answers " + result_name(result) + ": " + status.message);
+  if (const weir_result result = slot(arguments..., &status); result != WEIR_OK) fail_call(result, status);
 }
 
 /// Calls a slot whose failure the test decides on.
@@ -58,9 +63,7 @@ void call_if_supported(Function slot, Arguments... arguments) {
   weir_status status = new_status();
   const weir_result result = slot(arguments..., &status);
   if (result == WEIR_ERROR_UNSUPPORTED) throw Unsupported(std::string(last_slot()) + ": " + status.message);
-  if (result != WEIR_OK)
-    throw CallFailed(result,
-                     std::string(last_slot()) + " answers " + result_name(result) + ": " + status.message);
+  if (result != WEIR_OK) fail_call(result, status);
 }
 
 }  // namespace weir::conformance

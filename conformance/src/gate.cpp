@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <set>
 
 namespace weir::conformance {
 
@@ -29,11 +30,36 @@ struct Gate::State {
   }
 };
 
+namespace {
+
+struct LiveGates {
+  std::mutex mutex;  // tests have threads
+  std::set<Gate*> gates;
+};
+
+LiveGates& live_gates() {
+  static LiveGates instance;
+  return instance;
+}
+
+}  // namespace
+
+void open_all_gates() noexcept {
+  const std::lock_guard lock(live_gates().mutex);
+  for (Gate* const gate : live_gates().gates) gate->open();
+}
+
 Gate::Gate() : state_(std::make_shared<State>()) {
   needs(WEIR_CAP_HOST_CALLBACK);
+  const std::lock_guard lock(live_gates().mutex);
+  live_gates().gates.insert(this);
 }
 
 Gate::~Gate() {
+  {
+    const std::lock_guard lock(live_gates().mutex);
+    live_gates().gates.erase(this);
+  }
   open();
   std::unique_lock lock(state_->mutex);
   const bool ended = state_->changed.wait_for(lock, patience(), [&] { return state_->waiting == 0; });

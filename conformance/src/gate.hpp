@@ -35,6 +35,9 @@ class Gate {
   std::shared_ptr<State> state_;
 };
 
+/// Opens every gate that there is.
+void open_all_gates() noexcept;
+
 /// Gives the stream work that takes a while: a gate where there can be one, else fills of much memory. For
 /// tests whose answer is right either way, but which show more when work queues up.
 class Delay {

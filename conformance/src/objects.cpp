@@ -1,17 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects.hpp"
 
+#include <mutex>
+#include <set>
+
+#include "gate.hpp"
+
 namespace weir::conformance {
 namespace {
 
 bool ready(weir_result result, const weir_status& status) {
-  if (result != WEIR_OK && result != WEIR_NOT_READY)
-    throw CallFailed(result,
-                     std::string(last_slot()) + " answers " + result_name(result) + ": " + status.message);
+  if (result != WEIR_OK && result != WEIR_NOT_READY) fail_call(result, status);
   return result == WEIR_OK;
 }
 
+struct LiveStreams {
+  std::mutex mutex;  // tests have threads
+  std::set<weir_stream> streams;
+};
+
+LiveStreams& live() {
+  static LiveStreams instance;
+  return instance;
+}
+
 }  // namespace
+
+void remember_stream(weir_stream stream) {
+  const std::lock_guard lock(live().mutex);
+  live().streams.insert(stream);
+}
+
+void forget_stream(weir_stream stream) noexcept {
+  const std::lock_guard lock(live().mutex);
+  live().streams.erase(stream);
+}
+
+void let_work_end() noexcept {
+  open_all_gates();
+  const std::lock_guard lock(live().mutex);  // none of them goes meanwhile
+  for (const weir_stream stream : live().streams) (void)result_of(table().stream_synchronize, stream);
+}
+
+void fail_call(weir_result result, const weir_status& status) {
+  const std::string words =
+      std::string(last_slot()) + " answers " + result_name(result) + ": " + status.message;
+  let_work_end();
+  throw CallFailed(result, words);
+}
 
 bool Stream::done() const {
   weir_status status = new_status();

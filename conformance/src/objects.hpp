@@ -6,12 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "call.hpp"
 
 namespace weir::conformance {
+
+/// Streams that are alive, for let_work_end().
+void remember_stream(weir_stream stream);
+void forget_stream(weir_stream stream) noexcept;
 
 template <class Handle, weir_result (*weir_driver_table::*give_back)(Handle, weir_status*)>
 class Owner {
@@ -27,12 +32,15 @@ class Owner {
 
   operator Handle() const { return handle_; }
   Handle* out() { return &handle_; }
-  Handle release() { return std::exchange(handle_, nullptr); }
+  Handle release() {
+    if constexpr (std::is_same_v<Handle, weir_stream>) forget_stream(handle_);
+    return std::exchange(handle_, nullptr);
+  }
 
   void destroy() {
     if (!handle_) return;
     weir_status status = new_status();
-    const weir_result result = (table().*give_back)(std::exchange(handle_, nullptr), &status);
+    const weir_result result = (table().*give_back)(release(), &status);
     EXPECT_EQ(result, WEIR_OK) << last_slot() << " answers " << result_name(result) << ": " << status.message;
   }
 
@@ -45,6 +53,7 @@ class Stream : public Owner<weir_stream, &weir_driver_table::stream_destroy> {
   explicit Stream(weir_device on = device(), std::int32_t priority = 0) {
     const weir_stream_options options{sizeof options, priority};
     call(table().stream_create, on, &options, out());
+    remember_stream(*this);
   }
   void flush() const { call(table().stream_flush, weir_stream(*this)); }
   void synchronize() const { call(table().stream_synchronize, weir_stream(*this)); }

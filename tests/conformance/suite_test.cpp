@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Judgement {
   int status = -1;
@@ -166,6 +167,16 @@ TEST(Suite, SaysThatADeviceIsLostAndEnds) {
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.outcome_of("C1.40").at("message"), HasSubstr("WEIR_ERROR_DEVICE_LOST"));
   EXPECT_THAT(run.outcome_of("C1.41").at("message"), HasSubstr("the device was made to be lost"));
+}
+
+// What a test has submitted is over before its memory goes with the exception.
+TEST(Suite, ACallThatFailsHurtsItsOwnRequirementAlone) {
+  for (const char* n : {"2", "3", "4"}) {
+    const Judgement run =
+        judge(WEIR_CPU_MANIFEST, std::string("--filter 'C2.0*' --layer fault:call=fill:nth=") + n);
+    EXPECT_EQ(run.count("failed"), 1) << run.printed;
+    EXPECT_THAT(run.printed, Not(HasSubstr("signal"))) << run.printed;
+  }
 }
 
 TEST(Suite, ALayerThatIsNotThereIsRefused) {
