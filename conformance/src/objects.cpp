@@ -59,6 +59,19 @@ bool Event::done() const {
   return ready(table().event_query(*this, &status), status);
 }
 
+testing::AssertionResult same_bytes(std::span<const std::uint8_t> found,
+                                    std::span<const std::uint8_t> expected) {
+  if (found.size() != expected.size())
+    return testing::AssertionFailure() << found.size() << " bytes were read; expected " << expected.size();
+  const auto [first, wanted] = std::ranges::mismatch(found, expected);
+  if (first == found.end()) return testing::AssertionSuccess();
+  std::ptrdiff_t wrong = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) wrong += found[i] != expected[i];
+  return testing::AssertionFailure() << wrong << " of " << found.size()
+                                     << " bytes differ, the first at offset " << first - found.begin()
+                                     << ": it is " << int(*first) << "; expected " << int(*wanted);
+}
+
 Bytes pattern(std::size_t size, std::uint32_t seed) {
   Bytes bytes(size);
   std::uint32_t state = seed * 2654435761u + 12345u;

@@ -74,6 +74,10 @@ class Event : public Owner<weir_event, &weir_driver_table::event_destroy> {
 
 using Bytes = std::vector<std::uint8_t>;
 
+/// Whether they are equal; else says where they begin to differ, and how many bytes do.
+testing::AssertionResult same_bytes(std::span<const std::uint8_t> found,
+                                    std::span<const std::uint8_t> expected);
+
 /// `size` bytes that look random and differ for each seed.
 Bytes pattern(std::size_t size, std::uint32_t seed = 1);
 

@@ -71,9 +71,9 @@ WEIR_REQUIREMENT(
     delay.end();
     stream.synchronize();
   }
-  EXPECT_TRUE(seen1.bytes() == pattern(size, 1)) << "the fill overtook the copies in front of it";
-  EXPECT_TRUE(seen2.bytes() == Bytes(size, 9));
-  EXPECT_TRUE(seen3.bytes() == pattern(size, 2));
+  EXPECT_TRUE(same_bytes(seen1.bytes(), pattern(size, 1))) << "the fill overtook the copies in front of it";
+  EXPECT_TRUE(same_bytes(seen2.bytes(), Bytes(size, 9)));
+  EXPECT_TRUE(same_bytes(seen3.bytes(), pattern(size, 2)));
 }
 
 WEIR_REQUIREMENT(2, 05, Streams, RunLongQueuesInOrder, "2000 pieces of work in one stream run in order.") {
@@ -123,7 +123,7 @@ WEIR_REQUIREMENT(2, 07, Streams, QueryTellsOfWorkThatWaits,
   EXPECT_TRUE(never([&] { return stream.done(); }));
   gate.open();
   EXPECT_TRUE(eventually([&] { return stream.done(); }));
-  EXPECT_EQ(memory.read(), Bytes(64, 3));
+  EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 3)));
 }
 
 WEIR_REQUIREMENT(2, 08, Streams, SubmissionsReturnAtOnce,
@@ -139,7 +139,7 @@ WEIR_REQUIREMENT(2, 08, Streams, SubmissionsReturnAtOnce,
   EXPECT_FALSE(stream.done());
   gate.open();
   stream.synchronize();
-  EXPECT_EQ(b.read(), Bytes(4096, 99));
+  EXPECT_TRUE(same_bytes(b.read(), Bytes(4096, 99)));
 }
 
 WEIR_REQUIREMENT(
@@ -173,7 +173,7 @@ WEIR_REQUIREMENT(2, 10, Streams, DoNotWaitForOneAnother, "A stream runs while an
   EXPECT_FALSE(held.done());
   gate.open();
   held.synchronize();
-  EXPECT_EQ(memory.read(), Bytes(4096, 6));
+  EXPECT_TRUE(same_bytes(memory.read(), Bytes(4096, 6)));
 }
 
 WEIR_REQUIREMENT(2, 11, Streams, WorkOfADestroyedStreamCompletes,
@@ -191,7 +191,7 @@ WEIR_REQUIREMENT(2, 11, Streams, WorkOfADestroyedStreamCompletes,
     gate.open();
   }
   done.synchronize();
-  EXPECT_EQ(memory.read(), Bytes(4096, 8));
+  EXPECT_TRUE(same_bytes(memory.read(), Bytes(4096, 8)));
 }
 
 WEIR_REQUIREMENT(2, 12, Streams, SynchronizeWaitsForItsOwnWorkOnly,
@@ -216,7 +216,7 @@ WEIR_REQUIREMENT(2, 13, Streams, WorkStartsWithoutAFlush,
   copy_out(stream, host, memory, 64);
   done.record(stream);
   EXPECT_TRUE(eventually([&] { return done.done(); }));
-  EXPECT_EQ(host.bytes(), Bytes(64, 4));
+  EXPECT_TRUE(same_bytes(host.bytes(), Bytes(64, 4)));
   stream.synchronize();
 }
 
