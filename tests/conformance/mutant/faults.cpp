@@ -2,6 +2,7 @@
 // What no rule of the contract has to name: crashing, exiting, hanging.
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "mutant.hpp"
@@ -29,6 +30,13 @@ std::span<const Mutant> fault_mutants() {
       {"fault-crashes-in-fill", "nothing aborts", in_fill<std::abort>},
       {"fault-exits-in-fill", "nothing exits", in_fill<[] { _exit(0); }>},
       {"fault-hangs-in-fill", "a submission returns", in_fill<hang>},
+      {"fault-prints-in-free", "nothing prints",
+       [](weir_driver_table& table) {
+         table.memory_free = [](weir_allocation allocation, weir_status* status) {
+           std::fputs("memory_free: done\n", stderr);
+           return real().memory_free(allocation, status);
+         };
+       }},
       {"fault-throws-in-fill", "no exception crosses the table", in_fill<[] { throw 1; }>},
   };
   return mutants;
