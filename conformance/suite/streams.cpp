@@ -71,7 +71,8 @@ WEIR_REQUIREMENT(
     delay.end();
     stream.synchronize();
   }
-  EXPECT_TRUE(same_bytes(seen1.bytes(), pattern(size, 1))) << "the fill overtook the copies in front of it";
+  EXPECT_TRUE(same_bytes(seen1.bytes(), pattern(size, 1)))
+      << "a fill that overtook the copies in front of it would show here";
   EXPECT_TRUE(same_bytes(seen2.bytes(), Bytes(size, 9)));
   EXPECT_TRUE(same_bytes(seen3.bytes(), pattern(size, 2)));
 }
