@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <thread>
 
 namespace weir::conformance {
 namespace {
@@ -52,7 +53,7 @@ Child::Child(std::vector<std::string> arguments, const std::string& input) {
 Child::~Child() {
   if (process_ > 0) {
     kill();
-    ending();
+    ending(Clock::time_point::max());
   }
   close(answers_);
 }
@@ -62,12 +63,20 @@ Child::Event Child::next(std::string& line, Clock::time_point until) {
     if (const std::size_t end = buffer_.find('\n'); end != std::string::npos) {
       line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
+      if (line.empty()) continue;
       return Event::line;
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
     if (left <= 0) return Event::late;
+    // In slices, because a process that the driver left behind may hold the other end for ever.
     pollfd waited{answers_, POLLIN, 0};
-    if (poll(&waited, 1, static_cast<int>(std::min<long>(left, 60'000))) <= 0) continue;
+    const bool ended = has_ended();
+    const int ready = poll(&waited, 1, ended ? 0 : static_cast<int>(std::min<long>(left, 100)));
+    if (ready == 0 && ended) {
+      left_a_process_ = true;
+      return Event::end;
+    }
+    if (ready <= 0) continue;
     char some[4096];
     const ssize_t count = read(answers_, some, sizeof some);
     if (count < 0 && errno == EINTR) continue;
@@ -80,7 +89,15 @@ void Child::kill() {
   if (process_ > 0) ::kill(process_, SIGKILL);
 }
 
-std::string Child::ending() {
+bool Child::has_ended() const {
+  siginfo_t ended{};
+  return waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == process_;
+}
+
+std::optional<std::string> Child::ending(Clock::time_point until) {
+  for (; !has_ended(); std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+    if (Clock::now() >= until) return std::nullopt;
   int status = 0;
   while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }
@@ -89,7 +106,7 @@ std::string Child::ending() {
     return "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) +
            ")";
   if (WEXITSTATUS(status) > 1) return "exited with status " + std::to_string(WEXITSTATUS(status));
-  return {};
+  return "";
 }
 
 }  // namespace weir::conformance

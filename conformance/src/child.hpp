@@ -23,17 +23,22 @@ class Child {
   ~Child();
 
   enum class Event { line, end, late };
-  /// The next line, the end of all lines, or that `until` has passed.
+  /// The next line that is not empty, the end of all lines, or that `until` has passed.
   Event next(std::string& line, Clock::time_point until);
 
   void kill();
-  /// Waits for the end; empty when it exited with 0 or 1, else how it ended: "was ended by signal 11
-  /// (Segmentation fault)".
-  std::string ending();
+  /// Waits for the end until `until`; nothing when the process runs on. Empty when it exited with 0 or 1,
+  /// else how it ended: "was ended by signal 11 (Segmentation fault)".
+  std::optional<std::string> ending(Clock::time_point until);
+  /// Whether another process held the descriptor of the answers when the child had ended.
+  bool left_a_process() const { return left_a_process_; }
 
  private:
+  bool has_ended() const;
+
   pid_t process_ = -1;
   int answers_ = -1;
+  bool left_a_process_ = false;
   std::string buffer_;
 };
 

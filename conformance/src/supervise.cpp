@@ -17,7 +17,19 @@ bool runs_alone(const Requirement& test) {
   return test.group == "FirstCall";
 }
 constexpr int stress_level = 8;
-constexpr std::chrono::seconds exit_limit{30};
+constexpr std::chrono::seconds start_limit{30};
+
+std::string seconds_text(std::chrono::seconds time) {
+  return std::to_string(time.count()) + (time.count() == 1 ? " second" : " seconds");
+}
+
+/// How a worker ended that should have gone on, or should have ended otherwise.
+std::string how(const Child& child, const std::optional<std::string>& ending, std::chrono::seconds limit) {
+  if (!ending) return "it did not end within " + seconds_text(limit) + " and was killed";
+  if (!ending->empty()) return "the process " + *ending;
+  return child.left_a_process() ? "the process left another one behind that holds its descriptors"
+                                : "the process ended before its time";
+}
 
 class Supervisor {
  public:
@@ -41,7 +53,8 @@ class Supervisor {
     auto elapsed = [&] { return std::chrono::duration<double, std::milli>(Clock::now() - began).count(); };
 
     for (std::string line;;) {
-      const auto limit = !running                         ? exit_limit
+      const auto limit = !running && left.empty()         ? supervision_.exit_limit()
+                         : !running                       ? start_limit
                          : running->level == stress_level ? supervision_.limit * 3
                                                           : supervision_.limit;
       const Child::Event event = child.next(line, (running ? began : Clock::now()) + limit);
@@ -58,24 +71,21 @@ class Supervisor {
         }
         continue;
       }
-      const bool late = event == Child::Event::late;
-      if (late) child.kill();
-      const std::string ending = child.ending();
-      if (!running && left.empty() && (late || !ending.empty()))
-        run_.driver["exit"] = how(late, ending, limit);
-      if (!running && left.empty()) return left;
+      // One that has closed its end of the pipe may still run.
+      const auto ending = event == Child::Event::late ? std::nullopt : child.ending(Clock::now() + limit);
+      if (!ending) child.kill();
+      if (!running && left.empty()) {
+        if (!ending || !ending->empty() || child.left_a_process())
+          run_.driver["exit"] = how(child, ending, limit);
+        return left;
+      }
       if (!running) running = left.front();  // it ended before it began the next one
-      finish(Outcome::failed, began == Clock::time_point{} ? 0 : elapsed(), how(late, ending, limit));
+      finish(Outcome::failed, began == Clock::time_point{} ? 0 : elapsed(), how(child, ending, limit));
       return left;
     }
   }
 
  private:
-  static std::string how(bool late, const std::string& ending, std::chrono::seconds limit) {
-    if (late) return "it did not end within " + std::to_string(limit.count()) + " seconds and was killed";
-    return "the process " + (ending.empty() ? std::string("ended before its time") : ending);
-  }
-
   static Outcome outcome_of(const std::string& word) {
     return word == "passed"        ? Outcome::passed
            : word == "unsupported" ? Outcome::unsupported
@@ -123,16 +133,23 @@ void describe(const Supervision& supervision, Run& run) {
   const auto until = Clock::now() + supervision.limit;
   std::string line;
   const Child::Event event = child.next(line, until);
+  if (event == Child::Event::late) {
+    run.driver["error"] = "the driver did not answer within " + seconds_text(supervision.limit);
+    return;
+  }
   if (event == Child::Event::line) {
     const json told = json::parse(line);
     run.driver.update(told["driver"]);
     run.device = told["device"];
     if (told.contains("error")) run.driver["error"] = told["error"];
   }
-  if (event == Child::Event::late) child.kill();
-  const std::string ending = child.ending();
-  if (event == Child::Event::late) run.driver["error"] = "the driver did not answer within the time limit";
-  if (event == Child::Event::end) run.driver["error"] = "the process that asked the driver " + ending;
+  const auto limit = supervision.exit_limit();
+  const std::optional<std::string> ending = child.ending(Clock::now() + limit);
+  const std::string words = how(child, ending, limit);
+  if (event == Child::Event::end)
+    run.driver["error"] = "of the process that asked the driver: " + words;
+  else if (!ending || !ending->empty())
+    run.driver["exit"] = words;
 }
 
 }  // namespace weir::conformance

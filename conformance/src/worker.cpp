@@ -19,7 +19,8 @@ namespace {
 using nlohmann::json;
 
 void write_line(int output, const json& object) {
-  const std::string line = object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  // The line break in front ends what a driver may have written into this descriptor.
+  const std::string line = "\n" + object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   for (std::size_t written = 0; written < line.size();) {
     const ssize_t count = ::write(output, line.data() + written, line.size() - written);
     if (count <= 0) _exit(3);  // nobody reads any more

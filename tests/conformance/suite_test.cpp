@@ -66,6 +66,11 @@ Judgement judge_mutant(const std::string& name, const std::string& arguments) {
   return judge(WEIR_MUTANT_MANIFEST, "--patience 1 " + arguments, "WEIR_MUTANT=" + name);
 }
 
+/// The driver that goes wrong while it is loaded or when its process exits.
+Judgement judge_odd(const std::string& fault, const std::string& arguments) {
+  return judge(WEIR_ODD_MANIFEST, "--filter C0.01,C0.02 " + arguments, "WEIR_ODD=" + fault);
+}
+
 std::string expectations_file(const std::string& text) {
   const fs::path path =
       fs::temp_directory_path() / ("weir-expectations-" + std::to_string(getpid()) + ".json");
@@ -352,6 +357,12 @@ TEST(Suite, AHangIsAFailureOfItsTestAlone) {
   const Judgement run = judge_mutant("fault-hangs-in-fill", "--timeout 2 --filter C1.40,C2.03");
   EXPECT_THAT(run.outcome_of("C1.40").at("message"), HasSubstr("did not end within 2 seconds"));
   EXPECT_EQ(run.outcome_of("C2.03").at("outcome"), "passed");
+}
+
+TEST(Suite, ADriverThatHangsAtExitIsKilled) {
+  const Judgement run = judge_odd("hangs-at-exit", "--timeout 1");
+  EXPECT_EQ(run.count("passed"), 2) << run.printed;
+  EXPECT_THAT(run.printed, HasSubstr("at its end, it did not end within 1 second and was killed"));
 }
 
 TEST(Suite, AnUnknownDriverSaysWhereItWasLookedFor) {

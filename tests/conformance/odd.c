@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Beside a driver's sources: what WEIR_ODD names goes wrong when the library is loaded or when its process exits.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int wanted(const char *fault) {
+  const char *odd = getenv("WEIR_ODD");
+  return odd && strcmp(odd, fault) == 0;
+}
+
+static void hang(void) {
+  for (;;) pause();
+}
+
+__attribute__((constructor)) static void on_load(void) {
+  if (wanted("hangs-on-load")) hang();
+  if (wanted("writes-into-descriptors"))
+    for (int i = 3; i < 64; ++i)
+      if (write(i, "garbage", 7) < 0) continue;
+  if (wanted("leaves-a-process") && fork() == 0) {
+    alarm(20); // nobody waits for it
+    hang();
+  }
+}
+
+__attribute__((destructor)) static void at_exit(void) {
+  if (wanted("aborts-at-exit")) abort();
+  if (wanted("hangs-at-exit")) hang();
+}
