@@ -83,7 +83,8 @@ void print_summary(const Run& run) {
   if (run.driver.contains("error"))
     std::printf("the driver could not describe itself: %s\n", run.driver["error"].get<std::string>().c_str());
   if (run.driver.contains("exit"))
-    std::printf("at its end, %s\n", run.driver["exit"].get<std::string>().c_str());
+    std::printf("at its end, %s; <weir/driver.h>: a process that has loaded a driver ends by itself\n",
+                run.driver["exit"].get<std::string>().c_str());
   if (run.executed() == 0)
     std::printf("nothing was executed, which is no pass\n");
   else if (run.executed() == count_of(counts, Outcome::expected_failure))

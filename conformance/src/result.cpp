@@ -41,7 +41,7 @@ std::size_t Run::executed() const {
 bool Run::good() const {
   const Counts all = counts();
   const std::size_t kept = count_of(all, Outcome::passed) + count_of(all, Outcome::unexpected_pass);
-  return kept > 0 && count_of(all, Outcome::failed) == 0;
+  return kept > 0 && count_of(all, Outcome::failed) == 0 && !driver.contains("exit");
 }
 
 std::string Run::verdict() const {

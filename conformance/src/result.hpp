@@ -35,7 +35,7 @@ using Counts = std::array<std::size_t, outcome_count>;
 
 /// Everything that the reports show.
 struct Run {
-  nlohmann::json driver;  ///< name, version, vendor, abi, library, sha256
+  nlohmann::json driver;  ///< name, version, vendor, abi, library, sha256; error and exit where there is one
   nlohmann::json device;  ///< empty when none could be opened
   nlohmann::json calls;   ///< slot -> result -> count
   std::string started;    ///< ISO 8601, UTC
@@ -46,7 +46,7 @@ struct Run {
   Counts counts(int level) const;
   /// Passed, failed or failed as expected: what really ran.
   std::size_t executed() const;
-  /// True when something passed and nothing failed but what was expected to.
+  /// True when something passed, nothing failed but what was expected to, and every process ended by itself.
   bool good() const;
   /// "cpu conforms", "cpu conforms but for 2 expected failures" or "cpu does not conform".
   std::string verdict() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,6 +18,11 @@ namespace weir::conformance {
 namespace {
 
 using nlohmann::json;
+
+/// A program that the driver starts does not hold the descriptor: some vendors' runtimes start services.
+void keep_from_programs(int output) {
+  fcntl(output, F_SETFD, FD_CLOEXEC);
+}
 
 void write_line(int output, const json& object) {
   // The line break in front ends what a driver may have written into this descriptor.
@@ -109,6 +115,7 @@ json described_device() {
 }  // namespace
 
 int run_worker(int output) {
+  keep_from_programs(output);
   let_the_api_find_the_driver();
   std::string filter;
   for (std::string name; std::getline(std::cin, name);) filter += (filter.empty() ? "" : ":") + name;
@@ -123,6 +130,7 @@ int run_worker(int output) {
 }
 
 int describe_driver(int output) {
+  keep_from_programs(output);
   json described = {{"event", "described"}, {"driver", json::object()}, {"device", json::object()}};
   try {
     const weir_driver_table& given = table();

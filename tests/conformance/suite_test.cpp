@@ -363,6 +363,24 @@ TEST(Suite, ADriverThatHangsAtExitIsKilled) {
   const Judgement run = judge_odd("hangs-at-exit", "--timeout 1");
   EXPECT_EQ(run.count("passed"), 2) << run.printed;
   EXPECT_THAT(run.printed, HasSubstr("at its end, it did not end within 1 second and was killed"));
+  EXPECT_EQ(run.status, 1);
+}
+
+TEST(Suite, ADriverThatCrashesAtExitDoesNotConform) {
+  const Judgement run = judge_odd("aborts-at-exit", "");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.count("passed"), 2);
+  EXPECT_EQ(run.report.at("verdict"), "failed");
+  EXPECT_THAT(run.printed, HasSubstr("at its end, the process was ended by signal 6"));
+  EXPECT_THAT(run.printed, HasSubstr("a process that has loaded a driver ends by itself"));
+  EXPECT_THAT(run.printed, HasSubstr("minimal does not conform"));
+}
+
+TEST(Suite, ADriverThatLeavesAProcessDoesNotConform) {
+  const Judgement run = judge_odd("leaves-a-process", "");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.count("passed"), 2) << run.printed;
+  EXPECT_THAT(run.printed, HasSubstr("left another one behind that holds its descriptors"));
 }
 
 TEST(Suite, AnUnknownDriverSaysWhereItWasLookedFor) {

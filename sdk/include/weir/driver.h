@@ -25,6 +25,8 @@
  *  - A function returns a weir_result. On failure it also fills `*status` when `status` is not null:
  *    a sentence, and the vendor's own code and name when there is one. It leaves outputs untouched.
  *  - Nothing aborts, exits, prints, or lets a C++ exception or longjmp cross the table.
+ *  - A process that has loaded a driver ends by itself and soon: what the driver leaves to run at exit neither crashes
+ *    nor waits, and no process that it started by fork alone stays behind.
  *  - Every function may be called from any thread, and for one object from several threads at once,
  *    except that nothing else may run on an object while it is destroyed. Calls that submit to one
  *    stream from several threads take effect one after the other in an unspecified order.
