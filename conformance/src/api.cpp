@@ -8,6 +8,7 @@ namespace weir::conformance {
 Device api_device() {
   if (judged().file.manifest.empty())
     throw Unsupported("there is no manifest beside the library, by which programs find a driver");
+  needs_device();
   return open(judged().file.name + ":" + std::to_string(judged().device));
 }
 

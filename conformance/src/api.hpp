@@ -12,7 +12,7 @@
 namespace weir::conformance {
 
 /// The judged device as programs open it. Throws Unsupported when libweir cannot find the driver by a
-/// manifest.
+/// manifest, and Skipped when the device is not there.
 Device api_device();
 
 /// Tells this process's libweir where the judged driver is. Before anything else asks for drivers.

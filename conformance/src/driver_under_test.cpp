@@ -84,11 +84,15 @@ std::uint32_t device_count() {
   return count;
 }
 
+void needs_device() {
+  if (device_count() <= judged().device)
+    throw Skipped("there is no device " + std::to_string(judged().device) + "; the driver counts " +
+                  std::to_string(device_count()));
+}
+
 weir_device device() {
   static const weir_device opened = [] {
-    if (device_count() <= judged().device)
-      throw Skipped("there is no device " + std::to_string(judged().device) + "; the driver counts " +
-                    std::to_string(device_count()));
+    needs_device();
     weir_device out = nullptr;
     weir_status status = new_status();
     if (const weir_result result = table().device_open(judged().device, &out, &status); result != WEIR_OK)

@@ -52,6 +52,8 @@ const weir_driver_table& table();
 weir_device device();
 const weir_device_info& info();
 std::uint32_t device_count();
+/// Throws Skipped that says why when the judged device is not there.
+void needs_device();
 
 bool has(std::uint64_t capabilities);
 /// Throws Unsupported that names the capability when the device lacks it.

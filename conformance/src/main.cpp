@@ -85,6 +85,12 @@ void print_summary(const Run& run) {
   if (run.driver.contains("exit"))
     std::printf("at its end, %s; <weir/driver.h>: a process that has loaded a driver ends by itself\n",
                 run.driver["exit"].get<std::string>().c_str());
+  if (run.lacked_a_device())
+    std::printf(
+        "no device: nothing above level 0 was executed, which is no pass; without a device, ask for --level "
+        "0 "
+        "(%s)\n",
+        run.driver["no_device"].get<std::string>().c_str());
   if (run.executed() == 0)
     std::printf("nothing was executed, which is no pass\n");
   else if (run.executed() == count_of(counts, Outcome::expected_failure))
@@ -125,6 +131,12 @@ int judge(const Options& options) {
   };
   const auto began = std::chrono::steady_clock::now();
   describe(supervision, run);
+  if (run.devices && options.device >= run.devices)
+    throw std::runtime_error("--device is " + std::to_string(options.device) + ", but the driver " +
+                             file.name + " counts " + std::to_string(run.devices) +
+                             (run.devices == 1
+                                  ? " device: 0 is the only one"
+                                  : " devices: expected 0 to " + std::to_string(run.devices - 1)));
   supervise(supervision, tests, run);
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   print_summary(run);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result.hpp"
 
+#include <algorithm>
+
 namespace weir::conformance {
 
 std::string_view to_string(Outcome outcome) {
@@ -41,7 +43,12 @@ std::size_t Run::executed() const {
 bool Run::good() const {
   const Counts all = counts();
   const std::size_t kept = count_of(all, Outcome::passed) + count_of(all, Outcome::unexpected_pass);
-  return kept > 0 && count_of(all, Outcome::failed) == 0 && !driver.contains("exit");
+  return kept > 0 && count_of(all, Outcome::failed) == 0 && !driver.contains("exit") && !lacked_a_device();
+}
+
+bool Run::lacked_a_device() const {
+  return driver.contains("no_device") &&
+         std::ranges::any_of(results, [](const Result& result) { return result.requirement->level > 0; });
 }
 
 std::string Run::verdict() const {

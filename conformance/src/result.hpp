@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -35,8 +36,10 @@ using Counts = std::array<std::size_t, outcome_count>;
 
 /// Everything that the reports show.
 struct Run {
-  nlohmann::json driver;  ///< name, version, vendor, abi, library, sha256; error and exit where there is one
+  nlohmann::json
+      driver;  ///< name, version, vendor, abi, library, sha256; error, exit and no_device where there is one
   nlohmann::json device;  ///< empty when none could be opened
+  std::uint32_t devices = 0;  ///< that the driver counts; 0 when it did not answer
   nlohmann::json calls;   ///< slot -> result -> count
   std::string started;    ///< ISO 8601, UTC
   double seconds = 0;
@@ -46,8 +49,11 @@ struct Run {
   Counts counts(int level) const;
   /// Passed, failed or failed as expected: what really ran.
   std::size_t executed() const;
-  /// True when something passed, nothing failed but what was expected to, and every process ended by itself.
+  /// True when something passed, nothing failed but what was expected to, every process ended by itself, and
+  /// there was a device where one was needed.
   bool good() const;
+  /// True when there was no device for requirements above level 0, of which nothing can be told then.
+  bool lacked_a_device() const;
   /// "cpu conforms", "cpu conforms but for 2 expected failures" or "cpu does not conform".
   std::string verdict() const;
 };

@@ -141,6 +141,7 @@ void describe(const Supervision& supervision, Run& run) {
     const json told = json::parse(line);
     run.driver.update(told["driver"]);
     run.device = told["device"];
+    run.devices = told.value("devices", 0u);
     if (told.contains("error")) run.driver["error"] = told["error"];
   }
   const auto limit = supervision.exit_limit();

@@ -138,7 +138,11 @@ int describe_driver(int output) {
                            {"version", given.version ? given.version : ""},
                            {"vendor", given.vendor ? given.vendor : ""},
                            {"abi", version_text(given.abi_version)}};
-    described["device"] = described_device();
+    described["devices"] = device_count();
+    if (device_count() == 0) throw Skipped("the driver counts 0 devices");
+    if (judged().device < device_count()) described["device"] = described_device();
+  } catch (const Skipped& none) {
+    described["driver"]["no_device"] = none.what();
   } catch (const std::exception& error) {
     described["error"] = error.what();
   }

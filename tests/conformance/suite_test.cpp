@@ -193,8 +193,13 @@ TEST(Suite, ALayerThatIsNotThereIsRefused) {
 #ifdef WEIR_AMDGPU_MANIFEST
 TEST(Suite, SkipsWhatNeedsALibraryOrADeviceThatIsNotThere) {
   const auto without = [](const std::string& library, const char* result, const std::string& more) {
-    const Judgement run = judge(WEIR_AMDGPU_MANIFEST, "--level 1", "WEIR_AMDGPU_LIBRARY=" + library + more);
-    EXPECT_EQ(run.status, 0) << run.printed;
+    const std::string environment = "WEIR_AMDGPU_LIBRARY=" + library + more;
+    EXPECT_EQ(judge(WEIR_AMDGPU_MANIFEST, "--level 0", environment).status, 0);
+    const Judgement run = judge(WEIR_AMDGPU_MANIFEST, "--filter 'C0.*,C1.0*,C7.01'", environment);
+    EXPECT_EQ(run.status, 1) << run.printed;
+    EXPECT_EQ(run.count("failed"), 0) << run.printed;
+    EXPECT_THAT(run.printed, HasSubstr("no device: nothing above level 0 was executed"));
+    EXPECT_EQ(run.outcome_of("C7.01").at("outcome"), "skipped");
     EXPECT_TRUE(results_in(run).contains(result)) << result;
     EXPECT_EQ(run.outcome_of("C1.01").at("outcome"), "skipped");
     EXPECT_THAT(run.outcome_of("C1.01").at("message"), HasSubstr("there is no device"));
@@ -381,6 +386,12 @@ TEST(Suite, ADriverThatLeavesAProcessDoesNotConform) {
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.count("passed"), 2) << run.printed;
   EXPECT_THAT(run.printed, HasSubstr("left another one behind that holds its descriptors"));
+}
+
+TEST(Suite, ADeviceThatIsNotThereIsRefusedWithTheirNumber) {
+  const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter C0.01 --device 7", "WEIR_CPU_DEVICES=2");
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.printed, HasSubstr("--device is 7, but the driver cpu counts 2 devices: expected 0 to 1"));
 }
 
 TEST(Suite, AnUnknownDriverSaysWhereItWasLookedFor) {
