@@ -130,14 +130,20 @@ int judge(const Options& options) {
     print(result, options.quiet);
   };
   const auto began = std::chrono::steady_clock::now();
-  describe(supervision, run);
+  const bool answered = describe(supervision, run);
   if (run.devices && options.device >= run.devices)
     throw std::runtime_error("--device is " + std::to_string(options.device) + ", but the driver " +
                              file.name + " counts " + std::to_string(run.devices) +
                              (run.devices == 1
                                   ? " device: 0 is the only one"
                                   : " devices: expected 0 to " + std::to_string(run.devices - 1)));
-  supervise(supervision, tests, run);
+  supervise(supervision, answered ? tests : std::vector<const Requirement*>{}, run);
+  if (!answered) {
+    const std::string message = run.driver["error"].get<std::string>() + "; no requirement was tried";
+    Result failed{tests.front(), Outcome::failed, 1000.0 * options.limit, message, {}};
+    supervision.told(failed);
+    run.results.push_back(std::move(failed));
+  }
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   print_summary(run);
   if (!options.report.empty()) write_reports(run, options.report);

@@ -126,7 +126,7 @@ void supervise(const Supervision& supervision, const std::vector<const Requireme
   std::ranges::sort(run.results, {}, [](const Result& result) { return result.requirement->id; });
 }
 
-void describe(const Supervision& supervision, Run& run) {
+bool describe(const Supervision& supervision, Run& run) {
   std::vector<std::string> arguments = supervision.worker;
   arguments.insert(arguments.begin() + 1, "--describe");
   Child child(arguments, {});
@@ -134,8 +134,9 @@ void describe(const Supervision& supervision, Run& run) {
   std::string line;
   const Child::Event event = child.next(line, until);
   if (event == Child::Event::late) {
-    run.driver["error"] = "the driver did not answer within " + seconds_text(supervision.limit);
-    return;
+    run.driver["error"] = "the driver did not answer within " + seconds_text(supervision.limit) +
+                          " when it was loaded and asked for its devices";
+    return false;
   }
   if (event == Child::Event::line) {
     const json told = json::parse(line);
@@ -151,6 +152,7 @@ void describe(const Supervision& supervision, Run& run) {
     run.driver["error"] = "of the process that asked the driver: " + words;
   else if (!ending || !ending->empty())
     run.driver["exit"] = words;
+  return true;
 }
 
 }  // namespace weir::conformance

@@ -24,7 +24,8 @@ struct Supervision {
 /// Runs `chosen` in workers and fills results and calls of `run`.
 void supervise(const Supervision& supervision, const std::vector<const Requirement*>& chosen, Run& run);
 
-/// Fills driver and device of `run`, or says under "error" what became of the process that asked.
-void describe(const Supervision& supervision, Run& run);
+/// Fills driver and device of `run`, or says under "error" what became of the process that asked. False when
+/// the driver did not answer in time: each of the tests would wait as long.
+bool describe(const Supervision& supervision, Run& run);
 
 }  // namespace weir::conformance

@@ -388,6 +388,14 @@ TEST(Suite, ADriverThatLeavesAProcessDoesNotConform) {
   EXPECT_THAT(run.printed, HasSubstr("left another one behind that holds its descriptors"));
 }
 
+TEST(Suite, ADriverThatHangsOnLoadIsOneFailure) {
+  const Judgement run = judge_odd("hangs-on-load", "--timeout 1");
+  EXPECT_EQ(run.status, 1);
+  ASSERT_EQ(run.report.at("requirements").size(), 1u) << run.printed;
+  EXPECT_THAT(run.outcome_of("C0.01").at("message"),
+              HasSubstr("did not answer within 1 second when it was loaded and asked for its devices"));
+}
+
 TEST(Suite, ADeviceThatIsNotThereIsRefusedWithTheirNumber) {
   const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter C0.01 --device 7", "WEIR_CPU_DEVICES=2");
   EXPECT_EQ(run.status, 2);
