@@ -8,7 +8,7 @@
 namespace weir::conformance {
 namespace {
 
-std::vector<std::int64_t> counting_up(std::int64_t n, std::int64_t base) {
+std::vector<std::int64_t> iota_values(std::int64_t n, std::int64_t base) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = base + i;
   return values;
@@ -20,7 +20,7 @@ void expect_runs(const Kernel& iota, std::int64_t base) {
   const Stream stream;
   iota.launch(stream, arguments(out, std::int64_t{100}, base));
   stream.synchronize();
-  EXPECT_EQ(out.values<std::int64_t>(), counting_up(100, base));
+  EXPECT_EQ(out.values<std::int64_t>(), iota_values(100, base));
 }
 
 WEIR_REQUIREMENT(3, 01, Modules, LoadAndRun,
@@ -145,7 +145,7 @@ WEIR_REQUIREMENT(3, 09, Modules, LayoutIsCopied,
   const Stream stream;
   call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
   stream.synchronize();
-  EXPECT_EQ(out.values<std::int64_t>(), counting_up(100, 7));
+  EXPECT_EQ(out.values<std::int64_t>(), iota_values(100, 7));
 }
 
 WEIR_REQUIREMENT(3, 10, Modules, TwoOfOneCodeObjectAreApart,
