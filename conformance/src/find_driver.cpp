@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
+#include <sys/auxv.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <vector>
 #include <weir/device.hpp>
 
 #include "driver_under_test.hpp"
+#include "manifest.hpp"
 
 namespace weir::conformance {
 namespace {
 
 namespace fs = std::filesystem;
 
-DriverFile from_manifest(const fs::path& manifest) {
-  std::ifstream file(manifest);
-  const nlohmann::json parsed = nlohmann::json::parse(file, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("library") || !parsed["library"].is_string())
-    throw std::runtime_error(manifest.string() +
-                             " is no driver manifest: it is no JSON object with a library");
-  return {parsed.value("name", manifest.stem().string()),
-          fs::absolute(manifest.parent_path() / parsed["library"].get<std::string>()).lexically_normal(),
-          fs::absolute(manifest).lexically_normal()};
+DriverFile from_manifest(const fs::path& path) {
+  const ManifestFile manifest = read_manifest_file(path);
+  return {manifest.name, manifest.library, fs::absolute(path).lexically_normal()};
 }
 
 /// The manifest in the library's folder that names it, if there is one.
@@ -41,22 +36,47 @@ DriverFile from_library(const fs::path& library) {
   return {absolute.stem().string(), absolute, {}};
 }
 
-std::vector<fs::path> folders() {
-  std::vector<fs::path> found;
-  if (const char* listed = std::getenv("WEIR_DRIVER_PATH")) {
-    const std::string text = listed;
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(':', begin), text.size());
-      if (end > begin) found.emplace_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
+std::string variable(const char* name) {
+  const char* const value = getauxval(AT_SECURE) == 0 ? std::getenv(name) : nullptr;
+  return value ? value : "";
+}
+
+void add_listed(const std::string& list, std::vector<fs::path>& folders) {
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(':', begin), list.size());
+    // libweir takes nothing from the current folder.
+    if (const fs::path folder = list.substr(begin, end - begin); folder.is_absolute())
+      folders.push_back(folder);
+    begin = end + 1;
   }
+}
+
+/// In the order of libweir, which core/src/driver/search_path.cpp defines: the driver that is judged under a
+/// name is the one that programs load.
+std::vector<fs::path> driver_folders() {
+  std::vector<fs::path> found;
+  add_listed(variable("WEIR_DRIVER_PATH"), found);
+  const fs::path data = variable("XDG_DATA_HOME"), home = variable("HOME");
+  if (data.is_absolute())
+    found.push_back(data / "weir/drivers");
+  else if (home.is_absolute())
+    found.push_back(home / ".local/share/weir/drivers");
   Dl_info libweir{};
   if (dladdr(reinterpret_cast<const void*>(&weir::devices), &libweir) != 0 && libweir.dli_fname)
     found.push_back(fs::weakly_canonical(libweir.dli_fname).parent_path() / "weir/drivers");
-  if (const char* home = std::getenv("HOME")) found.push_back(fs::path(home) / ".local/share/weir/drivers");
   found.emplace_back("/usr/lib/weir/drivers");
   return found;
+}
+
+std::vector<fs::path> manifests_in(const fs::path& folder) {
+  std::vector<fs::path> manifests;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (path.extension() == ".json" && path.filename().native().front() != '.') manifests.push_back(path);
+  }
+  std::ranges::sort(manifests);
+  return manifests;
 }
 
 }  // namespace
@@ -68,10 +88,18 @@ DriverFile find_driver(std::string_view what) {
     return path.extension() == ".json" ? from_manifest(path) : from_library(path);
   }
   std::string looked;
-  for (const fs::path& folder : folders()) {
-    const fs::path manifest = folder / (std::string(what) + ".json");
-    if (fs::is_regular_file(manifest)) return from_manifest(manifest);
-    looked += "\n  " + manifest.string();
+  for (const fs::path& folder : driver_folders()) {
+    looked += "\n  " + (folder / (std::string(what) + ".json")).string();
+    for (const fs::path& file : manifests_in(folder)) {
+      try {
+        const ManifestFile manifest = read_manifest_file(file);
+        if (manifest.name != what) continue;
+        if (manifest.faults.empty()) return from_manifest(file);
+        looked += "\n    libweir refuses " + file.string() + ", which " + manifest.faults.front();
+      } catch (const std::exception& error) {
+        if (file.stem() == what) looked += std::string("\n    ") + error.what();
+      }
+    }
   }
   throw std::runtime_error("no driver is named '" + std::string(what) + "'; looked for" + looked);
 }
@@ -86,8 +114,11 @@ LayerFile find_layer(std::string_view what) {
     return {fs::absolute(path).lexically_normal(), options};
   }
   std::string looked;
-  for (const fs::path& folder : folders()) {
-    const fs::path library = folder.parent_path() / "layers" / ("libweir-layer-" + path.string() + ".so");
+  std::vector<fs::path> folders;  // in the order of libweir again
+  add_listed(variable("WEIR_LAYER_PATH"), folders);
+  for (const fs::path& folder : driver_folders()) folders.push_back(folder.parent_path() / "layers");
+  for (const fs::path& folder : folders) {
+    const fs::path library = folder / ("libweir-layer-" + path.string() + ".so");
     if (fs::is_regular_file(library)) return {library, options};
     looked += "\n  " + library.string();
   }

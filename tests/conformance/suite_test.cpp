@@ -396,6 +396,26 @@ TEST(Suite, ADriverThatHangsOnLoadIsOneFailure) {
               HasSubstr("did not answer within 1 second when it was loaded and asked for its devices"));
 }
 
+TEST(Suite, AnInstalledDriverIsTheOneThatProgramsLoad) {
+  const fs::path data = fs::temp_directory_path() / ("weir-data-" + std::to_string(getpid()));
+  const fs::path drivers = data / "weir/drivers";
+  fs::create_directories(drivers);
+  const fs::path library = fs::path(WEIR_ODD_MANIFEST).parent_path() / "libweir-odd.so";
+  fs::copy_file(library, drivers / "libweir-odd.so", fs::copy_options::overwrite_existing);
+  std::string manifest = contents(WEIR_ODD_MANIFEST);
+  manifest.replace(manifest.find("minimal"), 7, "cpu");  // as an installed one beside libweir is called
+  std::ofstream(drivers / "other.json") << manifest;
+  const Judgement run =
+      judge("cpu", "--filter C0.01", "XDG_DATA_HOME='" + data.string() + "' WEIR_DRIVER_PATH=");
+  EXPECT_EQ(run.report.at("driver").value("manifest", ""), (drivers / "other.json").string()) << run.printed;
+  const fs::path beside = fs::path(WEIR_CPU_MANIFEST).parent_path();
+  const Judgement first =
+      judge("cpu", "--filter C0.01",
+            "XDG_DATA_HOME='" + data.string() + "' WEIR_DRIVER_PATH='" + beside.string() + "'");
+  EXPECT_EQ(first.report.at("driver").value("manifest", ""), WEIR_CPU_MANIFEST);
+  fs::remove_all(data);
+}
+
 TEST(Suite, ADeviceThatIsNotThereIsRefusedWithTheirNumber) {
   const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter C0.01 --device 7", "WEIR_CPU_DEVICES=2");
   EXPECT_EQ(run.status, 2);
