@@ -85,6 +85,10 @@ void print_summary(const Run& run) {
   if (run.driver.contains("exit"))
     std::printf("at its end, %s; <weir/driver.h>: a process that has loaded a driver ends by itself\n",
                 run.driver["exit"].get<std::string>().c_str());
+  if (run.driver.contains("wrote"))
+    std::printf(
+        "the driver wrote '%s' into a descriptor that is not its own; <weir/driver.h>: nothing prints\n",
+        run.driver["wrote"].get<std::string>().c_str());
   if (run.lacked_a_device())
     std::printf(
         "no device: nothing above level 0 was executed, which is no pass; without a device, ask for --level "

@@ -84,8 +84,8 @@ std::string junit_properties(const Run& run) {
     return object.is_object() ? object.value(key, "") : "";
   };
   std::string out = "<properties>\n";
-  for (const char* key :
-       {"name", "version", "vendor", "abi", "library", "sha256", "layer", "error", "exit", "no_device"})
+  for (const char* key : {"name", "version", "vendor", "abi", "library", "sha256", "layer", "error", "exit",
+                          "wrote", "no_device"})
     out += junit_property(std::string("driver.") + key, text(run.driver, key));
   for (const char* key : {"name", "vendor", "driver_version", "location"})
     out += junit_property(std::string("device.") + key, text(run.device, key));

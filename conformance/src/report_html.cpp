@@ -112,6 +112,7 @@ std::string facts(const Run& run) {
   out += fact("Notes", text(run.device, "notes")) + fact("Suite", WEIR_VERSION);
   out += fact("Started", run.started) + fact("Took", time_text(run.seconds * 1000));
   out += fact("Said of itself", text(run.driver, "error")) + fact("At its exit", text(run.driver, "exit"));
+  out += fact("Wrote into others' descriptors", text(run.driver, "wrote"));
   out += fact("No device", text(run.driver, "no_device"));
   return out + "</dl></div>";
 }

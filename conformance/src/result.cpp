@@ -43,7 +43,8 @@ std::size_t Run::executed() const {
 bool Run::good() const {
   const Counts all = counts();
   const std::size_t kept = count_of(all, Outcome::passed) + count_of(all, Outcome::unexpected_pass);
-  return kept > 0 && count_of(all, Outcome::failed) == 0 && !driver.contains("exit") && !lacked_a_device();
+  return kept > 0 && count_of(all, Outcome::failed) == 0 && !driver.contains("exit") &&
+         !driver.contains("wrote") && !lacked_a_device();
 }
 
 bool Run::lacked_a_device() const {

@@ -36,8 +36,8 @@ using Counts = std::array<std::size_t, outcome_count>;
 
 /// Everything that the reports show.
 struct Run {
-  nlohmann::json
-      driver;  ///< name, version, vendor, abi, library, sha256; error, exit and no_device where there is one
+  nlohmann::json driver;  ///< name, version, vendor, abi, library, sha256; error, exit, wrote and no_device
+                          ///< where there is one
   nlohmann::json device;  ///< empty when none could be opened
   std::uint32_t devices = 0;  ///< that the driver counts; 0 when it did not answer
   nlohmann::json calls;   ///< slot -> result -> count
@@ -49,8 +49,8 @@ struct Run {
   Counts counts(int level) const;
   /// Passed, failed or failed as expected: what really ran.
   std::size_t executed() const;
-  /// True when something passed, nothing failed but what was expected to, every process ended by itself, and
-  /// there was a device where one was needed.
+  /// True when something passed, nothing failed but what was expected to, every process ended by itself, the
+  /// driver wrote nothing into them, and there was a device where one was needed.
   bool good() const;
   /// True when there was no device for requirements above level 0, of which nothing can be told then.
   bool lacked_a_device() const;

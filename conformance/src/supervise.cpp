@@ -31,6 +31,17 @@ std::string how(const Child& child, const std::optional<std::string>& ending, st
                                 : "the process ended before its time";
 }
 
+/// What a worker tells in a line; nothing, and the line goes into the report, when it is the driver's
+/// writing.
+std::optional<json> told_in(const std::string& line, Run& run) {
+  json told = json::parse(line, nullptr, false);
+  if (told.is_object() && told.contains("event")) return told;
+  std::string words = line.substr(0, 60);
+  std::ranges::replace_if(words, [](char c) { return c < ' ' || c > '~'; }, '?');
+  run.driver["wrote"] = words;
+  return std::nullopt;
+}
+
 class Supervisor {
  public:
   Supervisor(const Supervision& supervision, Run& run) : supervision_(supervision), run_(run) {}
@@ -50,6 +61,17 @@ class Supervisor {
       if (supervision_.told) supervision_.told(result);
       run_.results.push_back(std::move(result));
     };
+    auto take = [&](const json& told) {
+      if (told.at("event") == "begin") {
+        running = find(left, told.at("test"));
+        began = Clock::now();
+      } else if (told.at("event") == "end" && running) {
+        add_calls(told.at("calls"));
+        finish(outcome_of(told.at("outcome")), told.at("milliseconds"), told.at("message"));
+      } else if (told.at("event") == "calls") {
+        add_calls(told.at("calls"));
+      }
+    };
     auto elapsed = [&] { return std::chrono::duration<double, std::milli>(Clock::now() - began).count(); };
 
     for (std::string line;;) {
@@ -59,16 +81,7 @@ class Supervisor {
                                                           : supervision_.limit;
       const Child::Event event = child.next(line, (running ? began : Clock::now()) + limit);
       if (event == Child::Event::line) {
-        const json told = json::parse(line);
-        if (told["event"] == "begin") {
-          running = find(left, told["test"]);
-          began = Clock::now();
-        } else if (told["event"] == "end" && running) {
-          add_calls(told["calls"]);
-          finish(outcome_of(told["outcome"]), told["milliseconds"], told["message"]);
-        } else if (told["event"] == "calls") {
-          add_calls(told["calls"]);
-        }
+        if (const std::optional<json> told = told_in(line, run_)) take(*told);
         continue;
       }
       // One that has closed its end of the pipe may still run.
@@ -132,18 +145,20 @@ bool describe(const Supervision& supervision, Run& run) {
   Child child(arguments, {});
   const auto until = Clock::now() + supervision.limit;
   std::string line;
-  const Child::Event event = child.next(line, until);
+  std::optional<json> answer;
+  Child::Event event = child.next(line, until);
+  for (; event == Child::Event::line; event = child.next(line, until))
+    if ((answer = told_in(line, run))) break;
   if (event == Child::Event::late) {
     run.driver["error"] = "the driver did not answer within " + seconds_text(supervision.limit) +
                           " when it was loaded and asked for its devices";
     return false;
   }
-  if (event == Child::Event::line) {
-    const json told = json::parse(line);
-    run.driver.update(told["driver"]);
-    run.device = told["device"];
-    run.devices = told.value("devices", 0u);
-    if (told.contains("error")) run.driver["error"] = told["error"];
+  if (answer) {
+    run.driver.update(answer->at("driver"));
+    run.device = answer->at("device");
+    run.devices = answer->value("devices", 0u);
+    if (answer->contains("error")) run.driver["error"] = answer->at("error");
   }
   const auto limit = supervision.exit_limit();
   const std::optional<std::string> ending = child.ending(Clock::now() + limit);

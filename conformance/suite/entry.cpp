@@ -8,6 +8,7 @@
 #include <set>
 
 #include "call.hpp"
+#include "manifest.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -90,19 +91,22 @@ WEIR_REQUIREMENT(0, 07, FirstCall, OpensNoLibrary,
 }
 
 WEIR_REQUIREMENT(0, 08, Entry, ManifestTellsTheTruth,
-                 "The manifest beside the library has the table's name and the range of versions that the "
-                 "driver speaks.") {
+                 "The manifest beside the library keeps to its format, has the table's name and the range of "
+                 "versions that the driver speaks.") {
   if (judged().file.manifest.empty()) throw Skipped("there is no manifest beside the library");
+  const ManifestFile read = read_manifest_file(judged().file.manifest);
+  for (const std::string& wrong : read.faults)
+    ADD_FAILURE() << "libweir refuses the manifest " << judged().file.manifest.string() << ", which "
+                  << wrong;
+  if (!read.faults.empty()) return;
+  EXPECT_EQ(read.name, raw_table().name);
   std::ifstream file(judged().file.manifest);
   const auto manifest = nlohmann::json::parse(file, nullptr, false);
-  ASSERT_TRUE(manifest.is_object());
-  EXPECT_EQ(manifest.value("name", ""), raw_table().name);
   const auto version = [&](const char* key) {
     unsigned major = 0, minor = 0;
     std::sscanf(manifest["abi"].value(key, "").c_str(), "%u.%u", &major, &minor);
     return WEIR_ABI_VERSION(major, minor);
   };
-  ASSERT_TRUE(manifest.contains("abi"));
   const weir_driver_table *oldest = nullptr, *newest = nullptr;
   weir_status status = new_status();
   EXPECT_EQ(negotiate(version("min"), version("min"), &oldest, &status), WEIR_OK)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 0: the table, and how it agrees with what devices claim.
-#include <cctype>
-
+#include "manifest.hpp"
 #include "objects.hpp"
 
 namespace weir::conformance {
@@ -16,19 +15,18 @@ WEIR_REQUIREMENT(0, 10, Table, DeclaresItsSize,
   EXPECT_EQ(raw_table().struct_size % sizeof(void*), 0u);
 }
 
-WEIR_REQUIREMENT(0, 11, Table, IsNamed,
-                 "The name is made of lower case letters, digits and '-'; version and vendor are given.") {
+WEIR_REQUIREMENT(
+    0, 11, Table, IsNamed,
+    "The name is made of lower case letters, digits and '-', at most 32 and no '-' first; version and "
+    "vendor are given.") {
   const weir_driver_table& given = raw_table();
   ASSERT_NE(given.name, nullptr);
   ASSERT_NE(given.version, nullptr);
   ASSERT_NE(given.vendor, nullptr);
-  EXPECT_STRNE(given.name, "");
   EXPECT_STRNE(given.version, "");
   EXPECT_STRNE(given.vendor, "");
-  for (const char* c = given.name; *c; ++c)
-    EXPECT_TRUE(std::islower(static_cast<unsigned char>(*c)) ||
-                std::isdigit(static_cast<unsigned char>(*c)) || *c == '-')
-        << "the name is '" << given.name << "'";
+  if (const std::string wrong = fault_of_name(given.name); !wrong.empty())
+    ADD_FAILURE() << "the table " << wrong;
 }
 
 WEIR_REQUIREMENT(0, 12, Table, FillsRequiredSlots, "Every required slot is filled.") {

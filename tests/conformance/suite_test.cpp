@@ -416,6 +416,40 @@ TEST(Suite, AnInstalledDriverIsTheOneThatProgramsLoad) {
   fs::remove_all(data);
 }
 
+TEST(Suite, ManifestsThatLibweirRefusesDoNotConform) {
+  const fs::path folder = fs::temp_directory_path() / ("weir-manifests-" + std::to_string(getpid()));
+  fs::create_directories(folder / "inside");
+  const fs::path built = fs::path(WEIR_ODD_MANIFEST).parent_path() / "libweir-odd.so";
+  fs::copy_file(built, folder / "libweir-odd.so", fs::copy_options::overwrite_existing);
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string text = contents(WEIR_ODD_MANIFEST);
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const auto expect = [&](const fs::path& file, const std::string& text, const std::string& words) {
+    std::ofstream(file) << text;
+    const Judgement run = judge(file.string(), "--filter C0.08");
+    EXPECT_EQ(run.status, 1) << text << run.printed;
+    EXPECT_THAT(run.printed, HasSubstr(words)) << text;
+  };
+  const fs::path file = folder / "odd.json";
+  const std::string library = "libweir-odd.so";
+  expect(file, with(library, (folder / library).string()), "by an absolute path");
+  expect(folder / "inside/odd.json", with(library, "../" + library), "outside the manifest's folder");
+  expect(file, with("{", R"({"name": "first",)"), "has the key \"name\" twice");
+  expect(file, with("x86_64", "z80"), "is for the architecture \"z80\"");
+  expect(file, with("{", R"({"deep": [[[[[[[[1]]]]]]]],)"), "nested more than 8 levels deep");
+  expect(file, with("\"minimal\"", "5"), "has number for \"name\"; a string is expected");
+  expect(file, with("minimal", "-minimal"), "no '-' first");
+  fs::remove_all(folder);
+}
+
+TEST(Suite, WhatADriverWritesIntoOthersDescriptorsIsTold) {
+  const Judgement run = judge_odd("writes-into-descriptors", "");
+  EXPECT_EQ(run.status, 1) << run.printed;
+  EXPECT_EQ(run.count("passed"), 2);
+  EXPECT_THAT(run.printed, HasSubstr("the driver wrote 'garbage' into a descriptor that is not its own"));
+}
+
 TEST(Suite, ADeviceThatIsNotThereIsRefusedWithTheirNumber) {
   const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter C0.01 --device 7", "WEIR_CPU_DEVICES=2");
   EXPECT_EQ(run.status, 2);
