@@ -15,10 +15,9 @@ namespace {
 
 const weir_driver_table& put_layer(const LayerFile& file, const weir_driver_table& next) {
   void* const library = dlopen(file.library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw std::runtime_error(std::string("the layer cannot be loaded: ") + dlerror());
+  if (!library) throw LayerRefused(std::string("the layer cannot be loaded: ") + dlerror());
   const auto entry = reinterpret_cast<weir_layer_entry_function>(dlsym(library, WEIR_LAYER_ENTRY_NAME));
-  if (!entry)
-    throw std::runtime_error("the layer " + file.library.string() + " exports no " WEIR_LAYER_ENTRY_NAME);
+  if (!entry) throw LayerRefused("the layer " + file.library.string() + " exports no " WEIR_LAYER_ENTRY_NAME);
   weir_layer_host host{};
   host.struct_size = sizeof host;
   host.abi_version = WEIR_ABI_CURRENT;
@@ -31,8 +30,7 @@ const weir_driver_table& put_layer(const LayerFile& file, const weir_driver_tabl
   made.struct_size = sizeof made;
   weir_status status = new_status();
   if (const weir_result result = entry(&host, &made, &status); result != WEIR_OK)
-    throw std::runtime_error("the layer's entry point answers " + result_name(result) + ": " +
-                             status.message);
+    throw LayerRefused("the layer's entry point answers " + result_name(result) + ": " + status.message);
   return *made.table;
 }
 

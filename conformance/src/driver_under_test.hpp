@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,11 @@ struct LayerFile {
 /// `what` is "NAME" or "NAME:OPTIONS" with a layer's name or the path of its library; empty for none. Throws
 /// std::runtime_error that says where it was looked for.
 LayerFile find_layer(std::string_view what);
+
+/// The layer cannot be loaded, or does not take its options.
+struct LayerRefused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// What this process judges. Set before the first test.
 struct Judged {

@@ -62,8 +62,10 @@ nlohmann::json objects_in(const std::filesystem::path& folder) {
     throw std::runtime_error(index.string() + " is missing, is no JSON or has no list of objects");
   const std::vector<std::string> known = kernel_names();
   for (const auto& object : parsed["objects"]) {
-    if (!object.is_object() || !object.contains("format") || !object.contains("file") ||
-        !object.contains("kernels"))
+    const auto has_text = [&](const char* key) { return object.contains(key) && object[key].is_string(); };
+    const auto is_text = [](const nlohmann::json& value) { return value.is_string(); };
+    if (!object.is_object() || !has_text("format") || !has_text("file") || !object.contains("kernels") ||
+        !object["kernels"].is_array() || !std::ranges::all_of(object["kernels"], is_text))
       throw std::runtime_error(index.string() + ": every object has a format, a file and a list of kernels");
     for (const std::string name : object["kernels"])
       if (std::ranges::find(known, name) == known.end())
@@ -71,6 +73,12 @@ nlohmann::json objects_in(const std::filesystem::path& folder) {
                                  "', which no requirement launches");
   }
   return parsed["objects"];
+}
+
+std::ifstream opened(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(path.string() + ", which kernels.json names, cannot be read");
+  return file;
 }
 
 /// The kernel from that folder, in the first format of it that the device lists.
@@ -87,8 +95,7 @@ ReadyKernel from_folder(const KernelText& kernel, const std::filesystem::path& f
       ready.symbol = kernel.name;
       ready.block[0] = object.value("block", 1u);
       const std::filesystem::path path = folder / object["file"].get<std::string>();
-      std::ifstream file(path, std::ios::binary);
-      if (!file) throw std::runtime_error(path.string() + ", which kernels.json names, cannot be read");
+      std::ifstream file = opened(path);
       ready.bytes.assign(std::istreambuf_iterator<char>(file), {});
       return ready;
     }
@@ -113,6 +120,13 @@ ReadyKernel make_ready(const KernelText& kernel) {
 }
 
 }  // namespace
+
+void check_kernels(const std::filesystem::path& folder) {
+  const nlohmann::json objects = objects_in(folder);
+  if (objects.empty())
+    throw std::runtime_error((folder / "kernels.json").string() + " lists no objects, and so no kernels");
+  for (const auto& object : objects) opened(folder / object["file"].get<std::string>());
+}
 
 const ReadyKernel& ready_kernel(std::string_view name) {
   static std::mutex mutex;

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,9 @@ struct ReadyKernel {
 };
 /// Throws Unsupported that says why there is none.
 const ReadyKernel& ready_kernel(std::string_view name);
+
+/// Throws std::runtime_error when the folder of ready code objects is not one.
+void check_kernels(const std::filesystem::path& folder);
 
 /// The bytes of a launch's arguments, in the order of the kernel's fields.
 class Arguments {

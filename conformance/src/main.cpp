@@ -8,6 +8,7 @@
 
 #include "driver_under_test.hpp"
 #include "expectations.hpp"
+#include "kernels.hpp"
 #include "report.hpp"
 #include "sha256.hpp"
 #include "supervise.hpp"
@@ -37,6 +38,12 @@ std::pair<int, int> level_range(const std::string& text) {
 
 std::vector<const Requirement*> chosen(const Options& options) {
   const auto [low, high] = level_range(options.level);
+  for (const std::string& part : options.filter)
+    if (std::ranges::none_of(requirements(), [&](const Requirement& r) { return matches(part, r); }))
+      throw std::runtime_error(
+          "--filter has '" + part +
+          "', which fits no requirement; expected numbers, test names or groups such as C2.07, "
+          "C1.* or Events, which --list prints");
   std::vector<const Requirement*> found;
   for (const Requirement& requirement : requirements()) {
     if (requirement.level < low || requirement.level > high) continue;
@@ -45,6 +52,9 @@ std::vector<const Requirement*> chosen(const Options& options) {
         std::ranges::any_of(options.filter, [&](const std::string& f) { return matches(f, requirement); });
     if (wanted) found.push_back(&requirement);
   }
+  if (found.empty())
+    throw std::runtime_error("--filter fits no requirement of --level " + options.level +
+                             "; choose another level, or leave one of the two out");
   return found;
 }
 
@@ -105,9 +115,11 @@ void print_summary(const Run& run) {
 int judge(const Options& options) {
   const DriverFile file = find_driver(options.driver);
   find_layer(options.layer);  // says now when it is not there
+  if (!options.kernels.empty()) check_kernels(options.kernels);
   const std::vector<const Requirement*> tests = chosen(options);
   const std::vector<Expectation> expectations =
       options.expectations.empty() ? std::vector<Expectation>{} : read_expectations(options.expectations);
+  if (!options.report.empty()) prepare_reports(options.report);
   Run run;
   run.started = now_text();
   run.driver = {
@@ -135,6 +147,9 @@ int judge(const Options& options) {
   };
   const auto began = std::chrono::steady_clock::now();
   const bool answered = describe(supervision, run);
+  if (!run.layer_refusal.empty())
+    throw std::runtime_error("--layer is '" + options.layer +
+                             "', which cannot be put over the driver: " + run.layer_refusal);
   if (run.devices && options.device >= run.devices)
     throw std::runtime_error("--device is " + std::to_string(options.device) + ", but the driver " +
                              file.name + " counts " + std::to_string(run.devices) +
@@ -195,15 +210,20 @@ int main(int argument_count, char** arguments) {
                  "folder of ready code objects for drivers that Weir generates no code for");
   app.add_option("--report", options.report,
                  "folder for conformance.json, conformance.xml and conformance.html");
-  app.add_option("--timeout", options.limit,
-                 "seconds that one test may take; three times as many at level 8");
+  app.add_option("--timeout", options.limit, "seconds that one test may take; three times as many at level 8")
+      ->check(CLI::PositiveNumber);
   app.add_option("--patience", options.patience,
-                 "seconds after which a call counts as blocked; 10 by default");
+                 "seconds after which a call counts as blocked; 10 by default")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--list", options.list, "print the requirements and run nothing");
   app.add_flag("--quiet", options.quiet, "print failures and the summary only");
   app.add_option("--worker-output", options.output)->group("");
   app.add_flag("--describe", options.describe)->group("");
-  CLI11_PARSE(app, argument_count, arguments);
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;  // --help and --version come as errors too
+  }
   try {
     return main_of(options);
   } catch (const std::exception& error) {

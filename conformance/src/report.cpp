@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace weir::conformance {
 namespace {
@@ -134,8 +138,18 @@ std::string junit_report(const Run& run) {
   return out + "</testsuite>\n</testsuites>\n";
 }
 
+void prepare_reports(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && access(folder.c_str(), W_OK | X_OK) != 0) error.assign(errno, std::generic_category());
+  if (!error && !std::filesystem::is_directory(folder))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
+    throw std::runtime_error("--report is '" + folder.string() + "', where no report can be written: " +
+                             error.message() + "; expected a folder, which is made when it is not there");
+}
+
 void write_reports(const Run& run, const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
   auto write = [&](const char* name, const std::string& text) {
     std::ofstream file(folder / name, std::ios::binary);
     file << text;

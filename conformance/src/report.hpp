@@ -18,6 +18,10 @@ std::string html_report(const Run& run);
 
 /// conformance.json, conformance.xml (JUnit) and conformance.html in `folder`, which is made. Throws when it
 /// cannot.
+/// Makes the folder for write_reports. Throws std::runtime_error that names it when nothing can be written
+/// there.
+void prepare_reports(const std::filesystem::path& folder);
+
 void write_reports(const Run& run, const std::filesystem::path& folder);
 
 }  // namespace weir::conformance

@@ -41,6 +41,7 @@ struct Run {
   nlohmann::json device;  ///< empty when none could be opened
   std::uint32_t devices = 0;  ///< that the driver counts; 0 when it did not answer
   nlohmann::json calls;   ///< slot -> result -> count
+  std::string layer_refusal;  ///< what kept the layer from being put over the driver
   std::string started;    ///< ISO 8601, UTC
   double seconds = 0;
   std::vector<Result> results;

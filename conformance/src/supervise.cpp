@@ -157,6 +157,7 @@ bool describe(const Supervision& supervision, Run& run) {
   if (answer) {
     run.driver.update(answer->at("driver"));
     run.device = answer->at("device");
+    run.layer_refusal = answer->value("layer_refusal", "");
     run.devices = answer->value("devices", 0u);
     if (answer->contains("error")) run.driver["error"] = answer->at("error");
   }

@@ -141,6 +141,8 @@ int describe_driver(int output) {
     described["devices"] = device_count();
     if (device_count() == 0) throw Skipped("the driver counts 0 devices");
     if (judged().device < device_count()) described["device"] = described_device();
+  } catch (const LayerRefused& refused) {
+    described["layer_refusal"] = refused.what();
   } catch (const Skipped& none) {
     described["driver"]["no_device"] = none.what();
   } catch (const std::exception& error) {

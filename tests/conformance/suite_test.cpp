@@ -324,20 +324,32 @@ TEST(Suite, ExpectationsThatFitNothingAreRefused) {
 TEST(Suite, ReadyKernelsAreNamedWhenTheirFolderIsWrong) {
   const fs::path folder = fs::temp_directory_path() / ("weir-kernels-" + std::to_string(getpid()));
   fs::create_directories(folder);
-  const auto message = [&](const std::string& index) {
+  const auto run_with = [&](const std::string& index) {
     std::ofstream(folder / "kernels.json") << index;
-    const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter C3.01 --kernels '" + folder.string() + "'");
-    EXPECT_EQ(run.status, 1) << index;
-    return run.outcome_of("C3.01").at("message").get<std::string>();
+    return judge(WEIR_CPU_MANIFEST, "--filter C3.01 --kernels '" + folder.string() + "'");
   };
+  const auto message = [&](const std::string& index) {
+    const Judgement run = run_with(index);
+    EXPECT_EQ(run.status, 2) << index;
+    return run.printed;
+  };
+  const Judgement without = judge(WEIR_CPU_MANIFEST, "--filter C3.01 --kernels '" + folder.string() + "'");
+  EXPECT_EQ(without.status, 2);
+  EXPECT_THAT(without.printed, HasSubstr("kernels.json is missing"));
   EXPECT_THAT(message("{}"), HasSubstr("has no list of objects"));
+  EXPECT_THAT(message(R"({"objects": []})"), HasSubstr("lists no objects"));
+  EXPECT_THAT(message(R"({"objects": [{"format": 5, "file": "f", "kernels": ["iota"]}]})"),
+              HasSubstr("every object has a format"));
   EXPECT_THAT(message(R"({"objects": [{"format": "elf-x86_64", "kernels": ["iota"]}]})"),
               HasSubstr("a file"));
   EXPECT_THAT(message(R"({"objects": [{"format": "x", "file": "f", "kernels": ["itoa"]}]})"),
               HasSubstr("'itoa'"));
   EXPECT_THAT(message(R"({"objects": [{"format": "elf-x86_64", "file": "gone.so", "kernels": ["iota"]}]})"),
               HasSubstr("gone.so"));
-  EXPECT_THAT(message(R"({"objects": [{"format": "other", "file": "f", "kernels": ["iota"]}]})"),
+  std::ofstream(folder / "f") << "a code object";
+  const Judgement other = run_with(R"({"objects": [{"format": "other", "file": "f", "kernels": ["iota"]}]})");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.outcome_of("C3.01").at("message"),
               HasSubstr("no kernel 'iota' in a format of the device"));
   fs::remove_all(folder);
 }
@@ -448,6 +460,30 @@ TEST(Suite, WhatADriverWritesIntoOthersDescriptorsIsTold) {
   EXPECT_EQ(run.status, 1) << run.printed;
   EXPECT_EQ(run.count("passed"), 2);
   EXPECT_THAT(run.printed, HasSubstr("the driver wrote 'garbage' into a descriptor that is not its own"));
+}
+
+TEST(Suite, WrongCallsAreRefusedBeforeTheRun) {
+  const auto refused = [](const std::string& arguments, const std::string& words) {
+    const Judgement run = judge(WEIR_ODD_MANIFEST, arguments);
+    EXPECT_EQ(run.status, 2) << arguments << "\n" << run.printed;
+    EXPECT_THAT(run.printed, HasSubstr(words)) << arguments;
+    EXPECT_THAT(run.printed, Not(HasSubstr("passed"))) << arguments;
+  };
+  refused("--filter C0.01,NOPE", "--filter has 'NOPE', which fits no requirement");
+  refused("--filter C1.01 --level 0", "--filter fits no requirement of --level 0");
+  refused("--timeout 0", "--timeout");
+  refused("--patience -3", "--patience");
+  refused("--device x", "--device");
+  refused("--nonsense", "--nonsense");
+  refused("--filter C0.01 --layer fault:call=nosuch:nth=1:result=launch", "cannot be put over the driver");
+  const auto unwritable = [](const std::string& folder) {
+    const std::string command = "'" WEIR_CONFORMANCE "' --driver '" WEIR_ODD_MANIFEST
+                                "' --filter C0.01 --report '" +
+                                folder + "' 2>&1 | grep -q 'where no report can be written'";
+    return WEXITSTATUS(std::system(command.c_str())) == 0;
+  };
+  EXPECT_TRUE(unwritable("/proc/nowhere"));
+  EXPECT_TRUE(unwritable(WEIR_ODD_MANIFEST));
 }
 
 TEST(Suite, ADeviceThatIsNotThereIsRefusedWithTheirNumber) {
