@@ -69,8 +69,8 @@ endfunction()
 # weir_add_conformance_test(NAME LEVEL n [FILTER f] [EXPECTATIONS file] [KERNELS folder] [TIMEOUT seconds])
 #
 # Adds the test conformance.NAME: weir-conformance judges the driver that weir_add_driver(NAME ...) builds, on all
-# levels up to n or on those of a range such as 2-4; on a machine without a device only 0 can pass. The other words are those of weir-conformance's options. The
-# report is conformance/NAME/conformance.html in the build folder. WEIR_CONFORMANCE names the program when it was not
+# levels up to n or on those of a range such as 2-4; on a machine without a device only 0 can pass. The other words are
+# those of weir-conformance's options. The report is conformance/NAME/conformance.html in the build folder. WEIR_CONFORMANCE names the program when it was not
 # installed with the SDK.
 function(weir_add_conformance_test name)
   cmake_parse_arguments(arg "" "LEVEL;FILTER;EXPECTATIONS;KERNELS;TIMEOUT" "" ${ARGN})

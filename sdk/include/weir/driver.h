@@ -9,10 +9,10 @@
  *
  * Read it top to bottom: results, objects, descriptions, the table, the entry point.
  *
- * A driver is found by its manifest, a JSON file `<name>.json`, at most 64 KiB, in one of the driver
- * folders that `weir info` lists; weir_add_driver() of the SDK's CMake package writes it:
+ * A driver is found by its manifest, a JSON file `<name>.json`, at most 64 KiB and 8 levels deep, with no key twice, in
+ * one of the driver folders that `weir info` lists; weir_add_driver() of the SDK's CMake package writes it:
  *
- *   { "name": "cuda",                             the table's name; no key stands twice, no more than 8 levels deep
+ *   { "name": "cuda",                             the table's name
  *     "library": "libweir-cuda.so",               relative to the manifest, inside its folder
  *     "abi": { "min": "1.0", "max": "1.1" },      the ABI versions that the library speaks
  *     "architecture": "x86_64",                   as `uname -m` says it
@@ -309,7 +309,7 @@ typedef struct weir_driver_table {
   uint32_t struct_size;
   uint32_t abi_version; /* the version in use: inside the host's range */
 
-  const char *name;     /* "cpu"; lower case, digits, '-', at most 32 and no '-' first; the word for WEIR_DEVICE */
+  const char *name;     /* "cpu"; up to 32 of a-z, 0-9 and '-' (not first); the word for WEIR_DEVICE and --device */
   const char *version;  /* of the driver itself */
   const char *vendor;   /* who made the driver */
 
