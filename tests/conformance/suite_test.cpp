@@ -377,9 +377,9 @@ TEST(Suite, AHangIsAFailureOfItsTestAlone) {
 }
 
 TEST(Suite, ADriverThatHangsAtExitIsKilled) {
-  const Judgement run = judge_odd("hangs-at-exit", "--timeout 1");
+  const Judgement run = judge_odd("hangs-at-exit", "--timeout 2");
   EXPECT_EQ(run.count("passed"), 2) << run.printed;
-  EXPECT_THAT(run.printed, HasSubstr("at its end, it did not end within 1 second and was killed"));
+  EXPECT_THAT(run.printed, HasSubstr("at its end, it did not end within 2 seconds and was killed"));
   EXPECT_EQ(run.status, 1);
 }
 
