@@ -109,6 +109,10 @@ void print_summary(const Run& run) {
     std::printf("nothing was executed, which is no pass\n");
   else if (run.executed() == count_of(counts, Outcome::expected_failure))
     std::printf("nothing passed: everything that was executed failed as expected\n");
+  // Of many that fail the lowest is what the others rest on.
+  const auto first = std::ranges::find(run.results, Outcome::failed, &Result::outcome);
+  if (first != run.results.end())
+    std::printf("look first at %s %s\n", first->requirement->id.c_str(), first->requirement->name.c_str());
   std::printf("%s in %.1f s\n", run.verdict().c_str(), run.seconds);
 }
 

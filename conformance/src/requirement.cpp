@@ -24,6 +24,12 @@ void sort_requirements() {
   if (twice != all.end())
     throw std::logic_error("requirement " + twice->id + " is declared twice: as " + twice->name + " and as " +
                            std::next(twice)->name);
+  for (const Requirement& one : all) {
+    const std::string full = one.test_name();
+    const std::size_t dot = full.find('.');
+    testing::RegisterTest(full.substr(0, dot).c_str(), full.substr(dot + 1).c_str(), nullptr, nullptr,
+                          one.file, one.line, [make = one.make]() -> testing::Test* { return make(); });
+  }
 }
 
 std::string_view level_title(int level) {
@@ -51,10 +57,7 @@ void Test::TestBody() {
 }
 
 bool declare(Requirement requirement, testing::Test* (*make)()) {
-  const std::string full = requirement.test_name();
-  const std::size_t dot = full.find('.');
-  testing::RegisterTest(full.substr(0, dot).c_str(), full.substr(dot + 1).c_str(), nullptr, nullptr,
-                        requirement.file, requirement.line, [make]() -> testing::Test* { return make(); });
+  requirement.make = make;
   requirements().push_back(std::move(requirement));
   return true;
 }

@@ -24,13 +24,15 @@ struct Requirement {
   std::string sentence;  ///< what a driver must do
   const char* file;
   int line;
+  testing::Test* (*make)() = nullptr;
 
   std::string test_name() const;  ///< as GoogleTest calls it
 };
 
 /// All of them, in the order of their numbers once sort_requirements() was called.
 std::vector<Requirement>& requirements();
-/// Throws std::logic_error when a number is given twice.
+/// Hands them to GoogleTest in that order, so that what fails first is what others rest on. Throws
+/// std::logic_error when a number is given twice.
 void sort_requirements();
 /// One line about a level: "memory, copies, fills".
 std::string_view level_title(int level);
