@@ -66,14 +66,17 @@ function(weir_add_driver name)
   install(FILES ${folder}/${name}.json DESTINATION ${destination} COMPONENT driver-${name})
 endfunction()
 
-# weir_add_conformance_test(NAME LEVEL n [FILTER f] [EXPECTATIONS file] [KERNELS folder] [TIMEOUT seconds])
+# weir_add_conformance_test(NAME LEVEL n [FILTER f] [EXPECTATIONS file] [KERNELS folder] [TIMEOUT seconds]
+#                           [LAUNCHER command...])
 #
 # Adds the test conformance.NAME: weir-conformance judges the driver that weir_add_driver(NAME ...) builds, on all
-# levels up to n or on those of a range such as 2-4; on a machine without a device only 0 can pass. The other words are
-# those of weir-conformance's options. The report is conformance/NAME/conformance.html in the build folder. WEIR_CONFORMANCE names the program when it was not
+# levels up to n or on those of a range such as 2-4; on a machine without a device only 0 can pass. FILTER to TIMEOUT are
+# weir-conformance's options. LAUNCHER, a program or a target, is run with the suite's command behind it, to set something up
+# or to look first whether there is hardware. The report is conformance/NAME/conformance.html in the build folder.
+# WEIR_CONFORMANCE names the program when it was not
 # installed with the SDK.
 function(weir_add_conformance_test name)
-  cmake_parse_arguments(arg "" "LEVEL;FILTER;EXPECTATIONS;KERNELS;TIMEOUT" "" ${ARGN})
+  cmake_parse_arguments(arg "" "LEVEL;FILTER;EXPECTATIONS;KERNELS;TIMEOUT" "LAUNCHER" ${ARGN})
   set(target weir-driver-${name})
   if(NOT TARGET ${target})
     message(FATAL_ERROR "weir_add_conformance_test: there is no driver '${name}'; call weir_add_driver(${name} ...) first")
@@ -109,5 +112,6 @@ function(weir_add_conformance_test name)
       list(APPEND options --${option} ${path})
     endif()
   endforeach()
-  add_test(NAME conformance.${name} COMMAND ${program} --driver $<TARGET_PROPERTY:${target},WEIR_MANIFEST> ${options})
+  add_test(NAME conformance.${name} COMMAND ${arg_LAUNCHER} ${program} --driver $<TARGET_PROPERTY:${target},WEIR_MANIFEST>
+                                            ${options})
 endfunction()

@@ -21,7 +21,7 @@ class Kernels : public testing::Test {
   void SetUp() override {
     for (const Device& found : devices())
       if (found.driver() == "opencl") device.emplace(found);
-    if (!device) GTEST_SKIP() << "there is no device of OpenCL";
+    ASSERT_TRUE(device) << "there is no device of OpenCL; `weir info` says why";
   }
 
   Module load(const std::string& text, std::string_view target = "") const {
