@@ -11,8 +11,29 @@
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/WeirModule.cmake)
 
+# The text as a string of JSON, in quotes, for file(GENERATE).
+function(weir_json_string result text)
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "$<" "\\u0024<" text "${text}") # else a generator expression
+  foreach(code RANGE 1 31)
+    string(ASCII ${code} character)
+    math(EXPR digits "0x10000 + ${code}" OUTPUT_FORMAT HEXADECIMAL)
+    string(SUBSTRING ${digits} 3 4 digits)
+    string(REPLACE "${character}" "\\u${digits}" text "${text}")
+  endforeach()
+  set(${result} "\"${text}\"" PARENT_SCOPE)
+endfunction()
+
 function(weir_add_driver name)
-  cmake_parse_arguments(arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES" ${ARGN})
+  # As they were written, so that a ';' may stand in the description; lists may come in quotes.
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES")
+  foreach(words SOURCES LIBRARIES VENDOR_LIBRARIES)
+    string(REPLACE "\;" ";" arg_${words} "${arg_${words}}")
+  endforeach()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "weir_add_driver(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+  endif()
   string(LENGTH "${name}" name_length)
   if(NOT name MATCHES "^[a-z0-9][a-z0-9-]*$" OR name_length GREATER 32)
     message(FATAL_ERROR "weir_add_driver: the name '${name}' must be lower case letters, digits and '-', at most 32")
@@ -40,9 +61,11 @@ function(weir_add_driver name)
 
   set(vendor_libraries "")
   foreach(library ${arg_VENDOR_LIBRARIES})
-    list(APPEND vendor_libraries "\"${library}\"")
+    weir_json_string(library "${library}")
+    list(APPEND vendor_libraries "${library}")
   endforeach()
   list(JOIN vendor_libraries ", " vendor_libraries)
+  weir_json_string(description "${arg_DESCRIPTION}")
   # The host checks the range before it loads the library.
   file(
     GENERATE
@@ -51,7 +74,7 @@ function(weir_add_driver name)
       "{
   \"manifest_version\": 1,
   \"name\": \"${name}\",
-  \"description\": \"${arg_DESCRIPTION}\",
+  \"description\": ${description},
   \"library\": \"libweir-${name}.so\",
   \"abi\": {\"min\": \"1.0\", \"max\": \"${arg_ABI}\"},
   \"architecture\": \"${CMAKE_SYSTEM_PROCESSOR}\",

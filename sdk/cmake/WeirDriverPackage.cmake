@@ -8,6 +8,9 @@
 # configured with -DCMAKE_INSTALL_PREFIX=/usr.
 function(weir_package_driver name)
   cmake_parse_arguments(arg "" "MAINTAINER;SUGGESTS;RELEASE" "" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "weir_package_driver(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+  endif()
   if(NOT TARGET weir-driver-${name})
     message(FATAL_ERROR "weir_package_driver(${name}): call weir_add_driver(${name} ...) first")
   endif()
@@ -25,6 +28,7 @@ function(weir_package_driver name)
     set(description "a driver named ${name}")
   endif()
 
+  set(CPACK_VERBATIM_VARIABLES ON) # the description is any text
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_NAME weir-driver-${name})
   set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
