@@ -87,7 +87,12 @@ INSTANTIATE_TEST_SUITE_P(
         DangerousCase{"hang_info", "hang-info", "device_get_info did not return within 1.5 s"},
         DangerousCase{"exit_entry", "exit-entry", "it ended the process in its entry point, with status 0"},
         DangerousCase{"exit_count", "exit-count", "it ended the process in device_count, with status 3"},
-        DangerousCase{"abort_count", "abort-count", "it crashed in device_count with SIGABRT (Aborted)"}),
+        DangerousCase{"abort_count", "abort-count", "it crashed in device_count with SIGABRT (Aborted)"},
+        DangerousCase{"crash_end", "crash-end", "it crashed in its exit handlers with SIGABRT (Aborted)"},
+        DangerousCase{"hang_end", "hang-end", "its exit handlers did not return within 1.5 s"},
+        DangerousCase{
+            "exit_end", "exit-end",
+            "it ended the process in its exit handlers, with status 0; a driver must return from them"}),
     [](const auto& test) { return std::string(test.param.source); });
 
 // proves R33

@@ -19,7 +19,7 @@ using Ending = ProbeOutcome::Ending;
 
 const std::string key(32, 'a'), other_key(32, 'b');
 const ProbeOutcome crash{Ending::crashed, ProbeStep::count, 11};
-const ProbeOutcome sound{Ending::completed, ProbeStep::describe, 0};
+const ProbeOutcome sound{Ending::completed, ProbeStep::exit, 0};
 
 class VerdictsTest : public testing::Test {
  protected:
@@ -59,7 +59,7 @@ TEST_F(VerdictsTest, FolderIsMadeForTheUserAlone) {
 
 TEST_F(VerdictsTest, OutcomesAreReadAsTheyWerePrinted) {
   for (int ending = 0; ending < 5; ++ending)
-    for (int step = 0; step < 4; ++step) {
+    for (int step = 0; step < 5; ++step) {
       const ProbeOutcome outcome{static_cast<Ending>(ending), static_cast<ProbeStep>(step), 1234567890123};
       EXPECT_EQ(parse_probe_outcome(to_text(outcome)), outcome);
     }

@@ -78,6 +78,8 @@ TEST(Info, DriversThatCrashHangOrExitAreDiagnosed) {
   folder.add_driver("crash_count", "crash-count");
   folder.add_driver("hang_entry", "hang-entry");
   folder.add_driver("exit_count", "exit-count");
+  folder.add_driver("crash_end", "crash-end");
+  folder.add_driver("hang_end", "hang-end");
   folder.add_driver("prints", "prints");
   const ProgramResult result = info(folder);
   EXPECT_EQ(result.status, 0) << result.err;
@@ -85,6 +87,8 @@ TEST(Info, DriversThatCrashHangOrExitAreDiagnosed) {
   EXPECT_THAT(result.out, HasSubstr("it crashed in device_count with SIGSEGV (Segmentation fault)"));
   EXPECT_THAT(result.out, HasSubstr("its entry point did not return within 3 s"));
   EXPECT_THAT(result.out, HasSubstr("it ended the process in device_count, with status 3"));
+  EXPECT_THAT(result.out, HasSubstr("it crashed in its exit handlers with SIGABRT (Aborted)"));
+  EXPECT_THAT(result.out, HasSubstr("its exit handlers did not return within 3 s"));
   EXPECT_THAT(result.out, HasSubstr("a driver must print nothing"));
   const json report =
       json::parse(info(folder, {"--json"}).out);  // nothing of what the driver prints is in it

@@ -16,7 +16,7 @@
 namespace weir {
 
 /// The first line that weir-probe writes, before it touches the driver; the number is that of what follows.
-inline constexpr std::string_view probe_greeting = "weir-probe 1";
+inline constexpr std::string_view probe_greeting = "weir-probe 2";
 /// The descriptor that weir-probe writes to.
 inline constexpr int probe_report_descriptor = 3;
 

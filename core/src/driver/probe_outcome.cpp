@@ -17,7 +17,7 @@ using Ending = ProbeOutcome::Ending;
 
 constexpr std::array<std::string_view, 5> ending_words{"completed", "crashed", "hung", "exited",
                                                        "interrupted"};
-constexpr std::array<std::string_view, 4> step_words{"load", "entry", "count", "describe"};
+constexpr std::array<std::string_view, 5> step_words{"load", "entry", "count", "describe", "exit"};
 
 std::string_view name_of(ProbeStep step) {
   switch (step) {
@@ -29,6 +29,8 @@ std::string_view name_of(ProbeStep step) {
       return "device_count";
     case ProbeStep::describe:
       return "device_get_info";
+    case ProbeStep::exit:
+      return "its exit handlers";
   }
   return "";
 }
@@ -86,9 +88,9 @@ Refusal refusal_of(const ProbeOutcome& outcome) {
           fmt::format("{} did not return within {} s", where, static_cast<double>(outcome.number) / 1000);
       break;
     case Ending::exited:
-      reason =
-          fmt::format("it ended the process in {}, with status {}; a driver must return an error instead",
-                      where, outcome.number);
+      reason = fmt::format("it ended the process in {}, with status {}; a driver must {} instead", where,
+                           outcome.number,
+                           outcome.step == ProbeStep::exit ? "return from them" : "return an error");
       break;
     case Ending::interrupted:
       return {DriverFate::broken,

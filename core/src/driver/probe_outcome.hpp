@@ -11,8 +11,8 @@ namespace weir {
 
 struct Refusal;
 
-/// What of the driver ran last.
-enum class ProbeStep : std::uint8_t { load, entry, count, describe };
+/// What of the driver ran last; `exit` is the end of the process, with its destructors.
+enum class ProbeStep : std::uint8_t { load, entry, count, describe, exit };
 
 struct ProbeOutcome {
   enum class Ending : std::uint8_t {

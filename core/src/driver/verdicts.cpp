@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view first_line = "weir-probes 1\n";
+constexpr std::string_view first_line = "weir-probes 2\n";
 constexpr std::size_t most_entries = 128;
 constexpr std::size_t most_bytes = 64 * 1024;
 constexpr std::size_t key_length = 32;

@@ -43,8 +43,11 @@ using Ending = ProbeOutcome::Ending;
 // Shared memory, because a driver may close every descriptor.
 struct Progress {
   std::atomic<ProbeStep> step{ProbeStep::load};
-  std::atomic<bool> completed{false};
 };
+
+// The status of a probe that came to its end: one that no destructor of a driver ends the process with by
+// chance.
+constexpr int completed_status = 86;
 
 void say(std::string line) {
   line += '\n';
@@ -76,9 +79,9 @@ void say(std::string line) {
     // The caller will find the same.
   } catch (const std::exception&) {
   }
-  std::fflush(stdout);
-  progress.completed = true;
-  _exit(0);
+  // As the program would: a driver that fails now would take the program's last words or its status.
+  progress.step = ProbeStep::exit;
+  std::exit(completed_status);
 }
 
 // Whether `child` ended before `until`.
@@ -105,7 +108,8 @@ ProbeOutcome outcome_of(int status, const Progress& progress, int output) {
     const int signal = WTERMSIG(status);
     return {comes_from_outside(signal) ? Ending::interrupted : Ending::crashed, step, signal};
   }
-  if (!progress.completed) return {Ending::exited, step, WEXITSTATUS(status)};
+  if (step != ProbeStep::exit || WEXITSTATUS(status) != completed_status)
+    return {Ending::exited, step, WEXITSTATUS(status)};
   struct stat info{};
   return {Ending::completed, step, output >= 0 && fstat(output, &info) == 0 ? info.st_size : 0};
 }
