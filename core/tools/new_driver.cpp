@@ -5,9 +5,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 #include <weir/error.hpp>
 
@@ -34,6 +37,11 @@ void check_name(const std::string& name) {
         "'" + name +
         "' cannot be a driver's name; expected at most 32 lower case letters, digits and '-', not '-' "
         "first, such as acme");
+  // Its package would take the place of Weir's own of that name.
+  constexpr std::string_view taken[] = {"amdgpu", "cpu", "cuda", "sdk"};
+  if (std::find(std::begin(taken), std::end(taken), name) != std::end(taken))
+    throw UsageError("'" + name + "' cannot be a driver's name: the package weir-driver-" + name +
+                     " is Weir's own; choose another, such as my-" + name);
 }
 
 // Beside this program's folder, wherever it was installed.
@@ -49,7 +57,13 @@ fs::path templates_of(const std::string& language) {
 
 void check_out(const fs::path& out) {
   std::error_code error;
-  if (!fs::exists(out, error)) return;
+  if (!fs::exists(out, error)) {
+    if (fs::is_symlink(out, error))
+      throw Error(ErrorCode::system,
+                  out.string() + " is a symbolic link to " + fs::read_symlink(out, error).string() +
+                      ", which is not there; make that folder, or name another with --out");
+    return;
+  }
   if (!fs::is_directory(out, error) || !fs::is_empty(out, error))
     throw Error(ErrorCode::system,
                 out.string() + " is there already and not an empty folder; name another with --out");
@@ -72,7 +86,11 @@ std::string with_name(std::string text, const std::string& name) {
 }
 
 void write(const fs::path& file, const std::string& text) {
-  fs::create_directories(file.parent_path());
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error)
+    throw Error(ErrorCode::system, file.parent_path().string() + ": cannot make the folder: " +
+                                       error.message() + "; name another with --out");
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   out << text;
   out.flush();

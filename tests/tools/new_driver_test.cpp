@@ -56,6 +56,38 @@ TEST(NewDriverCommand, RefusesNamesThatNoDriverMayHave) {
   }
 }
 
+// proves R35
+TEST(NewDriverCommand, RefusesTheNamesOfWeirsOwnPackages) {
+  const DriverFolder folder;
+  std::vector<std::string> names{"sdk", "amdgpu", "cpu", "cuda"};
+  for (const fs::directory_entry& entry : fs::directory_iterator(built("lib/weir/drivers")))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
+  for (const std::string& name : names) {
+    const ProgramResult result =
+        run_program({tool(), "new-driver", name, "--out", (folder.path() / "out").string()});
+    EXPECT_EQ(result.status, 2) << name;
+    EXPECT_THAT(result.err, HasSubstr("the package weir-driver-" + name + " is Weir's own; choose another"));
+    EXPECT_FALSE(fs::exists(folder.path() / "out"));
+  }
+}
+
+// proves R35
+TEST(NewDriverCommand, SaysWhyAFolderCannotBeMade) {
+  const DriverFolder folder;
+  const fs::path dangling = folder.path() / "dangling", file = folder.write("file", "");
+  fs::create_directory_symlink("nowhere", dangling);
+  const std::pair<fs::path, std::string> cases[] = {
+      {dangling, dangling.string() + " is a symbolic link to nowhere, which is not there; make that folder"},
+      {dangling / "out", (dangling / "out").string() + ": cannot make the folder: "},
+      {file / "out", (file / "out").string() + ": cannot make the folder: Not a directory; name another"}};
+  for (const auto& [out, words] : cases) {
+    const ProgramResult result = run_program({tool(), "new-driver", "acme", "--out", out.string()});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.err, HasSubstr(words));
+    EXPECT_THAT(result.err, Not(HasSubstr("filesystem error")));
+  }
+}
+
 TEST(NewDriverCommand, LeavesAloneWhatIsThere) {
   const DriverFolder folder;
   const fs::path kept = folder.write("driver.cpp", "mine");
