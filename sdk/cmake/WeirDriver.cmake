@@ -29,7 +29,7 @@ function(weir_add_driver name)
   # As they were written, so that a ';' may stand in the description; lists may come in quotes.
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES")
   foreach(words SOURCES LIBRARIES VENDOR_LIBRARIES)
-    string(REPLACE "\;" ";" arg_${words} "${arg_${words}}")
+    string(REPLACE "\\;" ";" arg_${words} "${arg_${words}}")
   endforeach()
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_add_driver(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
