@@ -34,7 +34,8 @@ struct Driver {
     info.kind = WEIR_DEVICE_CPU;
     put(info.name, "One core of the processor");
     put(info.vendor, vendor);
-    info.capabilities |= WEIR_CAP_DEVICE_ADDRESS | WEIR_CAP_CONCURRENT_STREAMS;
+    info.capabilities |= WEIR_CAP_CONCURRENT_STREAMS;
+    info.capabilities |= WEIR_CAP_DEVICE_ADDRESS;
     info.argument_style = WEIR_ARGUMENT_ADDRESS;
     info.code_target_count = 1;
     put(info.code_targets[0].format, "elf-x86_64");
