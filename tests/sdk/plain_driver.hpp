@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver class with nothing optional in it, on host memory; a stream does at once what is submitted to it.
+// What the SDK knows of an object it leaves to the SDK to say.
 #pragma once
 
 #include <cstdlib>
@@ -78,27 +79,21 @@ struct Plain {
     void get_memory(std::uint64_t& free, std::uint64_t& total) { free = total = 1 << 20; }
     Stream& create_stream(std::int32_t priority) {
       Fresh<Stream> stream;
-      stream->device = this;
       stream->launches = 0;
       stream->keeps_its_life = priority != 0;
       return stream.publish();
     }
     Event& create_event(bool) {
       Fresh<Event> event;
-      event->device = this;
       return event.publish();
     }
     Allocation& allocate(const weir_memory_options& options) {
       Fresh<Allocation> allocation;
-      allocation->device = this;
-      allocation->size = options.size;
       allocation->bytes = static_cast<char*>(std::malloc(options.size));
       return allocation.publish();
     }
-    Module& load_module(const weir_code_object& object) {
+    Module& load_module(const weir_code_object&) {
       Fresh<Module> module;
-      module->device = this;
-      module->name = object.name;
       return module.publish();
     }
   };

@@ -12,10 +12,11 @@ using testing::Each;
 using testing::EndsWith;
 using testing::HasSubstr;
 
+template <class D = Plain>
 const weir_driver_table& table(std::uint32_t newest = WEIR_ABI_CURRENT) {
   const weir_host host{sizeof host, WEIR_ABI_VERSION(1, 0), newest};
   const weir_driver_table* out = nullptr;
-  EXPECT_EQ(driver_entry<Plain>(&host, &out, nullptr), WEIR_OK);
+  EXPECT_EQ(driver_entry<D>(&host, &out, nullptr), WEIR_OK);
   return *out;
 }
 
@@ -123,6 +124,66 @@ TEST_F(PlainDriver, AnEventWhoseObjectIsUsedAgainWasNeverRecorded) {
   ASSERT_EQ(event, first);
   EXPECT_FALSE(live<Plain::Event>(event, "event").recorded.load());
   EXPECT_EQ(table().event_destroy(event, nullptr), WEIR_OK);
+}
+
+/// The same with timed events, which tell nothing of themselves either.
+struct Timed : Plain {
+  struct Event : Plain::Event {
+    void destroy() noexcept { Pool<Event>::of().give(*this); }
+    double elapsed(Event&) { return 5.0; }
+  };
+  struct Device : Plain::Device {
+    Event& create_event(bool) {
+      Fresh<Event> event;
+      return event.publish();
+    }
+  };
+};
+
+TEST(TimedDriver, AnEventIsTimedWhenItWasAskedForAndNotWhenItsObjectWas) {
+  const weir_driver_table& t = table<Timed>();
+  weir_device device = nullptr;
+  weir_stream stream = nullptr;
+  weir_event timed = nullptr, plain = nullptr;
+  ASSERT_EQ(t.device_open(0, &device, nullptr), WEIR_OK);
+  ASSERT_EQ(t.stream_create(device, nullptr, &stream, nullptr), WEIR_OK);
+  ASSERT_EQ(t.event_create(device, WEIR_EVENT_TIMED, &timed, nullptr), WEIR_OK);
+  ASSERT_EQ(t.event_record(timed, stream, nullptr), WEIR_OK);
+  double nanoseconds = 0;
+  EXPECT_EQ(refusal(WEIR_OK, t.event_elapsed, timed, timed, &nanoseconds), "");
+  EXPECT_EQ(nanoseconds, 5.0);
+  ASSERT_EQ(t.event_destroy(timed, nullptr), WEIR_OK);
+  ASSERT_EQ(t.event_create(device, WEIR_EVENT_PLAIN, &plain, nullptr), WEIR_OK);
+  ASSERT_EQ(plain, timed);
+  ASSERT_EQ(t.event_record(plain, stream, nullptr), WEIR_OK);
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, t.event_elapsed, plain, plain, &nanoseconds),
+              HasSubstr("plain event"));
+  EXPECT_EQ(t.event_destroy(plain, nullptr), WEIR_OK);
+  EXPECT_EQ(t.stream_destroy(stream, nullptr), WEIR_OK);
+  EXPECT_EQ(t.device_close(device, nullptr), WEIR_OK);
+}
+
+TEST_F(PlainDriver, AnAllocationWhoseObjectIsUsedAgainIsWhatWasAskedFor) {
+  const weir_allocation first = allocate(16);
+  auto& object = live<Plain::Allocation>(first, "allocation");
+  object.memory_kind = WEIR_MEMORY_PINNED;
+  ASSERT_EQ(table().memory_free(first, nullptr), WEIR_OK);
+  const weir_allocation again = allocate(32);
+  ASSERT_EQ(again, first);
+  weir_memory_info info{};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(table().memory_get_info(again, &info, nullptr), WEIR_OK);
+  EXPECT_EQ(info.size, 32u);
+  EXPECT_EQ(info.kind, std::uint32_t{WEIR_MEMORY_DEVICE});
+  EXPECT_EQ(table().memory_free(again, nullptr), WEIR_OK);
+}
+
+TEST_F(PlainDriver, AModuleHasTheNameThatItWasGiven) {
+  const weir_code_object object{sizeof object, "x", "", "code", 4, "waves"};
+  weir_module module = nullptr;
+  ASSERT_EQ(table().module_load(device, &object, &module, nullptr), WEIR_OK);
+  EXPECT_EQ(live<Plain::Module>(module, "module").name, "waves");
+  EXPECT_EQ(table().module_unload(module, nullptr), WEIR_OK);
 }
 
 TEST_F(PlainDriver, KernelsDieWithTheirModule) {

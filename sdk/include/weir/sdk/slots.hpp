@@ -50,6 +50,24 @@ struct Slots {
     }
   }
 
+  /// Says in a new object what the caller asked for, so that a driver need not, whose objects come from pools
+  /// with what they held before. What is right already is not written: the driver's own threads may be
+  /// reading it.
+  template <class T, class V>
+  static void say(T& field, const V& value) {
+    if (field != value) field = value;
+  }
+  static weir_allocation said(Allocation& allocation, Device& device, const weir_memory_options& options) {
+    say(allocation.device, &device);
+    say(allocation.memory_kind, options.kind);
+    say(allocation.size, options.size);
+    return handle_of<weir_allocation>(allocation);
+  }
+  static weir_stream said(Stream& stream, Device& device) {
+    say(stream.device, &device);
+    return handle_of<weir_stream>(stream);
+  }
+
   // -- devices --
 
   static weir_result device_count(uint32_t* out_count, weir_status* status) {
@@ -87,7 +105,8 @@ struct Slots {
     return call(status, [&] {
       const std::int32_t priority = options ? read_struct(options, "options").priority : 0;
       weir_stream& out = output(out_stream, "out_stream");
-      out = handle_of<weir_stream>(live<Device>(device, "device").create_stream(priority));
+      Device& on = live<Device>(device, "device");
+      out = said(on.create_stream(priority), on);
     });
   }
   static weir_result stream_destroy(weir_stream handle, weir_status* status) {
@@ -124,7 +143,7 @@ struct Slots {
       Device& device = live<Device>(handle, "device");
       weir_stream& out = output(out_stream, "out_stream");
       check_capability(device, WEIR_CAP_NATIVE_STREAM, "native streams");
-      out = handle_of<weir_stream>(device.wrap_stream(native));
+      out = said(device.wrap_stream(native), device);
     });
   }
   static weir_result stream_get_native(weir_stream handle, void** out_native, weir_status* status) {
@@ -149,6 +168,8 @@ struct Slots {
       if (timed) check_capability(device, WEIR_CAP_TIMED_EVENTS, "timed events");
       Event& event = device.create_event(timed);
       event.recorded.store(false, std::memory_order_relaxed);  // its object may have been, as another event
+      say(event.device, &device);
+      say(event.timed, timed);
       out = handle_of<weir_event>(event);
     });
   }
@@ -201,7 +222,8 @@ struct Slots {
     return call(status, [&] {
       Device& device = live<Device>(handle, "device");
       weir_allocation& out = output(out_allocation, "out_allocation");
-      out = handle_of<weir_allocation>(device.allocate(check_memory_options(options, device.capabilities)));
+      const weir_memory_options checked = check_memory_options(options, device.capabilities);
+      out = said(device.allocate(checked), device, checked);
     });
   }
   static weir_result memory_free(weir_allocation handle, weir_status* status) {
@@ -216,8 +238,8 @@ struct Slots {
       Stream& stream = live<Stream>(handle, "stream");
       weir_allocation& out = output(out_allocation, "out_allocation");
       check_capability(*stream.device, WEIR_CAP_STREAM_ORDERED_ALLOCATION, "stream-ordered allocation");
-      out = handle_of<weir_allocation>(
-          stream.allocate(check_memory_options(options, stream.device->capabilities)));
+      const weir_memory_options checked = check_memory_options(options, stream.device->capabilities);
+      out = said(stream.allocate(checked), *stream.device, checked);
     });
   }
   static weir_result memory_free_async(weir_stream stream_handle, weir_allocation handle,
@@ -323,7 +345,10 @@ struct Slots {
       if (!object.name) object.name = "";
       if (!object.format) object.format = "";
       if (!object.target) object.target = "";
-      out = handle_of<weir_module>(device.load_module(object));
+      Module& module = device.load_module(object);
+      say(module.device, &device);
+      say(module.name, object.name);
+      out = handle_of<weir_module>(module);
     });
   }
   static weir_result module_unload(weir_module handle, weir_status* status) {

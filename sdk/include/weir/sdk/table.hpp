@@ -69,6 +69,34 @@
 //     };
 //   };
 //
+// What the base classes hold (object.hpp), and who says it:
+//   - a device's index, capabilities, argument_style and limits: said before `open`, from `describe`;
+//   - `device` of streams, events, allocations and modules; `timed` and `recorded` of events; `size` and
+//     `memory_kind` of allocations; `name` of modules: said when the function that made the object returns. A
+//     function that needs one earlier, or shows the object to another thread, sets it itself;
+//   - a kernel's `device`, `name`, `argument_bytes` and `parameters`: said before `find_kernel`, which fills
+//   in
+//     `info` where the vendor tells it (0 is not known);
+//   - members of your own: yours. Objects come from pools, so that each still has what it held in its last
+//   life:
+//     whoever takes one with `Fresh`, or `find_kernel`, sets all of them, or the function that ends it clears
+//     them.
+//
+// What a capability needs beside its functions, or where it is only a bit that `describe` sets:
+//   - STREAM_PRIORITY: info.min_priority (the least urgent) and info.max_priority, which is the smaller
+//   number;
+//     create_stream's priority is as the host asked, and is clamped by you;
+//   - PINNED_MEMORY: `allocate` looks at options.kind, and `place` gives a host_pointer for pinned memory;
+//   - DEVICE_ADDRESS: `place` gives a device_address that is not 0, aligned as was asked. Without it, arrays
+//   are
+//     bound: info.argument_style is WEIR_ARGUMENT_BUFFER;
+//   - CONCURRENT_STREAMS: nothing else; info.recommended_streams says how many are worth having;
+//   - TIMED_EVENTS: `record` of an event that is `timed` takes the time in the stream, when it comes there.
+//     `elapsed` is called when both events are timed, recorded and reached;
+//   - STREAM_ORDERED_ALLOCATION: `allocate` gives memory that work behind this place of the stream may use,
+//   `free`
+//     gives it back when the stream comes there; neither blocks.
+//
 // What is done before one of these functions is called:
 //   - null and dead handles, handles of another kind and null outputs are refused; structs of another size
 //   are
