@@ -4,8 +4,8 @@
 # Makes `cpack` of the calling project give weir-driver-NAME_VERSION-RELEASE_ARCHITECTURE.deb, of the driver that
 # weir_add_driver(NAME ...) defined. VERSION is the project's, RELEASE is 1 by default. SUGGESTS are packages that bring
 # the libraries that the driver opens when it runs; what it links is found by dpkg-shlibdeps. The package installs and
-# upgrades on its own: it is bound to no version of libweir. Call it once, after weir_add_driver, in a project that was
-# configured with -DCMAKE_INSTALL_PREFIX=/usr.
+# upgrades on its own: it is bound to no version of libweir. It holds the driver in the folder of its architecture below
+# /usr, whatever CMAKE_INSTALL_PREFIX is. Call it once, after weir_add_driver.
 function(weir_package_driver name)
   cmake_parse_arguments(arg "" "MAINTAINER;SUGGESTS;RELEASE" "" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
@@ -31,13 +31,23 @@ function(weir_package_driver name)
     set(description "a driver named ${name}")
   endif()
 
+  # `cmake --install` puts the driver where CMAKE_INSTALL_PREFIX wants it, which for most builds is not Debian's folder.
+  set(folder ${CMAKE_INSTALL_LIBDIR})
+  if(CMAKE_LIBRARY_ARCHITECTURE)
+    set(folder lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  endif()
+  set(component package-of-driver-${name})
+  install(TARGETS weir-driver-${name} LIBRARY DESTINATION ${folder}/weir/drivers COMPONENT ${component} EXCLUDE_FROM_ALL)
+  install(FILES $<TARGET_PROPERTY:weir-driver-${name},WEIR_MANIFEST> DESTINATION ${folder}/weir/drivers
+          COMPONENT ${component} EXCLUDE_FROM_ALL)
+
   set(CPACK_VERBATIM_VARIABLES ON) # the description is any text
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_NAME weir-driver-${name})
   set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
   set(CPACK_STRIP_FILES ON)
-  set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};${PROJECT_NAME};driver-${name};/")
+  set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};${PROJECT_NAME};${component};/")
   set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
                                                   WORLD_READ WORLD_EXECUTE)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
