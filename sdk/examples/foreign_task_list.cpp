@@ -13,6 +13,14 @@
 
 using namespace weir;
 
+// The build says which compiler and where <weir/sdk/cpu_kernel.h> is; without one, those of the system.
+#ifndef C_COMPILER
+#define C_COMPILER "cc"
+#endif
+#ifndef WEIR_INCLUDE
+#define WEIR_INCLUDE "/usr/include"
+#endif
+
 constexpr std::uint32_t blocks = 64;  // every task is cut into this many blocks
 
 // One C function for one line, over all arrays of the program.
