@@ -44,9 +44,13 @@ void check_name(const std::string& name) {
                      " is Weir's own; choose another, such as my-" + name);
 }
 
-// Beside this program's folder, wherever it was installed.
+// Where this program was installed, wherever that is.
+fs::path prefix_of_program() {
+  return fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+}
+
 fs::path templates_of(const std::string& language) {
-  const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+  const fs::path prefix = prefix_of_program();
   fs::path folder = prefix / WEIR_DATADIR "/weir/template" / language;
   if (!fs::is_directory(folder))
     throw Error(ErrorCode::system, "the templates for drivers are not at " + folder.string() +
@@ -113,8 +117,9 @@ int write_project(const NewDriverOptions& options) {
   for (const fs::path& file : written) std::printf("%s\n", file.c_str());
   std::printf(
       "\nBuild it and let the conformance suite judge it:\n"
-      "  cd %s\n  cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure\n",
-      out.c_str());
+      "  cd %s\n  cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure\n"
+      "\nHow to go on is in driver-tutorial.md, step by step, and the other documents of\n  %s\n",
+      out.c_str(), (prefix_of_program() / WEIR_DATADIR "/doc/weir/docs/README.md").c_str());
   return 0;
 }
 

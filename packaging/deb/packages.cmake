@@ -73,11 +73,14 @@ endforeach()
 
 deb_package(libweir-dev dev libdevel "plugin-based GPU runtime - development files"
   "${what}This package holds the headers and the CMake package for programs that
-use libweir."
+use libweir. Its documentation is /usr/share/doc/weir/docs/README.md, of
+weir-driver-sdk, which comes with it."
   DEPENDS "libweir1 ${same}, weir-driver-sdk ${same}" RECOMMENDS "weir-driver-cpu, weir-codegen" SUGGESTS "weir-tools")
 deb_package(weir-driver-sdk sdk libdevel "plugin-based GPU runtime - what drivers are written with"
   "${what}This package holds the driver interface and the CMake functions to make a
-driver, and the package of a driver, outside of Weir's own tree."
+driver, and the package of a driver, outside of Weir's own tree; examples;
+and the documentation of all of Weir. Begin with
+/usr/share/doc/weir/docs/README.md."
   RECOMMENDS "weir-tools, weir-conformance")
 if(TARGET weir-conformance)
   deb_package(weir-conformance conformance devel "plugin-based GPU runtime - judge of drivers"

@@ -29,6 +29,9 @@ TEST_P(NewDriver, WritesAProjectWithTheNameEverywhere) {
       run_program({tool(), "new-driver", "acme-2", "--out", out.string(), "--language", GetParam()});
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr((out / "CMakeLists.txt").string()));
+  const std::string last = result.out.substr(result.out.rfind(' ') + 1);
+  EXPECT_TRUE(fs::is_regular_file(last.substr(0, last.find('\n'))))
+      << "the documents are named last: " << last;
   EXPECT_THAT(text_of(out / "CMakeLists.txt"), HasSubstr("weir_add_driver(acme-2 "));
   EXPECT_THAT(text_of(out / "CMakeLists.txt"), HasSubstr("weir_add_conformance_test(acme-2 LEVEL 1)"));
   std::size_t files = 0;
