@@ -281,8 +281,9 @@ enum weir_graph_node_kind {
   WEIR_GRAPH_FILL = 5            /* destination, destination_offset, size, pattern, pattern_size */
 };
 
-/* (1.1) One node. Fields that its kind does not name are ignored. Launch arguments and patterns are copied before
- * graph_create or graph_update returns; host memory of copies is read and written each time the graph runs. */
+/* (1.1) One node. Fields that its kind does not name are ignored. Dependencies, launches with their arguments, and
+ * patterns are the caller's again when graph_create or graph_update returns; host memory of copies is read and written
+ * each time the graph runs, and stays valid until its last run is done. */
 typedef struct weir_graph_node {
   uint32_t struct_size;
   uint32_t kind;                /* enum weir_graph_node_kind */

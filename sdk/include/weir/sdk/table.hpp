@@ -95,7 +95,9 @@
 //     `elapsed` is called when both events are timed, recorded and reached;
 //   - STREAM_ORDERED_ALLOCATION: `allocate` gives memory that work behind this place of the stream may use,
 //   `free`
-//     gives it back when the stream comes there; neither blocks.
+//     gives it back when the stream comes there; neither blocks;
+//   - GRAPHS: what nodes point to (dependencies, launch.arguments) is the caller's again when `create` or `update`
+//     returns; host_source and host_destination are memory of the caller's that each run reads or writes.
 //
 // What is done before one of these functions is called:
 //   - null and dead handles, handles of another kind and null outputs are refused; structs of another size
