@@ -196,8 +196,9 @@ TEST_F(Fault, WrongOptionsAreQuoted) {
             "layer fault: nth is '0'; expected a number of at least 1, which K, M or G may follow");
   EXPECT_EQ(words("nth=x"),
             "layer fault: nth is 'x'; expected a number of at least 1, which K, M or G may follow");
-  EXPECT_THAT(words("call=memory_get_info:result=ok"),
-              HasSubstr("result is 'ok'; expected an error: a caller of memory_get_info uses what it fills in"));
+  EXPECT_THAT(
+      words("call=memory_get_info:result=ok"),
+      HasSubstr("result is 'ok'; expected an error: a caller of memory_get_info uses what it fills in"));
   EXPECT_THAT(words("result=fire"), AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
                                           HasSubstr("device_lost")));
   EXPECT_THAT(words("often"), HasSubstr("there is no option 'often'; the options are call, nth"));

@@ -12,7 +12,8 @@ namespace weir::fault {
 namespace {
 
 constexpr const char* layer = "fault";
-/// Whether a function fills something in for its caller; copies to the host do not count, whose bytes are there.
+/// Whether a function fills something in for its caller. Copies to the host do not count: their bytes are
+/// there.
 template <class A>
 constexpr bool is_filled = std::is_pointer_v<A> && !std::is_const_v<std::remove_pointer_t<A>> &&
                            !std::is_function_v<std::remove_pointer_t<A>> && kind_of<A> == 0 &&

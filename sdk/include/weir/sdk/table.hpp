@@ -94,15 +94,14 @@
 //   - TIMED_EVENTS: `record` of an event that is `timed` takes the time in the stream, when it comes there.
 //     `elapsed` is called when both events are timed, recorded and reached;
 //   - STREAM_ORDERED_ALLOCATION: `allocate` gives memory that work behind this place of the stream may use,
-//   `free`
-//     gives it back when the stream comes there; neither blocks;
-//   - GRAPHS: what nodes point to (dependencies, launch.arguments) is the caller's again when `create` or `update`
-//     returns; host_source and host_destination are memory of the caller's that each run reads or writes.
+//     and `free` gives it back when the stream comes there; neither blocks;
+//   - GRAPHS: what nodes point to (dependencies, launch.arguments) is the caller's again when `create` or
+//     `update` returns; host_source and host_destination are memory of the caller's that each run reads or
+//     writes.
 //
 // What is done before one of these functions is called:
 //   - null and dead handles, handles of another kind and null outputs are refused; structs of another size
-//   are
-//     read and written as far as they go;
+//     are read and written as far as they go;
 //   - ranges, patterns, alignments, overlaps, objects of another device, launches against the limits of the
 //     device, the kernel and its layout, and nodes of graphs are checked as driver.h says (checks.hpp).
 //     Copies and fills of 0 bytes end there;
