@@ -18,6 +18,7 @@ namespace weir {
 using detail::Block;
 using detail::DeviceState;
 using detail::live;
+using detail::StreamManager;
 using detail::StreamState;
 
 namespace {
@@ -26,14 +27,10 @@ std::string array_word() {
   return "the array";
 }
 
-/// Once this throws the caller's memory may go, so a wait that fails is tried again first.
+/// Of the caller's memory.
 void wait_for_copy(StreamState& stream) {
-  try {
-    stream.device.streams.synchronize(stream);
-  } catch (...) {
-    stream.device.streams.wait_for_all_of(stream);
-    throw;
-  }
+  StreamManager& streams = stream.device.streams;
+  streams.wait_before_throwing(stream, [&] { streams.synchronize(stream); });
 }
 
 void check_size(std::size_t host, const AnyArrayView& view) {

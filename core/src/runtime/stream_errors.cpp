@@ -59,8 +59,7 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
       kernel ? kernel->name : std::string(), std::string(), 0);
 }
 
-// Only for records that the host cannot read in place. Once this throws `to` may go, so a wait that fails is
-// tried again first.
+// Only for records that the host cannot read in place.
 void copy_record(StreamState& stream, StreamRecord& record, ir::ErrorRecord* to) {
   DeviceState& device = stream.device;
   {
@@ -69,15 +68,12 @@ void copy_record(StreamState& stream, StreamRecord& record, ir::ErrorRecord* to)
       return device.table().copy_to_host(stream.stream, to, record.allocation, 0, sizeof *to, status);
     });
   }
-  try {
+  device.streams.wait_before_throwing(stream, [&] {
     device.call("read a stream's error record", [&](weir_status* status) {
       const weir_result flushed = device.table().stream_flush(stream.stream, status);
       return flushed != WEIR_OK ? flushed : device.table().stream_synchronize(stream.stream, status);
     });
-  } catch (...) {
-    device.streams.wait_for_all_of(stream);
-    throw;
-  }
+  });
 }
 
 void clear_record(StreamState& stream, StreamRecord& record) {

@@ -58,6 +58,17 @@ class StreamManager {
   void synchronize(StreamState& stream);
   /// Waits for one stream where nobody can be told of an error; a wait that fails is tried again.
   void wait_for_all_of(StreamState& stream) noexcept;
+  /// Runs `wait`, which waits for the stream. When it throws, what the stream's work uses may go, so that the
+  /// stream is waited for again first.
+  template <class Wait>
+  void wait_before_throwing(StreamState& stream, const Wait& wait) {
+    try {
+      wait();
+    } catch (...) {
+      wait_for_all_of(stream);
+      throw;
+    }
+  }
   /// The same for what stands before a mark, of any device.
   static void wait_for(EventState& mark) noexcept;
   /// Waits for every stream, then throws the first error.
