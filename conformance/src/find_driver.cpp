@@ -16,9 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-DriverFile from_manifest(const fs::path& path) {
-  const ManifestFile manifest = read_manifest_file(path);
+DriverFile driver_of(const ManifestFile& manifest, const fs::path& path) {
   return {manifest.name, manifest.library, fs::absolute(path).lexically_normal()};
+}
+
+DriverFile from_manifest(const fs::path& path) {
+  return driver_of(read_manifest_file(path), path);
 }
 
 /// The manifest in the library's folder that names it, if there is one.
@@ -94,7 +97,7 @@ DriverFile find_driver(std::string_view what) {
       try {
         const ManifestFile manifest = read_manifest_file(file);
         if (manifest.name != what) continue;
-        if (manifest.faults.empty()) return from_manifest(file);
+        if (manifest.faults.empty()) return driver_of(manifest, file);
         looked += "\n    libweir refuses " + file.string() + ", which " + manifest.faults.front();
       } catch (const std::exception& error) {
         if (file.stem() == what) looked += std::string("\n    ") + error.what();

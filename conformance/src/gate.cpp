@@ -3,7 +3,8 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <set>
+
+#include "alive.hpp"
 
 namespace weir::conformance {
 
@@ -32,34 +33,24 @@ struct Gate::State {
 
 namespace {
 
-struct LiveGates {
-  std::mutex mutex;  // tests have threads
-  std::set<Gate*> gates;
-};
-
-LiveGates& live_gates() {
-  static LiveGates instance;
+Alive<Gate*>& gates() {
+  static Alive<Gate*> instance;
   return instance;
 }
 
 }  // namespace
 
 void open_all_gates() noexcept {
-  const std::lock_guard lock(live_gates().mutex);
-  for (Gate* const gate : live_gates().gates) gate->open();
+  gates().each([](Gate* gate) { gate->open(); });
 }
 
 Gate::Gate() : state_(std::make_shared<State>()) {
   needs(WEIR_CAP_HOST_CALLBACK);
-  const std::lock_guard lock(live_gates().mutex);
-  live_gates().gates.insert(this);
+  gates().add(this);
 }
 
 Gate::~Gate() {
-  {
-    const std::lock_guard lock(live_gates().mutex);
-    live_gates().gates.erase(this);
-  }
+  gates().remove(this);
   open();
   std::unique_lock lock(state_->mutex);
   const bool ended = state_->changed.wait_for(lock, patience(), [&] { return state_->waiting == 0; });

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects.hpp"
 
-#include <mutex>
-#include <set>
-
+#include "alive.hpp"
 #include "gate.hpp"
 
 namespace weir::conformance {
@@ -14,32 +12,24 @@ bool ready(weir_result result, const weir_status& status) {
   return result == WEIR_OK;
 }
 
-struct LiveStreams {
-  std::mutex mutex;  // tests have threads
-  std::set<weir_stream> streams;
-};
-
-LiveStreams& live() {
-  static LiveStreams instance;
+Alive<weir_stream>& streams() {
+  static Alive<weir_stream> instance;
   return instance;
 }
 
 }  // namespace
 
 void remember_stream(weir_stream stream) {
-  const std::lock_guard lock(live().mutex);
-  live().streams.insert(stream);
+  streams().add(stream);
 }
 
 void forget_stream(weir_stream stream) noexcept {
-  const std::lock_guard lock(live().mutex);
-  live().streams.erase(stream);
+  streams().remove(stream);
 }
 
 void let_work_end() noexcept {
   open_all_gates();
-  const std::lock_guard lock(live().mutex);  // none of them goes meanwhile
-  for (const weir_stream stream : live().streams) (void)result_of(table().stream_synchronize, stream);
+  streams().each([](weir_stream stream) { (void)result_of(table().stream_synchronize, stream); });
 }
 
 void fail_call(weir_result result, const weir_status& status) {

@@ -96,8 +96,7 @@ endfunction()
 # levels up to n or on those of a range such as 2-4; on a machine without a device only 0 can pass. FILTER to TIMEOUT are
 # weir-conformance's options. LAUNCHER, a program or a target, is run with the suite's command behind it, to set something up
 # or to look first whether there is hardware. The report is conformance/NAME/conformance.html in the build folder.
-# WEIR_CONFORMANCE names the program when it was not
-# installed with the SDK.
+# WEIR_CONFORMANCE names the program when it was not installed with the SDK.
 function(weir_add_conformance_test name)
   cmake_parse_arguments(arg "" "LEVEL;FILTER;EXPECTATIONS;KERNELS;TIMEOUT" "LAUNCHER" ${ARGN})
   set(target weir-driver-${name})
