@@ -3,28 +3,24 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "places.hpp"
+#include "support/every_call.hpp"
+#include "support/exit_orders.hpp"
 #include "support/program_run.hpp"
 
 namespace weir::test {
 namespace {
 
 class ExitSweep : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Orders, ExitSweep,
-                         ::testing::Values("early", "late", "local", "leaked", "thread", "exit", "unused",
-                                           "forked", "fork_first"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Orders, ExitSweep, exit_orders, name_of_order);
 
 // Whatever fails, the process ends by itself, and with an error that names the failure or with none. With
 // WEIR_SWEEP=all every call fails once, else the first and the last of each function.
 // proves R6, R34
 TEST_P(ExitSweep, EndsWhateverFails) {
-  const char* const word = std::getenv("WEIR_SWEEP");
-  const bool all = word && std::string_view(word) == "all";
+  const bool all = every_call();
   const ProgramRun program(built("bin/weir_runtime_exit").string());
   const Ended plain = program.run_with({GetParam()}, "");
   ASSERT_EQ(plain.status, 0) << plain.printed;

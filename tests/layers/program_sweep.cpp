@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "on_threads.hpp"
+#include "support/every_call.hpp"
 #include "support/program_run.hpp"
 
 namespace weir::test {
@@ -85,9 +86,7 @@ class ProgramSweep {
  public:
   ProgramSweep(const std::string& program, const std::string& filter, const std::string& may_fail)
       : run_(program), name_(program.substr(program.rfind('/') + 1)) {
-    const char* const word = std::getenv("WEIR_SWEEP");
     const char* const jobs = std::getenv("WEIR_SWEEP_JOBS");
-    all_ = word && std::string_view(word) == "all";
     if (all_)
       jobs_ = std::max(1, jobs ? std::atoi(jobs) : static_cast<int>(std::thread::hardware_concurrency()));
     choose(filter, may_fail);
@@ -209,7 +208,7 @@ class ProgramSweep {
 
   ProgramRun run_;
   const std::string name_;
-  bool all_ = false;
+  const bool all_ = every_call();
   int jobs_ = 1;
   std::vector<Case> cases_;
   std::mutex mutex_;  ///< guards what follows, and standard output

@@ -30,6 +30,7 @@
 
 #include "runtime/device_state.hpp"
 #include "support/api.hpp"
+#include "support/every_call.hpp"
 #include "support/kept_code.hpp"
 #include "sweep_programs.hpp"
 
@@ -145,8 +146,7 @@ constexpr std::uint64_t all_up_to = 100;
 /// The n-th calls that are tried of a function that is called `calls` times: all, or some of those in the
 /// middle.
 std::vector<std::uint64_t> places(std::uint64_t calls) {
-  const char* const word = std::getenv("WEIR_SWEEP");
-  const bool all = word && std::string_view(word) == "all";
+  const bool all = every_call();
   constexpr std::uint64_t at_each_end = 30, stretches = all_up_to - 2 * at_each_end;
   std::vector<std::uint64_t> found;
   for (std::uint64_t n = 1; n <= calls; ++n) {

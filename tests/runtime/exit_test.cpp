@@ -9,16 +9,14 @@
 #include <string>
 
 #include "places.hpp"
+#include "support/exit_orders.hpp"
 #include "tested_device.hpp"
 
 namespace weir::test {
 namespace {
 
 class Exit : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Orders, Exit,
-                         ::testing::Values("early", "late", "local", "leaked", "thread", "exit", "unused",
-                                           "forked", "fork_first"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Orders, Exit, exit_orders, name_of_order);
 
 // proves R6
 TEST_P(Exit, IsCleanWithWorkInFlight) {

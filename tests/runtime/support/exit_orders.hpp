@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways in which exit_program.cpp ends, for tests that run it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace weir::test {
+
+inline const auto exit_orders =
+    ::testing::Values("early", "late", "local", "leaked", "thread", "exit", "unused", "forked", "fork_first");
+
+inline std::string name_of_order(const ::testing::TestParamInfo<const char*>& info) {
+  return info.param;
+}
+
+}  // namespace weir::test
