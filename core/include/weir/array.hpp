@@ -136,18 +136,21 @@ class ArrayView : public AnyArrayView {
   void copy_to_async(const StreamRef& stream, std::span<T> destination) const {
     copy_to_bytes_async(stream, std::as_writable_bytes(destination));
   }
-  /// Waits for `stream` and returns the values.
+  /// Waits for `stream` and returns the values. Arrays of bool return std::vector<std::uint8_t>, 0 or 1 each, because
+  /// std::vector<bool> has no contiguous elements.
   std::vector<T> to_host(const StreamRef& stream) const requires(!std::same_as<T, bool>) {
     std::vector<T> values(size());
     copy_to(stream, values);
     return values;
   }
-  /// As above; booleans come as bytes, 0 or 1, because std::vector<bool> is no array.
+  /// \cond
   std::vector<std::uint8_t> to_host(const StreamRef& stream) const requires(std::same_as<T, bool>) {
     std::vector<std::uint8_t> values(size());
     copy_to_bytes(stream, std::as_writable_bytes(std::span(values)));
     return values;
   }
+  /// \endcond
+  /// On the current stream of this thread.
   auto to_host() const { return to_host(stream_or_current()); }
 
   /// Submits: every element becomes `value`.

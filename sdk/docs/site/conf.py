@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sphinx configuration of the documentation site. Source folder: sdk/docs. The target `docs` sets the two environment variables.
+import os
+
+project = "Weir"
+copyright = "the Weir authors, Apache-2.0"
+version = release = os.environ["WEIR_VERSION"]
+
+root_doc = "README"
+extensions = ["myst_parser", "breathe"]
+exclude_patterns = ["site/conf.py"]
+templates_path = ["."]
+suppress_warnings = []
+
+myst_heading_anchors = 4
+
+breathe_projects = {"weir": os.environ["WEIR_DOXYGEN_XML"]}
+breathe_default_project = "weir"
+breathe_default_members = ("members",)
+
+html_theme = "furo"
+html_title = f"Weir {version}"
+html_additional_pages = {"index": "redirect.html"}
+html_copy_source = False
+
+NAVIGATION = """
+
+```{toctree}
+:hidden:
+:caption: Guides
+
+guides/install
+guides/first-program
+guides/arrays
+guides/loops
+guides/reductions
+guides/streams
+guides/graphs
+guides/debugging
+guides/profiling
+guides/performance
+guides/porting
+```
+
+```{toctree}
+:hidden:
+:caption: Reference
+
+kernel-language
+host-api
+streams
+graphs
+errors
+environment
+layers
+cuda
+amdgpu
+security
+examples
+demo
+site/api/programs
+site/api/kernels
+```
+
+```{toctree}
+:hidden:
+:caption: Drivers
+
+driver-tutorial
+driver-abi
+conformance
+opencl-driver
+site/api/driver
+```
+
+```{toctree}
+:hidden:
+:caption: Weir itself
+
+architecture
+glossary
+ir
+hipsim
+```
+"""
+
+
+def prepare_page(app, name, source):
+    """Adds the navigation to the first page, and turns links to source files into their names."""
+    if name == "README":
+        source[0] += NAVIGATION
+    for header in ("driver.h", "layer.h", "sdk/table.hpp", "sdk/layer.hpp"):
+        source[0] = source[0].replace(f"(../include/weir/{header})", "(site/api/driver.md)")
+    source[0] = source[0].replace("(../examples/opencl_driver/README.md)", "(examples.md)")
+
+
+def setup(app):
+    app.connect("source-read", prepare_page)
