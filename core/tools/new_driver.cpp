@@ -15,6 +15,7 @@
 #include <weir/error.hpp>
 
 #include "command.hpp"
+#include "installed.hpp"
 #include "usage_error.hpp"
 
 namespace weir::tool {
@@ -44,13 +45,8 @@ void check_name(const std::string& name) {
                      " is Weir's own; choose another, such as my-" + name);
 }
 
-// Where this program was installed, wherever that is.
-fs::path prefix_of_program() {
-  return fs::read_symlink("/proc/self/exe").parent_path().parent_path();
-}
-
 fs::path templates_of(const std::string& language) {
-  const fs::path prefix = prefix_of_program();
+  const fs::path prefix = installation_prefix();
   fs::path folder = prefix / WEIR_DATADIR "/weir/template" / language;
   if (!fs::is_directory(folder))
     throw Error(ErrorCode::system, "the templates for drivers are not at " + folder.string() +
@@ -119,12 +115,12 @@ int write_project(const NewDriverOptions& options) {
       "\nBuild it and let the conformance suite judge it:\n"
       "  cd %s\n  cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure\n"
       "\nHow to go on is in driver-tutorial.md, step by step, and the other documents of\n  %s\n",
-      out.c_str(), (prefix_of_program() / WEIR_DATADIR "/doc/weir/docs/README.md").c_str());
+      out.c_str(), (documentation_folder() / "README.md").c_str());
   return 0;
 }
 
 const Command new_driver_command(
-    "new-driver", "Write a project for a driver of one's own", [](CLI::App& app) -> std::function<int()> {
+    "new-driver", "Create a project for a new driver", [](CLI::App& app) -> std::function<int()> {
       auto options = std::make_shared<NewDriverOptions>();
       app.add_option("name", options->name, "The driver's name: lower case letters, digits and '-'")
           ->required();

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
 #include "places.hpp"
 #include "tools/run_program.hpp"
 
@@ -20,6 +24,52 @@ TEST(CommandLine, HelpListsTheSubcommands) {
   const ProgramResult result = run_program({tool(), "--help"});
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.out, HasSubstr("info"));
+}
+
+TEST(CommandLine, HelpPrintsPagesOfTheDocumentation) {
+  const ProgramResult topics = run_program({tool(), "help"});
+  EXPECT_EQ(topics.status, 0);
+  EXPECT_THAT(topics.out,
+              testing::AllOf(HasSubstr(" compile"), HasSubstr(" first-program"), HasSubstr(" environment")));
+  const ProgramResult page = run_program({tool(), "help", "environment"});
+  EXPECT_EQ(page.status, 0);
+  EXPECT_THAT(page.out, testing::StartsWith("# Environment variables\n"));
+  EXPECT_THAT(run_program({tool(), "help", "run"}).out, HasSubstr("--arg"));
+  const ProgramResult unknown = run_program({tool(), "help", "weather"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_EQ(unknown.err, "weir: there is no topic 'weather'; weir help lists the topics\n");
+}
+
+TEST(CommandLine, DemonstrationsAreListed) {
+  const ProgramResult result = run_program({tool(), "demo", "--list"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.out, testing::StartsWith("river "));
+}
+
+TEST(CommandLine, ManualAndCompletionsNameEverySubcommand) {
+  std::ifstream in(test::source("core/tools/weir.1.in"));
+  const std::string manual{std::istreambuf_iterator<char>(in), {}};
+  const std::string help = run_program({tool(), "--help"}).out;
+  std::istringstream lines(help.substr(help.find("Subcommands:\n") + 13));
+  int seen = 0;
+  for (std::string name, rest; lines >> name && std::getline(lines, rest); ++seen) {
+    std::string in_roff = name;
+    if (const auto dash = in_roff.find('-'); dash != in_roff.npos) in_roff.insert(dash, "\\");
+    EXPECT_THAT(manual, HasSubstr(".B " + in_roff + "\n")) << "the manual page lacks a subcommand";
+    for (const char* shell : {"bash", "zsh", "fish"})
+      EXPECT_THAT(run_program({tool(), "completion", shell}).out, HasSubstr(name)) << shell;
+  }
+  EXPECT_GE(seen, 7);
+}
+
+TEST(CommandLine, BashCompletesSubcommandsAndOptions) {
+  const std::string script =
+      "source <(" + tool() +
+      " completion bash); COMP_WORDS=(weir demo river --st); COMP_CWORD=3; _weir weir --st; "
+      "echo \"${COMPREPLY[@]}\"; COMP_WORDS=(weir com); COMP_CWORD=1; _weir weir com; "
+      "echo \"${COMPREPLY[@]}\"";
+  const ProgramResult result = run_program({"/bin/bash", "-c", script});
+  EXPECT_EQ(result.out, "--steps\ncompile completion\n") << result.err;
 }
 
 TEST(CommandLine, WithoutArgumentsItExplainsItself) {
@@ -54,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Misuse{"UnknownSubcommand",
                {"frobnicate"},
-               "there is no subcommand 'frobnicate'; weir has: compile demo info new-driver run"},
+               "there is no subcommand 'frobnicate'; weir has: compile completion demo help info new-driver run"},
         Misuse{"UnknownOption",
                {"info", "--frobnicate"},
                "The following argument was not expected: --frobnicate; --help lists what there is"},
@@ -62,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                {"--frobnicate"},
                "there is no option '--frobnicate'; weir --help lists them"},
         Misuse{"UnknownDemo", {"demo", "lake"}, "there is no subcommand 'lake'; weir demo has: river"},
-        Misuse{"NoDemo", {"demo"}, "weir demo takes a subcommand; there are: river"},
+        Misuse{"NoDemo", {"demo"}, "weir demo takes a demonstration; weir demo --list lists them"},
         Misuse{"NoFile", {"run"}, "file is required; --help lists what there is"},
         Misuse{"NotANumber",
                {"demo", "river", "--steps", "many"},

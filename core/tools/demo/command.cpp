@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir demo river`: reads the options and hands over to run_river().
+// `weir demo`: reads the options and calls run_river().
 #include "command.hpp"
 
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <weir/error.hpp>
@@ -68,13 +69,21 @@ std::function<int()> set_up_river(CLI::App& app) {
   };
 }
 
-const tool::Command command("demo", "Runs a demonstration: weir demo river",
-                            [](CLI::App& app) -> std::function<int()> {
-                              app.require_subcommand(1);
-                              return set_up_river(*app.add_subcommand(
-                                  "river",
-                                  "Rain on a real landscape: shallow water, dyes and silt, drawn as maps"));
-                            });
+const tool::Command command(
+    "demo", "Run a demonstration: weir demo river", [](CLI::App& app) -> std::function<int()> {
+      app.require_subcommand(0, 1);
+      auto list = std::make_shared<bool>(false);
+      app.add_flag("--list", *list, "List the demonstrations");
+      CLI::App* const river = app.add_subcommand(
+          "river", "Rain on a real landscape: shallow water, dyes and silt, drawn as maps");
+      return [&app, list, river, run_river = set_up_river(*river)]() -> int {
+        if (river->parsed() && !*list) return run_river();
+        if (!*list) throw tool::UsageError("weir demo takes a demonstration; weir demo --list lists them");
+        for (const CLI::App* demo : app.get_subcommands([](const CLI::App*) { return true; }))
+          std::printf("%-10s %s\n", demo->get_name().c_str(), demo->get_description().c_str());
+        return 0;
+      };
+    });
 
 }  // namespace
 }  // namespace weir::demo

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir help [TOPIC]`: the options of a subcommand, or a page of the installed documentation.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "command.hpp"
+#include "installed.hpp"
+#include "usage_error.hpp"
+
+namespace weir::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Pages by topic: the file's name without its ending. A guide is preferred to a reference page of the same
+/// name, which is then listed as NAME-reference.
+std::map<std::string, fs::path> documentation_pages() {
+  std::map<std::string, fs::path> pages;
+  std::error_code error;
+  for (const fs::path& folder : {documentation_folder() / "guides", documentation_folder()})
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+      if (entry.path().extension() == ".md" && entry.path().stem() != "README") {
+        const std::string topic = entry.path().stem().string();
+        if (!pages.try_emplace(topic, entry.path()).second) pages.emplace(topic + "-reference", entry.path());
+      }
+  return pages;
+}
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+int show(const CLI::App& root, const std::string& topic) {
+  const auto pages = documentation_pages();
+  if (topic.empty()) {
+    std::printf("weir help TOPIC prints one of these.\n\nSubcommands:");
+    for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
+      std::printf(" %s", command->get_name().c_str());
+    std::printf("\nPages:");
+    for (const auto& [name, file] : pages) std::printf(" %s", name.c_str());
+    if (pages.empty())
+      std::printf(" none; install weir-driver-sdk, which holds %s", documentation_folder().c_str());
+    std::printf("\n");
+    return 0;
+  }
+  if (const auto page = pages.find(topic); page != pages.end()) {
+    std::fputs(text_of(page->second).c_str(), stdout);
+    return 0;
+  }
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->get_name() == topic) {
+      std::fputs(command->help().c_str(), stdout);
+      return 0;
+    }
+  throw UsageError("there is no topic '" + topic + "'; weir help lists the topics");
+}
+
+const Command help_command("help", "Show the options of a subcommand, or a page of the documentation",
+                           [](CLI::App& app) -> std::function<int()> {
+                             auto topic = std::make_shared<std::string>();
+                             app.add_option("topic", *topic,
+                                            "A subcommand or a page; without one, all topics are listed");
+                             const CLI::App* root = app.get_parent();
+                             return [topic, root] { return show(*root, *topic); };
+                           });
+
+}  // namespace
+}  // namespace weir::tool
