@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver's manifest, as <weir/driver.h> describes it.
+// A driver's manifest, whose format <weir/driver.h> describes.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 
 namespace weir {
 
+class TrustedFile;
+
 struct Manifest {
   std::string name;
   std::string description;
@@ -19,11 +21,20 @@ struct Manifest {
   std::vector<std::string> vendor_libraries;
 };
 
-/// Throws Error{parse}, or Error{system} when the file cannot be read.
-Manifest read_manifest(const std::filesystem::path& file);
+/// A manifest with everything that is wrong with it.
+struct ManifestReading {
+  Manifest manifest;                ///< only what could be read is set
+  std::vector<std::string> faults;  ///< each the end of a sentence about the file: "lacks the key "name""
+};
 
-/// `file` says where the text is from; the library's path is made from its folder. Throws Error{parse}.
+/// `file` names the source of `text`; the library's path is made from its folder.
+ManifestReading examine_manifest(std::string_view text, const std::filesystem::path& file);
+
+/// The same for a manifest that must be in order: throws Error{parse} for the first fault.
 Manifest parse_manifest(std::string_view text, const std::filesystem::path& file);
+
+/// Throws Error{parse}, or Error{system} when the file cannot be read.
+Manifest read_manifest(const TrustedFile& file);
 
 /// "1.0" for WEIR_ABI_VERSION(1, 0).
 std::string abi_text(std::uint32_t version);
