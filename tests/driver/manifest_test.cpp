@@ -174,7 +174,7 @@ TEST(Manifest, ControlCharactersAreRefused) {
 }
 
 TEST(Manifest, EveryFaultIsListed) {
-  const ManifestReading reading =
+  const Manifest reading =
       examine_manifest(R"({"name": "A", "library": "/x", "abi": {"min": 1}})", "/x.json");
   EXPECT_THAT(reading.faults,
               testing::ElementsAre(HasSubstr("has the name \"A\""), HasSubstr("absolute path"),
@@ -228,7 +228,7 @@ TEST(Manifest, AThousandAlterationsEndInADriverOrInOneSentence) {
       }
     }
     const fs::path file = folder.write("good.json", altered);
-    const ManifestReading reading = examine_manifest(altered, file);
+    const Manifest reading = examine_manifest(altered, file);
     try {
       read_manifest(open_trusted(file));
       ++accepted;

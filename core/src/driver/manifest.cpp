@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/manifest.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <weir/driver.h>
 
@@ -15,6 +17,7 @@
 #include <set>
 #include <weir/error.hpp>
 
+#include "driver/descriptor.hpp"
 #include "driver/trust.hpp"
 
 namespace weir {
@@ -26,6 +29,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t max_bytes = 64 * 1024;
 constexpr int max_depth = 8;
 constexpr int known_version = 1;
+
+[[noreturn]] void cannot(const fs::path& file, std::string_view verb) {
+  throw Error(ErrorCode::system,
+              fmt::format("the manifest {} cannot be {}: {}", file.string(), verb, strerrordesc_np(errno)));
+}
 
 // The start of `text` between quotation marks. All but printable ASCII is escaped: terminals obey control
 // characters.
@@ -90,20 +98,24 @@ class Cursor {
   const char** furthest_;
 };
 
+std::string too_large(std::uint64_t size) {
+  return fmt::format("is too large: {} bytes, at most {} are expected", size, max_bytes);
+}
+
 class ManifestReader {
  public:
   explicit ManifestReader(const fs::path& file) : file_(file) {}
 
-  ManifestReading read(std::string_view text) && {
+  Manifest read(std::string_view text) && {
     if (text.size() > max_bytes)
-      fault(fmt::format("is too large: {} bytes, at most {} are expected", text.size(), max_bytes));
+      fault(too_large(text.size()));
     else if (const std::optional<json> root = parse(text))
       read_root(*root);
-    return std::move(reading_);
+    return std::move(manifest_);
   }
 
  private:
-  void fault(std::string words) { reading_.faults.push_back(std::move(words)); }
+  void fault(std::string words) { manifest_.faults.push_back(std::move(words)); }
 
   std::optional<json> parse(std::string_view text) {
     std::array<std::set<std::string>, max_depth + 1> keys;  // of the object that is open at each level
@@ -150,20 +162,19 @@ class ManifestReader {
       fault(fmt::format("has manifest_version {}; this Weir reads {}",
                         version->dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 40),
                         known_version));
-    Manifest& manifest = reading_.manifest;
     if (auto name = get_string(root, "name")) {
       if (!valid_driver_name(*name))
         fault(
             fmt::format("has the name {}; lower case letters, digits and '-' are expected, at most 32, and "
                         "no '-' first",
                         in_quotes(*name)));
-      manifest.name = std::move(*name);
+      manifest_.name = std::move(*name);
     }
     if (root.contains("description"))
-      manifest.description = get_string(root, "description").value_or(std::string());
+      manifest_.description = get_string(root, "description").value_or(std::string());
     if (const auto library = get_string(root, "library")) read_library(*library);
     read_abi(root);
-    manifest.architecture = get_string(root, "architecture").value_or(std::string());
+    manifest_.architecture = get_string(root, "architecture").value_or(std::string());
     read_vendor_libraries(root);
   }
 
@@ -191,16 +202,17 @@ class ManifestReader {
     return std::nullopt;
   }
 
+  // A library that is refused for its place is recorded too: tools may judge it all the same.
   void read_library(const std::string& text) {
     if (text.empty()) return fault("names no library: \"library\" is empty");
     const fs::path relative = text, normal = relative.lexically_normal();
     if (relative.is_absolute())
-      return fault(
+      fault(
           fmt::format("names the library {} by an absolute path; a path relative to the manifest is expected",
                       in_quotes(text)));
-    if (normal.empty() || normal == "." || *normal.begin() == "..")
-      return fault(fmt::format("names the library {} outside the manifest's folder", in_quotes(text)));
-    reading_.manifest.library = fs::absolute(file_).parent_path() / normal;
+    else if (normal.empty() || normal == "." || *normal.begin() == "..")
+      fault(fmt::format("names the library {} outside the manifest's folder", in_quotes(text)));
+    manifest_.library = fs::absolute(file_).parent_path() / normal;
   }
 
   void read_abi(const json& root) {
@@ -213,8 +225,8 @@ class ManifestReader {
     if (!min || !max) return;
     if (*min > *max)
       return fault(fmt::format("has the ABI range {} to {}, which is empty", abi_text(*min), abi_text(*max)));
-    reading_.manifest.abi_min = *min;
-    reading_.manifest.abi_max = *max;
+    manifest_.abi_min = *min;
+    manifest_.abi_max = *max;
   }
 
   std::optional<std::uint32_t> get_version(const json& object, const char* key) {
@@ -239,18 +251,26 @@ class ManifestReader {
     if (!found->is_array() || !std::ranges::all_of(*found, is_string))
       return fault(fmt::format("has {} for \"{}\"; a list of strings is expected", found->type_name(), key));
     for (const json& value : *found)
-      if (auto text = checked_text(value, key))
-        reading_.manifest.vendor_libraries.push_back(std::move(*text));
+      if (auto text = checked_text(value, key)) manifest_.vendor_libraries.push_back(std::move(*text));
   }
 
   const fs::path& file_;
-  ManifestReading reading_;
+  Manifest manifest_;
 };
 
-Manifest take_sound(ManifestReading reading, const fs::path& file) {
-  if (!reading.faults.empty())
-    throw Error(ErrorCode::parse, fmt::format("the manifest {} {}", file.string(), reading.faults.front()));
-  return std::move(reading.manifest);
+// At most one byte more than a manifest may have, which shows that it is too large.
+std::string read_text(int descriptor, const fs::path& file) {
+  std::string text(max_bytes + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = pread(descriptor, text.data() + size, text.size() - size, static_cast<off_t>(size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) cannot(file, "read");
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
+  return text;
 }
 
 }  // namespace
@@ -269,33 +289,32 @@ bool valid_driver_name(std::string_view name) noexcept {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
 }
 
-ManifestReading examine_manifest(std::string_view text, const fs::path& file) {
+Manifest examine_manifest(std::string_view text, const fs::path& file) {
   return ManifestReader(file).read(text);
 }
 
+Manifest examine_manifest(const fs::path& file) {
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat info {};
+  if (descriptor.get() < 0) cannot(file, "opened");
+  if (fstat(descriptor.get(), &info) != 0) cannot(file, "examined");
+  if (!S_ISREG(info.st_mode))
+    throw Error(ErrorCode::system, fmt::format("the manifest {} is not a regular file", file.string()));
+  return examine_manifest(read_text(descriptor.get(), file), file);
+}
+
 Manifest parse_manifest(std::string_view text, const fs::path& file) {
-  return take_sound(examine_manifest(text, file), file);
+  Manifest manifest = examine_manifest(text, file);
+  if (!manifest.faults.empty())
+    throw Error(ErrorCode::parse, fmt::format("the manifest {} {}", file.string(), manifest.faults.front()));
+  return manifest;
 }
 
 Manifest read_manifest(const TrustedFile& file) {
   if (file.size() > max_bytes)
     throw Error(ErrorCode::parse,
-                fmt::format("the manifest {} is too large: {} bytes, at most {} are expected",
-                            file.named().string(), file.size(), max_bytes));
-  // One more byte shows that the file has grown.
-  std::string text(max_bytes + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got =
-        pread(file.descriptor(), text.data() + size, text.size() - size, static_cast<off_t>(size));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      throw Error(ErrorCode::system, fmt::format("the manifest {} cannot be read: {}", file.named().string(),
-                                                 strerrordesc_np(errno)));
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  return parse_manifest(std::string_view(text).substr(0, size), file.named());
+                fmt::format("the manifest {} {}", file.named().string(), too_large(file.size())));
+  return parse_manifest(read_text(file.descriptor(), file.named()), file.named());
 }
 
 }  // namespace weir
