@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <sched.h>
+
+#include <string_view>
 
 #include "driver_folder.hpp"
 #include "trust_tree.hpp"
@@ -126,6 +129,26 @@ TEST_F(TrustUsers, AUserTrustsRootAndHerselfOnly) {
     EXPECT_THAT(judged_after(as_eve, file), HasSubstr(written_by(tree / name, eve)));
     tree.with_mode(name, 0755);
     tree.give(name, 0);
+  }
+}
+
+// Debian has an account and a group of this name, whose only member is that account.
+TEST_F(TrustUsers, AGroupWithOnlyTheUserInItIsTheUser) {
+  const passwd* const account = getpwnam("daemon");
+  const group* const own = account ? getgrgid(account->pw_gid) : nullptr;
+  if (!own || std::string_view(own->gr_name) != "daemon" || *own->gr_mem)
+    GTEST_SKIP() << "this system has no account daemon with a group of its own";
+  const uid_t user = account->pw_uid;
+  const gid_t group = account->pw_gid;
+  const auto as_daemon = [&] { return become(user); };
+  for (const char* name : {"above", "above/middle/folder/x.json"}) {
+    tree.give(name, user, group);
+    tree.with_mode(name, 0775);
+    EXPECT_EQ(judged_after(as_daemon, file), "");
+    tree.give(name, 0, group);
+    EXPECT_EQ(judged_after(as_daemon, file), "");
+    EXPECT_THAT(judged(file), HasSubstr(written_by(tree / name, group)));
+    tree.with_mode(name, 0755);
   }
 }
 
