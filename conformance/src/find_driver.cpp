@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
-#include <sys/auxv.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 #include <vector>
-#include <weir/device.hpp>
+#include <weir/drivers.hpp>
 
 #include "driver_under_test.hpp"
 #include "manifest.hpp"
@@ -39,38 +35,6 @@ DriverFile from_library(const fs::path& library) {
   return {absolute.stem().string(), absolute, {}};
 }
 
-std::string variable(const char* name) {
-  const char* const value = getauxval(AT_SECURE) == 0 ? std::getenv(name) : nullptr;
-  return value ? value : "";
-}
-
-void add_listed(const std::string& list, std::vector<fs::path>& folders) {
-  for (std::size_t begin = 0; begin < list.size();) {
-    const std::size_t end = std::min(list.find(':', begin), list.size());
-    // libweir takes nothing from the current folder.
-    if (const fs::path folder = list.substr(begin, end - begin); folder.is_absolute())
-      folders.push_back(folder);
-    begin = end + 1;
-  }
-}
-
-/// In the order of libweir, which core/src/driver/search_path.cpp defines: the driver that is judged under a
-/// name is the one that programs load.
-std::vector<fs::path> driver_folders() {
-  std::vector<fs::path> found;
-  add_listed(variable("WEIR_DRIVER_PATH"), found);
-  const fs::path data = variable("XDG_DATA_HOME"), home = variable("HOME");
-  if (data.is_absolute())
-    found.push_back(data / "weir/drivers");
-  else if (home.is_absolute())
-    found.push_back(home / ".local/share/weir/drivers");
-  Dl_info libweir{};
-  if (dladdr(reinterpret_cast<const void*>(&weir::devices), &libweir) != 0 && libweir.dli_fname)
-    found.push_back(fs::weakly_canonical(libweir.dli_fname).parent_path() / "weir/drivers");
-  found.emplace_back("/usr/lib/weir/drivers");
-  return found;
-}
-
 std::vector<fs::path> manifests_in(const fs::path& folder) {
   std::vector<fs::path> manifests;
   std::error_code error;
@@ -91,7 +55,7 @@ DriverFile find_driver(std::string_view what) {
     return path.extension() == ".json" ? from_manifest(path) : from_library(path);
   }
   std::string looked;
-  for (const fs::path& folder : driver_folders()) {
+  for (const fs::path& folder : driver_search_path()) {
     looked += "\n  " + (folder / (std::string(what) + ".json")).string();
     for (const fs::path& file : manifests_in(folder)) {
       try {
@@ -117,10 +81,7 @@ LayerFile find_layer(std::string_view what) {
     return {fs::absolute(path).lexically_normal(), options};
   }
   std::string looked;
-  std::vector<fs::path> folders;  // in the order of libweir again
-  add_listed(variable("WEIR_LAYER_PATH"), folders);
-  for (const fs::path& folder : driver_folders()) folders.push_back(folder.parent_path() / "layers");
-  for (const fs::path& folder : folders) {
+  for (const fs::path& folder : layer_search_path()) {
     const fs::path library = folder / ("libweir-layer-" + path.string() + ".so");
     if (fs::is_regular_file(library)) return {library, options};
     looked += "\n  " + library.string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver's manifest as the suite reads it: for its library, and for what libweir would refuse it for.
+// A driver's manifest as the suite uses it: its library, and the faults for which libweir would refuse it.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct ManifestFile {
   std::vector<std::string> faults;  ///< each a sentence's end: "has the key "name" twice"
 };
 
-/// Throws std::runtime_error that names the file when there is no library in it to judge.
+/// Throws std::runtime_error that names the file when it cannot be read or names no library.
 ManifestFile read_manifest_file(const std::filesystem::path& file);
 
 /// What is wrong with a driver's name, as the end of a sentence; empty when nothing is.

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
 #include <weir/error.hpp>
 
+#include "driver/trust.hpp"
 #include "driver_folder.hpp"
 
 namespace weir::test {
@@ -134,8 +138,111 @@ TEST(Manifest, LaterManifestVersionIsRefused) {
               HasSubstr("has manifest_version \"1\"; this Weir reads 1"));
 }
 
-TEST(Manifest, SameKeyTwiceIsRefused) {
-  EXPECT_THAT(refusal("{\"name\": \"a\", \"name\": \"b\"}"), HasSubstr("has the key \"name\" twice"));
+// proves R35
+TEST(Manifest, SameKeyTwiceIsRefusedAtEveryLevelWithItsLine) {
+  EXPECT_THAT(refusal("{\"name\": \"a\", \"name\": \"b\"}"),
+              HasSubstr("has the key \"name\" twice, the second time in line 1"));
+  EXPECT_THAT(
+      refusal(
+          "{\"name\": \"a\",\n \"abi\": {\"min\": \"1.0\",\n  \"max\": \"1.0\",\n  \"m\\u0069n\": \"9.0\"}}"),
+      HasSubstr("has the key \"min\" twice, the second time in line 4"));
+  EXPECT_THAT(refusal("{\"x\": [{\"a\": {\"b\": 1,\n\"b\": 2}}]}"),
+              HasSubstr("has the key \"b\" twice, the second time in line 2"));
+  std::string deepest = "{\"a\": 1,\n\"a\": 1}";
+  for (int level = 1; level < 8; ++level) deepest = "{\"x\": " + deepest + "}";
+  EXPECT_THAT(refusal(deepest), HasSubstr("has the key \"a\" twice, the second time in line 2"));
+}
+
+TEST(Manifest, SameKeyInTwoObjectsIsAccepted) {
+  json manifest = valid();
+  manifest["later"] = {{{"name", 1}, {"abi", {{"min", 1}}}}, {{"name", 1}, {"abi", {{"min", 1}}}}};
+  EXPECT_EQ(refusal(manifest.dump()), "accepted");
+}
+
+// proves R35
+TEST(Manifest, ControlCharactersAreRefused) {
+  for (const char* text : {"a\x1b[2Jb", "a\nb", "\x7f",
+                           "\xc2\x9b"
+                           "1m"}) {
+    for (const char* key : {"name", "description", "library", "architecture"})
+      EXPECT_THAT(refusal_with(key, text),
+                  HasSubstr("has a control character in \"" + std::string(key) + '"'));
+    EXPECT_THAT(refusal_with("vendor_libraries", json::array({text})),
+                HasSubstr("has a control character in \"vendor_libraries\""));
+  }
+  EXPECT_EQ(refusal_with("description", "Ger\u00e4te \u2013 \u00a0"), "accepted");
+}
+
+TEST(Manifest, EveryFaultIsListed) {
+  const Manifest reading =
+      examine_manifest(R"({"name": "A", "library": "/x", "abi": {"min": 1}})", "/x.json");
+  EXPECT_THAT(reading.faults,
+              testing::ElementsAre(HasSubstr("has the name \"A\""), HasSubstr("absolute path"),
+                                   HasSubstr("has number for \"min\""), HasSubstr("lacks the key \"max\""),
+                                   HasSubstr("lacks the key \"architecture\"")));
+}
+
+// A sentence is printable, of bounded length, and names the file. proves R35
+TEST(Manifest, AThousandAlterationsEndInADriverOrInOneSentence) {
+  const DriverFolder folder;
+  folder.add_driver("good", "good");
+  json sound = DriverFolder::manifest("good", "good.so");
+  sound["manifest_version"] = 1;
+  sound["description"] = "A driver for tests";
+  sound["vendor_libraries"] = {"libvendor.so.1", "libother.so.2"};
+  const std::string text = sound.dump(1);
+  const std::array<std::string, 12> pieces{"\"min\": \"1.0\",",
+                                           "{",
+                                           "]",
+                                           "\"",
+                                           "\\u001b",
+                                           "\xff",
+                                           std::string(1, '\0'),
+                                           "../",
+                                           "1e999",
+                                           "\"name\": \"x\",",
+                                           "\n",
+                                           std::string(300, 'x')};
+  std::mt19937 random(20'240'131);
+  const auto below = [&](std::size_t bound) {
+    return std::uniform_int_distribution<std::size_t>(0, bound - 1)(random);
+  };
+  int accepted = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::string altered = text;
+    for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
+      const std::size_t at = below(altered.size()),
+                        length = below(std::min<std::size_t>(20, altered.size() - at));
+      switch (below(4)) {
+        case 0:
+          altered[at] = static_cast<char>(below(256));
+          break;
+        case 1:
+          altered.insert(at, pieces[below(pieces.size())]);
+          break;
+        case 2:
+          altered.erase(at, length);
+          break;
+        default:
+          altered.insert(below(altered.size()), altered.substr(at, length));
+      }
+    }
+    const fs::path file = folder.write("good.json", altered);
+    const Manifest reading = examine_manifest(altered, file);
+    try {
+      read_manifest(open_trusted(file));
+      ++accepted;
+      EXPECT_THAT(reading.faults, testing::IsEmpty()) << altered;
+    } catch (const Error& error) {
+      const std::string words = error.what();
+      EXPECT_THAT(words, testing::StartsWith("the manifest " + file.string() + ' ')) << altered;
+      EXPECT_LT(words.size(), 400u) << words;
+      EXPECT_TRUE(std::ranges::all_of(words, [](char c) { return c >= ' ' && c <= '~'; })) << words;
+      EXPECT_FALSE(reading.faults.empty());
+    }
+  }
+  EXPECT_GT(accepted, 20);
+  EXPECT_LT(accepted, 500);
 }
 
 TEST(Manifest, AbsoluteLibraryPathIsRefused) {
@@ -154,7 +261,7 @@ TEST(Manifest, ZeroByteInALibraryPathIsRefused) {
 }
 
 TEST(Manifest, NamesAreLowerCaseLettersDigitsAndDashes) {
-  for (const char* name : {"", "Cpu", "a b", "-a", "a/b", "a\n", "aaaaaaaaaabbbbbbbbbbccccccccccddd"})
+  for (const char* name : {"", "Cpu", "a b", "-a", "a/b", "aaaaaaaaaabbbbbbbbbbccccccccccddd"})
     EXPECT_THAT(refusal_with("name", name), HasSubstr("has the name")) << name;
   EXPECT_EQ(refusal_with("name", "amd-2"), "accepted");
 }

@@ -168,7 +168,13 @@ TEST_F(InfoLayers, LibrariesThatCannotBeALayerAreRefusedWithTheReason) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, AllOf(HasSubstr("the layer 'mine'"), HasSubstr("WEIR_LAYERS"),
                                 HasSubstr("libweir-layer-mine.so may be written by every user"),
-                                HasSubstr("let only root and you own and write it")));
+                                HasSubstr("run chmod go-w ")));
+  fs::remove(mine / "libweir-layer-mine.so");
+  ASSERT_EQ(mkfifo((mine / "libweir-layer-mine.so").c_str(), 0644), 0);
+  result = info("mine", {}, mine);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("libweir-layer-mine.so is not a regular file but a named pipe"));
+  fs::remove(mine / "libweir-layer-mine.so");
   result = put(built("tests/driver/broken/good.so"), 0644);
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err,

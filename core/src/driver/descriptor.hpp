@@ -4,17 +4,22 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 namespace weir {
 
 class Descriptor {
  public:
-  /// Takes what `open` and the like return, an error too.
+  /// Takes the result of `open` and similar calls; a negative one is kept as "not open".
   explicit Descriptor(int number) noexcept : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    reset(std::exchange(other.number_, -1));
+    return *this;
+  }
   ~Descriptor() { reset(); }
 
-  /// Negative when it was not opened.
+  /// Negative when there is none.
   int get() const noexcept { return number_; }
   void reset(int number = -1) noexcept {
     if (number_ >= 0) close(number_);

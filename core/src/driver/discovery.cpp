@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/discovery.hpp"
 
+#include <dirent.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <memory>
 
 #include "driver/layers.hpp"
 #include "driver/probe.hpp"
@@ -15,19 +17,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sorted, so that the result does not depend on the file system.
+struct CloseFolder {
+  void operator()(DIR* folder) const noexcept { closedir(folder); }
+};
+
+// Sorted, so that the result does not depend on the file system. The standard library's iterator ends the
+// process when it runs out of memory.
 std::vector<fs::path> manifests_in(const fs::path& folder) {
   std::vector<fs::path> manifests;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const fs::path name = entry->path().filename();
-    if (name.extension() == ".json" && name.native().front() != '.') manifests.push_back(entry->path());
+  const std::unique_ptr<DIR, CloseFolder> open(opendir(folder.c_str()));
+  while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name.ends_with(".json") && name.front() != '.') manifests.push_back(folder / name);
   }
   std::sort(manifests.begin(), manifests.end());
   return manifests;
 }
 
-// Of all folders, each of which is searched once.
+// Of all folders, each of which is searched once. Paths stay as they are written: trust judges the links in
+// them too.
 std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
   std::vector<fs::path> manifests, searched;
   for (const fs::path& folder : folders) {
@@ -35,7 +43,7 @@ std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
     const fs::path real = fs::canonical(folder, error);
     if (error || std::find(searched.begin(), searched.end(), real) != searched.end()) continue;
     searched.push_back(real);
-    std::ranges::copy(manifests_in(real), std::back_inserter(manifests));
+    std::ranges::copy(manifests_in(folder), std::back_inserter(manifests));
   }
   return manifests;
 }

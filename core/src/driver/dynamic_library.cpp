@@ -12,8 +12,8 @@
 namespace weir {
 namespace {
 
-// A driver may have threads running and handles outstanding when the process ends, so its library is never
-// closed; kept here, it stays reachable.
+// A driver may have running threads and open handles when the process ends, so its library is never closed.
+// Stored here, it stays reachable for leak checkers.
 void keep_for_ever(boost::dll::shared_library library) {
   static std::mutex mutex;
   static auto& kept = *new std::vector<boost::dll::shared_library>;
@@ -61,12 +61,18 @@ Refusal explain_loader_words(std::string_view words, const std::filesystem::path
   return {DriverFate::broken, fmt::format("{} cannot be loaded: {}", file, words), "reinstall the driver"};
 }
 
-weir_driver_entry_function open_driver_library(const std::filesystem::path& path,
+// The library is opened by its path, not by /proc/self/fd/N: a debugger opens the name that the loader
+// records, and that name is another file, or a terminal, in the debugger's process. The path is as good as
+// the descriptor, because only root and the user may change a component of it. verify() before the call keeps
+// the checks of the ELF file valid; after it, the driver of a package that was updated meanwhile is not used.
+weir_driver_entry_function open_driver_library(const TrustedFile& file,
                                                std::span<const std::string> vendor_libraries) {
   using boost::dll::load_mode::rtld_local;
   using boost::dll::load_mode::rtld_now;
+  const std::filesystem::path& path = file.path();
   std::error_code error;
   boost::dll::shared_library library;
+  file.verify();
   library.load(path, rtld_now | rtld_local, error);
   if (error) throw explain_loader_words(last_loader_words(), path, vendor_libraries);
   const bool has_entry = library.has(WEIR_DRIVER_ENTRY_NAME);
@@ -75,6 +81,7 @@ weir_driver_entry_function open_driver_library(const std::filesystem::path& path
     entry = &library.get<weir_result(const weir_host*, const weir_driver_table**, weir_status*)>(
         WEIR_DRIVER_ENTRY_NAME);
   keep_for_ever(std::move(library));
+  file.verify();
   if (!entry)
     throw Refusal{DriverFate::broken,
                   fmt::format("{} exports no symbol {}", path.filename().string(), WEIR_DRIVER_ENTRY_NAME),

@@ -10,15 +10,16 @@
 #include <string_view>
 
 #include "driver/probe.hpp"
+#include "driver/trust.hpp"
 
 namespace weir {
 
-/// Opens `library` with all its symbols resolved and visible to nobody else, keeps it until the process ends,
-/// and returns its entry point. Throws Refusal.
-weir_driver_entry_function open_driver_library(const std::filesystem::path& library,
+/// Opens `library` with all its symbols resolved and hidden from other libraries, keeps it until the process
+/// ends, and returns its entry point. Throws Refusal, or Error{system} when another file took its place.
+weir_driver_entry_function open_driver_library(const TrustedFile& library,
                                                std::span<const std::string> vendor_libraries);
 
-/// What the system's loader meant by `words` when it was to open `library`.
+/// Translates the message `words` of the system's loader about `library`.
 Refusal explain_loader_words(std::string_view words, const std::filesystem::path& library,
                              std::span<const std::string> vendor_libraries);
 

@@ -3,13 +3,16 @@
 
 #include <fmt/format.h>
 #include <link.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <array>
 #include <bit>
-#include <cstring>
-#include <fstream>
+#include <cerrno>
 #include <string_view>
 #include <weir/error.hpp>
+
+#include "driver/trust.hpp"
 
 namespace weir {
 namespace {
@@ -30,42 +33,46 @@ std::string machine_name(std::uint16_t number) {
   return fmt::format("machine {}", number);
 }
 
-template <class T>
-bool read_at(std::ifstream& in, std::uint64_t offset, T& out) {
-  in.clear();
-  in.seekg(static_cast<std::streamoff>(offset));
-  in.read(reinterpret_cast<char*>(&out), sizeof out);
-  return in.gcount() == sizeof out;
+// Code of x86-64's small model spans no more, and hashing a larger sparse file would take seconds.
+constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
+
+[[noreturn]] void refuse(const TrustedFile& file, const std::string& what) {
+  throw Error(ErrorCode::parse, fmt::format("the library {} {}", file.named().string(), what));
 }
 
-// Whether all that the system's loader would map of a native file is there.
-bool is_whole(std::ifstream& in, std::uint64_t file_size) {
+// False at the file's end.
+template <class T>
+bool read_at(const TrustedFile& file, std::uint64_t offset, T& out) {
+  const ssize_t got = pread(file.descriptor(), &out, sizeof out, static_cast<off_t>(offset));
+  if (got < 0)
+    throw Error(ErrorCode::system, fmt::format("the library {} cannot be read: {}", file.named().string(),
+                                               strerrordesc_np(errno)));
+  return got == sizeof out;
+}
+
+// Whether the file has everything that the system's loader would map of a native one.
+bool is_whole(const TrustedFile& file) {
   ElfW(Ehdr) header;
-  if (!read_at(in, 0, header) || header.e_phentsize != sizeof(ElfW(Phdr))) return false;
+  if (!read_at(file, 0, header) || header.e_phentsize != sizeof(ElfW(Phdr))) return false;
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) segment;
-    if (header.e_phoff > file_size || !read_at(in, header.e_phoff + i * sizeof segment, segment))
+    if (header.e_phoff > file.size() || !read_at(file, header.e_phoff + i * sizeof segment, segment))
       return false;
     if (segment.p_type != PT_LOAD) continue;
-    if (segment.p_offset > file_size || segment.p_filesz > file_size - segment.p_offset) return false;
+    if (segment.p_offset > file.size() || segment.p_filesz > file.size() - segment.p_offset) return false;
   }
   return true;
 }
 
 }  // namespace
 
-ElfHeader read_elf_header(const std::filesystem::path& file) {
-  // The fields used here lie at the same offsets in 32-bit and 64-bit headers.
-  constexpr std::size_t needed = EI_NIDENT + 4;
-  std::array<unsigned char, needed> bytes{};
-  std::ifstream in(file, std::ios::binary);
-  if (!in)
-    throw Error(ErrorCode::system,
-                fmt::format("the library {} cannot be opened: {}", file.string(), std::strerror(errno)));
-  in.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
-  if (in.gcount() < static_cast<std::streamsize>(needed) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
-    throw Error(ErrorCode::parse,
-                fmt::format("the library {} is not a shared object: it has no ELF header", file.string()));
+ElfHeader read_elf_header(const TrustedFile& file) {
+  // The fields used here have the same offsets in 32-bit and 64-bit headers.
+  std::array<unsigned char, EI_NIDENT + 4> bytes{};
+  if (!read_at(file, 0, bytes) || memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
+    refuse(file, "is not a shared object: it has no ELF header");
+  if (file.size() > most_bytes)
+    refuse(file, fmt::format("is too large: {} bytes, at most {} are expected", file.size(), most_bytes));
 
   const bool big = bytes[EI_DATA] == ELFDATA2MSB;
   const auto half = [&](std::size_t at) {
@@ -80,12 +87,8 @@ ElfHeader read_elf_header(const std::filesystem::path& file) {
   if (wide != (sizeof(void*) == 8)) header.machine += wide ? ", 64 bit" : ", 32 bit";
   if (!native_order) header.machine += big ? ", big endian" : ", little endian";
   header.native = header.machine == WEIR_MACHINE;
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(file, error);
-  if (header.native && (error || !is_whole(in, size)))
-    throw Error(ErrorCode::parse,
-                fmt::format("the library {} is incomplete: it ends before what its program headers name",
-                            file.string()));
+  if (header.native && !is_whole(file))
+    refuse(file, "is incomplete: it ends before what its program headers name");
   return header;
 }
 

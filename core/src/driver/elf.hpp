@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 namespace weir {
+
+class TrustedFile;
 
 struct ElfHeader {
   std::string machine;  ///< as `uname -m` says it: "x86_64", or "machine 243" when not known
@@ -14,9 +15,9 @@ struct ElfHeader {
   bool shared_object = false;
 };
 
-/// Throws Error{parse} when the file is no ELF file or, for a native one, when it ends before what its program
-/// headers name: mapping such a file kills the process on first touch. Throws Error{system} when it cannot be
-/// read.
-ElfHeader read_elf_header(const std::filesystem::path& file);
+/// Throws Error{parse} when the file is no ELF file, is larger than 2 GiB or, for a native one, ends before
+/// its program headers say: a process that maps such a file dies on first touch. Throws Error{system} when it
+/// cannot be read.
+ElfHeader read_elf_header(const TrustedFile& file);
 
 }  // namespace weir

@@ -103,19 +103,23 @@ weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path&
     throw LayersError(
         fmt::format("the layer '{}' that {} asks for cannot be loaded: {}", layer.name, layer.origin, why));
   };
-  if (const std::string why = why_untrusted(file); !why.empty())
-    refuse(why + "; let only root and you own and write it and its folder");
+  void* library = nullptr;  // never closed, as drivers are not
   try {
-    const ElfHeader header = read_elf_header(file);
+    const TrustedFile judged = open_trusted(file);
+    const ElfHeader header = read_elf_header(judged);
     if (!header.native || !header.shared_object)
       refuse(fmt::format("{} is no library for this machine; reinstall the layer", file.string()));
+    judged.verify();  // as for drivers, see dynamic_library.cpp
+    library = dlopen(judged.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) refuse(fmt::format("{}; reinstall the layer", text_of(dlerror())));
+    judged.verify();
   } catch (const LayersError&) {
     throw;
+  } catch (const UntrustedFile& untrusted) {
+    refuse(untrusted.what());
   } catch (const Error& error) {
     refuse(fmt::format("{}; reinstall the layer", error.what()));
   }
-  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, as drivers are not
-  if (!library) refuse(fmt::format("{}; reinstall the layer", text_of(dlerror())));
   const auto entry = reinterpret_cast<weir_layer_entry_function>(dlsym(library, WEIR_LAYER_ENTRY_NAME));
   if (!entry)
     refuse(fmt::format("{} exports no symbol {}; tell its author", file.string(), WEIR_LAYER_ENTRY_NAME));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers around drivers: which are wanted, where they lie, and how they are put on. Layers are judged like
-// drivers: what another user may write is not loaded, and the environment is ignored when the process runs
-// elevated.
+// Layers around drivers: which are wanted, and how they are put on. Layers are judged like drivers
+// (trust.hpp), and the environment is ignored when the process runs elevated.
 #pragma once
 
 #include <weir/layer.h>
@@ -10,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include <weir/drivers.hpp>
 #include <weir/error.hpp>
 
 namespace weir {
@@ -37,10 +37,6 @@ struct WantedLayer {
 
 /// Splits "validate,fault:nth=3". Throws LayersError that quotes what is wrong.
 std::vector<WantedLayer> parse_layers(std::string_view text, std::string_view origin);
-
-/// Where layers are looked for, in order: WEIR_LAYER_PATH (colon separated), then `layers` beside each folder
-/// of the driver search path. The environment is left out when the process runs elevated.
-std::vector<std::filesystem::path> layer_search_path();
 
 /// Puts all wanted layers around `driver`, whose table is complete. Throws LayersError. From the first call
 /// on, set_layers is too late.

@@ -3,19 +3,22 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <weir/driver.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <weir/error.hpp>
 
 #include "driver/descriptor.hpp"
+#include "driver/trust.hpp"
 
 namespace weir {
 namespace {
@@ -27,96 +30,247 @@ constexpr std::size_t max_bytes = 64 * 1024;
 constexpr int max_depth = 8;
 constexpr int known_version = 1;
 
-[[noreturn]] void refuse(const fs::path& file, std::string_view what) {
-  throw Error(ErrorCode::parse, fmt::format("the manifest {} {}", file.string(), what));
+[[noreturn]] void cannot(const fs::path& file, std::string_view verb) {
+  throw Error(ErrorCode::system,
+              fmt::format("the manifest {} cannot be {}: {}", file.string(), verb, strerrordesc_np(errno)));
+}
+
+// The start of `text` between quotation marks. All but printable ASCII is escaped: terminals obey control
+// characters.
+std::string in_quotes(std::string_view text) {
+  return json(text.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+// The parser's words quote the text, of any length and with any bytes in it.
+std::string printable(std::string_view words) {
+  constexpr std::size_t most = 160;
+  std::string text(words.substr(0, most));
+  std::ranges::replace_if(
+      text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return words.size() > most ? text + "..." : text;
+}
+
+// A C0 or C1 control character or DEL. `text` is UTF-8, which the parser has checked.
+bool has_control_character(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f) return true;
+    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) return true;
+  }
+  return false;
+}
+
+std::size_t line_of(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(byte, text.size()));
+  return 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
 }
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, std::min(byte ? byte - 1 : 0, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::size_t newline = before.rfind('\n');
-  const std::size_t column = newline == before.npos ? before.size() + 1 : before.size() - newline;
-  return fmt::format("line {}, column {}", line, column);
+  const std::size_t at = std::min(byte ? byte - 1 : 0, text.size());
+  const std::size_t newline = text.substr(0, at).rfind('\n');
+  return fmt::format("line {}, column {}", line_of(text, at), newline == text.npos ? at + 1 : at - newline);
 }
 
-json parse_json(std::string_view text, const fs::path& file) {
-  std::set<std::string> keys;
-  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-    const bool opens =
-        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (opens && depth >= max_depth)
-      refuse(file, fmt::format("is nested more than {} levels deep", max_depth));
-    if (event == json::parse_event_t::key && depth == 1 && !keys.insert(value.get<std::string>()).second)
-      refuse(file, fmt::format("has the key \"{}\" twice", value.get<std::string>()));
-    return true;
-  };
-  try {
-    return json::parse(text.begin(), text.end(), watch);
-  } catch (const json::parse_error& error) {
-    // The library's own sentence repeats the position and carries an internal number; keep its last part.
-    std::string_view words = error.what();
-    if (const auto at = words.find("; "); at != words.npos)
-      words.remove_prefix(at + 2);
-    else if (const auto colon = words.rfind(": "); colon != words.npos)
-      words.remove_prefix(colon + 2);
-    refuse(file, fmt::format("is not valid JSON at {}: {}", line_and_column(text, error.byte), words));
-  } catch (const json::exception& error) {  // a number out of range
-    refuse(file, fmt::format("is not valid JSON: {}", error.what()));
+// Gives the parser a text and records how far it has read, which its callbacks are not told.
+class Cursor {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  Cursor(const char* at, const char** furthest) : at_(at), furthest_(furthest) {}
+  const char& operator*() const { return *at_; }
+  Cursor& operator++() {
+    *furthest_ = std::max(*furthest_, ++at_);
+    return *this;
   }
+  Cursor operator++(int) {
+    Cursor old = *this;
+    ++*this;
+    return old;
+  }
+  bool operator==(const Cursor& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  const char** furthest_;
+};
+
+std::string too_large(std::uint64_t size) {
+  return fmt::format("is too large: {} bytes, at most {} are expected", size, max_bytes);
 }
 
-const json& get(const json& object, const char* key, const fs::path& file) {
-  const auto found = object.find(key);
-  if (found == object.end()) refuse(file, fmt::format("lacks the key \"{}\"", key));
-  return *found;
-}
+class ManifestReader {
+ public:
+  explicit ManifestReader(const fs::path& file) : file_(file) {}
 
-std::string get_string(const json& object, const char* key, const fs::path& file) {
-  const json& value = get(object, key, file);
-  if (!value.is_string())
-    refuse(file, fmt::format("has {} for \"{}\"; a string is expected", value.type_name(), key));
-  std::string text = value.get<std::string>();
-  if (text.find('\0') != text.npos) refuse(file, fmt::format("has a zero byte in \"{}\"", key));
+  Manifest read(std::string_view text) && {
+    if (text.size() > max_bytes)
+      fault(too_large(text.size()));
+    else if (const std::optional<json> root = parse(text))
+      read_root(*root);
+    return std::move(manifest_);
+  }
+
+ private:
+  void fault(std::string words) { manifest_.faults.push_back(std::move(words)); }
+
+  std::optional<json> parse(std::string_view text) {
+    std::array<std::set<std::string>, max_depth + 1> keys;  // of the object that is open at each level
+    const char* read = text.data();
+    bool deep = false;
+    const auto watch = [&](int depth, json::parse_event_t event, json& value) {
+      const bool opens =
+          event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+      if (opens && depth >= max_depth) {
+        if (!deep) fault(fmt::format("is nested more than {} levels deep", max_depth));
+        deep = true;
+        return false;
+      }
+      const auto level = static_cast<std::size_t>(depth);
+      if (event == json::parse_event_t::object_start) keys[level + 1].clear();
+      if (event == json::parse_event_t::key && depth <= max_depth &&
+          !keys[level].insert(value.get<std::string>()).second)
+        fault(fmt::format("has the key {} twice, the second time in line {}",
+                          in_quotes(value.get_ref<const std::string&>()),
+                          line_of(text, static_cast<std::size_t>(read - text.data()))));
+      return true;
+    };
+    try {
+      return json::parse(Cursor(text.data(), &read), Cursor(text.data() + text.size(), &read), watch);
+    } catch (const json::parse_error& error) {
+      // The library's own sentence repeats the position and carries an internal number; keep its last part.
+      std::string_view words = error.what();
+      if (const auto at = words.find("; "); at != words.npos)
+        words.remove_prefix(at + 2);
+      else if (const auto colon = words.rfind(": "); colon != words.npos)
+        words.remove_prefix(colon + 2);
+      fault(fmt::format("is not valid JSON at {}: {}", line_and_column(text, error.byte), printable(words)));
+    } catch (const json::exception& error) {  // a number out of range
+      fault(fmt::format("is not valid JSON: {}", printable(error.what())));
+    }
+    return std::nullopt;
+  }
+
+  void read_root(const json& root) {
+    if (!root.is_object())
+      return fault(fmt::format("holds {} where an object is expected", root.type_name()));
+    if (const auto version = root.find("manifest_version");
+        version != root.end() && *version != known_version)
+      fault(fmt::format("has manifest_version {}; this Weir reads {}",
+                        version->dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 40),
+                        known_version));
+    if (auto name = get_string(root, "name")) {
+      if (!valid_driver_name(*name))
+        fault(
+            fmt::format("has the name {}; lower case letters, digits and '-' are expected, at most 32, and "
+                        "no '-' first",
+                        in_quotes(*name)));
+      manifest_.name = std::move(*name);
+    }
+    if (root.contains("description"))
+      manifest_.description = get_string(root, "description").value_or(std::string());
+    if (const auto library = get_string(root, "library")) read_library(*library);
+    read_abi(root);
+    manifest_.architecture = get_string(root, "architecture").value_or(std::string());
+    read_vendor_libraries(root);
+  }
+
+  std::optional<std::string> get_string(const json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end()) {
+      fault(fmt::format("lacks the key \"{}\"", key));
+      return std::nullopt;
+    }
+    if (!found->is_string()) {
+      fault(fmt::format("has {} for \"{}\"; a string is expected", found->type_name(), key));
+      return std::nullopt;
+    }
+    return checked_text(*found, key);
+  }
+
+  std::optional<std::string> checked_text(const json& value, const char* key) {
+    const std::string& text = value.get_ref<const std::string&>();
+    if (text.find('\0') != text.npos)
+      fault(fmt::format("has a zero byte in \"{}\"", key));
+    else if (has_control_character(text))
+      fault(fmt::format("has a control character in \"{}\"", key));
+    else
+      return text;
+    return std::nullopt;
+  }
+
+  // A library that is refused for its place is recorded too: tools may judge it all the same.
+  void read_library(const std::string& text) {
+    if (text.empty()) return fault("names no library: \"library\" is empty");
+    const fs::path relative = text, normal = relative.lexically_normal();
+    if (relative.is_absolute())
+      fault(
+          fmt::format("names the library {} by an absolute path; a path relative to the manifest is expected",
+                      in_quotes(text)));
+    else if (normal.empty() || normal == "." || *normal.begin() == "..")
+      fault(fmt::format("names the library {} outside the manifest's folder", in_quotes(text)));
+    manifest_.library = fs::absolute(file_).parent_path() / normal;
+  }
+
+  void read_abi(const json& root) {
+    const auto abi = root.find("abi");
+    if (abi == root.end()) return fault("lacks the key \"abi\"");
+    if (!abi->is_object())
+      return fault(fmt::format("has {} for \"abi\"; an object with \"min\" and \"max\" is expected",
+                               abi->type_name()));
+    const std::optional<std::uint32_t> min = get_version(*abi, "min"), max = get_version(*abi, "max");
+    if (!min || !max) return;
+    if (*min > *max)
+      return fault(fmt::format("has the ABI range {} to {}, which is empty", abi_text(*min), abi_text(*max)));
+    manifest_.abi_min = *min;
+    manifest_.abi_max = *max;
+  }
+
+  std::optional<std::uint32_t> get_version(const json& object, const char* key) {
+    const std::optional<std::string> text = get_string(object, key);
+    if (!text) return std::nullopt;
+    std::uint16_t major = 0, minor = 0;
+    const char* const end = text->data() + text->size();
+    const auto [dot, first] = std::from_chars(text->data(), end, major);
+    if (first == std::errc() && dot != end && *dot == '.') {
+      const auto [rest, second] = std::from_chars(dot + 1, end, minor);
+      if (second == std::errc() && rest == end) return WEIR_ABI_VERSION(major, minor);
+    }
+    fault(fmt::format("has {} for \"{}\"; a version like \"1.0\" is expected", in_quotes(*text), key));
+    return std::nullopt;
+  }
+
+  void read_vendor_libraries(const json& root) {
+    constexpr const char* key = "vendor_libraries";
+    const auto found = root.find(key);
+    if (found == root.end()) return;
+    const auto is_string = [](const json& value) { return value.is_string(); };
+    if (!found->is_array() || !std::ranges::all_of(*found, is_string))
+      return fault(fmt::format("has {} for \"{}\"; a list of strings is expected", found->type_name(), key));
+    for (const json& value : *found)
+      if (auto text = checked_text(value, key)) manifest_.vendor_libraries.push_back(std::move(*text));
+  }
+
+  const fs::path& file_;
+  Manifest manifest_;
+};
+
+// At most one byte more than a manifest may have, which shows that it is too large.
+std::string read_text(int descriptor, const fs::path& file) {
+  std::string text(max_bytes + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = pread(descriptor, text.data() + size, text.size() - size, static_cast<off_t>(size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) cannot(file, "read");
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
   return text;
-}
-
-std::string get_string_or_empty(const json& object, const char* key, const fs::path& file) {
-  return object.contains(key) ? get_string(object, key, file) : std::string();
-}
-
-std::uint32_t get_abi(const json& object, const char* key, const fs::path& file) {
-  const std::string text = get_string(object, key, file);
-  std::uint16_t major = 0, minor = 0;
-  const char* const end = text.data() + text.size();
-  const auto [dot, first] = std::from_chars(text.data(), end, major);
-  if (first == std::errc() && dot != end && *dot == '.') {
-    const auto [rest, second] = std::from_chars(dot + 1, end, minor);
-    if (second == std::errc() && rest == end) return WEIR_ABI_VERSION(major, minor);
-  }
-  refuse(file, fmt::format("has \"{}\" for \"{}\"; a version like \"1.0\" is expected", text, key));
-}
-
-std::vector<std::string> get_strings(const json& object, const char* key, const fs::path& file) {
-  const auto found = object.find(key);
-  if (found == object.end()) return {};
-  const auto is_string = [](const json& value) { return value.is_string(); };
-  if (!found->is_array() || !std::all_of(found->begin(), found->end(), is_string))
-    refuse(file, fmt::format("has {} for \"{}\"; a list of strings is expected", found->type_name(), key));
-  return found->get<std::vector<std::string>>();
-}
-
-fs::path library_path(const std::string& text, const fs::path& file) {
-  const fs::path relative = text;
-  if (text.empty()) refuse(file, "names no library: \"library\" is empty");
-  if (relative.is_absolute())
-    refuse(file,
-           fmt::format(
-               "names the library \"{}\" by an absolute path; a path relative to the manifest is expected",
-               text));
-  const fs::path normal = relative.lexically_normal();
-  if (normal.empty() || normal == "." || *normal.begin() == "..")
-    refuse(file, fmt::format("names the library \"{}\" outside the manifest's folder", text));
-  return fs::absolute(file).parent_path() / normal;
 }
 
 }  // namespace
@@ -135,65 +289,32 @@ bool valid_driver_name(std::string_view name) noexcept {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
 }
 
+Manifest examine_manifest(std::string_view text, const fs::path& file) {
+  return ManifestReader(file).read(text);
+}
+
+Manifest examine_manifest(const fs::path& file) {
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat info {};
+  if (descriptor.get() < 0) cannot(file, "opened");
+  if (fstat(descriptor.get(), &info) != 0) cannot(file, "examined");
+  if (!S_ISREG(info.st_mode))
+    throw Error(ErrorCode::system, fmt::format("the manifest {} is not a regular file", file.string()));
+  return examine_manifest(read_text(descriptor.get(), file), file);
+}
+
 Manifest parse_manifest(std::string_view text, const fs::path& file) {
-  if (text.size() > max_bytes)
-    refuse(file, fmt::format("is too large: {} bytes, at most {} are expected", text.size(), max_bytes));
-  const json root = parse_json(text, file);
-  if (!root.is_object()) refuse(file, fmt::format("holds {} where an object is expected", root.type_name()));
-
-  if (const auto version = root.find("manifest_version"); version != root.end() && *version != known_version)
-    refuse(file, fmt::format("has manifest_version {}; this Weir reads {}",
-                             version->dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
-                             known_version));
-
-  Manifest manifest;
-  manifest.name = get_string(root, "name", file);
-  if (!valid_driver_name(manifest.name))
-    refuse(file,
-           fmt::format("has the name \"{}\"; lower case letters, digits and '-' are expected, at most 32",
-                       manifest.name.substr(0, 40)));
-  manifest.description = get_string_or_empty(root, "description", file);
-  manifest.library = library_path(get_string(root, "library", file), file);
-  const json& abi = get(root, "abi", file);
-  if (!abi.is_object())
-    refuse(file, fmt::format("has {} for \"abi\"; an object with \"min\" and \"max\" is expected",
-                             abi.type_name()));
-  manifest.abi_min = get_abi(abi, "min", file);
-  manifest.abi_max = get_abi(abi, "max", file);
-  if (manifest.abi_min > manifest.abi_max)
-    refuse(file, fmt::format("has the ABI range {} to {}, which is empty", abi_text(manifest.abi_min),
-                             abi_text(manifest.abi_max)));
-  manifest.architecture = get_string(root, "architecture", file);
-  manifest.vendor_libraries = get_strings(root, "vendor_libraries", file);
+  Manifest manifest = examine_manifest(text, file);
+  if (!manifest.faults.empty())
+    throw Error(ErrorCode::parse, fmt::format("the manifest {} {}", file.string(), manifest.faults.front()));
   return manifest;
 }
 
-Manifest read_manifest(const fs::path& path) {
-  const auto fail = [&](std::string_view doing) {
-    throw Error(ErrorCode::system,
-                fmt::format("the manifest {} cannot be {}: {}", path.string(), doing, std::strerror(errno)));
-  };
-  // Non-blocking, because opening a named pipe would wait for a writer.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail("opened");
-  struct stat info {};
-  if (fstat(file.get(), &info) != 0) fail("examined");
-  if (!S_ISREG(info.st_mode)) refuse(path, "is not a regular file");
-
-  std::string text(max_bytes + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = read(file.get(), text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read");
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  if (size > max_bytes)
-    refuse(path,
-           fmt::format("is too large: {} bytes, at most {} are expected",
-                       std::max<std::uintmax_t>(static_cast<std::uintmax_t>(info.st_size), size), max_bytes));
-  return parse_manifest(std::string_view(text).substr(0, size), path);
+Manifest read_manifest(const TrustedFile& file) {
+  if (file.size() > max_bytes)
+    throw Error(ErrorCode::parse,
+                fmt::format("the manifest {} {}", file.named().string(), too_large(file.size())));
+  return parse_manifest(read_text(file.descriptor(), file.named()), file.named());
 }
 
 }  // namespace weir

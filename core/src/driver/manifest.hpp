@@ -1,36 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver's manifest, as <weir/driver.h> describes it.
+// Reads drivers' manifests.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <weir/drivers.hpp>
 
 namespace weir {
 
-struct Manifest {
-  std::string name;
-  std::string description;
-  std::filesystem::path library;  ///< absolute
-  std::uint32_t abi_min = 0, abi_max = 0;
-  std::string architecture;
-  std::vector<std::string> vendor_libraries;
-};
+class TrustedFile;
 
-/// Throws Error{parse}, or Error{system} when the file cannot be read.
-Manifest read_manifest(const std::filesystem::path& file);
+/// The manifest `text` with its faults. `file` is where the text is from; the library's path is made from its
+/// folder.
+Manifest examine_manifest(std::string_view text, const std::filesystem::path& file);
 
-/// `file` says where the text is from; the library's path is made from its folder. Throws Error{parse}.
+/// The same for a manifest that must be in order: throws Error{parse} for the first fault.
 Manifest parse_manifest(std::string_view text, const std::filesystem::path& file);
+
+/// Throws Error{parse} for the first fault, or Error{system} when the file cannot be read.
+Manifest read_manifest(const TrustedFile& file);
 
 /// "1.0" for WEIR_ABI_VERSION(1, 0).
 std::string abi_text(std::uint32_t version);
 /// "1.0", or "1.0 to 1.3".
 std::string abi_range_text(std::uint32_t min, std::uint32_t max);
-
-/// Lower case letters, digits and '-', not '-' first, at most 32.
-bool valid_driver_name(std::string_view name) noexcept;
 
 }  // namespace weir

@@ -31,11 +31,14 @@ constexpr std::string_view tell_author = "update the driver, or tell its author"
   throw Refusal{fate, std::move(reason), std::string(remedy)};
 }
 
-void check_trust(const std::filesystem::path& file) {
-  const std::string why = why_untrusted(file);
-  if (!why.empty())
-    refuse(DriverFate::untrusted, why,
-           "let only root and you own and write the driver's files and folder (chown, chmod go-w)");
+TrustedFile open_judged(const std::filesystem::path& file, std::string_view remedy) {
+  try {
+    return open_trusted(file);
+  } catch (const UntrustedFile& untrusted) {
+    refuse(DriverFate::untrusted, untrusted.reason(), untrusted.remedy());
+  } catch (const Error& error) {
+    refuse(DriverFate::broken, error.what(), remedy);
+  }
 }
 
 void check_architecture(std::string_view found, std::string_view where) {
@@ -164,15 +167,34 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
   return info;
 }
 
+// The library, which its owner, place and header allow to load.
+TrustedFile open_checked_library(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    refuse(DriverFate::broken,
+           fmt::format("the library {} that the manifest names is not there", path.string()), reinstall);
+  TrustedFile library = open_judged(path, reinstall);
+  try {
+    const ElfHeader header = read_elf_header(library);
+    if (!header.native) check_architecture(header.machine, path.filename().string());
+    if (!header.shared_object)
+      refuse(DriverFate::broken,
+             fmt::format("{} is an ELF file, but not a shared object", path.filename().string()), reinstall);
+  } catch (const Error& unreadable) {
+    refuse(DriverFate::broken, unreadable.what(), reinstall);
+  }
+  return library;
+}
+
 }  // namespace
 
 Manifest check_manifest(Candidate& candidate) {
-  check_trust(candidate.manifest);
+  constexpr std::string_view remedy = "reinstall the driver, or correct its manifest";
   Manifest manifest;
   try {
-    manifest = read_manifest(candidate.manifest);
+    manifest = read_manifest(open_judged(candidate.manifest, remedy));
   } catch (const Error& error) {
-    refuse(DriverFate::broken, error.what(), "reinstall the driver, or correct its manifest");
+    refuse(DriverFate::broken, error.what(), remedy);
   }
   candidate.name = manifest.name;
   candidate.description = manifest.description;
@@ -187,22 +209,7 @@ Manifest check_manifest(Candidate& candidate) {
 }
 
 void check_library(const Candidate& candidate) {
-  const std::filesystem::path& library = candidate.library;
-  std::error_code error;
-  if (!std::filesystem::exists(library, error))
-    refuse(DriverFate::broken,
-           fmt::format("the library {} that the manifest names is not there", library.string()), reinstall);
-  check_trust(library);
-  try {
-    const ElfHeader header = read_elf_header(library);
-    if (!header.native) check_architecture(header.machine, library.filename().string());
-    if (!header.shared_object)
-      refuse(DriverFate::broken,
-             fmt::format("{} is an ELF file, but not a shared object", library.filename().string()),
-             reinstall);
-  } catch (const Error& unreadable) {
-    refuse(DriverFate::broken, unreadable.what(), reinstall);
-  }
+  open_checked_library(candidate.library);
 }
 
 void load_driver(Candidate& candidate, const Manifest& manifest,
@@ -211,7 +218,9 @@ void load_driver(Candidate& candidate, const Manifest& manifest,
     if (begins) begins(step);
   };
   begin(ProbeStep::load);
-  const weir_driver_entry_function entry = open_driver_library(candidate.library, manifest.vendor_libraries);
+  // Judged again: the trial of the driver may have taken seconds.
+  const weir_driver_entry_function entry =
+      open_driver_library(open_checked_library(candidate.library), manifest.vendor_libraries);
   begin(ProbeStep::entry);
   std::unique_ptr<GpuDriver> driver = take_table(entry);
   if (driver->name() != manifest.name)

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include <weir/drivers.hpp>
 #include <weir/export.hpp>
 
 #include "driver/gpu_driver.hpp"
@@ -50,11 +51,6 @@ struct Candidate {
   std::unique_ptr<GpuDriver> driver;      ///< non-null when the table was accepted
   std::vector<weir_device_info> devices;  ///< when usable
 };
-
-/// Where drivers are looked for, in order: WEIR_DRIVER_PATH (colon separated), the user's data folder,
-/// the install prefix of libweir itself, the system folder. Environment and user's folder are left out when
-/// the process runs elevated. Absolute, deduplicated; never the current folder.
-std::vector<std::filesystem::path> driver_search_path();
 
 /// Why a folder is in the search path.
 enum class SearchOrigin : std::uint8_t { environment, user, install, system };

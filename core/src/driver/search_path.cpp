@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 
 #include "driver/trust.hpp"
@@ -35,14 +36,11 @@ class Collector {
     if (path.is_relative()) {
       folder.ignored = "it is relative, and drivers are never taken from the current folder";
     } else {
+      // The path is kept as it is written: trust judges the links in it too.
+      if (!path.has_filename()) folder.path = path.parent_path();
       std::error_code error;
-      const fs::path real = fs::weakly_canonical(path, error);
-      folder.path = error ? path.lexically_normal() : real;
-      if (!folder.path.has_filename()) folder.path = folder.path.parent_path();
-      const auto same = [&](const SearchFolder& other) {
-        return other.ignored.empty() && other.path == folder.path;
-      };
-      if (std::any_of(folders_.begin(), folders_.end(), same)) return;
+      const fs::path real = fs::weakly_canonical(folder.path, error);
+      if (!searched_.insert(error ? folder.path.lexically_normal() : real).second) return;
     }
     folders_.push_back(std::move(folder));
   }
@@ -55,6 +53,7 @@ class Collector {
 
  private:
   std::vector<SearchFolder> folders_;
+  std::set<fs::path> searched_;  // by their real paths
 };
 
 }  // namespace
