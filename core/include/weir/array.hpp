@@ -44,7 +44,7 @@ class WEIR_API AnyArrayView {
 
   bool alive() const noexcept;
   Device device() const;
-  /// Throws Error{unsupported} where the driver gives no addresses. The caller orders what it does with it.
+  /// Throws Error{unsupported} where the driver gives no addresses. The caller orders its own accesses.
   std::uint64_t device_address() const;
 
   // Copies. Those without `async` return when host memory may be touched again. Those with it return at once:
@@ -85,7 +85,8 @@ class WEIR_API AnyArrayView {
   std::uint8_t rank_ = 0;
 };
 
-/// An array that belongs to this object and whose type is known at run time only: what Array is to ArrayView.
+/// Owner of an array whose element type and rank are known at run time only, as Array owns and ArrayView does
+/// not.
 class WEIR_API AnyArray : public AnyArrayView {
  public:
   AnyArray() = default;
@@ -136,8 +137,8 @@ class ArrayView : public AnyArrayView {
   void copy_to_async(const StreamRef& stream, std::span<T> destination) const {
     copy_to_bytes_async(stream, std::as_writable_bytes(destination));
   }
-  /// Waits for `stream` and returns the values. Arrays of bool return std::vector<std::uint8_t>, 0 or 1 each, because
-  /// std::vector<bool> has no contiguous elements.
+  /// Waits for `stream` and returns the values. Arrays of bool return std::vector<std::uint8_t>, 0 or 1 each,
+  /// because std::vector<bool> has no contiguous elements.
   std::vector<T> to_host(const StreamRef& stream) const requires(!std::same_as<T, bool>) {
     std::vector<T> values(size());
     copy_to(stream, values);
