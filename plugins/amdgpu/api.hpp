@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the driver uses of HIP, declared from its binary interface: numbers, structs, and the functions that
-// other vendors' runtimes do not share. The numbers are those of HIP 5.0 to 7; what differs says so. No
+// other vendors' runtimes do not share. The numbers are those of HIP 5.2 to 7; what differs says so. No
 // header of ROCm's is needed to build.
 #pragma once
 

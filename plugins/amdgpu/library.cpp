@@ -20,8 +20,8 @@ using sdk::EntryPoint;
 constexpr auto need = EntryPoint::required, want = EntryPoint::optional;
 
 #define SHARED(member, symbol, needed) \
-  {offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member), symbol, hip_version(5, 0), symbol, needed}
-#define OWN(member, symbol, needed) {offsetof(Api, member), symbol, hip_version(5, 0), symbol, needed}
+  {offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member), symbol, hip_version(5, 2), symbol, needed}
+#define OWN(member, symbol, needed) {offsetof(Api, member), symbol, hip_version(5, 2), symbol, needed}
 
 // All that is asked of libamdhip64. A function keeps its form for ever, but hipGetDeviceProperties.
 constexpr EntryPoint entry_points[] = {
@@ -148,7 +148,7 @@ std::uint32_t Hip::start() {
   const sdk::Library library = open_library();
   const auto find = [&library](const EntryPoint& row) noexcept { return library.symbol(row.symbol); };
   if (const EntryPoint* missing = sdk::fill_entry_points(api, std::span(entry_points), find))
-    sdk::fail(WEIR_ERROR_NO_LIBRARY, "%s is too old: it lacks %s, which HIP 5.0 has; install a newer ROCm",
+    sdk::fail(WEIR_ERROR_NO_LIBRARY, "%s is too old: it lacks %s, which HIP 5.2 has; install a newer ROCm",
               library.path().c_str(), missing->name);
   // Without a device, some versions answer that no device 0 exists instead.
   const Code code = api.calls.init(0);
@@ -158,8 +158,8 @@ std::uint32_t Hip::start() {
   if (devices < 1) fail_without_device(sdk::vendor::success);
   sdk::vendor::Calls& calls = api.calls;
   sdk::vendor::check<Hip>(api.runtime_version(&calls.version), "tell its version");
-  if (calls.version < hip_version(5, 0))
-    sdk::fail(WEIR_ERROR_NO_LIBRARY, "%s is too old: it is of HIP %s; install ROCm 5.0 or newer",
+  if (calls.version < hip_version(5, 2))
+    sdk::fail(WEIR_ERROR_NO_LIBRARY, "%s is too old: it is of HIP %s; install ROCm 5.2 or newer",
               library.path().c_str(), version_words(calls.version).c_str());
   calls.has_graphs = sdk::has_entry_points(api, entry_points, "hipGraph");
   calls.has_pools = calls.pool_allocate && calls.memory_free_async &&

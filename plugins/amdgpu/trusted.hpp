@@ -17,9 +17,8 @@ constexpr int hip_version(int major, int minor) noexcept {
 inline std::string why_no_pools(int version, std::string_view architecture, bool functions, bool pools) {
   const std::string_view processor = architecture.substr(0, architecture.find(':'));
   const bool radeon = processor.starts_with("gfx10") || processor.starts_with("gfx11");
-  if (!functions || version < hip_version(5, 2)) return "HIP before 5.2 has no stream-ordered allocation";
-  // hipFreeAsync and launches of two threads wait for one another in 5.6 to 6.0; seen to be gone in the
-  // summer of 2024.
+  if (!functions) return "the library lacks functions of stream-ordered allocation";
+  // hipFreeAsync and launches of two threads wait for one another in 5.6 to 6.0; fixed in the summer of 2024.
   if (version < hip_version(6, 2)) return "hipFreeAsync of HIP before 6.2 can hang with several threads";
   if (!pools) return "the device has no memory pools";
   // The device says that it has pools, and hipMallocAsync never returns.

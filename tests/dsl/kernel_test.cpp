@@ -49,6 +49,18 @@ TEST(Kernels, StatementsKnowTheirLines) {
   EXPECT_EQ(statements[statements.size() - 3].location.line, static_cast<std::uint32_t>(__LINE__ - 8));
 }
 
+TEST(Kernels, AreLocatedWhereTheyBegin) {
+  const int first = __LINE__ + 1;
+  const ir::Kernel kernel = traced([](View<float> x, Index i) {
+    x[i] = 1;
+
+    x[i] = 2;
+  });
+  // g++ reports the last line of the definition, so the first statement's line is the best that is known.
+  EXPECT_GE(kernel.parameters[0].location.line, static_cast<std::uint32_t>(first));
+  EXPECT_LE(kernel.parameters[0].location.line, static_cast<std::uint32_t>(first + 1));
+}
+
 TEST(Kernels, TracingTwiceGivesTheSameText) {
   const auto body = [](View<float> x) {
     range_for(x.size(), [&](Index i) { x[i] = sin(x[i]) * random<float>(); });

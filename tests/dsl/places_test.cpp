@@ -162,6 +162,21 @@ TEST(LocalArrays, AreIndexedLikeArrays) {
             "  set $0[%0], %5\n");
 }
 
+TEST(LocalArrays, AConstantIndexOutsideIsRefused) {
+  const std::string text = refusal([](View<float> x) {
+    LocalArray<float, 4> a;
+    a[4] = 1;
+    x[0] = a[-1];
+    x[1] = a[3];
+  });
+  const std::string written = line(-4), read = line(-3);
+  EXPECT_THAT(text,
+              testing::HasSubstr(
+                  written + ": index 4 is outside the LocalArray, which has 4 elements: indices are 0 to 3"));
+  EXPECT_THAT(text, testing::HasSubstr(read + ": index -1 is outside the LocalArray"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("index 3")));
+}
+
 TEST(Atomics, NameTheElementAndGiveWhatItHeld) {
   EXPECT_EQ(body_of([](View<std::int32_t> x, View<Vec<float, 3>> v, Index i, Value<std::int32_t> a) {
               (void)atomic_add(x[i], a);

@@ -175,7 +175,7 @@ TEST(Regions, ConflictsNameTheKernelTheParameterAndBothLines) {
     stream_parallel([&] { x[1] = 1; });
   };
   const std::string first = line(-4), second = line(-2);
-  const std::string kernel = line(2);
+  const std::string kernel = line(-7);  // the kernel's first statement
   try {
     Kernel{"both", both};
     FAIL() << "the kernel was accepted";

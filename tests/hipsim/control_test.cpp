@@ -108,6 +108,11 @@ TEST(LaneHalves, ChangePlaces) {
   for (unsigned l = 0; l < 64; ++l) wide.v(0, l) = l;
   wide.run("v_permlane64_b32 v1, v0");
   for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(l ^ 32, wide.v(1, l));
+  Machine narrow("gfx1100", 32);
+  for (unsigned l = 0; l < 32; ++l) narrow.v(0, l) = l, narrow.v(1, l) = 7;
+  narrow.run("v_permlane64_b32 v1, v0");
+  for (unsigned l = 0; l < 32; ++l)
+    EXPECT_EQ(7u, narrow.v(1, l)) << "a wave of 32 lanes has no halves to exchange";
   Machine m("gfx950");
   for (unsigned l = 0; l < 64; ++l) m.v(0, l) = m.v(2, l) = l, m.v(1, l) = m.v(3, l) = 100 + l;
   m.run("v_permlane16_swap_b32 v0, v1\nv_permlane32_swap_b32 v2, v3");

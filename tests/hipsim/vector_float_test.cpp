@@ -227,6 +227,19 @@ std::string divide32(const std::string& vcc, const std::string& null) {
          "v_div_fmas_f32 v2, v2, v3, v5\nv_div_fixup_f32 v2, v2, v1, v0";
 }
 
+// The instruction set defines NaN without the scale flag when either operand of the division is zero;
+// v_div_fixup then produces the quotient.
+TEST_P(VectorFloat, DivisionScaleOfZerosIsNaN) {
+  const float pairs[][2] = {{0.0f, 1.0f},  {1.0f, 0.0f}, {-0.0f, 1.0f},
+                            {1.0f, -0.0f}, {0.0f, 0.0f}, {-0.0f, -0.0f}};
+  for (const auto& [numerator, denominator] : pairs) {
+    m.set_f(0, numerator), m.set_f(1, denominator);
+    m.run("v_div_scale_f32 v2, " + vcc + ", v1, v1, v0");
+    EXPECT_TRUE(std::isnan(m.f(2, 0))) << numerator << " / " << denominator;
+    EXPECT_EQ(0u, m.s(slot::vcc)) << numerator << " / " << denominator;
+  }
+}
+
 TEST_P(VectorFloat, DivisionIsCorrectlyRoundedForAllKindsOfNumbers) {
   std::mt19937 random(3);
   const u32 special[] = {0,          0x80000000, 1,          0x007fffff, 0x00800000,

@@ -57,14 +57,12 @@ void permute_lanes(Wave& w, const Instruction& i) {
   });
 }
 
+// In a wave of 32 lanes the instruction does nothing (RDNA 3 instruction set, V_PERMLANE64_B32).
 void permute_halves(Wave& w, const Instruction& i) {
+  if (w.lanes == 32) return;
   u32 source[64];
   read32(w, i, 0, source);
-  const u64 exec = w.exec();
-  each_lane(exec, [&](unsigned l) {
-    const unsigned from = w.lanes == 64 ? l ^ 32 : l;
-    w.v[i.dst[0].index][l] = source[from];
-  });
+  each_lane(w.exec(), [&](unsigned l) { w.v[i.dst[0].index][l] = source[l ^ 32]; });
 }
 
 void swap_registers(Wave& w, const Instruction& i) {

@@ -166,6 +166,12 @@ class WEIR_API Device {
            sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> array(const StreamRef& stream,
                                                                               Extents... extents)
   const;
+  template <class T, class... A>
+  requires(!KernelElement<T>) void array(A&&...) const {
+    static_assert(KernelElement<T>,
+                  "arrays hold numbers, bool, half, or Vec or Mat of these: give each member of a struct an "
+                  "array of its own");
+  }
   /// A new array that holds `values`; returns when they have been read.
   template <KernelElement T>
   Array<T> array_of(std::span<const T> values) const;

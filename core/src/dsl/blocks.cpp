@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops, branches and stream_parallel blocks of a trace.
+#include <algorithm>
 #include <iterator>
 
 #include "dsl/names.hpp"
@@ -14,6 +15,16 @@ ir::Block& else_of(std::vector<ir::Statement>& statements, const BranchPoint& br
   ir::Statement* owner = &statements[branch.statement];
   for (std::uint32_t d = 0; d < branch.depth; ++d) owner = &owner->bodies[1].statements.back();
   return owner->bodies[1];
+}
+
+// C++ is the macro language of kernels, so a helper that ends in continue_() may be followed by other
+// statements. They never run, and the IR allows no statement after one that leaves its block.
+void drop_unreachable(ir::Block& block) {
+  auto& statements = block.statements;
+  const auto leaves = std::find_if(statements.begin(), statements.end(), [](const ir::Statement& s) {
+    return s.op == ir::Op::break_ || s.op == ir::Op::continue_;
+  });
+  if (leaves != statements.end()) statements.erase(std::next(leaves), statements.end());
 }
 
 }  // namespace
@@ -39,6 +50,7 @@ void Trace::close() {
   stack_.pop_back();
   open_[block.id] = false;
   if (block.dropped) return;
+  drop_unreachable(block.block);
   auto& statements = stack_.back().block.statements;
   switch (block.kind) {
     case BlockKind::otherwise:

@@ -143,6 +143,13 @@ void report_constant(double number, ScalarType type, Where where) {
          where);
 }
 
+void report_local_index(std::int64_t index, std::uint64_t count, Where where) {
+  report("index " + std::to_string(index) + " is outside the LocalArray, which has " + std::to_string(count) +
+             (count == 1 ? " element: its index is 0"
+                         : " elements: indices are 0 to " + std::to_string(count - 1)),
+         where);
+}
+
 void expect_kernel(std::string_view what, Where where) {
   Trace::current(what, where);
 }

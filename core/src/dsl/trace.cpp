@@ -64,7 +64,6 @@ ir::Kernel Trace::run(const KernelSource& source) {
     parameter.kind = type.is_array ? ir::Parameter::Kind::array : ir::Parameter::Kind::scalar;
     parameter.element = type.element;
     parameter.rank = type.rank;
-    parameter.location = locate(where_);
     kernel_.parameters.push_back(parameter);
     if (type.is_array) continue;
     for (std::size_t lane = 0; lane < type.element.lanes(); ++lane) {
@@ -85,6 +84,7 @@ ir::Kernel Trace::run(const KernelSource& source) {
   source.body(source.lambda, id_, lanes.data());
 
   kernel_.body = std::move(stack_.front().block);
+  for (ir::Parameter& parameter : kernel_.parameters) parameter.location = locate(where_);
   kernel_.value_count = static_cast<std::uint32_t>(values_.size());
   kernel_.local_count = static_cast<std::uint32_t>(locals_.size());
   if (diagnostics_.empty()) check();
@@ -113,6 +113,11 @@ void Trace::refuse() const {
 
 ir::Location Trace::locate(const Where& where) {
   if (where.line() != 0) last_ = where;
+  // g++ gives the closing line of a kernel's definition, clang the first. Its first statement is on the same
+  // line or close.
+  if (where.line() != 0 && where.line() < where_.line() &&
+      where.file_name() == std::string_view(where_.file_name()))
+    where_ = where;
   const char* file = last_.file_name();
   if (file != last_file_) {
     const auto found = std::find(kernel_.files.begin(), kernel_.files.end(), file);

@@ -2,11 +2,13 @@
 // clang-format off: a mistake and what is said about it stand on one line.
 // One mistake per line that a comment marks: `refuse: words` names words of the message that the compiler gives for
 // the line. Never compiled into anything; refused_test.cpp asks each compiler what it says.
+#include <cstdio>
+#include <iostream>
 #include <weir/kernel.hpp>
 
 using namespace weir;
 
-// What the compilers report once per type stands here once per type.
+// Compilers report some mistakes once per type, so those appear once per type here.
 void conditions(View<float> x, View<std::int32_t> n, Value<float> a, Value<double> b, Var<std::int32_t>& c) {
   if (x[0]) {}                             // refuse: use if_(), for_(), while_() or select()
   if (a > 1.0f) {}                         // refuse: use if_(), for_(), while_() or select()
@@ -31,7 +33,25 @@ void places(View<float> x, View<double> d, View<std::uint32_t> u, View<Vec<float
   constant[0] = 1.0f;                      // refuse: take View<T> instead of View<const T>
   atomic_add(constant[0], 1.0f);           // refuse: this array is read-only in the kernel
   atomic_add(v[0], 1.0f);                  // refuse: atomics work on one number
+  atomic_add(x, 1.0f);                     // refuse: an atomic works on one element of an array
+  atomic_max(Value(x[0]), 1.0f);           // refuse: an atomic works on one element of an array
   (void)copy;
+}
+
+void printed(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32_t>& c, Index i) {
+  printf("%f", x[i]);                      // refuse: printf cannot print a traced value
+  snprintf(nullptr, 0, "%d %f", 1, a);     // refuse: snprintf cannot print a traced value
+  fprintf(stderr, "%d", c);                // refuse: fprintf cannot print a traced value
+  std::cout << n[i];                       // refuse: a traced value has no number while the kernel is built
+}
+
+void generic(View<float> x, View<double> d, View<std::int32_t> n, Index i) {
+  auto sum = [&](auto k) { auto s = x[k] + n[k]; return s; };  // refuse: write cast<T>(...) around one of them
+  auto less = [&](auto k) { auto s = x[k] < d[k]; return s; }; // refuse: write cast<T>(...) around one of them
+  sum(i), less(i);
+  Index j(n[i]);                           // refuse: write cast<T>(...) around it
+  Value<float> w{d[i]};                    // refuse: write cast<T>(...) around it
+  (void)j, (void)w;
 }
 
 void steps(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32_t>& c) {

@@ -3,7 +3,7 @@
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 
-#include <weir/dsl/value.hpp>
+#include <weir/dsl/view.hpp>
 
 namespace weir {
 
@@ -16,6 +16,20 @@ constexpr void check_atomic() {
   static_assert(std::same_as<compute_t<T>, std::remove_const_t<T>> && sizeof(T) >= 4,
                 "atomics work on i32, u32, i64, u64, f32 and f64");
 }
+/// What an atomic refuses: a whole array, a variable, or a value.
+template <class A>
+inline constexpr bool is_no_element = false;
+template <class T, std::size_t Rank>
+inline constexpr bool is_no_element<View<T, Rank>> = true;
+template <class T>
+inline constexpr bool is_no_element<Value<T>> = true;
+template <class T>
+inline constexpr bool is_no_element<Var<T>> = true;
+template <class T, std::size_t N>
+inline constexpr bool is_no_element<LocalArray<T, N>> = true;
+template <class A>
+concept NoElement = is_no_element<std::remove_cvref_t<A>>;
+
 template <class T>
 Value<T> atomic(std::string_view kind, const Place& place, Handle value, Handle expected, Where where) {
   const Handle old = emit_atomic(kind, place, scalar_type<T>, value, expected, where);
@@ -37,6 +51,11 @@ Value<T> atomic(std::string_view kind, const Place& place, Handle value, Handle 
   void atomic_##name(Element<T>&, const detail::Operand<detail::compute_t<T>>&) {                           \
     static_assert(detail::always_false<T>,                                                                  \
                   "auto p = x[i] keeps the place: write atomic_" #name "(x[i], ...)");                      \
+  }                                                                                                         \
+  template <detail::NoElement A, class B>                                                                   \
+  void atomic_##name(A&&, B&&) {                                                                            \
+    static_assert(detail::always_false<A>,                                                                  \
+                  "an atomic works on one element of an array: write atomic_" #name "(x[i], ...)");         \
   }
 
 /// Each of these replaces x[i] by the result and returns what it held before, in one step that no other

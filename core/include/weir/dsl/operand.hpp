@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <limits>
+#include <optional>
 #include <weir/dsl/trace.hpp>
 #include <weir/dsl/traits.hpp>
 
@@ -138,6 +139,11 @@ class Source {
         }) {}
   explicit Source(std::uint64_t bits) noexcept : bits_(bits) {}
 
+  /// The bits of a host number; empty for anything else.
+  std::optional<std::uint64_t> bits() const noexcept {
+    return source_ == nullptr ? std::optional(bits_) : std::nullopt;
+  }
+
   void read(Handle* lanes, Where where) const {
     if (read_ != nullptr) {
       read_(source_, lanes, where);
@@ -219,6 +225,11 @@ class Subscript {
     Handle handle;
     source_.read(&handle, where_);
     return type_ == ScalarType::i64 ? handle : emit("cast", ScalarType::i64, &handle, 1, where_);
+  }
+  /// The index if it is a host number; empty for a traced one.
+  std::optional<std::int64_t> constant() const noexcept {
+    const auto bits = source_.bits();
+    return bits ? std::optional(static_cast<std::int64_t>(*bits)) : std::nullopt;
   }
   Where where() const noexcept { return where_; }
 

@@ -102,15 +102,31 @@ concept Mixed =
     !FitsAs<B, traced_t<A>> && !(has_mat<A, B> && std::same_as<scalar_t<traced_t<A>>, scalar_t<traced_t<B>>>);
 template <class A, class B>
 concept AnyTraced = Traced<A> || Traced<B>;
+
+/// bool, in a form that depends on A, so that Value<bool> may still be incomplete.
+template <class A>
+using bool_beside = std::conditional_t<Traced<A>, bool, bool>;
+/// A standard output stream, recognised without including <ostream>.
+template <class S>
+concept OutputStream = requires(std::remove_cvref_t<S>& s) {
+  typename std::remove_cvref_t<S>::traits_type;
+  s.flush();
+};
+
+/// The result of an operator that only explains why it cannot be used. The operator's return type is deduced,
+/// so that its static_assert fires before any message about what the caller does with the result.
+template <class Result>
+Result refused();
 }  // namespace detail
 
 #define WEIR_MIXED(symbol)                                                                           \
   template <class A, class B>                                                                        \
   requires detail::Mixed<A, B>                                                                       \
-  void operator symbol(A&&, B&&) {                                                                   \
+  auto operator symbol(A&&, B&&) {                                                                   \
     static_assert(                                                                                   \
         detail::always_false<A, B>,                                                                  \
         "the two sides of an operator have different types: write cast<T>(...) around one of them"); \
+    return detail::refused<Value<detail::traced_t<A>>>();                                            \
   }
 WEIR_MIXED(+)
 WEIR_MIXED(-)
@@ -132,20 +148,46 @@ WEIR_MIXED(>=)
 
 template <class A, class B>
 requires detail::AnyTraced<A, B>
-void operator&&(A&&, B&&) {
+auto operator&&(A&&, B&&) {
   static_assert(
       detail::always_false<A, B>,
       "&& cannot skip its right side in a kernel: use & (or and_) where both sides may be evaluated, nested "
       "if_ where the right side must not be");
+  return detail::refused<Value<detail::bool_beside<A>>>();
 }
 template <class A, class B>
 requires detail::AnyTraced<A, B>
-void operator||(A&&, B&&) {
+auto operator||(A&&, B&&) {
   static_assert(
       detail::always_false<A, B>,
       "|| cannot skip its right side in a kernel: use | (or or_) where both sides may be evaluated, nested "
       "if_ where the right side must not be");
+  return detail::refused<Value<detail::bool_beside<A>>>();
 }
+
+template <detail::OutputStream S, class A>
+requires detail::Traced<A> S& operator<<(S& stream, A&&) {
+  static_assert(
+      detail::always_false<A>,
+      "a traced value has no number while the kernel is built: store it to an array and print its to_host()");
+  return stream;
+}
+// clang refuses to pass traced values to any variadic function. g++ accepts that for classes, so these
+// overloads refuse it.
+#define WEIR_PRINT(name)                                                                                     \
+  template <class... A>                                                                                      \
+  requires(detail::Traced<A> || ...) int name(A&&...) {                                                      \
+    static_assert(                                                                                           \
+        detail::always_false<A...>, #name                                                                    \
+        " cannot print a traced value, which has no number while the kernel is built: store it to an array " \
+        "and print its to_host()");                                                                          \
+    return 0;                                                                                                \
+  }
+WEIR_PRINT(printf)
+WEIR_PRINT(fprintf)
+WEIR_PRINT(sprintf)
+WEIR_PRINT(snprintf)
+#undef WEIR_PRINT
 
 #define WEIR_STEP(symbol, parameters)                                                                    \
   template <detail::Traced A>                                                                            \

@@ -70,6 +70,8 @@ WEIR_API void report(std::string_view message, Where where);
 WEIR_API void report_constant(std::int64_t number, ScalarType type, Where where);
 WEIR_API void report_constant(std::uint64_t number, ScalarType type, Where where);
 WEIR_API void report_constant(double number, ScalarType type, Where where);
+/// The message for a constant index outside a LocalArray of `count` elements.
+WEIR_API void report_local_index(std::int64_t index, std::uint64_t count, Where where);
 
 /// Throws Error{kernel} unless this thread is tracing a kernel; `what` is the word that the program used.
 WEIR_API void expect_kernel(std::string_view what, Where where);

@@ -14,10 +14,17 @@
 namespace weir {
 
 namespace detail {
-/// Base of E, which stands for a traced value: explains why C++ cannot decide on it.
+/// Base class of the traced type E. Explains why C++ cannot branch on E.
 template <class E>
 class NoHostCondition {
  public:
+  NoHostCondition() = default;
+  NoHostCondition(const NoHostCondition&) = default;
+  NoHostCondition& operator=(const NoHostCondition&) = default;
+  // A class with a destructor of its own cannot be passed to a variadic function, so printf("%f", x[i]) does
+  // not compile.
+  ~NoHostCondition() {}
+
   explicit operator bool() const {
     static_assert(
         always_false<E>,
@@ -51,6 +58,12 @@ class Component {
   Where where_;
 };
 
+/// Reports a constant index outside a LocalArray of `count` elements.
+inline void check_local_index(const Subscript& index, std::uint64_t count) {
+  if (const auto constant = index.constant(); constant && static_cast<std::uint64_t>(*constant) >= count)
+    report_local_index(*constant, count, index.where());
+}
+
 /// `index`, or 0 after a report when the Vec or Mat has fewer than that many components.
 inline std::size_t checked_component(std::size_t index, std::size_t components, Where where) {
   if (index < components) return index;
@@ -72,6 +85,13 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
 
   Value(const Value&) = default;
   Value(const Value& from, detail::Where) noexcept : Value(from) {}
+  /// Refuses a traced value of another type. Explicit, so that functions overloaded for several Value<T> stay
+  /// unambiguous.
+  template <detail::Traced E>
+  requires(!detail::FitsAs<E, T>) explicit Value(E&&) {
+    static_assert(detail::always_false<E>,
+                  "the value has another type than this Value<T>: write cast<T>(...) around it");
+  }
 
   /// Reads an element or a variable now, or makes a constant.
   template <detail::FitsAs<T> A>
@@ -283,8 +303,9 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
 template <detail::Traced E>
 Var(E&&) -> Var<detail::traced_t<E>>;
 
-/// N local elements, one set per iteration, zero at first. `a[i]` is an element as in an array; an index
-/// outside it is undefined unless the kernel checks bounds.
+/// N local elements, one set per iteration, initially zero. `a[i]` is an element as in an array. A constant
+/// index outside the array is an error of the kernel; a traced one is undefined unless the kernel checks
+/// bounds.
 template <class T, std::size_t N>
 class LocalArray {
   static_assert(KernelElement<T> && N > 0, "LocalArray<T, N> holds N >= 1 numbers, bools, Vecs or Mats");
@@ -299,6 +320,7 @@ class LocalArray {
   static constexpr std::size_t size() noexcept { return N; }
 
   Element<T> operator[](const detail::Subscript& index) const {
+    detail::check_local_index(index, N);
     detail::Place place = place_;
     place.rank = 1;
     place.index[0] = index.handle();

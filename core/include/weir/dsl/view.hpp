@@ -24,6 +24,10 @@ class View {
   using element_type = T;
   static constexpr std::size_t rank = Rank;
 
+  View(const View&) = default;
+  View& operator=(const View&) = default;
+  ~View() {}  // keeps views out of variadic functions, as NoHostCondition does
+
   /// Length of dimension `dimension`, counted from 0.
   Index extent(std::size_t dimension, detail::Where where = detail::Where::current()) const {
     const detail::Handle extent = detail::emit_extent(trace_, parameter_, dimension, where);
