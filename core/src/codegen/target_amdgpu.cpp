@@ -13,6 +13,8 @@
 
 #include "codegen/gpu_model.hpp"
 #include "codegen/link.hpp"
+#include "codegen/processor_names.hpp"
+#include "near_words.hpp"
 
 namespace weir::codegen {
 namespace {
@@ -78,8 +80,10 @@ class AmdgpuModel final : public GpuModel {
     const unsigned generation = generation_of(cpu_);
     if (generation < 9)
       refuse("'" + target.cpu +
-             "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir "
-             "info lists it");
+             "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir info lists "
+             "it" +
+             suggestion(cpu_, std::vector<std::string>{"gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030",
+                                                       "gfx1100"}));
     if (!target.features.empty() && !hip_features) add_feature(features_, target.features);
     // Processors before gfx10 have waves of 64; later ones have both, and swap values only within halves of
     // the wide.
@@ -99,7 +103,8 @@ class AmdgpuModel final : public GpuModel {
       refuse("'" + cpu_ +
              "' is no AMD processor that LLVM " LLVM_VERSION_STRING
              " knows; update Weir, or load a ready "
-             "code object");
+             "code object" +
+             suggestion(cpu_, processor_names(*any)));
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only

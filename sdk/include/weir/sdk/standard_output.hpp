@@ -40,7 +40,9 @@ inline int check_standard_output(const char* program, int status) noexcept {
   int late = 0;
   if (const int copy = complete ? dup(STDOUT_FILENO) : -1; copy >= 0 && close(copy) != 0) late = errno;
   if (complete && late == 0) return status;
-  const int number = late != 0 ? late : reason;
+  int number = late != 0 ? late : reason;
+  // The reason of an earlier failure is lost. Another write fails for the same one.
+  if (number == 0 && write(STDOUT_FILENO, "\n", 1) < 0) number = errno;
   std::fprintf(stderr,
                "%s: standard output could not be written%s%s; check the disk or the program that reads it\n",
                program, number != 0 ? ": " : "", number != 0 ? std::strerror(number) : "");
