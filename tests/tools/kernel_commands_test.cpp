@@ -211,6 +211,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"UnknownDevice",
                 {"--arg", "x=zeros:3", "--arg", "factor=2", "--device", "abacus"},
                 "no device 'abacus'",
+                1},
+        Mistake{"DeviceInUpperCase",
+                {"--arg", "x=zeros:3", "--arg", "factor=2", "--device", "CPU:0"},
+                "no device 'CPU:0': no usable driver has that name; did you mean 'cpu:0'?",
                 1}),
     [](const auto& info) { return std::string(info.param.name); });
 

@@ -68,6 +68,12 @@ unsigned generation_of(llvm::StringRef cpu) {
   return cpu.drop_back(2).getAsInteger(10, generation) ? 0 : generation;
 }
 
+std::vector<std::string> generated_processors(const llvm::MCSubtargetInfo& any) {
+  std::vector<std::string> names = processor_names(any);
+  std::erase_if(names, [](const std::string& name) { return generation_of(name) < 9; });
+  return names;
+}
+
 class AmdgpuModel final : public GpuModel {
  public:
   explicit AmdgpuModel(const Target& target) : GpuModel(target), name_(target.cpu) {
@@ -104,7 +110,7 @@ class AmdgpuModel final : public GpuModel {
              "' is no AMD processor that LLVM " LLVM_VERSION_STRING
              " knows; update Weir, or load a ready "
              "code object" +
-             suggestion(cpu_, processor_names(*any)));
+             suggestion(cpu_, generated_processors(*any)));
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only

@@ -68,9 +68,9 @@ unsigned architecture_number(const std::string& cpu, bool of_device) {
   const auto known = [&](const Architecture& a) { return a.sm == number; };
   if (!of_device && std::ranges::none_of(architectures, known))
     refuse("'" + cpu + "' is no NVIDIA architecture that code is generated for: " +
-           llvm::join(architecture_names(), ", ") + suggestion(cpu, architecture_names()) +
+           llvm::join(architecture_names(), ", ") +
            "; for a newer device add the PTX version that its driver takes, as in " + cpu + ":+ptx" +
-           std::to_string(std::end(ptx_versions)[-1]));
+           std::to_string(std::end(ptx_versions)[-1]) + suggestion(cpu, architecture_names()));
   return number;
 }
 

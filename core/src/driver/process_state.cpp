@@ -213,6 +213,7 @@ ProcessState::ProcessState() {
   }
   for (char** entry = environ; entry && *entry; ++entry) environment_.emplace_back(*entry);
   attributes_ = attributes();
+  threads_ = running_threads();
 }
 
 ProcessState::Attributes ProcessState::attributes() noexcept {
@@ -388,13 +389,12 @@ void ProcessState::compare(ProbeStep during, EffectLog& log) const noexcept {
     if (signal > 0 && signal < 32) log.add(Change::timer, during, signal_name(signal));
   });
   if (during == ProbeStep::idle)
-    if (const int threads = running_threads() - 1; threads > 0)
+    if (const int threads = running_threads() - threads_; threads > 0)
       log.add(Change::threads, during, "", 0, threads);
 }
 
-bool ProcessState::is_busy() noexcept {
-  const int threads = running_threads();
-  if (threads != 1) return true;
+bool ProcessState::is_busy() const noexcept {
+  if (running_threads() != threads_) return true;
   for (const TimerName& timer : timers)
     if (is_armed(timer.which)) return true;
   bool timer_waits = false;

@@ -50,7 +50,7 @@ class ProcessState {
   void compare(ProbeStep during, EffectLog& log) const noexcept;
 
   /// Whether something of the driver's may still run: a thread, a timer or a process.
-  static bool is_busy() noexcept;
+  bool is_busy() const noexcept;
 
  private:
   struct Guard {
@@ -86,6 +86,7 @@ class ProcessState {
   std::vector<Guard> guards_;
   std::vector<std::string> environment_;  // "NAME=value"
   Attributes attributes_;
+  int threads_;  // sanitizers have one of their own
 };
 
 }  // namespace weir

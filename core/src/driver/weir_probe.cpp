@@ -127,8 +127,8 @@ class Trial {
     shared_.step = step;
   }
 
-  static void idle() {
-    for (int i = 0; i < idle_pauses && ProcessState::is_busy(); ++i) nanosleep(&idle_pause, nullptr);
+  void idle() const {
+    for (int i = 0; i < idle_pauses && state_.is_busy(); ++i) nanosleep(&idle_pause, nullptr);
   }
 
   Shared& shared_;
