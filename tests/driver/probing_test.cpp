@@ -9,6 +9,7 @@
 
 #include "driver/probe_child.hpp"
 #include "driver_folder.hpp"
+#include "stub_drivers.hpp"
 #include "trace_file.hpp"
 
 namespace weir::test {
@@ -96,11 +97,12 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.source); });
 
 // proves R33
-TEST(Probing, ADriverThatClosesAllFilesIsUsable) {
+TEST(Probing, ADriverThatClosesAllFilesIsRefused) {
   const DriverFolder folder;
   folder.add_driver("closes_files", "closes-files");
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_THAT(found.reason, HasSubstr("in device_count it closed descriptor 0, which it had not opened"));
   EXPECT_EQ(found.probed, ProbePlace::child);
 }
 
@@ -293,15 +295,6 @@ TEST(Probing, TwoProcessesAtOnceAgree) {
   for (const Candidate& candidate : folder.find()) EXPECT_EQ(candidate.probed, ProbePlace::before);
 }
 
-// Gone, or a zombie that nobody reaps.
-bool has_ended(pid_t process) {
-  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(in, text);
-  const std::size_t name_end = text.rfind(')');
-  return name_end == text.npos || text.compare(name_end + 2, 1, "Z") == 0;
-}
-
 // proves R33
 TEST(Probing, KilledInTheMiddleLeavesNothingBehind) {
   const DriverFolder folder;
@@ -310,7 +303,9 @@ TEST(Probing, KilledInTheMiddleLeavesNothingBehind) {
   const pid_t process = fork();
   ASSERT_GE(process, 0);
   if (process == 0) {
-    ProbeChild(folder.policy().helper, folder.path() / "hang-count.json", std::chrono::minutes(5)).wait();
+    ProbeChild(folder.policy().helper, folder.path() / "hang-count.json", std::chrono::minutes(5),
+               TrialKind::admit)
+        .wait();
     _exit(0);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);

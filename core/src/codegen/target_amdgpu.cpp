@@ -13,6 +13,8 @@
 
 #include "codegen/gpu_model.hpp"
 #include "codegen/link.hpp"
+#include "codegen/processor_names.hpp"
+#include "near_words.hpp"
 
 namespace weir::codegen {
 namespace {
@@ -66,6 +68,12 @@ unsigned generation_of(llvm::StringRef cpu) {
   return cpu.drop_back(2).getAsInteger(10, generation) ? 0 : generation;
 }
 
+std::vector<std::string> generated_processors(const llvm::MCSubtargetInfo& any) {
+  std::vector<std::string> names = processor_names(any);
+  std::erase_if(names, [](const std::string& name) { return generation_of(name) < 9; });
+  return names;
+}
+
 class AmdgpuModel final : public GpuModel {
  public:
   explicit AmdgpuModel(const Target& target) : GpuModel(target), name_(target.cpu) {
@@ -78,8 +86,10 @@ class AmdgpuModel final : public GpuModel {
     const unsigned generation = generation_of(cpu_);
     if (generation < 9)
       refuse("'" + target.cpu +
-             "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir "
-             "info lists it");
+             "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir info lists "
+             "it" +
+             suggestion(cpu_, std::vector<std::string>{"gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030",
+                                                       "gfx1100"}));
     if (!target.features.empty() && !hip_features) add_feature(features_, target.features);
     // Processors before gfx10 have waves of 64; later ones have both, and swap values only within halves of
     // the wide.
@@ -99,7 +109,8 @@ class AmdgpuModel final : public GpuModel {
       refuse("'" + cpu_ +
              "' is no AMD processor that LLVM " LLVM_VERSION_STRING
              " knows; update Weir, or load a ready "
-             "code object");
+             "code object" +
+             suggestion(cpu_, generated_processors(*any)));
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only

@@ -12,6 +12,8 @@
 
 #include "codegen/device_model.hpp"
 #include "codegen/link.hpp"
+#include "codegen/processor_names.hpp"
+#include "near_words.hpp"
 
 namespace weir::codegen {
 namespace {
@@ -58,7 +60,8 @@ class HostModel final : public DeviceModel {
       throw Error(
           ErrorCode::unsupported,
           "'" + cpu_ +
-              "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"");
+              "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"" +
+              suggestion(cpu_, processor_names(*any)));
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA GPUs: PTX, which the driver compiles for the device when it loads it.
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -8,9 +9,12 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <string>
+#include <vector>
 #include <weir/error.hpp>
 
 #include "codegen/gpu_model.hpp"
+#include "near_words.hpp"
 
 namespace weir::codegen {
 namespace {
@@ -43,16 +47,30 @@ constexpr unsigned ptx_versions[] = {60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74,
   throw Error(ErrorCode::unsupported, words);
 }
 
-/// "sm_90", "sm_90a": the number. Code for an architecture runs on newer ones, and so a newer one than LLVM
-/// knows gets that of the newest that it knows.
-unsigned architecture_number(const std::string& cpu) {
+std::vector<std::string> architecture_names() {
+  std::vector<std::string> names;
+  for (const Architecture& a : architectures) names.push_back("sm_" + std::to_string(a.sm));
+  return names;
+}
+
+/// "sm_90", "sm_90a": the number. Code for an architecture runs on newer ones, so that a device newer than
+/// LLVM gets the code of the newest one that LLVM generates. Devices name the PTX version that their driver
+/// takes; without it, an unknown number is a mistake.
+unsigned architecture_number(const std::string& cpu, bool of_device) {
   llvm::StringRef rest = cpu;
   unsigned number = 0;
   const bool named = rest.consume_front("sm_") && !rest.consumeInteger(10, number);
   if (!named || (!rest.empty() && rest != "a" && rest != "f"))
-    refuse("'" + cpu + "' is no NVIDIA architecture; expected sm_NN such as sm_90, as weir info lists it");
+    refuse("'" + cpu + "' is no NVIDIA architecture; expected sm_NN such as sm_90, as weir info lists it" +
+           suggestion(cpu, architecture_names()));
   if (number < architectures[0].sm)
     refuse("NVIDIA architecture '" + cpu + "' is older than generated code can be; it needs sm_70 or newer");
+  const auto known = [&](const Architecture& a) { return a.sm == number; };
+  if (!of_device && std::ranges::none_of(architectures, known))
+    refuse("'" + cpu + "' is no NVIDIA architecture that code is generated for: " +
+           llvm::join(architecture_names(), ", ") +
+           "; for a newer device add the PTX version that its driver takes, as in " + cpu + ":+ptx" +
+           std::to_string(std::end(ptx_versions)[-1]) + suggestion(cpu, architecture_names()));
   return number;
 }
 
@@ -80,7 +98,7 @@ class PtxModel final : public GpuModel {
  public:
   explicit PtxModel(const Target& target) : GpuModel(target) {
     initialize_ptx();
-    const unsigned wanted = architecture_number(target.cpu);
+    const unsigned wanted = architecture_number(target.cpu, !target.features.empty());
     const unsigned allowed = allowed_ptx(target.features);
     // The newest architecture up to the device's that the PTX version knows.
     Architecture best{};

@@ -51,9 +51,18 @@ std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
 // How many processes try drivers at the same time.
 constexpr std::size_t most_trials = 8;
 
+// What the driver's trial found takes the place of loading it here.
+void take_findings(Candidate& candidate, Findings findings) {
+  candidate.identity = std::move(findings.identity);
+  if (!findings.layers_problem.empty()) throw LayersError(findings.layers_problem);
+  if (findings.refusal) throw *findings.refusal;
+  candidate.devices = std::move(findings.devices);
+}
+
 }  // namespace
 
-Discovery::Discovery(std::span<const fs::path> folders, const ProbePolicy& policy) : prober_(policy) {
+Discovery::Discovery(std::span<const fs::path> folders, const ProbePolicy& policy, Purpose purpose)
+    : purpose_(purpose), prober_(policy, purpose == Purpose::inspect) {
   for (const fs::path& manifest : manifests_in(folders)) {
     Candidate& candidate = candidates_.emplace_back();
     candidate.name = manifest.stem().string();
@@ -117,9 +126,13 @@ void Discovery::finish(std::size_t number) {
                     fmt::format("the driver of the same name from {} comes first", first->manifest.string()),
                     "nothing, unless this one is wanted: then put its folder first in WEIR_DRIVER_PATH"};
     if (!examination.trial) try_out(number);
-    prober_.admit(candidate, *examination.trial);
-    load_driver(candidate, examination.manifest);
-    put_layers(*candidate.driver);
+    std::optional<Findings> findings = prober_.admit(candidate, *examination.trial);
+    if (purpose_ == Purpose::inspect && findings) {
+      take_findings(candidate, std::move(*findings));
+    } else {
+      load_driver(candidate, examination.manifest);
+      add_layers(candidate);
+    }
     candidate.fate = DriverFate::usable;
   });
 }
@@ -150,6 +163,8 @@ void Discovery::examine(std::optional<std::string_view> name) {
       candidate.probed = ProbePlace::nowhere;
       for (std::string* words : {&candidate.reason, &candidate.remedy, &candidate.note}) words->clear();
       candidate.devices.clear();
+      candidate.effects.clear();
+      candidate.identity.reset();
       candidate.driver.reset();
     }
     throw;

@@ -11,6 +11,7 @@
 
 #include "driver/dynamic_library.hpp"
 #include "driver/elf.hpp"
+#include "driver/layers.hpp"
 #include "driver/manifest.hpp"
 #include "driver/table.hpp"
 #include "driver/trust.hpp"
@@ -20,12 +21,18 @@ namespace {
 
 constexpr std::uint32_t abi_min = WEIR_ABI_VERSION(1, 0);
 constexpr std::uint32_t abi_max = WEIR_ABI_CURRENT;
-constexpr std::uint32_t most_devices = 1024;
 constexpr std::uint64_t least_alignment = 64;
 constexpr std::string_view machine = WEIR_MACHINE;
 
 constexpr std::string_view reinstall = "reinstall the driver";
 constexpr std::string_view tell_author = "update the driver, or tell its author";
+
+// A driver answers INVALID to calls without arguments only for a setting that it read.
+std::string_view failure_remedy(weir_result result) {
+  return result == WEIR_ERROR_INVALID
+             ? "correct the setting that it names; a new installation of the driver would not help"
+             : reinstall;
+}
 
 [[noreturn]] void refuse(DriverFate fate, std::string reason, std::string_view remedy) {
   throw Refusal{fate, std::move(reason), std::string(remedy)};
@@ -80,7 +87,7 @@ std::unique_ptr<GpuDriver> take_table(weir_driver_entry_function entry) {
            "install a version of the driver made for this Weir");
   if (result != WEIR_OK)
     refuse(DriverFate::broken, fmt::format("its entry point failed: {}", failure_words(result, status)),
-           reinstall);
+           failure_remedy(result));
   if (!table) refuse(DriverFate::broken, "its entry point succeeded and gave no table", tell_author);
   try {
     return std::make_unique<GpuDriver>(*table, abi_min, abi_max);
@@ -112,11 +119,12 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
     refuse(DriverFate::no_device, failure_words(result, status), no_device_remedy);
   if (result != WEIR_OK)
     refuse(DriverFate::broken, fmt::format("it cannot count its devices: {}", failure_words(result, status)),
-           reinstall);
+           failure_remedy(result));
   if (count == 0) refuse(DriverFate::no_device, "it found no device", no_device_remedy);
-  if (count > most_devices)
+  if (count > most_driver_devices)
     refuse(DriverFate::broken,
-           fmt::format("it reports {} devices; at most {} are expected", count, most_devices), tell_author);
+           fmt::format("it reports {} devices; at most {} are expected", count, most_driver_devices),
+           tell_author);
   return count;
 }
 
@@ -152,17 +160,9 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
       call_driver("device_get_info", [&] { return driver.table().device_get_info(index, &info, &status); });
   if (result != WEIR_OK)
     refuse(DriverFate::broken,
-           fmt::format("it cannot describe device {}: {}", index, failure_words(result, status)), reinstall);
-  terminate(info.name);
-  terminate(info.vendor);
-  terminate(info.driver_version);
-  terminate(info.location);
-  terminate(info.target_features);
-  terminate(info.notes);
-  for (weir_code_target& target : info.code_targets) {
-    terminate(target.format);
-    terminate(target.target);
-  }
+           fmt::format("it cannot describe device {}: {}", index, failure_words(result, status)),
+           failure_remedy(result));
+  terminate_texts(info);
   check_device(driver, index, info);
   return info;
 }
@@ -228,11 +228,43 @@ void load_driver(Candidate& candidate, const Manifest& manifest,
            fmt::format("the library calls itself \"{}\", its manifest \"{}\"", driver->name(), manifest.name),
            reinstall);
   candidate.driver = std::move(driver);
+  candidate.identity = {
+      candidate.driver->version(), candidate.driver->vendor(), candidate.driver->abi_version(), {}};
   begin(ProbeStep::count);
   const std::uint32_t count = count_devices(*candidate.driver, manifest);
   begin(ProbeStep::describe);
   for (std::uint32_t index = 0; index < count; ++index)
     candidate.devices.push_back(describe_device(*candidate.driver, index));
+}
+
+void open_and_close(const GpuDriver& driver, const std::function<void(ProbeStep)>& begins) {
+  weir_device device = nullptr;
+  Status status;
+  begins(ProbeStep::open);
+  const weir_result opened =
+      call_driver("device_open", [&] { return driver.table().device_open(0, &device, &status); });
+  begins(ProbeStep::close);
+  if (opened != WEIR_OK || !device) return;
+  call_driver("device_close", [&] { return driver.table().device_close(device, &status); });
+}
+
+void add_layers(Candidate& candidate) {
+  put_layers(*candidate.driver);
+  for (const auto& layer : candidate.driver->layers())
+    candidate.identity->layers.push_back({layer->name, layer->options, layer->library});
+}
+
+void terminate_texts(weir_device_info& info) {
+  terminate(info.name);
+  terminate(info.vendor);
+  terminate(info.driver_version);
+  terminate(info.location);
+  terminate(info.target_features);
+  terminate(info.notes);
+  for (weir_code_target& target : info.code_targets) {
+    terminate(target.format);
+    terminate(target.target);
+  }
 }
 
 }  // namespace weir

@@ -82,6 +82,16 @@ std::vector<Candidate> find_drivers(std::span<const fs::path> folders, const Pro
   return std::move(discovery).take();
 }
 
+std::vector<Candidate> inspect_drivers(std::span<const fs::path> folders, const ProbePolicy& policy) {
+  Discovery discovery(folders, policy, Discovery::Purpose::inspect);
+  discovery.examine();
+  return std::move(discovery).take();
+}
+
+std::vector<Candidate> inspect_drivers() {
+  return inspect_drivers(driver_search_path(), current_probe_policy());
+}
+
 std::string forget_probes() {
   const fs::path file = current_probe_policy().verdicts;
   if (file.empty() || unlink(file.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <weir/export.hpp>
 
 #include "driver/gpu_driver.hpp"
+#include "driver/side_effect.hpp"
 
 namespace weir {
 
@@ -37,6 +39,18 @@ enum class ProbePlace : std::uint8_t {
   this_process,  ///< here; Candidate::note says why
 };
 
+/// A layer around a driver.
+struct LayerIdentity {
+  std::string name, options, library;
+};
+
+/// A driver's own description of itself.
+struct DriverIdentity {
+  std::string version, vendor;
+  std::uint32_t abi_version = 0;
+  std::vector<LayerIdentity> layers;  ///< the one nearest to the program first
+};
+
 /// One candidate: a manifest that was found, and what became of it.
 struct Candidate {
   std::string name;  ///< from the manifest, or the file's stem when it could not be read
@@ -48,8 +62,10 @@ struct Candidate {
   std::string remedy;  ///< one sentence: what to do; empty when usable
   std::string note;    ///< what else a user may want to know of it, or empty
   ProbePlace probed = ProbePlace::nowhere;
-  std::unique_ptr<GpuDriver> driver;      ///< non-null when the table was accepted
-  std::vector<weir_device_info> devices;  ///< when usable
+  std::vector<SideEffect> effects;         ///< changes to its process that its trial found
+  std::optional<DriverIdentity> identity;  ///< when the table was accepted
+  std::unique_ptr<GpuDriver> driver;       ///< non-null when the table was accepted in this process
+  std::vector<weir_device_info> devices;   ///< when usable
 };
 
 /// Why a folder is in the search path.
@@ -71,6 +87,14 @@ struct ProbePolicy;
 /// Probes everything in `folders`, and loads what may be loaded. Never throws for a bad candidate.
 std::vector<Candidate> find_drivers(std::span<const std::filesystem::path> folders,
                                     const ProbePolicy& policy);
+
+/// The same candidates, each judged and described by a process of its own, so that no driver is loaded here
+/// and `Candidate::driver` is null. Where no such process can be started, the driver is loaded here and a
+/// note says so. Throws LayersError when WEIR_LAYERS is wrong.
+std::vector<Candidate> inspect_drivers(std::span<const std::filesystem::path> folders,
+                                       const ProbePolicy& policy);
+/// The same for this process's search path and policy, for `weir info`.
+WEIR_API std::vector<Candidate> inspect_drivers();
 
 /// Forgets what was found out about drivers, so that all are probed again; to be called before any is looked
 /// for. Returns why the file cannot be removed, or an empty string.

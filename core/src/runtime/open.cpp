@@ -4,8 +4,11 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "driver/registry.hpp"
+#include "near_words.hpp"
 #include "runtime/device_state.hpp"
 
 namespace weir {
@@ -29,6 +32,17 @@ std::string fates() {
     for (const auto& folder : driver_search_path()) text += "\n    " + folder.string();
   }
   return text;
+}
+
+// "; did you mean 'cpu:1'?" where a usable driver is called almost so, else ".".
+std::string near_devices(std::string_view driver, std::string_view index) {
+  std::vector<std::string> usable;
+  for (const Candidate& candidate : drivers())
+    if (candidate.fate == DriverFate::usable) usable.push_back(candidate.name);
+  std::string text;
+  for (const std::string& name : near_words(driver, usable))
+    text += fmt::format("{}'{}{}'", text.empty() ? "" : " or ", name, index);
+  return text.empty() ? "." : fmt::format("; did you mean {}?", text);
 }
 
 int merit(std::uint32_t kind) {
@@ -67,8 +81,8 @@ Device open_named(std::string_view name, std::string_view origin) {
                                                   origin, driver, devices_of(*candidate)));
   }
   throw Error(ErrorCode::no_device,
-              fmt::format("no device '{}'{}: no usable driver has that name. The drivers are:{}", name,
-                          origin, fates()));
+              fmt::format("no device '{}'{}: no usable driver has that name{} The drivers are:{}", name,
+                          origin, near_devices(driver, name.substr(driver.size())), fates()));
 }
 
 }  // namespace

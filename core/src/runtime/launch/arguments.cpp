@@ -4,16 +4,23 @@
 
 #include <cstring>
 
+#include "ir/verifier.hpp"
 #include "runtime/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
 
 namespace weir::detail {
 namespace {
 
+// "argument 2 ('x')". Arguments are counted from 1. A name that Weir made counts from 0 and is left out.
+std::string argument_words(const ProgramState& program, std::size_t i) {
+  const std::string& name = program.parameters[i].name;
+  return ir::is_generated_name(name, i) ? fmt::format("argument {}", i + 1)
+                                        : fmt::format("argument {} ('{}')", i + 1, name);
+}
+
 [[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
   throw Error(ErrorCode::invalid,
-              fmt::format("kernel '{}', argument {} ('{}'): {}", program.name(), i + 1,
-                          program.parameters[i].name, words),
+              fmt::format("kernel '{}', {}: {}", program.name(), argument_words(program, i), words),
               program.name(), std::string(), 0);
 }
 
@@ -113,13 +120,12 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
     throw Error(
         ErrorCode::invalid,
         fmt::format(
-            "kernel '{}': arguments {} ('{}') and {} ('{}') share memory, but one stream_parallel block "
+            "kernel '{}': {} and {} share memory, but one stream_parallel block "
             "writes the "
             "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
             "one block",
-            program.name(), check.written + 1, parameters[check.written].name, check.touched + 1,
-            parameters[check.touched].name, place(*program.kernel, check.written_at),
-            place(*program.kernel, check.touched_at)),
+            program.name(), argument_words(program, check.written), argument_words(program, check.touched),
+            place(*program.kernel, check.written_at), place(*program.kernel, check.touched_at)),
         program.name(), program.kernel->knows(at) ? program.kernel->files[at.file] : std::string(), at.line);
   }
 }
