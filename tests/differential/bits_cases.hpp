@@ -9,15 +9,20 @@
 
 namespace weir::test {
 
-/// One operation: `r` of %0, %1, %2, as the right side of a statement.
+/// One operation: `r` of %0, %1, %2, as the right side of a statement. Statements that it needs before that
+/// come first, each on a line, and define %c, %t and %z.
 struct Operation {
-  std::string words;  ///< "add %0, %1 : f32"
+  std::string words;  ///< "add %0, %1 : f32", or "%t = max %0, %1 : i16\nctz %t : i16"
   std::vector<ScalarType> operands;
   ScalarType result;
 };
 
 /// Arithmetic, comparisons, bit operations, select.
 std::vector<Operation> arithmetic();
+/// Every operation whose result is of `type`, followed by every comparison, count of bits, minimum and
+/// maximum of that type: of its result with an operand and with 0. Operands of the first are arrays and
+/// constants.
+std::vector<Operation> chains(ScalarType type);
 /// Casts and bit casts between all types.
 std::vector<Operation> conversions();
 /// Math functions on f32 and f64.

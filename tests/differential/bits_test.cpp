@@ -4,6 +4,7 @@
 // against the host's evaluator instead, over fewer values.
 //
 // WEIR_BITS_COUNT=N compares N values per math function instead of 2^24, and N / 16 of the rest.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <set>
+#include <sstream>
 #include <thread>
 #include <weir/compile.hpp>
 #include <weir/error.hpp>
@@ -169,34 +172,88 @@ void compare_devices(const std::vector<Operation>& operations, std::size_t count
   for (unsigned i = 0; i < workers; ++i) threads.emplace_back(work);
 }
 
+/// The statements of one operation, for the host's evaluator.
+class Evaluator {
+ public:
+  explicit Evaluator(const Operation& operation) : kernel_(ir::parse(kernel_text({operation}), "<bits>")) {
+    const ir::Statement& loop = kernel_.body.statements.back();
+    for (const ir::Statement& s : loop.bodies.at(0).statements) {
+      if (s.op == ir::Op::load)
+        arguments_.push_back(s.result);
+      else if (s.op != ir::Op::store)
+        statements_.push_back(&s);
+      if (s.op != ir::Op::store) types_.resize(std::max(types_.size(), std::size_t{s.result} + 1));
+      if (s.op != ir::Op::store) types_[s.result] = s.type;
+    }
+    values_.resize(types_.size());
+    // Loads are in the order of kernel_inputs().
+    std::size_t k = 0;
+    for (const auto& input : kernel_inputs({operation})) place_[input.second] = arguments_.at(k++);
+  }
+
+  bool can_evaluate() const {
+    return std::all_of(statements_.begin(), statements_.end(),
+                       [](const ir::Statement* s) { return ir::is_host_evaluable(*s); });
+  }
+
+  std::uint64_t operator()(std::span<const std::uint64_t> operands) {
+    for (unsigned k = 0; k < operands.size(); ++k) values_[place_.at(k)] = operands[k];
+    for (const ir::Statement* s : statements_) {
+      if (s->op == ir::Op::constant) {
+        values_[s->result] = s->immediate;
+        continue;
+      }
+      ScalarType types[8];
+      std::uint64_t bits[8];
+      const std::size_t count = s->operands.size();
+      for (std::size_t k = 0; k < count; ++k) {
+        types[k] = types_[s->operands[k]];
+        bits[k] = values_[s->operands[k]];
+      }
+      values_[s->result] = ir::evaluate_operation(*s, {types, count}, {bits, count});
+    }
+    return values_[statements_.back()->result];
+  }
+
+ private:
+  ir::Kernel kernel_;
+  std::vector<const ir::Statement*> statements_;
+  std::vector<ir::ValueId> arguments_;
+  std::map<unsigned, ir::ValueId> place_;  // of operands
+  std::vector<ScalarType> types_;
+  std::vector<std::uint64_t> values_;
+};
+
 /// The CPU against ir::evaluate_operation, where that knows the operation.
 std::size_t compare_with_evaluator(const std::vector<Operation>& operations, std::size_t count,
-                                   Tally& tally) {
+                                   std::size_t per_kernel, Tally& tally) {
   Runner cpu("cpu", count);
-  std::size_t unknown = 0;
-  for (const Operation& operation : operations) {
-    const ir::Kernel kernel = ir::parse(kernel_text({operation}), "<bits>");
-    const auto& body = kernel.body.statements.back().bodies.at(0).statements;
-    const ir::Statement& statement = body.at(body.size() - 2);
-    if (!ir::is_host_evaluable(statement)) {
-      ++unknown;
-      continue;
+  std::vector<Operation> known;
+  for (const Operation& operation : operations)
+    if (Evaluator(operation).can_evaluate()) known.push_back(operation);
+  for (std::size_t begin = 0; begin < known.size(); begin += per_kernel) {
+    const std::vector<Operation> part(
+        known.begin() + std::ptrdiff_t(begin),
+        known.begin() + std::ptrdiff_t(std::min(begin + per_kernel, known.size())));
+    const auto found = cpu.run(part, false);
+    for (std::size_t n = 0; n < part.size(); ++n) {
+      const Operation& operation = part[n];
+      std::vector<std::vector<std::byte>> given;
+      for (unsigned k = 0; k < operation.operands.size(); ++k)
+        given.push_back(operands(operation.operands[k], count, k));
+      std::vector<std::byte> expected(count * size_of(operation.result));
+      std::vector<std::uint64_t> bits(given.size());
+      Evaluator evaluate(operation);
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t k = 0; k < given.size(); ++k) bits[k] = element(given[k], operation.operands[k], i);
+        const std::uint64_t r = evaluate(bits);
+        std::memcpy(expected.data() + i * size_of(operation.result), &r, size_of(operation.result));
+      }
+      compare(operation, "", operation.result, found[n], expected, tally);
+      ++tally.operations;
     }
-    const auto found = cpu.run({operation}, false);
-    std::vector<std::vector<std::byte>> given;
-    for (unsigned k = 0; k < operation.operands.size(); ++k)
-      given.push_back(operands(operation.operands[k], count, k));
-    std::vector<std::byte> expected(count * size_of(operation.result));
-    std::vector<std::uint64_t> bits(given.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t k = 0; k < given.size(); ++k) bits[k] = element(given[k], operation.operands[k], i);
-      const std::uint64_t r = ir::evaluate_operation(statement, operation.operands, bits);
-      std::memcpy(expected.data() + i * size_of(operation.result), &r, size_of(operation.result));
-    }
-    compare(operation, "", operation.result, found[0], expected, tally);
-    ++tally.operations;
   }
-  return unknown;
+  return operations.size() - known.size();
 }
 
 void summary(const char* what, const Tally& tally) {
@@ -215,7 +272,7 @@ void check(const char* what, const std::vector<Operation>& operations, std::size
   } else if (fresh) {
     GTEST_SKIP() << what << ": needs another device than the CPU to compare; set WEIR_DEVICE";
   } else {
-    const std::size_t unknown = compare_with_evaluator(operations, count, tally);
+    const std::size_t unknown = compare_with_evaluator(operations, count, per_kernel, tally);
     if (unknown)
       std::printf("[   BITS   ] %s: %zu operations are only compared between two devices; set WEIR_DEVICE\n",
                   what, unknown);
@@ -243,6 +300,85 @@ TEST(Bits, EveryOperationIsGeneratedForGpus) {
   generate(conversions(), 16);
   generate(functions(), 4);
   generate(atomics(), 1);
+}
+
+std::vector<Operation> all_chains() {
+  std::vector<Operation> all;
+  for (const ScalarType type :
+       {ScalarType::i8, ScalarType::u8, ScalarType::i16, ScalarType::u16, ScalarType::f32}) {
+    std::vector<Operation> some = chains(type);
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+/// Calls `f` with kernels of `operations`, so many in each.
+template <class F>
+void for_each_kernel(const std::vector<Operation>& operations, std::size_t per_kernel, F&& f) {
+  for (std::size_t begin = 0; begin < operations.size(); begin += per_kernel) {
+    const auto end = std::min(begin + per_kernel, operations.size());
+    f(Program::parse(
+        kernel_text({operations.begin() + std::ptrdiff_t(begin), operations.begin() + std::ptrdiff_t(end)})));
+  }
+}
+
+/// Instructions that compute with 8 or 16 bits: all with such a type but those that move and convert.
+std::set<std::string> narrow_arithmetic(const std::string& ptx) {
+  static const std::set<std::string> harmless{"ld", "st", "mov", "cvt", ""};
+  std::set<std::string> found;
+  std::istringstream lines(ptx);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string instruction;
+    words >> instruction;
+    if (instruction.starts_with("@")) words >> instruction;
+    if (harmless.contains(instruction.substr(0, instruction.find('.')))) continue;
+    for (const char* type : {".b8", ".s8", ".u8", ".b16", ".s16", ".u16", "16x2"})
+      if (instruction.find(type) != std::string::npos) found.insert(instruction);
+  }
+  return found;
+}
+
+// ptxas 12.8 to 13.3 takes the sign of a 16-bit maximum for a comparison: tests/evidence/ptxas-minmax.md.
+// proves R36
+TEST(Bits, IntegersOfEightAndSixteenBitsAreComputedInThirtyTwoOnPtx) {
+  std::set<std::string> found;
+  const auto look = [&](const std::vector<Operation>& operations, std::initializer_list<const char*> facts) {
+    for_each_kernel(operations, 64, [&](const Program& program) {
+      for (const char* assume : facts)
+        found.merge(narrow_arithmetic(compile_to_text(program, {"ptx", "sm_90", "+ptx80", assume}, "asm")));
+    });
+  };
+  const auto without_halves = [](std::vector<Operation> operations) {
+    std::erase_if(operations, [](const Operation& o) {  // selp.b16 moves one of two halves
+      return o.words.ends_with(": f16") && o.operands.at(0) == ScalarType::boolean;
+    });
+    return operations;
+  };
+  look(without_halves(arithmetic()), {"", "distinct,narrow,aligned,resident"});
+  look(without_halves(conversions()), {"", "distinct,narrow,aligned,resident"});
+  look(chains(ScalarType::i8), {"distinct,narrow,aligned,resident"});
+  look(chains(ScalarType::i16), {"distinct,narrow,aligned,resident"});
+  look(chains(ScalarType::u16), {"distinct,narrow,aligned,resident"});
+  EXPECT_THAT(found, testing::IsEmpty());
+}
+
+// LLVM 22 lowers llvm.maximumnum of scalars wrongly with vfpclass: tests/evidence/llvm-maximumnum.md. Nothing
+// else that kernels compute needs the instruction. proves R36
+TEST(Bits, MinimaAndMaximaDoNotClassifyOnProcessorsWithAvx512) {
+  std::vector<Operation> operations = chains(ScalarType::f32);
+  for (const std::vector<Operation>& more : {chains(ScalarType::f64), arithmetic(), conversions()})
+    operations.insert(operations.end(), more.begin(), more.end());
+  for_each_kernel(operations, 64, [&](const Program& program) {
+    for (const char* features : {"+prefer-256-bit", "-prefer-256-bit"}) {
+      const std::string text = compile_to_text(program, {"elf-x86_64", "x86-64-v4", features, ""}, "asm");
+      EXPECT_EQ(text.find("vfpclass"), std::string::npos);
+    }
+  });
+}
+
+TEST(Bits, ChainsOfTwoOperationsAreTheSame) {
+  check("chains", all_chains(), wanted_count() / 16, 64);
 }
 
 TEST(Bits, ArithmeticIsTheSame) {
