@@ -162,21 +162,61 @@ std::vector<std::pair<ScalarType, unsigned>> kernel_inputs(const std::vector<Ope
   return {inputs.begin(), inputs.end()};
 }
 
-std::string kernel_text(const std::vector<Operation>& operations) {
-  std::string parameters, body;
+std::string_view to_string(LoopForm form) {
+  constexpr std::string_view names[] = {"line", "single", "edges", "tiles", "branches", "inner_loops"};
+  return names[std::size_t(form)];
+}
+
+std::vector<std::int64_t> shape_of(LoopForm form, std::size_t count) {
+  if (form == LoopForm::single) return {std::int64_t(count), 1};
+  if (form == LoopForm::tiles) return {std::int64_t(count / 32), 32};
+  return {std::int64_t(count)};
+}
+
+std::pair<std::size_t, std::size_t> margins_of(LoopForm form) {
+  return form == LoopForm::edges ? std::pair<std::size_t, std::size_t>{3, 2}
+                                 : std::pair<std::size_t, std::size_t>{};
+}
+
+std::string kernel_text(const std::vector<Operation>& operations, LoopForm form) {
+  const bool rows = form == LoopForm::single || form == LoopForm::tiles;
+  const std::string rank = rows ? "2" : "1", at = rows ? "[%i, %j]" : "[%i]";
+  std::string parameters, before, body;
   for (const auto& [type, which] : kernel_inputs(operations)) {
     const std::string array = name(type) + std::to_string(which);
-    parameters += "  param @" + array + " : array<" + name(type) + ", 1>\n";
-    body += "    %" + array + " = load @" + array + "[%i] : " + name(type) + "\n";
+    parameters += "  param @" + array + " : array<" + name(type) + ", " + rank + ">\n";
+    const std::string of_type = " : " + name(type) + "\n";
+    if (form != LoopForm::tiles) {
+      body += "    %" + array + " = load @" + array + at + of_type;
+      continue;
+    }
+    body += "    %near_" + array + " = load @" + array + "[%row, %j]" + of_type;
+    body += "    %own_" + array + " = load @" + array + at + of_type;
+    body += "    %" + array + " = select %true, %near_" + array + ", %own_" + array + of_type;
   }
   for (std::size_t k = 0; k < operations.size(); ++k) {
     const std::string r = "r" + std::to_string(k);
-    parameters += "  param @" + r + " : array<" + name(operations[k].result) + ", 1>\n";
-    body += statements(operations[k], k, r) + "    store @" + r + "[%i], %" + r + "\n";
+    parameters += "  param @" + r + " : array<" + name(operations[k].result) + ", " + rank + ">\n";
+    body += statements(operations[k], k, r) + "    store @" + r + at + ", %" + r + "\n";
   }
+  std::string loop = "parallel (%i) in (%zero to %n)";
+  if (rows) loop = "parallel (%i, %j) in (%zero to %n, %zero to %m)";
+  if (form == LoopForm::edges) loop = "parallel (%i) in (%three to %end)";
+  if (form != LoopForm::line) {
+    parameters += "  param @none : i64\n";
+    before = "  %none = arg @none : i64\n  %one = const 1 : i64\n  %passes = add %none, %one : i64\n";
+  }
+  if (rows) before += "  %m = extent @r0, 1 : i64\n";
+  if (form == LoopForm::edges)
+    before += "  %three = const 3 : i64\n  %two = const 2 : i64\n  %end = sub %n, %two : i64\n";
+  if (form == LoopForm::tiles)
+    body = "    %row = add %i, %none : i64\n    %true = ge %i, %none : bool\n" + body;
+  if (form == LoopForm::branches)
+    body = "    %true = ge %i, %none : bool\n    if %true {\n" + body + "    }\n";
+  if (form == LoopForm::inner_loops) body = "    for %k = %zero to %passes step %one {\n" + body + "    }\n";
   return "weir-ir 1\nkernel \"bits\"\n" + parameters +
-         "{\n  %zero = const 0 : i64\n  %n = extent @r0, 0 : i64\n" + "  parallel (%i) in (%zero to %n) {\n" +
-         body + "  }\n}\n";
+         "{\n  %zero = const 0 : i64\n  %n = extent @r0, 0 : i64\n" + before + "  " + loop + " {\n" + body +
+         "  }\n}\n";
 }
 
 }  // namespace weir::test
