@@ -136,6 +136,37 @@ TEST(HsacoAtomics, AddFloatsByTheProcessorsOwnInstructions) {
   }
 }
 
+/// Every atomic operation on integers, whose old values are dropped and stored.
+std::string integer_atomics() {
+  std::string parameters, body;
+  for (const std::string& type : std::vector<std::string>{"i32", "u32", "i64", "u64"}) {
+    parameters +=
+        "param @" + type + ": array<" + type + ", 1>\nparam @old_" + type + ": array<" + type + ", 1>\n";
+    body += "    %" + type + " = load @old_" + type + "[%i] : " + type + "\n";
+    for (const std::string& kind :
+         std::vector<std::string>{"add", "sub", "min", "max", "and", "or", "xor", "exchange"}) {
+      const std::string name = kind + "_" + type,
+                        right = " = atomic." + kind + " @" + type + "[%zero], %" + type;
+      body += "    %dropped_" + name + right + " : " + type + "\n    %" + name + right + " : " + type +
+              "\n    store @old_" + type + "[%i], %" + name + "\n";
+    }
+  }
+  return "weir-ir 1\nkernel \"atomics\"\n" + parameters +
+         "{\n  %zero = const 0 : i64\n  %n = extent @i32, 0 : i64\n  parallel (%i) in (%zero to %n) {\n" +
+         body + "  }\n}\n";
+}
+
+TEST(HsacoAtomics, OfIntegersAreTheProcessorsOwnInstructions) {
+  const Request request(integer_atomics());
+  for (const char* cpu :
+       {"gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"}) {
+    const std::string text = request.assembly({"hsaco", cpu, "", 0, 1024, everything});
+    for (const char* operation : {"add", "sub", "and", "or", "xor", "swap"})
+      EXPECT_THAT(text, HasSubstr(std::string("global_atomic_") + operation)) << cpu;
+    EXPECT_EQ(text.find("_cmpswap"), text.npos) << cpu;
+  }
+}
+
 TEST(HsacoAtomics, AddFloatsByLoopsToMemoryThatMayBeShared) {
   const std::string text = Request(float_sums).assembly({"hsaco", "gfx90a", "", 0, 1024, nothing});
   EXPECT_EQ(text.find("global_atomic_add_f"), text.npos);

@@ -19,8 +19,10 @@ namespace weir::codegen {
 struct Facts {
   /// No array that the kernel writes shares memory with another of its arrays.
   bool distinct = false;
-  /// Every array has less than 2^31 scalars; every loop's bounds are known to the host, lie within i32, and
-  /// leave less than 2^30 iterations.
+  /// Every loop's bounds are known to the host and fit an i32, and the product of its extents is below 2^30.
+  /// Every extent of an array is below 2^31, and so is the product of its extents and its element's lanes.
+  /// Extents of 0 count as 1 in these products, so that no part of a product overflows before it is
+  /// multiplied by 0.
   bool narrow = false;
   /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
   bool aligned = false;

@@ -116,6 +116,7 @@ class Compilation {
     link_called_math(*module_, math);
     for (llvm::Function& f : *module_) device_attributes(f);
     inline_called_math(*module_, modules);
+    device_->work_around(*module_, modules);
     check_messages();
   }
 

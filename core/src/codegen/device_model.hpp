@@ -53,8 +53,8 @@ class DeviceModel {
   virtual llvm::SyncScope::ID device_scope(llvm::LLVMContext&) const { return llvm::SyncScope::System; }
   /// Whether atomic additions of f32 take numbers below the normal range for 0.
   virtual bool adds_flush() const { return false; }
-  /// Lets an atomic addition be an instruction of the device's where the launch's facts allow it.
-  virtual void mark_atomic_add(llvm::AtomicRMWInst&) const {}
+  /// Lets an atomic operation be an instruction of the device's where the launch's facts allow it.
+  virtual void mark_atomic(llvm::AtomicRMWInst&) const {}
   /// What local arrays of one iteration may take.
   virtual std::uint64_t max_stack_bytes() const = 0;
   /// The part of the model that shares a task among many threads; null when one caller runs a consecutive
@@ -75,6 +75,8 @@ class DeviceModel {
   }
   /// What the math library may rely on.
   virtual MathOptions math_options() const = 0;
+  /// Rewrites optimised code that a compiler below, LLVM's back end or the vendor's, gets wrong. Runs last.
+  virtual void work_around(llvm::Module&, llvm::ModuleAnalysisManager&) const {}
   /// What LLVM writes for link().
   virtual llvm::CodeGenFileType object_type() const { return llvm::CodeGenFileType::ObjectFile; }
   /// Makes a code object of one file of object_type().

@@ -56,8 +56,7 @@ void TaskLowering::count_in_blocks(const ir::Statement& loop, const Space& space
     llvm::BasicBlock* none = new_block("counters.none");
     b_.CreateCondBr(b_.CreateICmpNE(counted, i32(0)), some, none);
     b_.SetInsertPoint(some);
-    b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, address(all, k), counted, llvm::Align(4),
-                       llvm::AtomicOrdering::Monotonic, device_.device_scope(context_));
+    device_atomic(llvm::AtomicRMWInst::Add, Type::u32, address(all, k), counted);
     b_.CreateBr(none);
     b_.SetInsertPoint(none);
   });

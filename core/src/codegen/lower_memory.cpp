@@ -123,18 +123,17 @@ Value* TaskLowering::lower_atomic(const ir::Statement& s) {
     op = Rmw::FAdd;
     operand = b_.CreateFNeg(operand);
   }
-  if (op != Rmw::FAdd) return b_.CreateAtomicRMW(op, address, operand, align, relaxed, scope);
-  if (s.type == Type::f32 && device_.adds_flush() && !kernel_.options.fast_math)
+  if (op == Rmw::FAdd && s.type == Type::f32 && device_.adds_flush() && !kernel_.options.fast_math)
     return exact_add(address, operand);
-  return device_add(s.type, address, operand);
+  return device_atomic(op, s.type, address, operand);
 }
 
-Value* TaskLowering::device_add(Type type, Value* address, Value* operand) {
-  llvm::AtomicRMWInst* add =
-      b_.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, address, operand, llvm::Align(size_of(type)),
-                         llvm::AtomicOrdering::Monotonic, device_.device_scope(context_));
-  device_.mark_atomic_add(*add);
-  return add;
+Value* TaskLowering::device_atomic(llvm::AtomicRMWInst::BinOp op, Type type, Value* address, Value* operand) {
+  llvm::AtomicRMWInst* atomic =
+      b_.CreateAtomicRMW(op, address, operand, llvm::Align(size_of(type)), llvm::AtomicOrdering::Monotonic,
+                         device_.device_scope(context_));
+  device_.mark_atomic(*atomic);
+  return atomic;
 }
 
 /// A loop around compare-and-swap, which stores nothing where nothing would change; gives the old value.
@@ -177,7 +176,7 @@ Value* TaskLowering::exact_add(Value* address, Value* operand) {
   Value* is_large = b_.CreateFCmpUGE(magnitude, llvm::ConstantFP::get(b_.getFloatTy(), 0x1p-101));
   b_.CreateCondBr(is_large, large, small, llvm::MDBuilder(context_).createLikelyBranchWeights());
   b_.SetInsertPoint(large);
-  Value* native = device_add(Type::f32, address, operand);
+  Value* native = device_atomic(llvm::AtomicRMWInst::FAdd, Type::f32, address, operand);
   b_.CreateBr(done);
   b_.SetInsertPoint(small);
   Value* looped = float_atomic(Type::f32, address, [&](Value* old) { return b_.CreateFAdd(old, operand); });

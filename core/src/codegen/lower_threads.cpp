@@ -18,7 +18,7 @@ namespace {
 /// Of loops that packets share: their loads go ahead of what is computed from them.
 constexpr std::uint32_t loop_unroll = 4;
 
-/// A narrow space has fewer iterations than that, and so no thread needs a longer step.
+/// A narrow space has fewer iterations than this, so no thread needs a longer step.
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 30;
 
 }  // namespace
@@ -233,8 +233,9 @@ void TaskLowering::run_packet(const ir::Statement& loop, const Space& space, std
 void TaskLowering::run_edge(const ir::Statement& loop, const Space& space, std::vector<Value*> indices,
                             std::uint32_t width) {
   Value* from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, indices.back(), space.low.back());
-  Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(indices.back(), i64(width)),
-                                       space.high.back());
+  // The packet's end may be beyond the range of i64, unlike the loop's.
+  Value* left = b_.CreateSub(space.high.back(), indices.back());
+  Value* to = b_.CreateAdd(indices.back(), b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(width)));
   stepped_loop(from, to, 1, 1, [&](Value* i) {
     indices.back() = i;
     lower_iteration(loop, indices);

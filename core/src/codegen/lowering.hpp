@@ -174,7 +174,8 @@ class TaskLowering {
   llvm::Value* float_atomic(Type type, llvm::Value* address,
                             const std::function<llvm::Value*(llvm::Value*)>& change);
   llvm::Value* exact_add(llvm::Value* address, llvm::Value* operand);
-  llvm::Value* device_add(Type type, llvm::Value* address, llvm::Value* operand);
+  llvm::Value* device_atomic(llvm::AtomicRMWInst::BinOp op, Type type, llvm::Value* address,
+                             llvm::Value* operand);
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
   llvm::Value* temporary_address(const ir::Statement& s, bool indexed);

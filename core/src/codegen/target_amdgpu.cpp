@@ -125,18 +125,18 @@ class AmdgpuModel final : public GpuModel {
     return context.getOrInsertSyncScopeID("agent");
   }
 
-  // The memory instructions of these two have one denormal mode, which takes subnormal f32 for 0; LLVM's
-  // FeatureMemoryAtomicFAddF32DenormalSupport tells of later ones that keep them. Without facts LLVM writes
-  // loops.
+  // The memory instructions of these two have one denormal mode, which takes subnormal f32 for 0. Later
+  // processors keep them: LLVM's FeatureMemoryAtomicFAddF32DenormalSupport. Without facts LLVM writes loops.
   bool adds_flush() const override { return facts().resident && (cpu_ == "gfx908" || cpu_ == "gfx90a"); }
-  void mark_atomic_add(llvm::AtomicRMWInst& add) const override {
+  // LLVM writes loops for operations that buses to other devices or to the host may not carry out.
+  void mark_atomic(llvm::AtomicRMWInst& atomic) const override {
     if (!facts().resident) return;
-    llvm::MDNode* const yes = llvm::MDNode::get(add.getContext(), {});
-    add.setMetadata("amdgpu.no.fine.grained.memory", yes);
-    add.setMetadata("amdgpu.no.remote.memory", yes);
+    llvm::MDNode* const yes = llvm::MDNode::get(atomic.getContext(), {});
+    atomic.setMetadata("amdgpu.no.fine.grained.memory", yes);
+    atomic.setMetadata("amdgpu.no.remote.memory", yes);
     // exact_add() leaves only those additions to the device whose result that cannot change; fast mode allows
     // all.
-    if (add.getType()->isFloatTy() && adds_flush()) add.setMetadata("amdgpu.ignore.denormal.mode", yes);
+    if (atomic.getType()->isFloatTy() && adds_flush()) atomic.setMetadata("amdgpu.ignore.denormal.mode", yes);
   }
 
   std::uint32_t lanes() const override { return exchange_; }

@@ -12,6 +12,7 @@
 
 #include "codegen/device_model.hpp"
 #include "codegen/link.hpp"
+#include "codegen/min_max_by_select.hpp"
 #include "codegen/processor_names.hpp"
 #include "near_words.hpp"
 
@@ -156,6 +157,12 @@ class HostModel final : public DeviceModel {
 
   MathOptions math_options() const override {
     return {.fast = false, .vector_variants = true, .scales = has_avx512_};
+  }
+
+  void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(MinMaxBySelect()));
+    passes.run(module, analyses);
   }
 
   std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {

@@ -14,6 +14,7 @@
 #include <weir/error.hpp>
 
 #include "codegen/gpu_model.hpp"
+#include "codegen/wide_integers.hpp"
 #include "near_words.hpp"
 
 namespace weir::codegen {
@@ -163,6 +164,12 @@ class PtxModel final : public GpuModel {
       default:
         return nullptr;
     }
+  }
+
+  void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers()));
+    passes.run(module, analyses);
   }
 
   llvm::CodeGenFileType object_type() const override { return llvm::CodeGenFileType::AssemblyFile; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/array_use.hpp"
 #include "runtime/launch/loop_space.hpp"
@@ -12,8 +13,8 @@ namespace weir::detail {
 namespace {
 
 constexpr std::uint64_t access_bytes = 16;  // the widest that a thread loads or stores at a time
-constexpr std::uint64_t narrow_scalars = std::uint64_t{1} << 31;
-constexpr std::uint64_t narrow_iterations = std::uint64_t{1} << 30;
+constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
+                                         << 31;  // also of an extent, which is passed as an i32
 
 [[noreturn]] void refuse_space(const ProgramState& program, const passes::PlannedTask& planned) {
   const ir::Location& at = planned.task.location;
@@ -37,6 +38,17 @@ std::uint64_t places(const AnyArrayView& view) noexcept {
 
 }  // namespace
 
+bool is_narrow(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept {
+  std::uint64_t scalars = lanes;
+  for (const std::int64_t extent : extents) {
+    if (std::uint64_t(extent) >= narrow_scalars) return false;
+    // Both factors are below 2^31. Other extents may be 0, but no product of some of them may be large.
+    scalars *= std::max<std::uint64_t>(std::uint64_t(extent), 1);
+    if (scalars >= narrow_scalars) return false;
+  }
+  return true;
+}
+
 codegen::Facts usual_facts(const DeviceState& device) noexcept {
   if (device.info.kind == DeviceKind::cpu) return {};
   // Arrays are made of WEIR_MEMORY_DEVICE and used on their own device alone; pinned memory takes part in
@@ -52,15 +64,18 @@ codegen::Facts check_launch(const ProgramState& program, const DeviceState& devi
     if (space.count > LoopSpace::most) [[unlikely]]
       refuse_space(program, plan.tasks[i]);
     values.remember(i, space);
-    facts.narrow = facts.narrow && space.known && space.within_i32 && space.count < narrow_iterations;
+    facts.narrow = facts.narrow && space.narrow;
   }
   if (device.info.kind == DeviceKind::cpu) return {};  // its code is the same for all launches
 
-  std::uint64_t most_scalars = 0, unaligned = 0;
+  std::uint64_t unaligned = 0;
   for (std::size_t i = 0; i < values.arguments.size(); ++i) {
     const AnyArrayView* view = values.arguments[i].array;
     if (!view) continue;
-    most_scalars = std::max(most_scalars, std::uint64_t(view->size() * view->element().lanes()));
+    std::array<std::int64_t, max_rank> extents;
+    for (std::uint8_t d = 0; d < view->rank(); ++d) extents[d] = view->extent(d);
+    facts.narrow =
+        facts.narrow && is_narrow({extents.data(), std::size_t(view->rank())}, view->element().lanes());
     unaligned |= places(*view);
     if (!program.parameters[i].written) continue;
     for (std::size_t j = 0; j < values.arguments.size(); ++j) {
@@ -68,7 +83,6 @@ codegen::Facts check_launch(const ProgramState& program, const DeviceState& devi
       if (other && j != i && overlap(*view, *other)) facts.distinct = false;
     }
   }
-  facts.narrow = facts.narrow && most_scalars < narrow_scalars;
   facts.aligned = unaligned % access_bytes == 0;
   return facts;
 }

@@ -111,6 +111,8 @@ struct LaunchValues final : ir::HostValues {
   std::size_t known_spaces_ = 0;
 };
 
+/// What codegen::Facts::narrow asks of an array whose elements have `lanes` scalars.
+bool is_narrow(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept;
 /// What most launches prove: what is compiled ahead of a first launch.
 codegen::Facts usual_facts(const DeviceState& device) noexcept;
 /// What this launch proves of its arguments, which are checked. Throws Error{invalid} for a loop with more
