@@ -101,6 +101,17 @@ int run(const char* how) {
     submit(early);
     early.stream.synchronize();
     return destination[0] == launches && (child == 0 || ends_well(child)) ? 0 : 1;
+  } else if (!std::strcmp(how, "callback")) {  // of a stream that another stream waits for
+    if (!device.info().has(Capability::host_callback)) return 0;
+    fill(early, device);
+    submit(early);
+    early.stream.call_host([] { std::exit(0); });
+    early.event.record(early.stream);
+    static const Stream behind = device.create_stream();
+    behind.wait(early.event);
+    early.array.fill(behind, 1);
+    behind.synchronize();  // the process ends meanwhile
+    return 1;
   } else if (!std::strcmp(how, "unused")) {
     (void)device.info();
   } else {

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
 
 #include "driver/bounded.hpp"
+#include "runtime/host_callback.hpp"
 
 namespace weir::detail {
 namespace {
@@ -37,10 +39,18 @@ Runtime& runtime() {
 }
 
 // Work in flight ends before static objects are destroyed and before drivers' own exit handlers run; later
-// destructors leave the drivers alone.
+// destructors leave the drivers alone. In a host callback the work of its stream cannot end, nor can work
+// that waits for it; all other work has a second.
 void at_exit() {
-  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
-    if (!device->lost() && !device->forked()) device->streams.wait_for_all();
+  const StreamState* const callback = HostCallback::running_on();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n) {
+    if (device->lost() || device->forked()) continue;
+    if (callback)
+      device->streams.wait_for_others(*callback, deadline);
+    else
+      device->streams.wait_for_all();
+  }
   runtime().exiting.store(true);
 }
 
