@@ -75,6 +75,8 @@ class DeviceModel {
   }
   /// What the math library may rely on.
   virtual MathOptions math_options() const = 0;
+  /// Whether code objects carry source lines as DWARF.
+  virtual bool has_lines() const { return false; }
   /// What LLVM writes for link().
   virtual llvm::CodeGenFileType object_type() const { return llvm::CodeGenFileType::ObjectFile; }
   /// Makes a code object of one file of object_type().
