@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [ABI version] [DESCRIPTION text])
+# weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [EXPORTS symbol ...] [ABI version]
+#                 [DESCRIPTION text])
 #
-# Defines the target weir-driver-NAME, the shared object libweir-NAME.so that exports weir_driver_entry alone, with
+# Defines the target weir-driver-NAME, the shared object libweir-NAME.so that exports weir_driver_entry and EXPORTS alone, with
 # its manifest NAME.json beside it, and installs both where libweir looks for drivers. VENDOR_LIBRARIES are the libraries that the driver
 # opens at run time (libcuda.so.1); they are named in messages and never linked. ABI is the newest version that the
 # driver speaks, such as 1.0; it speaks all from 1.0 on. Left out, it is the newest of this SDK's header, which drivers
@@ -27,7 +28,7 @@ endfunction()
 
 function(weir_add_driver name)
   # As they were written, so that a ';' may stand in the description; lists may come in quotes.
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS")
   foreach(words SOURCES LIBRARIES VENDOR_LIBRARIES)
     string(REPLACE "\\;" ";" arg_${words} "${arg_${words}}")
   endforeach()
@@ -55,7 +56,7 @@ function(weir_add_driver name)
     set(folder ${CMAKE_CURRENT_BINARY_DIR})
   endif()
 
-  weir_add_module(${target} FOLDER ${folder} NAME weir-${name} EXPORTS weir_driver_entry
+  weir_add_module(${target} FOLDER ${folder} NAME weir-${name} EXPORTS weir_driver_entry ${arg_EXPORTS}
                   SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
   set_target_properties(${target} PROPERTIES WEIR_DESCRIPTION "${arg_DESCRIPTION}")
 

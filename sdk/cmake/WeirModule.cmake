@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# weir_add_module(TARGET FOLDER folder NAME library EXPORTS symbol SOURCES ... [LIBRARIES ...])
+# weir_add_module(TARGET FOLDER folder NAME library EXPORTS symbol ... SOURCES ... [LIBRARIES ...])
 #
-# A shared object that libweir loads, libLIBRARY.so in FOLDER, that exports one symbol and nothing that could meet the
-# same name in another library of the process. weir_add_driver() and weir_add_layer() are made of it.
+# A shared object that libweir loads, libLIBRARY.so in FOLDER, that exports these symbols and nothing that could
+# meet the same name in another library of the process. weir_add_driver() and weir_add_layer() are made of it.
 include_guard()
 
 function(weir_add_module target)
-  cmake_parse_arguments(arg "" "FOLDER;NAME;EXPORTS" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "FOLDER;NAME" "EXPORTS;SOURCES;LIBRARIES" ${ARGN})
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE Weir::SDK ${arg_LIBRARIES})
   set_target_properties(
@@ -23,6 +23,7 @@ function(weir_add_module target)
                # Else CMake pads it with ':' in the build folder, which the loader takes for the current folder.
                BUILD_WITH_INSTALL_RPATH ON)
   set(exports ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
+  list(JOIN arg_EXPORTS "; " arg_EXPORTS)
   file(CONFIGURE OUTPUT ${exports} CONTENT "{ global: ${arg_EXPORTS}; local: *; };\n")
   target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})

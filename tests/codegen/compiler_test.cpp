@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler as a whole: loops become vector code, places in the source do not matter, bad targets are
-// refused.
+// The compiler as a whole: loops become vector code, bad targets are refused.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -138,14 +137,6 @@ TEST(Vectorising, StopsBeforeBodiesOfThousandsOfOperations) {
   };
   EXPECT_GE(count(emit(chain(1000), "llvm-opt"), "store <"), 1u);
   EXPECT_EQ(count(emit(chain(5000), "llvm-opt"), "store <"), 0u);
-}
-
-// proves R31
-TEST(Compiler, MovingAKernelByALineChangesNothing) {
-  const std::string text(stencil);
-  std::string moved = text;
-  moved.insert(moved.find("  %one"), "\n\n\n");
-  EXPECT_EQ(Code(text).object().bytes, Code(moved).object().bytes);
 }
 
 TEST(Compiler, NamesTheSymbolsOfTheTasksInOrder) {

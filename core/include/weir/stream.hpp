@@ -41,6 +41,7 @@ class WEIR_API StreamRef {
 
   /// Submits a call of `callback` on a thread of the driver. It must not throw and must not call Weir; the
   /// stream goes on when it returns. Throws Error{unsupported} where the driver cannot.
+  /// The callback may end the process by exit(): other work in flight then has a second to end.
   void call_host(std::function<void()> callback) const;
 
   int priority() const;

@@ -11,6 +11,7 @@
 #include <weir/error.hpp>
 
 #include "codegen/codegen.hpp"
+#include "codegen/debug_lines.hpp"
 #include "codegen/device_model.hpp"
 #include "codegen/diagnostics.hpp"
 #include "codegen/direct_scaling.hpp"
@@ -76,13 +77,19 @@ class Compilation {
   }
 
   void keep_value_names() { context_.setDiscardValueNames(false); }
+  /// Has the code carry its source lines, on targets whose debuggers read them.
+  void add_lines() { with_lines_ = true; }
   const DeviceModel& device() const { return *device_; }
 
   void lower() {
     module_ = std::make_unique<llvm::Module>("weir", context_);
     module_->setTargetTriple(machine_->getTargetTriple());
     module_->setDataLayout(machine_->createDataLayout());
-    for (const ir::Task* task : tasks_) TaskLowering(*module_, kernel_, *task, *device_).run();
+    std::optional<DebugLines> lines;
+    if (with_lines_ && device_->has_lines()) lines.emplace(*module_, kernel_);
+    for (const ir::Task* task : tasks_)
+      TaskLowering(*module_, kernel_, *task, *device_, lines ? &*lines : nullptr).run();
+    if (lines) lines->finish();
     std::string message;
     llvm::raw_string_ostream out(message);
     if (llvm::verifyModule(*module_, &out)) fail("the generated LLVM IR is malformed: " + message);
@@ -165,6 +172,7 @@ class Compilation {
       if ((entry = module_->getFunction(task->name))) break;
     for (const char* name : {"target-cpu", "target-features", "no-trapping-math", "denormal-fp-math-f32"})
       if (entry->hasFnAttribute(name)) f.addFnAttr(entry->getFnAttribute(name));
+    f.setUWTableKind(entry->getUWTableKind());
   }
 
   void check_messages() const {
@@ -173,6 +181,7 @@ class Compilation {
 
   const ir::Kernel& kernel_;
   Tasks tasks_;
+  bool with_lines_ = false;
   std::string messages_;
   llvm::LLVMContext context_;
   std::unique_ptr<DeviceModel> device_;
@@ -184,6 +193,7 @@ class LlvmCompiler final : public Compiler {
  public:
   CodeObject compile(const ir::Kernel& kernel, Tasks tasks, const Target& target) override {
     Compilation work(kernel, tasks, target);
+    work.add_lines();
     work.lower();
     work.optimise();
     CodeObject object;

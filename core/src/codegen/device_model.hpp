@@ -77,6 +77,8 @@ class DeviceModel {
   virtual MathOptions math_options() const = 0;
   /// Rewrites optimised code that a compiler below, LLVM's back end or the vendor's, gets wrong. Runs last.
   virtual void work_around(llvm::Module&, llvm::ModuleAnalysisManager&) const {}
+  /// Whether code objects carry source lines as DWARF.
+  virtual bool has_lines() const { return false; }
   /// What LLVM writes for link().
   virtual llvm::CodeGenFileType object_type() const { return llvm::CodeGenFileType::ObjectFile; }
   /// Makes a code object of one file of object_type().

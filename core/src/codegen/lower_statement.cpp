@@ -79,7 +79,11 @@ std::uint32_t TaskLowering::site(const ir::Statement& s) const {
 void TaskLowering::lower_block(const ir::Block& block) {
   for (const ir::Statement& s : block.statements) {
     if (ended()) b_.SetInsertPoint(new_block("unreached"));
+    const llvm::DebugLoc outer = b_.getCurrentDebugLocation();
+    if (lines_)
+      if (const llvm::DebugLoc own = lines_->at(s.location)) b_.SetCurrentDebugLocation(own);
     lower(s);
+    b_.SetCurrentDebugLocation(outer);
   }
 }
 

@@ -10,12 +10,13 @@ namespace weir::codegen {
 using llvm::Value;
 
 TaskLowering::TaskLowering(llvm::Module& module, const ir::Kernel& kernel, const ir::Task& task,
-                           const DeviceModel& device)
+                           const DeviceModel& device, DebugLines* lines)
     : module_(module),
       context_(module.getContext()),
       kernel_(kernel),
       task_(task),
       device_(device),
+      lines_(lines),
       b_(context_),
       values_(task.value_count),
       types_(task.value_count, Type::boolean),
@@ -34,6 +35,7 @@ llvm::Function* TaskLowering::run() {
   number_sites(task_.body);
   function_ = device_.declare_entry(module_, kernel_, task_);
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+  if (lines_) b_.SetCurrentDebugLocation(lines_->begin(*function_, task_));
   return_block_ = llvm::BasicBlock::Create(context_, "return", function_);
   iteration_end_ = return_block_;
   loop_indices_.clear();

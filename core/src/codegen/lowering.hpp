@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/debug_lines.hpp"
 #include "codegen/device_model.hpp"
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
@@ -22,7 +23,7 @@ llvm::Type* memory_type(llvm::LLVMContext& context, ScalarType type);
 class TaskLowering {
  public:
   TaskLowering(llvm::Module& module, const ir::Kernel& kernel, const ir::Task& task,
-               const DeviceModel& device);
+               const DeviceModel& device, DebugLines* lines = nullptr);
   llvm::Function* run();
 
  private:
@@ -214,6 +215,7 @@ class TaskLowering {
   const ir::Kernel& kernel_;
   const ir::Task& task_;
   const DeviceModel& device_;
+  DebugLines* const lines_;  // null: code without source lines
   Builder b_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* return_block_ = nullptr;

@@ -89,6 +89,7 @@ class HostModel final : public DeviceModel {
     auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer}, false);
     auto* f = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, task.name, module);
     f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->setUWTableKind(llvm::UWTableKind::Default);  // for backtraces from within a kernel
     f->addFnAttr("target-cpu", cpu_);
     f->addFnAttr("target-features", features_);
     f->addFnAttr("no-trapping-math", "true");
@@ -164,9 +165,11 @@ class HostModel final : public DeviceModel {
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(MinMaxBySelect()));
     passes.run(module, analyses);
   }
+  bool has_lines() const override { return true; }
 
   std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {
-    return link_shared_object(object);
+    // The CPU driver adds the load address to what these relocations name in debug sections.
+    return link_shared_object(object, {"--emit-relocs"});
   }
 
  private:

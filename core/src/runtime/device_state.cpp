@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
+#include <system_error>
+#include <thread>
 
 #include "driver/bounded.hpp"
+#include "runtime/host_callback.hpp"
 
 namespace weir::detail {
 namespace {
@@ -36,11 +40,28 @@ Runtime& runtime() {
   return *instance;
 }
 
+/// Gives the work that does not wait for a running host callback a second to end. On a thread of its own,
+/// since a host callback must not call a driver.
+void wait_in_callback(const StreamState& stream) noexcept {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  try {
+    std::thread([&] {
+      for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+        if (!device->lost() && !device->forked()) device->streams.wait_for_others(stream, deadline);
+    }).join();
+  } catch (const std::system_error&) {  // without a thread the process ends at once
+  }
+}
+
 // Work in flight ends before static objects are destroyed and before drivers' own exit handlers run; later
-// destructors leave the drivers alone.
+// destructors leave the drivers alone. The work of a stream whose callback ends the process cannot end
+// before.
 void at_exit() {
-  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
-    if (!device->lost() && !device->forked()) device->streams.wait_for_all();
+  if (const StreamState* const callback = HostCallback::running_on())
+    wait_in_callback(*callback);
+  else
+    for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+      if (!device->lost() && !device->forked()) device->streams.wait_for_all();
   runtime().exiting.store(true);
 }
 

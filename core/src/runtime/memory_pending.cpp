@@ -103,6 +103,9 @@ std::uint64_t MemoryPool::trim() {
 }
 
 std::uint64_t MemoryPool::give_to_driver(Block* list) noexcept {
+  // A lost device reports its work as over although it may still use the memory, which therefore stays
+  // allocated.
+  if (device_.lost()) return 0;
   std::uint64_t bytes = 0;
   if (list) given_back_.fetch_add(1, std::memory_order_release);
   while (list) {

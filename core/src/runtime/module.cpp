@@ -16,6 +16,9 @@ namespace detail {
 
 ModuleState::~ModuleState() {
   device.memory.when_unused([&state = device, handle = module]() noexcept {
+    // A lost device reports its work as over although it may still run the code, which therefore stays
+    // loaded.
+    if (state.lost()) return;
     state.quiet([&](weir_status* status) { return state.table().module_unload(handle, status); });
   });
 }

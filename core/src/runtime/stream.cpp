@@ -5,6 +5,7 @@
 #include <weir/stream.hpp>
 
 #include "runtime/device_state.hpp"
+#include "runtime/host_callback.hpp"
 #include "runtime/stream_errors.hpp"
 
 namespace weir {
@@ -77,14 +78,11 @@ void StreamRef::call_host(std::function<void()> callback) const {
                 "device " + device.device_name() +
                     " cannot call the host from a stream; synchronize and call from the host");
   detail::throw_failure(stream);
-  auto owned = std::make_unique<std::function<void()>>(std::move(callback));
-  const weir_host_callback call = [](void* user) {
-    const std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(user));
-    [&]() noexcept { (*function)(); }();
-  };
+  auto owned = std::make_unique<detail::HostCallback>(std::move(callback), &stream);
   const std::lock_guard turn(stream.turn);
   device.call("submit a host callback", [&](weir_status* status) {
-    return device.table().stream_host_callback(stream.stream, call, owned.get(), status);
+    return device.table().stream_host_callback(stream.stream, &detail::HostCallback::call, owned.get(),
+                                               status);
   });
   owned.release();
   stream.note_submission();

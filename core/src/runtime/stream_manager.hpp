@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -75,6 +76,8 @@ class StreamManager {
   void synchronize_all();
   /// Waits for every stream too, and leaves what has failed to those whose work it was.
   void wait_for_all() noexcept;
+  /// As wait_for_all, for every stream but `stream`, and until `deadline` at most.
+  void wait_for_others(const StreamState& stream, std::chrono::steady_clock::time_point deadline) noexcept;
   /// Whether everything submitted to the stream is done.
   bool query(StreamState& stream);
 

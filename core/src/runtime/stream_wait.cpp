@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting: between streams through their marks, and on the host.
+#include <chrono>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
@@ -174,6 +176,29 @@ void StreamManager::wait_for_all() noexcept {
         if (!stream.known_idle()) wait_for_all_of(stream);
       },
       [](EventState& mark) { wait_for(mark); });
+}
+
+void StreamManager::wait_for_others(const StreamState& stream,
+                                    std::chrono::steady_clock::time_point deadline) noexcept {
+  const auto over = [&] {
+    bool all = true;
+    walk(
+        [&](StreamState& other) {
+          if (!all || &other == &stream || other.known_idle()) return;
+          all = device_.quiet([&](weir_status* status) {
+            return device_.table().stream_query(other.stream, status);
+          }) != WEIR_NOT_READY;
+        },
+        [&](EventState& mark) {
+          if (!all) return;
+          all = device_.quiet([&](weir_status* status) {
+            return device_.table().event_query(mark.event, status);
+          }) != WEIR_NOT_READY;
+        });
+    return all;
+  };
+  while (!over() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void StreamManager::wait_for(EventState& mark) noexcept {
