@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mutex>
 #include <weir/event.hpp>
 #include <weir/stream.hpp>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir {
 
@@ -34,7 +34,7 @@ void EventRef::record(const StreamRef& on) const {
                                         "; make the event on the stream's device");
   detail::throw_failure(stream);
   DeviceState& device = stream.device;
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   device.call("record an event", [&](weir_status* status) {
     return device.table().event_record(event.event, stream.stream, status);
   });

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <mutex>
 #include <weir/module.hpp>
 
 #include "runtime/array_use.hpp"
@@ -10,6 +9,7 @@
 #include "runtime/module_state.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir {
 namespace detail {
@@ -247,7 +247,7 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   detail::throw_failure(stream);
   for (const KernelArgument& argument : arguments)
     if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   detail::submit_timed(stream, {&kernel.name(), kernel.name()}, [&] {
     detail::submit_launch(stream,
                           detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
-#include <mutex>
 #include <weir/current_stream.hpp>
 #include <weir/stream.hpp>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir {
 
@@ -38,6 +38,7 @@ bool StreamRef::query() const {
 
 void StreamRef::flush() const {
   StreamState& stream = live(*this);
+  const detail::StreamPin pinned(stream);
   stream.unflushed.store(false, std::memory_order_release);
   stream.device.call("flush a stream", [&](weir_status* status) {
     return stream.device.table().stream_flush(stream.stream, status);
@@ -55,7 +56,7 @@ void StreamRef::wait(const EventRef& event) const {
                                             " cannot wait for an event of " + mark.device.device_name() +
                                             ", which another driver serves; wait for it on the host instead");
   if (&device != &mark.device) detail::waits_across_devices.store(true, std::memory_order_release);
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   device.call("wait for an event", [&](weir_status* status) {
     return device.table().stream_wait_event(stream.stream, mark.event, status);
   });
@@ -82,7 +83,7 @@ void StreamRef::call_host(std::function<void()> callback) const {
     const std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(user));
     [&]() noexcept { (*function)(); }();
   };
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   device.call("submit a host callback", [&](weir_status* status) {
     return device.table().stream_host_callback(stream.stream, call, owned.get(), status);
   });
@@ -97,6 +98,7 @@ int StreamRef::priority() const {
 void* StreamRef::native_handle() const {
   StreamState& stream = live(*this);
   void* native = nullptr;
+  const detail::StreamPin pinned(stream);
   stream.device.call("get the vendor's stream", [&](weir_status* status) {
     return stream.device.table().stream_get_native(stream.stream, &native, status);
   });

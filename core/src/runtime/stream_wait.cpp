@@ -6,6 +6,7 @@
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
 #include "runtime/stream_manager.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -31,11 +32,11 @@ void StreamManager::wait(StreamState& stream, StreamState& other) {
                     owner.device_name() +
                     ", which another driver serves; wait on the host with synchronize() instead");
   {
-    const std::lock_guard turn(other.turn);
+    const Submission turn(other);
     record_mark(other);
   }
   if (&owner != &device_) waits_across_devices.store(true, std::memory_order_release);
-  const std::lock_guard turn(stream.turn);
+  const Submission turn(stream);
   wait_for_mark(stream, other);
 }
 
@@ -105,6 +106,7 @@ void StreamManager::flush_own() noexcept {
 }
 
 void StreamManager::synchronize(StreamState& stream) {
+  const StreamPin pinned(stream);
   stream.unflushed.store(false,
                          std::memory_order_relaxed);  // the driver's own wait starts this stream's work
   flush_all();
@@ -118,6 +120,7 @@ void StreamManager::synchronize(StreamState& stream) {
 }
 
 bool StreamManager::query(StreamState& stream) {
+  const StreamPin pinned(stream);
   throw_failure(stream);
   flush_all();
   const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <weir/task_list.hpp>
 
 #include "runtime/array_use.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/stream_errors.hpp"
 #include "runtime/task_list_state.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir {
 using detail::TaskListState;
@@ -92,7 +92,7 @@ void TaskList::launch(const StreamRef& on) const {
   for (const AnyArrayView& array : list.arrays) detail::live(array);
   detail::throw_failure(stream);
   for (const AnyArrayView& array : list.arrays) list.device.memory.use(*array.block(), stream);
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   detail::run_on_streams(stream, list.placed, [&](std::size_t index, detail::StreamState& lane) {
     const TaskListState::Task& task = list.tasks[index];
     const detail::KernelState& kernel = *task.kernel;
