@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <new>
 #include <cinttypes>
 #include <utility>
 
@@ -148,10 +149,13 @@ weir_result module_load(weir_device device_handle, const weir_code_object* asked
     check_elf(object);
     std::string name = object.name ? object.name : "";
     const int file = memory_file(object);
+    errno = 0;
     void* library = dlopen(path_of(file).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
+      const bool out_of_memory = errno == ENOMEM;
       const char* log = dlerror();
       close(file);
+      if (out_of_memory) throw std::bad_alloc();
       fail(WEIR_ERROR_CODE_OBJECT, "code object '%.64s' of format '%.32s' for target '%.64s' does not load: %s",
            name.c_str(), object.format, object.target, log ? log : "no reason given");
     }

@@ -37,7 +37,9 @@ enum class ErrorCode : std::int32_t {
 WEIR_API std::string_view to_string(ErrorCode code) noexcept;
 
 /// The one exception that Weir throws. what() is a whole message: the thing, what was expected, what was
-/// found, what to do. Copyable, immutable, safe to pass between threads.
+/// found, what to do. Copyable, immutable, safe to pass between threads. When host memory runs out, the Error
+/// (out_of_memory) is thrown without allocating any. An exception of one's own that a kernel's lambda throws passes
+/// through.
 class WEIR_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -91,4 +93,11 @@ class WEIR_API Error : public std::runtime_error {
   std::uint32_t line_ = 0;
 };
 
+namespace detail {
+
+/// Called in a handler: rethrows std::bad_alloc as Error{out_of_memory}, without allocating memory, and any other
+/// exception as it is. Every function of the public API that may throw ends its handler so.
+[[noreturn]] WEIR_API void rethrow_as_error();
+
+}  // namespace detail
 }  // namespace weir

@@ -39,6 +39,17 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line, column);
 }
 
+// nlohmann's destructor takes memory for the members of a container, and ends the process when there is none.
+void take_apart(json& value) noexcept {
+  if (!value.is_structured()) return;
+  for (json& member : value) take_apart(member);
+  value.clear();
+}
+struct Document {
+  json root;
+  ~Document() { take_apart(root); }
+};
+
 json parse_json(std::string_view text, const fs::path& file) {
   std::set<std::string> keys;
   const auto watch = [&](int depth, json::parse_event_t event, json& value) {
@@ -138,7 +149,8 @@ bool valid_driver_name(std::string_view name) noexcept {
 Manifest parse_manifest(std::string_view text, const fs::path& file) {
   if (text.size() > max_bytes)
     refuse(file, fmt::format("is too large: {} bytes, at most {} are expected", text.size(), max_bytes));
-  const json root = parse_json(text, file);
+  const Document document{parse_json(text, file)};
+  const json& root = document.root;
   if (!root.is_object()) refuse(file, fmt::format("holds {} where an object is expected", root.type_name()));
 
   if (const auto version = root.find("manifest_version"); version != root.end() && *version != known_version)

@@ -3,6 +3,7 @@
 #include "dsl/trace.hpp"
 
 #include <algorithm>
+#include <new>
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
@@ -83,6 +84,7 @@ ir::Kernel Trace::run(const KernelSource& source) {
   }
 
   source.body(source.lambda, id_, lanes.data());
+  if (out_of_memory_) throw std::bad_alloc();
 
   kernel_.body = std::move(stack_.front().block);
   kernel_.value_count = static_cast<std::uint32_t>(values_.size());

@@ -41,7 +41,7 @@ void check_size(std::size_t host, const AnyArrayView& view) {
 
 }  // namespace
 
-void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const std::byte> source) const {
+void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const std::byte> source) const try {
   StreamState& stream = live(on);
   live(*this);
   check_size(source.size(), *this);
@@ -55,9 +55,11 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
                                          source.size(), status);
   });
   stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte> destination) const {
+void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte> destination) const try {
   StreamState& stream = live(on);
   live(*this);
   check_size(destination.size(), *this);
@@ -71,19 +73,25 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
                                        destination.size(), status);
   });
   stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::copy_from_bytes(const StreamRef& on, std::span<const std::byte> source) const {
+void AnyArrayView::copy_from_bytes(const StreamRef& on, std::span<const std::byte> source) const try {
   copy_from_bytes_async(on, source);
   wait_for_copy(live(on));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> destination) const {
+void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> destination) const try {
   copy_to_bytes_async(on, destination);
   wait_for_copy(live(on));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const {
+void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const try {
   StreamState& stream = live(on);
   Block& to = live(*this);
   Block& from = live(source);
@@ -129,14 +137,18 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   }
   Block& other = &to.device == &device ? from : to;
   other.device.memory.order_free_after(other, stream);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::fill_zero(const StreamRef& stream) const {
+void AnyArrayView::fill_zero(const StreamRef& stream) const try {
   const std::byte zeros[16 * 16 * 8] = {};
   fill_bytes(stream, zeros);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
+void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const try {
   StreamState& stream = live(on);
   live(*this);
   const std::size_t size = element_.size();
@@ -171,6 +183,8 @@ void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
                                       status);
         });
       });
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir
