@@ -75,8 +75,8 @@ TEST(Region, BlocksRunConcurrently) {
   EXPECT_EQ(met.read(), 2u);
 }
 
-// A block that stands still holds up what follows the region. Its sibling runs beside it, so 2 and 3 come in any order.
-// proves R11
+// A block that stands still holds up what follows the region. Its sibling runs beside it, so 2 and 3 come in
+// any order. proves R11
 TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
@@ -91,7 +91,8 @@ TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
   logged.kernels.log(stream, logged.log, 5);
   EXPECT_FALSE(stream.query());
   flag.open();
-  EXPECT_THAT(logged.values(stream), ::testing::AnyOf(ElementsAre(1, 2, 3, 4, 5), ElementsAre(1, 3, 2, 4, 5)));
+  EXPECT_THAT(logged.values(stream),
+              ::testing::AnyOf(ElementsAre(1, 2, 3, 4, 5), ElementsAre(1, 3, 2, 4, 5)));
 }
 
 // proves R11
@@ -346,6 +347,51 @@ TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
 }
 
 // proves R20
+// proves R20
+TEST(Region, ALaneThatIsTakenAgainIsTakenOnce) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  detail::StreamManager& streams = device.state()->streams;
+  const auto lease_three = [&](const Stream& caller) {
+    std::set<detail::StreamState*> leased;
+    for (int i = 0; i < 3; ++i) leased.insert(streams.lease(*caller.state()));
+    EXPECT_EQ(leased.size(), 3u) << "one lane was leased twice";
+    EXPECT_EQ(device.stream_statistics().streams_leased, 3u);
+    for (detail::StreamState* lane : leased) streams.give_back(lane, caller.state());
+    EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
+  };
+  lease_three(stream);  // makes them
+  lease_three(stream);  // has joined them last
+  lease_three(other);   // finds them idle
+}
+
+// proves R20, R34
+TEST(Region, EveryLaneThatFailedIsReplaced) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const auto x = device.array<std::int32_t>(stream, 100), y = device.array<std::int32_t>(stream, 100),
+             z = device.array<std::int32_t>(stream, 100);
+  for (const auto* array : {&x, &y, &z}) array->fill(stream, 0);
+  TaskList list(device);
+  std::int32_t block = 0;
+  for (const auto* array : {&x, &y, &z})
+    list.add(kernels.add_value, {1, 1},
+             std::vector<KernelArgument>{*array, std::int64_t{100}, std::int32_t{1}}, TaskPlace{0, block++});
+  list.launch(stream);
+  stream.synchronize();
+  const std::uint32_t streams = device.stream_statistics().streams_created;
+  const std::uint64_t made = Watch::get().count("stream_create");
+  list.launch(stream);
+  Watch::get().fail("stream_query", 1, WEIR_ERROR_LAUNCH, 2);  // of both lanes
+  error_of(ErrorCode::launch, [&] { stream.synchronize(); });
+  Watch::get().fail_no_more();
+  list.launch(stream);
+  EXPECT_EQ(Watch::get().count("stream_create"), made + 2);
+  EXPECT_EQ(x.to_host(stream)[0] + y.to_host(stream)[50] + z.to_host(stream)[99], 9);
+  EXPECT_EQ(device.stream_statistics().streams_created, streams);
+}
+
 TEST(Region, MoreBlocksThanLanesStillRunEachInItsOwnOrder) {
   const Device device = Watch::open();
   const Kernels kernels(device);

@@ -36,7 +36,8 @@ enum class ErrorCode : std::int32_t {
 WEIR_API std::string_view to_string(ErrorCode code) noexcept;
 
 /// The only exception type that Weir throws. what() is a complete message: subject, expectation, finding,
-/// remedy. Copyable, immutable, safe to pass between threads.
+/// remedy. Copyable, immutable, safe to pass between threads. When host memory runs out, the Error
+/// (out_of_memory) is thrown without allocating. Exceptions of a kernel's lambda pass through.
 class WEIR_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -94,4 +95,11 @@ class WEIR_API Error : public std::runtime_error {
   std::uint32_t line_ = 0;
 };
 
+namespace detail {
+
+/// Called in a handler: rethrows std::bad_alloc as Error{out_of_memory}, without allocating memory, and any other
+/// exception as it is. Every function of the public API that may throw ends its handler so.
+[[noreturn]] WEIR_API void rethrow_as_error();
+
+}  // namespace detail
 }  // namespace weir

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <new>
 
 #include "driver/layers.hpp"
 #include "driver/probe.hpp"
@@ -25,7 +27,9 @@ struct CloseFolder {
 // process when it runs out of memory.
 std::vector<fs::path> manifests_in(const fs::path& folder) {
   std::vector<fs::path> manifests;
+  errno = 0;
   const std::unique_ptr<DIR, CloseFolder> open(opendir(folder.c_str()));
+  if (!open && errno == ENOMEM) throw std::bad_alloc();
   while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     if (name.ends_with(".json") && name.front() != '.') manifests.push_back(folder / name);
@@ -41,6 +45,7 @@ std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
   for (const fs::path& folder : folders) {
     std::error_code error;
     const fs::path real = fs::canonical(folder, error);
+    if (error == std::errc::not_enough_memory) throw std::bad_alloc();
     if (error || std::find(searched.begin(), searched.end(), real) != searched.end()) continue;
     searched.push_back(real);
     std::ranges::copy(manifests_in(folder), std::back_inserter(manifests));
@@ -85,11 +90,16 @@ void Discovery::take_step(std::size_t number, Step step) {
     candidate.remedy = refusal.remedy;
     candidate.devices.clear();
   };
+  errno = 0;
   try {
     step();
   } catch (const LayersError&) {
     throw;
+  } catch (const std::bad_alloc&) {  // says nothing about the driver
+    throw;
   } catch (const Refusal& refusal) {
+    // The loader, files and drivers report a lack of host memory in words of their own; errno tells it apart.
+    if (errno == ENOMEM) throw std::bad_alloc();
     refuse(refusal);
   } catch (const std::exception& error) {
     refuse(

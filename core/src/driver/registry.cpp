@@ -88,23 +88,29 @@ std::vector<Candidate> inspect_drivers(std::span<const fs::path> folders, const 
   return std::move(discovery).take();
 }
 
-std::vector<Candidate> inspect_drivers() {
+std::vector<Candidate> inspect_drivers() try {
   return inspect_drivers(driver_search_path(), current_probe_policy());
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::string forget_probes() {
+std::string forget_probes() try {
   const fs::path file = current_probe_policy().verdicts;
   if (file.empty() || unlink(file.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};
   return fmt::format("{} cannot be removed: {}", file.string(), strerrordesc_np(errno));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-const std::vector<Candidate>& drivers() {
+const std::vector<Candidate>& drivers() try {
   if (const Discovery* known = discovery.load(std::memory_order_acquire); known && known->all_known())
     return known->candidates();
   const Look lock = begin_to_look();
   Discovery& mine = process_discovery();
   mine.examine();
   return mine.candidates();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 const Candidate* find_driver(std::string_view name) {

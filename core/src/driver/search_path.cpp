@@ -116,8 +116,10 @@ std::vector<SearchFolder> make_search_path(const SearchInputs& inputs) {
   return folders.take();
 }
 
-std::vector<SearchFolder> driver_search_folders() {
+std::vector<SearchFolder> driver_search_folders() try {
   return make_search_path(current_search_inputs());
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 std::vector<fs::path> driver_search_path() {

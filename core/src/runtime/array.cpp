@@ -19,13 +19,15 @@ using detail::StreamState;
 
 namespace detail {
 
-std::size_t checked_bytes(std::size_t count, std::size_t size) {
+std::size_t checked_bytes(std::size_t count, std::size_t size) try {
   if (size != 0 && count > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / size)
     throw Error(ErrorCode::invalid,
                 fmt::format("an array of {} elements of {} bytes is larger than any memory; check "
                             "for a negative number that became unsigned",
                             count, size));
   return count * size;
+} catch (...) {
+  rethrow_as_error();
 }
 
 Block& live(const AnyArrayView& view) {
@@ -33,10 +35,11 @@ Block& live(const AnyArrayView& view) {
   return *view.block();
 }
 
-PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : device_(device.state()), bytes_(bytes) {
+PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
+    : device_(device.state()), bytes_(bytes) {
   if (bytes == 0) return;
   if (!device_->has(Capability::pinned_memory)) {
-    data_ = ::operator new(bytes, std::align_val_t{64});
+    data_ = ::operator new (bytes, std::align_val_t{64});
     std::memset(data_, 0, bytes);
     return;
   }
@@ -66,28 +69,35 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : device_(de
   allocation_ = allocation;
   data_ = info.host_pointer;
   std::memset(data_, 0, bytes);
+} catch (...) {
+  rethrow_as_error();
 }
 
 // Copies that still use the memory end before it goes away.
 PinnedMemory::~PinnedMemory() {
   if (!data_) return;
-  device_->memory.when_unused([device = device_, allocation = allocation_, data = data_]() noexcept {
-    if (allocation)
+  // At most two words, which std::function keeps without memory of its own.
+  if (allocation_)
+    device_->memory.when_unused([device = device_, allocation = allocation_]() noexcept {
       device->quiet([&](weir_status* status) {
         return device->table().memory_free(static_cast<weir_allocation>(allocation), status);
       });
-    else
-      ::operator delete(data, std::align_val_t{64});
-  });
+    });
+  else
+    device_->memory.when_unused(
+        [data = data_]() noexcept { ::operator delete (data, std::align_val_t{64}); });
 }
 
 }  // namespace detail
 
-AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const std::int64_t> extents)
-    : AnyArrayView(stream.device(), &stream, element, extents) {}
+AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const std::int64_t> extents) try
+    : AnyArrayView(stream.device(), &stream, element, extents) {
+} catch (...) {
+  detail::rethrow_as_error();
+}
 
 AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
-                           std::span<const std::int64_t> extents)
+                           std::span<const std::int64_t> extents) try
     : element_(element), rank_(static_cast<std::uint8_t>(extents.size())) {
   if (extents.empty() || extents.size() > max_rank)
     throw Error(ErrorCode::invalid,
@@ -125,6 +135,8 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
   detail::throw_failure(state);
   block_ = state.device.memory.allocate(state, static_cast<std::uint64_t>(bytes));
   generation_ = block_->generation.load(std::memory_order_relaxed);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 bool AnyArrayView::alive() const noexcept {
@@ -136,23 +148,25 @@ void AnyArrayView::release() noexcept {
   block_ = nullptr;
 }
 
-Device AnyArrayView::device() const {
-  return Device(&live(*this).device);
+Device AnyArrayView::device() const try { return Device(&live(*this).device); } catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::uint64_t AnyArrayView::device_address() const {
+std::uint64_t AnyArrayView::device_address() const try {
   const Block& block = live(*this);
   if (!block.address)
     throw Error(ErrorCode::unsupported, "device " + block.device.device_name() +
                                             " gives no addresses; pass the array itself instead");
   return block.address + offset_;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-StreamRef AnyArrayView::stream_or_current() const {
-  return current_stream(device());
+StreamRef AnyArrayView::stream_or_current() const try { return current_stream(device()); } catch (...) {
+  detail::rethrow_as_error();
 }
 
-AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const {
+AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const try {
   if (rank_ == 0) detail::throw_dead("array");
   if (begin < 0 || begin > end || end > extents_[0])
     throw Error(ErrorCode::invalid,
@@ -164,6 +178,8 @@ AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const {
   part.size_ = row * static_cast<std::uint64_t>(end - begin);
   part.offset_ += row * static_cast<std::uint64_t>(begin) * element_.size();
   return part;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 AnyArrayView AnyArrayView::flattened() const noexcept {

@@ -2,16 +2,12 @@
 // Copies and fills.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 #include "runtime/array_use.hpp"
 #include "runtime/fill_pattern.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir {
 
@@ -20,6 +16,7 @@ using detail::DeviceState;
 using detail::live;
 using detail::StreamManager;
 using detail::StreamState;
+using detail::Submission;
 
 namespace {
 
@@ -44,7 +41,7 @@ void check_size(std::size_t host, const AnyArrayView& view) {
 
 }  // namespace
 
-void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const std::byte> source) const {
+void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const std::byte> source) const try {
   StreamState& stream = live(on);
   live(*this);
   check_size(source.size(), *this);
@@ -52,15 +49,17 @@ void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const st
   if (source.empty()) return;
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
-  const std::lock_guard turn(stream.turn);
+  const Submission turn(stream);
   device.call_for(stream.launched_last(), "copy to the device", [&](weir_status* status) {
     return device.table().copy_to_device(stream.stream, block.allocation, offset_, source.data(),
                                          source.size(), status);
   });
   stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte> destination) const {
+void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte> destination) const try {
   StreamState& stream = live(on);
   live(*this);
   check_size(destination.size(), *this);
@@ -68,25 +67,31 @@ void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte>
   if (destination.empty()) return;
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
-  const std::lock_guard turn(stream.turn);
+  const Submission turn(stream);
   device.call_for(stream.launched_last(), "copy to the host", [&](weir_status* status) {
     return device.table().copy_to_host(stream.stream, destination.data(), block.allocation, offset_,
                                        destination.size(), status);
   });
   stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::copy_from_bytes(const StreamRef& on, std::span<const std::byte> source) const {
+void AnyArrayView::copy_from_bytes(const StreamRef& on, std::span<const std::byte> source) const try {
   copy_from_bytes_async(on, source);
   wait_for_copy(live(on));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> destination) const {
+void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> destination) const try {
   copy_to_bytes_async(on, destination);
   wait_for_copy(live(on));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const {
+void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const try {
   StreamState& stream = live(on);
   Block& to = live(*this);
   Block& from = live(source);
@@ -105,7 +110,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   if (&to.device == &from.device) {
     detail::use_on(*this, stream, array_word);
     detail::use_on(source, stream, array_word);
-    const std::lock_guard turn(stream.turn);
+    const Submission turn(stream);
     device.call_for(stream.launched_last(), "copy on the device", [&](weir_status* status) {
       return device.table().copy_on_device(stream.stream, to.allocation, offset_, from.allocation,
                                            source.offset_, size_bytes(), status);
@@ -123,7 +128,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   to.device.memory.use_by_peer(to, stream);
   from.device.memory.use_by_peer(from, stream);
   {
-    const std::lock_guard turn(stream.turn);
+    const Submission turn(stream);
     device.call_for(stream.launched_last(), "copy between devices", [&](weir_status* status) {
       return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
                                       size_bytes(), status);
@@ -132,37 +137,54 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
   }
   Block& other = &to.device == &device ? from : to;
   other.device.memory.order_free_after(other, stream);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::fill_zero(const StreamRef& stream) const {
+void AnyArrayView::fill_zero(const StreamRef& stream) const try {
   const std::byte zeros[16 * 16 * 8] = {};
   fill_bytes(stream, zeros);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const {
+void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const try {
   StreamState& stream = live(on);
   live(*this);
   const std::size_t size = element_.size();
   const auto* bytes = static_cast<const std::byte*>(element);
   const std::uint32_t pattern = detail::pattern_size(bytes, size);
-  if (!pattern) {  // drivers repeat up to 16 bytes; longer elements go through the host
-    const auto values = std::make_shared<std::vector<std::byte>>(size_bytes());
-    for (std::size_t i = 0; i < values->size(); i += size)
-      std::copy_n(bytes, size, values->begin() + static_cast<std::ptrdiff_t>(i));
-    std::function<void()> keep = [values] {};
-    copy_from_bytes_async(on, *values);
-    return stream.device.memory.when_unused(std::move(keep));  // until the copy is done
-  }
   detail::throw_failure(stream);
   if (size_ == 0) return;
   Block& block = detail::use_on(*this, stream, array_word);
   DeviceState& device = stream.device;
-  const std::lock_guard turn(stream.turn);
-  device.call_for(stream.launched_last(), "fill an array", [&](weir_status* status) {
-    return device.table().fill(stream.stream, block.allocation, offset_, size_bytes(), bytes, pattern,
-                               status);
-  });
-  stream.note_submission();
+  const weir_driver_table& table = device.table();
+  const auto submit = [&](const auto& call) {
+    device.call_for(stream.launched_last(), "fill an array", call);
+    stream.note_submission();
+  };
+  const auto fill = [&](std::uint64_t offset, std::uint64_t length, const std::byte* pattern_bytes,
+                        std::uint32_t pattern_bytes_size) {
+    submit([&](weir_status* status) {
+      return table.fill(stream.stream, block.allocation, offset, length, pattern_bytes, pattern_bytes_size,
+                        status);
+    });
+  };
+  const Submission turn(stream);
+  if (pattern) return fill(offset_, size_bytes(), bytes, pattern);
+  detail::fill_by_copies(
+      bytes, size, offset_, size_bytes(),
+      [&](std::uint64_t at, const std::byte* piece, std::uint32_t length) {
+        fill(at, length, piece, length);
+      },
+      [&](std::uint64_t to, std::uint64_t from, std::uint64_t length) {
+        submit([&](weir_status* status) {
+          return table.copy_on_device(stream.stream, block.allocation, to, block.allocation, from, length,
+                                      status);
+        });
+      });
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mutex>
 #include <weir/event.hpp>
 #include <weir/stream.hpp>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir {
 
@@ -21,11 +21,11 @@ Event::~Event() {
   if (alive()) state_->device.events.release(state_);
 }
 
-Device EventRef::device() const {
-  return Device(&live(*this).device);
+Device EventRef::device() const try { return Device(&live(*this).device); } catch (...) {
+  detail::rethrow_as_error();
 }
 
-void EventRef::record(const StreamRef& on) const {
+void EventRef::record(const StreamRef& on) const try {
   EventState& event = live(*this);
   StreamState& stream = live(on);
   if (&event.device != &stream.device)
@@ -34,33 +34,39 @@ void EventRef::record(const StreamRef& on) const {
                                         "; make the event on the stream's device");
   detail::throw_failure(stream);
   DeviceState& device = stream.device;
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   device.call("record an event", [&](weir_status* status) {
     return device.table().event_record(event.event, stream.stream, status);
   });
   event.recorded.store(true, std::memory_order_release);
   stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-bool EventRef::query() const {
+bool EventRef::query() const try {
   EventState& event = live(*this);
   if (!event.recorded.load(std::memory_order_acquire)) return true;
   event.device.streams.flush_all();
   return event.device.query(nullptr, "query an event", [&](weir_status* status) {
     return event.device.table().event_query(event.event, status);
   });
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void EventRef::synchronize() const {
+void EventRef::synchronize() const try {
   EventState& event = live(*this);
   if (!event.recorded.load(std::memory_order_acquire)) return;
   event.device.streams.flush_all();
   event.device.call("wait for an event", [&](weir_status* status) {
     return event.device.table().event_synchronize(event.event, status);
   });
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::chrono::duration<double, std::nano> TimedEvent::since(const TimedEvent& start) const {
+std::chrono::duration<double, std::nano> TimedEvent::since(const TimedEvent& start) const try {
   EventState& last = live(*this);
   EventState& first = live(start);
   if (&last.device != &first.device)
@@ -78,6 +84,8 @@ std::chrono::duration<double, std::nano> TimedEvent::since(const TimedEvent& sta
     throw Error(ErrorCode::invalid,
                 "the time between two events is known once both are reached; synchronize first");
   return std::chrono::duration<double, std::nano>(nanoseconds);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

@@ -80,7 +80,7 @@ Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
 
-void Graph::launch(const StreamRef& on) const {
+void Graph::launch(const StreamRef& on) const try {
   const GraphState& graph = alive(state_);
   StreamState& stream = detail::live(on);
   if (&stream.device != &graph.device)
@@ -95,59 +95,76 @@ void Graph::launch(const StreamRef& on) const {
   detail::GraphRun run{graph, stream, temporaries.block(), nullptr, nullptr};
   if (graph.uses_record) run.record = &detail::failure_record(stream);
   if (!launch_as_graph(run)) detail::replay(run);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void Graph::update(const GraphNode& node, std::span<const LaunchArgument> arguments) {
+void Graph::update(const GraphNode& node, std::span<const LaunchArgument> arguments) try {
   GraphState& graph = alive(state_);
   const auto& call =
       call_of<detail::ProgramCall>(graph, node.graph_ == &graph, node.index_, "a kernel in IR form");
   graph.replace(node.index_, detail::program_call(graph.device, call.program, arguments, call.options));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void Graph::update(const GraphNode& node, const LaunchShape& shape,
-                   std::span<const KernelArgument> arguments) {
+                   std::span<const KernelArgument> arguments) try {
   GraphState& graph = alive(state_);
   const auto& call = call_of<detail::KernelCall>(graph, node.graph_ == &graph, node.index_, "a ready kernel");
   graph.replace(node.index_, detail::kernel_call(graph.device, call.kernel, shape, arguments));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void Graph::update_copy(const GraphNode& node, const AnyArrayView& to, const AnyArrayView& from) {
+void Graph::update_copy(const GraphNode& node, const AnyArrayView& to, const AnyArrayView& from) try {
   GraphState& graph = alive(state_);
   call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
   graph.replace(node.index_, detail::copy_call(graph.device, to, from));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void Graph::update_copy_from_bytes(const GraphNode& node, const AnyArrayView& to,
-                                   std::span<const std::byte> from) {
+                                   std::span<const std::byte> from) try {
   GraphState& graph = alive(state_);
   call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
   graph.replace(node.index_, detail::upload_call(graph.device, to, from));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void Graph::update_copy_to_bytes(const GraphNode& node, const AnyArrayView& from, std::span<std::byte> to) {
+void Graph::update_copy_to_bytes(const GraphNode& node, const AnyArrayView& from,
+                                 std::span<std::byte> to) try {
   GraphState& graph = alive(state_);
   call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
   graph.replace(node.index_, detail::download_call(graph.device, from, to));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void Graph::update_fill_bytes(const GraphNode& node, const AnyArrayView& to, const void* element) {
+void Graph::update_fill_bytes(const GraphNode& node, const AnyArrayView& to, const void* element) try {
   GraphState& graph = alive(state_);
   call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a fill");
   graph.replace(node.index_, detail::fill_call(graph.device, to, element));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::size_t Graph::size() const {
-  return alive(state_).calls.size();
+std::size_t Graph::size() const try { return alive(state_).calls.size(); } catch (...) {
+  detail::rethrow_as_error();
 }
 
-Device Graph::device() const {
-  return Device(&alive(state_).device);
+Device Graph::device() const try { return Device(&alive(state_).device); } catch (...) {
+  detail::rethrow_as_error();
 }
 
-bool Graph::native() const {
+bool Graph::native() const try {
   const GraphState& graph = alive(state_);
   return graph.device.has(Capability::graphs) && !graph.refused.load(std::memory_order_relaxed) &&
          detail::launch_mode(LaunchMode::graph) == LaunchMode::graph;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

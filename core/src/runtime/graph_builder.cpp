@@ -19,24 +19,31 @@ GraphState& recording(const std::unique_ptr<GraphState>& state) {
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(const Device& device) : state_(std::make_unique<GraphState>(*device.state())) {}
+GraphBuilder::GraphBuilder(const Device& device) try : state_(std::make_unique<GraphState>(*device.state())) {
+} catch (...) {
+  detail::rethrow_as_error();
+}
 GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
 GraphBuilder& GraphBuilder::operator=(GraphBuilder&&) noexcept = default;
 GraphBuilder::~GraphBuilder() = default;
 
 GraphNode GraphBuilder::launch(const Program& program, std::span<const LaunchArgument> arguments,
-                               const LaunchOptions& options) {
+                               const LaunchOptions& options) try {
   GraphState& graph = recording(state_);
   return {&graph, graph.record(detail::program_call(graph.device, program, arguments, options))};
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 GraphNode GraphBuilder::launch(const KernelFunction& kernel, const LaunchShape& shape,
-                               std::span<const KernelArgument> arguments) {
+                               std::span<const KernelArgument> arguments) try {
   GraphState& graph = recording(state_);
   return {&graph, graph.record(detail::kernel_call(graph.device, kernel.state(), shape, arguments))};
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void GraphBuilder::launch(const TaskList& tasks) {
+void GraphBuilder::launch(const TaskList& tasks) try {
   GraphState& graph = recording(state_);
   if (!tasks.state()) detail::throw_dead("task list");
   const detail::TaskListState& list = *tasks.state();
@@ -77,34 +84,46 @@ void GraphBuilder::launch(const TaskList& tasks) {
     graph.truncate(steps, calls);
     throw;
   }
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-GraphNode GraphBuilder::copy(const AnyArrayView& to, const AnyArrayView& from) {
+GraphNode GraphBuilder::copy(const AnyArrayView& to, const AnyArrayView& from) try {
   GraphState& graph = recording(state_);
   return {&graph, graph.record(detail::copy_call(graph.device, to, from))};
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-GraphNode GraphBuilder::copy_from_bytes(const AnyArrayView& to, std::span<const std::byte> from) {
+GraphNode GraphBuilder::copy_from_bytes(const AnyArrayView& to, std::span<const std::byte> from) try {
   GraphState& graph = recording(state_);
   return {&graph, graph.record(detail::upload_call(graph.device, to, from))};
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-GraphNode GraphBuilder::copy_to_bytes(const AnyArrayView& from, std::span<std::byte> to) {
+GraphNode GraphBuilder::copy_to_bytes(const AnyArrayView& from, std::span<std::byte> to) try {
   GraphState& graph = recording(state_);
   return {&graph, graph.record(detail::download_call(graph.device, from, to))};
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-GraphNode GraphBuilder::fill_bytes(const AnyArrayView& to, const void* element) {
+GraphNode GraphBuilder::fill_bytes(const AnyArrayView& to, const void* element) try {
   GraphState& graph = recording(state_);
   return {&graph, graph.record(detail::fill_call(graph.device, to, element))};
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-GraphBuilder::Branches::Branches(GraphBuilder& builder, std::size_t count) : builder_(builder) {
+GraphBuilder::Branches::Branches(GraphBuilder& builder, std::size_t count) try : builder_(builder) {
   GraphState& graph = recording(builder.state_);
   steps_ = graph.steps.size();
   items_ = graph.calls.size();
   graph.steps.push_back({GraphStep::Kind::fork, static_cast<std::uint32_t>(count)});
   ++graph.open_branches;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 GraphBuilder::Branches::~Branches() {
@@ -114,7 +133,7 @@ GraphBuilder::Branches::~Branches() {
 }
 
 // Branches in which nothing was recorded take no lane, and one branch alone needs no fork.
-void GraphBuilder::Branches::complete() {
+void GraphBuilder::Branches::complete() try {
   std::vector<GraphStep>& steps = recording(builder_.state_).steps;
   std::vector<std::vector<GraphStep>> branches;
   std::uint32_t depth = 0;
@@ -136,16 +155,22 @@ void GraphBuilder::Branches::complete() {
   }
   if (lanes > 1) steps.push_back({GraphStep::Kind::join, 0});
   complete_ = true;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void GraphBuilder::enter_branch(std::uint32_t index) {
+void GraphBuilder::enter_branch(std::uint32_t index) try {
   recording(state_).steps.push_back({GraphStep::Kind::lane, index});
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-Graph GraphBuilder::build() {
+Graph GraphBuilder::build() try {
   if (recording(state_).open_branches)
     throw Error(ErrorCode::invalid, "a graph is built behind its branches, not inside one of them");
   return Graph(std::move(state_));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

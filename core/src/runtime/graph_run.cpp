@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launch of a recorded graph, by the one executor or the other.
-#include <mutex>
 
 #include "runtime/graph_state.hpp"
 #include "runtime/profile.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -182,7 +182,7 @@ const KernelOrigin* last_kernel(const GraphState& graph) noexcept {
 }  // namespace
 
 void replay(const GraphRun& run) {
-  const std::lock_guard turn(run.stream.turn);
+  const Submission turn(run.stream);
   replay_from(run, 0, run.stream);
 }
 

@@ -3,6 +3,7 @@
 // compare-and-swap; the driver is called only when the pool grows or a lane has failed.
 #include <algorithm>
 #include <bit>
+#include <exception>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_manager.hpp"
@@ -115,22 +116,24 @@ void StreamManager::give_back(StreamState* lane, StreamState* joined_into) noexc
   free_lanes_.fetch_or(bit, std::memory_order_acq_rel);
 }
 
-// Failures of lanes surface at the caller, whose work they were.
+// Failures of lanes surface at the caller, whose work they were. All lanes are asked, so that each one that
+// failed is replaced; the first failure is thrown.
 void StreamManager::check_lanes(StreamState& stream) {
   std::uint64_t used = stream.lanes_used.exchange(0, std::memory_order_acq_rel);
+  std::exception_ptr first;
   for (; used; used &= used - 1) {
     StreamState& lane = *lanes_[std::countr_zero(used)].load(std::memory_order_acquire);
-    if (!pin(lane)) continue;  // made anew meanwhile: its failure was told
+    if (!pin(lane)) continue;  // replaced meanwhile: its failure was reported
     try {
       device_.query(lane.launched_last(), "wait for a block of a region",
                     [&](weir_status* status) { return device_.table().stream_query(lane.stream, status); });
     } catch (...) {
       lane.doubtful.store(true, std::memory_order_relaxed);
-      unpin(lane);
-      throw;
+      if (!first) first = std::current_exception();
     }
     unpin(lane);
   }
+  if (first) std::rethrow_exception(first);
 }
 
 }  // namespace weir::detail

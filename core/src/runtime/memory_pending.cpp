@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that wait for their last uses, and the way back to the driver.
+// Blocks and actions that wait for events. Entries stay in `pending_`, where other threads find them, while
+// their events are polled.
 #include <algorithm>
+#include <utility>
 
 #include "runtime/device_state.hpp"
 #include "runtime/memory_pool.hpp"
@@ -9,118 +11,100 @@
 namespace weir::detail {
 
 void MemoryPool::collect_pending() {
-  std::vector<Pending> entries;
-  {
-    std::lock_guard lock(mutex_);
-    entries.swap(pending_);
-  }
-  std::vector<Pending> waiting;
-  for (Pending& entry : entries) {
-    const bool reached = std::ranges::all_of(entry.marks, [](EventState* mark) { return is_reached(*mark); });
-    if (!reached) {
-      waiting.push_back(std::move(entry));
-      continue;
+  for (std::uint64_t id = 0;;) {
+    EventState* mark = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      const auto entry = pending_from(id);
+      if (entry == pending_.end()) return;
+      id = entry->id;
+      mark = EventPool::share(entry->marks.back());
     }
-    finish(entry);
+    const bool reached = is_reached(*mark);
+    Pending done;
+    bool dropped = false;
+    if (reached) {
+      std::lock_guard lock(mutex_);
+      const auto entry = pending_from(id);
+      // Another thread may have taken the entry or dropped its last mark meanwhile.
+      dropped = entry != pending_.end() && entry->id == id && entry->marks.back() == mark;
+      if (dropped) entry->marks.pop_back();
+      if (dropped && entry->marks.empty()) {
+        done = remove(entry);
+        if (done.block && !done.leaving) push_ready(std::exchange(done.block, nullptr));
+      }
+    } else {
+      ++id;
+    }
+    if (dropped) mark->device.events.release(mark);
+    mark->device.events.release(mark);
+    finish(done);
   }
-  std::lock_guard lock(mutex_);
-  std::ranges::move(waiting, std::back_inserter(pending_));
 }
 
-void MemoryPool::finish(Pending& entry) noexcept {
-  drop(entry.marks);
+// With the mutex held, as the next two.
+std::vector<MemoryPool::Pending>::iterator MemoryPool::pending_from(std::uint64_t id) noexcept {
+  return std::ranges::lower_bound(pending_, id, {}, &Pending::id);
+}
+
+MemoryPool::Pending MemoryPool::remove(std::vector<Pending>::iterator entry) noexcept {
+  Pending taken = std::move(*entry);
+  pending_.erase(entry);
   pending_count_.fetch_sub(1, std::memory_order_relaxed);
-  if (entry.action) return entry.action();
-  {
-    std::lock_guard lock(mutex_);
-    pending_bytes_ -= class_bytes(entry.block->size_class);
-  }
-  put_ready(entry.block);
+  if (taken.block)
+    (taken.leaving ? leaving_bytes_ : cached_bytes_)
+        .fetch_sub(class_bytes(taken.block->size_class), std::memory_order_relaxed);
+  return taken;
 }
 
-// Makes the block ready when its marks, which it takes over, are reached. Without host memory to remember
-// them it is lost to reuse, and never handed out too early.
-void MemoryPool::keep_until(Block* block, Marks marks) noexcept {
+// What an entry without marks waited for. Does nothing for an empty one.
+void MemoryPool::finish(Pending& entry) noexcept {
+  if (entry.action) return entry.action();
+  if (!entry.block) return;
+  if (!entry.leaving) return put_ready(entry.block);
+  entry.block->next = nullptr;
+  give_to_driver(entry.block);
+}
+
+// Makes the block ready, or lets it leave, when the marks are reached. Takes the marks over; when there is no
+// host memory for the entry, it throws and leaves them.
+void MemoryPool::add_pending(Block* block, Marks& marks, bool leaving) {
+  std::lock_guard lock(mutex_);
+  Pending& entry = new_pending();
+  entry.block = block;
+  entry.marks.swap(marks);
+  entry.leaving = leaving;
+  block->freed_at = driver_allocations_.load(std::memory_order_relaxed);
+  (leaving ? leaving_bytes_ : cached_bytes_)
+      .fetch_add(class_bytes(block->size_class), std::memory_order_relaxed);
+}
+
+// With the mutex held.
+MemoryPool::Pending& MemoryPool::new_pending() {
+  Pending& entry = pending_.emplace_back();
+  entry.id = next_pending_++;
+  pending_count_.fetch_add(1, std::memory_order_relaxed);
+  return entry;
+}
+
+// As add_pending for one mark, which stays the caller's. Without host memory for the entry the host waits.
+void MemoryPool::keep_until(Block* block, EventState* mark, bool leaving) noexcept {
+  EventPool::share(mark);
   try {
-    std::lock_guard lock(mutex_);
-    pending_.push_back({block, nullptr, {}});
-    pending_.back().marks.swap(marks);
-    pending_bytes_ += class_bytes(block->size_class);
-    pending_count_.fetch_add(1, std::memory_order_relaxed);
+    Marks marks{mark};
+    add_pending(block, marks, leaving);
   } catch (...) {
-    drop(marks);
+    device_.streams.flush_all();
+    StreamManager::wait_for(*mark);
+    device_.events.release(mark);
+    Pending entry{0, block, nullptr, {}, leaving};
+    finish(entry);
   }
 }
 
 void MemoryPool::wait_on_host(const Marks& marks) noexcept {
   device_.streams.flush_all();
   for (EventState* mark : marks) StreamManager::wait_for(*mark);
-}
-
-std::uint64_t MemoryPool::trim() {
-  std::vector<Pending> entries;
-  {
-    std::lock_guard lock(mutex_);
-    entries.swap(pending_);
-  }
-  for (Pending& entry : entries) {
-    wait_on_host(entry.marks);
-    finish(entry);
-  }
-  std::uint64_t bytes = 0;
-  for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
-    StreamCache& cache = device_.streams.at(slot)->cache;
-    decltype(cache.lists) lists{};
-    {
-      std::lock_guard lock(cache.mutex);
-      if (!cache.bytes.exchange(0, std::memory_order_relaxed)) continue;
-      lists.swap(cache.lists);
-    }
-    Marks marks;
-    try {
-      if (EventState* mark = device_.lost() ? nullptr : device_.streams.mark(slot)) marks.push_back(mark);
-    } catch (...) {
-      for (Block* list : lists)
-        while (Block* block = list) {
-          list = block->next;
-          put(*device_.streams.at(slot), block);
-        }
-      throw;
-    }
-    wait_on_host(marks);
-    drop(marks);
-    for (Block* list : lists) bytes += give_to_driver(list);
-  }
-  decltype(ready_) lists{};
-  {
-    std::lock_guard lock(mutex_);
-    lists.swap(ready_);
-    ready_bytes_ = 0;
-  }
-  for (Block* list : lists) bytes += give_to_driver(list);
-  last_trim_.store(bytes, std::memory_order_relaxed);
-  return bytes;
-}
-
-std::uint64_t MemoryPool::give_to_driver(Block* list) noexcept {
-  // A lost device reports its work as over although it may still use the memory, which therefore stays
-  // allocated.
-  if (device_.lost()) return 0;
-  std::uint64_t bytes = 0;
-  if (list) given_back_.fetch_add(1, std::memory_order_release);
-  while (list) {
-    Block* block = list;
-    list = block->next;
-    device_.quiet(
-        [&](weir_status* status) { return device_.table().memory_free(block->allocation, status); });
-    block->allocation = nullptr;
-    bytes += class_bytes(block->size_class);
-    std::lock_guard lock(mutex_);
-    block->next = unused_blocks_;
-    unused_blocks_ = block;
-  }
-  driver_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  return bytes;
 }
 
 void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
@@ -130,20 +114,14 @@ void MemoryPool::adopt_cache(StreamState& stream, EventState* mark) noexcept {
     if (!stream.cache.bytes.exchange(0, std::memory_order_relaxed)) return;
     lists.swap(stream.cache.lists);
   }
+  stream.cache.granted.store(0, std::memory_order_relaxed);
   for (Block* list : lists)
-    while (list) {
-      Block* block = list;
+    while (Block* block = list) {
       list = block->next;
-      if (!mark) {
+      if (mark)
+        keep_until(block, mark, false);
+      else
         put_ready(block);
-        continue;
-      }
-      try {
-        Marks marks{mark};
-        EventPool::share(mark);
-        keep_until(block, std::move(marks));
-      } catch (...) {  // no host memory: see keep_until
-      }
     }
 }
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handing blocks out and taking them back. See memory_reuse.cpp for where blocks come from when the stream's
-// own cache has none.
+// Handing blocks out and taking them back. Where blocks come from when the stream's own cache has none is in
+// memory_reuse.cpp, and how they go back to the driver in memory_evict.cpp.
 #include "runtime/memory_pool.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir::detail {
 
-namespace {
-constexpr std::uint32_t exact_slots = 63;
-constexpr std::uint64_t more_bit = std::uint64_t{1} << exact_slots;
-}  // namespace
+MemoryPool::MemoryPool(DeviceState& device)
+    : device_(device), limit_(device.info.total_memory, pool_bytes(secure_getenv("WEIR_POOL_BYTES"))) {}
 
 Block* MemoryPool::allocate(StreamState& stream, std::uint64_t bytes) {
   if (bytes > max_block_bytes)
@@ -25,7 +26,8 @@ Block* MemoryPool::allocate(StreamState& stream, std::uint64_t bytes) {
                 fmt::format("cannot allocate {} bytes on {}: a single array holds at most {} bytes", bytes,
                             device_.device_name(), max_block_bytes));
   const std::uint32_t index = size_class(bytes);
-  if (Block* block = take_from(stream, index)) return hand_out(block, stream, false);
+  if (Block* block = take_from(stream, index, largest_fit(index), true))
+    return hand_out(block, stream, false);
   if (pending_count_.load(std::memory_order_relaxed)) collect_pending();
   if (Block* block = take_ready(index)) return hand_out(block, stream, true);
   if (Block* block = take_idle(stream, index)) return hand_out(block, stream, true);
@@ -36,23 +38,29 @@ Block* MemoryPool::hand_out(Block* block, StreamState& home, bool ready) noexcep
   block->home = &home;
   block->ready = ready;
   block->next = nullptr;
+  if (block->used.load(std::memory_order_relaxed) & more_bit)
+    if (ManyStreams* more = block->more_users.load(std::memory_order_relaxed)) more->clear();
   block->used.store(0, std::memory_order_relaxed);
-  block->more_users.clear();
   block->generation.fetch_add(1, std::memory_order_release);
   return block;
 }
 
-void MemoryPool::first_use(Block& block, StreamState& stream, std::uint64_t bit) {
-  if (stream.slot >= exact_slots) {
-    std::lock_guard lock(mutex_);
-    if (std::ranges::find(block.more_users, stream.slot) != block.more_users.end()) return;
-  }
+// The set is made before the stream is ordered, so that a failure leaves the use unrecorded and unneeded.
+void MemoryPool::first_use(Block& block, StreamState& stream) {
+  ManyStreams* const more = stream.slot < exact_slots ? nullptr : &more_users_of(block);
   order_after_earlier_life(block, stream);
-  if (stream.slot >= exact_slots) {
-    std::lock_guard lock(mutex_);
-    block.more_users.push_back(stream.slot);
-  }
+  if (more) more->add(stream.slot);
+  const std::uint64_t bit = more ? more_bit : std::uint64_t{1} << stream.slot;
   block.used.fetch_or(bit, std::memory_order_release);
+}
+
+ManyStreams& MemoryPool::more_users_of(Block& block) {
+  if (ManyStreams* more = block.more_users.load(std::memory_order_acquire)) return *more;
+  auto fresh = std::make_unique<ManyStreams>();
+  ManyStreams* expected = nullptr;
+  if (block.more_users.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel))
+    return *fresh.release();
+  return *expected;
 }
 
 void MemoryPool::use_by_peer(Block& block, StreamState& stream) {
@@ -71,6 +79,7 @@ void MemoryPool::order_free_after(Block& block, StreamState& stream) {
         if (copier == &stream) mark = EventPool::share(event);  // its next mark covers this one
       block.peer_uses.reserve(block.peer_uses.size() + 1);
     }
+    const StreamPin pinned(stream);
     const bool known = mark != nullptr;
     if (!known) mark = peer.events.acquire(false);
     peer.call("record an event", [&](weir_status* status) {
@@ -85,8 +94,7 @@ void MemoryPool::order_free_after(Block& block, StreamState& stream) {
       EventPool::share(mark);
     }
     block.used.fetch_or(more_bit, std::memory_order_release);
-  } catch (
-      ...) {  // without a mark nobody could tell when the memory is free again, so the copy is waited for now
+  } catch (...) {  // without an event for the end of the copy, the host waits for it now
     if (mark) peer.events.release(mark);
     peer.streams.wait_for_all_of(stream);
     return;
@@ -103,6 +111,7 @@ void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
   DeviceState& waiting = stream.device;
   if (&waiting != &device_) waits_across_devices.store(true, std::memory_order_release);
   try {
+    const StreamPin pinned(stream);
     waiting.call("wait for the stream that memory was allocated on", [&](weir_status* status) {
       return waiting.table().stream_wait_event(stream.stream, mark->event, status);
     });
@@ -118,29 +127,33 @@ void MemoryPool::release(Block* block) noexcept {
   block->generation.fetch_add(1, std::memory_order_release);
   if (process_is_exiting() || device_.forked()) return;
   if (block->available) device_.events.release(std::exchange(block->available, nullptr));
-  const std::uint64_t used = block->used.load(std::memory_order_acquire);
-  if (!(used & more_bit) && !(used & (used - 1))) {  // at most one stream used it
-    StreamState& owner =
-        used ? *device_.streams.at(static_cast<std::uint32_t>(std::countr_zero(used))) : *block->home;
-    if (!(owner.pins.load(std::memory_order_acquire) & StreamState::retiring)) [[likely]]
-      return put(owner, block);
-  }
+  if (StreamState* owner = only_user(*block))
+    if (!(owner->pins.load(std::memory_order_acquire) & StreamState::retiring)) [[likely]]
+      return put(*owner, block);
   release_shared(block);
+}
+
+// The stream whose order covers all uses of the block; null when there are several.
+StreamState* MemoryPool::only_user(const Block& block) noexcept {
+  const std::uint64_t used = block.used.load(std::memory_order_acquire);
+  if (!used) return block.home;
+  if (used & (used - 1)) return nullptr;
+  if (used != more_bit) return device_.streams.at(static_cast<std::uint32_t>(std::countr_zero(used)));
+  const ManyStreams* more = block.more_users.load(std::memory_order_acquire);
+  if (!more || !block.peer_uses.empty()) return nullptr;
+  std::uint32_t count = 0, only = 0;
+  more->for_each([&](std::uint32_t slot) {
+    only = slot;
+    ++count;
+  });
+  return count == 1 ? device_.streams.at(only) : nullptr;
 }
 
 void MemoryPool::release_shared(Block* block) noexcept {
   auto peers = std::exchange(block->peer_uses, {});
   Marks marks;
   try {
-    std::uint64_t used = block->used.load(std::memory_order_relaxed);
-    if (!(used & ~more_bit) && block->more_users.empty() && !block->ready) {
-      // Never used here: what matters is the block's earlier life.
-      if (block->home->slot < exact_slots)
-        used = std::uint64_t{1} << block->home->slot;
-      else
-        block->more_users.push_back(block->home->slot);
-    }
-    const Users users = users_of(used, block->more_users);
+    const Users users = users_of(*block);
     if (peers.empty()) {
       if (users.slots.empty()) return put_ready(block);
       if (users.slots.size() == 1 && !users.retired)
@@ -151,12 +164,8 @@ void MemoryPool::release_shared(Block* block) noexcept {
     for (const auto& [stream, event] : peers) marks.push_back(event);
     peers.clear();
     if (marks.empty()) return put_ready(block);
-    std::lock_guard lock(mutex_);
-    pending_.push_back({block, nullptr, {}});
-    pending_.back().marks.swap(marks);
-    pending_bytes_ += class_bytes(block->size_class);
-    pending_count_.fetch_add(1, std::memory_order_relaxed);
-  } catch (...) {  // no marks to be had: wait instead, so that the memory is not reused too early
+    add_pending(block, marks, false);
+  } catch (...) {  // without marks the host waits, so that the memory is not reused too early
     device_.streams.wait_for_all();
     wait_on_host(marks);
     drop(marks);
@@ -166,8 +175,9 @@ void MemoryPool::release_shared(Block* block) noexcept {
       StreamManager::wait_for(*event);
       peer.events.release(event);
     }
-    put_ready(block);
+    return put_ready(block);
   }
+  keep_within_limit(nullptr);
 }
 
 void MemoryPool::when_unused(std::function<void()> action) noexcept {
@@ -182,14 +192,20 @@ void MemoryPool::when_unused(std::function<void()> action) noexcept {
     return;
   }
   try {
-    std::vector<std::uint32_t> all(device_.streams.size());
-    for (std::uint32_t slot = 0; slot < all.size(); ++slot) all[slot] = slot;
-    Pending entry{nullptr, action, marks_of(users_of(0, all))};
-    if (!entry.marks.empty()) {
-      std::lock_guard lock(mutex_);
-      pending_.push_back(std::move(entry));
-      pending_count_.fetch_add(1, std::memory_order_relaxed);
-      return;
+    Users users;
+    for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) add_user(users, slot);
+    Marks marks = marks_of(users);
+    if (!marks.empty()) {
+      try {
+        std::lock_guard lock(mutex_);
+        Pending& entry = new_pending();
+        entry.action.swap(action);
+        entry.marks.swap(marks);
+        return;
+      } catch (...) {
+        drop(marks);
+        throw;
+      }
     }
   } catch (...) {
     device_.streams.wait_for_all();
@@ -197,18 +213,27 @@ void MemoryPool::when_unused(std::function<void()> action) noexcept {
   action();
 }
 
-MemoryPool::Users MemoryPool::users_of(std::uint64_t used, const std::vector<std::uint32_t>& more) {
+void MemoryPool::add_user(Users& users, std::uint32_t slot) {
+  const StreamState& stream = *device_.streams.at(slot);
+  const bool retired = stream.pins.load(std::memory_order_acquire) & StreamState::retiring;
+  if (!retired && stream.known_idle()) return;
+  users.slots.push_back(slot);
+  users.retired |= retired;
+}
+
+// Of a block without uses: the stream of its earlier life, unless it was ready for all.
+MemoryPool::Users MemoryPool::users_of(const Block& block) {
   Users users;
-  const auto add = [&](std::uint32_t slot) {
-    const StreamState& stream = *device_.streams.at(slot);
-    const bool retired = stream.pins.load(std::memory_order_acquire) & StreamState::retiring;
-    if (!retired && stream.known_idle()) return;
-    users.slots.push_back(slot);
-    users.retired |= retired;
-  };
+  const std::uint64_t used = block.used.load(std::memory_order_acquire);
+  bool any = used & ~more_bit;
   for (std::uint64_t rest = used & ~more_bit; rest; rest &= rest - 1)
-    add(static_cast<std::uint32_t>(std::countr_zero(rest)));
-  for (const std::uint32_t slot : more) add(slot);
+    add_user(users, static_cast<std::uint32_t>(std::countr_zero(rest)));
+  if (const ManyStreams* more = block.more_users.load(std::memory_order_acquire); more && (used & more_bit))
+    more->for_each([&](std::uint32_t slot) {
+      any = true;
+      add_user(users, slot);
+    });
+  if (!any && !block.ready) add_user(users, block.home->slot);
   return users;
 }
 
@@ -239,18 +264,36 @@ bool MemoryPool::is_reached(const EventState& mark) noexcept {
 
 void MemoryPool::put(StreamState& owner, Block* block) noexcept {
   block->available_at = owner.submitted.load(std::memory_order_acquire);
+  block->freed_at = driver_allocations_.load(std::memory_order_relaxed);
+  if (push(owner, block)) [[unlikely]]
+    keep_within_limit(&owner);
+}
+
+// True when the cache has outgrown the bytes that the limit was checked for.
+bool MemoryPool::push(StreamState& owner, Block* block) noexcept {
+  const std::uint64_t size = class_bytes(block->size_class);
   std::lock_guard lock(owner.cache.mutex);
   Block*& head = owner.cache.lists[block->size_class];
   block->next = head;
   head = block;
-  owner.cache.bytes.fetch_add(class_bytes(block->size_class), std::memory_order_relaxed);
+  return owner.cache.bytes.fetch_add(size, std::memory_order_relaxed) + size >
+         owner.cache.granted.load(std::memory_order_relaxed);
 }
 
 void MemoryPool::put_ready(Block* block) noexcept {
-  std::lock_guard lock(mutex_);
+  {
+    std::lock_guard lock(mutex_);
+    push_ready(block);
+  }
+  keep_within_limit(nullptr);
+}
+
+// With the mutex held.
+void MemoryPool::push_ready(Block* block) noexcept {
+  block->freed_at = driver_allocations_.load(std::memory_order_relaxed);
   block->next = ready_[block->size_class];
   ready_[block->size_class] = block;
-  ready_bytes_ += class_bytes(block->size_class);
+  cached_bytes_.fetch_add(class_bytes(block->size_class), std::memory_order_relaxed);
 }
 
 MemoryStatistics MemoryPool::statistics() noexcept {
@@ -263,8 +306,7 @@ MemoryStatistics MemoryPool::statistics() noexcept {
     cached += cache.bytes.load(std::memory_order_relaxed);
     allocations += cache.allocations;
   }
-  std::lock_guard lock(mutex_);
-  cached += ready_bytes_ + pending_bytes_;
+  cached += cached_bytes_.load(std::memory_order_relaxed) + leaving_bytes_.load(std::memory_order_relaxed);
   const std::uint64_t held = driver_bytes_.load(std::memory_order_relaxed);
   result.bytes_cached = cached;
   result.bytes_in_use = held - std::min(held, cached);

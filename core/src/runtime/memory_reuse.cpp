@@ -1,34 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a block comes from, in this order: the stream's own cache; blocks that are ready for all; the caches
-// of idle streams; the driver; and when the driver has no memory left, blocks of busy streams behind events,
-// and at last the driver again after all caches were given back. Busy streams come late so that two streams
-// that allocate side by side do not end up waiting for one another.
+// of idle streams; the driver. When the driver has no memory left: blocks of busy streams, for which this
+// stream waits, and then the driver again after all caches were given back. Busy streams come late so that
+// two streams that allocate at the same time do not wait for one another.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "runtime/device_state.hpp"
 #include "runtime/memory_pool.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir::detail {
 
-Block* MemoryPool::take_from(StreamState& owner, std::uint32_t index) noexcept {
+Block* MemoryPool::take_from(StreamState& owner, std::uint32_t first, std::uint32_t last,
+                             bool count) noexcept {
   std::lock_guard lock(owner.cache.mutex);
-  ++owner.cache.allocations;
-  Block* block = owner.cache.lists[index];
-  if (!block) return nullptr;
-  owner.cache.lists[index] = block->next;
-  owner.cache.bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
-  return block;
+  owner.cache.allocations += count;
+  for (std::uint32_t index = first; index <= last; ++index)
+    if (Block* block = owner.cache.lists[index]) {
+      owner.cache.lists[index] = block->next;
+      owner.cache.bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
+      return block;
+    }
+  return nullptr;
 }
 
 Block* MemoryPool::take_ready(std::uint32_t index) noexcept {
+  const std::uint32_t last = largest_fit(index);
   std::lock_guard lock(mutex_);
-  Block* block = ready_[index];
-  if (!block) return nullptr;
-  ready_[index] = block->next;
-  ready_bytes_ -= class_bytes(index);
-  return block;
+  for (; index <= last; ++index)
+    if (Block* block = ready_[index]) {
+      ready_[index] = block->next;
+      cached_bytes_.fetch_sub(class_bytes(index), std::memory_order_relaxed);
+      return block;
+    }
+  return nullptr;
 }
 
 Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
@@ -36,23 +43,14 @@ Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
   for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
     StreamState& owner = *device_.streams.at(slot);
     if (&owner == &stream || !owner.cache.bytes.load(std::memory_order_relaxed)) continue;
-    Block* block = steal_from(owner, index);
+    Block* block = take_from(owner, index, largest_fit(index));
     if (!block) continue;
     // The block's uses were counted before it was freed, so idleness that is seen now covers them.
-    bool idle = owner.known_idle();
-    if (!idle && queries-- > 0 && device_.streams.pin(owner)) {
-      const std::uint64_t submitted = owner.submitted.load(std::memory_order_acquire);
-      idle = device_.quiet([&](weir_status* status) {
-        return device_.table().stream_query(owner.stream, status);
-      }) == WEIR_OK;
-      if (idle) owner.note_completion(submitted);
-      device_.streams.unpin(owner);
-    }
-    if (idle) {
+    if (owner.known_idle() || (queries-- > 0 && is_idle(owner))) {
       cross_stream_.fetch_add(1, std::memory_order_relaxed);
       return block;
     }
-    put(owner, block);
+    push(owner, block);
   }
   return nullptr;
 }
@@ -65,29 +63,29 @@ Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) 
     std::lock_guard lock(mutex_);
     for (auto entry = pending_.begin(); entry != pending_.end(); ++entry) {
       if (!entry->block || entry->block->size_class < index || entry->block->size_class > last) continue;
-      block = entry->block;
-      marks = std::move(entry->marks);
-      pending_.erase(entry);
-      pending_bytes_ -= class_bytes(block->size_class);
-      pending_count_.fetch_sub(1, std::memory_order_relaxed);
+      Pending taken = remove(entry);
+      block = taken.block;
+      marks.swap(taken.marks);
       break;
     }
   }
   for (std::uint32_t slot = 0; !block && slot < device_.streams.size(); ++slot) {
     StreamState& owner = *device_.streams.at(slot);
     if (&owner == &stream || !owner.cache.bytes.load(std::memory_order_relaxed)) continue;
-    for (std::uint32_t i = index; i <= last && !block; ++i) block = steal_from(owner, i);
+    block = take_from(owner, index, last);
     if (!block) continue;
     try {
+      marks.reserve(1);
       if (EventState* mark = device_.streams.mark(slot)) marks.push_back(mark);
     } catch (...) {
-      put(owner, block);
+      push(owner, block);
       throw;
     }
   }
   if (!block) return nullptr;
   // The stream waits, not the host. If that fails the block goes on waiting for its marks.
   try {
+    const StreamPin pinned(stream);
     for (EventState* mark : marks) {
       device_.call("wait for memory that another stream used", [&](weir_status* status) {
         return device_.table().stream_wait_event(stream.stream, mark->event, status);
@@ -95,21 +93,18 @@ Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) 
       stream.note_submission();
     }
   } catch (...) {
-    keep_until(block, std::move(marks));
+    try {
+      add_pending(block, marks, false);
+    } catch (...) {
+      wait_on_host(marks);
+      drop(marks);
+      put_ready(block);
+    }
     throw;
   }
   drop(marks);
   block->available_at = stream.submitted.load(std::memory_order_acquire);
   cross_stream_.fetch_add(1, std::memory_order_relaxed);
-  return block;
-}
-
-Block* MemoryPool::steal_from(StreamState& owner, std::uint32_t index) noexcept {
-  std::lock_guard lock(owner.cache.mutex);
-  Block* block = owner.cache.lists[index];
-  if (!block) return nullptr;
-  owner.cache.lists[index] = block->next;
-  owner.cache.bytes.fetch_sub(class_bytes(index), std::memory_order_relaxed);
   return block;
 }
 
@@ -120,9 +115,11 @@ weir_result MemoryPool::ask_driver(StreamState& stream, std::uint64_t bytes, wei
   options.kind = WEIR_MEMORY_DEVICE;
   options.size = bytes;
   const weir_driver_table& table = device_.table();
-  if (device_.has(Capability::stream_ordered_allocation))
+  if (device_.has(Capability::stream_ordered_allocation)) {
+    const StreamPin pinned(stream);
     return device_.attempt(
         status, [&](weir_status* s) { return table.memory_allocate_async(stream.stream, &options, out, s); });
+  }
   const weir_device device = device_.handle();
   return device_.attempt(status,
                          [&](weir_status* s) { return table.memory_allocate(device, &options, out, s); });
@@ -132,13 +129,18 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   const std::uint64_t bytes = class_bytes(index);
   weir_allocation allocation = nullptr;
   Status status;
+  make_room(bytes);
   weir_result result = ask_driver(stream, bytes, &allocation, status);
-  if (result == WEIR_ERROR_OUT_OF_MEMORY) {
+  // Memory that another thread is giving back is in no cache meanwhile, so its end is waited for.
+  for (int tries = 0; result == WEIR_ERROR_OUT_OF_MEMORY && tries < 3; ++tries) {
     if (Block* block = take_behind_events(stream, index)) return hand_out(block, stream, false);
-    trim();
+    const std::uint32_t others = trimming_.load(std::memory_order_acquire);
+    const std::uint64_t bytes_back = trim();
+    if (others) trimming_.wait(others, std::memory_order_acquire);
     result = ask_driver(stream, bytes, &allocation, status);
-    if (result == WEIR_ERROR_OUT_OF_MEMORY) throw_out_of_memory(bytes, status);
+    if (!others && !bytes_back) break;
   }
+  if (result == WEIR_ERROR_OUT_OF_MEMORY) throw_out_of_memory(bytes, status);
   if (result != WEIR_OK) device_.fail(fmt::format("allocate {} bytes", bytes), result, status, nullptr);
   const bool ordered = device_.has(Capability::stream_ordered_allocation);
   if (ordered) stream.note_submission();
@@ -167,8 +169,8 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   return hand_out(block, stream, !ordered);
 }
 
-// Marks where the allocation stands, so that other streams need not wait for what comes behind it. Without
-// the mark they wait for more, and are right all the same.
+// Marks the allocation in its stream, so that other streams do not wait for later work. Without the event,
+// streams over-synchronise but remain correct.
 EventState* MemoryPool::mark_allocation(StreamState& stream) noexcept {
   try {
     return device_.streams.mark(stream.slot);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <mutex>
 #include <weir/module.hpp>
 
 #include "runtime/array_use.hpp"
@@ -10,6 +9,7 @@
 #include "runtime/module_state.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir {
 namespace detail {
@@ -140,7 +140,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
 
 }  // namespace detail
 
-KernelArgument::KernelArgument(std::span<const std::byte> bytes)
+KernelArgument::KernelArgument(std::span<const std::byte> bytes) try
     : size_(static_cast<std::uint32_t>(bytes.size())) {
   if (bytes.size() > max_value_bytes)
     throw Error(ErrorCode::invalid,
@@ -148,6 +148,8 @@ KernelArgument::KernelArgument(std::span<const std::byte> bytes)
                             "an array",
                             bytes.size(), max_value_bytes));
   std::memcpy(value_.data(), bytes.data(), bytes.size());
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 namespace {
@@ -183,15 +185,17 @@ void find_kernel(detail::KernelState& kernel) {
 
 }  // namespace
 
-Module Device::load_module(const CodeObject& object) const {
+Module Device::load_module(const CodeObject& object) const try {
   return Module(detail::load_module(*state_, object));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-Device Module::device() const {
-  return Device(&alive(state_, "module").device);
+Device Module::device() const try { return Device(&alive(state_, "module").device); } catch (...) {
+  detail::rethrow_as_error();
 }
 
-KernelFunction Module::kernel(std::string_view name, std::span<const KernelParameter> parameters) const {
+KernelFunction Module::kernel(std::string_view name, std::span<const KernelParameter> parameters) const try {
   alive(state_, "module");
   auto kernel = std::make_shared<detail::KernelState>();
   kernel->module = state_;
@@ -216,16 +220,20 @@ KernelFunction Module::kernel(std::string_view name, std::span<const KernelParam
   kernel->argument_bytes = static_cast<std::uint32_t>((offset + 15) / 16 * 16);
   find_kernel(*kernel);
   return KernelFunction(std::move(kernel));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-const std::string& KernelFunction::name() const {
-  return alive(state_, "kernel").name();
+const std::string& KernelFunction::name() const try { return alive(state_, "kernel").name(); } catch (...) {
+  detail::rethrow_as_error();
 }
-Device KernelFunction::device() const {
+Device KernelFunction::device() const try {
   return Device(&alive(state_, "kernel").module->device);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-KernelInfo KernelFunction::info() const {
+KernelInfo KernelFunction::info() const try {
   weir_kernel_info raw{};
   raw.struct_size = sizeof raw;
   detail::DeviceState& device = alive(state_, "kernel").module->device;
@@ -233,10 +241,12 @@ KernelInfo KernelFunction::info() const {
       [&] { return fmt::format("ask about kernel '{}'", state_->name()); },
       [&](weir_status* status) { return device.table().kernel_get_info(state_->kernel, &raw, status); });
   return {raw.max_block_threads, raw.registers, raw.shared_bytes, raw.local_bytes, raw.lanes};
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
-                            std::span<const KernelArgument> arguments) const {
+                            std::span<const KernelArgument> arguments) const try {
   const detail::KernelState& kernel = alive(state_, "kernel");
   detail::StreamState& stream = detail::live(on);
   detail::DeviceState& device = kernel.module->device;
@@ -250,12 +260,14 @@ void KernelFunction::launch(const StreamRef& on, const LaunchShape& shape,
   detail::throw_failure(stream);
   for (const KernelArgument& argument : arguments)
     if (argument.is_array()) device.memory.use(*argument.view().block(), stream);
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   detail::submit_timed(stream, {&kernel.name(), kernel.name()}, [&] {
     detail::submit_launch(stream,
                           detail::make_launch(kernel.kernel, shape, block.data(), kernel.argument_bytes),
                           kernel.origin);
   });
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

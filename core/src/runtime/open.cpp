@@ -87,16 +87,18 @@ Device open_named(std::string_view name, std::string_view origin) {
 
 }  // namespace
 
-std::vector<Device> devices() {
+std::vector<Device> devices() try {
   std::vector<Device> result;
   for (const Candidate& candidate : drivers())
     if (candidate.fate == DriverFate::usable)
       for (std::uint32_t i = 0; i < candidate.devices.size(); ++i)
         result.emplace_back(&detail::device_state(*candidate.driver, i, candidate.devices[i]));
   return result;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-Device open() {
+Device open() try {
   if (const char* name = secure_getenv("WEIR_DEVICE"); name && *name)
     return open_named(name, " (from WEIR_DEVICE)");
   const Candidate* best = nullptr;
@@ -111,10 +113,12 @@ Device open() {
   }
   if (!best) throw Error(ErrorCode::no_device, "no device is present. The drivers are:" + fates());
   return Device(&detail::device_state(*best->driver, best_index, best->devices[best_index]));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-Device open(std::string_view name) {
-  return open_named(name, "");
+Device open(std::string_view name) try { return open_named(name, ""); } catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

@@ -71,7 +71,7 @@ void ProfileState::end(StreamState& stream) {
 
 using detail::ProfileState;
 
-Profile::Profile(const Device& device) {
+Profile::Profile(const Device& device) try {
   if (!device.info().has(Capability::timed_events)) {
     throw Error(ErrorCode::unsupported, device.name() + " cannot be profiled: its driver '" +
                                             device.driver() + "' has no timed events");
@@ -79,6 +79,8 @@ Profile::Profile(const Device& device) {
   state_ = std::make_unique<ProfileState>(*device.state());
   state_->previous = detail::innermost_profile;
   detail::innermost_profile = state_.get();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 Profile::~Profile() {
@@ -89,7 +91,7 @@ void Profile::stop() noexcept {
   detail::unlink(state_.get());
 }
 
-std::vector<TaskTime> Profile::results() const {
+std::vector<TaskTime> Profile::results() const try {
   std::vector<ProfileState::Record> records;
   {
     std::lock_guard lock(state_->mutex);
@@ -107,6 +109,8 @@ std::vector<TaskTime> Profile::results() const {
         {*record.kernel, *record.task, record.stream, record.region, record.block, start, duration});
   }
   return times;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 std::size_t Profile::size() const noexcept {

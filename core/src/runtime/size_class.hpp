@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that the memory pool hands out: multiples of 64 bytes up to 512, then eight steps for each doubling,
-// so that at most one eighth of a block is waste.
+// Sizes that the memory pool hands out: multiples of 64 bytes up to 512, then eight steps for each doubling.
+// A block has at most one eighth more bytes than were asked for.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +25,13 @@ constexpr std::uint64_t class_bytes(std::uint32_t index) noexcept {
   if (index < 8) return (index + 1) * std::uint64_t{64};
   const std::uint32_t exponent = 9 + (index - 8) / 8;
   return (std::uint64_t{8} + (index - 8) % 8 + 1) << (exponent - 3);
+}
+
+/// The largest class whose blocks serve a request of class `index`: at most 1.25 times as many bytes.
+constexpr std::uint32_t largest_fit(std::uint32_t index) noexcept {
+  std::uint32_t last = index;
+  while (last + 1 < size_class_count && class_bytes(last + 1) * 4 <= class_bytes(index) * 5) ++last;
+  return last;
 }
 
 static_assert(class_bytes(size_class(513)) == 576 && class_bytes(size_class(1024)) == 1024);

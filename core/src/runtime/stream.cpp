@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
-#include <mutex>
 #include <weir/current_stream.hpp>
 #include <weir/stream.hpp>
 
 #include "runtime/device_state.hpp"
 #include "runtime/host_callback.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir {
 
@@ -23,29 +23,36 @@ Stream::~Stream() {
   if (alive()) state_->device.streams.destroy(state_);
 }
 
-Device StreamRef::device() const {
-  return Device(&live(*this).device);
+Device StreamRef::device() const try { return Device(&live(*this).device); } catch (...) {
+  detail::rethrow_as_error();
 }
 
-void StreamRef::synchronize() const {
+void StreamRef::synchronize() const try {
   StreamState& stream = live(*this);
   stream.device.streams.synchronize(stream);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-bool StreamRef::query() const {
+bool StreamRef::query() const try {
   StreamState& stream = live(*this);
   return stream.device.streams.query(stream);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void StreamRef::flush() const {
+void StreamRef::flush() const try {
   StreamState& stream = live(*this);
+  const detail::StreamPin pinned(stream);
   stream.unflushed.store(false, std::memory_order_release);
   stream.device.call("flush a stream", [&](weir_status* status) {
     return stream.device.table().stream_flush(stream.stream, status);
   });
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void StreamRef::wait(const EventRef& event) const {
+void StreamRef::wait(const EventRef& event) const try {
   StreamState& stream = live(*this);
   EventState& mark = live(event);
   detail::throw_failure(stream);
@@ -56,20 +63,24 @@ void StreamRef::wait(const EventRef& event) const {
                                             " cannot wait for an event of " + mark.device.device_name() +
                                             ", which another driver serves; wait for it on the host instead");
   if (&device != &mark.device) detail::waits_across_devices.store(true, std::memory_order_release);
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   device.call("wait for an event", [&](weir_status* status) {
     return device.table().stream_wait_event(stream.stream, mark.event, status);
   });
   stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void StreamRef::wait(const StreamRef& other) const {
+void StreamRef::wait(const StreamRef& other) const try {
   StreamState& stream = live(*this);
   detail::throw_failure(stream);
   stream.device.streams.wait(stream, live(other));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void StreamRef::call_host(std::function<void()> callback) const {
+void StreamRef::call_host(std::function<void()> callback) const try {
   StreamState& stream = live(*this);
   DeviceState& device = stream.device;
   if (!callback) throw Error(ErrorCode::invalid, "call_host: the callback is empty");
@@ -79,35 +90,42 @@ void StreamRef::call_host(std::function<void()> callback) const {
                     " cannot call the host from a stream; synchronize and call from the host");
   detail::throw_failure(stream);
   auto owned = std::make_unique<detail::HostCallback>(std::move(callback), &stream);
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   device.call("submit a host callback", [&](weir_status* status) {
     return device.table().stream_host_callback(stream.stream, &detail::HostCallback::call, owned.get(),
                                                status);
   });
   owned.release();
   stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-int StreamRef::priority() const {
-  return live(*this).priority;
+int StreamRef::priority() const try { return live(*this).priority; } catch (...) {
+  detail::rethrow_as_error();
 }
 
-void* StreamRef::native_handle() const {
+void* StreamRef::native_handle() const try {
   StreamState& stream = live(*this);
   void* native = nullptr;
+  const detail::StreamPin pinned(stream);
   stream.device.call("get the vendor's stream", [&](weir_status* status) {
     return stream.device.table().stream_get_native(stream.stream, &native, status);
   });
   return native;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 namespace {
 thread_local const CurrentStream* innermost = nullptr;
 }
 
-CurrentStream::CurrentStream(const StreamRef& stream) : stream_(stream), previous_(innermost) {
+CurrentStream::CurrentStream(const StreamRef& stream) try : stream_(stream), previous_(innermost) {
   live(stream);
   innermost = this;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 CurrentStream::~CurrentStream() {
@@ -118,10 +136,12 @@ CurrentStream::~CurrentStream() {
   }
 }
 
-StreamRef current_stream(const Device& device) {
+StreamRef current_stream(const Device& device) try {
   for (const CurrentStream* scope = innermost; scope; scope = scope->previous_)
     if (&scope->stream_.state()->device == device.state()) return scope->stream_;
   return device.default_stream();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

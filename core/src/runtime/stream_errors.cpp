@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "runtime/device_state.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -63,7 +64,7 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
 void copy_record(StreamState& stream, StreamRecord& record, ir::ErrorRecord* to) {
   DeviceState& device = stream.device;
   {
-    const std::lock_guard turn(stream.turn);
+    const Submission turn(stream);
     device.call("read a stream's error record", [&](weir_status* status) {
       return device.table().copy_to_host(stream.stream, to, record.allocation, 0, sizeof *to, status);
     });
@@ -176,7 +177,7 @@ void throw_failure_after_wait(StreamState& stream) {
   copy_record(stream, *record, &copy);
   if (copy.state != ir::ErrorRecord::complete) return;
   {
-    const std::lock_guard turn(stream.turn);
+    const Submission turn(stream);
     clear_record(stream, *record);
   }
   throw describe(stream, copy);

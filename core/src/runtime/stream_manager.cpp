@@ -172,6 +172,7 @@ StreamState* StreamManager::make(int priority, void* native) {
   stream->mark = mark;
   stream->priority = priority;
   stream->foreign = native != nullptr;
+  stream->closed.store(false, std::memory_order_relaxed);
   stream->last_kernel.store(nullptr, std::memory_order_relaxed);
   stream->joined_into.store(nullptr, std::memory_order_relaxed);
   stream->lanes_used.store(0, std::memory_order_relaxed);
@@ -198,9 +199,13 @@ void StreamManager::unpin(StreamState& stream) noexcept {
     destroy_driver_stream(stream);
 }
 
-// The driver stream goes away when the last walk has let go of it. What used the stream and is freed later
-// waits for `final_mark` instead.
+// Another thread's submission ends first. The driver stream goes away when the last pin is gone. Memory that
+// the stream used and that is freed later waits for `final_mark` instead.
 void StreamManager::retire(StreamState* stream) noexcept {
+  {
+    const std::lock_guard turn(stream->turn);
+    stream->closed.store(true, std::memory_order_relaxed);
+  }
   EventState* mark = nullptr;
   if (!device_.lost() && !stream->known_idle()) try {
       mark = device_.events.acquire(false);
@@ -210,7 +215,7 @@ void StreamManager::retire(StreamState* stream) noexcept {
       mark->recorded.store(true, std::memory_order_relaxed);
       device_.call("flush a stream",
                    [&](weir_status* status) { return device_.table().stream_flush(stream->stream, status); });
-    } catch (...) {  // without a mark nobody could tell when the work is done, so it is waited for now
+    } catch (...) {  // without an event for the end of the work, the host waits for it now
       if (mark) device_.events.release(mark);
       mark = nullptr;
       wait_for_all_of(*stream);
@@ -225,13 +230,21 @@ void StreamManager::retire(StreamState* stream) noexcept {
   unpin(*stream);
 }
 
-// One that fails and tells that the work is over, as on a lost device, is not tried again.
+// A wait whose failure means that the work is over, as on a lost device, is not tried again.
 void StreamManager::wait_for_all_of(StreamState& stream) noexcept {
   flush_all();
+  if (!pin(stream)) {
+    if (EventState* mark = last_mark(stream)) {
+      wait_for(*mark);
+      device_.events.release(mark);
+    }
+    return;
+  }
   const auto wait = [&](weir_status* status) {
     return device_.table().stream_synchronize(stream.stream, status);
   };
   if (!work_is_over(device_.quiet(wait))) device_.quiet(wait);
+  unpin(stream);
 }
 
 void StreamManager::destroy_driver_stream(StreamState& stream) noexcept {

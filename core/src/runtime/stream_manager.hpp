@@ -31,7 +31,8 @@ class StreamManager {
   /// A stream for a user: an idle one of the pool, or a new one.
   StreamState* create(int priority);
   StreamState* wrap(void* native);
-  /// Takes a user's stream back without waiting. Its work completes.
+  /// Takes a user's stream back without waiting for its work, which completes. Waits for a thread that is
+  /// submitting to the stream.
   void destroy(StreamState* stream) noexcept;
   StreamState* default_stream();
 
@@ -55,9 +56,10 @@ class StreamManager {
   /// Starts gathered work of all streams of this device, and of all devices when any stream waits across
   /// devices.
   void flush_all() noexcept;
-  /// Waits for one stream; throws its error, or that of a lane that was joined into it.
+  /// Waits for one stream; throws its error, or that of a lane that was joined into it, or Error{invalid}
+  /// when the stream is gone.
   void synchronize(StreamState& stream);
-  /// Waits for one stream where nobody can be told of an error; a wait that fails is tried again.
+  /// Waits for one stream where no error can be reported; a wait that fails is tried again.
   void wait_for_all_of(StreamState& stream) noexcept;
   /// Runs `wait`, which waits for the stream. When it throws, what the stream's work uses may go, so that the
   /// stream is waited for again first.
@@ -101,7 +103,7 @@ class StreamManager {
   std::uint32_t lane_limit() const noexcept;
 
  private:
-  static constexpr std::uint32_t chunk = 64, chunks = 64;
+  static constexpr std::uint32_t chunk = 64, chunks = max_streams / chunk;
 
   StreamState* make(int priority, void* native);
   StreamState* add_lane(int priority);

@@ -23,6 +23,8 @@ struct ErrorRecord;
 
 namespace weir::detail {
 
+inline constexpr std::uint32_t max_streams = 4096;  ///< of a device at once
+
 struct Block;
 struct DeviceState;
 struct EventState;
@@ -32,6 +34,7 @@ struct StreamCache {
   std::mutex mutex;  // held for a few instructions, never during a driver call
   std::array<Block*, size_class_count> lists{};
   std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> granted{0};  ///< the pool's limit was checked for so many bytes
   std::uint64_t allocations = 0;
 };
 
@@ -52,7 +55,8 @@ struct alignas(64) StreamState {
   weir_stream stream = nullptr;              ///< of the driver; the same from creation to retirement
   weir_event mark = nullptr;                 ///< for fork, join and wait: recorded, then waited on at once
   int priority = 0;
-  bool foreign = false;  ///< wraps a handle of someone else
+  bool foreign = false;             ///< wraps a handle of someone else
+  std::atomic<bool> closed{false};  ///< set with the turn held: nothing is submitted from then on
 
   std::atomic<std::uint64_t> submitted{0};  ///< counted after each submission
   std::atomic<std::uint64_t> completed{0};  ///< as far as the host has seen

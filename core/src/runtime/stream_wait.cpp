@@ -8,6 +8,7 @@
 #include "runtime/device_state.hpp"
 #include "runtime/stream_errors.hpp"
 #include "runtime/stream_manager.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -33,11 +34,11 @@ void StreamManager::wait(StreamState& stream, StreamState& other) {
                     owner.device_name() +
                     ", which another driver serves; wait on the host with synchronize() instead");
   {
-    const std::lock_guard turn(other.turn);
+    const Submission turn(other);
     record_mark(other);
   }
   if (&owner != &device_) waits_across_devices.store(true, std::memory_order_release);
-  const std::lock_guard turn(stream.turn);
+  const Submission turn(stream);
   wait_for_mark(stream, other);
 }
 
@@ -107,6 +108,7 @@ void StreamManager::flush_own() noexcept {
 }
 
 void StreamManager::synchronize(StreamState& stream) {
+  const StreamPin pinned(stream);
   stream.unflushed.store(false,
                          std::memory_order_relaxed);  // the driver's own wait starts this stream's work
   flush_all();
@@ -120,6 +122,7 @@ void StreamManager::synchronize(StreamState& stream) {
 }
 
 bool StreamManager::query(StreamState& stream) {
+  const StreamPin pinned(stream);
   throw_failure(stream);
   flush_all();
   const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <weir/task_list.hpp>
 
 #include "runtime/array_use.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/stream_errors.hpp"
+#include "runtime/submission.hpp"
 #include "runtime/task_list_state.hpp"
 
 namespace weir {
@@ -21,13 +21,16 @@ void grow(std::vector<T>& list, std::size_t size) {
 }
 }  // namespace
 
-TaskList::TaskList(const Device& device) : state_(std::make_unique<TaskListState>(*device.state())) {}
+TaskList::TaskList(const Device& device) try : state_(std::make_unique<TaskListState>(*device.state())) {
+} catch (...) {
+  detail::rethrow_as_error();
+}
 TaskList::TaskList(TaskList&&) noexcept = default;
 TaskList& TaskList::operator=(TaskList&&) noexcept = default;
 TaskList::~TaskList() = default;
 
 void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
-                   std::span<const KernelArgument> arguments, TaskPlace place) {
+                   std::span<const KernelArgument> arguments, TaskPlace place) try {
   if (!state_) detail::throw_dead("task list");
   TaskListState& list = *state_;
   if (!function.state()) detail::throw_dead("kernel");
@@ -76,13 +79,15 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
   list.placed.resize(begin);
   list.placed.insert(list.placed.end(), placed.begin(), placed.end());
   list.region_begin = begin;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 std::size_t TaskList::size() const noexcept {
   return state_ ? state_->tasks.size() : 0;
 }
 
-void TaskList::launch(const StreamRef& on) const {
+void TaskList::launch(const StreamRef& on) const try {
   if (!state_) detail::throw_dead("task list");
   const TaskListState& list = *state_;
   detail::StreamState& stream = detail::live(on);
@@ -92,7 +97,7 @@ void TaskList::launch(const StreamRef& on) const {
   for (const AnyArrayView& array : list.arrays) detail::live(array);
   detail::throw_failure(stream);
   for (const AnyArrayView& array : list.arrays) list.device.memory.use(*array.block(), stream);
-  const std::lock_guard turn(stream.turn);
+  const detail::Submission turn(stream);
   detail::run_on_streams(stream, list.placed, [&](std::size_t index, detail::StreamState& lane) {
     const TaskListState::Task& task = list.tasks[index];
     const detail::KernelState& kernel = *task.kernel;
@@ -107,6 +112,8 @@ void TaskList::launch(const StreamRef& on) const {
                             kernel.origin);
     });
   });
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

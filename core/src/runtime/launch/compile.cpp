@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <span>
 
 #include "ir/error_record.hpp"
@@ -35,7 +37,9 @@ codegen::Compiler* open_compiler() {
       tried += fmt::format("\n  {}: no such file", path.string());
       continue;
     }
+    errno = 0;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library && errno == ENOMEM) throw std::bad_alloc();
     if (!library) {
       tried += fmt::format("\n  {}: {}", path.string(), dlerror());
       continue;
@@ -96,7 +100,8 @@ weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const pas
 }
 
 /// The plan with argument blocks that end in the sizes that a layer wants.
-std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan, const std::vector<CompiledTask>& tasks) {
+std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan,
+                                               const std::vector<CompiledTask>& tasks) {
   auto sized = std::make_shared<passes::Plan>(plan);
   for (std::size_t i = 0; i < tasks.size(); ++i)
     sized->tasks[i].task.argument_bytes +=
@@ -139,8 +144,7 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     const ir::Task& task = plan.tasks[i].task;
     const codegen::CodeObject::Entry& entry = object.entries.at(i);
     CompiledTask ready;
-    ready.kernel =
-        find_kernel(*compiled->module, *program.kernel, plan.tasks[i], entry.symbol, ready.sized);
+    ready.kernel = find_kernel(*compiled->module, *program.kernel, plan.tasks[i], entry.symbol, ready.sized);
     ready.origin = origin_of(*program.kernel, task);
     ready.block = {entry.block[0], entry.block[1], entry.block[2]};
     ready.shared_bytes = entry.dynamic_shared_bytes;
@@ -149,9 +153,9 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     ready.waves = entry.waves;
     ready.resident_blocks = resident_blocks_of(device, ready);
     if (compiled->first_site) site += ir::failure_sites(task.body);
-    compiled->argument_bytes =
-        std::max(compiled->argument_bytes,
-                 task.argument_bytes + static_cast<std::uint32_t>(ready.sized.size() * sizeof(std::uint64_t)));
+    compiled->argument_bytes = std::max(
+        compiled->argument_bytes,
+        task.argument_bytes + static_cast<std::uint32_t>(ready.sized.size() * sizeof(std::uint64_t)));
     compiled->tasks.push_back(std::move(ready));
   }
   if (device.driver().annotate()) compiled->plan = with_sizes(plan, compiled->tasks);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/driver_graph.hpp"
+#include "runtime/submission.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 namespace weir::detail {
@@ -124,7 +124,7 @@ void DriverGraph::launch(StreamState& stream, const KernelOrigin* kernel) {
   if (!graph_ || stale_ || given_back_ != device_.memory.times_given_back()) [[unlikely]]
     build();
   Status status;
-  const std::lock_guard turn(stream.turn);
+  const Submission turn(stream);
   const weir_result result = device_.attempt(
       status, [&](weir_status* s) { return device_.table().graph_launch(graph_, stream.stream, s); });
   if (result != WEIR_OK) [[unlikely]]

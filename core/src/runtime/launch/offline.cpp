@@ -90,7 +90,7 @@ Field field_of(const detail::ProgramState& program, const ir::TaskArgument& argu
 
 }  // namespace
 
-CompiledProgram compile(const Program& program, const CompileTarget& target) {
+CompiledProgram compile(const Program& program, const CompileTarget& target) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
   codegen::CodeObject object =
@@ -117,9 +117,11 @@ CompiledProgram compile(const Program& program, const CompileTarget& target) {
     site += ir::failure_sites(planned.task.body);
   }
   return result;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::string failure_of(const Program& program, std::span<const std::byte> record) {
+std::string failure_of(const Program& program, std::span<const std::byte> record) try {
   static_assert(sizeof(ir::ErrorRecord) == CompiledProgram::failure_record_bytes);
   if (!program.state()) detail::throw_dead("kernel");
   if (record.size() != sizeof(ir::ErrorRecord))
@@ -131,12 +133,16 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
   return detail::make_failure_source(program.state()->kernel, program.state()->plan)
       ->describe(copy.site, copy)
       .what();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what) {
+std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
   return detail::compiler().emit_text(*state.kernel, tasks_of(*state.plan), target_of(target), what);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

@@ -48,27 +48,35 @@ Program make_program(ir::Kernel kernel) {
   return Program(std::move(state));
 }
 
-Program Program::parse(std::string_view text, std::string_view file_name) {
+Program Program::parse(std::string_view text, std::string_view file_name) try {
   return make_program(ir::parse(text, file_name));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::string Program::text(bool with_locations) const {
+std::string Program::text(bool with_locations) const try {
   return ir::print(*alive(state_).kernel, with_locations);
+} catch (...) {
+  detail::rethrow_as_error();
 }
-const std::string& Program::name() const {
-  return alive(state_).name();
+const std::string& Program::name() const try { return alive(state_).name(); } catch (...) {
+  detail::rethrow_as_error();
 }
-std::span<const ParameterInfo> Program::parameters() const {
+std::span<const ParameterInfo> Program::parameters() const try {
   return alive(state_).parameters;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void Program::prepare(const StreamRef& on) const {
+void Program::prepare(const StreamRef& on) const try {
   DeviceState& device = detail::live(on).device;
   detail::compiled_for(alive(state_), device, detail::usual_facts(device));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void Program::launch(const StreamRef& on, std::span<const LaunchArgument> arguments,
-                     const LaunchOptions& options) const {
+                     const LaunchOptions& options) const try {
   ProgramState& program = alive(state_);
   StreamState& stream = detail::live(on);
   DeviceState& device = stream.device;
@@ -93,6 +101,8 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   }
 
   detail::run_tasks(program, compiled, stream, values, options.mode);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

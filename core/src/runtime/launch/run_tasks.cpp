@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <mutex>
 #include <string_view>
 
 #include "runtime/launch/program_internal.hpp"
 #include "runtime/profile.hpp"
+#include "runtime/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -36,7 +36,7 @@ struct Launch {
 
 void run_over_streams(const Launch& launch) {
   ArgumentBuffer block(launch.compiled.argument_bytes);
-  const std::lock_guard turn(launch.stream.turn);
+  const Submission turn(launch.stream);
   run_on_streams(launch.stream, launch.compiled.placed, [&](std::size_t index, StreamState& lane) {
     const std::uint32_t grid = launch.grid(index);
     if (grid == 0) return;
