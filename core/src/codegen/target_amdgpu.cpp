@@ -13,6 +13,7 @@
 
 #include "codegen/gpu_model.hpp"
 #include "codegen/link.hpp"
+#include "codegen/target_features.hpp"
 
 namespace weir::codegen {
 namespace {
@@ -80,7 +81,7 @@ class AmdgpuModel final : public GpuModel {
       refuse("'" + target.cpu +
              "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir "
              "info lists it");
-    if (!target.features.empty() && !hip_features) add_feature(features_, target.features);
+    if (!target.features.empty() && !hip_features) add_feature(features_, named_features_ = target.features);
     // Processors before gfx10 have waves of 64; later ones have both, and swap values only within halves of
     // the wide.
     wave_ = generation < 10 ? 64 : target.lanes == 64 ? 64 : 32;
@@ -100,6 +101,12 @@ class AmdgpuModel final : public GpuModel {
              "' is no AMD processor that LLVM " LLVM_VERSION_STRING
              " knows; update Weir, or load a ready "
              "code object");
+    const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
+    const auto is_mode = [](llvm::StringRef name) {
+      return name == "sramecc" || name == "xnack" || name == "cumode" || name == "tgsplit";
+    };
+    check_features(*plain, named_features_, is_mode,
+                   "sramecc, xnack, cumode or tgsplit with + or - before it");
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
@@ -188,7 +195,7 @@ class AmdgpuModel final : public GpuModel {
   }
 
  private:
-  std::string name_, cpu_, features_;
+  std::string name_, cpu_, features_, named_features_;
   std::uint32_t wave_ = 64, exchange_ = 64;
 };
 

@@ -12,6 +12,7 @@
 
 #include "codegen/device_model.hpp"
 #include "codegen/link.hpp"
+#include "codegen/target_features.hpp"
 
 namespace weir::codegen {
 namespace {
@@ -36,7 +37,8 @@ void initialize_host() {
 
 class HostModel final : public DeviceModel {
  public:
-  explicit HostModel(const Target& target) : cpu_(target.cpu), features_(target.features) {
+  explicit HostModel(const Target& target)
+      : cpu_(target.cpu), features_(target.features), named_features_(target.features) {
     initialize_host();
     if (!cpu_.empty() && cpu_ != "native") return;
     cpu_ = llvm::sys::getHostCPUName().str();
@@ -59,6 +61,11 @@ class HostModel final : public DeviceModel {
           ErrorCode::unsupported,
           "'" + cpu_ +
               "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"");
+    const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
+    check_features(
+        *plain, named_features_,
+        [](llvm::StringRef name) { return !name.ends_with("64bit") && !name.ends_with("bit-mode"); },
+        "features of x86-64 as for llc -mattr=, such as +avx512f,-prefer-256-bit");
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
@@ -160,7 +167,7 @@ class HostModel final : public DeviceModel {
   }
 
  private:
-  std::string cpu_, features_;
+  std::string cpu_, features_, named_features_;
   mutable bool has_avx512_ = false;
 };
 
