@@ -241,6 +241,31 @@ TEST_F(KernelCommands, UnknownTargetNamesThoseThatThereAre) {
   EXPECT_THAT(refused("ptx"), HasSubstr("is for one processor, found 'native': name it behind the format"));
 }
 
+// proves R40
+TEST_F(KernelCommands, FeaturesThatContradictTheProcessorAreRefusedInWords) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const std::pair<const char*, const char*> targets[] = {
+      {"elf-x86_64:x86-64-v3:-64bit", "feature '-64bit' contradicts processor 'x86-64-v3'"},
+      {"elf-x86_64:x86-64-v3:-64bit-mode", "feature '-64bit-mode' contradicts processor 'x86-64-v3'"},
+      {"elf-x86_64:x86-64-v3:+abacus", "feature '+abacus' is none that LLVM has"},
+      {"elf-x86_64:x86-64-v3:avx512f", "feature 'avx512f' has no sign; expected features of x86-64"},
+      {"hsaco:gfx90a:-flat-global-insts", "feature '-flat-global-insts' contradicts processor 'gfx90a'"},
+      {"hsaco:gfx90a:-flat-address-space", "feature '-flat-address-space' contradicts processor 'gfx90a'"},
+      {"hsaco:gfx1100:-a16", "expected sramecc, xnack, cumode or tgsplit"}};
+  for (const auto& [target, words] : targets) {
+    const ProgramResult result =
+        run_program({tool(), "compile", kernel, "--target", target, "-o", path("x")});
+    EXPECT_EQ(result.status, 1) << target;
+    EXPECT_THAT(result.err, HasSubstr(words));
+  }
+  for (const char* target : {"elf-x86_64:x86-64-v3:+avx512f,-prefer-256-bit", "hsaco:gfx90a:-xnack",
+                             "hsaco:gfx1100:+cumode", "hsaco:gfx942:sramecc+:xnack-"}) {
+    const ProgramResult result =
+        run_program({tool(), "compile", kernel, "--target", target, "-o", path("x")});
+    EXPECT_EQ(result.status, 0) << target << result.err;
+  }
+}
+
 // proves R35
 TEST_F(KernelCommands, FolderInsteadOfAFileIsRefused) {
   const ProgramResult result = run_program({tool(), "compile", folder_.string(), "-o", path("x")});

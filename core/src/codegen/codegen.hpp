@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of libweir-codegen, which the core opens on first use so that LLVM stays out of processes
-// that only load ready code. One C symbol gives one table; everything behind it is C++ of the same build.
+// The interface of libweir-codegen, which the helper program weir-codegen opens, so that LLVM stays out of
+// the processes that use Weir. One C symbol returns the interface; all else is C++ of the same build.
 #pragma once
 
 #include <cstddef>
@@ -70,15 +70,13 @@ struct CodeObject {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Compiles `tasks` of `kernel` into one code object. Throws weir::Error{compile, unsupported}.
-  /// Thread-safe.
+  /// Compiles `tasks` of `kernel` into one code object. The result depends on the arguments, except for the
+  /// body of `kernel`, and on nothing else. Throws weir::Error{compile, unsupported}. Thread-safe.
   virtual CodeObject compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                              const Target& target) = 0;
   /// LLVM IR (before or after optimisation) or assembly of the same, for `weir compile --emit`.
   virtual std::string emit_text(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                                 const Target& target, std::string_view what) = 0;
-  /// "LLVM 22.1.8"; part of cache keys.
-  virtual std::string version() const = 0;
 };
 
 }  // namespace weir::codegen

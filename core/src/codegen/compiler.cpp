@@ -222,8 +222,6 @@ class LlvmCompiler final : public Compiler {
     const auto bytes = work.emit(llvm::CodeGenFileType::AssemblyFile);
     return {bytes.begin(), bytes.end()};
   }
-
-  std::string version() const override { return "LLVM " LLVM_VERSION_STRING; }
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "codegen/gpu_model.hpp"
 #include "codegen/link.hpp"
 #include "codegen/processor_names.hpp"
+#include "codegen/target_features.hpp"
 #include "near_words.hpp"
 
 namespace weir::codegen {
@@ -90,7 +91,7 @@ class AmdgpuModel final : public GpuModel {
              "it" +
              suggestion(cpu_, std::vector<std::string>{"gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030",
                                                        "gfx1100"}));
-    if (!target.features.empty() && !hip_features) add_feature(features_, target.features);
+    if (!target.features.empty() && !hip_features) add_feature(features_, named_features_ = target.features);
     // Processors before gfx10 have waves of 64; later ones have both, and swap values only within halves of
     // the wide.
     wave_ = generation < 10 ? 64 : target.lanes == 64 ? 64 : 32;
@@ -111,6 +112,12 @@ class AmdgpuModel final : public GpuModel {
              " knows; update Weir, or load a ready "
              "code object" +
              suggestion(cpu_, generated_processors(*any)));
+    const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
+    const auto is_mode = [](llvm::StringRef name) {
+      return name == "sramecc" || name == "xnack" || name == "cumode" || name == "tgsplit";
+    };
+    check_features(*plain, named_features_, is_mode,
+                   "sramecc, xnack, cumode or tgsplit with + or - before it");
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
@@ -199,7 +206,7 @@ class AmdgpuModel final : public GpuModel {
   }
 
  private:
-  std::string name_, cpu_, features_;
+  std::string name_, cpu_, features_, named_features_;
   std::uint32_t wave_ = 64, exchange_ = 64;
 };
 

@@ -14,6 +14,7 @@
 #include "codegen/link.hpp"
 #include "codegen/min_max_by_select.hpp"
 #include "codegen/processor_names.hpp"
+#include "codegen/target_features.hpp"
 #include "near_words.hpp"
 
 namespace weir::codegen {
@@ -39,7 +40,8 @@ void initialize_host() {
 
 class HostModel final : public DeviceModel {
  public:
-  explicit HostModel(const Target& target) : cpu_(target.cpu), features_(target.features) {
+  explicit HostModel(const Target& target)
+      : cpu_(target.cpu), features_(target.features), named_features_(target.features) {
     initialize_host();
     if (!cpu_.empty() && cpu_ != "native") return;
     cpu_ = llvm::sys::getHostCPUName().str();
@@ -63,6 +65,11 @@ class HostModel final : public DeviceModel {
           "'" + cpu_ +
               "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"" +
               suggestion(cpu_, processor_names(*any)));
+    const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
+    check_features(
+        *plain, named_features_,
+        [](llvm::StringRef name) { return !name.ends_with("64bit") && !name.ends_with("bit-mode"); },
+        "features of x86-64 as for llc -mattr=, such as +avx512f,-prefer-256-bit");
     llvm::TargetOptions options;
     options.AllowFPOpFusion =
         llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
@@ -173,7 +180,7 @@ class HostModel final : public DeviceModel {
   }
 
  private:
-  std::string cpu_, features_;
+  std::string cpu_, features_, named_features_;
   mutable bool has_avx512_ = false;
 };
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program's first launch on a device: code generation, loading, and what each later launch needs ready.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <exception>
-#include <filesystem>
-#include <new>
 #include <span>
 
+#include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
 #include "runtime/launch/annotate.hpp"
 #include "runtime/launch/program_internal.hpp"
@@ -16,43 +14,6 @@
 
 namespace weir::detail {
 namespace {
-
-constexpr const char* codegen_library = "libweir-codegen.so.1";
-
-/// Beside libweir, or in the library folder beside the programs that hold this code.
-std::vector<std::filesystem::path> codegen_places() {
-  Dl_info own{};
-  dladdr(reinterpret_cast<const void*>(&codegen_places), &own);
-  std::error_code error;
-  const std::filesystem::path file = own.dli_fname ? std::filesystem::canonical(own.dli_fname, error) : "";
-  const std::filesystem::path folder = file.parent_path();
-  return {folder / codegen_library, folder.parent_path() / WEIR_LIBDIR / codegen_library};
-}
-
-codegen::Compiler* open_compiler() {
-  std::string tried;
-  for (const std::filesystem::path& path : codegen_places()) {
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) {
-      tried += fmt::format("\n  {}: no such file", path.string());
-      continue;
-    }
-    errno = 0;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library && errno == ENOMEM) throw std::bad_alloc();
-    if (!library) {
-      tried += fmt::format("\n  {}: {}", path.string(), dlerror());
-      continue;
-    }
-    const auto entry = reinterpret_cast<decltype(&weir_codegen)>(dlsym(library, "weir_codegen"));
-    if (codegen::Compiler* compiler = entry ? entry(weir_codegen_abi) : nullptr) return compiler;
-    tried += fmt::format("\n  {}: of another version of Weir", path.string());
-  }
-  throw Error(ErrorCode::compile,
-              "kernels need Weir's code generator, which could not be opened; install the package that "
-              "holds libweir-codegen. Tried:" +
-                  tried);
-}
 
 codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan, const DeviceState& device,
                              const codegen::Facts& facts) {
@@ -67,7 +28,7 @@ codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan,
                                  device.info.max_block_threads,
                                  facts};
     try {
-      return compiler().compile(kernel, tasks, target);
+      return compilation::compiler().compile(kernel, tasks, target);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       if (!refusal) refusal = std::current_exception();
@@ -161,15 +122,6 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
   if (device.driver().annotate()) compiled->plan = with_sizes(plan, compiled->tasks);
   return compiled;
 }
-
-}  // namespace
-
-codegen::Compiler& compiler() {
-  static codegen::Compiler* const opened = open_compiler();
-  return *opened;
-}
-
-namespace {
 
 /// Made by the first who asks, for the life of the program.
 CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {

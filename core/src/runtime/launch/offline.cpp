@@ -7,6 +7,7 @@
 #include <utility>
 #include <weir/compile.hpp>
 
+#include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
 #include "runtime/launch/program_internal.hpp"
 #include "runtime/stream_errors.hpp"
@@ -94,7 +95,7 @@ CompiledProgram compile(const Program& program, const CompileTarget& target) try
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
   codegen::CodeObject object =
-      detail::compiler().compile(*state.kernel, tasks_of(*state.plan), target_of(target));
+      compilation::compiler().compile(*state.kernel, tasks_of(*state.plan), target_of(target));
   CompiledProgram result;
   result.format = std::move(object.format);
   result.target = std::move(object.target);
@@ -140,7 +141,7 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
 std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
-  return detail::compiler().emit_text(*state.kernel, tasks_of(*state.plan), target_of(target), what);
+  return compilation::compiler().emit_text(*state.kernel, tasks_of(*state.plan), target_of(target), what);
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -77,9 +77,6 @@ struct ProgramState {
 /// The program on `device` for launches with these facts, compiled by the first who asks.
 const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, const codegen::Facts& facts);
 
-/// libweir-codegen, opened on first use. Throws Error{compile} that says where it was looked for.
-codegen::Compiler& compiler();
-
 /// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and keep the
 /// blocks of each region apart.
 void check_arguments(const ProgramState& program, const DeviceState& device,
