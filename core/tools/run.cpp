@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir run`: one launch of a kernel in text form, with its arguments from the command line and NumPy files.
-#include <weir/weir.hpp>
-
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
+#include <weir/weir.hpp>
 
 #include "command.hpp"
 #include "kernel_arguments.hpp"
@@ -20,7 +20,16 @@ struct RunOptions {
   std::vector<std::string> outputs;
   std::string device;
   LaunchOptions launch;
+  bool explain = false;
 };
+
+void explain(const std::vector<CompiledVariant>& variants) {
+  for (const CompiledVariant& variant : variants) {
+    std::printf("assumes: %s\n", variant.assume.empty() ? "nothing" : variant.assume.c_str());
+    for (const CompiledVariant::Task& task : variant.tasks)
+      std::printf("  %s: %s\n", task.symbol.c_str(), to_string(task.lowering).c_str());
+  }
+}
 
 int run_kernel(const RunOptions& options) {
   const Program program = read_kernel(options.file);
@@ -32,19 +41,23 @@ int run_kernel(const RunOptions& options) {
   program.launch(stream, arguments.launch_arguments(), options.launch);
   stream.synchronize();
   for (const auto& [name, file] : outputs) arguments.write(name, file, stream);
+  if (options.explain) explain(program.variants(stream));
   return 0;
 }
 
 const Command run_command("run", "Run a kernel in text form once", [](CLI::App& app) -> std::function<int()> {
   auto options = std::make_shared<RunOptions>();
   app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
-  app.add_option("--arg", options->arguments,
-                 "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an array that the kernel writes "
-                 "and that is left out takes the extents of the first array of its rank")
+  app.add_option(
+         "--arg", options->arguments,
+         "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an array that the kernel writes "
+         "and that is left out takes the extents of the first array of its rank")
       ->allow_extra_args(false);
   app.add_option("--out", options->outputs, "PARAMETER=FILE.npy: write an array after the run")
       ->allow_extra_args(false);
   app.add_option("--device", options->device, "Device such as cpu or cpu:1; see weir info");
+  app.add_flag("--explain", options->explain,
+               "Print what the launch's code relies on, and the forms of each task's code");
   app.add_option("--seed", options->launch.seed, "Seed of the kernel's random numbers");
   return [options] { return run_kernel(*options); };
 });

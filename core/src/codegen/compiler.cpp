@@ -71,7 +71,7 @@ class Compilation {
         tasks_(tasks),
         device_(make_device_model(target)),
         machine_(device_->make_machine()) {
-    context_.setDiagnosticHandler(std::make_unique<DiagnosticCollector>(messages_));
+    context_.setDiagnosticHandler(std::make_unique<DiagnosticCollector>(messages_, vectors_));
     context_.setDiscardValueNames(true);
   }
 
@@ -82,7 +82,12 @@ class Compilation {
     module_ = std::make_unique<llvm::Module>("weir", context_);
     module_->setTargetTriple(machine_->getTargetTriple());
     module_->setDataLayout(machine_->createDataLayout());
-    for (const ir::Task* task : tasks_) TaskLowering(*module_, kernel_, *task, *device_).run();
+    lowerings_.clear();
+    for (const ir::Task* task : tasks_) {
+      TaskLowering lowering(*module_, kernel_, *task, *device_);
+      lowering.run();
+      lowerings_.push_back(lowering.lowering());
+    }
     std::string message;
     llvm::raw_string_ostream out(message);
     if (llvm::verifyModule(*module_, &out)) fail("the generated LLVM IR is malformed: " + message);
@@ -117,6 +122,17 @@ class Compilation {
     for (llvm::Function& f : *module_) device_attributes(f);
     inline_called_math(*module_, modules);
     check_messages();
+  }
+
+  /// How task number `i` was lowered and, once optimised, vectorised.
+  Lowering lowering(std::size_t i) const {
+    Lowering result = lowerings_.at(i);
+    const auto found = vectors_.find(tasks_[i]->name);
+    if (found == vectors_.end()) return result;
+    result.vector_width = found->second;
+    result.paths &= ~(1u << std::uint32_t(LoweringPath::scalar_loop));
+    result.take(LoweringPath::vector_loop);
+    return result;
   }
 
   llvm::SmallVector<char, 0> emit(llvm::CodeGenFileType type) {
@@ -173,6 +189,8 @@ class Compilation {
   const ir::Kernel& kernel_;
   Tasks tasks_;
   std::string messages_;
+  VectorWidths vectors_;
+  std::vector<Lowering> lowerings_;  // by task
   llvm::LLVMContext context_;
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<llvm::TargetMachine> machine_;
@@ -189,9 +207,10 @@ class LlvmCompiler final : public Compiler {
     object.format = target.format;
     object.target = work.device().target_name();
     object.bytes = work.device().link(work.emit(work.device().object_type()));
-    for (const ir::Task* task : tasks) {
-      CodeObject::Entry entry = work.device().launch_shape(kernel, *task);
-      entry.symbol = task->name;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      CodeObject::Entry entry = work.device().launch_shape(kernel, *tasks[i]);
+      entry.symbol = tasks[i]->name;
+      entry.lowering = work.lowering(i);
       object.entries.push_back(std::move(entry));
     }
     return object;

@@ -14,7 +14,6 @@
 
 namespace weir {
 
-using detail::CompiledProgram;
 using detail::DeviceState;
 using detail::LaunchValues;
 using detail::ProgramState;
@@ -76,7 +75,7 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   detail::check_arguments(program, device, arguments);
   LaunchValues values(arguments);
   const codegen::Facts facts = detail::check_launch(program, device, values);
-  const CompiledProgram& compiled = detail::compiled_for(program, device, facts);
+  const detail::CompiledProgram& compiled = detail::compiled_for(program, device, facts);
   const passes::Plan& plan = *compiled.plan;
   detail::throw_failure(stream);
 
