@@ -22,6 +22,7 @@ struct CompileOptions {
   std::string output;
   std::string emit = "object";
   std::string assume;
+  bool explain = false;
 };
 
 /// "FORMAT[:CPU[:FEATURES]]".
@@ -68,6 +69,7 @@ int compile_kernel(const CompileOptions& options) {
   for (const CompiledProgram::Task& task : compiled.tasks) {
     std::fprintf(words, "  %s", task.symbol.c_str());
     if (task.region >= 0) std::fprintf(words, "  (region %d, block %d)", task.region, task.block);
+    if (options.explain) std::fprintf(words, ": %s", to_string(task.lowering).c_str());
     std::fprintf(words, "\n");
   }
   return 0;
@@ -83,6 +85,8 @@ const Command compile_command(
                      "What launches will keep to, for faster code: distinct,narrow,aligned,resident; see "
                      "weir/compile.hpp");
       app.add_option("-o,--output", options->output, "File to write, or - for standard output");
+      app.add_flag("--explain", options->explain,
+                   "Also print the forms of each task's code; see sdk/docs/ir.md");
       app.add_option("--emit", options->emit, "What to write")
           ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
           ->capture_default_str();

@@ -140,6 +140,18 @@ TEST_F(KernelCommands, CompileWritesAnElfObjectAndListsItsKernels) {
             "ELF");
 }
 
+TEST_F(KernelCommands, ExplainPrintsTheFormsOfEachTasksCode) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const ProgramResult compiled = run_program(
+      {tool(), "compile", kernel, "--explain", "--target", "elf-x86_64:x86-64-v3", "-o", path("scale.so")});
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+  EXPECT_THAT(compiled.out, HasSubstr("scale_0_loop: vector loop of 8\n"));
+  const ProgramResult run = run_program(
+      {tool(), "run", kernel, "--explain", "--device", "cpu", "--arg", "factor=2", "--arg", "x=zeros:100"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("assumes: nothing\n  scale_0_loop: vector loop of "));
+}
+
 TEST_F(KernelCommands, CompileEmitsTheTextItRead) {
   const std::string kernel = write("scale.weir", scale_text);
   const ProgramResult once = run_program({tool(), "compile", kernel, "--emit", "ir"});

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 #include <weir/export.hpp>
+#include <weir/lowering.hpp>
 #include <weir/module.hpp>
 #include <weir/program.hpp>
 
@@ -63,6 +64,7 @@ struct CompiledProgram {
     std::uint32_t argument_bytes = 0;                     ///< of its argument block
     std::vector<Argument> arguments;                      ///< the fields of that block, by offset
     std::uint32_t first_site = 0;                         ///< of its statements that can fail
+    Lowering lowering;                                    ///< the forms that its code takes
 
     /// What Module::kernel takes with `symbol`. A launch then takes one argument for each field, in their
     /// order: an array for an address, a value of `size` bytes for the others.

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <vector>
+#include <weir/lowering.hpp>
 
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
@@ -60,6 +61,7 @@ struct CodeObject {
     /// How many times over the blocks may fill the device; 0 leaves it to the host. Small where a block has
     /// much to do besides its share; every_block where it has nothing else to do.
     std::uint32_t waves = 0;
+    Lowering lowering{};  ///< the forms that the code takes
   };
   std::string format;
   std::string target;
@@ -82,5 +84,5 @@ class Compiler {
 }  // namespace weir::codegen
 
 /// The one exported symbol. `abi` is weir_codegen_abi of the caller's build; null is returned on a mismatch.
-inline constexpr std::uint32_t weir_codegen_abi = 3;
+inline constexpr std::uint32_t weir_codegen_abi = 4;
 extern "C" __attribute__((visibility("default"))) weir::codegen::Compiler* weir_codegen(std::uint32_t abi);

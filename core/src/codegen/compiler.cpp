@@ -72,7 +72,7 @@ class Compilation {
         tasks_(tasks),
         device_(make_device_model(target)),
         machine_(device_->make_machine()) {
-    context_.setDiagnosticHandler(std::make_unique<DiagnosticCollector>(messages_));
+    context_.setDiagnosticHandler(std::make_unique<DiagnosticCollector>(messages_, vectors_));
     context_.setDiscardValueNames(true);
   }
 
@@ -87,8 +87,12 @@ class Compilation {
     module_->setDataLayout(machine_->createDataLayout());
     std::optional<DebugLines> lines;
     if (with_lines_ && device_->has_lines()) lines.emplace(*module_, kernel_);
-    for (const ir::Task* task : tasks_)
-      TaskLowering(*module_, kernel_, *task, *device_, lines ? &*lines : nullptr).run();
+    lowerings_.clear();
+    for (const ir::Task* task : tasks_) {
+      TaskLowering lowering(*module_, kernel_, *task, *device_, lines ? &*lines : nullptr);
+      lowering.run();
+      lowerings_.push_back(lowering.lowering());
+    }
     if (lines) lines->finish();
     std::string message;
     llvm::raw_string_ostream out(message);
@@ -125,6 +129,17 @@ class Compilation {
     inline_called_math(*module_, modules);
     device_->work_around(*module_, modules);
     check_messages();
+  }
+
+  /// How task number `i` was lowered and, once optimised, vectorised.
+  Lowering lowering(std::size_t i) const {
+    Lowering result = lowerings_.at(i);
+    const auto found = vectors_.find(tasks_[i]->name);
+    if (found == vectors_.end()) return result;
+    result.vector_width = found->second;
+    result.paths &= ~(1u << std::uint32_t(LoweringPath::scalar_loop));
+    result.take(LoweringPath::vector_loop);
+    return result;
   }
 
   llvm::SmallVector<char, 0> emit(llvm::CodeGenFileType type) {
@@ -183,6 +198,8 @@ class Compilation {
   Tasks tasks_;
   bool with_lines_ = false;
   std::string messages_;
+  VectorWidths vectors_;
+  std::vector<Lowering> lowerings_;  // by task
   llvm::LLVMContext context_;
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<llvm::TargetMachine> machine_;
@@ -200,9 +217,10 @@ class LlvmCompiler final : public Compiler {
     object.format = target.format;
     object.target = work.device().target_name();
     object.bytes = work.device().link(work.emit(work.device().object_type()));
-    for (const ir::Task* task : tasks) {
-      CodeObject::Entry entry = work.device().launch_shape(kernel, *task);
-      entry.symbol = task->name;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      CodeObject::Entry entry = work.device().launch_shape(kernel, *tasks[i]);
+      entry.symbol = tasks[i]->name;
+      entry.lowering = work.lowering(i);
       object.entries.push_back(std::move(entry));
     }
     return object;

@@ -68,6 +68,7 @@ Value* TaskLowering::fold_lanes(ir::ReduceKind kind, Type type, Value* lane, Val
 }
 
 void TaskLowering::reduce_in_blocks(const ir::Statement& loop) {
+  lowering_.take(LoweringPath::reduce_blocks);
   const ThreadModel& threads = *device_.threads();
   const auto kind = static_cast<ir::ReduceKind>(loop.index);
   const Type type = loop.type;

@@ -28,6 +28,8 @@ void TaskLowering::count_in_blocks(const ir::Statement& loop, const Space& space
   const auto known = extents_.find({array, 0});
   if (known == extents_.end())
     return walk_share(loop, space);  // how many there are is no argument of the task
+  lowering_.take(LoweringPath::block_counters);
+  lowering_.take(LoweringPath::direct_counters);
   Value* count = known->second;
   llvm::Type* type = b_.getInt32Ty();
   auto* slots = llvm::ArrayType::get(type, most_block_counters);

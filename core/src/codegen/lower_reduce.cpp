@@ -119,6 +119,7 @@ void TaskLowering::accumulate(const ir::Statement& loop, const std::vector<Value
 
 void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
   if (device_.threads()) return reduce_in_blocks(loop);
+  lowering_.take(LoweringPath::reduce_chunks);
   const auto kind = static_cast<ir::ReduceKind>(loop.index);
   const Type type = loop.type;
   llvm::Type* t = memory_type(context_, type);
@@ -200,6 +201,7 @@ void TaskLowering::lower_reduce_partial(const ir::Statement& loop) {
 }
 
 void TaskLowering::lower_reduce_final() {
+  lowering_.take(LoweringPath::reduce_final);
   if (device_.threads()) return reduce_final_in_block();
   const Type type = task_.reduce_type;
   llvm::Type* t = memory_type(context_, type);

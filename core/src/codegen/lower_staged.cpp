@@ -36,6 +36,7 @@ bool TaskLowering::lower_staged(const ir::Statement& s) {
   if (!step || !step->isOne()) return false;
   const std::vector<std::uint32_t> arrays = staged_arrays(kernel_, *staging_loop_, s, device_.facts());
   if (arrays.empty()) return false;
+  lowering_.take(LoweringPath::staged_reads);
   const std::uint32_t length = stage_length(kernel_, arrays);
 
   llvm::AllocaInst* at = stack_slot(b_.getInt64Ty(), 1, "stretch");

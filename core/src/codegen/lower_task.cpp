@@ -45,6 +45,7 @@ llvm::Function* TaskLowering::run() {
     lower_reduce_final();
   else if (task_.kind == ir::TaskKind::serial && device_.threads())
     stay_in_one_thread();
+  if (task_.kind == ir::TaskKind::serial) lowering_.take(LoweringPath::serial);
   lower_block(task_.body);
 
   jump(return_block_);
@@ -141,6 +142,7 @@ void TaskLowering::lower_parallel(const ir::Statement& loop) {
   access_group_ = llvm::MDNode::getDistinct(context_, {});
   const std::size_t widest = widest_scalar_of_lane_loop(kernel_, loop);
   lane_width_ = widest > 0 ? device_.vector_bytes() / widest : 0;
+  lowering_.take(lane_width_ > 1 ? LoweringPath::lane_loop : LoweringPath::scalar_loop);
   for_each_index(space, share, iteration);
   access_group_ = nullptr;
   lane_width_ = 0;

@@ -88,6 +88,9 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   const bool narrow = device_.facts().narrow;
   const std::uint32_t width = packet_width(kernel_, loop, device_.facts());
   const auto shift = unsigned(std::countr_zero(width));
+  lowering_.packet_width = width;
+  lowering_.take(width > 1 ? LoweringPath::packets : LoweringPath::thread_loop);
+  if (width > 1) lowering_.take(LoweringPath::packet_edges);
 
   // Packets lie at multiples of their width in the last dimension, whatever the loop's bounds; those that
   // have all their iterations stand from `whole_from` to `whole_to` in their row.
@@ -112,6 +115,7 @@ void TaskLowering::walk_share(const ir::Statement& loop, const Space& space) {
   if (loads_several_rows(loop)) {
     for (Value*& c : count) c = to_word(c);
     tiles = tile(count, tile_packets(kernel_, loop, device_.facts()));
+    lowering_.take(tiles.packets > 1 ? LoweringPath::tile_packets : LoweringPath::tiles);
     total = count[0];  // at most as many as iterations, which fit into a word
     for (std::size_t d = 1; d < count.size(); ++d)
       total = narrow ? b_.CreateNUWMul(total, count[d]) : saturating_product(total, count[d]);
@@ -299,6 +303,7 @@ void TaskLowering::lower_together(const ir::Block& block, std::vector<PacketLane
       for (PacketLane& lane : lanes) in_lane(lane, [&] { lower(s); });
       continue;
     }
+    lowering_.take(LoweringPath::shared_loops);
     // The bounds are the same in all lanes.
     values_.swap(lanes[0].values);
     llvm::BranchInst* latch = lower_for(s, value(s.operands.at(0)), [&](Value* i) {

@@ -25,6 +25,8 @@ class TaskLowering {
   TaskLowering(llvm::Module& module, const ir::Kernel& kernel, const ir::Task& task,
                const DeviceModel& device, DebugLines* lines = nullptr);
   llvm::Function* run();
+  /// The forms that run() gave the task; whether its loops become vectors is LLVM's decision, made later.
+  const Lowering& lowering() const { return lowering_; }
 
  private:
   using Type = ScalarType;
@@ -218,6 +220,7 @@ class TaskLowering {
   DebugLines* const lines_;  // null: code without source lines
   Builder b_;
   llvm::Function* function_ = nullptr;
+  Lowering lowering_;
   llvm::BasicBlock* return_block_ = nullptr;
 
   std::vector<llvm::Value*> values_;

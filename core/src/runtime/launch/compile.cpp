@@ -112,6 +112,7 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     ready.site_base = site;
     ready.block_share = std::max(entry.block_share, 1u);
     ready.waves = entry.waves;
+    ready.lowering = entry.lowering;
     ready.resident_blocks = resident_blocks_of(device, ready);
     if (compiled->first_site) site += ir::failure_sites(task.body);
     compiled->argument_bytes = std::max(

@@ -112,6 +112,7 @@ CompiledProgram compile(const Program& program, const CompileTarget& target) try
     task.block_threads = {x, y, z};
     task.shared_bytes = object.entries[i].dynamic_shared_bytes;
     task.argument_bytes = planned.task.argument_bytes;
+    task.lowering = object.entries[i].lowering;
     for (const ir::TaskArgument& argument : planned.task.arguments)
       task.arguments.push_back(field_of(state, argument));
     task.first_site = site;

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <vector>
+#include <weir/lowering.hpp>
 #include <weir/program.hpp>
 
 #include "codegen/codegen.hpp"
@@ -34,6 +35,7 @@ struct CompiledTask {
   std::uint32_t site_base = 0;
   std::uint32_t block_share = 1;      ///< see codegen::CodeObject::Entry
   std::uint32_t waves = 0;            ///< see codegen::CodeObject::Entry
+  Lowering lowering;                  ///< the forms that its code takes
   std::uint32_t resident_blocks = 0;  ///< that run at once; of devices with many threads
   /// Array parameters whose sizes end the argument block, for layers that want to know; see annotate.hpp.
   std::vector<std::uint16_t> sized;
