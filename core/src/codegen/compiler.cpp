@@ -15,7 +15,7 @@
 #include "codegen/diagnostics.hpp"
 #include "codegen/direct_scaling.hpp"
 #include "codegen/llvm_options.hpp"
-#include "codegen/lowering.hpp"
+#include "codegen/lower_task.hpp"
 #include "codegen/math_library.hpp"
 #include "codegen/plain_accesses.hpp"
 
@@ -82,7 +82,7 @@ class Compilation {
     module_ = std::make_unique<llvm::Module>("weir", context_);
     module_->setTargetTriple(machine_->getTargetTriple());
     module_->setDataLayout(machine_->createDataLayout());
-    for (const ir::Task* task : tasks_) TaskLowering(*module_, kernel_, *task, *device_).run();
+    for (const ir::Task* task : tasks_) lower_task(*module_, kernel_, *task, *device_);
     std::string message;
     llvm::raw_string_ostream out(message);
     if (llvm::verifyModule(*module_, &out)) fail("the generated LLVM IR is malformed: " + message);

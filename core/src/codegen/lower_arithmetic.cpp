@@ -2,7 +2,7 @@
 // Arithmetic as ir.hpp defines it above Op: every operation has one meaning for every input.
 #include <llvm/IR/Intrinsics.h>
 
-#include "codegen/lowering.hpp"
+#include "codegen/arithmetic.hpp"
 
 namespace weir::codegen {
 
@@ -18,7 +18,7 @@ llvm::Constant* all_of(llvm::Type* type, const llvm::APInt& v) {
 
 }  // namespace
 
-Value* TaskLowering::lower_binary(Op op, Type type, Value* a, Value* b) {
+Value* Arithmetic::lower_binary(Op op, Type type, Value* a, Value* b) {
   llvm::Type* t = a->getType();
   const bool real = is_float(type);
   const bool with_sign = is_signed(type);
@@ -69,7 +69,7 @@ Value* TaskLowering::lower_binary(Op op, Type type, Value* a, Value* b) {
 
 // The divisor is replaced by 1 where the hardware would trap: for 0, and for the smallest value / -1, whose
 // quotient wraps to itself and whose remainder is 0, which are just what a division by 1 gives.
-Value* TaskLowering::lower_division(bool remainder, Type type, Value* a, Value* b) {
+Value* Arithmetic::lower_division(bool remainder, Type type, Value* a, Value* b) {
   llvm::Type* t = a->getType();
   const unsigned width = t->getScalarSizeInBits();
   Value* zero = b_.CreateICmpEQ(b, all_of(t, llvm::APInt(width, 0)));
@@ -85,7 +85,7 @@ Value* TaskLowering::lower_division(bool remainder, Type type, Value* a, Value* 
   return b_.CreateSelect(zero, all_of(t, llvm::APInt(width, 0)), quotient);
 }
 
-Value* TaskLowering::lower_compare(Op op, Type type, Value* a, Value* b) {
+Value* Arithmetic::lower_compare(Op op, Type type, Value* a, Value* b) {
   using P = llvm::CmpInst::Predicate;
   const bool real = is_float(type);
   const bool with_sign = is_signed(type);
@@ -108,7 +108,7 @@ Value* TaskLowering::lower_compare(Op op, Type type, Value* a, Value* b) {
   }
 }
 
-Value* TaskLowering::lower_unary(Op op, Type type, Value* a) {
+Value* Arithmetic::lower_unary(Op op, Type type, Value* a) {
   llvm::Type* t = a->getType();
   switch (op) {
     case Op::neg:
@@ -129,7 +129,7 @@ Value* TaskLowering::lower_unary(Op op, Type type, Value* a) {
   }
 }
 
-Value* TaskLowering::lower_cast(Type from, Type to, Value* a) {
+Value* Arithmetic::lower_cast(Type from, Type to, Value* a) {
   if (from == to) return a;
   llvm::Type* t = register_type(context_, to);
   if (to == Type::boolean) {
@@ -158,7 +158,7 @@ Value* TaskLowering::lower_cast(Type from, Type to, Value* a) {
 
 // f64 is first rounded to odd in f32, which keeps what the second rounding needs to know, because no target
 // has the conversion in one instruction.
-Value* TaskLowering::f64_to_f16(Value* a) {
+Value* Arithmetic::f64_to_f16(Value* a) {
   Value* nearest = b_.CreateFPTrunc(a, b_.getFloatTy());
   Value* back = b_.CreateFPExt(nearest, b_.getDoubleTy());
   Value* bits = b_.CreateBitCast(nearest, b_.getInt32Ty());
@@ -174,10 +174,7 @@ Value* TaskLowering::f64_to_f16(Value* a) {
 // Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011). All four
 // words are computed; the words of one draw become one computation again when LLVM removes common
 // subexpressions.
-Value* TaskLowering::lower_philox(const ir::Statement& s) {
-  std::array<Value*, 2> key{value(s.operands.at(0)), value(s.operands.at(1))};
-  std::array<Value*, 4> c;
-  for (std::size_t i = 0; i < 4; ++i) c[i] = value(s.operands.at(2 + i));
+Value* Arithmetic::lower_philox(std::array<Value*, 2> key, std::array<Value*, 4> c, unsigned word) {
   llvm::Type* wide = b_.getInt64Ty();
   const auto multiply = [&](Value* x, std::uint32_t by) {
     Value* product = b_.CreateMul(b_.CreateZExt(x, wide), i64(by));
@@ -191,7 +188,7 @@ Value* TaskLowering::lower_philox(const ir::Statement& s) {
          b_.CreateXor(b_.CreateXor(high0, c[3]), key[1]), low0};
     key = {b_.CreateAdd(key[0], i32(0x9E3779B9u)), b_.CreateAdd(key[1], i32(0xBB67AE85u))};
   }
-  return c.at(s.lane);
+  return c.at(word);
 }
 
 }  // namespace weir::codegen
