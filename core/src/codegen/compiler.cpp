@@ -11,13 +11,13 @@
 #include <weir/error.hpp>
 
 #include "codegen/codegen.hpp"
-#include "codegen/device_model.hpp"
 #include "codegen/diagnostics.hpp"
-#include "codegen/direct_scaling.hpp"
 #include "codegen/llvm_options.hpp"
-#include "codegen/lower_task.hpp"
-#include "codegen/math_library.hpp"
-#include "codegen/plain_accesses.hpp"
+#include "codegen/lowering/lower_task.hpp"
+#include "codegen/math/math_library.hpp"
+#include "codegen/optimisation/direct_scaling.hpp"
+#include "codegen/optimisation/plain_accesses.hpp"
+#include "codegen/targets/device_model.hpp"
 
 namespace weir::codegen {
 
