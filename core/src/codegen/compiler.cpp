@@ -12,13 +12,13 @@
 
 #include "codegen/codegen.hpp"
 #include "codegen/debug_lines.hpp"
-#include "codegen/device_model.hpp"
 #include "codegen/diagnostics.hpp"
-#include "codegen/direct_scaling.hpp"
 #include "codegen/llvm_options.hpp"
-#include "codegen/lowering.hpp"
-#include "codegen/math_library.hpp"
-#include "codegen/plain_accesses.hpp"
+#include "codegen/lowering/lower_task.hpp"
+#include "codegen/math/math_library.hpp"
+#include "codegen/optimisation/direct_scaling.hpp"
+#include "codegen/optimisation/plain_accesses.hpp"
+#include "codegen/targets/device_model.hpp"
 
 namespace weir::codegen {
 
@@ -88,11 +88,8 @@ class Compilation {
     std::optional<DebugLines> lines;
     if (with_lines_ && device_->has_lines()) lines.emplace(*module_, kernel_);
     lowerings_.clear();
-    for (const ir::Task* task : tasks_) {
-      TaskLowering lowering(*module_, kernel_, *task, *device_, lines ? &*lines : nullptr);
-      lowering.run();
-      lowerings_.push_back(lowering.lowering());
-    }
+    for (const ir::Task* task : tasks_)
+      lowerings_.push_back(lower_task(*module_, kernel_, *task, *device_, lines ? &*lines : nullptr));
     if (lines) lines->finish();
     std::string message;
     llvm::raw_string_ostream out(message);

@@ -72,9 +72,14 @@ void fields(auto& archive, Is<codegen::Target> auto& target) {
   archive(format, cpu, features, lanes, max_block_threads, facts);
 }
 
+void fields(auto& archive, Is<Lowering> auto& lowering) {
+  auto& [paths, vector_width, packet_width] = lowering;
+  archive(paths, vector_width, packet_width);
+}
+
 void fields(auto& archive, Is<codegen::CodeObject::Entry> auto& entry) {
-  auto& [symbol, block, dynamic_shared_bytes, block_share, waves] = entry;
-  archive(symbol, block[0], block[1], block[2], dynamic_shared_bytes, block_share, waves);
+  auto& [symbol, block, dynamic_shared_bytes, block_share, waves, lowering] = entry;
+  archive(symbol, block[0], block[1], block[2], dynamic_shared_bytes, block_share, waves, lowering);
 }
 
 void fields(auto& archive, Is<codegen::CodeObject> auto& object) {
