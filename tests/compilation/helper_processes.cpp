@@ -9,7 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <thread>
 
 namespace weir::test {
@@ -17,9 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// "" for a process that has ended meanwhile.
 std::string read_all(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 pid_t parent_of(pid_t process) {
@@ -51,12 +54,14 @@ HelperProcesses::~HelperProcesses() {
 std::vector<pid_t> HelperProcesses::all() const {
   std::vector<pid_t> found;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
+  for (fs::directory_iterator entry("/proc", error); entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    const std::string environment = '\0' + read_all(entry.path() / "environ");
+    const std::string environment = '\0' + read_all(entry->path() / "environ");
     const std::string variable = std::string(1, '\0') + "WEIR_TEST_MARK=" + mark_ + '\0';
-    if (read_all(entry.path() / "comm") == "weir-codegen\n" && environment.find(variable) != environment.npos)
+    if (read_all(entry->path() / "comm") == "weir-codegen\n" &&
+        environment.find(variable) != environment.npos)
       found.push_back(std::stoi(name));
   }
   return found;

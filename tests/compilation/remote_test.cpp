@@ -176,6 +176,31 @@ TEST_F(Remote, EndsWhenIdleAndComesBack) {
   }
 }
 
+// proves R40
+TEST_F(Remote, AnyAllocationMayFail) {
+#ifdef WEIR_SANITIZED
+  GTEST_SKIP() << "sanitizers bring an allocator of their own";
+#endif
+  setenv("LD_PRELOAD", WEIR_FAIL_ALLOCATION, 1);
+  int failed = 0, compiled = 0;
+  for (int n = 0; n < 40'000; n = n < 20 ? n + 1 : n * 5 / 4) {
+    setenv("WEIR_TEST_FAIL_ALLOCATION", std::to_string(n).c_str(), 1);
+    RemoteCompiler compiler(policy);
+    try {
+      EXPECT_FALSE(small.compile(compiler).bytes.empty());
+      ++compiled;
+    } catch (const Error& error) {
+      ++failed;
+      EXPECT_EQ(error.code(), ErrorCode::compile) << error.what();
+      kept_text(error.what());
+    }
+  }
+  unsetenv("LD_PRELOAD");
+  unsetenv("WEIR_TEST_FAIL_ALLOCATION");
+  EXPECT_GT(failed, 5);
+  EXPECT_GT(compiled, 0);
+}
+
 /// A code generator that fails as the names of kernels say.
 class Faulty : public Remote {
  protected:
