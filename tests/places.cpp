@@ -14,8 +14,8 @@ std::filesystem::path built(std::string_view path) {
 }
 
 std::filesystem::path source(std::string_view path) {
-  const std::filesystem::path beside = prefix() / path;
-  return std::filesystem::exists(beside) ? beside : std::filesystem::path(WEIR_SOURCE_DIR) / path;
+  const std::filesystem::path bundled = prefix() / path;
+  return std::filesystem::exists(bundled) ? bundled : std::filesystem::path(WEIR_SOURCE_DIR) / path;
 }
 
 }  // namespace weir::test

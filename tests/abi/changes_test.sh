@@ -54,5 +54,5 @@ s/uint32_t lanes;                  /int32_t lanes; /'
 judge other-number changed 's/WEIR_NOT_READY = 1,/WEIR_NOT_READY = 15,/'
 judge shorter-array changed 's/^#define WEIR_MAX_CODE_TARGETS 4/#define WEIR_MAX_CODE_TARGETS 3/'
 judge struct-without-a-size-that-grows changed 's/uint32_t kind;   \/\* enum weir_parameter_kind \*\//uint32_t kind, more;/'
-[ "$failures" = 0 ] && echo "every change is told for what it is"
+[ "$failures" = 0 ] && echo "every change is classified correctly"
 exit $failures

@@ -10,7 +10,7 @@ std::span<const char> as_chars(const std::vector<std::uint8_t>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST(KernelArguments, AreThoseThatTheHostHandsOver) {
+TEST(KernelArguments, MatchTheHostsLayout) {
   for (const char* architecture : {"gfx906", "gfx90a", "gfx1100", "gfx1201"}) {
     const auto found = weir::amdgpu::read_kernel_arguments(as_chars(kernels_for(architecture)));
     EXPECT_EQ(found.at("add"), 28u) << "three addresses and a number, without the hidden arguments";
@@ -20,7 +20,7 @@ TEST(KernelArguments, AreThoseThatTheHostHandsOver) {
 }
 
 // proves R35
-TEST(KernelArguments, DamagedFilesTellNothingAndAreReadNoFurther) {
+TEST(KernelArguments, DamagedFilesGiveNoLayoutAndAreNotReadPastTheirEnd) {
   const std::vector<std::uint8_t>& whole = kernels_for("gfx90a");
   // A buffer of exactly `size` bytes, so that a sanitizer detects reads beyond it.
   for (std::size_t size = 0; size < whole.size(); size += 7) {

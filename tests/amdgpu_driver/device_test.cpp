@@ -31,7 +31,7 @@ TEST_F(Simulator, DevicesAreDescribed) {
   EXPECT_STREQ(mi210.notes, "");
   EXPECT_STREQ(radeon.code_targets[0].target, "gfx1100");
   EXPECT_EQ(radeon.lanes, 32u);
-  EXPECT_EQ(radeon.memory_bandwidth, 0u) << "not known: it is no memory of two transfers a clock";
+  EXPECT_EQ(radeon.memory_bandwidth, 0u) << "unknown: it is no memory of two transfers a clock";
 }
 
 TEST_F(Simulator, ThreadsOfALaunchAreCountedIn32Bits) {

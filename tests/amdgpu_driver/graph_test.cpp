@@ -108,7 +108,7 @@ TEST_F(SimulatorGraph, RunsOfOneGraphFollowOneAnotherOnDifferentStreams) {
 
 // HIP does not order runs of one graph. The driver orders them by an event after each run, which cannot be
 // recorded here.
-TEST_F(SimulatorGraph, ARunThatTheNextCannotBeOrderedBehindIsWaitedFor) {
+TEST_F(SimulatorGraph, ARunWithoutAnEventIsWaitedForByTheNextRun) {
   const weir_graph graph = doubling();
   const weir_stream other = new_stream(device);
   fill(stream, a, 1.0f);

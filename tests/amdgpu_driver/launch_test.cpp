@@ -73,7 +73,7 @@ TEST_F(Simulator, LayoutThatIsShorterThanTheKernelsArgumentsIsRefused) {
               AllOf(HasSubstr("'absent'"), HasSubstr("test kernels")));
 }
 
-TEST_F(Simulator, KernelIsKnown) {
+TEST_F(Simulator, KernelInfoIsReported) {
   weir_kernel_info info{};
   info.struct_size = sizeof info;
   call(table().kernel_get_info, add(), &info);
@@ -125,7 +125,7 @@ TEST_F(Simulator, DISABLED_BreaksItsDevice) {
 }
 
 // proves R34
-TEST_F(Simulator, IllegalAddressTakesTheDeviceForGoodAndLeavesOthers) {
+TEST_F(Simulator, IllegalAddressBreaksOnlyItsDevicePermanently) {
   const std::string out = run_apart("", "Simulator.DISABLED_BreaksItsDevice");
   EXPECT_THAT(out, HasSubstr("[  PASSED  ] 1 test")) << out;
 }
@@ -177,7 +177,7 @@ TEST_F(Simulator, DISABLED_BreaksThreeDevicesLate) {
 }
 
 // proves R34
-TEST_F(Simulator, FailuresThatComeLateTakeTheDeviceForGood) {
+TEST_F(Simulator, LateFailuresBreakTheDevicePermanently) {
   const std::string out = run_apart("", "Simulator.DISABLED_BreaksThreeDevicesLate");
   EXPECT_THAT(out, HasSubstr("[  PASSED  ] 1 test")) << out;
 }

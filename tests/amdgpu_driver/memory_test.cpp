@@ -10,7 +10,7 @@ using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
 
-TEST_F(Simulator, FillsWithEveryPatternSizeAndNothingBeside) {
+TEST_F(Simulator, FillsWithEveryPatternSizeWithinItsRange) {
   struct Wide {
     std::uint32_t words[4];
   };
@@ -54,7 +54,7 @@ TEST_F(Simulator, PinnedMemoryIsReachableFromBothSides) {
   call(table().memory_free, memory);
 }
 
-TEST_F(Simulator, OrderedMemoryIsFreedInTheStreamsTurn) {
+TEST_F(Simulator, OrderedMemoryIsFreedInTheStreamsOrder) {
   const weir_allocation memory = allocate_async(stream, 1 << 20);
   std::uint64_t before = 0, after = 0, total = 0;
   {

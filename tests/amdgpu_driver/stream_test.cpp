@@ -63,7 +63,7 @@ TEST_F(Simulator, DestroyingAStreamWithWorkDoesNotWaitAndTheWorkCompletes) {
     call(table().stream_wait_event, stream, event);
     call(table().event_destroy, event);
     call(table().stream_destroy, dying);
-    EXPECT_EQ(flags_of(native, &flags), 0) << "HIP's own destroy would wait, so that it is put off";
+    EXPECT_EQ(flags_of(native, &flags), 0) << "HIP's destroy would wait, so the driver defers it";
   }
   EXPECT_EQ(read<std::uint32_t>(stream, memory, 1).at(0), 42u);
   call(table().memory_free, memory);  // a call that may block
@@ -72,7 +72,7 @@ TEST_F(Simulator, DestroyingAStreamWithWorkDoesNotWaitAndTheWorkCompletes) {
 }
 
 // proves R7
-TEST_F(Simulator, ForeignStreamIsUsedAndLeftAlone) {
+TEST_F(Simulator, ForeignStreamIsUsedAndNotDestroyed) {
   weir_stream wrapped = nullptr;
   call(table().stream_wrap, device, native(), &wrapped);
   call(table().stream_destroy, wrapped);
@@ -86,7 +86,7 @@ TEST_F(Simulator, ForeignStreamIsUsedAndLeftAlone) {
               HasSubstr("of device 0; expected one of device 1"));
 }
 
-TEST_F(Simulator, HostCallbackSeesWhatCameBefore) {
+TEST_F(Simulator, HostCallbackRunsAfterEarlierWork) {
   const weir_allocation pinned = allocate(device, 4, WEIR_MEMORY_PINNED);
   struct Seen {
     const volatile std::uint32_t* memory;

@@ -14,14 +14,14 @@ std::string pools(int major, int minor, const char* architecture) {
   return why_no_pools(hip_version(major, minor), architecture, true, true);
 }
 
-TEST(AmdgpuTrust, PoolsAreUsedWhereNothingIsKnownAgainstThem) {
+TEST(AmdgpuTrust, PoolsAreUsedUnlessTheyAreKnownToFail) {
   EXPECT_THAT(pools(6, 2, "gfx1100"), IsEmpty());
   EXPECT_THAT(pools(6, 4, "gfx90a:sramecc+:xnack-"), IsEmpty());
   EXPECT_THAT(pools(7, 0, "gfx942:sramecc+:xnack-"), IsEmpty());
   EXPECT_THAT(pools(7, 2, "gfx1201"), IsEmpty());
 }
 
-TEST(AmdgpuTrust, PoolsAreLeftAloneWhereTheyFailAndTheReasonIsGiven) {
+TEST(AmdgpuTrust, PoolsThatFailAreNotUsedAndTheReasonIsGiven) {
   EXPECT_THAT(pools(5, 1, "gfx906"), HasSubstr("before 5.2"));
   EXPECT_THAT(why_no_pools(hip_version(6, 4), "gfx906", false, true),
               HasSubstr("no stream-ordered allocation"));

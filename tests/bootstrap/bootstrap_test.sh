@@ -141,7 +141,7 @@ case $case in
     failed
     said 'the package llvm-22-dev is not available'
     said 'deb http://security.debian.org/debian-security bookworm-security main'
-    [ ! -e "$place/list" ] || fail "its sources file was left behind"
+    [ ! -e "$place/list" ] || fail "its sources file was not removed"
     not_called 'install -y'
     ;;
   works_without_a_package_manager)

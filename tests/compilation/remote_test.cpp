@@ -310,7 +310,7 @@ TEST_F(Faulty, AKernelThatTakesTooLongIsGivenUpAndItsProcessEnded) {
   EXPECT_TRUE(comes_true([&] { return processes.all().empty(); }));
 }
 
-TEST_F(Faulty, AForkedChildHasAHelperOfItsOwn) {
+TEST_F(Faulty, AForkedChildStartsItsOwnHelper) {
   RemoteCompiler compiler(policy);
   const PlannedKernel nap(chain_text(1, "nap"));
   auto result = std::async(std::launch::async, [&] { return nap.compile(compiler); });

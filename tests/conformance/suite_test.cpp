@@ -143,7 +143,7 @@ TEST(Suite, TheListsHoldEveryResult) {
 
 // A failed call fails only its own requirement, with the call, the result and the driver's message. The other
 // requirements still run.
-TEST(Suite, NamesWhatABrokenDeviceAnswers) {
+TEST(Suite, ReportsTheErrorsOfABrokenDevice) {
   const std::map<std::string, std::string> made = {{"memory_allocate", "unknown"},
                                                    {"copy_to_host", "illegal_address"},
                                                    {"stream_create", "system"},
@@ -175,7 +175,7 @@ TEST(Suite, SaysThatADeviceIsLostAndEnds) {
 }
 
 // Submitted work must complete before the exception frees its memory.
-TEST(Suite, ACallThatFailsHurtsItsOwnRequirementAlone) {
+TEST(Suite, AFailedCallFailsOnlyItsRequirement) {
   for (const char* n : {"2", "3", "4"}) {
     const Judgement run =
         judge(WEIR_CPU_MANIFEST, std::string("--filter 'C2.0*' --layer fault:call=fill:nth=") + n);
@@ -191,7 +191,7 @@ TEST(Suite, ALayerThatIsNotThereIsRefused) {
 }
 
 #ifdef WEIR_AMDGPU_MANIFEST
-TEST(Suite, SkipsWhatNeedsALibraryOrADeviceThatIsNotThere) {
+TEST(Suite, SkipsRequirementsThatNeedAMissingLibraryOrDevice) {
   const auto without = [](const std::string& library, const char* result, const std::string& more) {
     const std::string environment = "WEIR_AMDGPU_LIBRARY=" + library + more;
     EXPECT_EQ(judge(WEIR_AMDGPU_MANIFEST, "--level 0", environment).status, 0);
@@ -218,7 +218,7 @@ TEST(Suite, NativeStreamsSucceedWhereADeviceOffersThem) {
 }
 #endif
 
-TEST(Suite, ReportsSayWhatWasJudged) {
+TEST(Suite, ReportsNameTheJudgedDriver) {
   const json& driver = cpu_run().report.at("driver");
   EXPECT_EQ(driver.at("name"), "cpu");
   EXPECT_EQ(driver.at("sha256").get<std::string>().size(), 64u);
@@ -237,7 +237,7 @@ TEST(Suite, ReportsSayWhatWasJudged) {
   EXPECT_THAT(cpu_run().page, HasSubstr("cpu conforms"));
 }
 
-TEST(Suite, CountsAreThoseOfTheRequirements) {
+TEST(Suite, CountsMatchTheRequirements) {
   std::map<std::string, int> counted;
   for (const json& entry : cpu_run().report.at("requirements")) ++counted[entry.at("outcome")];
   for (const auto& [outcome, count] : cpu_run().report.at("counts").items())
@@ -247,7 +247,7 @@ TEST(Suite, CountsAreThoseOfTheRequirements) {
   EXPECT_EQ(cases, cpu_run().report.at("requirements").size());
 }
 
-TEST(Suite, UnsupportedAndSkippedAreToldApart) {
+TEST(Suite, UnsupportedAndSkippedAreDifferentOutcomes) {
   EXPECT_EQ(cpu_run().outcome_of("C4.62").at("outcome"), "unsupported");  // native streams
   EXPECT_EQ(cpu_run().outcome_of("C0.14").at("outcome"), "skipped");      // effect of a missing capability
   EXPECT_THAT(cpu_run().outcome_of("C4.62").at("message"), HasSubstr("NATIVE_STREAM"));
@@ -302,7 +302,7 @@ TEST(Suite, LevelsThatThereAreNotAreRefused) {
   }
 }
 
-TEST(Suite, AnUnexpectedPassIsTold) {
+TEST(Suite, AnUnexpectedPassIsReported) {
   const std::string file = expectations_file(R"({"expected_failures": {"C1.4?": "long mended"}})");
   const Judgement run = judge(WEIR_CPU_MANIFEST, "--quiet --filter C1.47 --expectations " + file);
   EXPECT_EQ(run.status, 0);
@@ -354,7 +354,7 @@ TEST(Suite, ReadyKernelsAreNamedWhenTheirFolderIsWrong) {
   fs::remove_all(folder);
 }
 
-TEST(Suite, ACrashIsAFailureOfItsTestAlone) {
+TEST(Suite, ACrashFailsOnlyItsTest) {
   const Judgement run = judge_mutant("fault-crashes-in-fill", "--filter C1.06,C1.20,C1.40,C1.47,C2.03");
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.outcome_of("C1.40").at("message"), HasSubstr("signal 6"));
@@ -364,13 +364,13 @@ TEST(Suite, ACrashIsAFailureOfItsTestAlone) {
       << "the calls of tests before the crash are lost";
 }
 
-TEST(Suite, AnExitIsAFailureOfItsTestAlone) {
+TEST(Suite, AnExitFailsOnlyItsTest) {
   const Judgement run = judge_mutant("fault-exits-in-fill", "--filter C1.40,C2.03");
   EXPECT_THAT(run.outcome_of("C1.40").at("message"), HasSubstr("the process"));
   EXPECT_EQ(run.outcome_of("C2.03").at("outcome"), "passed");
 }
 
-TEST(Suite, AHangIsAFailureOfItsTestAlone) {
+TEST(Suite, AHangFailsOnlyItsTest) {
   const Judgement run = judge_mutant("fault-hangs-in-fill", "--timeout 2 --filter C1.40,C2.03");
   EXPECT_THAT(run.outcome_of("C1.40").at("message"), HasSubstr("did not end within 2 seconds"));
   EXPECT_EQ(run.outcome_of("C2.03").at("outcome"), "passed");
@@ -420,10 +420,10 @@ TEST(Suite, AnInstalledDriverIsTheOneThatProgramsLoad) {
   const Judgement run =
       judge("cpu", "--filter C0.01", "XDG_DATA_HOME='" + data.string() + "' WEIR_DRIVER_PATH=");
   EXPECT_EQ(run.report.at("driver").value("manifest", ""), (drivers / "other.json").string()) << run.printed;
-  const fs::path beside = fs::path(WEIR_CPU_MANIFEST).parent_path();
+  const fs::path cpu_folder = fs::path(WEIR_CPU_MANIFEST).parent_path();
   const Judgement first =
       judge("cpu", "--filter C0.01",
-            "XDG_DATA_HOME='" + data.string() + "' WEIR_DRIVER_PATH='" + beside.string() + "'");
+            "XDG_DATA_HOME='" + data.string() + "' WEIR_DRIVER_PATH='" + cpu_folder.string() + "'");
   EXPECT_EQ(first.report.at("driver").value("manifest", ""), WEIR_CPU_MANIFEST);
   fs::remove_all(data);
 }
@@ -455,7 +455,7 @@ TEST(Suite, ManifestsThatLibweirRefusesDoNotConform) {
   fs::remove_all(folder);
 }
 
-TEST(Suite, WhatADriverWritesIntoOthersDescriptorsIsTold) {
+TEST(Suite, ADriversWritesToForeignDescriptorsAreReported) {
   const Judgement run = judge_odd("writes-into-descriptors", "");
   EXPECT_EQ(run.status, 1) << run.printed;
   EXPECT_EQ(run.count("passed"), 2);

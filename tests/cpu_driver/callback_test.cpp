@@ -24,7 +24,7 @@ TEST(HostCallback, RunsInTheStreamsOrderOnAnotherThread) {
 }
 
 // proves R5
-TEST(HostCallback, ThatBlocksHoldsUpItsOwnStreamOnly) {
+TEST(HostCallback, ThatBlocksDelaysOnlyItsStream) {
   const std::uint32_t count = device_info().recommended_streams + 2;
   std::uint32_t open = 0;
   std::function<void()> body = [&] {

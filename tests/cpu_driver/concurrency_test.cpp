@@ -36,7 +36,7 @@ TEST(Concurrency, TwoStreamsMeetWhileTheHostOnlyPolls) {
   }
 }
 
-TEST(Concurrency, TwoStreamsMeetBehindOneEvent) {
+TEST(Concurrency, TwoStreamsRunConcurrentlyAfterOneEvent) {
   NEED_TWO_CORES();
   for (int i = 0; i < 50; ++i) {
     Stream before, streams[2];
@@ -54,7 +54,7 @@ TEST(Concurrency, TwoStreamsMeetBehindOneEvent) {
   }
 }
 
-TEST(Concurrency, AStreamGoesOnBesideAHeldOneWhoeverWaits) {
+TEST(Concurrency, AStreamRunsWhileAnotherIsBlockedWhicheverIsWaitedFor) {
   NEED_TWO_CORES();
   Stream held, free;
   Gate gate;

@@ -8,7 +8,7 @@ namespace cpu_test {
 constexpr std::uint64_t zero = 0;
 
 // proves R2
-TEST(Copy, GoesThereAndBackInOrderForSizesOnBothSidesOfABlock) {
+TEST(Copy, RoundTripsInOrderForSizesAroundABlock) {
   for (const std::size_t count : {1u, 1000u, 131'072u, 131'073u, 1'000'003u}) {
     std::vector<std::uint32_t> there(count), back(count);
     std::iota(there.begin(), there.end(), 1u);

@@ -52,7 +52,7 @@ TEST(Entry, HasNoExtensions) {
   EXPECT_NE(message.find("'graphs'"), std::string::npos) << message;
 }
 
-TEST(Entry, WritesNoMoreOfAStatusThanItsOwnerStates) {
+TEST(Entry, WritesAStatusOnlyUpToItsStructSize) {
   struct {
     weir_status status = new_status();
     char guard = 42;

@@ -167,7 +167,7 @@ TEST(Event, ForksAndJoinsWithoutTheHost) {
   EXPECT_EQ(data, std::vector<std::uint32_t>(4, 3300));
 }
 
-TEST(TimedEvent, MeasuresWhatRunsBetween) {
+TEST(TimedEvent, MeasuresTheWorkBetweenTwoRecords) {
   Stream stream;
   Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
   start.record(stream);

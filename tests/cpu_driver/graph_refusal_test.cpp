@@ -36,7 +36,7 @@ TEST(Graph, RefusesAnotherKernelInPlaceOfOneThatWasUnloaded) {
     const weir_kernel_layout layout{sizeof layout, bytes, 0, nullptr};
     call(table().module_get_kernel, after, "append", &layout, &other);
   }
-  ASSERT_EQ(other, gone) << "the test is to meet a handle that is used again";
+  ASSERT_EQ(other, gone) << "the test needs a reused handle";
   weir_launch launch = launch_of(other, 1);
   launch.arguments = arguments.data();
   launch.argument_bytes = bytes;

@@ -21,7 +21,7 @@ TEST(Graph, RunsAChainInOrderEachTime) {
   for (std::uint32_t i = 0; i < 30; ++i) EXPECT_EQ(log[1 + i], i % 3 + 1);
 }
 
-TEST(Graph, EndsANodeBeforeThoseThatDependOnIt) {
+TEST(Graph, RunsANodeBeforeItsDependents) {
   // A diamond of many nodes: each layer adds the neighbours' results of the previous layer.
   constexpr std::uint32_t width = 8, layers = 6;
   std::uint32_t values[layers + 1][width] = {};
@@ -279,7 +279,7 @@ TEST(Graph, IsOneOperationOfItsStream) {
 
 // proves R10
 
-TEST(Graph, EightThreadsEachWithAGraphOfTheirOwn) {
+TEST(Graph, EightThreadsLaunchSeparateGraphs) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([] {

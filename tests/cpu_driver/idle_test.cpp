@@ -44,17 +44,17 @@ TEST(Idle, WorkersThatHaveWorkedSleep) {
   expect_rest(processor_time() - before);
 }
 
-TEST(Idle, WorkersSleepBehindAStreamThatIsHeld) {
-  Stream held, behind;
+TEST(Idle, WorkersSleepWhileAStreamIsBlocked) {
+  Stream held, waiting;
   Event event;
   std::uint32_t value = 0;
   std::function<void()> body = [] { std::this_thread::sleep_for(a_while); };
   submit_callback(held, body);
   event.record(held);
-  behind.wait(event);
-  behind.launch(kernels().add, AddArguments{&value, 1}, 1);
+  waiting.wait(event);
+  waiting.launch(kernels().add, AddArguments{&value, 1}, 1);
   const auto before = processor_time();
-  while (!behind.done()) std::this_thread::sleep_for(milliseconds(10));
+  while (!waiting.done()) std::this_thread::sleep_for(milliseconds(10));
   expect_rest(processor_time() - before);
   EXPECT_EQ(value, 1u);
 }
@@ -69,14 +69,14 @@ TEST(Idle, AHostThreadThatWaitsForAStreamSleeps) {
 }
 
 TEST(Idle, AHostThreadThatWaitsForAnEventSleeps) {
-  Stream held, behind;
+  Stream held, waiting;
   Event event, last;
   std::function<void()> body = [] { std::this_thread::sleep_for(a_while); };
   const auto before = processor_time();
   submit_callback(held, body);
   event.record(held);
-  behind.wait(event);
-  last.record(behind);
+  waiting.wait(event);
+  last.record(waiting);
   last.synchronize();
   expect_rest(processor_time() - before);
 }

@@ -25,7 +25,7 @@ bool wait_for(std::uint32_t* flag, std::uint32_t expected) {
   return true;
 }
 
-void tell(std::uint32_t* result, bool passed) {
+void report(std::uint32_t* result, bool passed) {
   if (result) __atomic_fetch_add(result, passed ? 1u : 1000u, __ATOMIC_RELEASE);
 }
 
@@ -46,13 +46,13 @@ KERNEL append(const void* opaque, const weir_cpu_run*) {
 
 KERNEL gate(const void* opaque, const weir_cpu_run*) {
   const auto& arguments = *static_cast<const GateArguments*>(opaque);
-  tell(arguments.result, wait_for(arguments.flag, arguments.expected));
+  report(arguments.result, wait_for(arguments.flag, arguments.expected));
 }
 
 KERNEL meet(const void* opaque, const weir_cpu_run*) {
   const auto& arguments = *static_cast<const MeetArguments*>(opaque);
   __atomic_store_n(arguments.mine, 1u, __ATOMIC_RELEASE);
-  tell(arguments.result, wait_for(arguments.other, 1));
+  report(arguments.result, wait_for(arguments.other, 1));
 }
 
 KERNEL spin(const void* opaque, const weir_cpu_run* run) {

@@ -15,7 +15,7 @@ TEST(Launch, RunsEveryBlockOnce) {
   }
 }
 
-TEST(Launch, TellsTheKernelItsGridBlockAndSharedMemory) {
+TEST(Launch, PassesGridBlockAndSharedMemoryToTheKernel) {
   std::uint32_t seen[6] = {}, failures = 0;
   const RunArguments arguments{seen, &failures};
   weir_launch launch = launch_of(kernels().see_run, 5);

@@ -87,7 +87,7 @@ TEST(Loader, LetsExceptionsAndBacktracesPassThroughKernels) {
 }
 
 // proves R35
-TEST(Loader, RefusesWhatItCannotBindAndSaysWhy) {
+TEST(Loader, RefusesUnboundSymbolsWithTheReason) {
   EXPECT_NE(refusal_of("thread_local").find("thread-local variables"), std::string::npos);
   EXPECT_NE(refusal_of("ifunc").find("ifunc"), std::string::npos);
   EXPECT_NE(refusal_of("missing").find("no_library_has_this"), std::string::npos);

@@ -3,7 +3,7 @@
 
 namespace cpu_test {
 
-TEST(Memory, IsAlignedAndReportsItself) {
+TEST(Memory, IsAlignedAndReportsItsProperties) {
   for (const std::uint64_t size : {1ull, 63ull, 64ull, 100'000ull, 5ull << 20}) {
     Memory memory(size);
     weir_memory_info info{};

@@ -21,7 +21,7 @@ void on_eight_threads(Body body) {
 }
 
 // proves R10
-TEST(EightThreads, LaunchOnStreamsOfTheirOwn) {
+TEST(EightThreads, LaunchOnSeparateStreams) {
   on_eight_threads([](int) {
     Stream stream;
     std::uint32_t value = 0;

@@ -71,7 +71,7 @@ TEST_F(Fake, ContextIsSetOnceOnAThreadThatHasNone) {
   EXPECT_EQ(calls_of("cuCtxSetCurrent").size(), 1u);
 }
 
-TEST_F(Fake, ContextOfAnotherLibraryComesBack) {
+TEST_F(Fake, ContextOfAnotherLibraryIsRestored) {
   std::thread([&] {
     void* library = dlopen(fake_library().c_str(), RTLD_NOW | RTLD_NOLOAD);
     const auto set = reinterpret_cast<int (*)(void*)>(dlsym(library, "cuCtxSetCurrent"));

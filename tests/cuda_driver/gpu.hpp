@@ -55,7 +55,7 @@ done:
   ret;
 }
 
-// *out = what was stored at the end of the dynamic shared memory
+// *out = the value stored at the end of the dynamic shared memory
 .extern .shared .align 16 .b8 memory[];
 .visible .entry share(.param .u64 out, .param .u32 bytes)
 {

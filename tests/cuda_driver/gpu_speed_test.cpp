@@ -26,7 +26,7 @@ double best(const std::function<void()>& body, const std::function<void()>& sett
   return least;
 }
 
-TEST_F(Gpu, CostOfALaunchBesideLibcudasOwn) {
+TEST_F(Gpu, CostOfALaunchComparedWithLibcuda) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   ASSERT_NE(library, nullptr);
   const auto symbol = [&](auto& out, const char* name) {

@@ -159,7 +159,7 @@ TEST_F(Gpu, DestroyingWithWorkInFlightDoesNotBlock) {
   call(table().memory_free, memory);
 }
 
-TEST_F(Gpu, HostCallbackSeesWhatCameBefore) {
+TEST_F(Gpu, HostCallbackRunsAfterEarlierWork) {
   const weir_allocation pinned = allocate(device, 4, WEIR_MEMORY_PINNED);
   struct Seen {
     const volatile std::uint32_t* memory;
@@ -255,11 +255,11 @@ TEST_F(Gpu, RefusesALayoutThatIsTooShort) {
   const weir_kernel_layout shorter{sizeof shorter, 8, 0, nullptr};
   weir_status status = new_status();
   if (table().module_get_kernel(module, "add", &shorter, &out, &status) == WEIR_OK)
-    GTEST_SKIP() << "this libcuda does not tell what parameters a kernel has";
+    GTEST_SKIP() << "this libcuda does not report the parameters of kernels";
   EXPECT_THAT(status.message, HasSubstr("'add' takes 16 bytes"));
 }
 
-TEST_F(Gpu, KnowsItsKernels) {
+TEST_F(Gpu, ReportsKernelInfo) {
   weir_kernel_info info{};
   info.struct_size = sizeof info;
   call(table().kernel_get_info, add(), &info);
@@ -420,7 +420,7 @@ TEST_F(Gpu, DISABLED_BreaksItsDevice) {
 }
 
 // proves R34
-TEST_F(Gpu, IllegalAddressTakesTheDeviceForGood) {
+TEST_F(Gpu, IllegalAddressBreaksTheDevicePermanently) {
   const std::string out = run_apart("", "Gpu.DISABLED_BreaksItsDevice");
   EXPECT_THAT(out, AllOf(HasSubstr("[  PASSED  ] 1 test"), HasSubstr("illegal memory access"))) << out;
 }

@@ -99,7 +99,7 @@ TEST_F(FakeGraph, NodesBecomeThoseOfCudaInTheirOrder) {
   call(table().memory_free, moved);
 }
 
-TEST_F(FakeGraph, LongFillsOfLongPatternsCopyWhatIsThere) {
+TEST_F(FakeGraph, LongFillsOfLongPatternsCopyTheFilledPart) {
   constexpr std::uint64_t words = 25'001;
   const weir_allocation large = allocate(device, words * 8);
   double value = 1.5;
@@ -204,7 +204,7 @@ TEST_F(FakeGraph, AnotherKernelInPlaceOfOneThatWasUnloadedIsRefused) {
   module = load(device, text);
   for (int i = 0; i < 64 && (i == 0 || launch.kernel != gone); ++i)
     launch.kernel = find(module, ("other" + std::to_string(i) + "_1").c_str(), 8);
-  ASSERT_EQ(launch.kernel, gone) << "the test is to meet a handle that is used again";
+  ASSERT_EQ(launch.kernel, gone) << "the test needs a reused handle";
   EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u, &kernel), HasSubstr("unloaded"));
   call(table().graph_destroy, graph);
 }

@@ -121,6 +121,6 @@ TEST(CudaHeader, AgreesWithWhatTheDriverDeclares) {
 }  // namespace
 #else
 TEST(CudaHeader, AgreesWithWhatTheDriverDeclares) {
-  GTEST_SKIP() << "no cuda.h was there when this was built, so that the declarations were not compared";
+  GTEST_SKIP() << "cuda.h was not found at build time; the declarations were not compared";
 }
 #endif

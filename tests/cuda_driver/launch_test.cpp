@@ -203,7 +203,7 @@ TEST_F(Fake, DISABLED_BreaksItsDevices) {
 }
 
 // proves R34
-TEST_F(Fake, IllegalAddressTakesTheProcessesDevicesForGood) {
+TEST_F(Fake, IllegalAddressBreaksAllDevicesOfTheProcessPermanently) {
   EXPECT_THAT(run_apart("", "Fake.DISABLED_BreaksItsDevices"), HasSubstr("[  PASSED  ] 1 test"));
 }
 

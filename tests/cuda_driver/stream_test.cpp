@@ -58,7 +58,7 @@ TEST_F(Fake, FillsUseTheSmallestPatternThatRepeats) {
 }
 
 // proves R2
-TEST_F(Fake, LongFillsOfLongPatternsCopyWhatIsThere) {
+TEST_F(Fake, LongFillsOfLongPatternsCopyTheFilledPart) {
   constexpr std::uint64_t words = 25'001;  // neither a power of two nor a multiple of the first fill
   const weir_allocation memory = allocate(device, (words + 2) * 8);
   const std::uint64_t guard[] = {1};
@@ -156,7 +156,7 @@ TEST_F(Fake, DestroyingWithWorkInFlightDoesNotBlockAndTheWorkCompletes) {
 }
 
 // proves R7
-TEST_F(Fake, ForeignStreamIsUsedAndLeftAlone) {
+TEST_F(Fake, ForeignStreamIsUsedAndNotDestroyed) {
   const weir_stream owner = new_stream(device);
   weir_stream wrapped = nullptr;
   call(table().stream_wrap, device, native_of(owner), &wrapped);
@@ -176,7 +176,7 @@ TEST_F(Fake, ForeignStreamIsUsedAndLeftAlone) {
 }
 
 // proves R12
-TEST_F(Fake, CopiesOfOrdinaryMemoryBehindABusyStreamGoThroughPinnedBuffers) {
+TEST_F(Fake, CopiesOfOrdinaryMemoryOnABusyStreamUsePinnedBuffers) {
   constexpr std::uint64_t size = 5 << 20;  // three steps
   const weir_allocation memory = allocate(device, size), pinned = allocate(device, size, WEIR_MEMORY_PINNED);
   std::vector<std::uint8_t> in(size), out(size);
@@ -240,7 +240,7 @@ TEST_F(Fake, HostCallbackRunsInTheStreamsOrder) {
   call(table().memory_free, memory);
 }
 
-TEST_F(Fake, AllocationsAreAlignedAsAskedAndKnowTheirPlace) {
+TEST_F(Fake, AllocationsHaveTheRequestedAlignmentAndReportTheirKind) {
   const weir_allocation device_memory = allocate(device, 100, WEIR_MEMORY_DEVICE, 1 << 16);
   EXPECT_EQ(address(device_memory) % (1 << 16), 0u);
   EXPECT_EQ(memory_info(device_memory).host_pointer, nullptr);
@@ -273,7 +273,7 @@ TEST_F(Fake, ShortMemoryIsTriedAgainAfterPoolsGaveBackAndThenNamed) {
   EXPECT_EQ(calls_of("cuMemAlloc_v2").size(), 2u);
 }
 
-TEST_F(Fake, MemoryThatIsNotOfThePoolIsFreedBehindTheStream) {
+TEST_F(Fake, MemoryOutsideThePoolIsFreedInStreamOrder) {
   const weir_allocation memory = allocate(device, 64), pinned = allocate(device, 64, WEIR_MEMORY_PINNED);
   fake().hold(true);
   call(table().memory_free_async, stream, memory);
@@ -300,7 +300,7 @@ TEST_F(Fake, CopyBetweenDevicesNamesBothContexts) {
   call(table().device_close, second);
 }
 
-TEST_F(Fake, NothingIsLeftBehind) {
+TEST_F(Fake, NothingLeaks) {
   weir_device second = nullptr;
   const int before = fake().living();
   call(table().device_open, 1u, &second);

@@ -37,7 +37,7 @@ void PrintTo(const Case& broken, std::ostream* out) { *out << broken.source; }
 class BrokenDriver : public testing::TestWithParam<Case> {};
 
 // proves R33
-TEST_P(BrokenDriver, HasAFateAPlainReasonAndARemedy) {
+TEST_P(BrokenDriver, IsReportedWithFateReasonAndRemedy) {
   const Candidate found = load(GetParam().source, GetParam().name);
   EXPECT_EQ(found.fate, GetParam().fate) << to_string(found.fate);
   EXPECT_THAT(found.reason, HasSubstr(GetParam().reason));
@@ -359,7 +359,7 @@ int fork_while_drivers_are_found() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }
 
-TEST(Drivers, AChildForkedWhileTheyAreFoundIsToldInsteadOfHanging) {
+TEST(Drivers, AChildForkedDuringDiscoveryGetsAnErrorInsteadOfHanging) {
   EXPECT_EXIT(_exit(fork_while_drivers_are_found()), testing::ExitedWithCode(0), "");
 }
 

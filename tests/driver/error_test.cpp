@@ -17,7 +17,7 @@ Error caught(weir_result result, const weir_status& status) {
   }
 }
 
-TEST(DriverError, NamesTheDriverWhatWasTriedAndTheDriversWords) {
+TEST(DriverError, NamesTheDriverTheActionAndTheDriversMessage) {
   Status status;
   std::strcpy(status.message, "only 12 bytes are free");
   const Error error = caught(WEIR_ERROR_OUT_OF_MEMORY, status);
@@ -37,7 +37,7 @@ TEST(DriverError, CarriesTheVendorsCodeAndName) {
   EXPECT_STREQ(error.what(), "cpu driver: cannot allocate 64 bytes: the context is gone (CUDA_ERROR_X, 709)");
 }
 
-TEST(DriverError, HasWordsWhenTheDriverGaveNone) {
+TEST(DriverError, HasAMessageWhenTheDriverGaveNone) {
   EXPECT_STREQ(caught(WEIR_ERROR_OUT_OF_MEMORY, Status()).what(),
                "cpu driver: cannot allocate 64 bytes: out of memory");
 }
@@ -57,7 +57,7 @@ TEST(DriverError, UnterminatedMessageIsCut) {
             std::strlen("cpu driver: cannot allocate 64 bytes: ") + sizeof status.message);
 }
 
-TEST(DriverError, EveryCodeHasItsOwnWord) {
+TEST(DriverError, EveryCodeHasItsOwnName) {
   EXPECT_EQ(to_string(ErrorCode::out_of_memory), "out of memory");
   EXPECT_EQ(to_string(ErrorCode::assertion), "assertion failed");
   EXPECT_EQ(to_string(static_cast<ErrorCode>(5000)), "unknown error");

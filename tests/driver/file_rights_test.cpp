@@ -28,7 +28,7 @@ FileRights with_entry(AclEntry entry, std::uint16_t group, std::uint16_t mask) {
           {{ACL_USER_OBJ, 6, 0}, entry, {ACL_GROUP_OBJ, group, 0}, {ACL_MASK, mask, 0}, {ACL_OTHER, 4, 0}}};
 }
 
-TEST(FileRights, RootsAndOnesOwnFilesAreTrusted) {
+TEST(FileRights, FilesOfRootAndOfTheUserAreTrusted) {
   EXPECT_EQ(writer({ada, adas, 0644}), "");
   EXPECT_EQ(writer({root, staff, 0755}), "");
 }
@@ -41,7 +41,7 @@ TEST(FileRights, RootTrustsNoOrdinaryUser) {
   EXPECT_EQ(writer({ada, adas, 0644}, only_root), "user 1000, who owns it");
 }
 
-TEST(FileRights, WhatEveryoneMayWriteIsNot) {
+TEST(FileRights, WorldWritableFilesAreNotTrusted) {
   EXPECT_EQ(writer({ada, adas, 0646}), "every user (mode 0646)");
 }
 

@@ -45,7 +45,7 @@ std::string refusal_without(const char* key) {
   return refusal(manifest.dump());
 }
 
-TEST(Manifest, GivesWhatItSays) {
+TEST(Manifest, ReturnsEveryField) {
   json text = valid();
   text["abi"]["max"] = "1.3";
   text["vendor_libraries"] = {"libvendor.so.1"};

@@ -12,7 +12,7 @@ ProbeInputs probe_inputs() {
   return {"", "", "/home/ada", "/opt/weir/lib/libweir.so.1", false};
 }
 
-TEST(ProbePolicy, HelperLiesBesideTheDrivers) {
+TEST(ProbePolicy, HelperIsInTheFolderOfTheDrivers) {
   EXPECT_EQ(make_probe_policy(probe_inputs()).helper, "/opt/weir/lib/weir/weir-probe");
   ProbeInputs from = probe_inputs();
   from.own_library = "/opt/weir/bin/program";

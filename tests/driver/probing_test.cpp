@@ -40,7 +40,7 @@ void PrintTo(const DangerousCase& dangerous, std::ostream* out) {
 class DangerousDriver : public testing::TestWithParam<DangerousCase> {};
 
 // proves R33
-TEST_P(DangerousDriver, IsDiagnosedAndHarmsNobody) {
+TEST_P(DangerousDriver, IsDiagnosedAndHarmsNoOtherDriver) {
   const DriverFolder folder;
   folder.add_driver(GetParam().source, GetParam().name);
   folder.add_driver("good", "good");
@@ -61,7 +61,7 @@ TEST_P(DangerousDriver, IsDiagnosedAndHarmsNobody) {
 }
 
 // proves R33
-TEST_P(DangerousDriver, IsKnownTheNextTimeAndNotTriedAgain) {
+TEST_P(DangerousDriver, IsNotTriedAgain) {
   const DriverFolder folder;
   folder.add_driver(GetParam().source, GetParam().name);
   const Candidate first = folder.find_one(hasty(folder));
@@ -118,7 +118,7 @@ TEST(Probing, ADriverThatPrintsIsUsableAndFoundOut) {
 }
 
 // proves R33
-TEST(Probing, ADriverWhoseProbeSomebodyEndsIsTriedAgain) {
+TEST(Probing, ADriverWhoseProbeIsKilledIsTriedAgain) {
   const DriverFolder folder;
   folder.add_driver("killed_count", "killed-count");
   for (int i = 0; i < 2; ++i) {
@@ -296,7 +296,7 @@ TEST(Probing, TwoProcessesAtOnceAgree) {
 }
 
 // proves R33
-TEST(Probing, KilledInTheMiddleLeavesNothingBehind) {
+TEST(Probing, ATrialThatIsKilledLeavesNoFiles) {
   const DriverFolder folder;
   const TraceFile trace;
   folder.add_driver("hang_count", "hang-count");

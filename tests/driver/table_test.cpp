@@ -109,7 +109,7 @@ TEST(Table, NamesAreCopied) {
   EXPECT_STREQ(driver.table().name, "fleeting");
 }
 
-TEST(Table, QueriesTellNotReadyFromFailure) {
+TEST(Table, QueriesDistinguishNotReadyFromFailure) {
   weir_driver_table table = make_table("x");
   table.stream_query = [](weir_stream, weir_status*) { return weir_result{WEIR_NOT_READY}; };
   table.event_query = [](weir_event, weir_status*) { return weir_result{WEIR_ERROR_DEVICE_LOST}; };

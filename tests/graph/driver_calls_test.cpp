@@ -73,7 +73,7 @@ TEST_F(DriverCalls, AGraphThatTheDriverCannotMakeRunsOverStreams) {
 }
 
 // proves R21
-TEST_F(DriverCalls, BlocksOfARegionWaitForWhatIsBeforeItAndNotForOneAnother) {
+TEST_F(DriverCalls, BlocksOfARegionDependOnEarlierWorkAndNotOnEachOther) {
   launch(1, 2);
   EXPECT_THAT(Watch::get().last_graph(), ElementsAre(IsEmpty(), IsEmpty()));
 
@@ -86,7 +86,7 @@ TEST_F(DriverCalls, BlocksOfARegionWaitForWhatIsBeforeItAndNotForOneAnother) {
 }
 
 // proves R19, R34
-TEST(FailedDriverCalls, LeaveNothingBehind) {
+TEST(FailedDriverCalls, LeakNothing) {
   for (const char* slot : {"graph_create", "graph_update", "graph_launch"}) {
     const Device device = Watch::open();
     const Stream stream = device.create_stream();
@@ -137,7 +137,7 @@ TEST_F(DriverCalls, NameTheStreamThatWasAskedFor) {
   EXPECT_THAT(used, testing::ElementsAre(native));
 }
 
-TEST_F(DriverCalls, EachStreamHasAGraphOfItsOwnUpToABound) {
+TEST_F(DriverCalls, EachStreamHasItsOwnGraphUpToALimit) {
   std::vector<Stream> streams;
   for (int i = 0; i < 20; ++i) streams.push_back(device.create_stream());
   stream.synchronize();

@@ -76,7 +76,7 @@ TEST_P(Launches, NeverWaitOnTheHost) {
 }
 
 // proves R8, R23
-TEST_P(Launches, OnTwoStreamsShareNoTemporaries) {
+TEST_P(Launches, OnTwoStreamsShareNoScratchMemory) {
   const Stream other = device.create_stream();
   const std::int64_t n = 1000;
   auto ones = filled<std::int64_t>(n, 1), twos = filled<std::int64_t>(n, 2);
@@ -169,7 +169,7 @@ TEST_P(Launches, RefuseBlocksThatWouldShareMemory) {
 }
 
 // proves R34
-TEST_P(Launches, FailedAssertsSurfaceOnceWithKernelAndWords) {
+TEST_P(Launches, FailedAssertsAreReportedOnceWithKernelAndMessage) {
   const Kernel checked{"checked", [](View<std::int32_t> x, View<std::int32_t> y, Value<std::int32_t> limit) {
                          stream_parallel([&] {
                            range_for(x.size(), [&](Index i) {

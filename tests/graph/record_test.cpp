@@ -107,7 +107,7 @@ TEST_P(Recorded, BranchesRunAtTheSameTime) {
   EXPECT_EQ(met.read(), 2u);
 }
 
-TEST_P(Recorded, CopiesAndFillsStandBetweenKernels) {
+TEST_P(Recorded, CopiesAndFillsRunBetweenKernels) {
   auto x = device.array<std::int32_t>(6), y = device.array<std::int32_t>(6);
   auto source = device.pinned_array<std::int32_t>(3), result = device.pinned_array<std::int32_t>(6);
   GraphBuilder builder(device);
@@ -141,7 +141,7 @@ TEST_P(Recorded, FillsWithLongElementsAndCopiesOfNothing) {
 }
 
 // proves R11, R14
-TEST_P(Recorded, KernelsKeepTheirRegionsAndTemporaries) {
+TEST_P(Recorded, KernelsKeepTheirRegionsAndScratchMemory) {
   const std::int64_t n = 2000;
   auto x = device.array<std::int64_t>(n), y = device.array<std::int64_t>(n),
        z = device.array<std::int64_t>(n);

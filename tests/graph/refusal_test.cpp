@@ -16,7 +16,7 @@ class Refusals : public EachExecutor {
 WEIR_WITH_AND_WITHOUT_GRAPHS(Refusals);
 
 // proves R6, R35
-TEST_P(Refusals, AnArrayThatIsGoneIsNamedAndNothingIsSubmitted) {
+TEST_P(Refusals, ADestroyedArrayIsNamedAndNothingIsSubmitted) {
   auto x = filled<std::int32_t>(10, 0);
   GraphBuilder builder(device);
   builder.fill(x, 1);
@@ -109,7 +109,7 @@ TEST_P(Refusals, NodesBelongToTheirGraphAndKeepTheirKind) {
 }
 
 // proves R35
-TEST_P(Refusals, BuildersAndGraphsThatAreGoneSaySo) {
+TEST_P(Refusals, DestroyedBuildersAndGraphsThrow) {
   auto x = filled<std::int32_t>(10, 0);
   GraphBuilder builder(device);
   error_of(ErrorCode::invalid, [&] { builder.parallel([&] { builder.build(); }); });

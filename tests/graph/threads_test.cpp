@@ -12,7 +12,7 @@ class Threads : public EachExecutor {};
 WEIR_EACH_EXECUTOR(Threads);
 
 // proves R10
-TEST_P(Threads, LaunchOneKernelOnStreamsOfTheirOwn) {
+TEST_P(Threads, LaunchOneKernelOnSeparateStreams) {
   const int launches = rounds_of(40);
   on_threads(8, [&](int t) {
     const Stream own = device.create_stream();

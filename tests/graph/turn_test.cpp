@@ -103,7 +103,7 @@ TEST_P(Turn, NothingComesBetweenTheTasksOfAProfiledLaunch) {
 
 // Preparing a launch may take long, so it must happen before the submission lock is taken.
 // proves R5
-TEST_P(Turn, NobodyWaitsForWhatMakesALaunchReady) {
+TEST_P(Turn, PreparingALaunchBlocksNoOtherThread) {
   const auto meanwhile = [&] {
     launch();
     graph.launch(stream);
@@ -134,7 +134,7 @@ TEST_P(Turn, NobodyWaitsForWhatMakesALaunchReady) {
 }
 
 // proves R5, R8
-TEST(TurnOfGraphs, NobodyWaitsForADriversGraphThatIsMadeOrChanged) {
+TEST(TurnOfGraphs, CreatingOrUpdatingADriversGraphBlocksNoOtherThread) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream();
   auto x = device.array<std::int32_t>(stream, 100), y = device.array<std::int32_t>(stream, 100);

@@ -119,7 +119,7 @@ TEST_P(Updates, SurviveMemoryThatWentBackToTheDriver) {
   }
 }
 
-TEST(UpdatedGraph, TellsTheDriverOnlyWhatChanged) {
+TEST(UpdatedGraph, UpdatesOnlyChangedNodes) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();

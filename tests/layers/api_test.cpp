@@ -28,14 +28,14 @@ class Api : public ::testing::Test {
     lost.configure("");
     faults.configure("");
     checks.configure("");
-    Heard::get().take();
+    ReportLog::get().take();
   }
   void TearDown() override {
     lost.configure("");
     faults.configure("");
   }
   static void expect_race(const ::testing::Matcher<std::string>& words) {
-    const std::vector<LayerReport> reports = Heard::get().take();
+    const std::vector<LayerReport> reports = ReportLog::get().take();
     ASSERT_EQ(reports.size(), 1u);
     EXPECT_EQ(reports[0].layer, "validate");
     EXPECT_EQ(reports[0].driver, "cpu");
@@ -43,7 +43,7 @@ class Api : public ::testing::Test {
     EXPECT_THAT(reports[0].message, words);
   }
   static void expect_none() {
-    for (const LayerReport& report : Heard::get().take()) ADD_FAILURE() << report.message;
+    for (const LayerReport& report : ReportLog::get().take()) ADD_FAILURE() << report.message;
   }
 };
 
@@ -214,13 +214,13 @@ TEST_F(Api, MemoryThatIsReusedTooEarlyIsFound) {
       continue;
     }
     std::vector<std::string> messages;
-    for (const LayerReport& report : Heard::get().take()) messages.push_back(report.message);
+    for (const LayerReport& report : ReportLog::get().take()) messages.push_back(report.message);
     EXPECT_THAT(messages,
                 ::testing::Contains(AllOf(HasSubstr("kernel 'move'"), HasSubstr("nothing orders them"))));
   }
 }
 
-TEST_F(Api, ReadyKernelsRaceWithWhatIsKnown) {
+TEST_F(Api, PrecompiledKernelsRaceWithKnownAccesses) {
   Kernel zero{"zero", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = 0.0f; }); }};
   const Stream first = device.create_stream(), second = device.create_stream();
   auto x = device.array<float>(first, 1000);
@@ -231,7 +231,7 @@ TEST_F(Api, ReadyKernelsRaceWithWhatIsKnown) {
   expect_race(AllOf(HasSubstr("fill on stream"), HasSubstr("kernel 'zero'")));
 }
 
-TEST_F(Api, BlocksWhoseConflictsAreMeantAreLeftAlone) {
+TEST_F(Api, IntendedConflictsOfBlocksAreNotReported) {
   Kernel halves{"halves", [](View<float> x) {
                   stream_parallel(conflicts_are_meant,
                                   [&] { range_for(x.size() / 2, [&](Index i) { x[i * 2] = 1.0f; }); });

@@ -26,7 +26,7 @@ TEST_P(ExitSweep, EndsWhateverFails) {
   ASSERT_EQ(plain.status, 0) << plain.printed;
   ASSERT_EQ(plain.printed, "");
   ASSERT_FALSE(plain.calls.empty());
-  std::size_t heard = 0, made_to_fail = 0;
+  std::size_t reported = 0, made_to_fail = 0;
   for (const auto& [function, calls] : plain.calls)
     for (std::uint64_t n = 1; n <= calls; ++n) {
       if (!all && n != 1 && n != calls) continue;
@@ -38,13 +38,13 @@ TEST_P(ExitSweep, EndsWhateverFails) {
         EXPECT_EQ(ended.printed, "") << rule;
         continue;
       }
-      ++heard;
+      ++reported;
       EXPECT_EQ(WEXITSTATUS(ended.status), 1) << rule << "\n" << ended.printed;
       EXPECT_NE(ended.printed.find("fault layer: "), std::string::npos) << rule << "\n" << ended.printed;
       EXPECT_EQ(ended.printed.find("weir: validate: "), std::string::npos) << rule << "\n" << ended.printed;
     }
-  EXPECT_TRUE(heard != 0 || GetParam() == std::string("unused"));
-  std::printf("%s: %zu calls were made to fail, %zu were heard of\n", GetParam(), made_to_fail, heard);
+  EXPECT_TRUE(reported != 0 || GetParam() == std::string("unused"));
+  std::printf("%s: %zu calls failed, %zu failures were reported\n", GetParam(), made_to_fail, reported);
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ class Fault : public ::testing::Test {
   const weir_driver_table& t = layer.table();
   std::uint32_t zero = 0;
 
-  void tell(const char* options) {
+  void configure(const char* options) {
     Answer answer;
     ASSERT_EQ(layer.configure(options, &answer), WEIR_OK) << answer.message;
   }
-  void SetUp() override { tell(""); }
-  void TearDown() override { tell(""); }
+  void SetUp() override { configure(""); }
+  void TearDown() override { configure(""); }
 
   weir_result fill(weir_stream stream, weir_allocation memory, weir_status* status = nullptr) {
     return t.fill(stream, memory, 0, 64, &zero, 4, status);
@@ -42,7 +42,7 @@ TEST_F(Fault, FailsTheNthCallOnce) {
   Objects objects(t);
   const weir_stream stream = objects.stream();
   const weir_allocation memory = objects.memory(64);
-  tell("call=fill:nth=2:result=launch");
+  configure("call=fill:nth=2:result=launch");
   EXPECT_EQ(fill(stream, memory), WEIR_OK);
   Answer answer;
   EXPECT_EQ(fill(stream, memory, &answer), WEIR_ERROR_LAUNCH);
@@ -54,11 +54,11 @@ TEST_F(Fault, FailsTheNthCallOnce) {
 }
 
 // proves R34
-TEST_F(Fault, FailsForGood) {
+TEST_F(Fault, FailsPermanently) {
   Objects objects(t);
   const weir_stream stream = objects.stream();
   const weir_allocation memory = objects.memory(64);
-  tell("call=fill:nth=2:times=forever");
+  configure("call=fill:nth=2:times=forever");
   EXPECT_EQ(fill(stream, memory), WEIR_OK);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(fill(stream, memory), WEIR_ERROR_SYSTEM);
 }
@@ -67,7 +67,7 @@ TEST_F(Fault, FailsForGood) {
 TEST_F(Fault, FailsTheNthCallOfAnyFunction) {
   Objects objects(t);
   const weir_stream stream = objects.stream();
-  tell("nth=2:result=unknown");
+  configure("nth=2:result=unknown");
   EXPECT_EQ(t.stream_flush(stream, nullptr), WEIR_OK);
   EXPECT_EQ(t.stream_query(stream, nullptr), WEIR_ERROR_UNKNOWN);
   EXPECT_EQ(t.stream_query(stream, nullptr), WEIR_OK);
@@ -78,7 +78,7 @@ TEST_F(Fault, LosesOnlyWorkAndNoAnswers) {
   Objects objects(t);
   const weir_stream stream = objects.stream();
   const weir_allocation memory = objects.memory(64);
-  tell("times=forever:result=ok");
+  configure("times=forever:result=ok");
   EXPECT_EQ(fill(stream, nullptr), WEIR_OK);  // dropped
   weir_memory_info info{};
   info.struct_size = sizeof info;
@@ -87,7 +87,7 @@ TEST_F(Fault, LosesOnlyWorkAndNoAnswers) {
   weir_event event = nullptr;
   EXPECT_EQ(t.event_create(objects.device, 0, &event, nullptr), WEIR_OK);
   ASSERT_NE(event, nullptr);
-  tell("");
+  configure("");
   EXPECT_EQ(t.event_destroy(event, nullptr), WEIR_OK);
 }
 
@@ -96,7 +96,7 @@ TEST_F(Fault, FollowsSeveralRules) {
   Objects objects(t);
   const weir_stream stream = objects.stream();
   const weir_allocation memory = objects.memory(64);
-  tell("call=fill:nth=1:call=stream_flush:nth=2:result=unknown");
+  configure("call=fill:nth=1:call=stream_flush:nth=2:result=unknown");
   EXPECT_EQ(fill(stream, memory), WEIR_ERROR_SYSTEM);
   EXPECT_EQ(t.stream_flush(stream, nullptr), WEIR_OK);
   EXPECT_EQ(t.stream_flush(stream, nullptr), WEIR_ERROR_UNKNOWN);
@@ -107,7 +107,7 @@ TEST_F(Fault, LetsWorkFailAfterItWasSubmitted) {
   Objects objects(t);
   const weir_stream stream = objects.stream(), other = objects.stream();
   const weir_allocation memory = objects.memory(64);
-  tell("call=fill:result=illegal_address:late");
+  configure("call=fill:result=illegal_address:late");
   EXPECT_EQ(fill(stream, memory), WEIR_OK);
   EXPECT_EQ(t.stream_synchronize(other, nullptr), WEIR_OK);
   Answer answer;
@@ -117,12 +117,12 @@ TEST_F(Fault, LetsWorkFailAfterItWasSubmitted) {
 }
 
 // The driver reuses the handle for the next stream.
-TEST_F(Fault, ALateFailureGoesWithItsStream) {
+TEST_F(Fault, ALateFailureEndsWithItsStream) {
   Objects objects(t);
   const weir_allocation memory = objects.memory(64);
   weir_stream stream = nullptr;
   ASSERT_EQ(t.stream_create(objects.device, nullptr, &stream, nullptr), WEIR_OK);
-  tell("call=fill:result=launch:late");
+  configure("call=fill:result=launch:late");
   EXPECT_EQ(fill(stream, memory), WEIR_OK);
   const weir_stream gone = stream;
   ASSERT_EQ(t.stream_destroy(stream, nullptr), WEIR_OK);
@@ -130,13 +130,13 @@ TEST_F(Fault, ALateFailureGoesWithItsStream) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until the work has completed
     stream = objects.stream();
   }
-  ASSERT_EQ(stream, gone) << "the test is to meet a handle that is used again";
+  ASSERT_EQ(stream, gone) << "the test needs a reused handle";
   EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
 }
 
 // proves R34
 TEST_F(Fault, RunsOutOfMemoryAtALimit) {
-  tell("memory=1K");
+  configure("memory=1K");
   Objects objects(t);
   const weir_allocation first = objects.memory(1000);
   const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, 100, 0};
@@ -158,7 +158,7 @@ TEST_F(Fault, LosesTheDevice) {
   const weir_stream stream = objects.stream();
   const weir_allocation memory = objects.memory(64);
   const weir_event event = objects.event();
-  tell("call=fill:nth=2:result=device_lost");
+  configure("call=fill:nth=2:result=device_lost");
   EXPECT_EQ(fill(stream, memory), WEIR_OK);
   EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
   EXPECT_EQ(fill(stream, memory), WEIR_ERROR_DEVICE_LOST);
@@ -172,12 +172,12 @@ TEST_F(Fault, LosesTheDevice) {
 }
 
 // The layer counts openings. The runtime closes one of two devices when two threads open at the same time.
-TEST_F(Fault, KnowsADeviceThatWasOpenedTwiceAndClosedOnce) {
+TEST_F(Fault, CountsOpeningsOfADevice) {
   Objects objects(t);
   {
     Objects again(t);
   }
-  tell("call=stream_create:device=0:result=unknown");
+  configure("call=stream_create:device=0:result=unknown");
   weir_stream stream = nullptr;
   EXPECT_EQ(t.stream_create(objects.device, nullptr, &stream, nullptr), WEIR_ERROR_UNKNOWN);
 }
@@ -323,7 +323,7 @@ TEST(Held, IndependentStreamsStartInAnotherOrder) {
 }
 
 // proves R34
-TEST(Held, WhatFailsWhenItIsStartedIsToldByTheNextCallOnTheStream) {
+TEST(Held, AFailureAtTheStartIsReportedByTheNextCallOnTheStream) {
   Layered below("fault", "call=fill:result=launch");
   Layered layer("fault", "delay=10000", below.table());
   const weir_driver_table& t = layer.table();

@@ -51,7 +51,7 @@ TEST(LostDevice, KeepsTheCodeThatItsProcessorMayStillRun) {
     EXPECT_EQ(thrown_by([&] { other.wait(event); }).code(), ErrorCode::device_lost);
   }
   arrived = 2;
-  EXPECT_TRUE(becomes(met, 1)) << "the kernel does not go on";
+  EXPECT_TRUE(becomes(met, 1)) << "the kernel does not continue";
 }
 
 }  // namespace

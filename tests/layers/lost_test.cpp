@@ -47,7 +47,7 @@ TEST(LostDevice, SaysSoFromThenOnNamesTheKernelAndOthersGoOn) {
     twice(elsewhere, y);
     EXPECT_EQ(y.to_host(elsewhere)[999], 4.0f);
   }
-  for (const LayerReport& report : Heard::get().take()) ADD_FAILURE() << report.message;
+  for (const LayerReport& report : ReportLog::get().take()) ADD_FAILURE() << report.message;
 }
 
 }  // namespace

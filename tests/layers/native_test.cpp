@@ -42,7 +42,7 @@ TEST(NativeStreams, ThatFailLeaveNothingAndWorkTheNextTime) {
     x.fill(wrapped, 3);
     EXPECT_EQ(x.to_host(wrapped)[99], 3);
   }
-  for (const LayerReport& report : Heard::get().take()) ADD_FAILURE() << report.message;
+  for (const LayerReport& report : ReportLog::get().take()) ADD_FAILURE() << report.message;
 }
 
 }  // namespace

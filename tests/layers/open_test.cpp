@@ -29,7 +29,7 @@ TEST(FirstUse, ThatFailsSaysSoLeavesNothingAndTheNextOneWorks) {
   EXPECT_EQ(x.to_host()[99], 3);
   EXPECT_EQ(layers(device).at(1).get("calls.device_open"), 2u);
   EXPECT_EQ(checks.get("live.device"), 1u);
-  for (const LayerReport& report : Heard::get().take()) ADD_FAILURE() << report.message;
+  for (const LayerReport& report : ReportLog::get().take()) ADD_FAILURE() << report.message;
 }
 
 }  // namespace

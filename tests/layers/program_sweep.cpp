@@ -42,12 +42,12 @@ namespace {
 constexpr std::size_t sampled_cases = 8;
 
 /// A function that destroys an object, and the kind of the object that stays when it fails.
-struct LetGo {
+struct Destroyer {
   std::string_view function, kind;
 };
-constexpr LetGo let_go[] = {{"stream_destroy", "stream"},  {"event_destroy", "event"},
-                            {"memory_free", "allocation"}, {"memory_free_async", "allocation"},
-                            {"module_unload", "module"},   {"graph_destroy", "graph"}};
+constexpr Destroyer destroyers[] = {{"stream_destroy", "stream"},  {"event_destroy", "event"},
+                                    {"memory_free", "allocation"}, {"memory_free_async", "allocation"},
+                                    {"module_unload", "module"},   {"graph_destroy", "graph"}};
 
 std::size_t occurrences(std::string_view text, std::string_view of) {
   std::size_t count = 0;
@@ -101,8 +101,8 @@ class ProgramSweep {
       for (const auto& [function, count] : one.counted.calls) calls += count;
     }
     std::printf(
-        "%s: %zu cases, %zu of them with %zu calls; %zu calls were made to fail, %zu times a test heard of "
-        "it, %zu times something was wrong; the longest run took %.1f s\n",
+        "%s: %zu cases, %zu of them with %zu calls; %zu calls failed: %zu failed a test, "
+        "%zu broke a rule; the longest run took %.1f s\n",
         name_.c_str(), cases_.size(), calling, calls, tried_, noticed_, wrong_, longest_);
   }
   /// A sample may consist of calls whose failure the core tolerates.
@@ -196,7 +196,7 @@ class ProgramSweep {
     for (const auto& [kind, count] : ended.left) {
       const auto usual = expected.left.find(kind);
       const bool stays = std::ranges::any_of(
-          let_go, [&](const LetGo& one) { return one.function == function && one.kind == kind; });
+          destroyers, [&](const Destroyer& one) { return one.function == function && one.kind == kind; });
       const std::int64_t most = (usual == expected.left.end() ? 0 : usual->second) + stays;
       if (count > most)
         text += " " + kind + ": " + std::to_string(count) + " left at the end, at most " +

@@ -66,10 +66,10 @@ class Races : public ::testing::Test {
     const std::uint32_t zero = 0;
     ASSERT_EQ(t.fill(stream, memory, at, bytes, &zero, 4, nullptr), WEIR_OK);
   }
-  void order(weir_stream before, weir_stream behind) {
+  void order(weir_stream before, weir_stream after) {
     const weir_event event = objects.event();
     ASSERT_EQ(t.event_record(event, before, nullptr), WEIR_OK);
-    ASSERT_EQ(t.stream_wait_event(behind, event, nullptr), WEIR_OK);
+    ASSERT_EQ(t.stream_wait_event(after, event, nullptr), WEIR_OK);
   }
   void expect_race(const ::testing::Matcher<std::string>& words) {
     const std::vector<Report> reports = layer.take();
@@ -101,7 +101,7 @@ TEST_F(Races, AWaitOrdersThem) {
   expect_none();
 }
 
-TEST_F(Races, AWaitOrdersWhatWasSubmittedBeforeTheRecordOnly) {
+TEST_F(Races, AWaitOrdersOnlyWorkBeforeTheRecord) {
   const weir_kernel writer = kernel("add_value", WEIR_ACCESS_WRITE, "model.cpp:10");
   const weir_event event = objects.event();
   ASSERT_EQ(t.event_record(event, first, nullptr), WEIR_OK);
@@ -111,7 +111,7 @@ TEST_F(Races, AWaitOrdersWhatWasSubmittedBeforeTheRecordOnly) {
   expect_race(HasSubstr("writes"));
 }
 
-TEST_F(Races, AnEventThatIsRecordedAgainCarriesTheLaterMark) {
+TEST_F(Races, AnEventThatIsRecordedAgainCoversTheLaterWork) {
   const weir_kernel writer = kernel("add_value", WEIR_ACCESS_WRITE, "model.cpp:10");
   const weir_event event = objects.event();
   ASSERT_EQ(t.event_record(event, first, nullptr), WEIR_OK);
@@ -145,7 +145,7 @@ TEST_F(Races, WaitingOnTheHostOrders) {
   expect_none();
 }
 
-TEST_F(Races, ACallbackOrdersWhatTheHostDoesAfterIt) {
+TEST_F(Races, ACallbackOrdersLaterWorkOfTheHost) {
   fill(first);
   std::atomic<bool> reached{false};
   ASSERT_EQ(
@@ -196,7 +196,7 @@ TEST_F(Races, TheHostsMemoryOfCopiesIsWatchedToo) {
 }
 
 // Kernels without access information are not assumed to race, unless `races=all` is set.
-TEST_F(Races, AmongKernelsThatNobodyToldOfAreReportedWhenAskedFor) {
+TEST_F(Races, OfKernelsWithoutAccessInformationAreReportedOnRequest) {
   const weir_kernel one = kernel("add_value", WEIR_ACCESS_UNKNOWN, "");
   launch(first, one);
   launch(second, one);
@@ -206,13 +206,13 @@ TEST_F(Races, AmongKernelsThatNobodyToldOfAreReportedWhenAskedFor) {
   expect_race(HasSubstr("possible race: kernel 'add_value'"));
 }
 
-TEST_F(Races, OfAKernelThatNobodyToldOfWithAFillAreCertain) {
+TEST_F(Races, OfAKernelWithoutAccessInformationWithAFillAreCertain) {
   fill(first);
   launch(second, kernel("add_value", WEIR_ACCESS_UNKNOWN, ""));
   expect_race(AllOf(HasSubstr("takes 'field'"), HasSubstr("fill")));
 }
 
-TEST_F(Races, ThatAreMeantCanBeLeftOut) {
+TEST_F(Races, ThatAreIntendedCanBeExcluded) {
   Objects::check(layer.configure("ignore=add_value"), "configure");
   const weir_kernel writer = kernel("add_value", WEIR_ACCESS_WRITE, "model.cpp:10");
   launch(first, writer);

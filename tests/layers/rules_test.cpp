@@ -40,7 +40,7 @@ class Rules : public ::testing::Test {
 };
 
 // proves R35
-TEST_F(Rules, ACorrectProgramIsLeftAlone) {
+TEST_F(Rules, ACorrectProgramIsNotReported) {
   {
     Objects objects(t);
     const weir_stream stream = objects.stream();
@@ -71,7 +71,7 @@ TEST_F(Rules, ANullOutputIsNamed) {
 }
 
 // proves R35
-TEST_F(Rules, AHandleThatNobodyGaveOutIsForeign) {
+TEST_F(Rules, AHandleOfUnknownOriginIsForeign) {
   Answer answer;
   int nothing = 0;
   const weir_result result = t.stream_flush(reinterpret_cast<weir_stream>(&nothing), &answer);
@@ -331,7 +331,7 @@ TEST_F(Rules, ObjectsAtTheClosingOfTheirDeviceAreNamed) {
 }
 
 // proves R35
-TEST_F(Rules, FreeingWhatIsInUseIsReported) {
+TEST_F(Rules, FreeingMemoryInUseIsReported) {
   Objects objects(t);
   const weir_stream stream = objects.stream();
   const weir_allocation memory = objects.memory(64);

@@ -122,13 +122,14 @@ constexpr const char* slots[] = {"device_get_memory",
                                  "graph_launch"};
 
 /// A function that destroys an object, and the object that stays when it fails.
-struct LetGo {
+struct Destroyer {
   const char* slot;
   Held kept;
 };
-constexpr LetGo let_go[] = {{"stream_destroy", {1, 0, 0, 0, 0}}, {"event_destroy", {0, 1, 0, 0, 0}},
-                            {"memory_free", {0, 0, 1, 0, 0}},    {"memory_free_async", {0, 0, 1, 0, 0}},
-                            {"module_unload", {0, 0, 0, 1, 0}},  {"graph_destroy", {0, 0, 0, 0, 1}}};
+constexpr Destroyer destroyers[] = {
+    {"stream_destroy", {1, 0, 0, 0, 0}}, {"event_destroy", {0, 1, 0, 0, 0}},
+    {"memory_free", {0, 0, 1, 0, 0}},    {"memory_free_async", {0, 0, 1, 0, 0}},
+    {"module_unload", {0, 0, 0, 1, 0}},  {"graph_destroy", {0, 0, 0, 0, 1}}};
 
 struct Program {
   const char* name;
@@ -167,7 +168,7 @@ class Sweeper {
   }
 
   void sweep() {
-    Heard::get().take();
+    ReportLog::get().take();
     for (int i = 0; i < 2; ++i) {
       run();
       settle_all();
@@ -177,11 +178,11 @@ class Sweeper {
     std::map<std::string, std::uint64_t> calls;
     for (const char* slot : slots) calls[slot] = faults_.get(std::string("calls.") + slot);
     settle_all();
-    for (const LetGo& end : let_go) calls[end.slot] = faults_.get(std::string("calls.") + end.slot);
+    for (const Destroyer& end : destroyers) calls[end.slot] = faults_.get(std::string("calls.") + end.slot);
     ASSERT_EQ(differs(seen_by(checks_), known()), "");
     for (const char* slot : slots) fail_each(slot, calls[slot], {});
-    for (const LetGo& end : let_go) fail_each(end.slot, calls[end.slot], end.kept);
-    std::printf("%s: %llu calls were made to fail, %llu of them threw\n", program_.name,
+    for (const Destroyer& end : destroyers) fail_each(end.slot, calls[end.slot], end.kept);
+    std::printf("%s: %llu calls failed, %llu of them threw\n", program_.name,
                 static_cast<unsigned long long>(tried_), static_cast<unsigned long long>(thrown_));
   }
 
@@ -247,7 +248,7 @@ class Sweeper {
       } catch (const Wrong& wrong) {
         ADD_FAILURE() << "the next run is wrong: " << wrong.what;
       }
-      for (const LayerReport& report : Heard::get().take()) ADD_FAILURE() << report.message;
+      for (const LayerReport& report : ReportLog::get().take()) ADD_FAILURE() << report.message;
     }
   }
 

@@ -66,7 +66,7 @@ TEST_F(ProfileTest, TimesEveryTaskOfALaunch) {
   EXPECT_GT(busy, 0);
 }
 
-TEST_F(ProfileTest, TellsRegionsAndBlocks) {
+TEST_F(ProfileTest, NamesRegionsAndBlocks) {
   const Profile profile(device);
   kernel()(stream, x, y);
   stream.synchronize();
@@ -86,8 +86,7 @@ TEST_F(ProfileTest, TimesAreThoseOfTheStreamThatRanTheTask) {
   std::map<int, std::set<std::uint32_t>> streams_of_block;
   for (const TaskTime& time : profile.results()) {
     double& end = end_of_stream[time.stream];
-    EXPECT_GE(time.start, end) << time.task
-                               << " began before the task in front of it on its stream had ended";
+    EXPECT_GE(time.start, end) << time.task << " began before the previous task on its stream had ended";
     end = time.start + time.duration;
     streams_of_block[time.block].insert(time.stream);
   }
@@ -121,7 +120,7 @@ TEST_F(ProfileTest, LeavesResultsAsTheyAre) {
   EXPECT_EQ(plain, watched);
 }
 
-TEST_F(ProfileTest, TimesOnlyWhatItsOwnThreadSubmits) {
+TEST_F(ProfileTest, TimesOnlyWorkOfItsThread) {
   const Profile profile(device);
   test::on_threads(1, [&](int) { kernel()(stream, x, y); });
   EXPECT_EQ(profile.size(), 0u);
@@ -139,7 +138,7 @@ TEST_F(ProfileTest, TheInnermostCounts) {
   EXPECT_EQ(outer.size(), tasks);
 }
 
-TEST_F(ProfileTest, StopsWhenToldTo) {
+TEST_F(ProfileTest, StopsOnRequest) {
   Profile profile(device);
   kernel()(stream, x, y);
   profile.stop();

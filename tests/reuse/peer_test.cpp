@@ -37,7 +37,7 @@ struct Pair {
 };
 
 // proves R6
-TEST(PeerCopy, OfAnArrayWhoseStreamIsGone) {
+TEST(PeerCopy, OfAnArrayWhoseStreamWasDestroyed) {
   const Pair pair;
   std::optional<Array<std::int32_t>> x;
   {

@@ -61,7 +61,7 @@ TEST(Reuse, ANewStreamDoesNotReportTheFailureOfADestroyedOneInItsSlot) {
   std::vector<Stream> again;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (again.empty() || again.back().state()->slot != slot) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the slot did not come back";
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the slot was not reused";
     if (again.size() == 100) again.clear();  // the work that the slot waits for has not completed
     again.push_back(device.create_stream());
   }
@@ -70,7 +70,7 @@ TEST(Reuse, ANewStreamDoesNotReportTheFailureOfADestroyedOneInItsSlot) {
 }
 
 // proves R6, R34
-TEST(Reuse, MemoryOfAStreamThatCannotBeMarkedAnyMoreIsNotHandedOutEarly) {
+TEST(Reuse, MemoryOfAStreamWhoseEventFailedIsNotReusedEarly) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   Flag flag;
@@ -103,7 +103,7 @@ TEST(Reuse, MemoryOfAStreamThatCannotBeMarkedAnyMoreIsNotHandedOutEarly) {
 }
 
 // proves R34
-TEST(Reuse, TrimThatCannotMarkAStreamLosesNoMemory) {
+TEST(Reuse, TrimWithoutAnEventLosesNoMemory) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();

@@ -34,7 +34,7 @@ TEST(Array, KeepsItsShape) {
   EXPECT_EQ(x.element(), element_type<float>);
 }
 
-TEST(Array, ComesBackAsItWent) {
+TEST(Array, RoundTripsUnchanged) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
   const auto x = device.array<std::int32_t>(10, 10);

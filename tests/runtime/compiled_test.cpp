@@ -75,7 +75,7 @@ class Compiled : public testing::Test {
   Array<std::uint8_t> record = device.array<std::uint8_t>(stream, CompiledProgram::failure_record_bytes);
 };
 
-TEST_F(Compiled, FieldsAreNamedAndLieWhereAKernelOfAModuleHasThem) {
+TEST_F(Compiled, FieldsHaveTheNamesAndOffsetsOfAModulesKernel) {
   const Kernel kernel{
       "fields",
       [](View<float, 2> image, Value<std::int8_t> small, Value<Vec<float, 3>> colour, Value<double> by) {
@@ -154,7 +154,7 @@ TEST_F(Compiled, TheSameKeyGivesTheSameRandomNumbers) {
   EXPECT_NE(numbers[0], numbers[2]);
 }
 
-TEST_F(Compiled, AFailureIsToldInWords) {
+TEST_F(Compiled, AFailureHasAMessage) {
   const Kernel kernel{"checked",
                       [](View<std::int32_t> x) {
                         range_for(x.size(), [&](Index i) { x[i] = cast<std::int32_t>(i); });

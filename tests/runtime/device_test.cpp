@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Device, SaysWhatItIs) {
+TEST(Device, ReportsItsProperties) {
   const Device device = open_real();
   const std::string tested = tested_device();
   EXPECT_EQ(device.driver(), tested.substr(0, tested.find(':')));
@@ -52,7 +52,7 @@ TEST(Device, IsCalledDirectlyWhereNoLayerIsAskedFor) {
 }
 
 // proves R35
-TEST(Device, NamesThatNobodyHasAreRefusedWithWhatThereIs) {
+TEST(Device, UnknownNamesAreRefusedWithTheExistingOnes) {
   EXPECT_THAT(error_of(ErrorCode::no_device, [] { open("quantum"); }), HasSubstr("quantum"));
   EXPECT_THAT(error_of(ErrorCode::invalid, [] { open("cpu:one"); }), HasSubstr("expected a number"));
   EXPECT_THAT(error_of(ErrorCode::invalid, [] { open(":1"); }), HasSubstr("expected a driver's name"));
@@ -82,7 +82,7 @@ TEST(Device, IsOpenedInTheDriverOnFirstUseOnly) {
 }
 
 // proves R4
-TEST(Device, SynchronizeDrainsEveryStreamAlsoThoseThatAreGone) {
+TEST(Device, SynchronizeDrainsDestroyedStreamsToo) {
   const Device device = open_real();
   const Kernels kernels(device);
   const auto x = device.array<std::int32_t>(64), y = device.array<std::int32_t>(64),

@@ -115,10 +115,10 @@ int run(const char* how) {
     });
     try {
       early.event.record(early.stream);
-      static const Stream behind = device.create_stream();
-      behind.wait(early.event);
-      early.array.fill(behind, 1);
-      behind.flush();
+      static const Stream waiting = device.create_stream();
+      waiting.wait(early.event);
+      early.array.fill(waiting, 1);
+      waiting.flush();
     } catch (...) {
       decision = -1;
       throw;

@@ -29,7 +29,7 @@ TEST_P(Exit, IsCleanWithWorkInFlight) {
   // the child may then wait forever in the sanitizer's operator delete.
   if (GetParam() == std::string("forked"))
     GTEST_SKIP()
-        << "AddressSanitizer's allocator may stay locked in a child that is forked beside other threads";
+        << "AddressSanitizer's allocator may stay locked in a child that is forked while other threads run";
 #endif
   // A leak check stops all threads of its process, and a forked child has only one of them.
   const std::string leaks = GetParam() == std::string("forked") ? "ASAN_OPTIONS=detect_leaks=0 " : "";

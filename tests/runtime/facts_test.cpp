@@ -86,7 +86,7 @@ TEST(NarrowLoops, HaveIterationsThatTwoStepsDoNotOverflow) {
 }
 
 // proves R36
-TEST(NarrowLoops, HaveNoLargeProductBesideAnEmptyDimension) {
+TEST(NarrowLoops, HaveNoLargeProductNextToAnEmptyDimension) {
   constexpr std::int64_t huge = std::int64_t{1} << 40;
   for (const std::vector<Bounds>& bounds :
        std::vector<std::vector<Bounds>>{{{0, huge}, {0, huge}, {0, 0}},

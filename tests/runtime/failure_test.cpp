@@ -23,11 +23,11 @@ void wait_without_asking(const Device& device, const StreamRef& stream) {
   other.synchronize();
 }
 
-class ToldSource final : public detail::FailureSource {
+class TestSource final : public detail::FailureSource {
  public:
   Error describe(std::uint32_t number, const ir::ErrorRecord& record) const override {
     return Error(ErrorCode::assertion,
-                 "site " + std::to_string(number) + " at " + std::to_string(record.index[0]), "told",
+                 "site " + std::to_string(number) + " at " + std::to_string(record.index[0]), "failing",
                  "file.cpp", 12);
   }
 };
@@ -43,7 +43,7 @@ TEST(Failure, InAKernelSurfacesAtTheNextCallAndIsThenForgotten) {
   const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
-  const std::uint32_t site = detail::register_failure_sites(4, std::make_shared<ToldSource>());
+  const std::uint32_t site = detail::register_failure_sites(4, std::make_shared<TestSource>());
   fail_on(kernels, stream, site + 3, 17);
   try {
     stream.synchronize();
@@ -51,7 +51,7 @@ TEST(Failure, InAKernelSurfacesAtTheNextCallAndIsThenForgotten) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::assertion);
     EXPECT_STREQ(error.what(), "site 3 at 17");
-    EXPECT_EQ(error.kernel(), "told");
+    EXPECT_EQ(error.kernel(), "failing");
     EXPECT_EQ(error.file(), "file.cpp");
     EXPECT_EQ(error.line(), 12u);
   }
@@ -65,7 +65,7 @@ TEST(Failure, InAKernelIsThrownByAnyCallOnTheStreamBeforeItSubmits) {
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
   const auto x = device.array<std::int32_t>(10);
-  const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<ToldSource>());
+  const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<TestSource>());
   const Event event = device.create_event();
   const auto fails = [&](auto&& action) {
     fail_on(kernels, stream, site, 0);
@@ -91,7 +91,7 @@ TEST(Failure, InAKernelIsSeenWithoutPinnedMemoryToo) {
   const Device device = Watch::open(WEIR_CAP_PINNED_MEMORY);
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
-  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<ToldSource>()), 3);
+  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<TestSource>()), 3);
   EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("at 3"));
   stream.synchronize();
 }
@@ -103,7 +103,7 @@ TEST(Failure, InAKernelIsSeenInMemoryThatTheHostCannotRead) {
   Watch::get().hide_host_pointers = true;
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
-  const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<ToldSource>());
+  const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<TestSource>());
   for (int i = 0; i < 2; ++i) {
     fail_on(kernels, stream, site, i);
     error_of(ErrorCode::assertion, [&] { stream.synchronize(); });
@@ -118,7 +118,7 @@ TEST(Failure, InAKernelIsReadAgainWhenReadingFailed) {
   Watch::get().hide_host_pointers = true;
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
-  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<ToldSource>()), 0);
+  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<TestSource>()), 0);
   const std::uint64_t waits = Watch::get().count("stream_synchronize");
   Watch::get().fail("stream_synchronize", 2, WEIR_ERROR_UNKNOWN);
   error_of(ErrorCode::unknown, [&] { stream.synchronize(); });
@@ -131,7 +131,7 @@ TEST(Failure, OnOneStreamIsNotReportedOnAnother) {
   const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream(), other = device.create_stream();
-  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<ToldSource>()), 0);
+  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<TestSource>()), 0);
   other.wait(stream);
   other.synchronize();
   error_of(ErrorCode::assertion, [&] { stream.synchronize(); });
@@ -144,7 +144,7 @@ TEST(Failure, DeviceSynchronizeReportsItAfterWaitingForAll) {
   const Stream stream = device.create_stream(), other = device.create_stream();
   const auto x = device.array<std::int32_t>(10);
   x.fill(other, 0);
-  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<ToldSource>()), 0);
+  fail_on(kernels, stream, detail::register_failure_sites(1, std::make_shared<TestSource>()), 0);
   kernels.add(other, x, 1);
   error_of(ErrorCode::assertion, [&] { device.synchronize(); });
   EXPECT_TRUE(other.query());

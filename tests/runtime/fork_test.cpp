@@ -15,7 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST(Fork, TheChildIsToldInsteadOfHanging) {
+TEST(Fork, TheChildGetsAnErrorInsteadOfHanging) {
   const Device device = open_real();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
@@ -26,17 +26,17 @@ TEST(Fork, TheChildIsToldInsteadOfHanging) {
   x.fill(stream, 1);
   region.launch(stream);
 
-  const std::string text = told_by_child(60, [&](const auto& tell) {
+  const std::string text = report_of_child(60, [&](const auto& report) {
     const std::function<void()> calls[] = {
         [&] { kernels.add(stream, x, 1); },    [&] { region.launch(stream); }, [&] { x.fill(stream, 2); },
         [&] { (void)x.to_host(stream); },      [&] { stream.synchronize(); },  [&] { device.synchronize(); },
         [&] { (void)device.create_stream(1); }};
     for (const std::function<void()>& call : calls) try {
         call();
-        tell("nothing was thrown\n");
+        report("nothing was thrown\n");
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::system) tell("refused\n");
-        tell(error.what());
+        if (error.code() == ErrorCode::system) report("refused\n");
+        report(error.what());
       }
   });
   EXPECT_THAT(text, AllOf(HasSubstr("forked"), HasSubstr("start the child with exec"),
@@ -47,7 +47,7 @@ TEST(Fork, TheChildIsToldInsteadOfHanging) {
   EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent continues
 }
 
-TEST(Fork, TheChildDoesNotWaitForWhatAnotherThreadHeld) {
+TEST(Fork, TheChildDoesNotWaitForLocksOfAnotherThread) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   Stream stream = device.create_stream();
@@ -55,7 +55,7 @@ TEST(Fork, TheChildDoesNotWaitForWhatAnotherThreadHeld) {
   auto x = device.array<std::int32_t>(stream, 1000);
   event.record(stream);
   const auto fill = [&] { x.fill(stream, 1); };
-  const std::string told = told_in_child(
+  const std::string errors = errors_in_child(
       "fill", fill,
       {fill, [&] { kernels.add(stream, x, 1); }, [&] { (void)x.to_host(stream); },
        [&] { event.record(stream); }, [&] { stream.synchronize(); }, [&] { event.synchronize(); },
@@ -69,7 +69,7 @@ TEST(Fork, TheChildDoesNotWaitForWhatAnotherThreadHeld) {
       });
   std::string refused;
   for (int i = 0; i < 12; ++i) refused += "refused\n";
-  EXPECT_EQ(told, refused);
+  EXPECT_EQ(errors, refused);
   EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent continues
 }
 

@@ -52,7 +52,7 @@ TEST(ResidentBlocks, CountWholeGroupsOfLanes) {
 TEST(ResidentBlocks, AreOnePerMultiprocessorAtLeast) {
   EXPECT_EQ(resident(1024, 255, 228 * 1024, 1024), 100u);
 }
-TEST(ResidentBlocks, TakeADeviceThatTellsNoLimits) {
+TEST(ResidentBlocks, AcceptADeviceWithoutLimits) {
   EXPECT_EQ(detail::resident_blocks(DeviceInfo{}, {}, 256, 0), 8u);
 }
 
@@ -96,7 +96,7 @@ TEST(Grid, FollowsTheBlocksThatRunAtOnce) {
   task.resident_blocks = 300;
   EXPECT_EQ(grid(gpu(), task, "1000000000000"), 64u * 300);
 }
-TEST(Grid, FollowsWhatABlockTakesAndHowOftenTheCodeWantsTheDeviceFilled) {
+TEST(Grid, FollowsTheBlocksResourcesAndTheRequestedWaves) {
   detail::CompiledTask task = usual();
   task.block_share = 1024;
   EXPECT_EQ(grid(gpu(), task, "10000"), 10u);
@@ -113,7 +113,7 @@ TEST(Grid, StaysWithinTheDevicesLimit) {
   task.resident_blocks = 3200;
   EXPECT_EQ(grid(info, task, "1000000000000"), 65535u);
 }
-TEST(Grid, OfACpuGoesByItsCoresAndTheWork) {
+TEST(Grid, OfACpuFollowsItsCoresAndTheWork) {
   DeviceInfo info;
   info.kind = DeviceKind::cpu;
   info.multiprocessors = 4;

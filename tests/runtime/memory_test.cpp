@@ -47,7 +47,7 @@ TEST_P(Memory, IsReusedOnOneStreamWithoutAskingTheDriver) {
   EXPECT_EQ(device.memory_statistics().driver_allocations, 1u);
 }
 
-TEST_P(Memory, FreedBehindWorkInFlightIsNotTouchedByTheNextOwner) {
+TEST_P(Memory, FreedDuringWorkInFlightIsNotReusedTooEarly) {
   const Device device = open();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream();
@@ -70,7 +70,7 @@ TEST_P(Memory, FreedBehindWorkInFlightIsNotTouchedByTheNextOwner) {
   EXPECT_EQ(y.to_host(b), std::vector<std::int32_t>(1000, 100));
 }
 
-TEST_P(Memory, UsedByTwoStreamsIsReusedBehindBoth) {
+TEST_P(Memory, UsedByTwoStreamsIsReusedAfterBoth) {
   const Device device = open();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream(), c = device.create_stream();
@@ -106,7 +106,7 @@ TEST_P(Memory, ABlockOfAnIdleStreamIsReusedByAnother) {
   EXPECT_EQ(device.memory_statistics().cross_stream_reuses, 1u);
 }
 
-TEST_P(Memory, ABusyStreamsBlockIsReusedBehindAnEventWhenTheDriverHasNoMore) {
+TEST_P(Memory, ABusyStreamsBlockIsReusedAfterAnEventWhenTheDriverHasNoMore) {
   const Device device = open();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream();

@@ -64,7 +64,7 @@ TEST(Module, IsUnloadedOnlyWhenItsWorkIsDone) {
 }
 
 // proves R35
-TEST(Module, BadCodeObjectsAreRefusedWithTheDriversWords) {
+TEST(Module, BadCodeObjectsAreRefusedWithTheDriversMessage) {
   const Device device = open_real();
   const std::vector<std::byte> nonsense(100), none;
   const CodeTarget own = device.info().code_targets.at(0);
@@ -128,7 +128,7 @@ TEST(Module, LaunchesThatDoNotFitAreRefusedBeforeTheDriverSeesThem) {
   EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
 }
 
-TEST(Module, TellsWhatTheDriverKnowsOfAKernel) {
+TEST(Module, ReportsTheDriversKernelInfo) {
   const Device device = open_real();
   EXPECT_GE(Kernels(device).nothing.info().max_block_threads, 0u);
   EXPECT_EQ(Kernels(device).nothing.name(), "nothing");

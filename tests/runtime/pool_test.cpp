@@ -114,7 +114,7 @@ TEST_P(Pool, ArraysThatGrowDoNotAddUp) {
   EXPECT_LE(device.memory_statistics().bytes_cached, most_in_use);
 }
 
-TEST_P(Pool, SizesThatTakeTurnsStayCached) {
+TEST_P(Pool, AlternatingSizesStayCached) {
   const Device device = open();
   const Stream stream = device.create_stream();
   const auto turn = [&] {
@@ -166,7 +166,7 @@ TEST_P(Pool, KeepsAsMuchAsWeirPoolBytesSays) {
   EXPECT_EQ(frees(), 24u);
 }
 
-TEST_P(Pool, GivesBackFirstWhatWasFreedLongestAgo) {
+TEST_P(Pool, EvictsTheLeastRecentlyFreedBlockFirst) {
   const Device device = open_with_pool_of("1M", hidden());
   const Stream stream = device.create_stream();
   const auto take = [&](std::int64_t bytes) { return device.array<std::uint8_t>(stream, bytes); };
@@ -288,7 +288,7 @@ TEST_P(Pool, AThreadThatIsGivingMemoryBackIsWaitedForBeforeMemoryIsShort) {
 }
 
 // proves R2, R6
-TEST_P(Pool, AnotherStreamWaitsForTheEarlierLifeOfABlock) {
+TEST_P(Pool, AnotherStreamWaitsForTheEarlierUseOfABlock) {
   const Device device = open();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream();

@@ -126,7 +126,7 @@ void launch(const Program& program, const StreamRef& stream, const T&... argumen
   program.launch(stream, list);
 }
 
-TEST(Program, TellsItsParametersAndItsText) {
+TEST(Program, ReportsItsParametersAndItsText) {
   const Program program = Program::parse(add_text);
   EXPECT_EQ(program.name(), "add");
   ASSERT_EQ(program.parameters().size(), 2u);
@@ -166,7 +166,7 @@ TEST(Program, WithNothingToDoSubmitsNothing) {
 }
 
 // proves R8, R23
-TEST(Program, LaunchesOnTwoStreamsShareNoTemporaries) {
+TEST(Program, LaunchesOnTwoStreamsShareNoScratchMemory) {
   const Device device = open_real();
   const Program scale = Program::parse(scale_text);
   const Stream a = device.create_stream(), b = device.create_stream();
@@ -244,7 +244,7 @@ TEST(Program, BlocksThatWouldShareMemoryAreRefusedAtLaunchWithBothLines) {
 }
 
 // proves R34
-TEST(Program, AFailedAssertNamesKernelWordsIterationAndLine) {
+TEST(Program, AFailedAssertNamesKernelMessageIterationAndLine) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
   const Program checked = Program::parse(checked_text, "checked.weir");
@@ -297,17 +297,17 @@ TEST(Program, AFailureOutlivesItsKernel) {
 
 // If the event cannot be recorded, the destructor waits for the work. That wait must not consume the failure.
 // proves R34
-TEST(Program, AFailureIsNotHeardByWhatGoesAndCannotBeMarked) {
+TEST(Program, AFailureOutlivesAnObjectWhoseEventFailed) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream(), other = device.create_stream();
-  const auto heard = [&] { return error_of(ErrorCode::assertion, [&] { stream.synchronize(); }); };
+  const auto failure = [&] { return error_of(ErrorCode::assertion, [&] { stream.synchronize(); }); };
   const auto x = device.array<std::int32_t>(stream, 1, 8);
   {
     const Program program = Program::parse(checked_text);
     launch(program, stream, x, std::int64_t{0});
     Watch::get().fail("event_record", 1, WEIR_ERROR_UNKNOWN);
   }
-  EXPECT_THAT(heard(), HasSubstr("column is too far")) << "after the kernel has gone";
+  EXPECT_THAT(failure(), HasSubstr("column is too far")) << "after the kernel's destruction";
 
   const Program program = Program::parse(checked_text);
   {
@@ -318,7 +318,7 @@ TEST(Program, AFailureIsNotHeardByWhatGoesAndCannotBeMarked) {
     Watch::get().fail("event_record", 1, WEIR_ERROR_UNKNOWN);
   }
   Watch::get().fail_no_more();
-  EXPECT_THAT(heard(), HasSubstr("column is too far")) << "after the array has gone";
+  EXPECT_THAT(failure(), HasSubstr("column is too far")) << "after the array's destruction";
 }
 
 // proves R35
@@ -371,7 +371,7 @@ TEST(Program, ALoadThatFailedIsTriedAgain) {
 }
 
 // proves R6
-TEST(Program, IsUnloadedBehindItsWork) {
+TEST(Program, IsUnloadedAfterItsWork) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
@@ -409,7 +409,7 @@ TEST(Program, AForkedChildDoesNotWaitForAThreadThatCompiles) {
   x.fill(stream, 0);
   const Program add = Program::parse(add_text);
   const auto run = [&] { launch(add, stream, x, std::int32_t{2}); };
-  EXPECT_EQ(told_in_child("module_load", run, {run, [&] { add.prepare(stream); }}, [] {}),
+  EXPECT_EQ(errors_in_child("module_load", run, {run, [&] { add.prepare(stream); }}, [] {}),
             "refused\nrefused\n");
   EXPECT_EQ(x.to_host(stream)[99], 2);
 }

@@ -78,7 +78,7 @@ TEST(Region, BlocksRunConcurrently) {
 // A blocked block delays the work after the region. Its sibling runs concurrently, so 2 and 3 arrive in any
 // order.
 // proves R11
-TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
+TEST(Region, JoinsBeforeLaterWorkOnTheCallersStream) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
   Logged logged(device);
@@ -335,7 +335,7 @@ TEST(Region, WithoutAStreamToLeaseItsBlocksShareTheCallers) {
 }
 
 // proves R20
-TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
+TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryStreamIsLeased) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
@@ -349,14 +349,14 @@ TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
 }
 
 // proves R20
-TEST(Region, ALaneThatIsTakenAgainIsTakenOnce) {
+TEST(Region, AStreamThatIsLeasedAgainIsLeasedOnce) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream(), other = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
   const auto lease_three = [&](const Stream& caller) {
     std::set<detail::StreamState*> leased;
     for (int i = 0; i < 3; ++i) leased.insert(streams.lease(*caller.state()));
-    EXPECT_EQ(leased.size(), 3u) << "one lane was leased twice";
+    EXPECT_EQ(leased.size(), 3u) << "a stream was leased twice";
     EXPECT_EQ(device.stream_statistics().streams_leased, 3u);
     for (detail::StreamState* lane : leased) streams.give_back(lane, caller.state());
     EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
@@ -367,7 +367,7 @@ TEST(Region, ALaneThatIsTakenAgainIsTakenOnce) {
 }
 
 // proves R20, R34
-TEST(Region, EveryLaneThatFailedIsReplaced) {
+TEST(Region, EveryLeasedStreamThatFailedIsReplaced) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
@@ -393,7 +393,7 @@ TEST(Region, EveryLaneThatFailedIsReplaced) {
   EXPECT_EQ(device.stream_statistics().streams_created, streams);
 }
 
-TEST(Region, MoreBlocksThanLanesStillRunEachInItsOwnOrder) {
+TEST(Region, MoreBlocksThanLeasedStreamsRunEachInOrder) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   const Stream stream = device.create_stream();
@@ -416,7 +416,7 @@ TEST(Region, MoreBlocksThanLanesStillRunEachInItsOwnOrder) {
 
 // A stream with a blocked region must not delay another caller's region.
 // proves R20
-TEST(Region, IdleLanesArePreferred) {
+TEST(Region, IdleStreamsArePreferred) {
   const Device device = open_real();
   const Stream slow = device.create_stream(), fast = device.create_stream();
   Logged logged(device), other(device);
@@ -433,7 +433,7 @@ TEST(Region, IdleLanesArePreferred) {
   EXPECT_FALSE(slow.query());
 }
 
-TEST(Region, LanesAreOfTheCallersPriority) {
+TEST(Region, LeasedStreamsHaveTheCallersPriority) {
   const Device device = open_real();
   const Stream stream = device.create_stream(device.info().max_priority);
   detail::StreamState* lane = device.state()->streams.lease(*stream.state());

@@ -113,7 +113,7 @@ TEST(CurrentStream, BelongsToOneThread) {
   on_threads(1, [&](int) { EXPECT_EQ(current_stream(device), device.default_stream()); });
 }
 
-TEST(CurrentStream, OfOneDeviceLeavesAnotherAlone) {
+TEST(CurrentStream, OfOneDeviceDoesNotAffectAnother) {
   const Device device = open_real(), other = Watch::open();
   const Stream stream = device.create_stream();
   const CurrentStream scope(stream);
@@ -136,7 +136,7 @@ TEST(Stream, SynchronizingTheDefaultStreamReallyWaits) {
 
 // A thread must not wait for another thread's wait inside the driver.
 // proves R5
-TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
+TEST(Stream, AThreadThatWaitsInTheDriverDelaysNoOther) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   const Stream waiting = device.create_stream(), working = device.create_stream();
@@ -177,7 +177,7 @@ TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
 }
 
 // The next user of a leased stream does not get failures of regions for which the previous user did not wait.
-TEST(Stream, AFailureInALaneIsOfTheStreamThatLeasedIt) {
+TEST(Stream, AFailureOfALeasedStreamIsReportedToItsLessee) {
   const Device device = Watch::open();
   const Kernels kernels(device);
   {
@@ -296,7 +296,7 @@ TEST(Stream, AForeignHandleIsUsedAndNotOwned) {
 
 // Without an event after its work, destroying a stream waits for it, even when the first wait fails.
 // proves R6, R34
-TEST(Stream, ThatCannotBeMarkedIsWaitedForBeforeItGoes) {
+TEST(Stream, WhoseEventFailedIsWaitedForBeforeItIsDestroyed) {
   const Device device = Watch::open(0, true);
   const Kernels kernels(device);
   const Stream foreign_owner = device.create_stream();
@@ -345,7 +345,7 @@ TEST(Stream, OneKernelOnTwoStreamsSharesNoArguments) {
   EXPECT_EQ(x.to_host(a), std::vector<std::int32_t>(1000, 50));
 }
 
-TEST(Stream, WaitsForWhatAnotherStreamHasDoneSoFar) {
+TEST(Stream, WaitsForEarlierWorkOfAnotherStream) {
   const Device device = open_real();
   const Kernels kernels(device);
   const Stream a = device.create_stream(), b = device.create_stream();

@@ -22,7 +22,7 @@ const int rounds = rounds_of(400);
 const int shared_rounds = (rounds + 3) / 4;  // for the same objects on all threads
 
 // proves R10
-TEST(Threads, LaunchOnStreamsOfTheirOwn) {
+TEST(Threads, LaunchOnSeparateStreams) {
   const Device device = open_real();
   const Kernels kernels(device);
   on_threads(thread_count, [&](int t) {

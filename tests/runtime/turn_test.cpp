@@ -114,7 +114,7 @@ TEST_F(Turn, CallsOfOneStepDoNotHoldUpOtherStreams) {
 }
 
 // proves R5
-TEST_F(Turn, AThreadThatWaitsHasNoTurn) {
+TEST_F(Turn, AThreadThatWaitsDoesNotHoldTheSubmissionLock) {
   const auto submit = [&] {
     for (const Call& call : submissions()) call.make();
   };
@@ -128,7 +128,7 @@ TEST_F(Turn, AThreadThatWaitsHasNoTurn) {
 }
 
 // proves R5
-TEST_F(Turn, AThreadThatWaitsNeedsNoTurn) {
+TEST_F(Turn, AThreadThatWaitsDoesNotNeedTheSubmissionLock) {
   EXPECT_TRUE(comes_between(
       stream, "kernel_launch", 3, [&] { list.launch(stream); },
       [&] {
@@ -141,7 +141,7 @@ TEST_F(Turn, AThreadThatWaitsNeedsNoTurn) {
 }
 
 // proves R5
-TEST_F(Turn, MemoryComesAndGoesBesideALaunch) {
+TEST_F(Turn, MemoryIsAllocatedAndFreedDuringALaunch) {
   const auto use_memory = [&] {
     for (const StreamRef& on : {StreamRef(stream), StreamRef(other)}) {
       auto z = device.array<std::int32_t>(on, 1 << 16);
@@ -154,7 +154,7 @@ TEST_F(Turn, MemoryComesAndGoesBesideALaunch) {
 }
 
 // proves R19
-TEST_F(Turn, GoesOnWhenALaunchFails) {
+TEST_F(Turn, IsReleasedWhenALaunchFails) {
   for (const char* slot : {"kernel_launch", "event_record", "stream_wait_event"}) {
     SCOPED_TRACE(slot);
     Watch::get().fail(slot, 2, WEIR_ERROR_OUT_OF_MEMORY);
@@ -168,11 +168,11 @@ TEST_F(Turn, GoesOnWhenALaunchFails) {
 }
 
 // A callback that waits for a later launch of another thread.
-TEST_F(Turn, HostCallbacksHaveNoTurn) {
+TEST_F(Turn, HostCallbacksDoNotHoldTheSubmissionLock) {
   std::promise<void> launched;
   const auto seen = std::make_shared<std::atomic<bool>>(false);
-  stream.call_host([seen, behind = launched.get_future().share()] {
-    *seen = behind.wait_for(patience()) == std::future_status::ready;
+  stream.call_host([seen, later = launched.get_future().share()] {
+    *seen = later.wait_for(patience()) == std::future_status::ready;
   });
   on_threads(1, [&](int) {
     list.launch(stream);

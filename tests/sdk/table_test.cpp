@@ -163,7 +163,7 @@ TEST(TimedDriver, AnEventIsTimedWhenItWasAskedForAndNotWhenItsObjectWas) {
   EXPECT_EQ(t.device_close(device, nullptr), WEIR_OK);
 }
 
-TEST_F(PlainDriver, AnAllocationWhoseObjectIsUsedAgainIsWhatWasAskedFor) {
+TEST_F(PlainDriver, AnAllocationInAReusedObjectHasTheRequestedProperties) {
   const weir_allocation first = allocate(16);
   auto& object = live<Plain::Allocation>(first, "allocation");
   object.memory_kind = WEIR_MEMORY_PINNED;

@@ -80,7 +80,7 @@ TEST_F(InfoLayers, AreNotMentionedWhereThereAreNone) {
 }
 
 // proves R35
-TEST_F(InfoLayers, ThatAreNotThereAreNamedWithThoseThatAre) {
+TEST_F(InfoLayers, MissingOnesAreNamedWithTheExistingOnes) {
   expect_refused("validate,faults",
                  AllOf(HasSubstr("asks for the layer 'faults', which is not there"),
                        HasSubstr("the layers are fault, validate"),
@@ -114,7 +114,7 @@ TEST_F(InfoLayers, EmptyNamesAreCountedAndTheFormIsShown) {
 }
 
 // proves R35
-TEST_F(InfoLayers, WordsThatAreNoNamesAreQuoted) {
+TEST_F(InfoLayers, InvalidNamesAreQuoted) {
   expect_refused("Validate",
                  HasSubstr("'Validate' is no name of a layer (lower case letters, digits and '-'"));
   expect_refused("../fault", HasSubstr("'../fault' is no name of a layer"));
@@ -127,7 +127,7 @@ struct BadOptions {
 };
 
 // proves R35
-TEST_F(InfoLayers, BadOptionsAreQuotedWithWhatIsExpected) {
+TEST_F(InfoLayers, BadOptionsAreQuotedWithTheExpectation) {
   const BadOptions all[] = {
       {"fault:speed=2", {"there is no option 'speed'", "the options are call, nth, times"}},
       {"fault:nth=0", {"nth is '0'", "a number of at least 1"}},

@@ -38,7 +38,7 @@ std::string text(const std::vector<Candidate>& candidates) {
   return tool::info_text({}, candidates, false);
 }
 
-TEST(InfoReport, SaysInWordsWhatADeviceCanAndCannot) {
+TEST(InfoReport, DescribesTheCapabilitiesOfADevice) {
   const std::string report = text(one_usable());
   EXPECT_THAT(report, HasSubstr("can         time events\n"));
   EXPECT_THAT(report, HasSubstr("cannot      run streams concurrently, "));

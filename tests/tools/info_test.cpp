@@ -142,7 +142,7 @@ TEST(Info, AWrongSettingIsToBeCorrectedAndNoDriverReinstalled) {
 }
 
 // proves R33 R39
-TEST(Info, ReportsChangesAndIsHarmedByNone) {
+TEST(Info, ReportsSideEffectsAndIsUnaffected) {
 #ifdef WEIR_SANITIZED
   GTEST_SKIP() << "a sanitizer needs the memory and descriptors that these drivers take away";
 #endif
@@ -175,7 +175,7 @@ TEST(Info, ReportsChangesAndIsHarmedByNone) {
 }
 
 // proves R35
-TEST(Info, LiesOfDriversDoNoHarm) {
+TEST(Info, FalseClaimsOfDriversDoNoHarm) {
   const DriverFolder folder;
   for (const char* name :
        {"lie-control", "lie-utf8", "lie-long", "lie-version", "lie-unterminated", "lie-error-text"})
@@ -194,7 +194,7 @@ TEST(Info, RelativeEntryOfTheDriverPathIsShownAndNotSearched) {
 }
 
 // proves R33
-TEST(Info, WithoutAUsableDriverItFailsAndSaysWhatToDo) {
+TEST(Info, WithoutAUsableDriverItFailsWithARemedy) {
   if (fs::exists("/usr/lib/weir/drivers")) GTEST_SKIP() << "this system has drivers of its own";
   // A copy of libweir, found before the built one, searches its own folder for drivers and finds none.
   const DriverFolder folder;

@@ -239,7 +239,7 @@ TEST_F(KernelCommands, MalformedKernelIsReportedWithItsPlace) {
 }
 
 // proves R35
-TEST_F(KernelCommands, UnknownTargetNamesThoseThatThereAre) {
+TEST_F(KernelCommands, UnknownTargetNamesTheExistingOnes) {
   const std::string kernel = write("scale.weir", scale_text);
   const auto refused = [&](const char* target) {
     const ProgramResult result =
@@ -254,7 +254,7 @@ TEST_F(KernelCommands, UnknownTargetNamesThoseThatThereAre) {
 }
 
 // proves R40
-TEST_F(KernelCommands, FeaturesThatContradictTheProcessorAreRefusedInWords) {
+TEST_F(KernelCommands, FeaturesThatContradictTheProcessorAreRefusedWithAMessage) {
   const std::string kernel = write("scale.weir", scale_text);
   const std::pair<const char*, const char*> targets[] = {
       {"elf-x86_64:x86-64-v3:-64bit", "feature '-64bit' contradicts processor 'x86-64-v3'"},

@@ -91,7 +91,7 @@ TEST(NewDriverCommand, SaysWhyAFolderCannotBeMade) {
   }
 }
 
-TEST(NewDriverCommand, LeavesAloneWhatIsThere) {
+TEST(NewDriverCommand, OverwritesNothing) {
   const DriverFolder folder;
   const fs::path kept = folder.write("driver.cpp", "mine");
   const ProgramResult result = run_program({tool(), "new-driver", "acme", "--out", folder.path().string()});

@@ -63,7 +63,7 @@ int main(int argument_count, char **arguments) {
   CHECK(table->device_get_info(0, &described.info, &status));
   EXPECT(described.info.struct_size == sizeof described.info);
   for (size_t i = 0; i < sizeof described.behind; ++i) EXPECT(described.behind[i] == guard);
-  EXPECT(!(described.info.capabilities >> 9)); /* nothing that 1.0 did not know */
+  EXPECT(!(described.info.capabilities >> 9)); /* no capability newer than 1.0 */
 
   weir_device device;
   weir_stream stream;

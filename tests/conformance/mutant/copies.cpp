@@ -56,7 +56,7 @@ std::span<const Mutant> copy_mutants() {
            return real().copy_to_host(s, to, m, outside(m, at, n) ? at : 0, n, e);
          };
        }},
-      {"copy-to-device-unchecked", "ranges lie inside",
+      {"copy-to-device-unchecked", "ranges are inside their allocation",
        [](Table& t) {
          t.copy_to_device = [](Stream s, Memory m, Size at, const void* from, Size n, Status* e) {
            return outside(m, at, n) ? weir_result{WEIR_OK} : real().copy_to_device(s, m, at, from, n, e);
@@ -78,19 +78,19 @@ std::span<const Mutant> copy_mutants() {
            return at + n < at ? weir_result{WEIR_OK} : real().copy_to_device(s, m, at, from, n, e);
          };
        }},
-      {"copy-to-host-unchecked", "ranges lie inside",
+      {"copy-to-host-unchecked", "ranges are inside their allocation",
        [](Table& t) {
          t.copy_to_host = [](Stream s, void* to, Memory m, Size at, Size n, Status* e) {
            return outside(m, at, n) ? weir_result{WEIR_OK} : real().copy_to_host(s, to, m, at, n, e);
          };
        }},
-      {"copy-destination-unchecked", "ranges lie inside",
+      {"copy-destination-unchecked", "ranges are inside their allocation",
        [](Table& t) {
          t.copy_on_device = [](Stream s, Memory d, Size to, Memory m, Size from, Size n, Status* e) {
            return outside(d, to, n) ? weir_result{WEIR_OK} : real().copy_on_device(s, d, to, m, from, n, e);
          };
        }},
-      {"copy-source-unchecked", "ranges lie inside",
+      {"copy-source-unchecked", "ranges are inside their allocation",
        [](Table& t) {
          t.copy_on_device = [](Stream s, Memory d, Size to, Memory m, Size from, Size n, Status* e) {
            return outside(m, from, n) ? weir_result{WEIR_OK} : real().copy_on_device(s, d, to, m, from, n, e);
@@ -118,7 +118,7 @@ std::span<const Mutant> copy_mutants() {
                          : real().copy_to_host(s, to, m, at, n, e);
          };
        }},
-      {"copy-wrong-code", "bad ranges answer WEIR_ERROR_INVALID",
+      {"copy-wrong-code", "bad ranges return WEIR_ERROR_INVALID",
        [](Table& t) {
          t.copy_to_host = [](Stream s, void* to, Memory m, Size at, Size n, Status* e) {
            return outside(m, at, n) ? refuse(e, WEIR_ERROR_UNKNOWN, "bad range")
@@ -181,7 +181,7 @@ std::span<const Mutant> copy_mutants() {
            return undivided ? weir_result{WEIR_OK} : real().fill(s, m, at, n, pattern, width, e);
          };
        }},
-      {"fill-unchecked", "ranges lie inside",
+      {"fill-unchecked", "ranges are inside their allocation",
        [](Table& t) {
          t.fill = [](Stream s, Memory m, Size at, Size n, const void* pattern, std::uint32_t width,
                      Status* e) {

@@ -28,7 +28,7 @@ std::span<const Mutant> device_mutants() {
   using Table = weir_driver_table;
   using Info = weir_device_info;
   static const Mutant mutants[] = {
-      {"device-count-changes", "device_count says the same each time",
+      {"device-count-changes", "device_count returns the same number each time",
        [](Table& t) {
          t.device_count = [](std::uint32_t* out, weir_status*) -> weir_result {
            static std::atomic<std::uint32_t> next{1};
@@ -50,7 +50,7 @@ std::span<const Mutant> device_mutants() {
            return result;
          };
        }},
-      {"device-info-past-its-size", "struct_size of the caller is kept",
+      {"device-info-past-its-size", "the caller's struct_size is respected",
        [](Table& t) {
          t.device_get_info = [](std::uint32_t index, Info* info, weir_status* status) {
            if (info->struct_size < sizeof(Info)) info->struct_size = sizeof(Info);
@@ -86,7 +86,7 @@ std::span<const Mutant> device_mutants() {
        info_mutant<[](Info& i) { i.capabilities &= ~std::uint64_t{WEIR_CAP_GRAPHS}; }>},
       {"device-hides-ordered-allocation", "a clear bit means UNSUPPORTED",
        info_mutant<[](Info& i) { i.capabilities &= ~std::uint64_t{WEIR_CAP_STREAM_ORDERED_ALLOCATION}; }>},
-      {"device-close-closes-all", "each opening is given back by itself",
+      {"device-close-closes-all", "each opening is closed separately",
        [](Table& t) {
          t.device_close = [](weir_device device, weir_status* status) {
            while (real().device_close(device, nullptr) == WEIR_OK) {
@@ -110,7 +110,7 @@ std::span<const Mutant> device_mutants() {
            return status ? real().device_count(out, status) : weir_result{WEIR_ERROR_INVALID};
          };
        }},
-      {"status-past-its-size", "a status is filled up to its struct_size",
+      {"status-past-its-size", "a status is written up to its struct_size",
        [](Table& t) {
          t.device_open = [](std::uint32_t index, weir_device* out, weir_status* status) {
            if (status) status->struct_size = sizeof *status;
@@ -119,7 +119,7 @@ std::span<const Mutant> device_mutants() {
            return result;
          };
        }},
-      {"status-without-code", "status.code is what was returned",
+      {"status-without-code", "status.code is the returned code",
        [](Table& t) {
          t.device_open = [](std::uint32_t index, weir_device* out, weir_status* status) {
            const weir_result result = real().device_open(index, out, status);

@@ -8,13 +8,13 @@ std::span<const Mutant> entry_mutants() {
   static const Mutant mutants[] = {
       {"entry-accepts-newer-major", "versions outside the host's range are refused",
        [](Table&) { entry_faults().accepts_any_version = true; }},
-      {"entry-refusal-touches-table", "a refusal leaves out_table alone",
+      {"entry-refusal-touches-table", "a refusal does not change out_table",
        [](Table&) { entry_faults().touches_the_table = true; }},
-      {"entry-wrong-refusal-code", "a refusal answers WEIR_ERROR_ABI",
+      {"entry-wrong-refusal-code", "a refusal returns WEIR_ERROR_ABI",
        [](Table&) { entry_faults().wrong_code = true; }},
       {"entry-refusal-without-words", "a refusal fills the status",
        [](Table&) { entry_faults().no_words = true; }},
-      {"entry-version-past-the-host", "abi_version lies inside the host's range",
+      {"entry-version-past-the-host", "abi_version is inside the host's range",
        [](Table&) { entry_faults().version_past_the_host = true; }},
       {"entry-another-table-each-time", "the table stays the same",
        [](Table&) { entry_faults().another_table_each_time = true; }},
@@ -40,7 +40,7 @@ std::span<const Mutant> entry_mutants() {
            return WEIR_OK;
          };
        }},
-      {"extension-refusal-touches-output", "a refusal leaves its output alone",
+      {"extension-refusal-touches-output", "a refusal does not change its output",
        [](Table& t) {
          t.get_extension = [](const char*, std::uint32_t, const void** out,
                               weir_status* status) -> weir_result {

@@ -44,7 +44,7 @@ std::span<const Mutant> event_mutants() {
            return real().stream_wait_event(s, event, e);
          };
        }},
-      {"event-wait-takes-later-marks", "a wait keeps the mark of its time",
+      {"event-wait-takes-later-marks", "a wait covers the record before it",
        [](Table& t) {
          t.stream_wait_event = [](Stream s, Event event, Status* e) {
            std::lock_guard lock(notes().mutex);
@@ -94,9 +94,9 @@ std::span<const Mutant> event_mutants() {
            return notes().records[event] ? real().event_query(event, e) : weir_result{WEIR_NOT_READY};
          };
        }},
-      {"event-record-ignored", "an event marks the stream's work",
+      {"event-record-ignored", "an event covers the stream's earlier work",
        [](Table& t) { t.event_record = [](Event, Stream, Status*) { return weir_result{WEIR_OK}; }; }},
-      {"event-second-record-ignored", "recording again replaces the mark",
+      {"event-second-record-ignored", "recording again replaces the recorded work",
        [](Table& t) {
          t.event_record = [](Event event, Stream s, Status* e) {
            std::lock_guard lock(notes().mutex);
@@ -108,11 +108,11 @@ std::span<const Mutant> event_mutants() {
            return real().event_destroy(event, e);
          };
        }},
-      {"event-query-always-done", "query tells of marks that are not reached",
+      {"event-query-always-done", "query returns NOT_READY for unreached events",
        [](Table& t) { t.event_query = [](Event, Status*) { return weir_result{WEIR_OK}; }; }},
-      {"event-query-never-done", "query tells of marks that are reached",
+      {"event-query-never-done", "query returns OK for reached events",
        [](Table& t) { t.event_query = [](Event, Status*) { return weir_result{WEIR_NOT_READY}; }; }},
-      {"event-synchronize-returns-early", "synchronize waits for the mark",
+      {"event-synchronize-returns-early", "synchronize waits for the recorded work",
        [](Table& t) { t.event_synchronize = [](Event, Status*) { return weir_result{WEIR_OK}; }; }},
       {"event-unknown-flags-accepted", "unknown flags are refused",
        [](Table& t) {
@@ -120,7 +120,7 @@ std::span<const Mutant> event_mutants() {
            return real().event_create(d, flags & WEIR_EVENT_TIMED, out, e);
          };
        }},
-      {"event-marks-work-behind-it", "an event is reached before the work behind it",
+      {"event-marks-work-behind-it", "an event is reached before later work",
        [](Table& t) {
          // Each later callback records the event again.
          static std::atomic<Event> last{nullptr};

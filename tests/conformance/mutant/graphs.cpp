@@ -53,7 +53,7 @@ std::span<const Mutant> graph_mutants() {
   static const Mutant mutants[] = {
       {"graph-without-nodes-accepted", "a graph has at least one node",
        accepting<[](std::uint32_t n, const Node* const*) { return n == 0; }>},
-      {"graph-forward-dependencies-accepted", "dependencies lie below",
+      {"graph-forward-dependencies-accepted", "a node depends on earlier nodes only",
        accepting<[](std::uint32_t n, const Node* const* nodes) {
          for (std::uint32_t i = 0; i < n; ++i)
            for (std::uint32_t d = 0; d < nodes[i]->dependency_count; ++d)
@@ -79,7 +79,7 @@ std::span<const Mutant> graph_mutants() {
        accepting<[](std::uint32_t, const Node* const* nodes) {
          return nodes[0]->kind == WEIR_GRAPH_KERNEL;
        }>},
-      {"graph-refusal-touches-output", "a refusal leaves its output alone",
+      {"graph-refusal-touches-output", "a refusal does not change its output",
        [](Table& t) {
          t.graph_create = [](weir_device d, std::uint32_t count, const Node* const* nodes, weir_graph* out,
                              Status* e) {
@@ -97,7 +97,7 @@ std::span<const Mutant> graph_mutants() {
       {"graph-last-node-dropped", "every node runs", making<[](Nodes& nodes) {
          if (1 < nodes.size()) nodes.pop_back();
        }>},
-      {"graph-joins-ignored", "a node waits for all that it depends on", making<[](Nodes& nodes) {
+      {"graph-joins-ignored", "a node waits for all of its dependencies", making<[](Nodes& nodes) {
          for (Node& node : nodes)
            if (1 < node.dependency_count) node.kind = WEIR_GRAPH_EMPTY, node.dependency_count = 0;
        }>},
@@ -138,7 +138,7 @@ std::span<const Mutant> graph_mutants() {
            return result;
          };
        }},
-      {"graph-launch-out-of-order", "a run stands in the stream's order",
+      {"graph-launch-out-of-order", "a run is in the stream's order",
        [](Table& t) {
          t.graph_launch = [](weir_graph graph, Stream, Status* e) {
            return real().graph_launch(graph, hidden_stream(), e);

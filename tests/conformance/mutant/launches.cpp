@@ -54,7 +54,7 @@ std::span<const Mutant> launch_mutants() {
            return result == WEIR_ERROR_CODE_OBJECT ? refuse(e, WEIR_ERROR_CODE_OBJECT, "no") : result;
          };
        }},
-      {"module-garbage-wrong-code", "a refused code object answers WEIR_ERROR_CODE_OBJECT",
+      {"module-garbage-wrong-code", "a refused code object returns WEIR_ERROR_CODE_OBJECT",
        [](Table& t) {
          t.module_load = [](weir_device d, const Object* object, weir_module* out, Status* e) {
            const weir_result result = real().module_load(d, object, out, e);
@@ -63,7 +63,7 @@ std::span<const Mutant> launch_mutants() {
                       : result;
          };
        }},
-      {"module-failure-touches-output", "a failure leaves its output alone",
+      {"module-failure-touches-output", "a failure does not change its output",
        [](Table& t) {
          t.module_load = [](weir_device d, const Object* object, weir_module* out, Status* e) {
            const weir_result result = real().module_load(d, object, out, e);
@@ -78,7 +78,7 @@ std::span<const Mutant> launch_mutants() {
                                : refuse(e, WEIR_ERROR_INVALID, "name is null");
          };
        }},
-      {"module-loaded-once-only", "two modules of one code object are apart",
+      {"module-loaded-once-only", "modules of one code object are independent",
        [](Table& t) {
          static std::atomic<weir_module> last{nullptr};
          static std::string bytes;
@@ -144,14 +144,14 @@ std::span<const Mutant> launch_mutants() {
            return real().module_get_kernel(m, name, layout, out, e);
          };
        }},
-      {"kernel-info-past-its-size", "struct_size of the caller is kept",
+      {"kernel-info-past-its-size", "the caller's struct_size is respected",
        [](Table& t) {
          t.kernel_get_info = [](weir_kernel kernel, weir_kernel_info* info, Status* e) {
            info->struct_size = sizeof *info;
            return real().kernel_get_info(kernel, info, e);
          };
        }},
-      {"kernel-info-past-the-device", "a kernel's limits lie within the device's",
+      {"kernel-info-past-the-device", "a kernel's limits are within the device's",
        [](Table& t) {
          t.kernel_get_info = [](weir_kernel kernel, weir_kernel_info* info, Status* e) {
            const weir_result result = real().kernel_get_info(kernel, info, e);
@@ -159,7 +159,7 @@ std::span<const Mutant> launch_mutants() {
            return result;
          };
        }},
-      {"kernel-info-counts-launches", "what is known of a kernel is the same at every call",
+      {"kernel-info-counts-launches", "kernel info is the same at every call",
        [](Table& t) {
          static std::atomic<std::uint32_t> launches{0};
          t.kernel_launch = [](Stream s, const Launch* l, Status* e) {
@@ -216,7 +216,7 @@ std::span<const Mutant> launch_mutants() {
                                                                                      : result;
          };
        }},
-      {"launch-empty-grid-wrong-code", "a bad grid answers WEIR_ERROR_INVALID",
+      {"launch-empty-grid-wrong-code", "a bad grid returns WEIR_ERROR_INVALID",
        [](Table& t) {
          t.kernel_launch = [](Stream s, const Launch* l, Status* e) {
            return l->grid[0] == 0 ? refuse(e, WEIR_ERROR_LAUNCH, "empty grid")
@@ -282,9 +282,9 @@ std::span<const Mutant> launch_mutants() {
            return real().kernel_launch(s, &spoilt, e);
          };
        }},
-      {"launch-first-two-arrays-swapped", "arrays are told apart",
+      {"launch-first-two-arrays-swapped", "each array argument is passed separately",
        [](Table& t) { t.kernel_launch = with_arguments<swap_arrays>; }},
-      {"launch-array-offset-lost", "an array begins where its address says",
+      {"launch-array-offset-lost", "an array begins at its address",
        [](Table& t) { t.kernel_launch = with_arguments<lose_offset>; }},
   };
   return mutants;

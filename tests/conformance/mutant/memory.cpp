@@ -43,7 +43,7 @@ std::span<const Mutant> memory_mutants() {
                                                      : result;
          };
        }},
-      {"memory-failure-touches-output", "a failure leaves its output alone",
+      {"memory-failure-touches-output", "a failure does not change its output",
        [](Table& t) {
          t.memory_allocate = [](weir_device device, const Options* options, weir_allocation* out,
                                 weir_status* status) {
@@ -52,7 +52,7 @@ std::span<const Mutant> memory_mutants() {
            return result;
          };
        }},
-      {"memory-handed-out-twice", "allocations are apart",
+      {"memory-handed-out-twice", "allocations do not overlap",
        [](Table& t) {
          t.memory_allocate = [](weir_device device, const Options* options, weir_allocation* out,
                                 weir_status* status) {
@@ -68,27 +68,27 @@ std::span<const Mutant> memory_mutants() {
            return result;
          };
        }},
-      {"memory-never-freed", "what is freed comes back",
+      {"memory-never-freed", "freed memory becomes available again",
        [](Table& t) { t.memory_free = [](weir_allocation, weir_status*) { return weir_result{WEIR_OK}; }; }},
-      {"memory-info-past-its-size", "struct_size of the caller is kept",
+      {"memory-info-past-its-size", "the caller's struct_size is respected",
        [](Table& t) {
          t.memory_get_info = [](weir_allocation allocation, Info* info, weir_status* status) {
            info->struct_size = sizeof *info;
            return real().memory_get_info(allocation, info, status);
          };
        }},
-      {"memory-size-rounded-up", "the size is the one that was asked for",
+      {"memory-size-rounded-up", "the size is the requested one",
        memory_info_mutant<[](Info& i) { i.size = (i.size + 63) / 64 * 64; }>},
-      {"memory-kind-wrong", "the kind is the one that was asked for",
+      {"memory-kind-wrong", "the kind is the requested one",
        memory_info_mutant<[](Info& i) { i.kind = 1 - i.kind; }>},
       {"memory-address-unaligned", "addresses are multiples of memory_alignment",
        memory_info_mutant<[](Info& i) { i.device_address += 16; }>},
-      {"memory-host-pointer-elsewhere", "the host sees the memory through host_pointer",
+      {"memory-host-pointer-elsewhere", "the host accesses the memory at host_pointer",
        memory_info_mutant<[](Info& i) {
          static unsigned char elsewhere[1 << 20];
          if (i.kind == WEIR_MEMORY_DEVICE && i.size <= sizeof elsewhere) i.host_pointer = elsewhere;
        }>},
-      {"memory-host-pointer-comes-and-goes", "an allocation's place is the same at every call",
+      {"memory-host-pointer-comes-and-goes", "an allocation's host_pointer never changes",
        memory_info_mutant<[](Info& i) {
          static std::atomic<unsigned> asked{0};
          if (asked++ % 2 == 1) i.host_pointer = nullptr;

@@ -51,7 +51,7 @@ std::span<const Mutant> ordered_mutants() {
            return result == WEIR_ERROR_OUT_OF_MEMORY ? refuse(e, WEIR_ERROR_UNKNOWN, "failed") : result;
          };
        }},
-      {"ordered-allocation-smaller", "the size is the one that was asked for",
+      {"ordered-allocation-smaller", "the size is the requested one",
        [](Table& t) {
          t.memory_allocate_async = [](Stream s, const Options* o, Memory* out, Status* e) {
            Options smaller = *o;
@@ -59,7 +59,7 @@ std::span<const Mutant> ordered_mutants() {
            return real().memory_allocate_async(s, &smaller, out, e);
          };
        }},
-      {"ordered-free-refuses-other-memory", "memory_free_async takes what memory_allocate gave",
+      {"ordered-free-refuses-other-memory", "memory_free_async accepts memory of memory_allocate",
        [](Table& t) {
          static std::atomic<Memory> blocking{nullptr};
          t.memory_allocate = [](weir_device d, const Options* o, Memory* out, Status* e) {
@@ -148,7 +148,7 @@ std::span<const Mutant> ordered_mutants() {
                new Call{callback, user}, e);
          };
        }},
-      {"peer-copy-unchecked", "ranges lie inside",
+      {"peer-copy-unchecked", "ranges are inside their allocation",
        [](Table& t) {
          t.copy_peer = [](Stream s, Memory d, Size to, Memory m, Size from, Size n, Status* e) {
            const weir_result result = real().copy_peer(s, d, to, m, from, n, e);

@@ -83,7 +83,7 @@ std::span<const Mutant> stream_mutants() {
            return real().stream_synchronize(s, e);
          };
        }},
-      {"stream-busy-when-created", "a new stream has nothing to do",
+      {"stream-busy-when-created", "a new stream is idle",
        [](Table& t) {
          t.stream_create = [](weir_device d, const weir_stream_options* options, Stream* out, Status* e) {
            const weir_result result = real().stream_create(d, options, out, e);
@@ -92,9 +92,9 @@ std::span<const Mutant> stream_mutants() {
            return result;
          };
        }},
-      {"stream-query-always-done", "query tells of work that waits",
+      {"stream-query-always-done", "query returns NOT_READY while work waits",
        [](Table& t) { t.stream_query = [](Stream, Status*) { return weir_result{WEIR_OK}; }; }},
-      {"stream-query-never-done", "query tells when all is done",
+      {"stream-query-never-done", "query returns OK once all work is done",
        [](Table& t) { t.stream_query = [](Stream, Status*) { return weir_result{WEIR_NOT_READY}; }; }},
       {"stream-destroy-waits", "destroying never blocks",
        [](Table& t) {
@@ -150,7 +150,7 @@ std::span<const Mutant> stream_mutants() {
                       : real().stream_flush(s, e);
          };
        }},
-      {"stream-handle-used-again", "streams are apart",
+      {"stream-handle-used-again", "streams are distinct",
        [](Table& t) {
          // Every tenth stream is an existing one.
          t.stream_create = [](weir_device d, const weir_stream_options* options, Stream* out, Status* e) {

@@ -85,7 +85,7 @@ std::span<const Mutant> thread_mutants() {
            return real().kernel_launch(s, &spoilt, e);
          };
        }},
-      {"threads-wait-under-a-lock", "a thread that waits keeps no other from calling",
+      {"threads-wait-under-a-lock", "a waiting thread does not block other calls",
        [](weir_driver_table& table) {
          table.stream_synchronize = [](weir_stream s, weir_status* e) {
            const std::lock_guard lock(one_lock());
@@ -102,7 +102,7 @@ std::span<const Mutant> thread_mutants() {
            return real().fill(s, to, at, size, pattern, pattern_size, e);
          };
        }},
-      {"memory-exhausted-for-good", "memory that is freed comes back",
+      {"memory-exhausted-for-good", "freed memory becomes available again",
        [](weir_driver_table& table) {
          table.memory_allocate = [](weir_device d, const weir_memory_options* o, weir_allocation* out,
                                     weir_status* e) {

@@ -12,11 +12,11 @@
 namespace weir::test {
 
 /// Records the reports of the layers instead of printing them.
-class Heard {
+class ReportLog {
  public:
-  static Heard& get() {
-    static auto* heard = new Heard;
-    return *heard;
+  static ReportLog& get() {
+    static auto* log = new ReportLog;
+    return *log;
   }
   std::vector<LayerReport> take() {
     const std::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ class Heard {
 /// Must be called before the first use of a device.
 inline bool use_layers(std::string_view text) {
   set_layers(text);
-  set_layer_handler([](const LayerReport& report) { Heard::get().add(report); });
+  set_layer_handler([](const LayerReport& report) { ReportLog::get().add(report); });
   return true;
 }
 

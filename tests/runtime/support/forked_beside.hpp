@@ -20,9 +20,9 @@ namespace weir::test {
 
 /// Forks and returns the result of `in_child`, which must end within `seconds`. The parent runs `in_parent`
 /// meanwhile.
-inline std::string told_by_child(
+inline std::string report_of_child(
     unsigned seconds,
-    const std::function<void(const std::function<void(const std::string&)>& tell)>& in_child,
+    const std::function<void(const std::function<void(const std::string&)>& report)>& in_child,
     const std::function<void()>& in_parent = [] {}) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
@@ -50,9 +50,9 @@ inline std::string told_by_child(
 /// Forks while `held`, on another thread, is blocked in the driver's `slot`. Returns the messages of the
 /// exceptions that `calls` throw in the child, one per line. `end` then destroys the child's objects. The
 /// device must come from Watch::open().
-inline std::string told_in_child(std::string_view slot, const std::function<void()>& held,
-                                 const std::vector<std::function<void()>>& calls,
-                                 const std::function<void()>& end) {
+inline std::string errors_in_child(std::string_view slot, const std::function<void()>& held,
+                                   const std::vector<std::function<void()>>& calls,
+                                   const std::function<void()>& end) {
   static thread_local bool is_held = false;
   std::atomic<bool> stopped{false}, go_on{false};
   Watch::get().before(slot, [&] {
@@ -65,17 +65,17 @@ inline std::string told_in_child(std::string_view slot, const std::function<void
     held();
   });
   while (!stopped) std::this_thread::yield();
-  const std::string text = told_by_child(
+  const std::string text = report_of_child(
       20,
-      [&](const auto& tell) {
+      [&](const auto& report) {
         for (const std::function<void()>& call : calls) {
-          std::string words = "nothing was thrown";
+          std::string message = "nothing was thrown";
           try {
             call();
           } catch (const Error& error) {
-            words = error.code() == ErrorCode::system ? "refused" : error.what();
+            message = error.code() == ErrorCode::system ? "refused" : error.what();
           }
-          tell(words + '\n');
+          report(message + '\n');
         }
         end();
       },

@@ -32,7 +32,7 @@ bool comes_between(const StreamRef& stream, std::string_view slot, int n, First&
     stopped = true;
     while (!ended && !state->turn.is_wanted()) {
       if (Clock::now() > limit) {
-        ADD_FAILURE() << "the second thread neither ends nor waits for the turn";
+        ADD_FAILURE() << "the second thread neither ends nor waits for the submission lock";
         break;
       }
       std::this_thread::yield();
