@@ -25,6 +25,7 @@ std::vector<std::filesystem::path> codegen_places() {
   dladdr(reinterpret_cast<const void*>(&codegen_places), &own);
   std::error_code error;
   const std::filesystem::path file = own.dli_fname ? std::filesystem::canonical(own.dli_fname, error) : "";
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
   const std::filesystem::path folder = file.parent_path();
   return {folder / codegen_library, folder.parent_path() / WEIR_LIBDIR / codegen_library};
 }
