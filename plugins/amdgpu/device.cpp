@@ -8,7 +8,7 @@
 namespace weir::amdgpu {
 
 using sdk::put;
-using sdk::words;
+using sdk::format_text;
 
 namespace {
 
@@ -70,7 +70,7 @@ void Hip::describe(std::uint32_t index, weir_device_info& info) {
 
   const auto leave_out = [&info](std::uint64_t capability, const char* what, const std::string& why,
                                  const char* instead) {
-    if (!why.empty()) sdk::vendor::lacks(info, capability, words("%s: %s; %s", what, why.c_str(), instead));
+    if (!why.empty()) sdk::vendor::lacks(info, capability, format_text("%s: %s; %s", what, why.c_str(), instead));
   };
   const bool device_has_pools = sdk::vendor::attribute<Hip>(device, memory_pools) != 0;
   leave_out(WEIR_CAP_STREAM_ORDERED_ALLOCATION, "memory",

@@ -237,7 +237,7 @@ weir_result graph_update(weir_graph handle, uint32_t index, const weir_graph_nod
              "the kernel is '%.128s', but was %s when the graph was made; make a new graph",
              result.launch.kernel->name.c_str(),
              node.kernel.ended() ? "one that was unloaded"
-                                 : sdk::words("'%.128s'", node.kernel.object->name.c_str()).c_str());
+                                 : sdk::format_text("'%.128s'", node.kernel.object->name.c_str()).c_str());
       return result;
     });
     const std::uint64_t finished = graph.finished.load(std::memory_order_acquire);

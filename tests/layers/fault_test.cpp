@@ -189,21 +189,21 @@ TEST_F(Fault, WrongOptionsAreQuoted) {
     EXPECT_EQ(layer.configure(options, &answer), WEIR_ERROR_INVALID) << options;
     return std::string(answer.message);
   };
-  EXPECT_EQ(words("call=launch"),
+  EXPECT_EQ(format_text("call=launch"),
             "layer fault: call is 'launch'; expected any, or a function of the driver's table, such as "
             "kernel_launch");
-  EXPECT_EQ(words("nth=0"),
+  EXPECT_EQ(format_text("nth=0"),
             "layer fault: nth is '0'; expected a number of at least 1, which K, M or G may follow");
-  EXPECT_EQ(words("nth=x"),
+  EXPECT_EQ(format_text("nth=x"),
             "layer fault: nth is 'x'; expected a number of at least 1, which K, M or G may follow");
   EXPECT_THAT(
-      words("call=memory_get_info:result=ok"),
+      format_text("call=memory_get_info:result=ok"),
       HasSubstr("result is 'ok'; expected an error: a caller of memory_get_info uses what it fills in"));
-  EXPECT_THAT(words("result=fire"), AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
+  EXPECT_THAT(format_text("result=fire"), AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
                                           HasSubstr("device_lost")));
-  EXPECT_THAT(words("often"), HasSubstr("there is no option 'often'; the options are call, nth"));
-  EXPECT_THAT(words("call=fill::nth=2"), HasSubstr("an option is empty"));
-  EXPECT_THAT(words("delay=5"), HasSubstr("only when they are there from the start"));
+  EXPECT_THAT(format_text("often"), HasSubstr("there is no option 'often'; the options are call, nth"));
+  EXPECT_THAT(format_text("call=fill::nth=2"), HasSubstr("an option is empty"));
+  EXPECT_THAT(format_text("delay=5"), HasSubstr("only when they are there from the start"));
   EXPECT_THROW(layer.number("failures"), std::runtime_error);
 }
 

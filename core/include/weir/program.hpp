@@ -81,7 +81,7 @@ class WEIR_API Program {
   /// Compiles for the stream's device now instead of at the first launch.
   void prepare(const StreamRef& stream) const;
 
-  /// The code that launches and prepare() have made for the stream's device: one variant for each set of facts.
+  /// The code that launches and prepare() have made for the stream's device: one variant for each set of assumptions.
   /// Empty before the first of them.
   std::vector<CompiledVariant> variants(const StreamRef& stream) const;
 

@@ -81,7 +81,7 @@ const char* error_name(cl_int code) noexcept {
 sdk::Failure failure_of(cl_int code, const std::string& doing) {
   const Meaning* meaning = meaning_of(code);
   return {meaning ? meaning->result : WEIR_ERROR_UNKNOWN,
-          sdk::words("OpenCL could not %.800s: %s (%d)", doing.c_str(), error_name(code), code), code,
+          sdk::format_text("OpenCL could not %.800s: %s (%d)", doing.c_str(), error_name(code), code), code,
           meaning ? meaning->name : ""};
 }
 

@@ -26,7 +26,7 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
               begin, region));
     seen.push_back(region);
     while (end < places.size() && places[end].region == region) ++end;
-    std::vector<std::int32_t> blocks;  // by lane; the smallest number stays on the caller's stream
+    std::vector<std::int32_t> blocks;  // by branch; the smallest number stays on the caller's stream
     for (std::size_t i = begin; i < end; ++i) {
       if (places[i].block < 0)
         throw Error(ErrorCode::invalid,
@@ -35,7 +35,7 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
     }
     std::ranges::sort(blocks);
     for (std::size_t i = begin; i < end; ++i)
-      tasks[i].lane = static_cast<std::uint32_t>(std::ranges::find(blocks, places[i].block) - blocks.begin());
+      tasks[i].branch = static_cast<std::uint32_t>(std::ranges::find(blocks, places[i].block) - blocks.begin());
     if (blocks.size() > 1) {
       tasks[begin].fork = static_cast<std::uint32_t>(blocks.size());
       tasks[end - 1].join = true;
@@ -45,13 +45,13 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
   return tasks;
 }
 
-void StreamFork::fork(std::uint32_t lanes) {
+void StreamFork::fork(std::uint32_t branch_count) {
   DeviceState& device = caller_.device;
   const weir_driver_table& table = device.table();
-  while (leased_ < lanes - 1 && leased_ < lanes_.size()) {
-    StreamState* lane = device.streams.lease(caller_);
+  while (leased_ < branch_count - 1 && leased_ < lanes_.size()) {
+    StreamState* branch = device.streams.lease(caller_);
     if (!lane) break;  // other regions have the rest; blocks share what there is
-    lanes_[leased_++] = lane;
+    lanes_[leased_++] = branch;
   }
   if (!leased_) return;
   const KernelOrigin* kernel = caller_.launched_last();
@@ -71,18 +71,18 @@ void StreamFork::join() {
   StreamManager& streams = caller_.device.streams;
   std::exception_ptr first;
   while (leased_) {
-    StreamState* lane = lanes_[--leased_];
+    StreamState* branch = lanes_[--leased_];
     StreamState* joined = &caller_;
     try {
-      streams.join(caller_, *lane);
+      streams.join(caller_, *branch);
     } catch (...) {
       // The device cannot order the streams any more: the host does, and keeps the caller's turn meanwhile,
       // so that nothing runs past the region's end.
-      streams.wait_for_all_of(*lane);
+      streams.wait_for_all_of(*branch);
       joined = nullptr;
       if (!first) first = std::current_exception();
     }
-    streams.give_back(lane, joined);
+    streams.give_back(branch, joined);
   }
   if (first) std::rethrow_exception(first);
 }

@@ -4,7 +4,7 @@
 
 #include "ir/error_record.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/stream_errors.hpp"
+#include "runtime/errors/stream_errors.hpp"
 
 namespace weir::detail {
 namespace {

@@ -10,7 +10,7 @@
 #include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/stream_errors.hpp"
+#include "runtime/errors/stream_errors.hpp"
 
 namespace weir {
 namespace {
@@ -21,16 +21,16 @@ std::vector<const ir::Task*> tasks_of(const passes::Plan& plan) {
   return tasks;
 }
 
-codegen::Facts facts_of(std::string_view words) {
-  codegen::Facts facts;
+codegen::LaunchAssumptions assumptions_of(std::string_view words) {
+  codegen::LaunchAssumptions assumptions;
   while (!words.empty()) {
     const std::size_t comma = std::min(words.find(','), words.size());
     const std::string_view word = words.substr(0, comma);
     words.remove_prefix(std::min(comma + 1, words.size()));
-    bool* fact = word == "distinct"   ? &facts.distinct
-                 : word == "narrow"   ? &facts.narrow
-                 : word == "aligned"  ? &facts.aligned
-                 : word == "resident" ? &facts.resident
+    bool* fact = word == "no_alias"   ? &assumptions.no_alias
+                 : word == "index32"   ? &assumptions.index32
+                 : word == "aligned"  ? &assumptions.aligned
+                 : word == "device_local" ? &assumptions.device_local
                                       : nullptr;
     if (!fact)
       throw Error(ErrorCode::invalid,
@@ -39,7 +39,7 @@ codegen::Facts facts_of(std::string_view words) {
                               word));
     *fact = true;
   }
-  return facts;
+  return assumptions;
 }
 
 codegen::Target target_of(const CompileTarget& target) {
@@ -47,7 +47,7 @@ codegen::Target target_of(const CompileTarget& target) {
   result.format = target.format;
   result.cpu = target.cpu;
   result.features = target.features;
-  result.facts = facts_of(target.assume);
+  result.assumptions = assumptions_of(target.assume);
   return result;
 }
 

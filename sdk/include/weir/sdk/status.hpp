@@ -40,7 +40,7 @@ struct Failure {
 
 namespace detail {
 
-inline std::string formatted(const char* format, va_list arguments) {
+inline std::string format_text(const char* format, va_list arguments) {
   char text[WEIR_STATUS_MESSAGE_BYTES];
   std::vsnprintf(text, sizeof text, format, arguments);
   return text;
@@ -60,7 +60,7 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
 }  // namespace detail
 
 /// A printf-style message as a string, cut at what a status can hold.
-[[gnu::format(printf, 1, 2)]] inline std::string words(const char* format, ...) {
+[[gnu::format(printf, 1, 2)]] inline std::string format_text(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   std::string text = detail::formatted(format, arguments);

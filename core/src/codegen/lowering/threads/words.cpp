@@ -6,7 +6,7 @@ namespace weir::codegen {
 using llvm::Value;
 
 Words::Words(TaskFunction& f)
-    : FunctionPart(f), narrow_(device_.facts().narrow), type_(narrow_ ? b_.getInt32Ty() : b_.getInt64Ty()) {}
+    : FunctionPart(f), narrow_(device_.assumptions().index32), type_(narrow_ ? b_.getInt32Ty() : b_.getInt64Ty()) {}
 
 std::vector<Value*> Words::to_words(std::vector<Value*> values) {
   for (Value*& v : values) v = to_word(v);

@@ -66,7 +66,7 @@ struct Device : DeviceObject {
   [[noreturn, gnu::cold, gnu::noinline]] void raise(Code code, const char* doing) {
     Failure failure = failure_of<V>(code, doing);
     if (verdict_of<V>(code).lost) {
-      failure.message += words("; device %u is lost to this process", index);
+      failure.message += format_text("; device %u is lost to this process", index);
       auto loss = std::make_unique<Failure>(failure);
       loss->code = WEIR_ERROR_DEVICE_LOST;
       const Failure* none = nullptr;
