@@ -48,7 +48,7 @@ std::string folder_state(const SearchFolder& folder, std::span<const Candidate> 
 }
 
 const char* status_key(DriverStatus status) {
-  switch (fate) {
+  switch (status) {
     case DriverStatus::usable:
       return "usable";
     case DriverStatus::no_device:

@@ -20,8 +20,9 @@ using sdk::EntryPoint;
 constexpr auto need = EntryPoint::required, want = EntryPoint::optional;
 
 #define SHARED(member, symbol, needed) \
-  {offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member), symbol, hip_version(5, 2), symbol, needed}
-#define OWN(member, symbol, needed) {offsetof(Api, member), symbol, hip_version(5, 2), symbol, needed}
+  { offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member), symbol, hip_version(5, 2), symbol, needed }
+#define OWN(member, symbol, needed) \
+  { offsetof(Api, member), symbol, hip_version(5, 2), symbol, needed }
 
 // All that is asked of libamdhip64. A function keeps its form for ever, but hipGetDeviceProperties.
 constexpr EntryPoint entry_points[] = {
@@ -125,7 +126,8 @@ std::string look_at_kernel_driver() {
   constexpr const char* node = "/dev/kfd";
   if (access(node, R_OK | W_OK) == 0) {
     for (const char* variable : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
-      if (const char* value = std::getenv(variable)) return sdk::format_text("%s is '%.100s'", variable, value);
+      if (const char* value = std::getenv(variable))
+        return sdk::format_text("%s is '%.100s'", variable, value);
     return "look at rocminfo for what AMD's driver sees";
   }
   if (errno == ENOENT)
@@ -133,7 +135,8 @@ std::string look_at_kernel_driver() {
         "there is no %s: no AMD GPU, its kernel driver amdgpu is not loaded, or this container "
         "was started without --device=/dev/kfd --device=/dev/dri",
         node);
-  return sdk::format_text("this process may not open %s; its user must be in the groups render and video", node);
+  return sdk::format_text("this process may not open %s; its user must be in the groups render and video",
+                          node);
 }
 
 [[noreturn]] void fail_without_device(Code code) {

@@ -62,8 +62,8 @@ auto for_node(std::uint32_t index, Check&& check) {
   try {
     return check();
   } catch (const Failure& failure) {
-    throw Failure{failure.code, "node " + std::to_string(index) + ": " + failure.message,
-                  failure.vendor_code, failure.vendor_name};
+    throw Failure{failure.code, "node " + std::to_string(index) + ": " + failure.message, failure.vendor_code,
+                  failure.vendor_name};
   }
 }
 

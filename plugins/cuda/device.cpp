@@ -7,8 +7,8 @@
 
 namespace weir::cuda {
 
-using sdk::put;
 using sdk::format_text;
+using sdk::put;
 using sdk::vendor::lacks;
 
 namespace {

@@ -158,7 +158,7 @@ std::uint32_t Cuda::start() {
   } else if (code == stub_library) {
     sdk::Failure failure = sdk::vendor::failure_of<Cuda>(code, "start");
     failure.message += sdk::format_text("; %s is the toolkit's stub, remove its folder from LD_LIBRARY_PATH",
-                                  library.path().c_str());
+                                        library.path().c_str());
     throw failure;
   } else {
     sdk::vendor::check<Cuda>(code, "start");

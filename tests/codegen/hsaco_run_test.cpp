@@ -14,7 +14,8 @@ namespace weir::test {
 namespace {
 
 constexpr codegen::LaunchAssumptions nothing{};
-constexpr codegen::LaunchAssumptions everything{.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
+constexpr codegen::LaunchAssumptions everything{
+    .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 
 template <class T>
 std::vector<T> random_values(std::size_t count, unsigned seed = 1) {

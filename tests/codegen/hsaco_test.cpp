@@ -17,7 +17,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr codegen::LaunchAssumptions nothing{};
-constexpr codegen::LaunchAssumptions everything{.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
+constexpr codegen::LaunchAssumptions everything{
+    .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 
 struct Request {
   ir::Kernel kernel;

@@ -25,7 +25,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr codegen::LaunchAssumptions nothing{};
-constexpr codegen::LaunchAssumptions everything{.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
+constexpr codegen::LaunchAssumptions everything{
+    .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 
 struct Ptx {
   std::string text;
@@ -45,8 +46,8 @@ struct Ptx {
   }
 };
 
-Ptx compile(const std::string& text, const codegen::LaunchAssumptions& assumptions = nothing, const std::string& cpu = "sm_90",
-            const std::string& features = "+ptx86") {
+Ptx compile(const std::string& text, const codegen::LaunchAssumptions& assumptions = nothing,
+            const std::string& cpu = "sm_90", const std::string& features = "+ptx86") {
   const ir::Kernel kernel = ir::parse(text, "test");
   Ptx ptx;
   ptx.plan = passes::make_plan(kernel, 8);
@@ -126,7 +127,8 @@ TEST(PtxTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal("sm90", ""), HasSubstr("did you mean sm_90?"));
   // Without the PTX version that a device's driver takes, an unknown number is a mistake.
   for (const char* unknown : {"sm_999", "sm_91", "sm_130", "sm_71"})
-    EXPECT_THAT(refusal(unknown, ""), HasSubstr("is no NVIDIA architecture that code is generated for: sm_70, sm_72"));
+    EXPECT_THAT(refusal(unknown, ""),
+                HasSubstr("is no NVIDIA architecture that code is generated for: sm_70, sm_72"));
   EXPECT_THAT(refusal("sm_91", ""), HasSubstr("did you mean sm_90?"));
   EXPECT_THAT(refusal("sm_90", "+ptx50"), HasSubstr("PTX 5.0 is too old"));
   EXPECT_THAT(refusal("sm_90", "+avx2"), HasSubstr("expected +ptxNN"));

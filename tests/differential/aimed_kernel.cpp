@@ -91,7 +91,8 @@ class AimedGenerator : private AimedStatements {
   void choose_style() {
     const Needs needs = needs_of(aim_.row);
     if (is_facts(aim_.row)) {
-      const std::size_t assumptions = static_cast<std::size_t>(aim_.row) - static_cast<std::size_t>(Row::gpu_facts);
+      const std::size_t assumptions =
+          static_cast<std::size_t>(aim_.row) - static_cast<std::size_t>(Row::gpu_facts);
       distinct_ = assumptions & 1;
       narrow_ = assumptions & 2;
       aligned_ = assumptions & 4;

@@ -361,7 +361,8 @@ std::set<std::string> narrow_arithmetic(const std::string& ptx) {
 // proves R36
 TEST(Bits, IntegersOfEightAndSixteenBitsAreComputedInThirtyTwoOnPtx) {
   std::set<std::string> found;
-  const auto look = [&](const std::vector<Operation>& operations, std::initializer_list<const char*> assumptions) {
+  const auto look = [&](const std::vector<Operation>& operations,
+                        std::initializer_list<const char*> assumptions) {
     for_each_kernel(operations, 64, [&](const Program& program) {
       for (const char* assume : assumptions)
         found.merge(narrow_arithmetic(compile_to_text(program, {"ptx", "sm_90", "+ptx80", assume}, "asm")));

@@ -32,7 +32,9 @@ struct Case {
   const char* reason;
 };
 
-void PrintTo(const Case& broken, std::ostream* out) { *out << broken.source; }
+void PrintTo(const Case& broken, std::ostream* out) {
+  *out << broken.source;
+}
 
 class BrokenDriver : public testing::TestWithParam<Case> {};
 

@@ -198,7 +198,8 @@ TEST(Trust, LinksThatNeverEndAreRefused) {
   EXPECT_EQ(judged(tree / (many + "x.json")), "");
   EXPECT_THAT(judged(tree / ("folder/" + many + "x.json")), HasSubstr("more than 40 links"));
   tree.link("dangling", "nowhere");
-  EXPECT_THAT(judged(tree / "dangling"), HasSubstr("nowhere, which cannot be opened: No such file or directory"));
+  EXPECT_THAT(judged(tree / "dangling"),
+              HasSubstr("nowhere, which cannot be opened: No such file or directory"));
 }
 
 // A hang here ends the test by its limit. proves R35

@@ -125,8 +125,8 @@ TEST_P(Turn, NobodyWaitsForWhatMakesALaunchReady) {
   times_sum()(options, another, sums, products);
   another.synchronize();
   device.trim_memory();
-  EXPECT_TRUE(
-      comes_between(stream, allocate, 1, [&] { times_sum()(options, stream, sums, products); }, meanwhile));
+  EXPECT_TRUE(comes_between(
+      stream, allocate, 1, [&] { times_sum()(options, stream, sums, products); }, meanwhile));
   EXPECT_THAT(products.to_host(stream), Each(100));
   device.synchronize();
 }
@@ -141,18 +141,20 @@ TEST(TurnOfGraphs, NobodyWaitsForADriversGraphThatIsMadeOrChanged) {
   const auto launch = [&](std::int32_t a, std::int32_t b) {
     add_both()(LaunchOptions{.mode = LaunchMode::graph}, stream, x, y, a, b);
   };
-  EXPECT_TRUE(comes_between(stream, "graph_create", 1, [&] { launch(1, 2); }, [&] { launch(10, 20); }));
-  EXPECT_TRUE(
-      comes_between(stream, "graph_update", 1, [&] { launch(100, 200); }, [&] { launch(1000, 2000); }));
-  EXPECT_TRUE(comes_between(stream, "graph_update", 2, [&] { launch(1, 2); }, [&] { launch(10, 20); }));
+  EXPECT_TRUE(comes_between(
+      stream, "graph_create", 1, [&] { launch(1, 2); }, [&] { launch(10, 20); }));
+  EXPECT_TRUE(comes_between(
+      stream, "graph_update", 1, [&] { launch(100, 200); }, [&] { launch(1000, 2000); }));
+  EXPECT_TRUE(comes_between(
+      stream, "graph_update", 2, [&] { launch(1, 2); }, [&] { launch(10, 20); }));
   EXPECT_THAT(x.to_host(stream), Each(1122));
   EXPECT_THAT(y.to_host(stream), Each(2244));
 
   GraphBuilder record(device);
   record.launch(add_both(), x, y, 1, 2);
   const Graph graph = record.build();
-  EXPECT_TRUE(
-      comes_between(stream, "graph_create", 1, [&] { graph.launch(stream); }, [&] { graph.launch(stream); }));
+  EXPECT_TRUE(comes_between(
+      stream, "graph_create", 1, [&] { graph.launch(stream); }, [&] { graph.launch(stream); }));
   EXPECT_THAT(x.to_host(stream), Each(1124));
 }
 

@@ -174,9 +174,7 @@ TEST_F(Fault, LosesTheDevice) {
 // Openings are counted, and the runtime itself closes one when two threads open at once.
 TEST_F(Fault, KnowsADeviceThatWasOpenedTwiceAndClosedOnce) {
   Objects objects(t);
-  {
-    Objects again(t);
-  }
+  { Objects again(t); }
   tell("call=stream_create:device=0:result=unknown");
   weir_stream stream = nullptr;
   EXPECT_EQ(t.stream_create(objects.device, nullptr, &stream, nullptr), WEIR_ERROR_UNKNOWN);
@@ -189,21 +187,22 @@ TEST_F(Fault, WrongOptionsAreQuoted) {
     EXPECT_EQ(layer.configure(options, &answer), WEIR_ERROR_INVALID) << options;
     return std::string(answer.message);
   };
-  EXPECT_EQ(format_text("call=launch"),
+  EXPECT_EQ(words("call=launch"),
             "layer fault: call is 'launch'; expected any, or a function of the driver's table, such as "
             "kernel_launch");
-  EXPECT_EQ(format_text("nth=0"),
+  EXPECT_EQ(words("nth=0"),
             "layer fault: nth is '0'; expected a number of at least 1, which K, M or G may follow");
-  EXPECT_EQ(format_text("nth=x"),
+  EXPECT_EQ(words("nth=x"),
             "layer fault: nth is 'x'; expected a number of at least 1, which K, M or G may follow");
   EXPECT_THAT(
-      format_text("call=memory_get_info:result=ok"),
+      words("call=memory_get_info:result=ok"),
       HasSubstr("result is 'ok'; expected an error: a caller of memory_get_info uses what it fills in"));
-  EXPECT_THAT(format_text("result=fire"), AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
-                                          HasSubstr("device_lost")));
-  EXPECT_THAT(format_text("often"), HasSubstr("there is no option 'often'; the options are call, nth"));
-  EXPECT_THAT(format_text("call=fill::nth=2"), HasSubstr("an option is empty"));
-  EXPECT_THAT(format_text("delay=5"), HasSubstr("only when they are there from the start"));
+  EXPECT_THAT(words("result=fire"),
+              AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
+                    HasSubstr("device_lost")));
+  EXPECT_THAT(words("often"), HasSubstr("there is no option 'often'; the options are call, nth"));
+  EXPECT_THAT(words("call=fill::nth=2"), HasSubstr("an option is empty"));
+  EXPECT_THAT(words("delay=5"), HasSubstr("only when they are there from the start"));
   EXPECT_THROW(layer.number("failures"), std::runtime_error);
 }
 

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "runtime/memory/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir::test {
 namespace {

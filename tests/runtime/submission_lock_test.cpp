@@ -87,7 +87,8 @@ TEST_F(Turn, NothingComesBetweenTheCallsOfATaskList) {
                          Place{"stream_wait_event", 2}})
     for (const Call& call : submissions()) {
       SCOPED_TRACE(std::string(call.name) + " before call " + std::to_string(at.n) + " of " + at.slot);
-      EXPECT_FALSE(comes_between(stream, at.slot, at.n, [&] { list.launch(stream); }, call.make));
+      EXPECT_FALSE(comes_between(
+          stream, at.slot, at.n, [&] { list.launch(stream); }, call.make));
       stream.synchronize();
     }
 }
@@ -118,13 +119,20 @@ TEST_F(Turn, AThreadThatWaitsHasNoTurn) {
   const auto submit = [&] {
     for (const Call& call : submissions()) call.make();
   };
-  EXPECT_TRUE(comes_between(stream, "stream_synchronize", 1, [&] { stream.synchronize(); }, submit));
-  EXPECT_TRUE(comes_between(stream, "stream_synchronize", 1, [&] { (void)x.to_host(stream); }, submit));
-  EXPECT_TRUE(comes_between(stream, "stream_synchronize", 1, [&] { x.copy_from(stream, host); }, submit));
-  EXPECT_TRUE(comes_between(stream, "stream_synchronize", 1, [&] { device.synchronize(); }, submit));
-  EXPECT_TRUE(comes_between(stream, "event_synchronize", 1, [&] { event.synchronize(); }, submit));
-  EXPECT_TRUE(comes_between(stream, "stream_query", 1, [&] { (void)stream.query(); }, submit));
-  EXPECT_TRUE(comes_between(stream, "stream_flush", 1, [&] { stream.flush(); }, submit));
+  EXPECT_TRUE(comes_between(
+      stream, "stream_synchronize", 1, [&] { stream.synchronize(); }, submit));
+  EXPECT_TRUE(comes_between(
+      stream, "stream_synchronize", 1, [&] { (void)x.to_host(stream); }, submit));
+  EXPECT_TRUE(comes_between(
+      stream, "stream_synchronize", 1, [&] { x.copy_from(stream, host); }, submit));
+  EXPECT_TRUE(comes_between(
+      stream, "stream_synchronize", 1, [&] { device.synchronize(); }, submit));
+  EXPECT_TRUE(comes_between(
+      stream, "event_synchronize", 1, [&] { event.synchronize(); }, submit));
+  EXPECT_TRUE(comes_between(
+      stream, "stream_query", 1, [&] { (void)stream.query(); }, submit));
+  EXPECT_TRUE(comes_between(
+      stream, "stream_flush", 1, [&] { stream.flush(); }, submit));
 }
 
 // proves R5
@@ -149,7 +157,8 @@ TEST_F(Turn, MemoryComesAndGoesBesideALaunch) {
     }
     device.trim_memory();
   };
-  EXPECT_TRUE(comes_between(stream, "kernel_launch", 3, [&] { list.launch(stream); }, use_memory));
+  EXPECT_TRUE(comes_between(
+      stream, "kernel_launch", 3, [&] { list.launch(stream); }, use_memory));
   device.synchronize();
 }
 

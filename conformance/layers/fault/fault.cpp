@@ -73,7 +73,7 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
     if (const auto found = late_.find(handle(stream)); tells && found != late_.end()) {
       result = found->second.result;
       words = sdk::format_text("work that was submitted to this stream was made to fail (result=%s:late)",
-                         result_word(result));
+                               result_word(result));
       if (--found->second.times == 0) late_.erase(found);
     }
     for (Rule& rule : options_.rules) {
@@ -89,7 +89,7 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
       result = rule.result;
       skipped |= result == WEIR_OK;
       words = sdk::format_text("call %" PRIu64 " of %.*s was made to fail (result=%s)", seen,
-                         static_cast<int>(slot.size()), slot.data(), result_word(result));
+                               static_cast<int>(slot.size()), slot.data(), result_word(result));
     }
     if (result == WEIR_ERROR_DEVICE_LOST) lost_.insert(device);
     if (lost_.contains(device) && !lets_go(slot)) {
@@ -115,8 +115,8 @@ weir_result Fault::take_memory(std::int64_t device, std::uint64_t bytes, weir_al
       ++failed_;
       sdk::report(status, WEIR_ERROR_OUT_OF_MEMORY,
                   sdk::format_text("fault layer: %" PRIu64 " bytes were asked for; of the limit of %" PRIu64
-                             " bytes %" PRIu64 " are in use",
-                             bytes, *options_.memory, used)
+                                   " bytes %" PRIu64 " are in use",
+                                   bytes, *options_.memory, used)
                       .c_str(),
                   WEIR_ERROR_OUT_OF_MEMORY, "FAULT");
       return WEIR_ERROR_OUT_OF_MEMORY;

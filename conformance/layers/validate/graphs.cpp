@@ -89,8 +89,8 @@ void Validate::check_inside(const Graph& graph, const Graph::Node& node, std::ui
         }
         if (report_it)
           report_race(mine.allocation.get(), its.access, mine.access, sure,
-                      sdk::format_text("they are nodes %u and %u of %s, and neither depends on the other", i, index,
-                                 graph.handle ? describe(graph).c_str() : "a graph"));
+                      sdk::format_text("they are nodes %u and %u of %s, and neither depends on the other", i,
+                                       index, graph.handle ? describe(graph).c_str() : "a graph"));
       }
   }
 }

@@ -69,7 +69,7 @@ void Validate::report_race(const Allocation* allocation, const Access& earlier, 
   }
   const std::string where =
       allocation ? sdk::format_text("%s, bytes %" PRIu64 " to %" PRIu64, describe(*allocation).c_str(),
-                              std::max(earlier.begin, later.begin), std::min(earlier.end, later.end))
+                                    std::max(earlier.begin, later.begin), std::min(earlier.end, later.end))
                  : sdk::format_text("host memory at 0x%" PRIx64, std::max(earlier.begin, later.begin));
   const char* const maybe = sure == Conflict::possible ? "possible race: " : "";
   std::string text;
@@ -83,9 +83,9 @@ void Validate::report_race(const Allocation* allocation, const Access& earlier, 
   } else {
     const std::string order = extra.empty()
                                   ? sdk::format_text("nothing orders them: let stream %" PRIu64
-                                               " wait for an event that is recorded on stream %" PRIu64
-                                               " behind the first, or wait on the host",
-                                               later.stream, earlier.stream)
+                                                     " wait for an event that is recorded on stream %" PRIu64
+                                                     " behind the first, or wait on the host",
+                                                     later.stream, earlier.stream)
                                   : extra;
     text = sdk::format_text(
         "%s%s on stream %" PRIu64 " %s %s, which %s on stream %" PRIu64 " %s%s%s; %s. Memory: %s", maybe,

@@ -63,12 +63,12 @@ void fields(auto& archive, Is<ir::Task> auto& task) {
 }
 
 void fields(auto& archive, Is<codegen::LaunchAssumptions> auto& assumptions) {
-  auto& [distinct, narrow, aligned, resident] = assumptions;
-  archive(distinct, narrow, aligned, resident);
+  auto& [no_alias, index32, aligned, device_local] = assumptions;
+  archive(no_alias, index32, aligned, device_local);
 }
 
 void fields(auto& archive, Is<codegen::Target> auto& target) {
-  auto& [format, cpu, features, lanes, max_block_threads, facts] = target;
+  auto& [format, cpu, features, lanes, max_block_threads, assumptions] = target;
   archive(format, cpu, features, lanes, max_block_threads, assumptions);
 }
 

@@ -50,7 +50,8 @@ Refusal explain_loader_words(std::string_view words, const std::filesystem::path
   }
   // "/path/libweir-x.so: undefined symbol: name" with ", version V" at times
   if (const std::string_view symbol = between(words, "undefined symbol: ", ","); !symbol.empty())
-    return {DriverStatus::broken, fmt::format("{} uses the symbol {}, which no library provides", file, symbol),
+    return {DriverStatus::broken,
+            fmt::format("{} uses the symbol {}, which no library provides", file, symbol),
             "reinstall the driver, or rebuild it with the library that defines the symbol"};
   // "/lib/libc.so.6: version `GLIBC_2.38' not found (required by /path/libweir-x.so)"
   if (const std::string_view version = between(words, "version `", "'"); !version.empty())

@@ -35,7 +35,7 @@ std::string_view failure_remedy(weir_result result) {
 }
 
 [[noreturn]] void refuse(DriverStatus status, std::string reason, std::string_view remedy) {
-  throw Refusal{fate, std::move(reason), std::string(remedy)};
+  throw Refusal{status, std::move(reason), std::string(remedy)};
 }
 
 TrustedFile open_judged(const std::filesystem::path& file, std::string_view remedy) {
@@ -118,7 +118,8 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
   if (result == WEIR_ERROR_NO_DEVICE)
     refuse(DriverStatus::no_device, failure_words(result, status), no_device_remedy);
   if (result != WEIR_OK)
-    refuse(DriverStatus::broken, fmt::format("it cannot count its devices: {}", failure_words(result, status)),
+    refuse(DriverStatus::broken,
+           fmt::format("it cannot count its devices: {}", failure_words(result, status)),
            failure_remedy(result));
   if (count == 0) refuse(DriverStatus::no_device, "it found no device", no_device_remedy);
   if (count > most_driver_devices)

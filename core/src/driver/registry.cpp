@@ -55,7 +55,7 @@ Discovery& process_discovery() {
 }  // namespace
 
 std::string_view to_string(DriverStatus status) noexcept {
-  switch (fate) {
+  switch (status) {
     case DriverStatus::usable:
       return "usable";
     case DriverStatus::no_device:

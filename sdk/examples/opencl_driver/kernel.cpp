@@ -163,9 +163,9 @@ Owned<cl_mem> Kernel::view_of(const sdk::ArrayArgument<Allocation>& array, std::
     throw sdk::Failure{
         WEIR_ERROR_UNSUPPORTED,
         sdk::format_text("kernel '%.128s', parameter %u: the array begins at byte %zu of its memory; "
-                   "OpenCL binds arrays of this device at multiples of %u only. Let the kernel "
-                   "take an ulong behind each array, the byte at which it begins",
-                   name.c_str(), parameter, region.origin, device->limits.memory_alignment),
+                         "OpenCL binds arrays of this device at multiples of %u only. Let the kernel "
+                         "take an ulong behind each array, the byte at which it begins",
+                         name.c_str(), parameter, region.origin, device->limits.memory_alignment),
         code, error_name(code)};
   if (code != CL_SUCCESS)
     raise(code, sdk::format_text("bind parameter %u of kernel '%.128s'", parameter, name.c_str()));

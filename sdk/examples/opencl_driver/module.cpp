@@ -80,7 +80,7 @@ void Module::find_kernel(Kernel& kernel) {
   if (code == CL_INVALID_KERNEL_NAME)
     throw sdk::Failure{WEIR_ERROR_NOT_FOUND,
                        sdk::format_text("module '%.64s' has no kernel '%.128s'; it has %.512s", name.c_str(),
-                                  kernel.name.c_str(), kernel_names(program.get()).c_str()),
+                                        kernel.name.c_str(), kernel_names(program.get()).c_str()),
                        code, error_name(code)};
   if (code != CL_SUCCESS) raise(code, sdk::format_text("make kernel '%.128s'", kernel.name.c_str()));
   kernel.program = program.get();

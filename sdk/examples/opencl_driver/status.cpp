@@ -13,7 +13,8 @@ struct Meaning {
   weir_result result;
 };
 
-#define MEANS(name, result) {name, #name, result}
+#define MEANS(name, result) \
+  { name, #name, result }
 constexpr Meaning meanings[] = {
     MEANS(CL_DEVICE_NOT_FOUND, WEIR_ERROR_NO_DEVICE),
     {platform_not_found, "CL_PLATFORM_NOT_FOUND_KHR", WEIR_ERROR_NO_DEVICE},

@@ -33,9 +33,10 @@ bool is_address(const ir::TaskArgument& argument) {
   return argument.kind == Kind::array || argument.kind == Kind::temporaries || argument.kind == Kind::error;
 }
 
-/// The parameters of an entry, whose natural layout is the task's argument block. With narrow extents, the
+/// The parameters of an entry, whose natural layout is the task's argument block. With index32 extents, the
 /// upper half of an extent is padding.
-std::vector<Field> parameters(llvm::LLVMContext& context, const ir::Task& task, bool index32, unsigned space) {
+std::vector<Field> parameters(llvm::LLVMContext& context, const ir::Task& task, bool index32,
+                              unsigned space) {
   std::vector<std::size_t> order(task.arguments.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -55,7 +56,7 @@ std::vector<Field> parameters(llvm::LLVMContext& context, const ir::Task& task, 
   for (const std::size_t i : order) {
     const ir::TaskArgument& argument = task.arguments[i];
     pad_to(argument.offset);
-    const bool half = narrow && argument.kind == Kind::extent;
+    const bool half = index32 && argument.kind == Kind::extent;
     fields.push_back({half ? llvm::Type::getInt32Ty(context) : argument_type(context, argument, space), i});
     at += half ? 4 : argument.size;
   }
@@ -102,8 +103,9 @@ llvm::Function* GpuModel::declare_entry(llvm::Module& module, const ir::Kernel& 
     const bool array = argument.kind == Kind::array;
     if (!array || assumptions_.no_alias) f->addParamAttr(p, llvm::Attribute::NoAlias);
     if (array && !writes(task.body, argument.parameter)) f->addParamAttr(p, llvm::Attribute::ReadOnly);
-    const std::uint64_t align =
-        !array || assumptions_.aligned ? 16 : size_of(kernel.parameters.at(argument.parameter).element.scalar);
+    const std::uint64_t align = !array || assumptions_.aligned
+                                    ? 16
+                                    : size_of(kernel.parameters.at(argument.parameter).element.scalar);
     f->addParamAttr(p, llvm::Attribute::getWithAlignment(context, llvm::Align(align)));
   }
   mark_entry(*f, kernel, task);

@@ -13,8 +13,8 @@
 
 #include "driver/gpu_driver.hpp"
 #include "runtime/errors/driver_call.hpp"
-#include "runtime/streams/event_pool.hpp"
 #include "runtime/memory/memory_pool.hpp"
+#include "runtime/streams/event_pool.hpp"
 #include "runtime/streams/stream_manager.hpp"
 
 namespace weir::detail {

@@ -92,7 +92,7 @@ void DriverCaller::remember_loss(const weir_status& status, const Error* error) 
     if (!earlier && error) earlier = *error;
     if (!earlier)
       earlier.emplace(ErrorCode::device_lost, std::string(bounded(status.message)), status.vendor_code,
-                   std::string(bounded(status.vendor_name)));
+                      std::string(bounded(status.vendor_name)));
     auto loss = std::make_unique<const Error>(*std::move(earlier));
     const Error* none = nullptr;
     if (loss_.compare_exchange_strong(none, loss.get(), std::memory_order_release)) loss.release();

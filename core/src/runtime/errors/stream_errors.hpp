@@ -46,8 +46,8 @@ inline void throw_failure(StreamState& stream) {
 /// As above, after the host has waited for the stream: fetches a record that the host cannot read in place.
 void throw_failure_after_wait(StreamState& stream);
 
-/// Whether a query or wait with that result says that the work it asked about is over: done, or ended by a failure
-/// of its own. Other failures say nothing of the work, whose memory must not be used again yet.
+/// Whether a query or wait with that result says that the work it asked about is over: done, or ended by a
+/// failure of its own. Other failures say nothing of the work, whose memory must not be used again yet.
 bool work_is_over(weir_result result) noexcept;
 
 /// Clears the record of a stream that nobody will ask any more.

@@ -3,11 +3,11 @@
 
 #include <weir/graph.hpp>
 
-#include "runtime/memory/array_use.hpp"
-#include "runtime/graphs/graph_state.hpp"
-#include "runtime/launch/temporaries.hpp"
 #include "runtime/devices/profile.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/graphs/graph_state.hpp"
+#include "runtime/launch/temporaries.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/graphs/graph_state.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/memory/fill_pattern.hpp"
-#include "runtime/graphs/graph_state.hpp"
 
 namespace weir::detail {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launch of a recorded graph, by the one executor or the other.
 
-#include "runtime/graphs/graph_state.hpp"
 #include "runtime/devices/profile.hpp"
+#include "runtime/graphs/graph_state.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/memory/array_use.hpp"
 #include "runtime/launch/loop_space.hpp"
 #include "runtime/launch/program_internal.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir::detail {
 namespace {
@@ -56,7 +56,8 @@ codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 
-codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values) {
+codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device,
+                                        LaunchValues& values) {
   codegen::LaunchAssumptions assumptions = usual_assumptions(device);
   const passes::Plan& plan = *program.plan;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -74,8 +75,8 @@ codegen::LaunchAssumptions check_launch(const ProgramState& program, const Devic
     if (!view) continue;
     std::array<std::int64_t, max_rank> extents;
     for (std::uint8_t d = 0; d < view->rank(); ++d) extents[d] = view->extent(d);
-    assumptions.index32 =
-        assumptions.index32 && has_index32({extents.data(), std::size_t(view->rank())}, view->element().lanes());
+    assumptions.index32 = assumptions.index32 &&
+                          has_index32({extents.data(), std::size_t(view->rank())}, view->element().lanes());
     unaligned |= places(*view);
     if (!program.parameters[i].written) continue;
     for (std::size_t j = 0; j < values.arguments.size(); ++j) {

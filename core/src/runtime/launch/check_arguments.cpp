@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "ir/verifier.hpp"
-#include "runtime/memory/array_use.hpp"
 #include "runtime/launch/program_internal.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir::detail {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/annotate.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/errors/stream_errors.hpp"
 
 namespace weir::detail {
 namespace {
@@ -80,7 +80,7 @@ std::uint32_t resident_blocks_of(DeviceState& device, const CompiledTask& task) 
 }
 
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
-                                         const codegen::LaunchAssumptions& assumptions) {
+                                       const codegen::LaunchAssumptions& assumptions) {
   auto compiled = std::make_unique<DeviceProgram>();
   compiled->plan =
       device.address_bytes == 8
@@ -137,8 +137,10 @@ CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
 
 }  // namespace
 
-const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const codegen::LaunchAssumptions& assumptions) {
-  std::atomic<const DeviceProgram*>& slot = variants_of(program, device.number).by_assumptions[assumptions.number()];
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
+                                  const codegen::LaunchAssumptions& assumptions) {
+  std::atomic<const DeviceProgram*>& slot =
+      variants_of(program, device.number).by_assumptions[assumptions.number()];
   if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
     return *ready;
   device.check_not_forked();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/driver_graph.hpp"
-#include "runtime/streams/submission.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -128,8 +129,9 @@ void DriverGraph::launch(StreamState& stream, const KernelOrigin* kernel) {
   const weir_result result = device_.attempt(
       status, [&](weir_status* s) { return device_.table().graph_launch(graph_, stream.stream, s); });
   if (result != WEIR_OK) [[unlikely]]
-    device_.fail(kernel ? fmt::format("launch kernel '{}' as a graph", kernel->name) : std::string("launch a graph"),
-                 result, status, kernel);
+    device_.fail(
+        kernel ? fmt::format("launch kernel '{}' as a graph", kernel->name) : std::string("launch a graph"),
+        result, status, kernel);
   if (kernel) stream.last_kernel.store(kernel, std::memory_order_relaxed);
   stream.note_submission();
 }
@@ -151,7 +153,7 @@ void GraphOrder::join() {
   forks_.pop_back();
   Ends ends;
   for (const Ends& branch : fork.branches)
-    if (branch != fork.entry) ends.insert(ends.end(), lane.begin(), lane.end());
+    if (branch != fork.entry) ends.insert(ends.end(), branch.begin(), branch.end());
   here() = ends.empty() ? fork.entry : std::move(ends);
 }
 

@@ -28,7 +28,8 @@ class DriverGraph {
   ~DriverGraph();  // runs in flight complete
 
   /// A node behind those in `dependencies`; returns its number. `kernel` (may be null) is for messages.
-  std::uint32_t add(std::uint32_t kind, std::span<const std::uint32_t> dependencies, const KernelOrigin* kernel);
+  std::uint32_t add(std::uint32_t kind, std::span<const std::uint32_t> dependencies,
+                    const KernelOrigin* kernel);
 
   /// What a kernel node does from the next launch on. Throws what the driver refuses; the node holds it all
   /// the same.
@@ -68,8 +69,8 @@ class DriverGraph {
   std::uint32_t builds_ = 0;
 };
 
-/// Finds what each node depends on while work is told in program order: fork, branch_count, join, as the streams
-/// executor sees it. Regions may stand inside lanes.
+/// Finds what each node depends on while work is told in program order: fork, branch_count, join, as the
+/// streams executor sees it. Regions may stand inside lanes.
 class GraphOrder {
  public:
   explicit GraphOrder(DriverGraph& graph) : graph_(graph) {}

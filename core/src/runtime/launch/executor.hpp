@@ -17,15 +17,16 @@
 
 namespace weir::detail {
 
-/// A task's part in the walk. Lane 0 is the caller's stream.
+/// A task's place in the walk. Branch 0 runs on the caller's stream.
 struct PlacedTask {
   std::uint32_t branch = 0;
-  std::uint32_t fork = 0;  ///< branch_count of the region that begins before this task; 0 for none
-  bool join = false;       ///< the region ends behind this task
+  std::uint32_t fork = 0;  ///< branches of the region that begins before this task; 0 for none
+  bool join = false;       ///< the region ends after this task
 };
 
-/// Turns regions and block numbers into lanes. Blocks without tasks take no branch; a region with one block is
-/// no region. Throws Error{invalid} when a region is entered again after it was left, or a block is negative.
+/// Turns regions and block numbers into branches. Blocks without tasks take no branch; a region with one
+/// block is no region. Throws Error{invalid} when a region is entered again after it was left, or a block is
+/// negative.
 std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places);
 
 /// The one walk over a list. `target` has fork(branch_count), task(index, branch) and join().
@@ -38,9 +39,9 @@ void walk(std::span<const PlacedTask> tasks, Target& target) {
   }
 }
 
-/// Forks by one event of the caller's stream that every branch waits on, and joins by one event of each lane
-/// that the caller waits on. Never waits on the host. When something throws, what was submitted is joined all
-/// the same. From fork to join the caller's stream is in the turn of whoever owns this.
+/// Forks by one event of the caller's stream that every leased stream waits for, and joins by one event of
+/// each leased stream that the caller waits for. Never waits on the host. After an exception the submitted
+/// work is still joined. The owner holds the caller's submission lock from fork to join.
 class StreamFork {
  public:
   explicit StreamFork(StreamState& caller) noexcept : caller_(caller) {}
@@ -50,15 +51,15 @@ class StreamFork {
 
   void fork(std::uint32_t branch_count);
   void join();
-  /// More branch_count than the pool has streams share them in turn.
+  /// If there are more branches than leased streams, branches share streams round-robin.
   StreamState& stream(std::uint32_t branch) noexcept {
     const std::uint32_t place = leased_ ? branch % (leased_ + 1) : 0;
-    return place == 0 ? caller_ : *lanes_[place - 1];
+    return place == 0 ? caller_ : *leased_streams_[place - 1];
   }
 
  private:
   StreamState& caller_;
-  std::array<StreamState*, StreamManager::max_lanes> lanes_;
+  std::array<StreamState*, StreamManager::max_leased> leased_streams_;
   std::uint32_t leased_ = 0;
 };
 

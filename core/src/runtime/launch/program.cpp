@@ -7,10 +7,10 @@
 #include "ir/printer.hpp"
 #include "ir/round_trip.hpp"
 #include "ir/verifier.hpp"
-#include "runtime/memory/array_use.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/program_internal.hpp"
 #include "runtime/launch/temporaries.hpp"
-#include "runtime/errors/stream_errors.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir {
 

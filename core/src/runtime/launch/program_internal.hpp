@@ -53,7 +53,8 @@ struct DeviceProgram {
   ~DeviceProgram();
 };
 
-/// The code of a program on one device, by the assumptions that it relies on; compiled when a launch needs it.
+/// The code of a program on one device, by the assumptions that it relies on; compiled when a launch needs
+/// it.
 struct CompiledVariants {
   std::array<std::atomic<const DeviceProgram*>, codegen::LaunchAssumptions::sets> by_assumptions{};
 };
@@ -77,7 +78,8 @@ struct ProgramState {
 };
 
 /// The program on `device` for launches with these assumptions, compiled by the first who asks.
-const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const codegen::LaunchAssumptions& assumptions);
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
+                                  const codegen::LaunchAssumptions& assumptions);
 
 /// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and keep the
 /// blocks of each region apart.
@@ -110,13 +112,14 @@ struct LaunchValues final : ir::HostValues {
   std::size_t known_spaces_ = 0;
 };
 
-/// What codegen::LaunchAssumptions::narrow asks of an array whose elements have `lanes` scalars.
+/// Whether an array whose elements have `lanes` scalars meets codegen::LaunchAssumptions::index32.
 bool has_index32(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept;
 /// What most launches prove: what is compiled ahead of a first launch.
 codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept;
 /// What this launch proves of its arguments, which are checked. Throws Error{invalid} for a loop with more
 /// iterations than can be counted.
-codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values);
+codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device,
+                                        LaunchValues& values);
 
 /// Writes the argument block of one task.
 void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,

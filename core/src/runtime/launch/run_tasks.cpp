@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/launch/program_internal.hpp"
 #include "runtime/devices/profile.hpp"
+#include "runtime/launch/program_internal.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {

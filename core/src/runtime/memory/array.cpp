@@ -7,8 +7,8 @@
 #include <weir/array.hpp>
 #include <weir/current_stream.hpp>
 
-#include "runtime/memory/array_use.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir {
 
@@ -63,7 +63,8 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
       throw Error(ErrorCode::unsupported,
                   fmt::format("the {} driver's pinned memory has no host address", device_->driver().name()));
   } catch (...) {
-    device_->call_no_throw([&](weir_status* status) { return device_->table().memory_free(allocation, status); });
+    device_->call_no_throw(
+        [&](weir_status* status) { return device_->table().memory_free(allocation, status); });
     throw;
   }
   allocation_ = allocation;

@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/memory/fill_pattern.hpp"
-#include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "runtime/devices/device_state.hpp"
-#include "runtime/memory/memory_pool.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/memory/memory_pool.hpp"
 
 namespace weir::detail {
 

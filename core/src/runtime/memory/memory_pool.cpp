@@ -258,8 +258,8 @@ void MemoryPool::drop(Marks& marks) noexcept {
 
 bool MemoryPool::is_reached(const EventState& mark) noexcept {
   DeviceState& device = mark.device;
-  return work_is_over(
-      device.call_no_throw([&](weir_status* status) { return device.table().event_query(mark.event, status); }));
+  return work_is_over(device.call_no_throw(
+      [&](weir_status* status) { return device.table().event_query(mark.event, status); }));
 }
 
 void MemoryPool::put(StreamState& owner, Block* block) noexcept {

@@ -30,8 +30,8 @@
 #include <weir/device.hpp>
 
 #include "runtime/errors/driver_call.hpp"
-#include "runtime/streams/event_pool.hpp"
 #include "runtime/memory/memory_limit.hpp"
+#include "runtime/streams/event_pool.hpp"
 #include "runtime/streams/stream_state.hpp"
 
 namespace weir::detail {

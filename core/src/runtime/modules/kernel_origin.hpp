@@ -7,7 +7,8 @@
 
 namespace weir {
 
-/// What errors of a device tell of a kernel. Interned: equal ones are one object, which lives as long as the process.
+/// What errors of a device tell of a kernel. Interned: equal ones are one object, which lives as long as the
+/// process.
 struct KernelOrigin {
   std::string name;
   std::string file;        ///< where the launched loop was written; empty when not known
@@ -16,7 +17,8 @@ struct KernelOrigin {
   friend auto operator<=>(const KernelOrigin&, const KernelOrigin&) = default;
 };
 
-const KernelOrigin* intern_origin(std::string_view kernel, std::string_view file = {}, std::uint32_t line = 0);
+const KernelOrigin* intern_origin(std::string_view kernel, std::string_view file = {},
+                                  std::uint32_t line = 0);
 
 /// "'name'", or "'name' (file:line)".
 std::string describe(const KernelOrigin& origin);

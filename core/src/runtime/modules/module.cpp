@@ -4,11 +4,11 @@
 #include <bit>
 #include <weir/module.hpp>
 
-#include "runtime/memory/array_use.hpp"
-#include "runtime/launch/executor.hpp"
-#include "runtime/modules/module_state.hpp"
 #include "runtime/devices/profile.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/launch/executor.hpp"
+#include "runtime/memory/array_use.hpp"
+#include "runtime/modules/module_state.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir {

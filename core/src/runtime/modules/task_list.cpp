@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <weir/task_list.hpp>
 
-#include "runtime/memory/array_use.hpp"
 #include "runtime/devices/profile.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/streams/submission.hpp"
+#include "runtime/memory/array_use.hpp"
 #include "runtime/modules/task_list_state.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir {
 using detail::TaskListState;

@@ -63,7 +63,8 @@ void EventPool::release(EventState* event) noexcept {
 
 void EventPool::destroy(EventState* event) noexcept {
   if (!process_is_exiting())
-    device_.call_no_throw([&](weir_status* status) { return device_.table().event_destroy(event->event, status); });
+    device_.call_no_throw(
+        [&](weir_status* status) { return device_.table().event_destroy(event->event, status); });
   event->event = nullptr;
   created_.fetch_sub(1, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);

@@ -27,16 +27,16 @@ StreamState* StreamManager::lease(StreamState& caller) {
     std::uint64_t oldest_lease = ~std::uint64_t{0};
     for (std::uint64_t rest = free; rest; rest &= rest - 1) {
       const int i = std::countr_zero(rest);
-      const StreamState& leased = *leasable_[i].load(std::memory_order_acquire);
-      if (lane.priority == caller.priority) {
+      const StreamState& candidate = *leasable_[i].load(std::memory_order_acquire);
+      if (candidate.priority == caller.priority) {
         // What the caller joined is done when its next region begins, so taking it again delays nothing.
-        if (lane.joined_into.load(std::memory_order_relaxed) == &caller) {
+        if (candidate.joined_into.load(std::memory_order_relaxed) == &caller) {
           chosen = i;
           break;
         }
-        if (idle < 0 && leased.known_idle()) idle = i;
+        if (idle < 0 && candidate.known_idle()) idle = i;
       }
-      if (const std::uint64_t at = leased.leased_at.load(std::memory_order_relaxed); at < oldest_lease) {
+      if (const std::uint64_t at = candidate.leased_at.load(std::memory_order_relaxed); at < oldest_lease) {
         oldest_lease = at;
         oldest = i;
       }
@@ -48,10 +48,11 @@ StreamState* StreamManager::lease(StreamState& caller) {
     if (chosen < 0) chosen = oldest;
     if (chosen < 0) return nullptr;
     if (free_leasable_.compare_exchange_weak(free, free & ~(std::uint64_t{1} << chosen),
-                                          std::memory_order_acq_rel)) {
+                                             std::memory_order_acq_rel)) {
       StreamState* leased = leasable_[chosen].load(std::memory_order_acquire);
       leased->joined_into.store(nullptr, std::memory_order_release);
-      leased->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+      leased->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed),
+                              std::memory_order_relaxed);
       return leased->failed.load(std::memory_order_relaxed) ? renew(leased) : leased;
     }
   }
@@ -106,7 +107,8 @@ StreamState* StreamManager::add_leasable(int priority) {
 void StreamManager::give_back(StreamState* leased, StreamState* joined_into) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << leased->lease_slot;
   if (joined_into) {
-    leased->joined_at.store(joined_into->submitted.load(std::memory_order_acquire), std::memory_order_release);
+    leased->joined_at.store(joined_into->submitted.load(std::memory_order_acquire),
+                            std::memory_order_release);
     leased->joined_into.store(joined_into, std::memory_order_release);
     if (!(joined_into->joined_streams.load(std::memory_order_relaxed) & bit))
       joined_into->joined_streams.fetch_or(bit, std::memory_order_relaxed);
@@ -125,7 +127,7 @@ void StreamManager::check_joined_streams(StreamState& stream) {
     StreamState& leased = *leasable_[std::countr_zero(used)].load(std::memory_order_acquire);
     if (!pin(leased)) continue;  // replaced meanwhile: its failure was reported
     try {
-      device_.query(lane.launched_last(), "wait for a block of a region",
+      device_.query(leased.launched_last(), "wait for a block of a region",
                     [&](weir_status* status) { return device_.table().stream_query(leased.stream, status); });
     } catch (...) {
       leased.failed.store(true, std::memory_order_relaxed);

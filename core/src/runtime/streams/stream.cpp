@@ -4,8 +4,8 @@
 #include <weir/stream.hpp>
 
 #include "runtime/devices/device_state.hpp"
-#include "runtime/streams/host_callback.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/streams/host_callback.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir {

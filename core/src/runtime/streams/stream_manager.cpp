@@ -108,8 +108,8 @@ StreamState* StreamManager::reusable_slot() {
       mark = stream->final_mark;
     }
     if (!mark) return stream;
-    const weir_result result =
-        device_.call_no_throw([&](weir_status* status) { return device_.table().event_query(mark->event, status); });
+    const weir_result result = device_.call_no_throw(
+        [&](weir_status* status) { return device_.table().event_query(mark->event, status); });
     {
       std::lock_guard lock(mutex_);
       if (!work_is_over(result)) {

@@ -50,7 +50,7 @@ struct alignas(64) StreamState {
 
   DeviceState& device;
   const std::uint32_t slot;                  ///< position in the device's table of streams
-  SubmissionLock submission_lock;                           ///< of those who submit
+  SubmissionLock submission_lock;            ///< of those who submit
   std::atomic<std::uint64_t> generation{0};  ///< odd while a handle or a pool of lanes has it
   weir_stream stream = nullptr;              ///< of the driver; the same from creation to retirement
   weir_event mark = nullptr;                 ///< for fork, join and wait: recorded, then waited on at once
@@ -77,7 +77,8 @@ struct alignas(64) StreamState {
   std::atomic<std::uint64_t> joined_at{0};
   std::atomic<std::uint64_t> leased_at{0};
   std::atomic<bool> failed{false};  ///< it has failed, perhaps for good: the next lease makes it anew
-  std::atomic<std::uint64_t> joined_streams{0};  ///< of a caller: lanes joined into it since the host last waited
+  std::atomic<std::uint64_t> joined_streams{
+      0};  ///< of a caller: lanes joined into it since the host last waited
 
   StreamCache cache;
 

@@ -18,7 +18,8 @@ namespace {
 void flush(StreamState& stream) noexcept {
   if (!stream.unflushed.exchange(false, std::memory_order_acq_rel)) return;
   DeviceState& device = stream.device;
-  device.call_no_throw([&](weir_status* status) { return device.table().stream_flush(stream.stream, status); });
+  device.call_no_throw(
+      [&](weir_status* status) { return device.table().stream_flush(stream.stream, status); });
 }
 
 }  // namespace

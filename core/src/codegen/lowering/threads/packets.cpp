@@ -125,7 +125,8 @@ std::optional<StraightBody> straight_body(const ir::Kernel& kernel, const ir::St
 
 }  // namespace
 
-std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop, const LaunchAssumptions& assumptions) {
+std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop,
+                           const LaunchAssumptions& assumptions) {
   if (kernel.options.check_bounds) return 1;
   if (has_staged_arrays(kernel, loop, assumptions)) return 1;
   if (SharedLoops(loop).gain()) return loop_width;
@@ -137,7 +138,8 @@ std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop, 
   return width;
 }
 
-bool accesses_wide(const ir::Kernel& kernel, const ir::Statement& loop, const LaunchAssumptions& assumptions) {
+bool accesses_wide(const ir::Kernel& kernel, const ir::Statement& loop,
+                   const LaunchAssumptions& assumptions) {
   const auto body = straight_body(kernel, loop);
   return body && body->largest * packet_width(kernel, loop, assumptions) >= access_bytes;
 }
@@ -154,7 +156,8 @@ bool loads_several_rows(const ir::Statement& loop) {
   return false;
 }
 
-std::uint32_t tile_packets(const ir::Kernel& kernel, const ir::Statement& loop, const LaunchAssumptions& assumptions) {
+std::uint32_t tile_packets(const ir::Kernel& kernel, const ir::Statement& loop,
+                           const LaunchAssumptions& assumptions) {
   return loads_several_rows(loop) && accesses_wide(kernel, loop, assumptions) ? 2 : 1;
 }
 

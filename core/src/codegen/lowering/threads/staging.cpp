@@ -74,7 +74,8 @@ std::vector<std::uint32_t> staged_arrays(const ir::Kernel& kernel, const ir::Sta
   return arrays;
 }
 
-bool has_staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop, const LaunchAssumptions& assumptions) {
+bool has_staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop,
+                       const LaunchAssumptions& assumptions) {
   const auto& statements = loop.bodies.at(0).statements;
   return std::any_of(statements.begin(), statements.end(), [&](const ir::Statement& s) {
     return s.op == Op::for_ && !staged_arrays(kernel, loop, s, assumptions).empty();

@@ -18,7 +18,8 @@ std::vector<std::uint32_t> staged_arrays(const ir::Kernel& kernel, const ir::Sta
                                          const ir::Statement& inner, const LaunchAssumptions& assumptions);
 
 /// Whether a `parallel` loop has such a sequential loop.
-bool has_staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop, const LaunchAssumptions& assumptions);
+bool has_staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop,
+                       const LaunchAssumptions& assumptions);
 
 /// Elements of each array that are staged at a time, a power of two.
 std::uint32_t stage_length(const ir::Kernel& kernel, const std::vector<std::uint32_t>& arrays);

@@ -18,8 +18,8 @@ using llvm::Value;
 
 namespace {
 
-/// A narrow space has fewer iterations than this, so no thread needs a longer step.
-constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 30;
+/// A space with 32-bit indices has fewer iterations than this, so no thread needs a longer step.
+constexpr std::uint64_t index32_limit = std::uint64_t{1} << 30;
 
 /// Walks this thread's share of a loop once.
 class ThreadLoop : private FunctionPart {
@@ -48,7 +48,7 @@ class ThreadLoop : private FunctionPart {
       count = tiles_->count();
       total = count[0];  // at most as many as iterations, which fit into a word
       for (std::size_t d = 1; d < count.size(); ++d)
-        total = words_.narrow() ? b_.CreateNUWMul(total, count[d]) : saturating_product(f_, total, count[d]);
+        total = words_.index32() ? b_.CreateNUWMul(total, count[d]) : saturating_product(f_, total, count[d]);
       share = tiles_->share(total);
     } else {
       share = device_.share(b_, *f_.function, kernel_, task_, total, false);
@@ -63,9 +63,9 @@ class ThreadLoop : private FunctionPart {
 
  private:
   Share in_words(Share share) {
-    if (words_.narrow())
+    if (words_.index32())
       share.step = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, share.step,
-                                            llvm::ConstantInt::get(share.step->getType(), narrow_limit));
+                                            llvm::ConstantInt::get(share.step->getType(), index32_limit));
     Value* begin = words_.to_word(share.begin);
     Value* step = words_.to_word(share.step);
     return {begin, words_.to_word(share.end), step};
@@ -99,7 +99,7 @@ class ThreadLoop : private FunctionPart {
     jump(latch);
     b_.SetInsertPoint(latch);
     Value* further =
-        b_.CreateAdd(b_.CreateLoad(words_.type(), position), share.step, "", true, words_.narrow());
+        b_.CreateAdd(b_.CreateLoad(words_.type(), position), share.step, "", true, words_.index32());
     b_.CreateCondBr(b_.CreateICmpULT(further, share.end), next, done);
     b_.SetInsertPoint(next);
     digits.advance(one_each ? words_.digits_of(count, share.step) : steps);

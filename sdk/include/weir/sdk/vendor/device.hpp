@@ -43,8 +43,7 @@ struct Device : DeviceObject {
   void close();
   void get_memory(std::uint64_t& free, std::uint64_t& total);
   Stream<V>& create_stream(std::int32_t priority);
-  Stream<V>& wrap_stream(void* native)
-    requires requires { &V::check_foreign_stream; };
+  Stream<V>& wrap_stream(void* native) requires requires { &V::check_foreign_stream; };
   Event<V>& create_event(bool timed);
   Allocation<V>& allocate(const weir_memory_options& options);
   Module<V>& load_module(const weir_code_object& object);

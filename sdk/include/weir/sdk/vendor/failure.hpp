@@ -86,7 +86,7 @@ Failure failure_of(Code code, const char* doing) {
   const std::string name = V::error_name(code);
   return {verdict_of<V>(code).result,
           format_text("%s could not %.300s: %s (%d): %.300s", V::names.runtime, doing, name.c_str(), code,
-                V::error_words(code).c_str()),
+                      V::error_words(code).c_str()),
           code, name};
 }
 

@@ -68,8 +68,9 @@ struct Kernel : KernelObject<Device<V>> {
     const Code code = V::calls().function_set_attribute(function, function_max_dynamic_shared_bytes,
                                                         static_cast<int>(most));
     if (code != success)
-      device->raise(code,
-                    format_text("let kernel '%.128s' have %u bytes of shared memory", name.c_str(), bytes).c_str());
+      device->raise(
+          code,
+          format_text("let kernel '%.128s' have %u bytes of shared memory", name.c_str(), bytes).c_str());
     dynamic_shared_limit.store(most, std::memory_order_relaxed);
   }
 
