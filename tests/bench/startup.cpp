@@ -24,8 +24,8 @@ fs::path beside(const char* program) {
   return fs::read_symlink("/proc/self/exe").parent_path() / program;
 }
 
-// posix_spawn rather than std::system: a shell's start is not part of what is measured. `variable` is put
-// into the program's environment.
+// Uses posix_spawn instead of std::system, since the start of a shell must not be measured. `variable` is
+// added to the program's environment.
 void run(const std::vector<std::string>& command, const std::string& variable = {}) {
   std::vector<char*> words, variables;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -46,7 +46,7 @@ void run(const std::vector<std::string>& command, const std::string& variable = 
   if (waitpid(child, &status, 0) < 0 || status != 0) throw std::runtime_error(command[0] + " failed");
 }
 
-// A folder for what `weir info` keeps, so that the user's own is left alone.
+// A folder for the cache of `weir info`, so that the user's cache is left unchanged.
 class Cache {
  public:
   Cache() : folder_((fs::temp_directory_path() / "weir-bench-XXXXXX").string()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured in processes of its own: the lease of a stream, and the time from the start of a process
-// to the first result of a kernel that nobody compiled before.
+// Measurements in separate processes: the lease of a stream, and the time from the start of a process to the
+// first result of a kernel that was never compiled before.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -48,7 +48,7 @@ void add_first_result() {
        .samples = 9});
 }
 
-/// Nanoseconds per lease and return, and driver calls per thousand of them, as weir-bench-lease prints them.
+/// Nanoseconds per lease and return, and driver calls per thousand pairs, from weir-bench-lease.
 double lease() {
   FILE* pipe = popen(("exec " + beside("weir-bench-lease")).c_str(), "r");
   if (!pipe) throw std::runtime_error("cannot start weir-bench-lease");
