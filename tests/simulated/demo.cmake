@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The demo on a simulated GPU gives the CPU driver's fields and maps, bit for bit, and there is water in them:
+# The demo on a simulated GPU produces the CPU driver's fields and maps, bit for bit, and its water flows:
 # cmake -DWEIR=... -DTERRAIN=... -DDEVICE=... -DOUT=... [-DEXPECTED=the OUT of another device] -P
 execute_process(COMMAND ${WEIR} demo river --terrain ${TERRAIN} --steps 6 --rain 2000 --hours 0.1 --device ${DEVICE} --out ${OUT}
                 RESULT_VARIABLE result OUTPUT_VARIABLE words ERROR_VARIABLE words)
