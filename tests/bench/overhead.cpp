@@ -171,11 +171,11 @@ void add_kernel_modes() {
 void add_concurrency(const KernelFunction& spin) {
   // Single-core work of about a millisecond each; the peer runs the same four in sequence.
   constexpr std::uint64_t steps = 2'000'000;
-  auto beside = std::make_shared<TaskList>(machine().device);
-  auto after = std::make_shared<TaskList>(machine().device);
+  auto concurrent = std::make_shared<TaskList>(machine().device);
+  auto sequential = std::make_shared<TaskList>(machine().device);
   for (std::int32_t block = 0; block < 4; ++block) {
-    beside->add(spin, {}, {steps}, {.region = 0, .block = block});
-    after->add(spin, {}, {steps});
+    concurrent->add(spin, {}, {steps}, {.region = 0, .block = block});
+    sequential->add(spin, {}, {steps});
   }
   auto run = [](const std::shared_ptr<TaskList>& list) {
     list->launch(machine().stream);
@@ -184,8 +184,8 @@ void add_concurrency(const KernelFunction& spin) {
   add({.name = "four_one_core_blocks_against_one_at_a_time",
        .bar = "at least 1.8x on 2 cores",
        .samples = 31,
-       .ours = [=] { run(beside); },
-       .peer = [=] { run(after); },
+       .ours = [=] { run(concurrent); },
+       .peer = [=] { run(sequential); },
        .higher_is_better = true});
 }
 

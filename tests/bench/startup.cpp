@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path beside(const char* program) {
+fs::path installed(const char* program) {
   return fs::read_symlink("/proc/self/exe").parent_path() / program;
 }
 
@@ -64,7 +64,7 @@ class Cache {
 
 void add_info_case(const char* name, std::vector<std::string> command) {
   static const Cache cache;
-  command.insert(command.begin(), beside("weir").string());
+  command.insert(command.begin(), installed("weir").string());
   add({.name = name,
        .bar = "at most 50 ms and 30 MiB",
        .samples = 21,
@@ -82,7 +82,7 @@ void add_startup_cases() {
   add({.name = "process_start_to_first_result",
        .bar = "at most 120 ms",
        .samples = 11,
-       .ours = [program = beside("weir-bench-first-result").string()] { run({program}); },
+       .ours = [program = installed("weir-bench-first-result").string()] { run({program}); },
        .peer = {}});
   add_info_case("weir_info_known_drivers", {"info"});
   add_info_case("weir_info_unknown_drivers", {"info", "--probe-again"});  // as at the first start

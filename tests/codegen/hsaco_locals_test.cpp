@@ -155,7 +155,8 @@ class HsacoLocals : public testing::TestWithParam<std::tuple<const char*, LocalU
   }
 
   static void expect_same(const std::string& text, const GpuArguments& arguments, bool aligned = true,
-                          std::initializer_list<codegen::LaunchAssumptions> fact_sets = {no_facts, usual_assumptions}) {
+                          std::initializer_list<codegen::LaunchAssumptions> fact_sets = {no_facts,
+                                                                                         usual_assumptions}) {
     for (const codegen::LaunchAssumptions& assumptions : fact_sets) {
       if (assumptions.aligned && !aligned) continue;
       EXPECT_EQ(difference(text, arguments, std::get<0>(GetParam()), assumptions, {1, 3}), "")

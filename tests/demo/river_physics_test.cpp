@@ -51,13 +51,13 @@ Channel break_dam(const Device& device, const StreamRef& stream, const RiverKern
 
 /// Mean difference from the exact depth, relative to the depth upstream of the dam.
 template <class Exact>
-double error_of(const Channel& channel, double cell, double behind, Exact exact) {
+double error_of(const Channel& channel, double cell, double upstream, Exact exact) {
   double sum = 0;
   const double middle = static_cast<double>(channel.depth.size()) / 2;
   for (std::size_t i = 0; i < channel.depth.size(); ++i)
     sum += std::abs(static_cast<double>(channel.depth[i]) -
                     exact((static_cast<double>(i) + 0.5 - middle) * cell / channel.time));
-  return sum / static_cast<double>(channel.depth.size()) / behind;
+  return sum / static_cast<double>(channel.depth.size()) / upstream;
 }
 
 TEST_F(RiverPhysics, ADamBreaksOntoWetGroundAsStokerSays) {

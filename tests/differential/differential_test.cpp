@@ -110,7 +110,7 @@ TEST(Differential, RandomKernelsDoWhatTheInterpreterDoes) {
   }
   RecordProperty("kernels", std::to_string(ran));
   if (!HasFailure() && seeds.count >= 100) {
-    EXPECT_GT(ran, seeds.count / 2) << "too few kernels could be run to tell anything";
+    EXPECT_GT(ran, seeds.count / 2) << "too few kernels ran for a meaningful result";
   }
 }
 

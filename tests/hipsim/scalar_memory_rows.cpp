@@ -29,7 +29,7 @@ void check_load(Machine& m, unsigned index, unsigned bytes, bool sign, bool from
     const unsigned words = (bytes + 3) / 4;
     for (unsigned k = 0; k < words; ++k)
       EXPECT_EQ(from_buffer && !inside ? 0 : expected[k], m.s(result + k)) << "word " << k;
-    EXPECT_EQ(0x77777777u, m.s(result + words)) << "the register behind";
+    EXPECT_EQ(0x77777777u, m.s(result + words)) << "the register after the result";
   }
 }
 

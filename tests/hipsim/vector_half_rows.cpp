@@ -56,12 +56,12 @@ std::vector<Case> half_rows(const Target& target) {
   t.add<f16, f16, f16, f16>("v_fmac_f16", fma, keeps);
   t.add<f16, f16, f16, f16>("v_mac_f16", product_and_sum,
                             {.modifiers = true, .accumulates = true, .clears_high = false});
-  const Form behind{.text = "%d, %a, %b, 0x4248", .clears_high = false},
-      between{.text = "%d, %a, 0x4248, %b", .clears_high = false};
-  t.add<f16, f16, f16>("v_fmaak_f16", [](f16 a, f16 b) { return fused(a, b, pi); }, behind);
-  t.add<f16, f16, f16>("v_fmamk_f16", [](f16 a, f16 b) { return fused(a, pi, b); }, between);
-  t.add<f16, f16, f16>("v_madak_f16", [](f16 a, f16 b) { return product_and_sum(a, b, pi); }, behind);
-  t.add<f16, f16, f16>("v_madmk_f16", [](f16 a, f16 b) { return product_and_sum(a, pi, b); }, between);
+  const Form last{.text = "%d, %a, %b, 0x4248", .clears_high = false},
+      middle{.text = "%d, %a, 0x4248, %b", .clears_high = false};
+  t.add<f16, f16, f16>("v_fmaak_f16", [](f16 a, f16 b) { return fused(a, b, pi); }, last);
+  t.add<f16, f16, f16>("v_fmamk_f16", [](f16 a, f16 b) { return fused(a, pi, b); }, middle);
+  t.add<f16, f16, f16>("v_madak_f16", [](f16 a, f16 b) { return product_and_sum(a, b, pi); }, last);
+  t.add<f16, f16, f16>("v_madmk_f16", [](f16 a, f16 b) { return product_and_sum(a, pi, b); }, middle);
   return t.take();
 }
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from .run import cuda_tool, tail
-from .tests import Outcome, run_tests, tell, tests_of
+from .tests import Outcome, report_outcome, run_tests, tests_of
 
 # Each tool slows kernels down many times over and may run them one after the other. These tests therefore
 # cover every kind of generated code and the runtime's paths, with four exceptions: tests in which a kernel
@@ -109,4 +109,4 @@ def prove(proof):
             outcome.ended.append(f"no summary of {tool}: {tail(result.text)}")
         elif result.status == ERROR or not re.search(r"SUMMARY: 0 (errors|hazards)", summary[-1]):
             outcome.ended.append(summary[-1])
-        tell(proof, "sanitizers", f"{tool} {name}", outcome)
+        report_outcome(proof, "sanitizers", f"{tool} {name}", outcome)

@@ -86,8 +86,8 @@ def prove(proof):
 
 def judge(proof, cases, seconds):
     """Adds a row for each case that failed or missed its floor, one row for all cases, and the table."""
-    with_floors = FLOORS_FOR in proof.assumptions.get("device", "")
-    lines = ["## Speed", "", f"Floors are what gpu-proof fails at, on an {FLOORS_FOR}; bars are what the cases are for.", "",
+    with_floors = FLOORS_FOR in proof.facts.get("device", "")
+    lines = ["## Speed", "", f"gpu-proof fails below a floor, on an {FLOORS_FOR}; bars are the targets of the cases.", "",
              "| case | ours | peer | figure | floor | bar | |", "|---|---|---|---|---|---|---|"]
     met, fallen, seen = 0, 0, set()
     for case in cases:
@@ -109,7 +109,7 @@ def judge(proof, cases, seconds):
     for name in FLOORS.keys() - seen if with_floors else ():
         proof.add("speed", name, False, "did not run")
     proof.sections.append("\n".join(lines) + "\n")
-    proof.assumptions["bars met"] = f"{met} of {len(cases)}"
+    proof.facts["bars met"] = f"{met} of {len(cases)}"
     floors = f"{fallen} under their floors" if with_floors else f"no floors for a GPU that is no {FLOORS_FOR}"
     proof.add("speed", "weir-bench", cases and not fallen, f"{met} of {len(cases)} bars met, {floors}, {seconds:.0f} s")
 

@@ -37,8 +37,8 @@ def timeline(proof, program):
 
 def prove(proof):
     lines = ["## Process start to first result", "",
-             f"What the dynamic loader (LD_DEBUG=files) said when, in the median of {RUNS} runs: from one word of it to the next, "
-             f"where that took {SHORTEST:.0f} ms or more. Its words cost time as well.", "",
+             f"Steps of the dynamic loader (LD_DEBUG=files) in the median of {RUNS} runs: the time from one line of it to the next, "
+             f"if that took {SHORTEST:.0f} ms or more. Its output takes time as well.", "",
              "| program | from, ms | takes, ms | after | until |", "|---|---|---|---|---|"]
     for name, program in PROGRAMS.items():
         try:

@@ -130,7 +130,7 @@ def programs(proof):
                   and path.name not in HOST_ONLY)
 
 
-def tell(proof, part, what, outcome):
+def report_outcome(proof, part, what, outcome):
     counts = f"{outcome.executed()} run, {len(outcome.failed)} failed, {len(outcome.skipped)} skipped"
     details = "; ".join(outcome.failed[:8] + outcome.ended)
     passed = not outcome.failed and not outcome.ended and outcome.executed() > 0
@@ -152,7 +152,7 @@ def prove(proof):
     for name, job in jobs:
         outcomes.setdefault(name, Outcome()).add(job.result()[0])
     for name in sorted(outcomes):
-        tell(proof, "tests", name, outcomes[name])
+        report_outcome(proof, "tests", name, outcomes[name])
     if not outcomes:
         proof.add("tests", "test programs", False, f"there are none in {proof.program('')}")
     conforming.result()

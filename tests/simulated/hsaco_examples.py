@@ -85,7 +85,7 @@ class HsacoFile:
                 place = offset + address - start
                 data = self.path.read_bytes()[place : place + 12]
                 return [int.from_bytes(data[n : n + 4], "little") for n in (0, 4, 8)]
-        raise ValueError(f"{kernel['.symbol']} lies in no segment that is loaded")
+        raise ValueError(f"{kernel['.symbol']} is in no loaded segment")
 
 
 def wrong_in_kernel(file, kernel, processor):
@@ -103,13 +103,13 @@ def wrong_in_kernel(file, kernel, processor):
     if kernel[".symbol"] != name + ".kd" or file.symbols.get(name + ".kd", (0, 0, ""))[2] != "OBJECT":
         yield f"{name}: no descriptor {name}.kd among the dynamic symbols"
         return
-    told = [int(kernel[key]) for key in (".group_segment_fixed_size", ".private_segment_fixed_size", ".kernarg_segment_size")]
-    if file.descriptor(kernel) != told:
-        yield f"{name}: LDS, private memory and arguments are {told} in the metadata, {file.descriptor(kernel)} in the descriptor"
+    metadata = [int(kernel[key]) for key in (".group_segment_fixed_size", ".private_segment_fixed_size", ".kernarg_segment_size")]
+    if file.descriptor(kernel) != metadata:
+        yield f"{name}: LDS, private memory and arguments are {metadata} in the metadata, {file.descriptor(kernel)} in the descriptor"
     arguments = list(zip(kernel.get("argument .offset", []), kernel.get("argument .size", [])))
     end = max((offset + size for offset, size in arguments), default=0)
-    if not arguments or not end <= told[2] < end + int(kernel[".kernarg_segment_align"]):
-        yield f"{name}: {told[2]} bytes of arguments, of which the last one ends at {end}"
+    if not arguments or not end <= metadata[2] < end + int(kernel[".kernarg_segment_align"]):
+        yield f"{name}: {metadata[2]} bytes of arguments, of which the last one ends at {end}"
 
 
 def wrong_in_file(file, processor):

@@ -22,15 +22,15 @@ std::function<double()> timed(std::shared_ptr<Stream> stream, int repeats, Run r
 
 /// `tasks` spins in four blocks, compared with the same spins in sequence.
 Sides spins(int tasks, const LaunchShape& shape, double microseconds, int repeats) {
-  auto beside = std::make_shared<TaskList>(device()), after = std::make_shared<TaskList>(device());
+  auto concurrent = std::make_shared<TaskList>(device()), sequential = std::make_shared<TaskList>(device());
   const std::uint64_t cycles = cycles_for(microseconds);
   for (int task = 0; task < tasks; ++task) {
-    beside->add(spin(), shape, {cycles}, {0, task * 4 / tasks});
-    after->add(spin(), shape, {cycles});
+    concurrent->add(spin(), shape, {cycles}, {0, task * 4 / tasks});
+    sequential->add(spin(), shape, {cycles});
   }
   auto stream = std::make_shared<Stream>(device().create_stream());
-  return {.ours = timed(stream, repeats, [=](const Stream& s) { beside->launch(s); }),
-          .peer = timed(stream, repeats, [=](const Stream& s) { after->launch(s); })};
+  return {.ours = timed(stream, repeats, [=](const Stream& s) { concurrent->launch(s); }),
+          .peer = timed(stream, repeats, [=](const Stream& s) { sequential->launch(s); })};
 }
 
 // proves R21

@@ -104,7 +104,7 @@ inline void check_layout(const weir_kernel_layout& layout, const DeviceObject& d
     const weir_parameter& parameter = layout.parameters[i];
     if (parameter.offset > layout.argument_bytes || parameter.size > layout.argument_bytes - parameter.offset)
       fail(WEIR_ERROR_INVALID,
-           "kernel '%.128s': parameter %u, %u bytes at offset %u, lies outside of %u argument bytes", kernel,
+           "kernel '%.128s': parameter %u, %u bytes at offset %u, is outside of %u argument bytes", kernel,
            i, parameter.size, parameter.offset, layout.argument_bytes);
     if (parameter.kind > WEIR_PARAMETER_BUFFER)
       fail(WEIR_ERROR_INVALID, "kernel '%.128s': parameter %u has kind %u; expected a value or a buffer",

@@ -197,7 +197,7 @@ weir_result enter_layer(const weir_layer_host* host, weir_layer* out_layer, weir
     const weir_layer_host given = read_struct(host, "host");
     if (!given.next) fail(WEIR_ERROR_INVALID, "host.next is null; expected the table of a driver");
     if (given.abi_version > WEIR_ABI_CURRENT)
-      fail(WEIR_ERROR_ABI, "layer %s knows driver ABI %u.%u at most; the host speaks %u.%u", L::name,
+      fail(WEIR_ERROR_ABI, "layer %s supports driver ABI up to %u.%u; the host uses %u.%u", L::name,
            WEIR_ABI_MAJOR(WEIR_ABI_CURRENT), WEIR_ABI_MINOR(WEIR_ABI_CURRENT),
            WEIR_ABI_MAJOR(given.abi_version), WEIR_ABI_MINOR(given.abi_version));
     LayerHost made;
@@ -214,7 +214,7 @@ weir_result enter_layer(const weir_layer_host* host, weir_layer* out_layer, weir
     static int used = 0;
     const std::lock_guard lock(mutex);
     if (used == most_layer_instances)
-      fail(WEIR_ERROR_UNSUPPORTED, "layer %s stands over %d drivers already, the most that it can", L::name,
+      fail(WEIR_ERROR_UNSUPPORTED, "layer %s is already used by %d drivers, the maximum", L::name,
            used);
     weir_layer filled{};
     [&]<int... N>(std::integer_sequence<int, N...>) {
