@@ -87,7 +87,7 @@ def prove(proof):
 def judge(proof, cases, seconds):
     """A row for each case that failed or fell under its floor, one for all, and the table."""
     with_floors = FLOORS_FOR in proof.facts.get("device", "")
-    lines = ["## Speed", "", f"Floors are what gpu-proof fails at, on an {FLOORS_FOR}; bars are what the cases are for.", "",
+    lines = ["## Speed", "", f"gpu-proof fails below a floor, on an {FLOORS_FOR}; a bar is the target of a case.", "",
              "| case | ours | peer | figure | floor | bar | |", "|---|---|---|---|---|---|---|"]
     met, fallen, seen = 0, 0, set()
     for case in cases:

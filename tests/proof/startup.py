@@ -37,8 +37,8 @@ def timeline(proof, program):
 
 def prove(proof):
     lines = ["## Process start to first result", "",
-             f"What the dynamic loader (LD_DEBUG=files) said when, in the median of {RUNS} runs: from one word of it to the next, "
-             f"where that took {SHORTEST:.0f} ms or more. Its words cost time as well.", "",
+             f"Intervals of at least {SHORTEST:.0f} ms between messages of the dynamic loader (LD_DEBUG=files), medians of {RUNS} runs. "
+             "Printing the messages takes time as well.", "",
              "| program | from, ms | takes, ms | after | until |", "|---|---|---|---|---|"]
     for name, program in PROGRAMS.items():
         try:
