@@ -82,7 +82,8 @@ const Command compile_command(
       app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
           ->capture_default_str();
       app.add_option("--assume", options->assume,
-                     "What launches will keep to, for faster code: distinct,narrow,aligned,resident; see "
+                     "Assumptions that every launch will meet, for faster code: "
+                     "no_alias,index32,aligned,device_local; see "
                      "weir/compile.hpp");
       app.add_option("-o,--output", options->output, "File to write, or - for standard output");
       app.add_flag("--explain", options->explain,

@@ -64,7 +64,7 @@ json device_json(const std::string& driver, std::uint32_t index, const weir_devi
 json candidate_json(const Candidate& candidate) {
   json driver = {
       {"name", candidate.name},
-      {"fate", fate_key(candidate.fate)},
+      {"fate", status_key(candidate.status)},
       {"reason", candidate.reason},
       {"remedy", candidate.remedy},
       {"note", candidate.note},

@@ -36,12 +36,12 @@ class TextReport {
   explicit TextReport(bool coloured) : coloured_(coloured) {}
 
   void add_driver(const Candidate& candidate) {
-    const bool usable = candidate.fate == DriverFate::usable;
+    const bool usable = candidate.status == DriverStatus::usable;
     const auto& identity = candidate.identity;
     out_ +=
         paint(bold, identity ? fmt::format("{} {}", printable(candidate.name), printable(identity->version))
                              : printable(candidate.name));
-    out_ += "  " + paint(usable ? green : identity ? plain : red, to_string(candidate.fate)) + "\n";
+    out_ += "  " + paint(usable ? green : identity ? plain : red, to_string(candidate.status)) + "\n";
     if (!candidate.description.empty()) line("is", candidate.description);
     if (identity) line("made by", identity->vendor);
     if (identity && !identity->layers.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locals and local arrays of one iteration in every lowering of loops for GPUs: AMD machine code on the HIP
-// simulator leaves the bits that host code leaves, for each way to use locals and each set of facts that
-// changes how the loop is walked.
+// simulator leaves the bits that host code leaves, for each way to use locals and each set of assumptions
+// that changes how the loop is walked.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -128,10 +128,10 @@ constexpr LocalUse local_uses[] = {
     %w = get $u_a : f32)"},
 };
 
-constexpr codegen::Facts no_facts{};
-constexpr codegen::Facts aligned_facts{.aligned = true};
-constexpr codegen::Facts distinct_facts{.distinct = true};
-constexpr codegen::Facts usual_facts{.distinct = true, .narrow = true, .aligned = true};
+constexpr codegen::LaunchAssumptions no_facts{};
+constexpr codegen::LaunchAssumptions aligned_facts{.aligned = true};
+constexpr codegen::LaunchAssumptions distinct_facts{.no_alias = true};
+constexpr codegen::LaunchAssumptions usual_assumptions{.no_alias = true, .index32 = true, .aligned = true};
 
 const std::string constants = R"(
   %zero = const 0 : i64
@@ -155,11 +155,12 @@ class HsacoLocals : public testing::TestWithParam<std::tuple<const char*, LocalU
   }
 
   static void expect_same(const std::string& text, const GpuArguments& arguments, bool aligned = true,
-                          std::initializer_list<codegen::Facts> fact_sets = {no_facts, usual_facts}) {
-    for (const codegen::Facts& facts : fact_sets) {
-      if (facts.aligned && !aligned) continue;
-      EXPECT_EQ(difference(text, arguments, std::get<0>(GetParam()), facts, {1, 3}), "")
-          << "facts " << facts.number() << "\n"
+                          std::initializer_list<codegen::LaunchAssumptions> fact_sets = {no_facts,
+                                                                                         usual_assumptions}) {
+    for (const codegen::LaunchAssumptions& assumptions : fact_sets) {
+      if (assumptions.aligned && !aligned) continue;
+      EXPECT_EQ(difference(text, arguments, std::get<0>(GetParam()), assumptions, {1, 3}), "")
+          << "assumptions " << assumptions.number() << "\n"
           << text;
     }
   }
@@ -284,7 +285,7 @@ TEST_P(HsacoLocals, InStagedAndSharedLoops) {
                   .array("x", whole_numbers(301))
                   .array("b", whole_numbers(150, 2))
                   .array("y", whole_numbers(301, 3)),
-              true, {no_facts, aligned_facts, distinct_facts, usual_facts});
+              true, {no_facts, aligned_facts, distinct_facts, usual_assumptions});
 }
 
 /// The innermost loop reads @b at the index of the loop around it, which stages @c only. Elements of 64 bytes

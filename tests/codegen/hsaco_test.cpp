@@ -16,8 +16,9 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr codegen::Facts nothing{};
-constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true, .resident = true};
+constexpr codegen::LaunchAssumptions nothing{};
+constexpr codegen::LaunchAssumptions everything{
+    .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 
 struct Request {
   ir::Kernel kernel;
@@ -49,8 +50,8 @@ TEST_P(Processor, TakesEveryKernelOfTheCorpus) {
   for (const std::string& text : corpus()) {
     const Request request(text);
     if (request.tasks.empty()) continue;
-    for (const codegen::Facts& facts : {nothing, everything}) {
-      const std::string file = request.compile({"hsaco", GetParam(), "", 0, 1024, facts});
+    for (const codegen::LaunchAssumptions& assumptions : {nothing, everything}) {
+      const std::string file = request.compile({"hsaco", GetParam(), "", 0, 1024, assumptions});
       ASSERT_GT(file.size(), 64u);
       EXPECT_EQ(file.substr(0, 4),
                 "\x7f"

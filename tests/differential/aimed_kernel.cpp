@@ -10,7 +10,7 @@ namespace {
 
 /// What code in a form needs of a launch and of the kernel.
 struct Needs {
-  bool distinct = false, aligned = false, unchecked = false, straight = false;
+  bool no_alias = false, aligned = false, unchecked = false, straight = false;
 };
 
 Needs needs_of(Row row) {
@@ -26,10 +26,10 @@ Needs needs_of(Row row) {
     case Row::gpu_shared_loops:
       return {.unchecked = true, .straight = true};
     case Row::gpu_staged_reads:
-      return {.distinct = true, .unchecked = true, .straight = true};
+      return {.no_alias = true, .unchecked = true, .straight = true};
     case Row::gpu_block_counters:
     case Row::gpu_direct_counters:
-      return {.distinct = true};
+      return {.no_alias = true};
     default:
       return {};
   }
@@ -91,12 +91,13 @@ class AimedGenerator : private AimedStatements {
   void choose_style() {
     const Needs needs = needs_of(aim_.row);
     if (is_facts(aim_.row)) {
-      const std::size_t facts = static_cast<std::size_t>(aim_.row) - static_cast<std::size_t>(Row::gpu_facts);
-      distinct_ = facts & 1;
-      narrow_ = facts & 2;
-      aligned_ = facts & 4;
+      const std::size_t assumptions =
+          static_cast<std::size_t>(aim_.row) - static_cast<std::size_t>(Row::gpu_facts);
+      distinct_ = assumptions & 1;
+      narrow_ = assumptions & 2;
+      aligned_ = assumptions & 4;
     } else {
-      distinct_ = needs.distinct || !c_.chance(4);
+      distinct_ = needs.no_alias || !c_.chance(4);
       narrow_ = !c_.chance(4);
       aligned_ = needs.aligned || (c_.chance(4) ? false : aim_.row != Row::gpu_tiles || c_.chance(2));
     }
@@ -122,7 +123,7 @@ class AimedGenerator : private AimedStatements {
     for (int tries = 0; tries < 8; ++tries) {
       const Aim aim = others_[c_.below(others_.size())];
       const Needs needs = needs_of(aim.row);
-      if (is_facts(aim.row) || is_gpu_row(aim.row) != for_gpu() || (needs.distinct && !distinct_) ||
+      if (is_facts(aim.row) || is_gpu_row(aim.row) != for_gpu() || (needs.no_alias && !distinct_) ||
           (needs.aligned && !aligned_) || (needs.unchecked && k_.options.check_bounds) ||
           aim.kind == kind_of(Op::temp_store))
         continue;

@@ -306,8 +306,8 @@ TEST(Bits, EveryOperationIsGeneratedForGpus) {
       const Program program = Program::parse(kernel_text(
           {operations.begin() + std::ptrdiff_t(begin), operations.begin() + std::ptrdiff_t(end)}));
       for (const CompileTarget& target :
-           {CompileTarget{"ptx", "sm_90", "+ptx80", "distinct,narrow,aligned,resident"},
-            CompileTarget{"hsaco", "gfx942", "", "distinct,narrow,aligned,resident"}}) {
+           {CompileTarget{"ptx", "sm_90", "+ptx80", "no_alias,index32,aligned,device_local"},
+            CompileTarget{"hsaco", "gfx942", "", "no_alias,index32,aligned,device_local"}}) {
         const std::string text = compile_to_text(program, target, "asm");
         EXPECT_EQ(text.find(".approx"), std::string::npos) << operations[begin].words;
         EXPECT_EQ(text.find(".ftz"), std::string::npos) << operations[begin].words;
@@ -361,9 +361,10 @@ std::set<std::string> narrow_arithmetic(const std::string& ptx) {
 // proves R36
 TEST(Bits, IntegersOfEightAndSixteenBitsAreComputedInThirtyTwoOnPtx) {
   std::set<std::string> found;
-  const auto look = [&](const std::vector<Operation>& operations, std::initializer_list<const char*> facts) {
+  const auto look = [&](const std::vector<Operation>& operations,
+                        std::initializer_list<const char*> assumptions) {
     for_each_kernel(operations, 64, [&](const Program& program) {
-      for (const char* assume : facts)
+      for (const char* assume : assumptions)
         found.merge(narrow_arithmetic(compile_to_text(program, {"ptx", "sm_90", "+ptx80", assume}, "asm")));
     });
   };
@@ -373,11 +374,11 @@ TEST(Bits, IntegersOfEightAndSixteenBitsAreComputedInThirtyTwoOnPtx) {
     });
     return operations;
   };
-  look(without_halves(arithmetic()), {"", "distinct,narrow,aligned,resident"});
-  look(without_halves(conversions()), {"", "distinct,narrow,aligned,resident"});
-  look(chains(ScalarType::i8), {"distinct,narrow,aligned,resident"});
-  look(chains(ScalarType::i16), {"distinct,narrow,aligned,resident"});
-  look(chains(ScalarType::u16), {"distinct,narrow,aligned,resident"});
+  look(without_halves(arithmetic()), {"", "no_alias,index32,aligned,device_local"});
+  look(without_halves(conversions()), {"", "no_alias,index32,aligned,device_local"});
+  look(chains(ScalarType::i8), {"no_alias,index32,aligned,device_local"});
+  look(chains(ScalarType::i16), {"no_alias,index32,aligned,device_local"});
+  look(chains(ScalarType::u16), {"no_alias,index32,aligned,device_local"});
   EXPECT_THAT(found, testing::IsEmpty());
 }
 
@@ -440,7 +441,7 @@ TEST(Bits, FormsOfLoopsAreLoweredInDifferentWays) {
   const auto has = [](const std::string& text, const char* block) {
     return text.find("\n" + std::string(block) + ":") != std::string::npos;
   };
-  constexpr const char* all = "distinct,narrow,aligned,resident";
+  constexpr const char* all = "no_alias,index32,aligned,device_local";
   EXPECT_NE(lowered(LoopForm::line, all).find("packet"), std::string::npos);
   EXPECT_NE(lowered(LoopForm::edges, all).find("packet"), std::string::npos);
   EXPECT_TRUE(has(lowered(LoopForm::single, all), "packet.edge"));

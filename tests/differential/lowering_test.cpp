@@ -71,12 +71,12 @@ TEST(Lowering, OfACpuSaysWhetherLoopsBecameVectors) {
 
 TEST(Lowering, OfAGpuSaysHowThreadsShareALoop) {
   EXPECT_EQ(on_gpu(add, ""), "thread loop");
-  EXPECT_EQ(on_gpu(add, "distinct,narrow,aligned"), "packets of 4, packet edges");
+  EXPECT_EQ(on_gpu(add, "no_alias,index32,aligned"), "packets of 4, packet edges");
   EXPECT_EQ(on_gpu(stencil, ""), "thread loop, tiles");
   EXPECT_EQ(on_gpu(stencil, "aligned"), "packets of 4, packet edges, tile packets");
-  EXPECT_EQ(on_gpu(staged, "distinct"), "thread loop, staged reads");
+  EXPECT_EQ(on_gpu(staged, "no_alias"), "thread loop, staged reads");
   EXPECT_EQ(on_gpu(staged, ""), "packets of 2, packet edges, shared loops");
-  EXPECT_EQ(on_gpu(counting, "distinct"), "thread loop, block counters, direct counters");
+  EXPECT_EQ(on_gpu(counting, "no_alias"), "thread loop, block counters, direct counters");
   EXPECT_EQ(on_gpu(counting, ""), "thread loop");
 }
 

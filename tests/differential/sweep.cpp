@@ -115,6 +115,23 @@ std::string describe(const Aim& aim) {
   return row_name(aim.row) + " with " + kind_name(aim.kind);
 }
 
+/// The kernel, and in comments how its arrays are laid out.
+std::string text_of(const RunnableKernel& runnable) {
+  std::ostringstream text;
+  for (std::uint32_t p = 0; p < runnable.extents.size(); ++p) {
+    if (runnable.extents[p].empty()) continue;
+    text << "// @" << runnable.kernel.parameters[p].name << ": extents";
+    for (const std::int64_t extent : runnable.extents[p]) text << ' ' << extent;
+    if (std::find(runnable.shifted.begin(), runnable.shifted.end(), p) != runnable.shifted.end())
+      text << ", begins one element or row into its memory";
+    if (p == runnable.shadow)
+      text << ", in the memory of @" << runnable.kernel.parameters[runnable.shadowed].name;
+    text << "\n";
+  }
+  text << ir::print(runnable.kernel);
+  return text.str();
+}
+
 class Worker {
  public:
   Worker(const Options& options, const Pairs& pairs, Progress& progress, std::uint64_t job)
@@ -142,24 +159,15 @@ class Worker {
  private:
   void report(std::uint64_t seed, const RunnableKernel& runnable, const std::string& words) {
     ++progress_.differing;
+    std::cout << "seed " + std::to_string(seed) + ": " + words + "\n" << std::flush;
     std::ostringstream text;
-    text << "seed " << seed << ": " << words << "\n";
     if (reports_++ < 3) {
       const RunnableKernel small = reduced(runnable, [&](const RunnableKernel& candidate) {
         ::alarm(180);
         return !comparer_->compare(candidate, seed, nullptr).difference.empty();
       });
-      text << "reduced: " << comparer_->compare(small, seed, nullptr).difference << "\n";
-      for (std::uint32_t p = 0; p < small.extents.size(); ++p) {
-        if (small.extents[p].empty()) continue;
-        text << "// @" << small.kernel.parameters[p].name << ": extents";
-        for (const std::int64_t extent : small.extents[p]) text << ' ' << extent;
-        if (std::find(small.shifted.begin(), small.shifted.end(), p) != small.shifted.end())
-          text << ", begins one element or row into its memory";
-        if (p == small.shadow) text << ", in the memory of @" << small.kernel.parameters[small.shadowed].name;
-        text << "\n";
-      }
-      text << ir::print(small.kernel);
+      text << "seed " << seed << " reduced: " << comparer_->compare(small, seed, nullptr).difference << "\n";
+      text << text_of(small);
     }
     std::cout << text.str() << std::flush;
   }
@@ -285,7 +293,7 @@ int sweep(const Options& options) {
   const Pairs pairs{.cpu = options.cpu || !gpu, .gpu = gpu};
   if (options.print) {
     for (std::uint64_t seed = options.first; seed < options.first + options.kernels; ++seed)
-      std::cout << "# seed " << seed << "\n" << ir::print(kernel_of(seed, pairs).kernel);
+      std::cout << "// seed " << seed << "\n" << text_of(kernel_of(seed, pairs));
     return 0;
   }
   Sweep sweep(options, pairs);

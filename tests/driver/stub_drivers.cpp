@@ -149,11 +149,11 @@ std::vector<Stub> stub_drivers() {
       const bool output = what.starts_with("std");
       const bool at_end =
           what.starts_with("fork") || what == "daemon" || what == "threads" || what == "open-files";
-      if (effect.fate == StubFate::refused && !at_end && !output)
+      if (effect.status == StubFate::refused && !at_end && !output)
         words = std::string("in ") + words_for(when) + " it " + words;
-      stubs.push_back({when, what, effect.fate, words});
+      stubs.push_back({when, what, effect.status, words});
     }
-    if (effect.of_thread) stubs.push_back({"thread", effect.what, effect.fate, effect.words});
+    if (effect.of_thread) stubs.push_back({"thread", effect.what, effect.status, effect.words});
   }
   // Each remaining moment for one effect of each class.
   for (const char* when : {"entry", "info", "close"}) {

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
@@ -270,7 +270,7 @@ TEST(Region, AFailureHalfWayStillJoinsWhatWasSubmitted) {
   EXPECT_THAT(logged.values(stream), AnyOf(ElementsAre(1, 2, 9), ElementsAre(2, 1, 9)));
 }
 
-// A lane whose stream of the driver will never work again. proves R19
+// A branch whose stream of the driver will never work again. proves R19
 TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
   for (const bool dies_at_work : {false, true}) {
     const Device device = Watch::open();
@@ -278,10 +278,10 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     Logged logged(device);
     for (int block = 0; block < 2; ++block) logged.add(1, {0, block});
     detail::StreamManager& streams = device.state()->streams;
-    detail::StreamState* const lane = streams.lease(*stream.state());
-    ASSERT_NE(lane, nullptr);
+    detail::StreamState* const branch = streams.lease(*stream.state());
+    ASSERT_NE(branch, nullptr);
     const void* const dead = lane->stream;
-    streams.give_back(lane, stream.state());
+    streams.give_back(branch, stream.state());
     logged.list.launch(stream);
     if (!dies_at_work) stream.synchronize();
 
@@ -293,7 +293,7 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     const std::size_t now = logged.values(stream).size();
     const std::uint64_t destroyed = Watch::get().count("stream_destroy");
     TaskList wide(device);  // needs every lane
-    const auto blocks = static_cast<std::int32_t>(streams.lane_limit()) + 1;
+    const auto blocks = static_cast<std::int32_t>(streams.lease_limit()) + 1;
     for (std::int32_t block = 0; block < blocks; ++block)
       wide.add(logged.kernels.append, {1, 1}, {logged.log, std::uint32_t{2}}, {0, block});
     wide.launch(stream);
@@ -309,13 +309,13 @@ TEST(Region, LeasingMakesNoDriverCallOnceThePoolIsWarm) {
   const Stream stream = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
   detail::StreamState& caller = *stream.state();
-  detail::StreamState* lane = streams.lease(caller);
-  ASSERT_NE(lane, nullptr);
-  streams.give_back(lane, &caller);
+  detail::StreamState* branch = streams.lease(caller);
+  ASSERT_NE(branch, nullptr);
+  streams.give_back(branch, &caller);
   const std::uint64_t before = Watch::get().total();
   for (int i = 0; i < 100; ++i) {
     detail::StreamState* again = streams.lease(caller);
-    ASSERT_EQ(again, lane);
+    ASSERT_EQ(again, branch);
     streams.give_back(again, &caller);
   }
   EXPECT_EQ(Watch::get().total(), before);
@@ -338,12 +338,12 @@ TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
   const Stream stream = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
   std::set<detail::StreamState*> leased;
-  for (std::uint32_t i = 0; i < streams.lane_limit(); ++i) leased.insert(streams.lease(*stream.state()));
-  EXPECT_EQ(leased.size(), streams.lane_limit());
+  for (std::uint32_t i = 0; i < streams.lease_limit(); ++i) leased.insert(streams.lease(*stream.state()));
+  EXPECT_EQ(leased.size(), streams.lease_limit());
   EXPECT_FALSE(leased.contains(nullptr));
   EXPECT_EQ(streams.lease(*stream.state()), nullptr);
   leased.erase(nullptr);
-  for (detail::StreamState* lane : leased) streams.give_back(lane, stream.state());
+  for (detail::StreamState* branch : leased) streams.give_back(branch, stream.state());
 }
 
 // proves R20
@@ -355,9 +355,9 @@ TEST(Region, ALaneThatIsTakenAgainIsTakenOnce) {
   const auto lease_three = [&](const Stream& caller) {
     std::set<detail::StreamState*> leased;
     for (int i = 0; i < 3; ++i) leased.insert(streams.lease(*caller.state()));
-    EXPECT_EQ(leased.size(), 3u) << "one lane was leased twice";
+    EXPECT_EQ(leased.size(), 3u) << "one branch was leased twice";
     EXPECT_EQ(device.stream_statistics().streams_leased, 3u);
-    for (detail::StreamState* lane : leased) streams.give_back(lane, caller.state());
+    for (detail::StreamState* branch : leased) streams.give_back(branch, caller.state());
     EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
   };
   lease_three(stream);  // makes them
@@ -435,10 +435,10 @@ TEST(Region, IdleLanesArePreferred) {
 TEST(Region, LanesAreOfTheCallersPriority) {
   const Device device = open_real();
   const Stream stream = device.create_stream(device.info().max_priority);
-  detail::StreamState* lane = device.state()->streams.lease(*stream.state());
-  ASSERT_NE(lane, nullptr);
+  detail::StreamState* branch = device.state()->streams.lease(*stream.state());
+  ASSERT_NE(branch, nullptr);
   EXPECT_EQ(lane->priority, stream.priority());
-  device.state()->streams.give_back(lane, stream.state());
+  device.state()->streams.give_back(branch, stream.state());
 }
 
 // proves R35

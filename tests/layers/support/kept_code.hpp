@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that was generated once is handed out again to every program of the same text, so that a test may
 // build its kernels a thousand times over, and a thousand processes may (code_folder.hpp). For test programs
-// that are linked with the core inside and --wrap=_ZN4weir11compilation8compilerEv, and include this once: the
-// core then gets this compiler instead of weir::compilation::compiler().
+// that are linked with the core inside and --wrap=_ZN4weir11compilation8compilerEv, and include this once:
+// the core then gets this compiler instead of weir::compilation::compiler().
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class KeptCode : public codegen::Compiler {
   codegen::CodeObject compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                               const codegen::Target& target) override {
     std::string key = target.format + " " + target.cpu + " " + target.features + " " +
-                      std::to_string(target.facts.number()) + "\n" + ir::print(kernel);
+                      std::to_string(target.assumptions.number()) + "\n" + ir::print(kernel);
     for (const ir::Task* task : tasks) key += ir::print(kernel, *task);
     const std::lock_guard lock(mutex_);
     if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
