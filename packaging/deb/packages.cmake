@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What each Debian package is. Packages of one build that share internals need each other's exact version; drivers are
-# bound to nothing but the driver ABI, which both sides check when they meet.
+# The Debian packages. Packages of one build that share internals depend on each other's exact version.
+# Drivers depend only on the driver ABI, which both sides check at run time.
 
 # deb_package(NAME COMPONENT SECTION SUMMARY TEXT [FIELD value ...]): FIELD is a field of a Debian control file.
 set(package_names "")
@@ -55,13 +55,13 @@ if(TARGET weir-tool)
 there are, compiles and runs kernels in text form, and has a
 demonstration; and the layers that watch what programs do with drivers."
     DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen" SUGGESTS "weir-driver-sdk")
-  # Layers are no package of their own.
+  # Layers have no package of their own.
   list(APPEND CPACK_COMPONENTS_ALL layers)
   set(CPACK_COMPONENT_LAYERS_GROUP tools)
   set(CPACK_COMPONENT_TOOLS_GROUP tools)
 endif()
 
-# A driver needs the vendor's library to be of use, and says so itself; it installs without.
+# Without the vendor's library a driver installs, and reports at run time that the library is missing.
 set(vendor_cuda libcuda1)
 set(vendor_amdgpu libamdhip64-5)
 foreach(driver ${packaged_drivers})
@@ -76,14 +76,14 @@ deb_package(libweir-dev dev libdevel "plugin-based GPU runtime - development fil
 use libweir. Its documentation is /usr/share/doc/weir/docs/README.md, of
 weir-driver-sdk, which comes with it."
   DEPENDS "libweir1 ${same}, weir-driver-sdk ${same}" RECOMMENDS "weir-driver-cpu, weir-codegen" SUGGESTS "weir-tools")
-deb_package(weir-driver-sdk sdk libdevel "plugin-based GPU runtime - what drivers are written with"
+deb_package(weir-driver-sdk sdk libdevel "plugin-based GPU runtime - driver development kit"
   "${what}This package holds the driver interface and the CMake functions to make a
 driver, and the package of a driver, outside of Weir's own tree; examples;
 and the documentation of all of Weir. Begin with
 /usr/share/doc/weir/docs/README.md."
   RECOMMENDS "weir-tools, weir-conformance")
 if(TARGET weir-conformance)
-  deb_package(weir-conformance conformance devel "plugin-based GPU runtime - judge of drivers"
+  deb_package(weir-conformance conformance devel "plugin-based GPU runtime - driver conformance suite"
     "${what}This package holds the command weir-conformance, which holds any driver to
 the driver interface, level by level, and writes a report."
     DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen")
