@@ -36,24 +36,24 @@ list(JOIN suggested_drivers ", " suggested_drivers)
 
 set(CPACK_COMPONENTS_ALL "")
 deb_package(libweir1 runtime libs "plugin-based GPU runtime - library"
-  "${what}This package holds the library that programs link. It needs a driver,
-which is a package of its own, and weir-codegen where programs bring
-kernels rather than code objects."
+  "${what}This package holds the library that programs link. It needs a driver
+package, and weir-codegen for programs with kernels instead of ready
+code objects."
   RECOMMENDS "weir-driver-cpu | weir-driver, weir-codegen" SUGGESTS "${suggested_drivers}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers ${CMAKE_CURRENT_BINARY_DIR}/runtime/shlibs)
 
 if(TARGET weir_codegen)
   deb_package(weir-codegen codegen libs "plugin-based GPU runtime - code generation"
     "${what}This package compiles kernels for the device at hand, with LLVM.
-Programs that load ready code objects do without it."
+Programs that load only ready code objects do not need it."
     DEPENDS "libweir1 ${same}" ENHANCES "libweir1")
   set(CPACK_DEBIAN_CODEGEN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers ${CMAKE_CURRENT_BINARY_DIR}/codegen/shlibs)
 endif()
 if(TARGET weir-tool)
   deb_package(weir-tools tools utils "plugin-based GPU runtime - command"
-    "${what}This package holds the command weir, which says which drivers and devices
-there are, compiles and runs kernels in text form, and has a
-demonstration; and the layers that watch what programs do with drivers."
+    "${what}This package holds the command weir, which lists drivers and devices,
+compiles and runs kernels in text form, and has a demonstration; and
+layers that check a program's calls of drivers."
     DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen" SUGGESTS "weir-driver-sdk")
   # Layers have no package of their own.
   list(APPEND CPACK_COMPONENTS_ALL layers)
@@ -84,7 +84,7 @@ and the documentation of all of Weir. Begin with
   RECOMMENDS "weir-tools, weir-conformance")
 if(TARGET weir-conformance)
   deb_package(weir-conformance conformance devel "plugin-based GPU runtime - driver conformance suite"
-    "${what}This package holds the command weir-conformance, which holds any driver to
-the driver interface, level by level, and writes a report."
+    "${what}This package holds the command weir-conformance, which tests any driver
+against the driver interface, level by level, and writes a report."
     DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen")
 endif()

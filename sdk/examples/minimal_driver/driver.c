@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The smallest driver that runs kernels: one device, the machine's processor, on which a stream does at once
- * what is submitted to it. It fills every required slot of the table and offers one capability.
- * sdk/docs/driver-abi.md walks through it. */
+ * The smallest driver that runs kernels. Its one device is the machine's processor, and streams execute work
+ * immediately. It fills every required slot of the table and offers one capability. sdk/docs/driver-abi.md
+ * explains it step by step. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ struct weir_allocation_t {
 };
 struct weir_module_t {
   void* library;
-  int file; /* stays open: the dynamic linker knows the library by the file's number */
+  int file; /* stays open: the dynamic linker identifies libraries by inode number */
 };
 /* A weir_kernel is the address of its function. */
 
@@ -322,7 +322,7 @@ static weir_result module_unload(weir_module module, weir_status* status) {
 
 static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
                                      weir_kernel* out_kernel, weir_status* status) {
-  (void)layout; /* addresses and values stand in the block as the kernel reads them */
+  (void)layout; /* the argument block already has the form that the kernel reads */
   void* function = dlsym(module->library, name);
   if (!function) return fail(status, WEIR_ERROR_NOT_FOUND, dlerror());
   *out_kernel = (weir_kernel)function;
