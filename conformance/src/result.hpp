@@ -36,8 +36,8 @@ using Counts = std::array<std::size_t, outcome_count>;
 
 /// The data of all reports.
 struct Run {
-  nlohmann::json driver;      ///< name, version, vendor, abi, library, sha256; also error, exit, wrote and
-                              ///< no_device if they apply
+  /// name, version, vendor, abi, library, sha256; if they apply also error, exit, wrote and no_device.
+  nlohmann::json driver;
   nlohmann::json device;      ///< empty if no device could be opened
   std::uint32_t devices = 0;  ///< as device_count returned it; 0 if it failed
   nlohmann::json calls;       ///< slot -> result -> count

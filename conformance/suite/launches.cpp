@@ -238,8 +238,7 @@ WEIR_REQUIREMENT(3, 44, Launches, EventsOrderKernelsOfStreams,
     const Stream& stream = streams[i % 2];
     if (i > 0) stream.wait(events[(i + 1) % 2]);
     if (i % 8 == 0)
-      churn.launch(stream, arguments(scratch, i, std::int64_t{200'000}));  // lets the other stream run ahead
-                                                                           // if it does not wait
+      churn.launch(stream, arguments(scratch, i, std::int64_t{200'000}));  // exposes a missing wait
     append.launch(stream, arguments(log, i));
     events[i % 2].record(stream);
   }

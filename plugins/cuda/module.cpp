@@ -37,8 +37,7 @@ bool may_run(bool ptx, Architecture code, int device) {
 
 struct Log {
   char text[4096] = "";
-  void* size = reinterpret_cast<void*>(sizeof text);  // in: the buffer's size; out: the number of bytes
-                                                      // written
+  void* size = reinterpret_cast<void*>(sizeof text);  // in: the buffer's size; out: the bytes written
 };
 
 std::string joined(const Log& errors, const Log& remarks) {

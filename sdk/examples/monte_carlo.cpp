@@ -15,8 +15,7 @@ int main() try {
                         range_for(hits.size(), [&](Index i) {
                           Var<std::uint32_t> inside;
                           for_(0, tries, [&](Index) {
-                            // Each call has its own sequence, and each iteration of the loop gets new
-                            // numbers.
+                            // Each call and each iteration draws different numbers.
                             Value<float> x = random<float>(), y = random<float>();
                             inside += cast<std::uint32_t>(x * x + y * y < 1.0f);  // true is 1
                           });

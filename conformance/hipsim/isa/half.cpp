@@ -45,9 +45,7 @@ Half round_to_half(double value, unsigned rounding) {
   const std::uint64_t kept = fraction >> shift, rest = fraction & ((1ull << shift) - 1);
   const bool half = rest >> (shift - 1) & 1, below = (rest & ((1ull << (shift - 1)) - 1)) != 0;
   std::uint64_t result = kept + (round_up(kept & 1, half, below) ? 1 : 0);
-  if (exponent >= -14)
-    result += std::uint64_t(exponent + 14) << 10;  // the hidden bit adds one to the
-                                                   // exponent
+  if (exponent >= -14) result += std::uint64_t(exponent + 14) << 10;  // the hidden bit adds one more
   if (result >= 0x7c00) result = largest_stays ? 0x7bff : 0x7c00;
   return {std::uint16_t(sign | result)};
 }

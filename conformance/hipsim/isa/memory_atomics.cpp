@@ -83,8 +83,7 @@ void add_single(Wave& w, const Instruction& i) {
   static const AtomicFunction add =
       std::find_if(std::begin(atomic_names), std::end(atomic_names), is_add)->function;
   const std::string& processor = w.program->architecture();
-  const bool flushes = processor == "gfx908" || processor == "gfx90a";  // later processors keep denormal
-                                                                        // numbers
+  const bool flushes = processor == "gfx908" || processor == "gfx90a";  // later ones keep denormal numbers
   update_lanes<4, false, space>(w, i, flushes ? add_and_flush : add);
 }
 

@@ -95,9 +95,7 @@ weir_result Held::event_record(weir_event handle, weir_stream stream, weir_statu
 weir_result Held::stream_wait_event(weir_stream stream, weir_event event, weir_status* status) {
   const std::shared_ptr<Mark> mark = last_mark(event);
   if (!mark)
-    return next_.stream_wait_event(stream, real(event).real, status);  // without a record the wait
-                                                                       // has no effect, but the
-                                                                       // driver checks its arguments
+    return next_.stream_wait_event(stream, real(event).real, status);  // no effect, but checks the arguments
   return hold(
       stream, [=, this](weir_status* e) { return next_.stream_wait_event(stream, mark->event, e); }, status,
       mark);

@@ -49,8 +49,8 @@ weir_result Validate::device_close(weir_device handle, weir_status* status) {
       devices_.erase(device->real);
     }
   }
-  std::erase_if(left, [](const auto& object) { return object->kind == Kind::kernel; });  // destroyed with
-                                                                                         // their modules
+  std::erase_if(left,
+                [](const auto& object) { return object->kind == Kind::kernel; });  // unloaded with modules
   if (!left.empty() && options_.leaks) {
     constexpr std::size_t most_named = 8;
     std::string names;

@@ -7,8 +7,7 @@
 namespace weir::validate {
 namespace {
 
-constexpr std::size_t size_bytes = sizeof(std::uint64_t);  // of a part's size, which follows a launch's
-                                                           // arguments
+constexpr std::size_t size_bytes = sizeof(std::uint64_t);  // of each size after the arguments
 
 }  // namespace
 

@@ -160,8 +160,7 @@ class Objects {
   const std::uint32_t layer_;
   std::string driver_;
   std::deque<Place> places_;
-  std::deque<std::uint32_t> free_;  // the longest free place first, so that dead handles are recognised for
-                                    // long
+  std::deque<std::uint32_t> free_;  // oldest first, so that dead handles are recognised for long
   std::uint64_t live_[kind_count] = {}, made_[kind_count] = {};
 };
 

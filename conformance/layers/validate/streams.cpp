@@ -72,8 +72,7 @@ weir_result Validate::stream_wait_event(weir_stream handle, weir_event event_han
   if (result != WEIR_OK) return result;
   const Lock lock(mutex_);
   stream->clock.join(mark);
-  stream->clock.join(event->clock);  // another thread may have recorded it meanwhile, in which case the wait
-                                     // may be for that record
+  stream->clock.join(event->clock);  // includes a record that another thread made meanwhile
   return WEIR_OK;
 }
 
