@@ -397,7 +397,7 @@ TEST(Suite, ADriverThatLeavesAProcessDoesNotConform) {
   const Judgement run = judge_odd("leaves-a-process", "");
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.count("passed"), 2) << run.printed;
-  EXPECT_THAT(run.printed, HasSubstr("left another one behind that holds its descriptors"));
+  EXPECT_THAT(run.printed, HasSubstr("started still holds its descriptors"));
 }
 
 TEST(Suite, ADriverThatHangsOnLoadIsOneFailure) {
