@@ -341,7 +341,7 @@ TEST(Suite, ReadyKernelsAreNamedWhenTheirFolderIsWrong) {
   EXPECT_THAT(message(R"({"objects": [{"format": 5, "file": "f", "kernels": ["iota"]}]})"),
               HasSubstr("an object lacks its format"));
   EXPECT_THAT(message(R"({"objects": [{"format": "elf-x86_64", "kernels": ["iota"]}]})"),
-              HasSubstr("a file"));
+              HasSubstr("its file"));
   EXPECT_THAT(message(R"({"objects": [{"format": "x", "file": "f", "kernels": ["itoa"]}]})"),
               HasSubstr("'itoa'"));
   EXPECT_THAT(message(R"({"objects": [{"format": "elf-x86_64", "file": "gone.so", "kernels": ["iota"]}]})"),

@@ -174,9 +174,7 @@ TEST_F(Fault, LosesTheDevice) {
 // Openings are counted, and the runtime itself closes one when two threads open at once.
 TEST_F(Fault, KnowsADeviceThatWasOpenedTwiceAndClosedOnce) {
   Objects objects(t);
-  {
-    Objects again(t);
-  }
+  { Objects again(t); }
   tell("call=stream_create:device=0:result=unknown");
   weir_stream stream = nullptr;
   EXPECT_EQ(t.stream_create(objects.device, nullptr, &stream, nullptr), WEIR_ERROR_UNKNOWN);
@@ -198,9 +196,11 @@ TEST_F(Fault, WrongOptionsAreQuoted) {
             "layer fault: nth is 'x'; expected a number of at least 1, which K, M or G may follow");
   EXPECT_THAT(
       words("call=memory_get_info:result=ok"),
-      HasSubstr("result is 'ok'; expected an error: after success, a caller of memory_get_info uses its outputs"));
-  EXPECT_THAT(words("result=fire"), AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
-                                          HasSubstr("device_lost")));
+      HasSubstr(
+          "result is 'ok'; expected an error: after success, a caller of memory_get_info uses its outputs"));
+  EXPECT_THAT(words("result=fire"),
+              AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
+                    HasSubstr("device_lost")));
   EXPECT_THAT(words("often"), HasSubstr("there is no option 'often'; the options are call, nth"));
   EXPECT_THAT(words("call=fill::nth=2"), HasSubstr("an option is empty"));
   EXPECT_THAT(words("delay=5"), HasSubstr("delay and reorder cannot be set later"));
