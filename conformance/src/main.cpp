@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ctime>
 #include <iostream>
+#include <weir/sdk/standard_output.hpp>
 
 #include "driver_under_test.hpp"
 #include "expectations.hpp"
@@ -193,7 +194,7 @@ int main_of(const Options& options) {
 }  // namespace
 }  // namespace weir::conformance
 
-int main(int argument_count, char** arguments) {
+static int run(int argument_count, char** arguments) {
   using namespace weir::conformance;
   Options options;
   CLI::App app("Tests a Weir driver against the contract of <weir/driver.h>.");
@@ -233,4 +234,9 @@ int main(int argument_count, char** arguments) {
     std::fprintf(stderr, "weir-conformance: %s\n", error.what());
     return 2;
   }
+}
+
+int main(int argument_count, char** arguments) {
+  weir::sdk::hold_standard_descriptors();
+  return weir::sdk::check_standard_output("weir-conformance", run(argument_count, arguments));
 }

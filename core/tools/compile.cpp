@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir compile`: a kernel in text form to a code object, or to the text on the way there.
-#include <weir/compile.hpp>
-#include <weir/error.hpp>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <span>
 #include <string>
+#include <weir/compile.hpp>
+#include <weir/error.hpp>
 
 #include "command.hpp"
 #include "kernel_file.hpp"
@@ -23,6 +22,7 @@ struct CompileOptions {
   std::string output;
   std::string emit = "object";
   std::string assume;
+  bool explain = false;
 };
 
 /// "FORMAT[:CPU[:FEATURES]]".
@@ -41,8 +41,7 @@ constexpr const char* standard_output = "-";
 
 void write(const std::string& file, std::span<const std::byte> bytes) {
   if (file == standard_output) {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
-      throw Error(ErrorCode::system, "standard output cannot be written");
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // main checks it
     return;
   }
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
@@ -70,6 +69,7 @@ int compile_kernel(const CompileOptions& options) {
   for (const CompiledProgram::Task& task : compiled.tasks) {
     std::fprintf(words, "  %s", task.symbol.c_str());
     if (task.region >= 0) std::fprintf(words, "  (region %d, block %d)", task.region, task.block);
+    if (options.explain) std::fprintf(words, ": %s", to_string(task.lowering).c_str());
     std::fprintf(words, "\n");
   }
   return 0;
@@ -82,9 +82,12 @@ const Command compile_command(
       app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
           ->capture_default_str();
       app.add_option("--assume", options->assume,
-                     "What launches will keep to, for faster code: distinct,narrow,aligned,resident; see "
+                     "Assumptions that every launch will meet, for faster code: "
+                     "no_alias,index32,aligned,device_local; see "
                      "weir/compile.hpp");
       app.add_option("-o,--output", options->output, "File to write, or - for standard output");
+      app.add_flag("--explain", options->explain,
+                   "Also print the forms of each task's code; see sdk/docs/ir.md");
       app.add_option("--emit", options->emit, "What to write")
           ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
           ->capture_default_str();

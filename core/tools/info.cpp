@@ -14,7 +14,7 @@
 namespace weir::tool {
 namespace {
 
-// Keeps what drivers and vendors' libraries print out of the report.
+// Keeps the output of drivers and vendors' libraries out of the report, where a driver must be loaded here.
 class QuietOutput {
  public:
   QuietOutput() : output_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) {
@@ -36,9 +36,9 @@ class QuietOutput {
   int output_;
 };
 
-const std::vector<Candidate>& quietly_found_drivers() {
+std::vector<Candidate> quietly_inspected_drivers() {
   const QuietOutput quiet;
-  return drivers();
+  return inspect_drivers();
 }
 
 struct InfoOptions {
@@ -51,7 +51,7 @@ int run_info(const InfoOptions& options) {
   if (options.probe_again)
     if (const std::string why = forget_probes(); !why.empty()) throw Error(ErrorCode::system, why);
   const std::vector<SearchFolder> folders = driver_search_folders();
-  const std::vector<Candidate>& candidates = quietly_found_drivers();
+  const std::vector<Candidate> candidates = quietly_inspected_drivers();
   const bool coloured = !json && isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   const std::string report = json ? info_json(folders, candidates) : info_text(folders, candidates, coloured);
   std::fwrite(report.data(), 1, report.size(), stdout);

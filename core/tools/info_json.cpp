@@ -64,7 +64,7 @@ json device_json(const std::string& driver, std::uint32_t index, const weir_devi
 json candidate_json(const Candidate& candidate) {
   json driver = {
       {"name", candidate.name},
-      {"fate", fate_key(candidate.fate)},
+      {"fate", status_key(candidate.status)},
       {"reason", candidate.reason},
       {"remedy", candidate.remedy},
       {"note", candidate.note},
@@ -73,16 +73,24 @@ json candidate_json(const Candidate& candidate) {
       {"manifest", candidate.manifest.string()},
       {"library", candidate.library.string()},
   };
-  if (candidate.driver) {
-    driver["version"] = candidate.driver->version();
-    driver["vendor"] = candidate.driver->vendor();
-    driver["abi_version"] = version_text(candidate.driver->abi_version());
-  }
   driver["layers"] = json::array();
-  if (candidate.driver)
-    for (const auto& layer : candidate.driver->layers())
+  if (const auto& identity = candidate.identity) {
+    driver["version"] = identity->version;
+    driver["vendor"] = identity->vendor;
+    driver["abi_version"] = version_text(identity->abi_version);
+    for (const LayerIdentity& layer : identity->layers)
       driver["layers"].push_back(
-          {{"name", layer->name}, {"options", layer->options}, {"library", layer->library}});
+          {{"name", layer.name}, {"options", layer.options}, {"library", layer.library}});
+  }
+  driver["changes"] = json::array();
+  for (const SideEffect& effect : candidate.effects)
+    driver["changes"].push_back({{"change", key_of(effect.change)},
+                                 {"during", key_of(effect.during)},
+                                 {"name", effect.name},
+                                 {"before", effect.before},
+                                 {"after", effect.after},
+                                 {"refused", harms_others(effect)},
+                                 {"words", words_of(effect)}});
   driver["devices"] = json::array();
   for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
     driver["devices"].push_back(device_json(candidate.name, index, candidate.devices[index]));

@@ -31,7 +31,7 @@ std::span<const CapabilityWords> all_capabilities();
 std::string folder_state(const SearchFolder& folder, std::span<const Candidate> candidates);
 
 /// The word for a fate in JSON, which never changes.
-const char* fate_key(DriverFate fate);
+const char* status_key(DriverStatus status);
 
 /// The same for where it was probed.
 const char* probe_key(ProbePlace place);

@@ -15,7 +15,8 @@ namespace {
 // A driver's words and a file's name may hold anything; control characters would reach the terminal.
 std::string printable(std::string_view text) {
   std::string clean(text);
-  std::replace_if(clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::replace_if(
+      clean.begin(), clean.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return clean;
 }
 
@@ -35,18 +36,19 @@ class TextReport {
   explicit TextReport(bool coloured) : coloured_(coloured) {}
 
   void add_driver(const Candidate& candidate) {
-    const bool usable = candidate.fate == DriverFate::usable;
-    out_ += paint(bold, candidate.driver
-                            ? fmt::format("{} {}", candidate.name, printable(candidate.driver->version()))
-                            : printable(candidate.name));
-    out_ += "  " + paint(usable ? green : candidate.driver ? plain : red, to_string(candidate.fate)) + "\n";
+    const bool usable = candidate.status == DriverStatus::usable;
+    const auto& identity = candidate.identity;
+    out_ +=
+        paint(bold, identity ? fmt::format("{} {}", printable(candidate.name), printable(identity->version))
+                             : printable(candidate.name));
+    out_ += "  " + paint(usable ? green : identity ? plain : red, to_string(candidate.status)) + "\n";
     if (!candidate.description.empty()) line("is", candidate.description);
-    if (candidate.driver) line("made by", candidate.driver->vendor());
-    if (candidate.driver && !candidate.driver->layers().empty()) {
+    if (identity) line("made by", identity->vendor);
+    if (identity && !identity->layers.empty()) {
       std::vector<std::string> names;
-      for (const auto& layer : candidate.driver->layers())
-        names.push_back(layer->options.empty() ? layer->name
-                                               : fmt::format("{} ({})", layer->name, layer->options));
+      for (const LayerIdentity& layer : identity->layers)
+        names.push_back(layer.options.empty() ? layer.name
+                                              : fmt::format("{} ({})", layer.name, layer.options));
       line("layers", fmt::format("{}; the first is nearest to the program", fmt::join(names, ", ")));
     }
     if (!usable) {
@@ -54,6 +56,7 @@ class TextReport {
       line("remedy", candidate.remedy);
     }
     if (!candidate.note.empty()) line("note", candidate.note);
+    for (const std::string& change : words_of(candidate.effects, false)) line("note", change);
     for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
       add_device(candidate.name, index, candidate.devices[index]);
     line("found at", candidate.manifest.string());

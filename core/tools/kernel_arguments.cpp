@@ -234,6 +234,21 @@ std::vector<LaunchArgument> KernelArguments::launch_arguments() const {
   return result;
 }
 
+std::vector<std::string> KernelArguments::descriptions() const {
+  std::vector<std::string> lines;
+  for (const Slot& slot : slots_) {
+    std::string line = slot.parameter.name + ": " + describe(slot.parameter);
+    if (slot.parameter.kind == ParameterInfo::Kind::array) {
+      std::string extents;
+      for (std::size_t d = 0; d < slot.array.rank(); ++d)
+        extents += (extents.empty() ? "" : "x") + std::to_string(slot.array.extent(d));
+      line += " of " + extents + ", " + std::to_string(slot.array.size_bytes()) + " bytes";
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 void KernelArguments::write(const std::string& name, const std::string& file, const StreamRef& stream) const {
   for (const Slot& slot : slots_) {
     if (slot.parameter.name != name || slot.parameter.kind != ParameterInfo::Kind::array) continue;

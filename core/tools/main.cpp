@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <vector>
+#include <weir/sdk/standard_output.hpp>
 
 #include "command.hpp"
 #include "usage_error.hpp"
@@ -78,7 +79,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+static int run_and_explain(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const weir::tool::UsageError& error) {
@@ -88,4 +89,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "weir: %s\n", error.what());
     return failed;
   }
+}
+
+int main(int argc, char** argv) {
+  weir::sdk::hold_standard_descriptors();
+  return weir::sdk::check_standard_output("weir", run_and_explain(argc, argv));
 }

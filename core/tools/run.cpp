@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir run`: one launch of a kernel in text form, with its arguments from the command line and NumPy files.
-#include <weir/weir.hpp>
-
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
+#include <weir/weir.hpp>
 
 #include "command.hpp"
 #include "kernel_arguments.hpp"
@@ -20,7 +23,33 @@ struct RunOptions {
   std::vector<std::string> outputs;
   std::string device;
   LaunchOptions launch;
+  bool explain = false;
 };
+
+/// Standard output, unless an array is written there.
+std::FILE* report_stream(const std::map<std::string, std::string>& outputs) {
+  std::error_code error;
+  for (const auto& [name, file] : outputs)
+    if (std::filesystem::equivalent(file, "/dev/stdout", error)) return stderr;
+  return stdout;
+}
+
+void report(std::FILE* out, const Program& program, const Device& device, const KernelArguments& arguments,
+            std::chrono::duration<double, std::milli> time,
+            const std::map<std::string, std::string>& outputs) {
+  std::fprintf(out, "%s on %s (%s): compiled and run in %.3g ms\n", program.name().c_str(),
+               device.name().c_str(), device.info().name.c_str(), time.count());
+  for (const std::string& line : arguments.descriptions()) std::fprintf(out, "  %s\n", line.c_str());
+  for (const auto& [name, file] : outputs) std::fprintf(out, "wrote %s to %s\n", name.c_str(), file.c_str());
+}
+
+void explain(std::FILE* out, const std::vector<CompiledVariant>& variants) {
+  for (const CompiledVariant& variant : variants) {
+    std::fprintf(out, "assumes: %s\n", variant.assume.empty() ? "nothing" : variant.assume.c_str());
+    for (const CompiledVariant::Task& task : variant.tasks)
+      std::fprintf(out, "  %s: %s\n", task.symbol.c_str(), to_string(task.lowering).c_str());
+  }
+}
 
 int run_kernel(const RunOptions& options) {
   const Program program = read_kernel(options.file);
@@ -29,22 +58,30 @@ int run_kernel(const RunOptions& options) {
   const Device device = options.device.empty() ? open() : open(options.device);
   const Stream stream = device.create_stream();
   const KernelArguments arguments(program, values, stream);
+  const auto begin = std::chrono::steady_clock::now();
   program.launch(stream, arguments.launch_arguments(), options.launch);
   stream.synchronize();
+  const auto end = std::chrono::steady_clock::now();
+  std::FILE* const out = report_stream(outputs);
   for (const auto& [name, file] : outputs) arguments.write(name, file, stream);
+  report(out, program, device, arguments, end - begin, outputs);
+  if (options.explain) explain(out, program.variants(stream));
   return 0;
 }
 
 const Command run_command("run", "Run a kernel in text form once", [](CLI::App& app) -> std::function<int()> {
   auto options = std::make_shared<RunOptions>();
   app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
-  app.add_option("--arg", options->arguments,
-                 "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an array that the kernel writes "
-                 "and that is left out takes the extents of the first array of its rank")
+  app.add_option(
+         "--arg", options->arguments,
+         "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an array that the kernel writes "
+         "and that is left out takes the extents of the first array of its rank")
       ->allow_extra_args(false);
   app.add_option("--out", options->outputs, "PARAMETER=FILE.npy: write an array after the run")
       ->allow_extra_args(false);
   app.add_option("--device", options->device, "Device such as cpu or cpu:1; see weir info");
+  app.add_flag("--explain", options->explain,
+               "Print what the launch's code relies on, and the forms of each task's code");
   app.add_option("--seed", options->launch.seed, "Seed of the kernel's random numbers");
   return [options] { return run_kernel(*options); };
 });

@@ -7,12 +7,13 @@
 
 namespace weir::amdgpu {
 
+using sdk::format_text;
 using sdk::put;
-using sdk::words;
 
 namespace {
 
-#define ROW(name, ...) {offsetof(weir_device_info, name), __VA_ARGS__}
+#define ROW(name, ...) \
+  { offsetof(weir_device_info, name), __VA_ARGS__ }
 constexpr sdk::vendor::AttributeField fields[] = {
     ROW(lanes, wave_size),
     ROW(multiprocessors, multiprocessor_count),
@@ -70,7 +71,8 @@ void Hip::describe(std::uint32_t index, weir_device_info& info) {
 
   const auto leave_out = [&info](std::uint64_t capability, const char* what, const std::string& why,
                                  const char* instead) {
-    if (!why.empty()) sdk::vendor::lacks(info, capability, words("%s: %s; %s", what, why.c_str(), instead));
+    if (!why.empty())
+      sdk::vendor::lacks(info, capability, format_text("%s: %s; %s", what, why.c_str(), instead));
   };
   const bool device_has_pools = sdk::vendor::attribute<Hip>(device, memory_pools) != 0;
   leave_out(WEIR_CAP_STREAM_ORDERED_ALLOCATION, "memory",

@@ -20,8 +20,9 @@ using sdk::EntryPoint;
 constexpr auto need = EntryPoint::required, want = EntryPoint::optional;
 
 #define SHARED(member, symbol, needed) \
-  {offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member), symbol, hip_version(5, 2), symbol, needed}
-#define OWN(member, symbol, needed) {offsetof(Api, member), symbol, hip_version(5, 2), symbol, needed}
+  { offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member), symbol, hip_version(5, 2), symbol, needed }
+#define OWN(member, symbol, needed) \
+  { offsetof(Api, member), symbol, hip_version(5, 2), symbol, needed }
 
 // The functions of libamdhip64 that the driver uses. Only hipGetDeviceProperties has ever changed its form.
 constexpr EntryPoint entry_points[] = {
@@ -125,15 +126,17 @@ std::string look_at_kernel_driver() {
   constexpr const char* node = "/dev/kfd";
   if (access(node, R_OK | W_OK) == 0) {
     for (const char* variable : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
-      if (const char* value = std::getenv(variable)) return sdk::words("%s is '%.100s'", variable, value);
+      if (const char* value = std::getenv(variable))
+        return sdk::format_text("%s is '%.100s'", variable, value);
     return "run rocminfo to list the devices of AMD's driver";
   }
   if (errno == ENOENT)
-    return sdk::words(
+    return sdk::format_text(
         "there is no %s: no AMD GPU, its kernel driver amdgpu is not loaded, or this container "
         "was started without --device=/dev/kfd --device=/dev/dri",
         node);
-  return sdk::words("this process may not open %s; its user must be in the groups render and video", node);
+  return sdk::format_text("this process may not open %s; its user must be in the groups render and video",
+                          node);
 }
 
 [[noreturn]] void fail_without_device(Code code) {
@@ -170,7 +173,7 @@ std::uint32_t Hip::start() {
 }
 
 std::string version_words(int number) {
-  return sdk::words("%d.%d", number / 10'000'000, number / 100'000 % 100);
+  return sdk::format_text("%d.%d", number / 10'000'000, number / 100'000 % 100);
 }
 
 std::string architecture_of(int device) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "code_image.hpp"
 #include "device.hpp"
 #include "operation.hpp"
 
@@ -28,8 +29,7 @@ struct Module : Object {
 
   Device* device = nullptr;
   std::string name;
-  void* library = nullptr;
-  int file = -1;  ///< open as long as the library is loaded: its path must name no other library meanwhile
+  std::unique_ptr<CodeImage> image;
   std::mutex mutex;
   std::vector<Kernel*> kernels;
 };

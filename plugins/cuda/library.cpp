@@ -132,7 +132,7 @@ struct Finder {
 };
 
 std::string version_words(int number) {
-  return sdk::words("%d.%d", number / 1000, number % 1000 / 10);
+  return sdk::format_text("%d.%d", number / 1000, number % 1000 / 10);
 }
 
 }  // namespace
@@ -158,8 +158,8 @@ std::uint32_t Cuda::start() {
     throw failure;
   } else if (code == stub_library) {
     sdk::Failure failure = sdk::vendor::failure_of<Cuda>(code, "start");
-    failure.message += sdk::words("; %s is the toolkit's stub, remove its folder from LD_LIBRARY_PATH",
-                                  library.path().c_str());
+    failure.message += sdk::format_text("; %s is the toolkit's stub, remove its folder from LD_LIBRARY_PATH",
+                                        library.path().c_str());
     throw failure;
   } else {
     sdk::vendor::check<Cuda>(code, "start");
@@ -168,7 +168,7 @@ std::uint32_t Cuda::start() {
   if (count < 1) {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     sdk::fail(WEIR_ERROR_NO_DEVICE, "CUDA finds no device; %s",
-              visible ? sdk::words("CUDA_VISIBLE_DEVICES is '%.100s'", visible).c_str()
+              visible ? sdk::format_text("CUDA_VISIBLE_DEVICES is '%.100s'", visible).c_str()
                       : "CUDA_VISIBLE_DEVICES is not set");
   }
   return static_cast<std::uint32_t>(count);

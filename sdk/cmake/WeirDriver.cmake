@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [ABI version] [DESCRIPTION text])
+# weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [EXPORTS symbol ...] [ABI version]
+#                 [DESCRIPTION text])
 #
 # Defines the target weir-driver-NAME: the shared object libweir-NAME.so, which exports only
-# weir_driver_entry, and its manifest NAME.json in the same folder. Installs both in libweir's folder of
-# drivers. VENDOR_LIBRARIES are the libraries that the driver opens at run time (libcuda.so.1); they appear in
-# messages and are never linked. ABI is the newest version that the driver supports, such as 1.0; it must
-# support all from 1.0 on. The default is the newest version of this SDK's header, which drivers made with
-# <weir/sdk/table.hpp> support.
+# weir_driver_entry and EXPORTS, and its manifest NAME.json in the same folder. Installs both in libweir's
+# folder of drivers. VENDOR_LIBRARIES are the libraries that the driver opens at run time (libcuda.so.1); they
+# appear in messages and are never linked. ABI is the newest version that the driver supports, such as 1.0; it
+# must support all from 1.0 on. The default is the newest version of this SDK's header, which drivers made
+# with <weir/sdk/table.hpp> support.
 #
 # Weir's own build and external drivers use the same function; the latter get it from find_package(WeirSDK).
 include(GNUInstallDirs)
@@ -28,7 +29,7 @@ endfunction()
 
 function(weir_add_driver name)
   # Parsed from the unevaluated arguments, so that the description may contain ';'. Lists may be quoted.
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS")
   foreach(words SOURCES LIBRARIES VENDOR_LIBRARIES)
     string(REPLACE "\\;" ";" arg_${words} "${arg_${words}}")
   endforeach()
@@ -56,7 +57,7 @@ function(weir_add_driver name)
     set(folder ${CMAKE_CURRENT_BINARY_DIR})
   endif()
 
-  weir_add_module(${target} FOLDER ${folder} NAME weir-${name} EXPORTS weir_driver_entry
+  weir_add_module(${target} FOLDER ${folder} NAME weir-${name} EXPORTS weir_driver_entry ${arg_EXPORTS}
                   SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
   set_target_properties(${target} PROPERTIES WEIR_DESCRIPTION "${arg_DESCRIPTION}")
 

@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir-bench: what Weir costs, beside a peer in the same process. --json FILE writes all figures; --gpu runs the cases
-// for a GPU instead of those for the CPU.
+// weir-bench: what Weir costs, beside a peer in the same process. --json FILE writes all figures; --gpu runs
+// the cases for a GPU instead of those for the CPU.
 #include <cstring>
+#include <fstream>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
+#include <weir/sdk/standard_output.hpp>
 
 #include "gpu/figures.hpp"
 #include "paired.hpp"
 
-int main(int argc, char** argv) {
+// Google Benchmark does not check what it writes.
+static bool is_complete(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const std::string figures = text.str();
+  const std::size_t end = figures.find_last_not_of(" \n");
+  return in && end != figures.npos && figures[end] == '}';
+}
+
+static int run(int argc, char** argv) {
   // --json is Google Benchmark's own output under a name that one can remember.
   std::vector<std::string> words{argv[0]};
   bool gpu = false;
+  std::string figures;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--gpu") == 0) {
       gpu = true;
     } else if (std::strcmp(argv[i], "--json") != 0) {
       words.emplace_back(argv[i]);
     } else if (i + 1 < argc && argv[i + 1][0] != '-') {
-      words.push_back("--benchmark_out=" + std::string(argv[++i]));
+      figures = argv[++i];
+      words.push_back("--benchmark_out=" + figures);
       words.emplace_back("--benchmark_out_format=json");
     } else {
       words.emplace_back("--benchmark_format=json");
@@ -40,4 +56,13 @@ int main(int argc, char** argv) {
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   if (gpu) weir::bench::gpu::print_table();
+  if (figures.empty() || is_complete(figures)) return 0;
+  std::cerr << "weir-bench: " << figures
+            << " could not be written completely; check the folder and the space\n";
+  return 1;
+}
+
+int main(int argc, char** argv) {
+  weir::sdk::hold_standard_descriptors();
+  return weir::sdk::check_standard_output("weir-bench", run(argc, argv));
 }

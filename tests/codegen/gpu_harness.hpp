@@ -46,7 +46,7 @@ struct GpuArguments {
 /// What differs after a run in `grid` blocks on a simulated device of that architecture, or "". The
 /// simulator's reports, of races for example, count as differences.
 std::string difference(const std::string& text, const GpuArguments& arguments,
-                       const std::string& architecture, const codegen::Facts& facts,
+                       const std::string& architecture, const codegen::LaunchAssumptions& assumptions,
                        const std::vector<std::uint32_t>& grids);
 
 }  // namespace weir::test

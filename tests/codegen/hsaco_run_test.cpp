@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What GPUs have in common, executed: AMD machine code on the HIP simulator leaves what host code leaves, to
-// the bit, in waves of 64 and of 32, with facts and without, in grids of any size.
+// the bit, in waves of 64 and of 32, with assumptions and without, in grids of any size.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,8 +13,9 @@
 namespace weir::test {
 namespace {
 
-constexpr codegen::Facts nothing{};
-constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true, .resident = true};
+constexpr codegen::LaunchAssumptions nothing{};
+constexpr codegen::LaunchAssumptions everything{
+    .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 
 template <class T>
 std::vector<T> random_values(std::size_t count, unsigned seed = 1) {
@@ -31,13 +32,13 @@ std::vector<T> random_values(std::size_t count, unsigned seed = 1) {
 
 class Hsaco : public testing::TestWithParam<const char*> {
  protected:
-  /// Facts that hold for the arguments are tried, and none.
+  /// LaunchAssumptions that hold for the arguments are tried, and none.
   void expect_same(const std::string& text, const GpuArguments& arguments, bool aligned = true) {
-    codegen::Facts all = everything;
+    codegen::LaunchAssumptions all = everything;
     all.aligned = aligned;
-    for (const codegen::Facts& facts : {nothing, all})
-      EXPECT_EQ(difference(text, arguments, GetParam(), facts, {1, 3}), "")
-          << GetParam() << ", facts " << facts.number();
+    for (const codegen::LaunchAssumptions& assumptions : {nothing, all})
+      EXPECT_EQ(difference(text, arguments, GetParam(), assumptions, {1, 3}), "")
+          << GetParam() << ", assumptions " << assumptions.number();
   }
 };
 

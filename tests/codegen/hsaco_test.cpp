@@ -16,8 +16,9 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr codegen::Facts nothing{};
-constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true, .resident = true};
+constexpr codegen::LaunchAssumptions nothing{};
+constexpr codegen::LaunchAssumptions everything{
+    .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 
 struct Request {
   ir::Kernel kernel;
@@ -49,8 +50,8 @@ TEST_P(Processor, TakesEveryKernelOfTheCorpus) {
   for (const std::string& text : corpus()) {
     const Request request(text);
     if (request.tasks.empty()) continue;
-    for (const codegen::Facts& facts : {nothing, everything}) {
-      const std::string file = request.compile({"hsaco", GetParam(), "", 0, 1024, facts});
+    for (const codegen::LaunchAssumptions& assumptions : {nothing, everything}) {
+      const std::string file = request.compile({"hsaco", GetParam(), "", 0, 1024, assumptions});
       ASSERT_GT(file.size(), 64u);
       EXPECT_EQ(file.substr(0, 4),
                 "\x7f"
@@ -97,6 +98,7 @@ TEST(HsacoTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal("gfx803"), HasSubstr("expected gfx906 or newer"));
   EXPECT_THAT(refusal("sm_90"), HasSubstr("'sm_90' is no AMD processor"));
   EXPECT_THAT(refusal("native"), HasSubstr("found 'native': name it behind the format, as in hsaco:gfx90a"));
+  EXPECT_THAT(refusal("gfx91a"), HasSubstr("did you mean gfx90a"));
   EXPECT_THAT(refusal("gfx1999"), HasSubstr("'gfx1999' is no AMD processor that LLVM"));
   EXPECT_THAT(refusal("gfx90a:fast+"), HasSubstr("expected gfxNNN, with :sramecc+"));
 }
@@ -132,6 +134,37 @@ TEST(HsacoAtomics, AddFloatsByTheProcessorsOwnInstructions) {
     EXPECT_EQ(text.find("global_atomic_add_f32") != text.npos, adds.f32) << adds.cpu;
     EXPECT_EQ(text.find("global_atomic_add_f64") != text.npos, adds.f64) << adds.cpu;
     EXPECT_EQ(text.find("_cmpswap") != text.npos, adds.loops) << adds.cpu;
+  }
+}
+
+/// Every atomic operation on integers, whose old values are dropped and stored.
+std::string integer_atomics() {
+  std::string parameters, body;
+  for (const std::string& type : std::vector<std::string>{"i32", "u32", "i64", "u64"}) {
+    parameters +=
+        "param @" + type + ": array<" + type + ", 1>\nparam @old_" + type + ": array<" + type + ", 1>\n";
+    body += "    %" + type + " = load @old_" + type + "[%i] : " + type + "\n";
+    for (const std::string& kind :
+         std::vector<std::string>{"add", "sub", "min", "max", "and", "or", "xor", "exchange"}) {
+      const std::string name = kind + "_" + type,
+                        right = " = atomic." + kind + " @" + type + "[%zero], %" + type;
+      body += "    %dropped_" + name + right + " : " + type + "\n    %" + name + right + " : " + type +
+              "\n    store @old_" + type + "[%i], %" + name + "\n";
+    }
+  }
+  return "weir-ir 1\nkernel \"atomics\"\n" + parameters +
+         "{\n  %zero = const 0 : i64\n  %n = extent @i32, 0 : i64\n  parallel (%i) in (%zero to %n) {\n" +
+         body + "  }\n}\n";
+}
+
+TEST(HsacoAtomics, OfIntegersAreTheProcessorsOwnInstructions) {
+  const Request request(integer_atomics());
+  for (const char* cpu :
+       {"gfx906", "gfx908", "gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"}) {
+    const std::string text = request.assembly({"hsaco", cpu, "", 0, 1024, everything});
+    for (const char* operation : {"add", "sub", "and", "or", "xor", "swap"})
+      EXPECT_THAT(text, HasSubstr(std::string("global_atomic_") + operation)) << cpu;
+    EXPECT_EQ(text.find("_cmpswap"), text.npos) << cpu;
   }
 }
 

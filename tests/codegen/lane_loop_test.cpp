@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 
 #include "harness.hpp"
 
@@ -175,6 +176,49 @@ param @x: array<f32, 2>
   code.array("x", x.data(), {std::int64_t(h), std::int64_t(w)}).run(2, 1);
   for (std::size_t i = 0; i < h; ++i)
     for (std::size_t j = 0; j < w; ++j) ASSERT_EQ(x[i * w + j], float(i + 1)) << i << ", " << j;
+}
+
+// LLVM's loop vectoriser reduces a vector of maxima with an operation that does not order zeros.
+// proves R36
+TEST(LaneLoop, MaximaOfOneRowOrderZerosInWhateverLaneTheyAre) {
+  for (const char* op : {"max", "min"}) {
+    std::string text = R"(weir-ir 1
+kernel "extreme"
+param @x: array<f32, 1>
+param @r: array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %n = extent @x, 0 : i64
+  parallel (%i) in (%zero to %one) {
+    local $m : f32
+    %first = load @x[%zero] : f32
+    set $m, %first
+    for %j = %zero to %n step %one {
+      %a = load @x[%j] : f32
+      %m = get $m : f32
+      %q = OP %m, %a : f32
+      set $m, %q
+    }
+    %f = get $m : f32
+    store @r[%i], %f
+  }
+}
+)";
+    text.replace(text.find("OP"), 2, op);
+    const bool larger = op == std::string("max");
+    const float other = larger ? -0.0f : 0.0f;
+    Code code(text);
+    for (const std::size_t n : {5u, 32u, 64u, 71u})
+      for (std::size_t at = 0; at < n; ++at) {
+        std::vector<float> x(n, other), r(1, 7.0f);
+        x[at] = -other;
+        x[(at + 1) % n] = std::numeric_limits<float>::quiet_NaN();
+        code.array("x", x).array("r", r).run();
+        EXPECT_EQ(r[0], 0.0f);
+        EXPECT_EQ(std::signbit(r[0]), !larger) << op << " of " << n << ", with the other zero at " << at;
+      }
+  }
 }
 
 }  // namespace

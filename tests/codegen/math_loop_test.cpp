@@ -30,7 +30,7 @@ std::string chain(const std::string& function, const std::string& type, unsigned
 std::string emit_for(const std::string& text, const std::string& features, std::string_view what) {
   const Program program = parse_program(text);
   codegen::Target target{"elf-x86_64", "x86-64-v4", features, 1, 1};
-  target.facts.distinct = true;
+  target.assumptions.no_alias = true;
   return weir_codegen(weir_codegen_abi)->emit_text(program.kernel, program.pointers(), target, what);
 }
 

@@ -34,7 +34,8 @@ int main(int, char** arguments) {
   static Stream* streams[6];
   for (Stream*& stream : streams) stream = new Stream;
   static Event event;
-  streams[0]->launch(kernels().gate, GateArguments{&never, 1, &passed});  // still spinning when the process ends
+  streams[0]->launch(kernels().gate,
+                     GateArguments{&never, 1, &passed});  // still spinning when the process ends
   event.record(*streams[0]);
   streams[1]->wait(event);
   streams[1]->launch(kernels().nothing);
@@ -47,6 +48,12 @@ int main(int, char** arguments) {
   if (how == "static-waits") {
     raise(never);
     waits_at_exit.stream = streams[5];
+  }
+  if (how == "callback") {
+    call(table().stream_host_callback, weir_stream(*streams[5]),
+         weir_host_callback{[](void*) { std::exit(0); }}, static_cast<void*>(nullptr));
+    streams[5]->synchronize();  // the process ends meanwhile
+    return 1;
   }
   if (how == "exit-in-thread") std::thread([] { std::exit(0); }).join();
   if (how == "quick") std::quick_exit(0);

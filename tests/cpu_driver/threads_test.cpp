@@ -124,9 +124,12 @@ TEST(EightThreads, LoadAndUnloadModules) {
 
 // proves R6
 TEST(ProcessExit, IsCleanWithWorkInFlight) {
-  for (const char* how : {"return", "exit-in-thread", "static-waits", "quick"})
+  for (const char* how : {"return", "exit-in-thread", "static-waits", "callback", "quick"})
     for (int i = 0; i < 3; ++i)
-      EXPECT_EQ(std::system(("timeout 60 " + weir::test::built("bin/cpu_driver_exit").string() + " " + how).c_str()), 0) << how;
+      EXPECT_EQ(std::system(
+                    ("timeout 60 " + weir::test::built("bin/cpu_driver_exit").string() + " " + how).c_str()),
+                0)
+          << how;
 }
 
 }  // namespace cpu_test

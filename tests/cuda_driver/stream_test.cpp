@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events, memory, copies and fills: what reaches CUDA, and on which stream.
+#include <chrono>
 #include <span>
+#include <thread>
 
 #include "fake.hpp"
 
@@ -194,6 +196,30 @@ TEST_F(Fake, CopiesOfOrdinaryMemoryBehindABusyStreamGoThroughPinnedBuffers) {
   EXPECT_EQ(std::memcmp(memory_info(pinned).host_pointer, in.data(), size), 0);
   call(table().memory_free, memory);
   call(table().memory_free, pinned);
+}
+
+// proves R40
+TEST_F(Fake, ACopyThatFailsHalfWayLeavesNothingThatUsesTheCallersMemory) {
+  const std::size_t size = 5u << 20;
+  const weir_allocation memory = allocate(device, size);
+  const std::vector<char> in(size, 1);
+  fake().hold(true);
+  const std::uint32_t zero = 0;
+  call(table().fill, stream, memory, 0ull, size, static_cast<const void*>(&zero), 4u);
+  fake().fail_next("cuMemcpyHtoDAsync_v2", 1);
+  std::thread release([&] {
+    while (calls_of("cuStreamSynchronize").empty() && calls_of("cuLaunchHostFunc").size() < 2)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    fake().hold(false);
+  });
+  weir_status status = new_status();
+  EXPECT_NE(table().copy_to_device(stream, memory, 0, in.data(), size, &status), WEIR_OK);
+  EXPECT_EQ(calls_of("cuLaunchHostFunc").size(), 1u) << "a callback that reads the caller's memory";
+  EXPECT_EQ(table().stream_query(stream, &status), WEIR_OK) << "the callback is still to come";
+  call(table().copy_to_device, stream, memory, 0ull, static_cast<const void*>(in.data()), size);
+  release.join();
+  EXPECT_EQ(read<char>(stream, memory, size), in);
+  call(table().memory_free, memory);
 }
 
 TEST_F(Fake, HostCallbackRunsInTheStreamsOrder) {

@@ -34,6 +34,24 @@ std::string operand_list(std::size_t count) {
   return list;
 }
 
+/// The operation's statements as text, the last of which defines %result: its operands become those of their
+/// type, and %c, %t and %z get its number.
+std::string statements(const Operation& operation, std::size_t number, const std::string& result) {
+  const std::string& from = operation.words;
+  const std::size_t last = from.find_last_of('\n') + 1;
+  std::string text = "    ";
+  for (std::size_t at = 0; at < from.size(); ++at) {
+    if (at == last) text += "%" + result + " = ";
+    text += from[at];
+    if (from[at] == '\n') text += "    ";
+    if ((from[at] != '%' && from[at] != '@') || at + 1 == from.size()) continue;
+    const char next = from[at + 1];
+    if (next >= '0' && next <= '9') text += name(operation.operands.at(std::size_t(next - '0')));
+    if (next == 'c' || next == 't' || next == 'z') text += next + std::to_string(number), ++at;
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::vector<Operation> arithmetic() {
@@ -53,6 +71,41 @@ std::vector<Operation> arithmetic() {
   for (unsigned word = 0; word < 4; ++word)
     operations.push_back({"philox." + std::to_string(word) + " %0, %1, %2, %0, %1, %2 : u32",
                           std::vector<ScalarType>(3, ScalarType::u32), ScalarType::u32});
+  return valid(std::move(operations));
+}
+
+std::vector<Operation> chains(ScalarType type) {
+  const std::string t = " : " + name(type);
+  struct First {
+    std::string words;
+    std::vector<ScalarType> operands;
+  };
+  std::vector<First> firsts;
+  for (const Operation& operation : arithmetic()) {
+    if (operation.result != type || operation.words.starts_with("philox")) continue;
+    firsts.push_back({"%t = " + operation.words, operation.operands});
+    if (operation.operands.size() != 2) continue;
+    std::string with_constant = operation.words;
+    with_constant.replace(with_constant.find("%1"), 2, "%c");
+    for (const char* constant : {"0", "1", "3"})
+      firsts.push_back({"%c = const " + std::string(constant) + t + "\n%t = " + with_constant, {type, type}});
+  }
+  for (const ScalarType from : {ScalarType::i32, ScalarType::u32, ScalarType::f32, ScalarType::boolean})
+    if (from != type) firsts.push_back({"%t = cast %0" + t, {from, type}});
+  std::vector<Operation> operations;
+  for (const First& first : firsts) {
+    const std::string last = "%" + std::to_string(first.operands.size() - 1);
+    for (const std::string& other : {last, std::string("%z")}) {
+      const std::string before = first.words + "\n" + (other == "%z" ? "%z = const 0" + t + "\n" : "");
+      for (const char* op : {"eq", "ne", "lt", "le", "gt", "ge"})
+        operations.push_back(
+            {before + op + " %t, " + other + " : bool", first.operands, ScalarType::boolean});
+      for (const char* op : {"min", "max"})
+        operations.push_back({before + op + " %t, " + other + t, first.operands, type});
+    }
+    for (const char* op : {"popcount", "clz", "ctz"})
+      operations.push_back({first.words + "\n" + op + " %t" + t, first.operands, type});
+  }
   return valid(std::move(operations));
 }
 
@@ -109,29 +162,61 @@ std::vector<std::pair<ScalarType, unsigned>> kernel_inputs(const std::vector<Ope
   return {inputs.begin(), inputs.end()};
 }
 
-std::string kernel_text(const std::vector<Operation>& operations) {
-  std::string parameters, body;
+std::string_view to_string(LoopForm form) {
+  constexpr std::string_view names[] = {"line", "single", "edges", "tiles", "branches", "inner_loops"};
+  return names[std::size_t(form)];
+}
+
+std::vector<std::int64_t> shape_of(LoopForm form, std::size_t count) {
+  if (form == LoopForm::single) return {std::int64_t(count), 1};
+  if (form == LoopForm::tiles) return {std::int64_t(count / 32), 32};
+  return {std::int64_t(count)};
+}
+
+std::pair<std::size_t, std::size_t> margins_of(LoopForm form) {
+  return form == LoopForm::edges ? std::pair<std::size_t, std::size_t>{3, 2}
+                                 : std::pair<std::size_t, std::size_t>{};
+}
+
+std::string kernel_text(const std::vector<Operation>& operations, LoopForm form) {
+  const bool rows = form == LoopForm::single || form == LoopForm::tiles;
+  const std::string rank = rows ? "2" : "1", at = rows ? "[%i, %j]" : "[%i]";
+  std::string parameters, before, body;
   for (const auto& [type, which] : kernel_inputs(operations)) {
     const std::string array = name(type) + std::to_string(which);
-    parameters += "  param @" + array + " : array<" + name(type) + ", 1>\n";
-    body += "    %" + array + " = load @" + array + "[%i] : " + name(type) + "\n";
+    parameters += "  param @" + array + " : array<" + name(type) + ", " + rank + ">\n";
+    const std::string of_type = " : " + name(type) + "\n";
+    if (form != LoopForm::tiles) {
+      body += "    %" + array + " = load @" + array + at + of_type;
+      continue;
+    }
+    body += "    %near_" + array + " = load @" + array + "[%row, %j]" + of_type;
+    body += "    %own_" + array + " = load @" + array + at + of_type;
+    body += "    %" + array + " = select %true, %near_" + array + ", %own_" + array + of_type;
   }
   for (std::size_t k = 0; k < operations.size(); ++k) {
     const std::string r = "r" + std::to_string(k);
-    parameters += "  param @" + r + " : array<" + name(operations[k].result) + ", 1>\n";
-    std::string words;
-    const std::string& from = operations[k].words;
-    for (std::size_t at = 0; at < from.size(); ++at) {
-      words += from[at];
-      if ((from[at] == '%' || from[at] == '@') && at + 1 < from.size() && from[at + 1] >= '0' &&
-          from[at + 1] <= '9')
-        words += name(operations[k].operands.at(std::size_t(from[at + 1] - '0')));
-    }
-    body += "    %" + r + " = " + words + "\n    store @" + r + "[%i], %" + r + "\n";
+    parameters += "  param @" + r + " : array<" + name(operations[k].result) + ", " + rank + ">\n";
+    body += statements(operations[k], k, r) + "    store @" + r + at + ", %" + r + "\n";
   }
+  std::string loop = "parallel (%i) in (%zero to %n)";
+  if (rows) loop = "parallel (%i, %j) in (%zero to %n, %zero to %m)";
+  if (form == LoopForm::edges) loop = "parallel (%i) in (%three to %end)";
+  if (form != LoopForm::line) {
+    parameters += "  param @none : i64\n";
+    before = "  %none = arg @none : i64\n  %one = const 1 : i64\n  %passes = add %none, %one : i64\n";
+  }
+  if (rows) before += "  %m = extent @r0, 1 : i64\n";
+  if (form == LoopForm::edges)
+    before += "  %three = const 3 : i64\n  %two = const 2 : i64\n  %end = sub %n, %two : i64\n";
+  if (form == LoopForm::tiles)
+    body = "    %row = add %i, %none : i64\n    %true = ge %i, %none : bool\n" + body;
+  if (form == LoopForm::branches)
+    body = "    %true = ge %i, %none : bool\n    if %true {\n" + body + "    }\n";
+  if (form == LoopForm::inner_loops) body = "    for %k = %zero to %passes step %one {\n" + body + "    }\n";
   return "weir-ir 1\nkernel \"bits\"\n" + parameters +
-         "{\n  %zero = const 0 : i64\n  %n = extent @r0, 0 : i64\n" + "  parallel (%i) in (%zero to %n) {\n" +
-         body + "  }\n}\n";
+         "{\n  %zero = const 0 : i64\n  %n = extent @r0, 0 : i64\n" + before + "  " + loop + " {\n" + body +
+         "  }\n}\n";
 }
 
 }  // namespace weir::test

@@ -3,21 +3,29 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 #include <weir/types.hpp>
 
 namespace weir::test {
 
-/// One operation: `r` of %0, %1, %2, as the right side of a statement.
+/// One operation: `r` of %0, %1, %2, as the right side of a statement. Statements that it needs before that
+/// come first, each on a line, and define %c, %t and %z.
 struct Operation {
-  std::string words;  ///< "add %0, %1 : f32"
+  std::string words;  ///< "add %0, %1 : f32", or "%t = max %0, %1 : i16\nctz %t : i16"
   std::vector<ScalarType> operands;
   ScalarType result;
 };
 
 /// Arithmetic, comparisons, bit operations, select.
 std::vector<Operation> arithmetic();
+/// Every operation whose result is of `type`, followed by every comparison, count of bits, minimum and
+/// maximum of that type: of its result with an operand and with 0. Operands of the first are arrays and
+/// constants.
+std::vector<Operation> chains(ScalarType type);
 /// Casts and bit casts between all types.
 std::vector<Operation> conversions();
 /// Math functions on f32 and f64.
@@ -25,9 +33,27 @@ std::vector<Operation> functions();
 /// Atomics, each iteration on an element of its own; %0 is the element before.
 std::vector<Operation> atomics();
 
-/// A kernel that runs the operations on arrays @<type>0, @<type>1, ... and stores to @r0, @r1, ...; "weir-ir
-/// 1" text.
-std::string kernel_text(const std::vector<Operation>& operations);
+/// The loop around the operations: each form is lowered in a way of its own, and gives the same results.
+enum class LoopForm {
+  line,         ///< one dimension from 0: vectors on the CPU, packets on GPUs
+  single,       ///< rows of one element: scalar code on the CPU, edges of packets on GPUs
+  edges,        ///< one dimension from 3 to 2 before the end: cut packets, remainders of vectors
+  tiles,        ///< two dimensions, with loads from rows that could differ: tiles of rows and columns on GPUs
+  branches,     ///< under a condition that is true: masks on the CPU, one iteration at a time on GPUs
+  inner_loops,  ///< in a sequential loop of one pass: lanes on the CPU
+};
+inline constexpr LoopForm loop_forms[] = {LoopForm::line,  LoopForm::single,   LoopForm::edges,
+                                          LoopForm::tiles, LoopForm::branches, LoopForm::inner_loops};
+std::string_view to_string(LoopForm form);
+/// The shape of the arrays of a loop of that form over `count` elements, a multiple of 32.
+std::vector<std::int64_t> shape_of(LoopForm form, std::size_t count);
+/// Elements of a loop's results that are not written at their begin and end.
+std::pair<std::size_t, std::size_t> margins_of(LoopForm form);
+
+/// A kernel that runs the operations on arrays @<type>0, @<type>1, ... and stores to @r0, @r1, ..., with an
+/// i64 scalar
+/// @none that is 0 in forms other than line; "weir-ir 1" text.
+std::string kernel_text(const std::vector<Operation>& operations, LoopForm form = LoopForm::line);
 /// The kernel's arrays in the order of its parameters: type, and which operand; results follow.
 std::vector<std::pair<ScalarType, unsigned>> kernel_inputs(const std::vector<Operation>& operations);
 

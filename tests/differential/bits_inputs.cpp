@@ -83,7 +83,9 @@ std::vector<std::uint64_t> special_values(ScalarType type) {
   if (type == ScalarType::boolean) return {0, 1};
   std::vector<std::uint64_t> values;
   const std::uint64_t mask = mask_of(type);
-  if (!is_float(type)) {
+  if (size_of(type) == 1) {
+    for (std::uint64_t v = 0; v < 256; ++v) values.push_back(v);
+  } else if (!is_float(type)) {
     const unsigned bits = unsigned(8 * size_of(type));
     for (const std::int64_t v : {0, 1, 2, 3, 5, 7, 10, 16, 31, 32, 63, 64, 100, 127})
       for (const std::int64_t sign : {1, -1}) values.push_back(std::uint64_t(v * sign) & mask);
@@ -160,12 +162,17 @@ std::vector<std::byte> operands(ScalarType type, std::size_t count, unsigned whi
     for (std::size_t i = begin; i < end; ++i) {
       std::uint64_t v;
       if (i < combinations) {
-        const std::size_t k = which == 0 ? i % 300 : which == 1 ? i / 300 : (i * 7 + i / 300) % 300;
+        const std::size_t pair = i * 7919 % combinations;  // so that few of them have all values of each, too
+        const std::size_t k = which == 0   ? pair % 300
+                              : which == 1 ? pair / 300
+                                           : (pair * 7 + pair / 300) % 300;
         v = special[k % special.size()];
       } else {
         const std::uint64_t r = mix(i * 3 + which);
         if (type == ScalarType::boolean)
           v = r & 1;
+        else if (size_of(type) == 2 && which == 0)
+          v = i & 0xffff;  // so that every value occurs
         else
           v = is_float(type) ? random_float(type, r, i / (which + 1))
                              : random_integer(type, r, i / (which + 1));

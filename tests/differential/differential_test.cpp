@@ -11,6 +11,7 @@
 #include "ir/printer.hpp"
 #include "ir/verifier.hpp"
 #include "launcher.hpp"
+#include "tested_device.hpp"
 
 namespace weir::test {
 namespace {
@@ -54,7 +55,7 @@ std::uint64_t launch_key(std::uint64_t seed, std::uint64_t number) {
 
 // Runs the kernel on as many streams at once as there are launches, each with data of its own. False when the
 // interpreter gave up, for kernels that run too long.
-bool compare(std::uint64_t seed, CompiledMath& math) {
+bool compare(std::uint64_t seed, const Device& device, CompiledMath& math) {
   Choices choices(seed);
   const RunnableKernel runnable = runnable_kernel(choices);
   const ir::Kernel& kernel = runnable.kernel;
@@ -78,7 +79,7 @@ bool compare(std::uint64_t seed, CompiledMath& math) {
   const Program program = Program::parse(ir::print(kernel));
   std::vector<Launch> streams;
   streams.reserve(launches);
-  for (std::size_t i = 0; i < launches; ++i) streams.emplace_back(kernel, data[i]);
+  for (std::size_t i = 0; i < launches; ++i) streams.emplace_back(runnable, data[i], device);
   for (std::size_t i = 0; i < launches; ++i) streams[i].submit(program, {seed, i});
   for (std::size_t i = 0; i < launches; ++i) {
     const std::optional<std::string> failure = streams[i].finish();
@@ -86,8 +87,9 @@ bool compare(std::uint64_t seed, CompiledMath& math) {
         << "launch " << i << " said: " << failure.value_or("nothing") << "\n"
         << ir::print(kernel);
     if (machines[i].failed_between_loops()) continue;
-    const std::string difference = streams[i].difference(machines[i]);
-    EXPECT_EQ(difference, "") << "launch " << i << "\n" << ir::print(kernel);
+    EXPECT_EQ(difference(runnable, streams[i].lanes(), lanes_of(runnable, machines[i])), "")
+        << "launch " << i << "\n"
+        << ir::print(kernel);
   }
   return true;
 }
@@ -95,12 +97,13 @@ bool compare(std::uint64_t seed, CompiledMath& math) {
 // proves R8 for random kernels, too: launches on several streams share nothing
 TEST(Differential, RandomKernelsDoWhatTheInterpreterDoes) {
   const Seeds seeds = wanted_seeds();
-  CompiledMath math;
+  const Device device = open(tested_device());
+  CompiledMath math(device);
   std::uint64_t ran = 0;
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count && !HasFailure(); ++seed) {
     SCOPED_TRACE("run again with WEIR_DIFFERENTIAL_SEEDS=" + std::to_string(seed));
     try {
-      if (compare(seed, math)) ++ran;
+      if (compare(seed, device, math)) ++ran;
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what();
     }

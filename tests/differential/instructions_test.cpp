@@ -16,7 +16,7 @@
 namespace weir::test {
 namespace {
 
-constexpr const char* everything = "distinct,narrow,aligned,resident";
+constexpr const char* everything = "no_alias,index32,aligned,device_local";
 
 class Instructions : public testing::TestWithParam<const char*> {
  protected:

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 #include <weir/kernel.hpp>
@@ -198,6 +199,54 @@ TEST(LaunchFacts, ASpaceWithAnEmptyDimensionIsEmptyHoweverLargeTheOthersAre) {
   x.fill(0);
   kernel(x, std::int64_t{1} << 40);
   EXPECT_EQ(x.to_host(), std::vector<float>{0});
+}
+
+// proves R36
+TEST(LaunchFacts, ExtentsOfEmptyArraysMayBeBeyondThirtyTwoBits) {
+  const Kernel kernel{"extents", [](View<const float, 2> x, View<std::int64_t> r) {
+                        range_for(r.size(), [&](Index i) { r[i] = x.extent(0) + i; });
+                      }};
+  auto r = tested().array<std::int64_t>(10);
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  for (const std::int64_t extent : {limit - 1, limit, limit + 1, 2 * limit - 1, 2 * limit, 2 * limit + 5}) {
+    auto x = tested().array<float>(extent, 0);
+    r.fill(0);
+    kernel(x, r);
+    const std::vector<std::int64_t> found = r.to_host();
+    for (std::int64_t i = 0; i < 10; ++i) ASSERT_EQ(found[std::size_t(i)], extent + i);
+  }
+}
+
+// proves R36
+TEST(LaunchFacts, EmptySpacesMayHaveBoundsWhoseLowHalvesAreNotEmpty) {
+  const Kernel kernel{"empty", [](View<float> x, Value<std::int64_t> low, Value<std::int64_t> high) {
+                        range_for(range(low, high), 3, [&](Index, Index j) { x[j] = 1.0f; });
+                      }};
+  auto x = tested().array<float>(3);
+  x.fill(0);
+  for (const auto& [low, high] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{
+           {std::int64_t{1} << 32, 7}, {3, -(std::int64_t{1} << 32) + 5}, {std::int64_t{1} << 40, 1}})
+    kernel(x, low, high);
+  EXPECT_EQ(x.to_host(), std::vector<float>(3));
+}
+
+// proves R36
+TEST(LaunchFacts, BoundsMayBeThoseOfThirtyTwoAndOfSixtyFourBits) {
+  const Kernel kernel{"ends", [](View<float> x, Value<std::int64_t> low) {
+                        range_for(range(low, low + x.size()), [&](Index i) { x[i - low] += 1.0f; });
+                      }};
+  constexpr std::int64_t n = 37, most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t i32_range = std::int64_t{1} << 31;
+  std::vector<std::int64_t> lows;
+  for (const std::int64_t end : {i32_range, i32_range + n, -i32_range, -i32_range + n, most - 1})
+    for (const std::int64_t near : {-1, 0, 1}) lows.push_back(end - n + near);
+  lows.push_back(-most - 1);
+  for (const std::int64_t low : lows) {
+    auto x = tested().array<float>(n);
+    x.fill(2);
+    kernel(x, low);
+    EXPECT_EQ(x.to_host(), std::vector<float>(n, 3)) << "from " << low;
+  }
 }
 
 TEST(LaunchFacts, ArraysMayHaveMoreScalarsThanAnI32Counts) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
 #include <weir/error.hpp>
-
-#include "tested_device.hpp"
 
 namespace weir::test {
 
@@ -34,6 +33,15 @@ bool is_nan(ScalarType type, std::uint64_t bits) {
 
 std::uint64_t random_scalar(ScalarType type, Choices& choices) {
   if (type == ScalarType::boolean) return choices.below(2);
+  if (is_float(type) && choices.chance(8)) {
+    // Zeros, infinities, NaN, the least and the largest numbers, of both signs.
+    const std::uint64_t one = type == ScalarType::f16   ? 0x7c00
+                              : type == ScalarType::f32 ? 0x7f800000
+                                                        : 0x7ff0000000000000;
+    const std::uint64_t special[] = {0, 1, one, one - 1, one | one >> 1, one & ~(one << 1 & one)};
+    const std::uint64_t sign = std::uint64_t{choices.below(2)} << (8 * size_of(type) - 1);
+    return special[choices.below(6)] | sign;
+  }
   std::uint64_t bits = choices.chance(3) ? choices.bits() : choices.below(12);
   if (is_float(type) && choices.chance(2)) {
     const float number = (static_cast<float>(choices.below(4000)) - 2000.0f) / 16.0f;
@@ -46,11 +54,6 @@ std::uint64_t random_scalar(ScalarType type, Choices& choices) {
 }
 
 }  // namespace
-
-Device tested() {
-  static const Device device = open(tested_device());
-  return device;
-}
 
 LaunchData random_data(const RunnableKernel& runnable, Choices& choices) {
   LaunchData data;
@@ -89,38 +92,65 @@ std::uint64_t CompiledMath::operator()(const ir::Statement& s, std::span<const S
                                          "\nstore @r[%zero], %v\n}\n"))
             .first;
   }
-  static Stream stream = tested().create_stream();
   static const std::int64_t one[] = {1};
-  const AnyArray result(stream, ElementType{s.type}, one);
+  const AnyArray result(stream_, ElementType{s.type}, one);
   std::vector<LaunchArgument> arguments(types.size() + 1);
   for (std::size_t i = 0; i < types.size(); ++i) {
     arguments[i].data = &operands[i];
     arguments[i].element = ElementType{types[i]};
   }
   arguments.back().array = &result;
-  program->second.launch(stream, arguments);
+  program->second.launch(stream_, arguments);
   std::uint64_t bits = 0;
-  result.copy_to_bytes(stream, std::as_writable_bytes(std::span(&bits, 1)).first(size_of(s.type)));
+  result.copy_to_bytes(stream_, std::as_writable_bytes(std::span(&bits, 1)).first(size_of(s.type)));
   return found->second = bits;
 }
 
-Launch::Launch(const ir::Kernel& kernel, const LaunchData& data)
-    : kernel_(kernel), stream_(tested().create_stream()), arrays_(kernel.parameters.size()) {
-  for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
+namespace {
+
+/// The part of a view that begins one element or row later.
+struct Shifted : AnyArrayView {
+  explicit Shifted(const AnyArrayView& all) : AnyArrayView(all) {}
+  AnyArrayView view() const { return sliced(1, extent(0)); }
+};
+
+/// The first element of a view as an array of its own.
+struct First : AnyArrayView {
+  explicit First(const AnyArrayView& all) : AnyArrayView(all) {}
+  AnyArrayView view() const { return First(flattened()).sliced(0, 1); }
+};
+
+}  // namespace
+
+Launch::Launch(const RunnableKernel& runnable, const LaunchData& data, const Device& device)
+    : runnable_(runnable),
+      stream_(device.create_stream()),
+      memory_(runnable.kernel.parameters.size()),
+      views_(runnable.kernel.parameters.size()) {
+  const ir::Kernel& kernel = runnable.kernel;
+  for (std::uint32_t p = 0; p < kernel.parameters.size(); ++p) {
     const ElementType element = kernel.parameters[p].element;
     scalars_.push_back(bytes_of(element.scalar, data.lanes[p]));
-    if (kernel.parameters[p].kind != ir::Parameter::Kind::array) continue;
-    arrays_[p] = AnyArray(stream_, element, data.extents[p]);
-    arrays_[p].copy_from_bytes(stream_, scalars_[p]);
+    if (kernel.parameters[p].kind != ir::Parameter::Kind::array || p == runnable.shadow) continue;
+    std::vector<std::int64_t> extents = data.extents[p];
+    const bool shifted =
+        std::find(runnable.shifted.begin(), runnable.shifted.end(), p) != runnable.shifted.end();
+    if (shifted) ++extents[0];
+    memory_[p] = AnyArray(stream_, element, extents);
+    views_[p] = shifted ? Shifted(memory_[p]).view() : memory_[p];
+    if (!views_[p].empty()) views_[p].copy_from_bytes(stream_, scalars_[p]);
   }
+  if (runnable.shadow != RunnableKernel::none)
+    views_[runnable.shadow] = First(views_[runnable.shadowed]).view();
 }
 
 void Launch::submit(const Program& program, const LaunchOptions& options) {
+  const auto& parameters = runnable_.kernel.parameters;
   std::vector<LaunchArgument> arguments;
-  for (std::size_t p = 0; p < kernel_.parameters.size(); ++p) {
-    const bool array = kernel_.parameters[p].kind == ir::Parameter::Kind::array;
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    const bool array = parameters[p].kind == ir::Parameter::Kind::array;
     arguments.push_back(
-        {array ? &arrays_[p] : nullptr, array ? nullptr : scalars_[p].data(), kernel_.parameters[p].element});
+        {array ? &views_[p] : nullptr, array ? nullptr : scalars_[p].data(), parameters[p].element});
   }
   program.launch(stream_, arguments, options);
 }
@@ -134,22 +164,39 @@ std::optional<std::string> Launch::finish() {
   return std::nullopt;
 }
 
-std::string Launch::difference(const Machine& machine) const {
-  for (std::size_t p = 0; p < arrays_.size(); ++p) {
-    if (kernel_.parameters[p].kind != ir::Parameter::Kind::array) continue;
-    const ScalarType type = kernel_.parameters[p].element.scalar;
-    const std::size_t size = size_of(type);
-    std::vector<std::byte> bytes(arrays_[p].size_bytes());
-    arrays_[p].copy_to_bytes(stream_, bytes);
-    const std::vector<std::uint64_t>& expected = machine.lanes(p);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      std::uint64_t found = 0;
-      std::memcpy(&found, bytes.data() + i * size, size);
-      if (found == expected[i] || (is_nan(type, found) && is_nan(type, expected[i]))) continue;
+Lanes Launch::lanes() const {
+  Lanes result(views_.size());
+  for (std::size_t p = 0; p < views_.size(); ++p) {
+    if (runnable_.kernel.parameters[p].kind != ir::Parameter::Kind::array || p == runnable_.shadow) continue;
+    const std::size_t size = size_of(runnable_.kernel.parameters[p].element.scalar);
+    std::vector<std::byte> bytes(views_[p].size_bytes());
+    if (!bytes.empty()) views_[p].copy_to_bytes(stream_, bytes);
+    result[p].resize(bytes.size() / size);
+    for (std::size_t i = 0; i < result[p].size(); ++i)
+      std::memcpy(&result[p][i], bytes.data() + i * size, size);
+  }
+  return result;
+}
+
+Lanes lanes_of(const RunnableKernel& runnable, const Machine& machine) {
+  Lanes result(runnable.kernel.parameters.size());
+  for (std::size_t p = 0; p < result.size(); ++p)
+    if (runnable.kernel.parameters[p].kind == ir::Parameter::Kind::array && p != runnable.shadow)
+      result[p] = machine.lanes(p);
+  return result;
+}
+
+std::string difference(const RunnableKernel& runnable, const Lanes& found, const Lanes& expected) {
+  for (std::size_t p = 0; p < found.size(); ++p) {
+    const ir::Parameter& parameter = runnable.kernel.parameters[p];
+    const ScalarType type = parameter.element.scalar;
+    for (std::size_t i = 0; i < expected[p].size(); ++i) {
+      const std::uint64_t is = found[p].at(i), should = expected[p][i];
+      if (is == should || (is_nan(type, is) && is_nan(type, should))) continue;
       char words[160];
       std::snprintf(words, sizeof words, "@%s, scalar %zu: found %#llx, expected %#llx",
-                    kernel_.parameters[p].name.c_str(), i, static_cast<unsigned long long>(found),
-                    static_cast<unsigned long long>(expected[i]));
+                    parameter.name.c_str(), i, static_cast<unsigned long long>(is),
+                    static_cast<unsigned long long>(should));
       return words;
     }
   }

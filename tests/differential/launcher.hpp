@@ -14,7 +14,8 @@
 
 namespace weir::test {
 
-Device tested();
+/// The bits of each scalar, by parameter.
+using Lanes = std::vector<std::vector<std::uint64_t>>;
 
 /// Random contents for the kernel's parameters.
 LaunchData random_data(const RunnableKernel& runnable, Choices& choices);
@@ -22,10 +23,12 @@ LaunchData random_data(const RunnableKernel& runnable, Choices& choices);
 /// Math functions as generated code computes them, one value at a time.
 class CompiledMath {
  public:
+  explicit CompiledMath(const Device& device) : stream_(device.create_stream()) {}
   std::uint64_t operator()(const ir::Statement& s, std::span<const ScalarType> types,
                            std::span<const std::uint64_t> operands);
 
  private:
+  Stream stream_;
   std::map<std::string, Program> programs_;
   std::map<std::pair<std::string, std::vector<std::uint64_t>>, std::uint64_t> known_;
 };
@@ -33,19 +36,26 @@ class CompiledMath {
 /// Arrays and scalars of one launch on a stream of its own.
 class Launch {
  public:
-  Launch(const ir::Kernel& kernel, const LaunchData& data);
+  Launch(const RunnableKernel& runnable, const LaunchData& data, const Device& device);
 
   void submit(const Program& program, const LaunchOptions& options);
   /// Waits; what failed on the device, if anything.
   std::optional<std::string> finish();
-  /// What differs from the interpreter's arrays, or "".
-  std::string difference(const Machine& machine) const;
+  /// The arrays after it; nothing for scalars and for arrays in the memory of others.
+  Lanes lanes() const;
+  const Stream& stream() const { return stream_; }
 
  private:
-  const ir::Kernel& kernel_;
+  const RunnableKernel& runnable_;
   Stream stream_;
-  std::vector<AnyArray> arrays_;
+  std::vector<AnyArray> memory_;
+  std::vector<AnyArrayView> views_;
   std::vector<std::vector<std::byte>> scalars_;
 };
+
+/// The interpreter's arrays, as Launch::lanes() gives them.
+Lanes lanes_of(const RunnableKernel& runnable, const Machine& machine);
+/// The first scalar that differs, or "". Every NaN equals every other.
+std::string difference(const RunnableKernel& runnable, const Lanes& found, const Lanes& expected);
 
 }  // namespace weir::test

@@ -74,7 +74,7 @@ class RandomStatements : protected RandomOperations {
   void publish(Block& out);
   void store(Block& out, const Place& place);
 
- private:
+ protected:
   void source(Block& out);
   void conversion(Block& out);
   void function(Block& out);
@@ -105,7 +105,6 @@ class RandomStatements : protected RandomOperations {
     out.statements.push_back(std::move(s));
   }
 
- protected:
   bool may_fail_ = false;
   int block_ = -1;
   Loop loop_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a launch as a graph asks of the driver, and what happens when the driver says no.
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "runtime/launch/stream_slots.hpp"
 #include "support.hpp"
 

@@ -8,7 +8,7 @@ from .run import cuda_tool, tail
 
 
 def prove(proof):
-    facts = proof.facts
+    assumptions = proof.assumptions
     commit = proof.prefix / "share" / "weir" / "commit"
     facts["commit"] = commit.read_text().strip() if commit.exists() else "unknown: this is no bundle"
     facts["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")

@@ -8,7 +8,7 @@ def write(proof):
     lines = ["# Weir on a GPU", "",
              "Written by tests/gpu-proof, which repeats all of it from the portable bundle.", "",
              "| | |", "|---|---|"]
-    lines += [f"| {name} | {value} |" for name, value in proof.facts.items()]
+    lines += [f"| {name} | {value} |" for name, value in proof.assumptions.items()]
     lines += [f"| took | {time.monotonic() - proof.began:.0f} s |",
               f"| result | {f'{len(failed)} of {len(proof.rows)} failed' if failed else f'all {len(proof.rows)} passed'} |",
               "", "## Results", "", "| part | what | result | |", "|---|---|---|---|"]
@@ -22,7 +22,7 @@ def write(proof):
 
 def show(proof):
     print("\n" + "=" * 100)
-    for name, value in proof.facts.items():
+    for name, value in proof.assumptions.items():
         print(f"{name:8} {value}")
     for section in proof.sections:
         if section.startswith("## Speed"):

@@ -86,7 +86,7 @@ def prove(proof):
 
 def judge(proof, cases, seconds):
     """A row for each case that failed or fell under its floor, one for all, and the table."""
-    with_floors = FLOORS_FOR in proof.facts.get("device", "")
+    with_floors = FLOORS_FOR in proof.assumptions.get("device", "")
     lines = ["## Speed", "", f"Floors are what gpu-proof fails at, on an {FLOORS_FOR}; bars are what the cases are for.", "",
              "| case | ours | peer | figure | floor | bar | |", "|---|---|---|---|---|---|---|"]
     met, fallen, seen = 0, 0, set()
@@ -109,7 +109,7 @@ def judge(proof, cases, seconds):
     for name in FLOORS.keys() - seen if with_floors else ():
         proof.add("speed", name, False, "did not run")
     proof.sections.append("\n".join(lines) + "\n")
-    proof.facts["bars met"] = f"{met} of {len(cases)}"
+    proof.assumptions["bars met"] = f"{met} of {len(cases)}"
     floors = f"{fallen} under their floors" if with_floors else f"no floors for a GPU that is no {FLOORS_FOR}"
     proof.add("speed", "weir-bench", cases and not fallen, f"{met} of {len(cases)} bars met, {floors}, {seconds:.0f} s")
 

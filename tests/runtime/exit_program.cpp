@@ -3,10 +3,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <thread>
 #include <vector>
 #include <weir/weir.hpp>
 
@@ -101,6 +104,27 @@ int run(const char* how) {
     submit(early);
     early.stream.synchronize();
     return destination[0] == launches && (child == 0 || ends_well(child)) ? 0 : 1;
+  } else if (!std::strcmp(how, "callback")) {  // of a stream that another stream waits for
+    if (!device.info().has(Capability::host_callback)) return 0;
+    fill(early, device);
+    submit(early);
+    static std::atomic<int> decision{0};  // 1: end the process; -1: main ends it, because a call has failed
+    early.stream.call_host([] {
+      while (decision == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (decision > 0) std::exit(0);
+    });
+    try {
+      early.event.record(early.stream);
+      static const Stream behind = device.create_stream();
+      behind.wait(early.event);
+      early.array.fill(behind, 1);
+      behind.flush();
+    } catch (...) {
+      decision = -1;
+      throw;
+    }
+    decision = 1;
+    for (;;) pause();  // the process ends meanwhile
   } else if (!std::strcmp(how, "unused")) {
     (void)device.info();
   } else {

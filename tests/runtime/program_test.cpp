@@ -7,7 +7,7 @@
 #include <set>
 
 #include "on_threads.hpp"
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/count_allocations.hpp"
 #include "support/expect_error.hpp"
 #include "support/forked_beside.hpp"
@@ -234,9 +234,9 @@ TEST(Program, BlocksThatWouldShareMemoryAreRefusedAtLaunchWithBothLines) {
   const Stream stream = device.create_stream();
   const Program blocks = Program::parse(two_blocks_text, "blocks.weir");
   const auto x = device.array<std::int32_t>(10);
-  EXPECT_THAT(
-      error_of(ErrorCode::invalid, [&] { launch(blocks, stream, x, x); }),
-      AllOf(HasSubstr("arguments 1 ('x') and 2 ('y') share memory"), HasSubstr("blocks.weir:12"), HasSubstr("blocks.weir:17")));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { launch(blocks, stream, x, x); }),
+              AllOf(HasSubstr("argument 1 ('x') and argument 2 ('y') share memory"),
+                    HasSubstr("blocks.weir:12"), HasSubstr("blocks.weir:17")));
   EXPECT_EQ(Watch::get().count("kernel_launch"), 0u);
   error_of(ErrorCode::invalid, [&] { launch(blocks, stream, x.slice(0, 6), x.slice(5, 10)); });
   launch(blocks, stream, x.slice(0, 5), x.slice(5, 10));

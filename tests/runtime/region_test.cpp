@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
@@ -75,8 +75,8 @@ TEST(Region, BlocksRunConcurrently) {
   EXPECT_EQ(met.read(), 2u);
 }
 
-// A block that stands still holds up what follows the region. Its sibling runs beside it, so 2 and 3 come in any order.
-// proves R11
+// A block that stands still holds up what follows the region. Its sibling runs beside it, so 2 and 3 come in
+// any order. proves R11
 TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
@@ -91,7 +91,8 @@ TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
   logged.kernels.log(stream, logged.log, 5);
   EXPECT_FALSE(stream.query());
   flag.open();
-  EXPECT_THAT(logged.values(stream), ::testing::AnyOf(ElementsAre(1, 2, 3, 4, 5), ElementsAre(1, 3, 2, 4, 5)));
+  EXPECT_THAT(logged.values(stream),
+              ::testing::AnyOf(ElementsAre(1, 2, 3, 4, 5), ElementsAre(1, 3, 2, 4, 5)));
 }
 
 // proves R11
@@ -269,7 +270,7 @@ TEST(Region, AFailureHalfWayStillJoinsWhatWasSubmitted) {
   EXPECT_THAT(logged.values(stream), AnyOf(ElementsAre(1, 2, 9), ElementsAre(2, 1, 9)));
 }
 
-// A lane whose stream of the driver will never work again. proves R19
+// A branch whose stream of the driver will never work again. proves R19
 TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
   for (const bool dies_at_work : {false, true}) {
     const Device device = Watch::open();
@@ -277,10 +278,10 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     Logged logged(device);
     for (int block = 0; block < 2; ++block) logged.add(1, {0, block});
     detail::StreamManager& streams = device.state()->streams;
-    detail::StreamState* const lane = streams.lease(*stream.state());
-    ASSERT_NE(lane, nullptr);
+    detail::StreamState* const branch = streams.lease(*stream.state());
+    ASSERT_NE(branch, nullptr);
     const void* const dead = lane->stream;
-    streams.give_back(lane, stream.state());
+    streams.give_back(branch, stream.state());
     logged.list.launch(stream);
     if (!dies_at_work) stream.synchronize();
 
@@ -292,7 +293,7 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     const std::size_t now = logged.values(stream).size();
     const std::uint64_t destroyed = Watch::get().count("stream_destroy");
     TaskList wide(device);  // needs every lane
-    const auto blocks = static_cast<std::int32_t>(streams.lane_limit()) + 1;
+    const auto blocks = static_cast<std::int32_t>(streams.lease_limit()) + 1;
     for (std::int32_t block = 0; block < blocks; ++block)
       wide.add(logged.kernels.append, {1, 1}, {logged.log, std::uint32_t{2}}, {0, block});
     wide.launch(stream);
@@ -308,13 +309,13 @@ TEST(Region, LeasingMakesNoDriverCallOnceThePoolIsWarm) {
   const Stream stream = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
   detail::StreamState& caller = *stream.state();
-  detail::StreamState* lane = streams.lease(caller);
-  ASSERT_NE(lane, nullptr);
-  streams.give_back(lane, &caller);
+  detail::StreamState* branch = streams.lease(caller);
+  ASSERT_NE(branch, nullptr);
+  streams.give_back(branch, &caller);
   const std::uint64_t before = Watch::get().total();
   for (int i = 0; i < 100; ++i) {
     detail::StreamState* again = streams.lease(caller);
-    ASSERT_EQ(again, lane);
+    ASSERT_EQ(again, branch);
     streams.give_back(again, &caller);
   }
   EXPECT_EQ(Watch::get().total(), before);
@@ -337,15 +338,60 @@ TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
   const Stream stream = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
   std::set<detail::StreamState*> leased;
-  for (std::uint32_t i = 0; i < streams.lane_limit(); ++i) leased.insert(streams.lease(*stream.state()));
-  EXPECT_EQ(leased.size(), streams.lane_limit());
+  for (std::uint32_t i = 0; i < streams.lease_limit(); ++i) leased.insert(streams.lease(*stream.state()));
+  EXPECT_EQ(leased.size(), streams.lease_limit());
   EXPECT_FALSE(leased.contains(nullptr));
   EXPECT_EQ(streams.lease(*stream.state()), nullptr);
   leased.erase(nullptr);
-  for (detail::StreamState* lane : leased) streams.give_back(lane, stream.state());
+  for (detail::StreamState* branch : leased) streams.give_back(branch, stream.state());
 }
 
 // proves R20
+// proves R20
+TEST(Region, ALaneThatIsTakenAgainIsTakenOnce) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  detail::StreamManager& streams = device.state()->streams;
+  const auto lease_three = [&](const Stream& caller) {
+    std::set<detail::StreamState*> leased;
+    for (int i = 0; i < 3; ++i) leased.insert(streams.lease(*caller.state()));
+    EXPECT_EQ(leased.size(), 3u) << "one branch was leased twice";
+    EXPECT_EQ(device.stream_statistics().streams_leased, 3u);
+    for (detail::StreamState* branch : leased) streams.give_back(branch, caller.state());
+    EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
+  };
+  lease_three(stream);  // makes them
+  lease_three(stream);  // has joined them last
+  lease_three(other);   // finds them idle
+}
+
+// proves R20, R34
+TEST(Region, EveryLaneThatFailedIsReplaced) {
+  const Device device = Watch::open();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const auto x = device.array<std::int32_t>(stream, 100), y = device.array<std::int32_t>(stream, 100),
+             z = device.array<std::int32_t>(stream, 100);
+  for (const auto* array : {&x, &y, &z}) array->fill(stream, 0);
+  TaskList list(device);
+  std::int32_t block = 0;
+  for (const auto* array : {&x, &y, &z})
+    list.add(kernels.add_value, {1, 1},
+             std::vector<KernelArgument>{*array, std::int64_t{100}, std::int32_t{1}}, TaskPlace{0, block++});
+  list.launch(stream);
+  stream.synchronize();
+  const std::uint32_t streams = device.stream_statistics().streams_created;
+  const std::uint64_t made = Watch::get().count("stream_create");
+  list.launch(stream);
+  Watch::get().fail("stream_query", 1, WEIR_ERROR_LAUNCH, 2);  // of both lanes
+  error_of(ErrorCode::launch, [&] { stream.synchronize(); });
+  Watch::get().fail_no_more();
+  list.launch(stream);
+  EXPECT_EQ(Watch::get().count("stream_create"), made + 2);
+  EXPECT_EQ(x.to_host(stream)[0] + y.to_host(stream)[50] + z.to_host(stream)[99], 9);
+  EXPECT_EQ(device.stream_statistics().streams_created, streams);
+}
+
 TEST(Region, MoreBlocksThanLanesStillRunEachInItsOwnOrder) {
   const Device device = Watch::open();
   const Kernels kernels(device);
@@ -389,10 +435,10 @@ TEST(Region, IdleLanesArePreferred) {
 TEST(Region, LanesAreOfTheCallersPriority) {
   const Device device = open_real();
   const Stream stream = device.create_stream(device.info().max_priority);
-  detail::StreamState* lane = device.state()->streams.lease(*stream.state());
-  ASSERT_NE(lane, nullptr);
+  detail::StreamState* branch = device.state()->streams.lease(*stream.state());
+  ASSERT_NE(branch, nullptr);
   EXPECT_EQ(lane->priority, stream.priority());
-  device.state()->streams.give_back(lane, stream.state());
+  device.state()->streams.give_back(branch, stream.state());
 }
 
 // proves R35

@@ -27,8 +27,22 @@ TEST(Library, NamesAllThatWasTried) {
     FAIL();
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code, WEIR_ERROR_NO_LIBRARY);
-    EXPECT_THAT(failure.message, testing::AllOf(testing::HasSubstr("libweir-absent.so.1 ("),
-                                                testing::HasSubstr("/nowhere/libweir-absent.so (")));
+    // The reason is the same for both and is given once, without the names.
+    EXPECT_EQ(std::string(failure.message),
+              "the vendor's library cannot be opened; tried libweir-absent.so.1, /nowhere/libweir-absent.so "
+              "(cannot open shared object file: No such file or directory)");
+  }
+}
+
+TEST(Library, GroupsTheNamesThatFailForOneReason) {
+  try {
+    Library::open({"libweir-absent.so.1", "/proc/self/cmdline", "libweir-absent.so"});
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(
+        failure.message,
+        testing::AllOf(testing::HasSubstr("tried libweir-absent.so.1, libweir-absent.so (cannot open"),
+                       testing::HasSubstr("; /proc/self/cmdline (")));
   }
 }
 

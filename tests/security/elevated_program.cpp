@@ -2,6 +2,7 @@
 // Prints what the core makes of its environment, one fact on a line.
 #include <cstdio>
 #include <filesystem>
+#include <weir/compile.hpp>
 #include <weir/device.hpp>
 #include <weir/error.hpp>
 
@@ -30,6 +31,12 @@ int main() {
     std::printf("opens %s\n", weir::open().info().name.c_str());
   } catch (const weir::Error& error) {
     std::printf("opens nothing: %s\n", error.what());
+  }
+  try {
+    weir::compile(weir::Program::parse("weir-ir 1\nkernel \"nothing\"\n{\n}\n"), {});
+    std::printf("compiles\n");
+  } catch (const weir::Error& error) {
+    std::printf("does not compile: %s\n", error.what());
   }
   return 0;
 }

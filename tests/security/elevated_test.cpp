@@ -11,6 +11,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace weir::test {
@@ -41,7 +42,7 @@ class Elevated : public testing::Test {
     std::string pattern = fs::temp_directory_path() / "weir-elevated-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
-    struct statvfs file_system{};
+    struct statvfs file_system {};
     ASSERT_EQ(statvfs(folder_.c_str(), &file_system), 0);
     if (file_system.f_flag & ST_NOSUID)
       GTEST_SKIP() << folder_ << " is on a file system that gives no rights";
@@ -59,6 +60,9 @@ class Elevated : public testing::Test {
     fs::create_directory(folder_ / "weir/layers");
     fs::copy_file(WEIR_LAYER_LIBRARY, folder_ / "weir/layers/libweir-layer-fault.so");
 #endif
+    // It only writes its environment down: a code generator that fails.
+    std::ofstream(folder_ / "weir/weir-codegen")
+        << "#!/bin/sh\nenv > " << (folder_ / "callers/environment").string() << "\nexit 1\n";
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_ / "weir"))
       chmod(entry.path().c_str(), 0755);
     chmod((folder_ / "weir").c_str(), 0755);
@@ -144,6 +148,21 @@ TEST_F(Elevated, ProgramTriesDriversApartWithNothingOfItsCallers) {
     EXPECT_EQ(processes_that_see_the_caller(), run);         // itself, and not the trial
   }
   EXPECT_FALSE(fs::exists(folder_ / "callers/weir"));
+}
+
+// proves R35
+TEST_F(Elevated, ProgramCompilesWithNothingOfItsCallers) {
+  const auto environment = [&] {
+    std::ifstream file(folder_ / "callers/environment");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_THAT(run_as_nobody(), HasSubstr("weir-codegen: it ended before it answered"));
+  EXPECT_THAT(environment(), HasSubstr("HOME=/callers/home\n"));  // without the bit
+  fs::remove(folder_ / "callers/environment");
+  chmod(program_.c_str(), 04755);
+  EXPECT_THAT(run_as_nobody(), HasSubstr("weir-codegen: it ended before it answered"));
+  EXPECT_TRUE(fs::exists(folder_ / "callers/environment"));
+  EXPECT_THAT(environment(), Not(HasSubstr("callers/")));
 }
 
 TEST_F(Elevated, ProgramWithoutTheBitTriesDriversAsItsCallerSays) {

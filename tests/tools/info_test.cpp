@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "driver/driver_folder.hpp"
+#include "driver/stub_drivers.hpp"
 #include "places.hpp"
 #include "tools/run_program.hpp"
 
@@ -128,6 +129,63 @@ TEST(Info, OfSeveralProcessesAtOnceAllSayTheSame) {
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(result.out, results[0].out);
   }
+}
+
+TEST(Info, AWrongSettingIsToBeCorrectedAndNoDriverReinstalled) {
+  const DriverFolder folder;
+  const ProgramResult result = run_program(
+      {tool(), "info", "--json"},
+      {"WEIR_CPU_THREADS=many", "HOME=/nonexistent", "XDG_CACHE_HOME=" + (folder.path() / "cache").string()});
+  const json cpu = driver_of(json::parse(result.out), "cpu");
+  EXPECT_THAT(cpu["reason"], HasSubstr("WEIR_CPU_THREADS is 'many'; expected a whole number"));
+  EXPECT_THAT(cpu["remedy"], HasSubstr("correct the setting"));
+  EXPECT_THAT(cpu["remedy"], testing::Not(HasSubstr("reinstall")));
+}
+
+// proves R33 R39
+TEST(Info, ReportsChangesAndIsHarmedByNone) {
+#ifdef WEIR_SANITIZED
+  GTEST_SKIP() << "a sanitizer needs the memory and descriptors that these drivers take away";
+#endif
+  const DriverFolder folder;
+  for (const char* name :
+       {"a-good", "count-close-all", "count-limit-nofile", "count-limit-as", "load-set-layers", "thread-segv",
+        "count-daemon", "count-handle-term", "load-unset-home", "count-block-all"})
+    add_stub(folder, name);
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--json"}, {"--json", "--probe-again"}}) {
+    const ProgramResult result = info(folder, options);
+    ASSERT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    const json report = json::parse(result.out);
+    EXPECT_EQ(driver_of(report, "a-good")["fate"], "usable");
+    EXPECT_EQ(driver_of(report, "a-good")["changes"], json::array());
+    EXPECT_EQ(driver_of(report, "a-good")["devices"][0]["name"], "A device for tests");
+    EXPECT_EQ(driver_of(report, "cpu")["fate"], "usable");
+    for (const char* name : {"count-close-all", "count-limit-nofile", "count-limit-as", "load-set-layers",
+                             "thread-segv", "count-daemon", "load-unset-home", "count-block-all"})
+      EXPECT_EQ(driver_of(report, name)["fate"], "broken") << name;
+    const json handler = driver_of(report, "count-handle-term");
+    EXPECT_EQ(handler["fate"], "usable");
+    ASSERT_EQ(handler["changes"].size(), 1u);
+    EXPECT_EQ(handler["changes"][0]["change"], "signal_action");
+    EXPECT_EQ(handler["changes"][0]["name"], "SIGTERM");
+    EXPECT_EQ(handler["changes"][0]["during"], "count");
+    EXPECT_EQ(handler["changes"][0]["refused"], false);
+  }
+}
+
+// proves R35
+TEST(Info, LiesOfDriversDoNoHarm) {
+  const DriverFolder folder;
+  for (const char* name :
+       {"lie-control", "lie-utf8", "lie-long", "lie-version", "lie-unterminated", "lie-error-text"})
+    add_stub(folder, name);
+  const ProgramResult text = info(folder);
+  EXPECT_EQ(text.status, 0) << text.err;
+  for (const char control : {'\x1b', '\r', '\x07'}) EXPECT_EQ(text.out.find(control), std::string::npos);
+  EXPECT_LT(text.out.size(), 20000u);
+  EXPECT_TRUE(json::accept(info(folder, {"--json"}).out));
 }
 
 TEST(Info, RelativeEntryOfTheDriverPathIsShownAndNotSearched) {

@@ -92,10 +92,13 @@ class KernelCommands : public testing::Test {
 TEST_F(KernelCommands, RunReadsAndWritesNumPyFiles) {
   const std::string kernel = write("scale.weir", scale_text);
   const std::string x = write_array<float>("x.npy", ScalarType::f32, {1, 2, 3}, {3});
-  const ProgramResult result =
-      run_program({tool(), "run", kernel, "--arg", "x=@" + x, "--arg", "factor=2.5", "--out", "y=" + path("y.npy"),
-                   "--device", "cpu"});
+  const ProgramResult result = run_program({tool(), "run", kernel, "--arg", "x=@" + x, "--arg", "factor=2.5",
+                                            "--out", "y=" + path("y.npy"), "--device", "cpu"});
   EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out,
+              testing::MatchesRegex("scale on cpu:0 \\(.+\\): compiled and run in .+ ms\n"
+                                    "  x: array<f32, 1> of 3, 12 bytes\n  y: array<f32, 1> of 3, 12 bytes\n"
+                                    "  factor: f32\nwrote y to .+/y.npy\n"));
   EXPECT_EQ(read_npy(path("y.npy")).shape, std::vector<std::int64_t>{3});
   EXPECT_EQ(read_array<float>("y.npy"), (std::vector<float>{2.5f, 5.0f, 7.5f}));
 }
@@ -132,15 +135,27 @@ TEST_F(KernelCommands, CompileWritesAnElfObjectAndListsItsKernels) {
   std::ifstream file(path("scale.so"), std::ios::binary);
   std::string start(4, ' ');
   file.read(start.data(), 4);
-  EXPECT_EQ(start, "\x7f"
-                   "ELF");
+  EXPECT_EQ(start,
+            "\x7f"
+            "ELF");
+}
+
+TEST_F(KernelCommands, ExplainPrintsTheFormsOfEachTasksCode) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const ProgramResult compiled = run_program(
+      {tool(), "compile", kernel, "--explain", "--target", "elf-x86_64:x86-64-v3", "-o", path("scale.so")});
+  EXPECT_EQ(compiled.status, 0) << compiled.err;
+  EXPECT_THAT(compiled.out, HasSubstr("scale_0_loop: vector loop of 8\n"));
+  const ProgramResult run = run_program(
+      {tool(), "run", kernel, "--explain", "--device", "cpu", "--arg", "factor=2", "--arg", "x=zeros:100"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("assumes: nothing\n  scale_0_loop: vector loop of "));
 }
 
 TEST_F(KernelCommands, CompileEmitsTheTextItRead) {
   const std::string kernel = write("scale.weir", scale_text);
   const ProgramResult once = run_program({tool(), "compile", kernel, "--emit", "ir"});
-  const ProgramResult twice =
-      run_program({tool(), "compile", write("again.weir", once.out), "--emit", "ir"});
+  const ProgramResult twice = run_program({tool(), "compile", write("again.weir", once.out), "--emit", "ir"});
   EXPECT_EQ(once.status, 0) << once.err;
   EXPECT_EQ(once.out, twice.out);
 }
@@ -177,29 +192,42 @@ TEST_P(RunMistakes, AreNamed) {
 INSTANTIATE_TEST_SUITE_P(
     KernelCommands, RunMistakes,
     testing::Values(
-        Mistake{"MissingScalar", {"--arg", "x=zeros:3"}, "parameter factor: not given; add --arg factor=VALUE (f32)"},
-        Mistake{"NotANumber", {"--arg", "x=zeros:3", "--arg", "factor=two"}, "expected a value of type f32, found 'two'"},
+        Mistake{"MissingScalar",
+                {"--arg", "x=zeros:3"},
+                "parameter factor: not given; add --arg factor=VALUE (f32)"},
+        Mistake{"NotANumber",
+                {"--arg", "x=zeros:3", "--arg", "factor=two"},
+                "expected a value of type f32, found 'two'"},
         Mistake{"MissingArray", {"--arg", "factor=2"}, "parameter x: not given"},
         Mistake{"UnknownParameter", {"--arg", "q=1"}, "parameter"},
         Mistake{"GivenTwice", {"--arg", "x=zeros:3", "--arg", "x=zeros:3"}, "--arg names 'x' twice"},
         Mistake{"NoValue", {"--arg", "x"}, "--arg takes NAME=VALUE, found 'x'"},
-        Mistake{"WrongRank", {"--arg", "x=zeros:3x4", "--arg", "factor=2"}, "array<f32, 1> has 1 extent, found 2"},
+        Mistake{"WrongRank",
+                {"--arg", "x=zeros:3x4", "--arg", "factor=2"},
+                "array<f32, 1> has 1 extent, found 2"},
         Mistake{"NegativeExtent", {"--arg", "x=zeros:-1", "--arg", "factor=2"}, "expected extents such as"},
         Mistake{"WrongType", {"--arg", "x=@DIR/f64.npy", "--arg", "factor=2"}, "holds f64", 1},
         Mistake{"WrongShape", {"--arg", "x=@DIR/flat.npy", "--arg", "factor=2"}, "is (2, 2)", 1},
         Mistake{"NotNpy", {"--arg", "x=@DIR/text.npy", "--arg", "factor=2"}, "not an .npy file", 1},
         Mistake{"CutNpy", {"--arg", "x=@DIR/cut.npy", "--arg", "factor=2"}, "cut off", 1},
         Mistake{"NoFile", {"--arg", "x=@DIR/none.npy", "--arg", "factor=2"}, "cannot read the file", 1},
-        Mistake{"TooLarge", {"--arg", "x=zeros:99999999999999999", "--arg", "factor=2"}, "cannot allocate", 1},
+        Mistake{
+            "TooLarge", {"--arg", "x=zeros:99999999999999999", "--arg", "factor=2"}, "cannot allocate", 1},
         Mistake{"UnknownOutput",
                 {"--arg", "x=zeros:3", "--arg", "factor=2", "--out", "z=DIR/z.npy"},
                 "--out names 'z'"},
         Mistake{"UnwritableOutput",
                 {"--arg", "x=zeros:3", "--arg", "factor=2", "--out", "y=DIR/none/y.npy"},
-                "cannot write the file", 1},
+                "cannot write the file",
+                1},
         Mistake{"UnknownDevice",
                 {"--arg", "x=zeros:3", "--arg", "factor=2", "--device", "abacus"},
-                "no device 'abacus'", 1}),
+                "no device 'abacus'",
+                1},
+        Mistake{"DeviceInUpperCase",
+                {"--arg", "x=zeros:3", "--arg", "factor=2", "--device", "CPU:0"},
+                "no device 'CPU:0': no usable driver has that name; did you mean 'cpu:0'?",
+                1}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // proves R35
@@ -223,6 +251,31 @@ TEST_F(KernelCommands, UnknownTargetNamesThoseThatThereAre) {
   EXPECT_THAT(refused("sm_90"), HasSubstr("a processor stands behind its format: ptx:sm_90"));
   EXPECT_THAT(refused("gfx942"), HasSubstr("a processor stands behind its format: hsaco:gfx942"));
   EXPECT_THAT(refused("ptx"), HasSubstr("is for one processor, found 'native': name it behind the format"));
+}
+
+// proves R40
+TEST_F(KernelCommands, FeaturesThatContradictTheProcessorAreRefusedInWords) {
+  const std::string kernel = write("scale.weir", scale_text);
+  const std::pair<const char*, const char*> targets[] = {
+      {"elf-x86_64:x86-64-v3:-64bit", "feature '-64bit' contradicts processor 'x86-64-v3'"},
+      {"elf-x86_64:x86-64-v3:-64bit-mode", "feature '-64bit-mode' contradicts processor 'x86-64-v3'"},
+      {"elf-x86_64:x86-64-v3:+abacus", "feature '+abacus' is none that LLVM has"},
+      {"elf-x86_64:x86-64-v3:avx512f", "feature 'avx512f' has no sign; expected features of x86-64"},
+      {"hsaco:gfx90a:-flat-global-insts", "feature '-flat-global-insts' contradicts processor 'gfx90a'"},
+      {"hsaco:gfx90a:-flat-address-space", "feature '-flat-address-space' contradicts processor 'gfx90a'"},
+      {"hsaco:gfx1100:-a16", "expected sramecc, xnack, cumode or tgsplit"}};
+  for (const auto& [target, words] : targets) {
+    const ProgramResult result =
+        run_program({tool(), "compile", kernel, "--target", target, "-o", path("x")});
+    EXPECT_EQ(result.status, 1) << target;
+    EXPECT_THAT(result.err, HasSubstr(words));
+  }
+  for (const char* target : {"elf-x86_64:x86-64-v3:+avx512f,-prefer-256-bit", "hsaco:gfx90a:-xnack",
+                             "hsaco:gfx1100:+cumode", "hsaco:gfx942:sramecc+:xnack-"}) {
+    const ProgramResult result =
+        run_program({tool(), "compile", kernel, "--target", target, "-o", path("x")});
+    EXPECT_EQ(result.status, 0) << target << result.err;
+  }
 }
 
 // proves R35

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <weir/sdk/standard_output.hpp>
 
 #include "tool/commands.hpp"
 
@@ -13,7 +14,7 @@ constexpr const char* argument_help =
     "afterwards";
 }
 
-int main(int argc, char** argv) {
+static int run_tool(int argc, char** argv) {
   using namespace weir::hipsim::tool;
   CLI::App app{"Executes AMDGPU machine code (HSACO files) on the CPU"};
   app.require_subcommand(1);
@@ -50,4 +51,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "weir-hipsim: %s\n", error.what());
     return 2;
   }
+}
+
+int main(int argc, char** argv) {
+  weir::sdk::hold_standard_descriptors();
+  return weir::sdk::check_standard_output("weir-hipsim", run_tool(argc, argv));
 }

@@ -72,8 +72,8 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
     const bool reports = stream && !lets_go(slot) && slot != "stream_flush";
     if (const auto found = late_.find(handle(stream)); reports && found != late_.end()) {
       result = found->second.result;
-      words = sdk::words("work that was submitted to this stream was made to fail (result=%s:late)",
-                         result_word(result));
+      words = sdk::format_text("work that was submitted to this stream was made to fail (result=%s:late)",
+                               result_word(result));
       if (--found->second.times == 0) late_.erase(found);
     }
     for (Rule& rule : options_.rules) {
@@ -88,8 +88,8 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
       }
       result = rule.result;
       skipped |= result == WEIR_OK;
-      words = sdk::words("call %" PRIu64 " of %.*s was made to fail (result=%s)", seen,
-                         static_cast<int>(slot.size()), slot.data(), result_word(result));
+      words = sdk::format_text("call %" PRIu64 " of %.*s was made to fail (result=%s)", seen,
+                               static_cast<int>(slot.size()), slot.data(), result_word(result));
     }
     if (result == WEIR_ERROR_DEVICE_LOST) lost_.insert(device);
     if (lost_.contains(device) && !lets_go(slot)) {
@@ -114,9 +114,9 @@ weir_result Fault::take_memory(std::int64_t device, std::uint64_t bytes, weir_al
     if (options_.memory && (bytes > *options_.memory || used > *options_.memory - bytes)) {
       ++failed_;
       sdk::report(status, WEIR_ERROR_OUT_OF_MEMORY,
-                  sdk::words("fault layer: %" PRIu64 " bytes were asked for; of the limit of %" PRIu64
-                             " bytes %" PRIu64 " are in use",
-                             bytes, *options_.memory, used)
+                  sdk::format_text("fault layer: %" PRIu64 " bytes were asked for; of the limit of %" PRIu64
+                                   " bytes %" PRIu64 " are in use",
+                                   bytes, *options_.memory, used)
                       .c_str(),
                   WEIR_ERROR_OUT_OF_MEMORY, "FAULT");
       return WEIR_ERROR_OUT_OF_MEMORY;

@@ -89,8 +89,8 @@ void Validate::check_inside(const Graph& graph, const Graph::Node& node, std::ui
         }
         if (report_it)
           report_race(mine.allocation.get(), its.access, mine.access, sure,
-                      sdk::words("they are nodes %u and %u of %s, and neither depends on the other", i, index,
-                                 graph.handle ? describe(graph).c_str() : "a graph"));
+                      sdk::format_text("they are nodes %u and %u of %s, and neither depends on the other", i,
+                                       index, graph.handle ? describe(graph).c_str() : "a graph"));
       }
   }
 }
@@ -163,10 +163,10 @@ weir_result Validate::graph_launch(weir_graph handle, weir_stream stream_handle,
     for (std::uint32_t i = 0; i < graph->nodes.size(); ++i) {
       for (const auto& module : graph->nodes[i].modules)
         if (!module->alive && dead.empty())
-          dead = sdk::words("node %u names %s", i, describe(*module).c_str());
+          dead = sdk::format_text("node %u names %s", i, describe(*module).c_str());
       for (const Use& use : graph->nodes[i].uses) {
         if (use.allocation && !use.allocation->alive && dead.empty())
-          dead = sdk::words("node %u names %s", i, describe(*use.allocation).c_str());
+          dead = sdk::format_text("node %u names %s", i, describe(*use.allocation).c_str());
         uses.push_back(use);
       }
     }

@@ -66,10 +66,10 @@ weir_result Validate::memory_free(weir_allocation handle, weir_status* status) {
     const Lock lock(mutex_);
     if (const Access* access = allocation->history.unfinished(host_))
       if (options_.races != Options::Races::off)
-        busy =
-            sdk::words("%s: %s is freed while %s on stream %" PRIu64
-                       " may still use it; wait on the host first, or use memory_free_async",
-                       calling, describe(*allocation).c_str(), access->actor->what.c_str(), access->stream);
+        busy = sdk::format_text("%s: %s is freed while %s on stream %" PRIu64
+                                " may still use it; wait on the host first, or use memory_free_async",
+                                calling, describe(*allocation).c_str(), access->actor->what.c_str(),
+                                access->stream);
     forget_memory(*allocation, "memory_free");
   }
   if (!busy.empty()) report("busy", busy);

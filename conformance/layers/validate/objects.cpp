@@ -89,28 +89,31 @@ void Objects::remove(const Object& object, std::string_view by) {
 
 std::shared_ptr<Object> Objects::find(std::uint64_t handle, Kind kind, const char* what) const {
   const std::string expected = std::string(word(kind));
-  if (handle == 0) throw WrongHandle{"null", sdk::words("%s is null; expected a %s", what, expected.c_str())};
+  if (handle == 0)
+    throw WrongHandle{"null", sdk::format_text("%s is null; expected a %s", what, expected.c_str())};
   const Parts parts = parts_of(handle);
   const auto refuse_unknown = [&] {
-    throw WrongHandle{"foreign", sdk::words("%s is 0x%" PRIx64
-                                            ", which is no handle of this driver; expected a %s of driver %s",
-                                            what, handle, expected.c_str(), driver_.c_str())};
+    throw WrongHandle{
+        "foreign",
+        sdk::format_text("%s is 0x%" PRIx64 ", which is no handle of this driver; expected a %s of driver %s",
+                         what, handle, expected.c_str(), driver_.c_str())};
   };
   if (parts.mark != mark || parts.kind == 0 || parts.kind >= kind_count) refuse_unknown();
   if (parts.layer != layer_)
-    throw WrongHandle{"foreign", sdk::words("%s is a %s of another driver; expected a %s of driver %s", what,
-                                            std::string(word(static_cast<Kind>(parts.kind))).c_str(),
-                                            expected.c_str(), driver_.c_str())};
+    throw WrongHandle{"foreign",
+                      sdk::format_text("%s is a %s of another driver; expected a %s of driver %s", what,
+                                       std::string(word(static_cast<Kind>(parts.kind))).c_str(),
+                                       expected.c_str(), driver_.c_str())};
   if (parts.place >= places_.size()) refuse_unknown();
   const Place& at = places_[parts.place];
   const bool alive = at.object && at.object->handle == handle;
   if (!alive)
-    throw WrongHandle{"dead",
-                      sdk::words("%s is dead: it was %s; keep it until its last use", what,
+    throw WrongHandle{
+        "dead", sdk::format_text("%s is dead: it was %s; keep it until its last use", what,
                                  at.object || at.last.empty() ? "destroyed long ago" : at.last.c_str())};
   if (at.object->kind != kind)
-    throw WrongHandle{
-        "kind", sdk::words("%s is %s; expected a %s", what, describe(*at.object).c_str(), expected.c_str())};
+    throw WrongHandle{"kind", sdk::format_text("%s is %s; expected a %s", what, describe(*at.object).c_str(),
+                                               expected.c_str())};
   return at.object;
 }
 

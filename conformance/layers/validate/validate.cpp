@@ -70,7 +70,7 @@ void Validate::report(const char* rule, const std::string& message) {
 void Validate::refuse(const char* rule, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const std::string message = std::string(calling) + ": " + sdk::detail::formatted(format, arguments);
+  const std::string message = std::string(calling) + ": " + sdk::detail::format_text(format, arguments);
   va_end(arguments);
   report(rule, message);
   throw sdk::Failure{WEIR_ERROR_INVALID, "validate layer: " + message};

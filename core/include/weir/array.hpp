@@ -15,6 +15,7 @@
 #include <span>
 #include <utility>
 #include <vector>
+#include <weir/error.hpp>
 #include <weir/device.hpp>
 #include <weir/element.hpp>
 #include <weir/export.hpp>
@@ -24,7 +25,14 @@ namespace weir {
 
 namespace detail {
 struct Block;  // a piece of the device's memory pool
+
+template <class T>
+std::vector<T> host_values(std::size_t count) try {
+  return std::vector<T>(count);
+} catch (...) {
+  rethrow_as_error();
 }
+}  // namespace detail
 
 /// A view of an array whose element type and rank are known at run time: cheap, copyable, owns nothing.
 /// Elements are contiguous, the last index runs fastest. Functions that reach the memory throw Error{invalid}
@@ -44,7 +52,7 @@ class WEIR_API AnyArrayView {
 
   bool alive() const noexcept;
   Device device() const;
-  /// Throws Error{unsupported} where the driver gives no addresses. The caller orders what it does with it.
+  /// Throws Error{unsupported} where the driver gives no addresses. The caller orders its own accesses.
   std::uint64_t device_address() const;
 
   // Copies. Those without `async` return when host memory may be touched again. Those with it return at once:
@@ -85,7 +93,8 @@ class WEIR_API AnyArrayView {
   std::uint8_t rank_ = 0;
 };
 
-/// An array that belongs to this object and whose type is known at run time only: what Array is to ArrayView.
+/// Owner of an array whose element type and rank are known at run time only, as Array owns and ArrayView does
+/// not.
 class WEIR_API AnyArray : public AnyArrayView {
  public:
   AnyArray() = default;
@@ -136,16 +145,16 @@ class ArrayView : public AnyArrayView {
   void copy_to_async(const StreamRef& stream, std::span<T> destination) const {
     copy_to_bytes_async(stream, std::as_writable_bytes(destination));
   }
-  /// Waits for `stream` and returns the values. Arrays of bool return std::vector<std::uint8_t>, 0 or 1 each, because
-  /// std::vector<bool> has no contiguous elements.
+  /// Waits for `stream` and returns the values. Arrays of bool return std::vector<std::uint8_t>, 0 or 1 each,
+  /// because std::vector<bool> has no contiguous elements.
   std::vector<T> to_host(const StreamRef& stream) const requires(!std::same_as<T, bool>) {
-    std::vector<T> values(size());
+    std::vector<T> values = detail::host_values<T>(size());
     copy_to(stream, values);
     return values;
   }
   /// \cond
   std::vector<std::uint8_t> to_host(const StreamRef& stream) const requires(std::same_as<T, bool>) {
-    std::vector<std::uint8_t> values(size());
+    std::vector<std::uint8_t> values = detail::host_values<std::uint8_t>(size());
     copy_to_bytes(stream, std::as_writable_bytes(std::span(values)));
     return values;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code generation without a device: for build systems, for `weir compile`, and for those who ship code objects.
+// Code generation without a device: for build systems, `weir compile`, and programs that ship code objects.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 #include <weir/export.hpp>
+#include <weir/lowering.hpp>
 #include <weir/module.hpp>
 #include <weir/program.hpp>
 
@@ -20,12 +21,12 @@ struct CompileTarget {
   std::string format = "elf-x86_64";
   std::string cpu = "native";  ///< LLVM's -mcpu; "native" is the machine this runs on
   std::string features;        ///< LLVM's -mattr, or ""
-  /// What every launch of the code will keep to, separated by commas, so that the code may rely on it:
-  /// "distinct" (an array that is written shares no memory with another argument), "narrow" (arrays have less
-  /// than 2^31 scalars, loops have bounds within i32 and less than 2^30 iterations), "aligned" (arrays and
-  /// their rows begin at multiples of 16 bytes), "resident" (arrays lie in ordinary memory of the device
-  /// itself: not in pinned host memory, nor in memory that HIP calls fine-grained). Code for "" is right for
-  /// every launch.
+  /// Properties of every launch of the code, separated by commas, on which the code may rely:
+  /// "no_alias" (an array that is written shares no memory with another argument), "index32" (arrays have
+  /// less than 2^31 scalars, loops have bounds within i32 and less than 2^30 iterations), "aligned" (arrays
+  /// and their rows begin at multiples of 16 bytes), "device_local" (arrays lie in ordinary memory of the
+  /// device itself: not in pinned host memory, nor in memory that HIP calls fine-grained). Code for "" is
+  /// right for every launch.
   std::string assume = {};
 };
 
@@ -40,7 +41,7 @@ struct CompiledProgram {
       temporaries,  ///< the address of temporary_bytes that the tasks of one launch share, with any contents
       failure_record,  ///< the address of failure_record_bytes, 0 before the launch: see failure_of
       launch_key,      ///< u64: what random numbers depend on, the same for all tasks of one launch
-      site_base        ///< u32: Task::first_site, or numbers of one's own for it
+      site_base        ///< u32: Task::first_site, or the caller's own numbers
     };
     Kind kind;
     std::string name;             ///< of the parameter, or of the kind
@@ -63,6 +64,7 @@ struct CompiledProgram {
     std::uint32_t argument_bytes = 0;                     ///< of its argument block
     std::vector<Argument> arguments;                      ///< the fields of that block, by offset
     std::uint32_t first_site = 0;                         ///< of its statements that can fail
+    Lowering lowering;                                    ///< the forms that its code takes
 
     /// What Module::kernel takes with `symbol`. A launch then takes one argument for each field, in their
     /// order: an array for an address, a value of `size` bytes for the others.
@@ -82,16 +84,17 @@ struct CompiledProgram {
   std::uint64_t temporary_bytes = 0;  ///< for values that pass between tasks; 0 when there are none
 };
 
-/// Compiles `program` for `target`. Throws Error{unsupported} when there is no code generation for the format, and
-/// Error{compile} with the compiler's words. Thread-safe.
+/// Compiles `program` for `target`. Throws Error{unsupported} when there is no code generation for the
+/// format, and Error{compile} with the compiler's words. Thread-safe.
 WEIR_API CompiledProgram compile(const Program& program, const CompileTarget& target);
 
-/// What failed first in launches that were given `record`, of failure_record_bytes, as their failure record:
-/// an assert's or a bounds check's words, with its source line; "" when nothing failed. The launches'
-/// site_base was first_site.
+/// Describes the first failure in `record`, which has failure_record_bytes and was the failure record of
+/// launches: an assert's or a bounds check's words, with its source line; "" when nothing failed. The
+/// launches' site_base was first_site.
 WEIR_API std::string failure_of(const Program& program, std::span<const std::byte> record);
 
 /// What compile() makes, as text. `what` is "llvm" (before optimisation), "llvm-opt" (after it) or "asm".
-WEIR_API std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what);
+WEIR_API std::string compile_to_text(const Program& program, const CompileTarget& target,
+                                     std::string_view what);
 
 }  // namespace weir

@@ -34,7 +34,7 @@ struct StreamState;
 
 enum class DeviceKind : std::uint8_t { cpu, integrated, discrete, other };
 
-/// What a device offers beyond the required part; DeviceInfo::capabilities is a set of these bits.
+/// Optional features of a device; DeviceInfo::capabilities is a set of these bits.
 enum class Capability : std::uint64_t {
   stream_ordered_allocation = 1u << 0,
   timed_events = 1u << 1,
@@ -54,7 +54,7 @@ struct CodeTarget {
   std::string target;
 };
 
-/// What a device is. Sizes in bytes; 0 where the driver does not know.
+/// Properties of a device. Sizes are in bytes; 0 if the driver does not report one.
 struct DeviceInfo {
   std::string name;  ///< "NVIDIA H200"
   std::string vendor;
@@ -96,7 +96,7 @@ struct MemorySize {
   std::uint64_t total = 0;
 };
 
-/// What the device's memory pool holds now and has done so far. Bytes count whole blocks, as they were
+/// Contents and counts of the device's memory pool. Bytes count whole blocks, as they were
 /// asked of the driver.
 struct MemoryStatistics {
   std::uint64_t bytes_in_use = 0;
@@ -107,7 +107,7 @@ struct MemoryStatistics {
   std::uint64_t cross_stream_reuses = 0;  ///< blocks that another stream had used
 };
 
-/// What the device's pools of streams and events hold.
+/// Contents of the device's pools of streams and events.
 struct StreamStatistics {
   std::uint32_t streams_created = 0;  ///< driver streams that exist now, foreign ones included
   std::uint32_t streams_leased = 0;   ///< in use by regions that are being submitted now
@@ -118,8 +118,7 @@ struct StreamStatistics {
 /// A ready code object. Refers to memory that must live until load_module() returns.
 struct CodeObject {
   std::string_view format;  ///< one of the device's code_targets' formats
-  std::string_view
-      target;  ///< what it was compiled for, "x86-64", "sm_90"; "" where the format has no targets
+  std::string_view target;  ///< target processor, "x86-64", "sm_90"; "" if the format has no targets
   std::span<const std::byte> data;
   std::string_view name = {};  ///< for messages and profilers
 };
@@ -140,13 +139,13 @@ class WEIR_API Device {
   const DeviceInfo& info() const noexcept;
   MemorySize memory() const;
 
-  /// A stream of its own; it never waits for another one unless told to. `priority` 0 is the default, smaller
-  /// is more urgent, clamped to the device's range.
+  /// Creates a stream. Only events and regions order it with other streams. `priority` 0 is the default,
+  /// smaller is more urgent, clamped to the device's range.
   Stream create_stream(int priority = 0) const;
   /// A stream of a vendor handle (a CUstream), which stays the caller's and must outlive the Stream. Throws
   /// Error{unsupported} where the driver cannot.
   Stream wrap_stream(void* native) const;
-  /// An ordinary stream that exists once per device; what runs without an explicit or current stream runs on
+  /// An ordinary stream that exists once per device; calls without an explicit or current stream use
   /// it.
   StreamRef default_stream() const;
 
@@ -183,8 +182,8 @@ class WEIR_API Device {
   /// Loads a ready code object. Throws Error{code_object} with the loader's log.
   Module load_module(const CodeObject& object) const;
 
-  /// Waits for everything submitted to the device through Weir, on every stream. Throws what failed on any of
-  /// them, after having waited for all.
+  /// Waits for everything submitted to the device through Weir, on every stream. Throws the first failure of
+  /// any of them, after having waited for all.
   void synchronize() const;
 
   /// Gives cached memory back to the driver, after waiting for the work that still uses it. Returns the
@@ -206,12 +205,12 @@ class WEIR_API Device {
 WEIR_API std::vector<Device> devices();
 
 /// The device that the environment variable WEIR_DEVICE names ("cpu", "cuda:1"), else the best one present:
-/// discrete before integrated before CPU. Throws Error{no_device} that tells the fate of every candidate
+/// discrete before integrated before CPU. Throws Error{no_device} that lists the status of every candidate
 /// driver.
 WEIR_API Device open();
 
 /// The device of that name, "cuda" or "cuda:1". Throws Error{invalid} when the name is malformed,
-/// Error{no_device} that tells what there is when no such device is present.
+/// Error{no_device} that lists the present devices if there is no such device.
 WEIR_API Device open(std::string_view name);
 
 }  // namespace weir

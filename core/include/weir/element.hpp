@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
-
 #include <weir/types.hpp>
 
 namespace weir {
@@ -47,30 +46,49 @@ struct Mat {
   static_assert(R >= 1 && R <= 16 && C >= 1 && C <= 16, "a Mat has 1 to 16 rows and columns");
   std::array<T, R * C> data{};
   constexpr T& operator()(std::size_t row, std::size_t col) noexcept { return data[row * C + col]; }
-  constexpr const T& operator()(std::size_t row, std::size_t col) const noexcept { return data[row * C + col]; }
+  constexpr const T& operator()(std::size_t row, std::size_t col) const noexcept {
+    return data[row * C + col];
+  }
   friend constexpr bool operator==(const Mat&, const Mat&) = default;
 };
 
 namespace detail {
 template <class T>
 struct ScalarOf;  // only for the types below
-template <> struct ScalarOf<bool> { static constexpr ScalarType value = ScalarType::boolean; };
-template <> struct ScalarOf<half> { static constexpr ScalarType value = ScalarType::f16; };
-template <> struct ScalarOf<float> { static constexpr ScalarType value = ScalarType::f32; };
-template <> struct ScalarOf<double> { static constexpr ScalarType value = ScalarType::f64; };
+template <>
+struct ScalarOf<bool> {
+  static constexpr ScalarType value = ScalarType::boolean;
+};
+template <>
+struct ScalarOf<half> {
+  static constexpr ScalarType value = ScalarType::f16;
+};
+template <>
+struct ScalarOf<float> {
+  static constexpr ScalarType value = ScalarType::f32;
+};
+template <>
+struct ScalarOf<double> {
+  static constexpr ScalarType value = ScalarType::f64;
+};
 // By size and sign, so that long and long long both work.
 template <std::integral T>
-  requires(!std::same_as<T, bool> && !std::same_as<T, char> && !std::same_as<T, wchar_t> && sizeof(T) <= 8)
-struct ScalarOf<T> {
-  static constexpr ScalarType value =
-      static_cast<ScalarType>(static_cast<int>(std::is_signed_v<T> ? ScalarType::i8 : ScalarType::u8) +
-                              (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3));
+requires(!std::same_as<T, bool> && !std::same_as<T, char> && !std::same_as<T, wchar_t> &&
+         sizeof(T) <= 8) struct ScalarOf<T> {
+  static constexpr ScalarType value = static_cast<ScalarType>(
+      static_cast<int>(std::is_signed_v<T> ? ScalarType::i8 : ScalarType::u8) + (sizeof(T) == 1   ? 0
+                                                                                 : sizeof(T) == 2 ? 1
+                                                                                 : sizeof(T) == 4 ? 2
+                                                                                                  : 3));
 };
 
 template <class T>
-struct ElementOf;  // only for the types below, so that KernelElement is false for others instead of ill-formed
+struct ElementOf;  // only for the types below, so that KernelElement is false for others instead of
+                   // ill-formed
 template <class T>
-  requires requires { ScalarOf<T>::value; }
+requires requires {
+  ScalarOf<T>::value;
+}
 struct ElementOf<T> {
   using Scalar = T;
   static constexpr ElementType value{ScalarOf<T>::value, ElementType::Shape::scalar, 1, 1};
@@ -89,11 +107,16 @@ struct ElementOf<Mat<T, R, C>> {
 
 /// Scalars that kernels compute with.
 template <class T>
-concept KernelScalar = requires { detail::ScalarOf<T>::value; };
+concept KernelScalar = requires {
+  detail::ScalarOf<T>::value;
+};
 
-/// What an array may hold: a KernelScalar, or a Vec or Mat of one.
+/// Element types of arrays: a KernelScalar, or a Vec or Mat of one.
 template <class T>
-concept KernelElement = requires { detail::ElementOf<T>::value; } && std::is_trivially_copyable_v<T>;
+concept KernelElement = requires {
+  detail::ElementOf<T>::value;
+}
+&&std::is_trivially_copyable_v<T>;
 
 /// The run-time description of T.
 template <KernelElement T>

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
 #include <weir/export.hpp>
 
 namespace weir {
@@ -27,22 +26,26 @@ enum class ErrorCode : std::int32_t {
   illegal_address = 12,
   device_lost = 13,
   system = 14,
-  kernel = 100,    ///< a kernel was written wrongly; what() lists every diagnostic
-  assertion = 101, ///< an assert_ in a kernel failed
-  compile = 102,   ///< code generation failed
-  parse = 103,     ///< text (IR, NumPy, terrain, manifest) is malformed; what() says where
+  kernel = 100,     ///< a kernel was written wrongly; what() lists every diagnostic
+  assertion = 101,  ///< an assert_ in a kernel failed
+  compile = 102,    ///< code generation failed
+  parse = 103,      ///< text (IR, NumPy, terrain, manifest) is malformed; what() says where
 };
 
 /// The word for a code, e.g. "out of memory".
 WEIR_API std::string_view to_string(ErrorCode code) noexcept;
 
-/// The one exception that Weir throws. what() is a whole message: the thing, what was expected, what was
-/// found, what to do. Copyable, immutable, safe to pass between threads.
+/// The only exception type that Weir throws. what() is a complete message: subject, expectation, finding,
+/// remedy. Copyable, immutable, safe to pass between threads. When host memory runs out, the Error
+/// (out_of_memory) is thrown without allocating. Exceptions of a kernel's lambda pass through.
 class WEIR_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   Error(ErrorCode code, const std::string& message, std::int64_t vendor_code, std::string vendor_name)
-      : std::runtime_error(message), code_(code), vendor_code_(vendor_code), vendor_name_(std::move(vendor_name)) {}
+      : std::runtime_error(message),
+        code_(code),
+        vendor_code_(vendor_code),
+        vendor_name_(std::move(vendor_name)) {}
   Error(ErrorCode code, const std::string& message, std::string kernel, std::source_location where)
       : std::runtime_error(message),
         code_(code),
@@ -70,14 +73,15 @@ class WEIR_API Error : public std::runtime_error {
   ~Error() override;
 
   ErrorCode code() const noexcept { return code_; }
-  /// The vendor's own number and name for the failure, e.g. 2 and "CUDA_ERROR_OUT_OF_MEMORY"; 0 and "" if none.
+  /// The vendor's own number and name for the failure, e.g. 2 and "CUDA_ERROR_OUT_OF_MEMORY"; 0 and "" if
+  /// none.
   std::int64_t vendor_code() const noexcept { return vendor_code_; }
   const std::string& vendor_name() const noexcept { return vendor_name_; }
   /// The kernel that failed, or "".
   const std::string& kernel() const noexcept { return kernel_; }
   /// Where in the program the failing thing was written; line() is 0 when not known.
   std::source_location where() const noexcept { return where_; }
-  /// The same as text and number, also for lines that only the kernel's IR knows; "" and 0 when not known.
+  /// The same as text and number, also for lines that only the kernel's IR records; "" and 0 if unknown.
   const std::string& file() const noexcept { return file_; }
   std::uint32_t line() const noexcept { return line_; }
 
@@ -91,4 +95,11 @@ class WEIR_API Error : public std::runtime_error {
   std::uint32_t line_ = 0;
 };
 
+namespace detail {
+
+/// Called in a handler: rethrows std::bad_alloc as Error{out_of_memory}, without allocating memory, and any other
+/// exception as it is. Every function of the public API that may throw ends its handler so.
+[[noreturn]] WEIR_API void rethrow_as_error();
+
+}  // namespace detail
 }  // namespace weir

@@ -19,7 +19,8 @@ struct EventState;
 /// replaces the earlier one, waits that were submitted before hold on to the earlier one.
 class WEIR_API EventRef {
  public:
-  /// Submits a mark behind the work of `stream` so far. Throws Error{invalid} for a stream of another device.
+  /// Submits a mark after the work submitted to `stream` so far. Throws Error{invalid} for a stream of
+  /// another device.
   void record(const StreamRef& stream) const;
   /// Whether the last mark was reached; true when never recorded. Does not wait.
   bool query() const;
@@ -60,7 +61,7 @@ class WEIR_API Event : public EventRef {
   Event(detail::EventState* state, std::uint64_t generation) noexcept : EventRef(state, generation) {}
 };
 
-/// An event that also knows when it was reached. Only those who ask for times pay for them.
+/// An event that also records the time at which it was reached.
 class WEIR_API TimedEvent : public Event {
  public:
   TimedEvent() = default;

@@ -56,7 +56,7 @@ class WEIR_API Graph {
  public:
   Graph(Graph&&) noexcept;
   Graph& operator=(Graph&&) noexcept;
-  /// Never waits; what was submitted completes.
+  /// Never waits; submitted runs complete.
   ~Graph();
 
   /// Submits one run to `stream` and returns without waiting. It begins after the stream's earlier work and
@@ -65,8 +65,8 @@ class WEIR_API Graph {
   /// so that runs on several streams share nothing but the arrays.
   ///
   /// Throws Error{invalid} that names the call and the argument when an array was freed since, or when the
-  /// stream is of another device; nothing was submitted then. Throws what an earlier launch on the stream
-  /// left behind. May be called from several threads; each run is one step of its stream (see StreamRef).
+  /// stream is of another device; nothing was submitted then. Throws the pending failure of an earlier launch
+  /// on the stream. May be called from several threads; each run is one step of its stream (see StreamRef).
   void launch(const StreamRef& stream) const;
 
   /// Gives a recorded call other arguments from the next launch on; runs that were submitted keep theirs.
@@ -106,7 +106,7 @@ class WEIR_API Graph {
 };
 
 /// Records a graph: the same calls as on a stream, in order, and side by side where `parallel` says so.
-/// Nothing runs while recording. For one thread; every function throws as the call that it stands for, and
+/// Nothing runs while recording. For one thread; every function throws as the recorded call would, and
 /// then recorded nothing.
 class WEIR_API GraphBuilder {
  public:
@@ -162,9 +162,8 @@ class WEIR_API GraphBuilder {
   }
 
   /// Calls each branch, which records what belongs to it. Branches run at the same time, each in its own
-  /// order; what is recorded before `parallel` ends before them, what is recorded after it begins after all
-  /// of them. Branches must not write what another one touches; Weir cannot see that. They may contain
-  /// `parallel` themselves.
+  /// order. Calls recorded before `parallel` run before them; calls recorded after it run after all of them. A branch must not write an array that another branch accesses; Weir does not check that. They
+  /// may contain `parallel` themselves.
   template <class... Branch>
   void parallel(Branch&&... branches) {
     Branches scope(*this, sizeof...(Branch));
@@ -180,7 +179,7 @@ class WEIR_API GraphBuilder {
   class WEIR_API Branches {
    public:
     Branches(GraphBuilder& builder, std::size_t count);
-    ~Branches();  // also by an exception: what the branches recorded is then dropped
+    ~Branches();  // after an exception the branches' records are dropped
     Branches(const Branches&) = delete;
     Branches& operator=(const Branches&) = delete;
     void complete();

@@ -67,7 +67,7 @@ struct SignatureOf<WithConstants<F>> : SignatureOf<F> {};
 template <class F>
 using signature_t = typename SignatureOf<std::remove_cvref_t<F>>::type;
 
-/// What stands where a launch expects an argument, and is none.
+/// Refuses a stream or options where a launch expects an argument.
 template <class A>
 constexpr void refuse_stream_argument() {
   static_assert(
@@ -78,7 +78,7 @@ constexpr void refuse_stream_argument() {
 template <class A>
 inline constexpr bool is_stream = std::convertible_to<const A&, StreamRef> || std::same_as<A, LaunchOptions>;
 
-/// What a launch takes for a View<T, Rank>: an array or view of the same type and rank.
+/// The launch argument for a View<T, Rank>: an array or view of the same type and rank.
 template <class T, std::size_t Rank>
 class ArrayArgument {
  public:
@@ -103,7 +103,7 @@ class ArrayArgument {
   const AnyArrayView* view_;
 };
 
-/// What a launch takes for a Value<T>: a T, or a number that becomes one without losing what it says. An
+/// The launch argument for a Value<T>: a T, or a number that converts to T without loss. An
 /// integer that would lose it is passed on as it is, for the launch to refuse with the names of the kernel
 /// and the parameter.
 template <class T>
@@ -111,8 +111,9 @@ class ScalarArgument {
  public:
   ScalarArgument(const T& value) noexcept : value_(value) {}
   template <class U>
-    requires(!std::same_as<U, T> && (std::is_arithmetic_v<U> || std::is_convertible_v<U, T>))
-  ScalarArgument(const U& value) : value_(converted(value)) {
+  requires(!std::same_as<U, T> && (std::is_arithmetic_v<U> || std::is_convertible_v<U, T>))
+      ScalarArgument(const U& value)
+      : value_(converted(value)) {
     if constexpr (std::integral<T> && std::integral<U>)
       if (static_cast<U>(value_) != value || (value_ < T{0}) != (value < U{0})) [[unlikely]] {
         given_ = static_cast<std::uint64_t>(value);
@@ -233,21 +234,21 @@ WEIR_API Device device_of(const LaunchArgument* arguments, std::size_t count);
 template <class Signature>
 class Kernel;
 
-/// A kernel: the lambda is called once, here, with traced parameters, and what it does with them is recorded.
+/// A kernel: the lambda is called once, here, with traced parameters, and its operations are recorded.
 /// The type follows from the lambda: Kernel k{"k", [](View<float> x, Value<float> a) { ... }} is a
 /// Kernel<void(View<float>, Value<float>)>. A cheap handle to shared, immutable state; all functions may be
 /// called from several threads.
 template <class... P>
 class Kernel<void(P...)> {
  public:
-  /// Throws one Error{kernel} that lists everything that is wrong, with file and line, and passes on what the
-  /// lambda throws.
+  /// Throws one Error{kernel} that lists everything that is wrong, with file and line. Exceptions of the
+  /// lambda pass through.
   template <class F>
   Kernel(std::string_view name, F body, const KernelOptions& options = {},
          detail::Where where = detail::Where::current())
       : program_(trace(name, detail::lambda_of(body), options, where)) {}
 
-  /// Submits one run to `stream` and returns without waiting for it; see Program::launch for what it throws.
+  /// Submits one run to `stream` and returns without waiting for it; throws as Program::launch does.
   void operator()(const StreamRef& stream,
                   const typename detail::KernelParameter<P>::Argument&... arguments) const {
     (*this)(LaunchOptions(), stream, arguments...);
@@ -281,7 +282,7 @@ class Kernel<void(P...)> {
   }
 
   const Program& program() const noexcept { return program_; }
-  /// The text form of what was recorded.
+  /// The text form of the recorded kernel.
   std::string ir(bool with_locations = false) const { return program_.text(with_locations); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers: wrappers around drivers that look at every call, for testing. `validate` checks what the program
-// does, `fault` lets calls fail; sdk/docs/layers.md has what they can be told. Not part of <weir/weir.hpp>.
+// Layers: wrappers around drivers that receive every call, for testing. `validate` checks the program's
+// calls, `fault` makes calls fail; sdk/docs/layers.md lists their options. Not part of <weir/weir.hpp>.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ struct ActiveLayer;
 /// by the first use of a device. An empty text means none. Thread-safe.
 WEIR_API void set_layers(std::string_view text);
 
-/// What a layer has found.
+/// A finding of a layer.
 struct LayerReport {
   std::string layer;    ///< "validate"
   std::string driver;   ///< "cpu"
   std::string rule;     ///< "race", "dead", ...: the word that the layer's page lists
-  std::string message;  ///< what was found, what was expected, what to do
+  std::string message;  ///< finding, expectation, remedy
 };
 
 /// Calls `handler` for each report, on the thread whose call is at fault or on a thread of a driver, one at a
@@ -38,7 +38,7 @@ struct LayerReport {
 /// standard error output. Thread-safe.
 WEIR_API void set_layer_handler(std::function<void(const LayerReport&)> handler);
 
-/// A layer that stands around a driver. A cheap handle, always valid; functions may be called from several
+/// A layer around a driver. A cheap handle, always valid; functions may be called from several
 /// threads.
 class WEIR_API Layer {
  public:

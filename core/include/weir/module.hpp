@@ -78,7 +78,7 @@ struct LaunchShape {
   std::uint32_t shared_bytes = 0;
 };
 
-/// What the driver knows of a kernel after loading; 0 means not known.
+/// Properties of a loaded kernel as the driver reports them; 0 means unknown.
 struct KernelInfo {
   std::uint32_t max_block_threads = 0;
   std::uint32_t registers = 0;     ///< per thread

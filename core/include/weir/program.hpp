@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel as data: what Kernel<...>, `weir run` and code that reads IR text stand on.
+// A kernel as data, used by Kernel<...>, `weir run` and code that reads IR text.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-
+#include <vector>
 #include <weir/export.hpp>
+#include <weir/lowering.hpp>
 #include <weir/types.hpp>
 
 namespace weir {
@@ -30,7 +31,7 @@ struct ParameterInfo {
   bool written;       ///< the kernel stores to it
 };
 
-/// One argument of a launch: an array, or the bytes of a scalar, Vec or Mat. Refers to what it was made of, which
+/// One argument of a launch: an array, or the bytes of a scalar, Vec or Mat. Refers to its source, which
 /// must live until launch() returns.
 struct LaunchArgument {
   const AnyArrayView* array = nullptr;  ///< for array parameters
@@ -45,7 +46,8 @@ enum class LaunchMode : std::uint8_t {
   graph       ///< all tasks as one driver graph; over streams where the device has no graphs
 };
 
-/// What a launch may be told. WEIR_LAUNCH=streams or graph in the environment overrides `mode` for the whole process.
+/// Options of a launch. WEIR_LAUNCH=streams or graph in the environment overrides `mode` for the whole
+/// process.
 struct LaunchOptions {
   /// Seed of the kernel's random numbers.
   std::uint64_t seed = 0;
@@ -55,8 +57,9 @@ struct LaunchOptions {
   LaunchMode mode = LaunchMode::automatic;
 };
 
-/// A kernel in IR form, compiled for a device on its first launch there. A cheap handle to shared, immutable state;
-/// all functions may be called from several threads. Those of a moved-from Program throw Error{invalid}.
+/// A kernel in IR form, compiled for a device on its first launch there. A cheap handle to shared, immutable
+/// state; all functions may be called from several threads. Those of a moved-from Program throw
+/// Error{invalid}.
 class WEIR_API Program {
  public:
   /// Reads the text form. Throws Error{parse} with line and column, or Error{kernel} with everything that the
@@ -71,12 +74,16 @@ class WEIR_API Program {
 
   /// Submits one run of the kernel to `stream` and returns without waiting for it. Throws Error{invalid} when
   /// arguments do not fit the parameters, an array is dead or of another device, or blocks of a region would
-  /// conflict; nothing was submitted then. Throws what an earlier launch on the stream left behind.
+  /// conflict; nothing was submitted then. Throws the pending failure of an earlier launch on the stream.
   void launch(const StreamRef& stream, std::span<const LaunchArgument> arguments,
               const LaunchOptions& options = {}) const;
 
   /// Compiles for the stream's device now instead of at the first launch.
   void prepare(const StreamRef& stream) const;
+
+  /// The code that launches and prepare() have made for the stream's device: one variant for each set of
+  /// assumptions. Empty before the first of them.
+  std::vector<CompiledVariant> variants(const StreamRef& stream) const;
 
   explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept : state_(std::move(state)) {}
   const std::shared_ptr<detail::ProgramState>& state() const noexcept { return state_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: in-order queues of work that never wait for one another unless told to.
+// Streams: in-order queues of work. Only events and regions order two streams.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace weir {
 
 /// A view of a stream: cheap, copyable, owns nothing. Every function throws Error{invalid} when the stream is
 /// gone and may be called from several threads. What several threads submit to one stream runs in some order,
-/// and what is submitted by one call is one step in it: a launch of a kernel with any number of loops and
-/// regions, of a Graph or of a TaskList, a copy, a fill, a record, a wait. All of a step comes after what was
-/// submitted before it and before what is submitted after it. Threads that wait on the host keep nobody from
-/// submitting.
+/// and the work of one call is one step in it: a launch of a kernel with any number of loops and
+/// regions, of a Graph or of a TaskList, a copy, a fill, a record, a wait. A step runs after all steps
+/// submitted before it and before all steps submitted after it. Threads that wait on the host do not keep
+/// other threads from submitting.
 ///
-/// What fails on the device (an assert_ in a kernel, an illegal address) is thrown by the next call that
+/// A failure on the device (an assert_ in a kernel, an illegal address) is thrown by the next call that
 /// names the stream: a launch, a copy, synchronize(), query(). That call submits nothing. A failed assert is
 /// reported once and then forgotten; a lost device stays lost.
 class WEIR_API StreamRef {
@@ -41,6 +41,7 @@ class WEIR_API StreamRef {
 
   /// Submits a call of `callback` on a thread of the driver. It must not throw and must not call Weir; the
   /// stream goes on when it returns. Throws Error{unsupported} where the driver cannot.
+  /// The callback may end the process by exit(): other work in flight then has a second to end.
   void call_host(std::function<void()> callback) const;
 
   int priority() const;

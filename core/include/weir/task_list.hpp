@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Task lists: what a compiler with its own code generator hands to Weir instead of a kernel in IR form.
+// Task lists: the input of a compiler with its own code generator, in place of a kernel in IR form.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace detail {
 struct TaskListState;
 }
 
-/// Where a task stands. Tasks outside regions run in order. Consecutive tasks of one region run concurrently
+/// The place of a task. Tasks outside regions run in order. Consecutive tasks of one region run concurrently
 /// when their block numbers differ and in order when they are equal; the region begins after everything
 /// before it and ends before everything after it.
 struct TaskPlace {
@@ -47,7 +47,7 @@ class WEIR_API TaskList {
 
   /// Submits all tasks and returns without waiting. Blocks beyond the first of a region run on streams of the
   /// device's pool. Throws Error{invalid} when an array was freed since or the stream is of another device.
-  /// When a launch fails half way, what was submitted is still joined into `stream`, and the error is thrown.
+  /// If a launch fails half way, the submitted tasks are still joined into `stream`, and the error is thrown.
   /// One step of the stream (see StreamRef).
   void launch(const StreamRef& stream) const;
 

@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-
 #include <weir/export.hpp>
 
-// Plain values: any thread may use its own, and read what others do not write. Nothing here throws an Error.
+// Plain values: threads may read one concurrently, and write only their own. Nothing here throws an Error.
 
 namespace weir {
 
@@ -21,18 +20,24 @@ constexpr std::size_t size_of(ScalarType type) noexcept {
   switch (type) {
     case ScalarType::boolean:
     case ScalarType::i8:
-    case ScalarType::u8: return 1;
+    case ScalarType::u8:
+      return 1;
     case ScalarType::i16:
     case ScalarType::u16:
-    case ScalarType::f16: return 2;
+    case ScalarType::f16:
+      return 2;
     case ScalarType::i32:
     case ScalarType::u32:
-    case ScalarType::f32: return 4;
-    default: return 8;
+    case ScalarType::f32:
+      return 4;
+    default:
+      return 8;
   }
 }
 
-constexpr bool is_float(ScalarType type) noexcept { return type >= ScalarType::f16; }
+constexpr bool is_float(ScalarType type) noexcept {
+  return type >= ScalarType::f16;
+}
 constexpr bool is_integer(ScalarType type) noexcept {
   return type >= ScalarType::i8 && type <= ScalarType::u64;
 }
@@ -43,8 +48,8 @@ constexpr bool is_signed(ScalarType type) noexcept {
 /// "bool", "i8" ... "f64".
 WEIR_API std::string_view to_string(ScalarType type) noexcept;
 
-/// What one array element or scalar parameter is made of: a scalar, a vector (rows x 1) or a matrix, its
-/// scalars stored row by row without padding. `shape` tells a 3-vector from a 3x1 matrix.
+/// The type of an array element or scalar parameter: a scalar, a vector (rows x 1) or a matrix, its
+/// scalars stored row by row without padding. `shape` distinguishes a 3-vector from a 3x1 matrix.
 struct ElementType {
   enum class Shape : std::uint8_t { scalar, vector, matrix };
 

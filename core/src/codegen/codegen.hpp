@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of libweir-codegen, which the core opens on first use so that LLVM stays out of processes
-// that only load ready code. One C symbol gives one table; everything behind it is C++ of the same build.
+// The interface of libweir-codegen, which the helper program weir-codegen opens, so that LLVM stays out of
+// the processes that use Weir. One C symbol returns the interface; all else is C++ of the same build.
 #pragma once
 
 #include <cstddef>
@@ -8,31 +8,34 @@
 #include <span>
 #include <string>
 #include <vector>
+#include <weir/lowering.hpp>
 
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
 
 namespace weir::codegen {
 
-/// What is proven of a launch's arguments, so that the code for it may rely on it. Each set of facts is code
-/// of its own; code for no facts is right for every launch.
-struct Facts {
+/// Properties of a launch's arguments that the launch has proven and its code may rely on. Each set of
+/// assumptions has separate code; code for the empty set is correct for every launch.
+struct LaunchAssumptions {
   /// No array that the kernel writes shares memory with another of its arrays.
-  bool distinct = false;
-  /// Every array has less than 2^31 scalars; every loop's bounds are known to the host, lie within i32, and
-  /// leave less than 2^30 iterations.
-  bool narrow = false;
+  bool no_alias = false;
+  /// Every loop's bounds are known to the host and fit an i32, and the product of its extents is below 2^30.
+  /// Every extent of an array is below 2^31, and so is the product of its extents and its element's lanes.
+  /// Extents of 0 count as 1 in these products, so that no part of a product overflows before it is
+  /// multiplied by 0.
+  bool index32 = false;
   /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
   bool aligned = false;
-  /// Every array lies in ordinary memory of the device itself, neither pinned on the host nor shared while
+  /// Every array is in ordinary memory of the device, neither pinned on the host nor shared while
   /// kernels run (fine-grained, in HIP's words), so that atomics need not reach beyond the device.
-  bool resident = false;
+  bool device_local = false;
 
   static constexpr std::uint32_t sets = 16;
   constexpr std::uint32_t number() const noexcept {
-    return (distinct ? 1 : 0) | (narrow ? 2 : 0) | (aligned ? 4 : 0) | (resident ? 8 : 0);
+    return (no_alias ? 1 : 0) | (index32 ? 2 : 0) | (aligned ? 4 : 0) | (device_local ? 8 : 0);
   }
-  friend bool operator==(const Facts&, const Facts&) = default;
+  friend bool operator==(const LaunchAssumptions&, const LaunchAssumptions&) = default;
 };
 
 /// What to generate code for: a weir_code_target and what generation must know of the device.
@@ -42,7 +45,7 @@ struct Target {
   std::string features;  ///< LLVM's -mattr, or ""
   std::uint32_t lanes = 1;
   std::uint32_t max_block_threads = 1;
-  Facts facts{};  ///< of the launches that the code will serve
+  LaunchAssumptions assumptions{};  ///< of the launches that the code will serve
 };
 
 /// A finished code object with one entry per task, in the order of the request.
@@ -58,6 +61,7 @@ struct CodeObject {
     /// How many times over the blocks may fill the device; 0 leaves it to the host. Small where a block has
     /// much to do besides its share; every_block where it has nothing else to do.
     std::uint32_t waves = 0;
+    Lowering lowering{};  ///< the forms that the code takes
   };
   std::string format;
   std::string target;
@@ -68,19 +72,17 @@ struct CodeObject {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Compiles `tasks` of `kernel` into one code object. Throws weir::Error{compile, unsupported}.
-  /// Thread-safe.
+  /// Compiles `tasks` of `kernel` into one code object. The result depends on the arguments, except for the
+  /// body of `kernel`, and on nothing else. Throws weir::Error{compile, unsupported}. Thread-safe.
   virtual CodeObject compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                              const Target& target) = 0;
   /// LLVM IR (before or after optimisation) or assembly of the same, for `weir compile --emit`.
   virtual std::string emit_text(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                                 const Target& target, std::string_view what) = 0;
-  /// "LLVM 22.1.8"; part of cache keys.
-  virtual std::string version() const = 0;
 };
 
 }  // namespace weir::codegen
 
 /// The one exported symbol. `abi` is weir_codegen_abi of the caller's build; null is returned on a mismatch.
-inline constexpr std::uint32_t weir_codegen_abi = 3;
+inline constexpr std::uint32_t weir_codegen_abi = 4;
 extern "C" __attribute__((visibility("default"))) weir::codegen::Compiler* weir_codegen(std::uint32_t abi);

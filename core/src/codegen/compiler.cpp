@@ -11,13 +11,14 @@
 #include <weir/error.hpp>
 
 #include "codegen/codegen.hpp"
-#include "codegen/device_model.hpp"
+#include "codegen/debug_lines.hpp"
 #include "codegen/diagnostics.hpp"
-#include "codegen/direct_scaling.hpp"
 #include "codegen/llvm_options.hpp"
-#include "codegen/lowering.hpp"
-#include "codegen/math_library.hpp"
-#include "codegen/plain_accesses.hpp"
+#include "codegen/lowering/lower_task.hpp"
+#include "codegen/math/math_library.hpp"
+#include "codegen/optimisation/direct_scaling.hpp"
+#include "codegen/optimisation/plain_accesses.hpp"
+#include "codegen/targets/device_model.hpp"
 
 namespace weir::codegen {
 
@@ -71,18 +72,25 @@ class Compilation {
         tasks_(tasks),
         device_(make_device_model(target)),
         machine_(device_->make_machine()) {
-    context_.setDiagnosticHandler(std::make_unique<DiagnosticCollector>(messages_));
+    context_.setDiagnosticHandler(std::make_unique<DiagnosticCollector>(messages_, vectors_));
     context_.setDiscardValueNames(true);
   }
 
   void keep_value_names() { context_.setDiscardValueNames(false); }
+  /// Has the code carry its source lines, on targets whose debuggers read them.
+  void add_lines() { with_lines_ = true; }
   const DeviceModel& device() const { return *device_; }
 
   void lower() {
     module_ = std::make_unique<llvm::Module>("weir", context_);
     module_->setTargetTriple(machine_->getTargetTriple());
     module_->setDataLayout(machine_->createDataLayout());
-    for (const ir::Task* task : tasks_) TaskLowering(*module_, kernel_, *task, *device_).run();
+    std::optional<DebugLines> lines;
+    if (with_lines_ && device_->has_lines()) lines.emplace(*module_, kernel_);
+    lowerings_.clear();
+    for (const ir::Task* task : tasks_)
+      lowerings_.push_back(lower_task(*module_, kernel_, *task, *device_, lines ? &*lines : nullptr));
+    if (lines) lines->finish();
     std::string message;
     llvm::raw_string_ostream out(message);
     if (llvm::verifyModule(*module_, &out)) fail("the generated LLVM IR is malformed: " + message);
@@ -116,7 +124,19 @@ class Compilation {
     link_called_math(*module_, math);
     for (llvm::Function& f : *module_) device_attributes(f);
     inline_called_math(*module_, modules);
+    device_->work_around(*module_, modules);
     check_messages();
+  }
+
+  /// How task number `i` was lowered and, once optimised, vectorised.
+  Lowering lowering(std::size_t i) const {
+    Lowering result = lowerings_.at(i);
+    const auto found = vectors_.find(tasks_[i]->name);
+    if (found == vectors_.end()) return result;
+    result.vector_width = found->second;
+    result.paths &= ~(1u << std::uint32_t(LoweringPath::scalar_loop));
+    result.take(LoweringPath::vector_loop);
+    return result;
   }
 
   llvm::SmallVector<char, 0> emit(llvm::CodeGenFileType type) {
@@ -164,6 +184,7 @@ class Compilation {
       if ((entry = module_->getFunction(task->name))) break;
     for (const char* name : {"target-cpu", "target-features", "no-trapping-math", "denormal-fp-math-f32"})
       if (entry->hasFnAttribute(name)) f.addFnAttr(entry->getFnAttribute(name));
+    f.setUWTableKind(entry->getUWTableKind());
   }
 
   void check_messages() const {
@@ -172,7 +193,10 @@ class Compilation {
 
   const ir::Kernel& kernel_;
   Tasks tasks_;
+  bool with_lines_ = false;
   std::string messages_;
+  VectorWidths vectors_;
+  std::vector<Lowering> lowerings_;  // by task
   llvm::LLVMContext context_;
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<llvm::TargetMachine> machine_;
@@ -183,15 +207,17 @@ class LlvmCompiler final : public Compiler {
  public:
   CodeObject compile(const ir::Kernel& kernel, Tasks tasks, const Target& target) override {
     Compilation work(kernel, tasks, target);
+    work.add_lines();
     work.lower();
     work.optimise();
     CodeObject object;
     object.format = target.format;
     object.target = work.device().target_name();
     object.bytes = work.device().link(work.emit(work.device().object_type()));
-    for (const ir::Task* task : tasks) {
-      CodeObject::Entry entry = work.device().launch_shape(kernel, *task);
-      entry.symbol = task->name;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      CodeObject::Entry entry = work.device().launch_shape(kernel, *tasks[i]);
+      entry.symbol = tasks[i]->name;
+      entry.lowering = work.lowering(i);
       object.entries.push_back(std::move(entry));
     }
     return object;
@@ -211,8 +237,6 @@ class LlvmCompiler final : public Compiler {
     const auto bytes = work.emit(llvm::CodeGenFileType::AssemblyFile);
     return {bytes.begin(), bytes.end()};
   }
-
-  std::string version() const override { return "LLVM " LLVM_VERSION_STRING; }
 };
 
 }  // namespace

@@ -7,11 +7,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace weir::codegen {
 
 bool DiagnosticCollector::handleDiagnostics(const llvm::DiagnosticInfo& info) {
+  if (const auto* remark = llvm::dyn_cast<llvm::OptimizationRemark>(&info)) {
+    // "vectorized loop (vectorization width: 8, interleaved count: 4)"
+    for (const auto& argument : remark->getArgs()) {
+      std::uint32_t width = 0;
+      if (argument.Key != "VectorizationFactor" || llvm::StringRef(argument.Val).getAsInteger(10, width))
+        continue;
+      std::uint32_t& widest = vectors_[remark->getFunction().getName().str()];
+      widest = std::max(widest, width);
+    }
+  }
   if (info.getSeverity() == llvm::DS_Error) {
     llvm::raw_string_ostream out(messages_);
     if (!messages_.empty()) out << "; ";

@@ -3,22 +3,29 @@
 
 #include <llvm/IR/DiagnosticHandler.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 namespace weir::codegen {
 
-/// Gathers LLVM's errors as text; remarks and warnings are dropped.
+/// By function: the elements in the vectors of its vectorised loops, at most.
+using VectorWidths = std::map<std::string, std::uint32_t>;
+
+/// Gathers LLVM's errors as text, and how wide it vectorised; other remarks and warnings are dropped.
 class DiagnosticCollector final : public llvm::DiagnosticHandler {
  public:
-  explicit DiagnosticCollector(std::string& messages) : messages_(messages) {}
+  DiagnosticCollector(std::string& messages, VectorWidths& vectors)
+      : messages_(messages), vectors_(vectors) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override;
   bool isAnalysisRemarkEnabled(llvm::StringRef) const override { return false; }
   bool isMissedOptRemarkEnabled(llvm::StringRef) const override { return false; }
-  bool isPassedOptRemarkEnabled(llvm::StringRef) const override { return false; }
-  bool isAnyRemarkEnabled() const override { return false; }
+  bool isPassedOptRemarkEnabled(llvm::StringRef pass) const override { return pass == "loop-vectorize"; }
+  bool isAnyRemarkEnabled() const override { return true; }
 
  private:
   std::string& messages_;
+  VectorWidths& vectors_;
 };
 
 /// Writes `text` to a new file in the temporary folder and returns its path, or "" when that fails.

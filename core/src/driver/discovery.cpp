@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <new>
 
 #include "driver/layers.hpp"
 #include "driver/probe.hpp"
@@ -25,7 +27,9 @@ struct CloseFolder {
 // process when it runs out of memory.
 std::vector<fs::path> manifests_in(const fs::path& folder) {
   std::vector<fs::path> manifests;
+  errno = 0;
   const std::unique_ptr<DIR, CloseFolder> open(opendir(folder.c_str()));
+  if (!open && errno == ENOMEM) throw std::bad_alloc();
   while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     if (name.ends_with(".json") && name.front() != '.') manifests.push_back(folder / name);
@@ -41,6 +45,7 @@ std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
   for (const fs::path& folder : folders) {
     std::error_code error;
     const fs::path real = fs::canonical(folder, error);
+    if (error == std::errc::not_enough_memory) throw std::bad_alloc();
     if (error || std::find(searched.begin(), searched.end(), real) != searched.end()) continue;
     searched.push_back(real);
     std::ranges::copy(manifests_in(folder), std::back_inserter(manifests));
@@ -51,9 +56,18 @@ std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
 // How many processes try drivers at the same time.
 constexpr std::size_t most_trials = 8;
 
+// What the driver's trial found takes the place of loading it here.
+void take_findings(Candidate& candidate, Findings findings) {
+  candidate.identity = std::move(findings.identity);
+  if (!findings.layers_problem.empty()) throw LayersError(findings.layers_problem);
+  if (findings.refusal) throw *findings.refusal;
+  candidate.devices = std::move(findings.devices);
+}
+
 }  // namespace
 
-Discovery::Discovery(std::span<const fs::path> folders, const ProbePolicy& policy) : prober_(policy) {
+Discovery::Discovery(std::span<const fs::path> folders, const ProbePolicy& policy, Purpose purpose)
+    : purpose_(purpose), prober_(policy, purpose == Purpose::inspect) {
   for (const fs::path& manifest : manifests_in(folders)) {
     Candidate& candidate = candidates_.emplace_back();
     candidate.name = manifest.stem().string();
@@ -71,20 +85,25 @@ void Discovery::take_step(std::size_t number, Step step) {
   const auto refuse = [&](const Refusal& refusal) {
     Candidate& candidate = candidates_[number];
     examinations_[number].refused = true;
-    candidate.fate = refusal.fate;
+    candidate.status = refusal.status;
     candidate.reason = refusal.reason;
     candidate.remedy = refusal.remedy;
     candidate.devices.clear();
   };
+  errno = 0;
   try {
     step();
   } catch (const LayersError&) {
     throw;
+  } catch (const std::bad_alloc&) {  // says nothing about the driver
+    throw;
   } catch (const Refusal& refusal) {
+    // The loader, files and drivers report a lack of host memory in words of their own; errno tells it apart.
+    if (errno == ENOMEM) throw std::bad_alloc();
     refuse(refusal);
   } catch (const std::exception& error) {
     refuse(
-        {DriverFate::broken, fmt::format("examining it failed: {}", error.what()), "reinstall the driver"});
+        {DriverStatus::broken, fmt::format("examining it failed: {}", error.what()), "reinstall the driver"});
   }
 }
 
@@ -113,14 +132,18 @@ void Discovery::finish(std::size_t number) {
   Examination& examination = examinations_[number];
   take_step(number, [&] {
     if (const Candidate* first = find_namesake(number))
-      throw Refusal{DriverFate::shadowed,
+      throw Refusal{DriverStatus::shadowed,
                     fmt::format("the driver of the same name from {} comes first", first->manifest.string()),
                     "nothing, unless this one is wanted: then put its folder first in WEIR_DRIVER_PATH"};
     if (!examination.trial) try_out(number);
-    prober_.admit(candidate, *examination.trial);
-    load_driver(candidate, examination.manifest);
-    put_layers(*candidate.driver);
-    candidate.fate = DriverFate::usable;
+    std::optional<Findings> findings = prober_.admit(candidate, *examination.trial);
+    if (purpose_ == Purpose::inspect && findings) {
+      take_findings(candidate, std::move(*findings));
+    } else {
+      load_driver(candidate, examination.manifest);
+      add_layers(candidate);
+    }
+    candidate.status = DriverStatus::usable;
   });
 }
 
@@ -146,10 +169,12 @@ void Discovery::examine(std::optional<std::string_view> name) {
       Candidate& candidate = candidates_[number];
       examinations_[number].trial.reset();
       examinations_[number].refused = false;
-      candidate.fate = DriverFate::broken;
+      candidate.status = DriverStatus::broken;
       candidate.probed = ProbePlace::nowhere;
       for (std::string* words : {&candidate.reason, &candidate.remedy, &candidate.note}) words->clear();
       candidate.devices.clear();
+      candidate.effects.clear();
+      candidate.identity.reset();
       candidate.driver.reset();
     }
     throw;
@@ -162,7 +187,7 @@ std::optional<const Candidate*> Discovery::known(std::string_view name) const no
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (candidates_[i].name != name) continue;
     if (!examinations_[i].done.load(std::memory_order_acquire)) return std::nullopt;
-    if (candidates_[i].fate == DriverFate::usable) return &candidates_[i];
+    if (candidates_[i].status == DriverStatus::usable) return &candidates_[i];
   }
   return nullptr;
 }

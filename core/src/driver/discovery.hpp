@@ -20,8 +20,12 @@ namespace weir {
 /// One thread at a time examines; all others may ask meanwhile what is known.
 class Discovery {
  public:
+  /// `inspect` describes each driver from a process of its own, and loads none here where that is possible.
+  enum class Purpose : bool { use, inspect };
+
   /// Reads the manifests. No library is touched, and no driver is tried.
-  Discovery(std::span<const std::filesystem::path> folders, const ProbePolicy& policy);
+  Discovery(std::span<const std::filesystem::path> folders, const ProbePolicy& policy,
+            Purpose purpose = Purpose::use);
 
   /// Takes those that are called `name`, or all, to their end, and leaves the others, each of which may load
   /// its vendor's libraries and start them for half a second. Throws LayersError, behind which it may be
@@ -51,6 +55,7 @@ class Discovery {
   const Candidate* find_namesake(std::size_t number) const;
   void try_out(std::size_t number);
 
+  Purpose purpose_;
   Prober prober_;
   std::vector<Candidate> candidates_;
   std::vector<Examination> examinations_;  ///< one for each candidate

@@ -1,7 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <new>
 #include <weir/error.hpp>
 
 namespace weir {
+namespace {
+
+// Made when the library is loaded. A copy shares the message, so that throwing it needs no memory but the
+// exception object, for which the C++ runtime keeps a reserve.
+class OutOfHostMemory {
+ public:
+  OutOfHostMemory() noexcept {
+    try {
+      new (&storage_)
+          Error(ErrorCode::out_of_memory,
+                "host memory ran out while Weir needed some; free host memory, or raise the limit of "
+                "the process or its container");
+    } catch (const std::bad_alloc&) {
+      new (&storage_) Error(ErrorCode::out_of_memory, "");
+    }
+  }
+  const Error& error() const noexcept { return *std::launder(reinterpret_cast<const Error*>(&storage_)); }
+
+ private:
+  alignas(Error) std::byte storage_[sizeof(Error)];  // never destroyed: errors may be thrown until the end
+};
+const OutOfHostMemory out_of_host_memory;
+
+}  // namespace
+
+void detail::rethrow_as_error() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw Error(out_of_host_memory.error());
+  }
+}
 
 // Defined here so that the class's type information has one home, and catching it works across libraries.
 Error::~Error() = default;

@@ -208,7 +208,7 @@ void put_layers(GpuDriver& driver) {
   for (auto layer = all.rbegin(); layer != all.rend(); ++layer) driver.put_layer(enter(*layer, driver));
 }
 
-void set_layers(std::string_view text) {
+void set_layers(std::string_view text) try {
   std::vector<WantedLayer> layers = parse_layers(text, "the text for set_layers");
   const std::lock_guard lock(wanted().mutex);
   if (wanted().in_use)
@@ -217,11 +217,15 @@ void set_layers(std::string_view text) {
         "a "
         "device");
   wanted().by_code = std::move(layers);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void set_layer_handler(std::function<void(const LayerReport&)> handler) {
+void set_layer_handler(std::function<void(const LayerReport&)> handler) try {
   const std::lock_guard lock(wanted().handler_mutex);
   wanted().handler = std::move(handler);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 const std::string& Layer::name() const noexcept {
@@ -232,16 +236,18 @@ const std::string& Layer::library() const noexcept {
   return layer_->library;
 }
 
-void Layer::configure(std::string_view options) const {
+void Layer::configure(std::string_view options) const try {
   if (!layer_->layer.configure)
     throw Error(ErrorCode::unsupported, fmt::format("the layer '{}' cannot be told anything", layer_->name));
   const std::string text(options);
   Status status;
   const weir_result result = layer_->layer.configure(layer_->layer.self, text.c_str(), &status);
   if (result != WEIR_OK) throw_driver_error(layer_->driver, "configure a layer", result, status);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::uint64_t Layer::get(std::string_view name) const {
+std::uint64_t Layer::get(std::string_view name) const try {
   if (!layer_->layer.get)
     throw Error(ErrorCode::not_found, fmt::format("the layer '{}' keeps no numbers", layer_->name));
   const std::string text(name);
@@ -250,6 +256,8 @@ std::uint64_t Layer::get(std::string_view name) const {
   const weir_result result = layer_->layer.get(layer_->layer.self, text.c_str(), &number, &status);
   if (result != WEIR_OK) throw_driver_error(layer_->driver, "ask a layer", result, status);
   return number;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

@@ -71,6 +71,17 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line_of(text, at), newline == text.npos ? at + 1 : at - newline);
 }
 
+// nlohmann's destructor allocates for the members of a container, and ends the process when memory has run out.
+void take_apart(json& value) noexcept {
+  if (!value.is_structured()) return;
+  for (json& member : value) take_apart(member);
+  value.clear();
+}
+struct Document {
+  json root;
+  ~Document() { take_apart(root); }
+};
+
 // Gives the parser a text and records how far it has read, which its callbacks are not told.
 class Cursor {
  public:
@@ -107,10 +118,12 @@ class ManifestReader {
   explicit ManifestReader(const fs::path& file) : file_(file) {}
 
   Manifest read(std::string_view text) && {
-    if (text.size() > max_bytes)
+    if (text.size() > max_bytes) {
       fault(too_large(text.size()));
-    else if (const std::optional<json> root = parse(text))
-      read_root(*root);
+    } else if (std::optional<json> root = parse(text)) {
+      const Document document{std::move(*root)};
+      read_root(document.root);
+    }
     return std::move(manifest_);
   }
 

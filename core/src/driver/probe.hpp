@@ -13,7 +13,7 @@ namespace weir {
 
 /// Why a candidate is not usable; thrown by the steps of a probe.
 struct Refusal {
-  DriverFate fate;
+  DriverStatus status;
   std::string reason;
   std::string remedy;
 };
@@ -31,5 +31,18 @@ void check_library(const Candidate& candidate);
 /// `begins` is told of each step before it begins.
 void load_driver(Candidate& candidate, const Manifest& manifest,
                  const std::function<void(ProbeStep)>& begins = {});
+
+/// Opens the first device and closes it, for a trial. A device that cannot be opened, because another process
+/// has it or memory is short, is no fault. Throws Refusal when a call throws.
+void open_and_close(const GpuDriver& driver, const std::function<void(ProbeStep)>& begins);
+
+/// Puts the wanted layers around the driver of `candidate`. Throws LayersError.
+void add_layers(Candidate& candidate);
+
+/// A driver with more devices is refused.
+inline constexpr std::uint32_t most_driver_devices = 1024;
+
+/// Ends every text of `info` inside its array.
+void terminate_texts(weir_device_info& info);
 
 }  // namespace weir

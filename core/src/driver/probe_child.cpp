@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <vector>
 
 #include "driver/trust.hpp"
 
@@ -24,6 +26,11 @@ using Clock = std::chrono::steady_clock;
 
 // weir-probe keeps the limit itself and answers then; this is for one that is stuck or was stopped.
 constexpr std::chrono::seconds grace{5};
+
+// How long weir-probe may take to end the driver's processes.
+constexpr std::chrono::seconds end_limit{3};
+
+constexpr std::array<std::string_view, 3> kind_words{"admit", "inspect", "describe"};
 
 // Everything of this process that a child would inherit and weir-probe should not.
 class SpawnOptions {
@@ -65,19 +72,21 @@ void reap(pid_t process) {
   }
 }
 
-// What the helper wrote until it closed the descriptor or `until` has come, which sets `late`.
+constexpr std::size_t most_report_bytes = most_findings_bytes + 64 * 1024;
+
+// The helper's output until it closed the descriptor, or until `until`, which sets `late`. Output that is
+// there already is read in either case.
 std::string read_report(int descriptor, Clock::time_point until, bool& late) {
-  constexpr std::size_t most = 4096;
   std::string report;
-  while (report.size() < most) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-    late = left <= 0;
-    if (late) break;
+  std::vector<char> buffer(64 * 1024);
+  while (report.size() < most_report_bytes) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     pollfd waited{descriptor, POLLIN, 0};
-    const int ready = poll(&waited, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
-    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
-    if (ready < 0) break;
-    std::array<char, 256> buffer;
+    const int ready = poll(&waited, 1, static_cast<int>(std::clamp<long long>(left, 0, 1 << 30)));
+    if (ready < 0 && errno == EINTR) continue;
+    late = ready == 0 && left <= 0;
+    if (late || ready < 0) break;
+    if (ready == 0) continue;
     const ssize_t got = read(descriptor, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
@@ -86,21 +95,40 @@ std::string read_report(int descriptor, Clock::time_point until, bool& late) {
   return report;
 }
 
+// Removes the first line from `text`. Nothing when there is no whole line.
+std::optional<std::string_view> take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  if (end == text.npos) return std::nullopt;
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end + 1);
+  return line;
+}
+
 ProbeRun understand(std::string_view report, bool late) {
-  const std::size_t first = report.find('\n');
-  if (first == report.npos) return {std::nullopt, late ? "it did not answer" : "it could not be started"};
-  if (report.substr(0, first) != probe_greeting) return {std::nullopt, "it is of another version of Weir"};
-  report.remove_prefix(first + 1);
-  if (const std::size_t second = report.find('\n'); second != report.npos)
-    if (const auto outcome = parse_probe_outcome(report.substr(0, second))) return {outcome, {}};
-  // It began and ended without a word: somebody killed it.
-  return {ProbeOutcome{ProbeOutcome::Ending::interrupted, ProbeStep::load, SIGKILL}, {}};
+  const auto greeting = take_line(report);
+  if (!greeting) return {std::nullopt, std::nullopt, late ? "it did not answer" : "it could not be started"};
+  if (*greeting != probe_greeting) return {std::nullopt, std::nullopt, "it is of another version of Weir"};
+  const auto line = take_line(report), size = take_line(report);
+  if (line && size && *size == std::to_string(report.size()))
+    if (const auto outcome = parse_probe_outcome(*line)) return {outcome, decode_findings(report), {}};
+  // It began and ended without a report: another process killed it.
+  return {ProbeOutcome{ProbeOutcome::Ending::interrupted, ProbeStep::load, SIGKILL}, std::nullopt, {}};
 }
 
 }  // namespace
 
+std::string_view to_string(TrialKind kind) {
+  return kind_words[static_cast<std::size_t>(kind)];
+}
+
+std::optional<TrialKind> trial_kind_of(std::string_view word) {
+  const auto found = std::ranges::find(kind_words, word);
+  if (found == kind_words.end()) return std::nullopt;
+  return static_cast<TrialKind>(found - kind_words.begin());
+}
+
 ProbeChild::ProbeChild(const std::filesystem::path& helper, const std::filesystem::path& manifest,
-                       std::chrono::milliseconds limit)
+                       std::chrono::milliseconds limit, TrialKind kind)
     : until_(Clock::now() + limit + grace) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -110,9 +138,10 @@ ProbeChild::ProbeChild(const std::filesystem::path& helper, const std::filesyste
   report_.reset(ends[0]);
   const Descriptor writing(ends[1]);
 
-  std::array<std::string, 4> words{helper.string(), manifest.string(), std::to_string(limit.count()),
-                                   std::to_string(getpid())};
-  std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  std::array<std::string, 5> words{helper.string(), manifest.string(), std::to_string(limit.count()),
+                                   std::to_string(getpid()), std::string(to_string(kind))};
+  std::array<char*, 6> arguments{words[0].data(), words[1].data(), words[2].data(),
+                                 words[3].data(), words[4].data(), nullptr};
   // The loader trusts what is started now more than it trusts this process when that runs with rights that
   // its caller lacks: it would take the caller's LD_PRELOAD.
   char* no_environment[] = {nullptr};
@@ -126,19 +155,30 @@ ProbeChild::ProbeChild(const std::filesystem::path& helper, const std::filesyste
 }
 
 ProbeChild::~ProbeChild() {
-  if (process_ < 0) return;
-  kill(process_, SIGKILL);
-  reap(process_);
+  end();
 }
 
 ProbeRun ProbeChild::wait() {
-  if (process_ < 0) return {std::nullopt, failure_};
+  if (process_ < 0) return {std::nullopt, std::nullopt, failure_};
   bool late = false;
   const std::string report = read_report(report_.get(), until_, late);
+  if (late)
+    end();
+  else
+    reap(process_);
+  process_ = -1;
+  return understand(report, late);
+}
+
+// The helper closes the report's descriptor by ending, after it ended the driver's processes.
+void ProbeChild::end() {
+  if (process_ < 0) return;
+  kill(process_, SIGTERM);
+  bool late = false;
+  read_report(report_.get(), Clock::now() + end_limit, late);
   if (late) kill(process_, SIGKILL);
   reap(process_);
   process_ = -1;
-  return understand(report, late);
 }
 
 }  // namespace weir

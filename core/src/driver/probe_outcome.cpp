@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <vector>
 
 #include "driver/probe.hpp"
 
@@ -17,23 +18,7 @@ using Ending = ProbeOutcome::Ending;
 
 constexpr std::array<std::string_view, 5> ending_words{"completed", "crashed", "hung", "exited",
                                                        "interrupted"};
-constexpr std::array<std::string_view, 5> step_words{"load", "entry", "count", "describe", "exit"};
-
-std::string_view name_of(ProbeStep step) {
-  switch (step) {
-    case ProbeStep::load:
-      return "the loading of its library";
-    case ProbeStep::entry:
-      return "its entry point";
-    case ProbeStep::count:
-      return "device_count";
-    case ProbeStep::describe:
-      return "device_get_info";
-    case ProbeStep::exit:
-      return "its exit handlers";
-  }
-  return "";
-}
+constexpr std::size_t most_kept_effects = 16;
 
 // "SIGSEGV (Segmentation fault)"
 std::string signal_text(std::int64_t number) {
@@ -59,19 +44,38 @@ std::string_view next_word(std::string_view& text) {
 
 }  // namespace
 
+bool is_sound(const ProbeOutcome& outcome) {
+  return outcome.ending == Ending::completed && !harm_others(outcome.effects);
+}
+
+ProbeOutcome kept_part(ProbeOutcome outcome) {
+  std::erase_if(outcome.effects, [](const SideEffect& effect) { return !harms_others(effect); });
+  if (outcome.effects.size() > most_kept_effects) outcome.effects.resize(most_kept_effects);
+  return outcome;
+}
+
 std::string to_text(const ProbeOutcome& outcome) {
-  return fmt::format("{} {} {}", ending_words[static_cast<std::size_t>(outcome.ending)],
-                     step_words[static_cast<std::size_t>(outcome.step)], outcome.number);
+  std::string text = fmt::format("{} {} {}", ending_words[static_cast<std::size_t>(outcome.ending)],
+                                 key_of(outcome.step), outcome.number);
+  for (const SideEffect& effect : outcome.effects) text += " " + to_text(effect);
+  return text;
 }
 
 std::optional<ProbeOutcome> parse_probe_outcome(std::string_view text) {
   const auto ending = index_of(ending_words, next_word(text));
-  const auto step = index_of(step_words, next_word(text));
+  const auto step = step_of(next_word(text));
+  const std::string_view digits = next_word(text);
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (!ending || !step || error != std::errc() || end != text.data() + text.size() || number < 0)
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (!ending || !step || error != std::errc() || end != digits.data() + digits.size() || number < 0)
     return std::nullopt;
-  return ProbeOutcome{static_cast<Ending>(*ending), static_cast<ProbeStep>(*step), number};
+  ProbeOutcome outcome{static_cast<Ending>(*ending), *step, number};
+  while (!text.empty()) {
+    const auto effect = parse_side_effect(next_word(text));
+    if (!effect || outcome.effects.size() == most_side_effects) return std::nullopt;
+    outcome.effects.push_back(*effect);
+  }
+  return outcome;
 }
 
 Refusal refusal_of(const ProbeOutcome& outcome) {
@@ -93,14 +97,16 @@ Refusal refusal_of(const ProbeOutcome& outcome) {
                            outcome.step == ProbeStep::exit ? "return from them" : "return an error");
       break;
     case Ending::interrupted:
-      return {DriverFate::broken,
+      return {DriverStatus::broken,
               fmt::format("somebody else ended its probe in {} with {}", where, signal_text(outcome.number)),
               "try again; if it happens again, look whether the machine runs out of memory"};
     case Ending::completed:
-      reason = "its probe came to its end";
       break;
   }
-  return {DriverFate::broken, reason + " (in a process of its own)", std::string(remedy)};
+  for (const std::string& words : words_of(kept_part(outcome).effects, true))
+    reason += (reason.empty() ? "" : "; ") + words;
+  if (outcome.ending == Ending::completed) reason += "; a driver must leave its process as it found it";
+  return {DriverStatus::broken, reason + " (in a process of its own)", std::string(remedy)};
 }
 
 }  // namespace weir

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "driver/side_effect.hpp"
 
 namespace weir {
 
 struct Refusal;
-
-/// What of the driver ran last; `exit` is the end of the process, with its destructors.
-enum class ProbeStep : std::uint8_t { load, entry, count, describe, exit };
 
 struct ProbeOutcome {
   enum class Ending : std::uint8_t {
@@ -25,15 +25,23 @@ struct ProbeOutcome {
   Ending ending = Ending::completed;
   ProbeStep step = ProbeStep::load;
   std::int64_t number = 0;
+  std::vector<SideEffect> effects = {};  ///< changes that the driver made to its process
 
   bool operator==(const ProbeOutcome&) const = default;
 };
 
-/// "crashed count 11"; parse_probe_outcome reads it, and nothing else.
+/// Whether a program may load the driver: its trial completed and nothing was changed that others need.
+bool is_sound(const ProbeOutcome& outcome);
+
+/// The part of `outcome` that verdicts keep: a bounded number of the changes that are refused. Its refusal is
+/// the same.
+ProbeOutcome kept_part(ProbeOutcome outcome);
+
+/// "crashed count 11", followed by the words of side effects; parse_probe_outcome reads it, and nothing else.
 std::string to_text(const ProbeOutcome& outcome);
 std::optional<ProbeOutcome> parse_probe_outcome(std::string_view text);
 
-/// Why a driver that did not complete is refused, and what to do.
+/// Why a driver whose outcome is not sound is refused, and the remedy.
 Refusal refusal_of(const ProbeOutcome& outcome);
 
 }  // namespace weir

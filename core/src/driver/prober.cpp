@@ -68,35 +68,48 @@ Trial Prober::begin(const Candidate& candidate, const Manifest& manifest) {
   if (!policy_.verdicts.empty() && !policy_.helper.empty())
     trial.key = verdict_key(candidate.manifest, manifest);
   if (!trial.key.empty()) trial.known = verdicts_.find(trial.key);
-  if (trial.known) return trial;
+  if (trial.known && !(inspects_ && is_sound(*trial.known))) return trial;
+  const TrialKind kind = !inspects_    ? TrialKind::admit
+                         : trial.known ? TrialKind::describe
+                                       : TrialKind::inspect;
   trial.why_here = policy_.helper.empty() ? policy_.why_no_helper : why_not_to_be_run(policy_.helper);
   if (trial.why_here.empty())
-    trial.child = std::make_unique<ProbeChild>(policy_.helper, candidate.manifest, policy_.limit);
+    trial.child = std::make_unique<ProbeChild>(policy_.helper, candidate.manifest, policy_.limit, kind);
   return trial;
 }
 
-void Prober::admit(Candidate& candidate, Trial& trial) {
+std::optional<Findings> Prober::admit(Candidate& candidate, Trial& trial) {
   std::optional<ProbeOutcome> outcome = trial.known;
+  std::optional<Findings> findings;
   if (outcome) candidate.probed = ProbePlace::before;
   if (trial.child) {
-    const ProbeRun run = trial.child->wait();
-    outcome = run.outcome;
-    if (!outcome) trial.why_here = fmt::format("{}: {}", policy_.helper.string(), run.failure);
-    if (outcome) candidate.probed = ProbePlace::child;
-    if (outcome && outcome->ending != Ending::interrupted) verdicts_.add(trial.key, *outcome);
+    ProbeRun run = trial.child->wait();
+    if (!run.outcome) trial.why_here = fmt::format("{}: {}", policy_.helper.string(), run.failure);
+    // A trial that only describes does less than the one whose verdict is kept.
+    if (run.outcome && !(trial.known && is_sound(*run.outcome))) {
+      candidate.probed = ProbePlace::child;
+      if (run.outcome->ending != Ending::interrupted) verdicts_.add(trial.key, kept_part(*run.outcome));
+    }
+    if (run.outcome) outcome = run.outcome;
+    findings = std::move(run.findings);
   }
   if (!outcome) {
     candidate.probed = ProbePlace::this_process;
-    return add_note(
-        candidate,
-        fmt::format("it was loaded without a trial in a process of its own, because {}", trial.why_here));
+    add_note(candidate, fmt::format("it was loaded without a trial in a process of its own, because {}",
+                                    trial.why_here));
+    return std::nullopt;
   }
-  if (outcome->ending != Ending::completed) throw refusal_of(*outcome);
+  candidate.effects = outcome->effects;
+  if (!is_sound(*outcome)) {
+    if (findings) candidate.identity = std::move(findings->identity);
+    throw refusal_of(*outcome);
+  }
   if (outcome->number > 0)
     add_note(
         candidate,
         fmt::format("it wrote {} bytes to standard output when it was tried; a driver must print nothing",
                     outcome->number));
+  return findings;
 }
 
 void Prober::finish(std::span<Candidate* const> candidates) noexcept {
@@ -104,7 +117,7 @@ void Prober::finish(std::span<Candidate* const> candidates) noexcept {
   if (verdicts_.problem().empty()) return;
   for (Candidate* candidate : candidates)
     if (candidate->probed == ProbePlace::child)
-      add_note(*candidate, fmt::format("every process tries it anew, because {}", verdicts_.problem()));
+      add_note(*candidate, fmt::format("every process tries it again, because {}", verdicts_.problem()));
 }
 
 }  // namespace weir

@@ -43,26 +43,29 @@ ProbePolicy current_probe_policy();
 struct Trial {
   std::string key;  ///< of its verdict; empty when none is kept
   std::optional<ProbeOutcome> known;
-  std::unique_ptr<ProbeChild> child;  ///< when nothing is known
+  std::unique_ptr<ProbeChild> child;  ///< when nothing is known, or the devices are to be described elsewhere
   std::string why_here;               ///< when there is no child either
 };
 
 class Prober {
  public:
-  explicit Prober(ProbePolicy policy) : policy_(std::move(policy)), verdicts_(policy_.verdicts) {}
+  /// `inspects`: the driver is described by a process of its own and never loaded here.
+  Prober(ProbePolicy policy, bool inspects)
+      : policy_(std::move(policy)), inspects_(inspects), verdicts_(policy_.verdicts) {}
 
   /// Starts to find out whether the driver may be loaded, which goes on while others are begun and loaded.
   Trial begin(const Candidate& candidate, const Manifest& manifest);
 
-  /// Waits for what was begun. Sets `candidate.probed` and `candidate.note`. Throws Refusal when the driver
-  /// must not be loaded here.
-  void admit(Candidate& candidate, Trial& trial);
+  /// Waits for what was begun. Sets `candidate.probed`, `candidate.effects` and `candidate.note`. Throws
+  /// Refusal when the driver must not be loaded here. Returns its findings, if there are any.
+  std::optional<Findings> admit(Candidate& candidate, Trial& trial);
 
   /// Keeps what was found out, and notes in the candidates when that was not possible.
   void finish(std::span<Candidate* const> candidates) noexcept;
 
  private:
   ProbePolicy policy_;
+  bool inspects_;
   Verdicts verdicts_;
 };
 

@@ -54,23 +54,23 @@ Discovery& process_discovery() {
 
 }  // namespace
 
-std::string_view to_string(DriverFate fate) noexcept {
-  switch (fate) {
-    case DriverFate::usable:
+std::string_view to_string(DriverStatus status) noexcept {
+  switch (status) {
+    case DriverStatus::usable:
       return "usable";
-    case DriverFate::no_device:
+    case DriverStatus::no_device:
       return "no device";
-    case DriverFate::no_vendor_library:
+    case DriverStatus::no_vendor_library:
       return "vendor library missing";
-    case DriverFate::wrong_architecture:
+    case DriverStatus::wrong_architecture:
       return "wrong architecture";
-    case DriverFate::abi_refused:
+    case DriverStatus::abi_refused:
       return "ABI refused";
-    case DriverFate::untrusted:
+    case DriverStatus::untrusted:
       return "not trusted";
-    case DriverFate::shadowed:
+    case DriverStatus::shadowed:
       return "shadowed";
-    case DriverFate::broken:
+    case DriverStatus::broken:
       return "broken";
   }
   return "broken";
@@ -82,19 +82,35 @@ std::vector<Candidate> find_drivers(std::span<const fs::path> folders, const Pro
   return std::move(discovery).take();
 }
 
-std::string forget_probes() {
+std::vector<Candidate> inspect_drivers(std::span<const fs::path> folders, const ProbePolicy& policy) {
+  Discovery discovery(folders, policy, Discovery::Purpose::inspect);
+  discovery.examine();
+  return std::move(discovery).take();
+}
+
+std::vector<Candidate> inspect_drivers() try {
+  return inspect_drivers(driver_search_path(), current_probe_policy());
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+std::string forget_probes() try {
   const fs::path file = current_probe_policy().verdicts;
   if (file.empty() || unlink(file.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};
   return fmt::format("{} cannot be removed: {}", file.string(), strerrordesc_np(errno));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-const std::vector<Candidate>& drivers() {
+const std::vector<Candidate>& drivers() try {
   if (const Discovery* known = discovery.load(std::memory_order_acquire); known && known->all_known())
     return known->candidates();
   const Look lock = begin_to_look();
   Discovery& mine = process_discovery();
   mine.examine();
   return mine.candidates();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 const Candidate* find_driver(std::string_view name) {

@@ -30,9 +30,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view first_line = "weir-probes 2\n";
+constexpr std::string_view first_line = "weir-probes 3\n";
 constexpr std::size_t most_entries = 128;
-constexpr std::size_t most_bytes = 64 * 1024;
+constexpr std::size_t most_bytes = 512 * 1024;
 constexpr std::size_t key_length = 32;
 constexpr std::int64_t day = 24 * 60 * 60;
 
@@ -77,7 +77,7 @@ class Hasher {
 
 // The index of the system's loader changes when a vendor's library is installed, updated or removed.
 std::string where_libraries_are_found() {
-  struct stat index{};
+  struct stat index {};
   std::string text;
   if (stat("/etc/ld.so.cache", &index) == 0)
     text = fmt::format("{} {}.{}", index.st_size, index.st_mtim.tv_sec, index.st_mtim.tv_nsec);
@@ -87,7 +87,7 @@ std::string where_libraries_are_found() {
 
 std::string read_file(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat info{};
+  struct stat info {};
   if (file.get() < 0 || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   std::string text(most_bytes + 1, '\0');
   const ssize_t got = ::read(file.get(), text.data(), text.size());
@@ -101,7 +101,7 @@ std::string make_folder(const fs::path& folder) {
   fs::path there = folder;
   std::error_code error;
   while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  struct stat owned{};
+  struct stat owned {};
   if (stat(there.c_str(), &owned) == 0 && owned.st_uid != 0 && owned.st_uid != geteuid())
     return fmt::format("the folder {} belongs to user {}", there.string(), owned.st_uid);
   if (folder == there) return {};
@@ -122,7 +122,7 @@ void remove_leftovers(const fs::path& file) {
   const std::string prefix = file.filename().string() + ".";
   for (fs::directory_iterator entry(file.parent_path(), error), end; !error && entry != end;
        entry.increment(error)) {
-    struct stat info{};
+    struct stat info {};
     if (entry->path().filename().string().starts_with(prefix) && stat(entry->path().c_str(), &info) == 0 &&
         info.st_mtime < std::time(nullptr) - 60)
       unlink(entry->path().c_str());
@@ -151,7 +151,7 @@ std::optional<ProbeOutcome> Verdicts::find(const std::string& key, std::int64_t 
   if (found == known_.end()) return std::nullopt;
   const std::int64_t age = now - found->second.time;
   const bool old = age > day || age < -day;
-  if (old && found->second.outcome.ending != ProbeOutcome::Ending::completed) return std::nullopt;
+  if (old && !is_sound(found->second.outcome)) return std::nullopt;
   return found->second.outcome;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of drivers that were probed before, in a small file of the user's cache folder.
 //
-//   weir-probes 2
+//   weir-probes 3
 //   <key> <seconds since 1970> <outcome>      one line per driver, at most 128
 //   <hash of everything before this line>
 //

@@ -2,6 +2,7 @@
 // Loops, branches and stream_parallel blocks of a trace.
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 #include "dsl/names.hpp"
 #include "dsl/trace.hpp"
@@ -49,7 +50,7 @@ void Trace::close() {
   OpenBlock block = std::move(stack_.back());
   stack_.pop_back();
   open_[block.id] = false;
-  if (block.dropped) return;
+  if (block.dropped || out_of_memory_) return;
   drop_unreachable(block.block);
   auto& statements = stack_.back().block.statements;
   switch (block.kind) {
@@ -75,8 +76,13 @@ void Trace::close() {
   statements.push_back(std::move(block.owner));
 }
 
+// Called by destructors, which cannot report that memory ran out: run does. What a block held is lost then.
 void Trace::close_scope(const Scope& scope) noexcept {
-  for (std::uint32_t i = 0; i < scope.depth_ && stack_.size() > 1; ++i) close();
+  for (std::uint32_t i = 0; i < scope.depth_ && stack_.size() > 1; ++i) try {
+      close();
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
   if (scope.function_ && !functions_.empty()) functions_.pop_back();
 }
 

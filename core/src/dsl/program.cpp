@@ -10,16 +10,20 @@
 
 namespace weir::detail {
 
-Program trace_program(const KernelSource& source) {
+Program trace_program(const KernelSource& source) try {
   return make_program(trace_kernel(source));
+} catch (...) {
+  rethrow_as_error();
 }
 
-Device device_of(const LaunchArgument* arguments, std::size_t count) {
+Device device_of(const LaunchArgument* arguments, std::size_t count) try {
   for (std::size_t i = 0; i < count; ++i) {
     // A dead array has no device; the launch says which argument it is.
     if (arguments[i].array != nullptr && arguments[i].array->alive()) return arguments[i].array->device();
   }
   return open();
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace weir::detail

@@ -3,6 +3,7 @@
 #include "dsl/trace.hpp"
 
 #include <algorithm>
+#include <new>
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
@@ -82,6 +83,7 @@ ir::Kernel Trace::run(const KernelSource& source) {
   }
 
   source.body(source.lambda, id_, lanes.data());
+  if (out_of_memory_) throw std::bad_alloc();
 
   kernel_.body = std::move(stack_.front().block);
   for (ir::Parameter& parameter : kernel_.parameters) parameter.location = locate(where_);

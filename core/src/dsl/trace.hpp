@@ -143,7 +143,8 @@ class Trace {
   Where where_;
   Where last_;
   std::vector<OpenBlock> stack_;
-  std::vector<bool> open_;  ///< by block id
+  std::vector<bool> open_;      ///< by block id
+  bool out_of_memory_ = false;  ///< a block could not be closed
   std::vector<ValueInfo> values_;
   std::vector<LocalInfo> locals_;
   std::vector<ActiveFunction> functions_;

@@ -46,9 +46,13 @@ std::string describe(const Kernel& kernel, const Location& location) {
   return out;
 }
 
+bool is_generated_name(std::string_view name, std::size_t index) {
+  return name == "p" + std::to_string(index);
+}
+
 std::string describe_parameter(const Kernel& kernel, std::size_t index) {
   const Parameter& parameter = kernel.parameters[index];
-  if (parameter.name != "p" + std::to_string(index)) return "@" + parameter.name;
+  if (!is_generated_name(parameter.name, index)) return "@" + parameter.name;
   const std::string type = source_type(parameter.element);
   std::string handle = "Value<" + type + ">";
   if (parameter.kind == Parameter::Kind::array)

@@ -37,7 +37,7 @@ std::string_view to_string(ScalarType type) noexcept {
   return "unknown type";
 }
 
-std::string to_string(const ElementType& type) {
+std::string to_string(const ElementType& type) try {
   const std::string scalar{to_string(type.scalar)};
   switch (type.shape) {
     case ElementType::Shape::scalar:
@@ -48,6 +48,8 @@ std::string to_string(const ElementType& type) {
       return "mat<" + scalar + ", " + std::to_string(type.rows) + ", " + std::to_string(type.cols) + ">";
   }
   return "unknown element type";
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 half::half(float value) noexcept {

@@ -38,7 +38,11 @@ std::vector<Diagnostic> verify_task(const Kernel& kernel, const Task& task);
 /// "file:line:column", or "kernel "NAME"" where the place is not known.
 std::string describe(const Kernel& kernel, const Location& location);
 
-/// A parameter in a message: "@x", or "parameter 1 (View<float>)" where the kernel gave it no name of its own.
+/// Whether a parameter's name is the one that tracing gives to parameters without a name, "p0" for the first.
+bool is_generated_name(std::string_view name, std::size_t index);
+
+/// A parameter in a message: "@x", or "parameter 1 (View<float>)" where the kernel gave it no name of its
+/// own.
 std::string describe_parameter(const Kernel& kernel, std::size_t index);
 
 /// Throws Error{kernel} with one line per diagnostic: "file:line:column: message".

@@ -52,6 +52,7 @@ streams
 graphs
 errors
 environment
+debugging
 layers
 cuda
 amdgpu

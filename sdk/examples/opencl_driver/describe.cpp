@@ -43,7 +43,7 @@ std::string version_of(cl_device_id device) {
 std::string language_of(cl_device_id device) {
   int major = 1, minor = 2;
   std::sscanf(device_text(device, CL_DEVICE_OPENCL_C_VERSION).c_str(), "OpenCL C %d.%d", &major, &minor);
-  return sdk::words("CL%d.%d", major, minor);
+  return sdk::format_text("CL%d.%d", major, minor);
 }
 
 template <class T>

@@ -106,7 +106,7 @@ Owned<cl_kernel> Kernel::take() {
   }
   cl_int code = CL_SUCCESS;
   Owned<cl_kernel> object(api.clCreateKernel(program, name.c_str(), &code));
-  if (code != CL_SUCCESS) raise(code, sdk::words("make kernel '%.128s' once more", name.c_str()));
+  if (code != CL_SUCCESS) raise(code, sdk::format_text("make kernel '%.128s' once more", name.c_str()));
   return object;
 }
 
@@ -122,7 +122,7 @@ void Kernel::give(Owned<cl_kernel> object) noexcept {
 Kernel::Views Kernel::bind(const Lease& lease, const weir_launch& launch) {
   const auto set = [&](cl_uint at, std::size_t size, const void* value) {
     if (const cl_int code = api.clSetKernelArg(lease.get(), at, size, value); code != CL_SUCCESS) [[unlikely]]
-      raise(code, sdk::words("set argument %u of kernel '%.128s'", at, name.c_str()));
+      raise(code, sdk::format_text("set argument %u of kernel '%.128s'", at, name.c_str()));
   };
   Views views;
   cl_uint at = 0;
@@ -162,13 +162,13 @@ Owned<cl_mem> Kernel::view_of(const sdk::ArrayArgument<Allocation>& array, std::
   if (code == CL_MISALIGNED_SUB_BUFFER_OFFSET)
     throw sdk::Failure{
         WEIR_ERROR_UNSUPPORTED,
-        sdk::words("kernel '%.128s', parameter %u: the array begins at byte %zu of its memory; "
-                   "OpenCL binds arrays of this device at multiples of %u only. Let the kernel "
-                   "take an ulong after each array, the byte at which it begins",
-                   name.c_str(), parameter, region.origin, device->limits.memory_alignment),
+        sdk::format_text("kernel '%.128s', parameter %u: the array begins at byte %zu of its memory; "
+                         "OpenCL binds arrays of this device at multiples of %u only. Let the kernel "
+                         "take an ulong after each array, the byte at which it begins",
+                         name.c_str(), parameter, region.origin, device->limits.memory_alignment),
         code, error_name(code)};
   if (code != CL_SUCCESS)
-    raise(code, sdk::words("bind parameter %u of kernel '%.128s'", parameter, name.c_str()));
+    raise(code, sdk::format_text("bind parameter %u of kernel '%.128s'", parameter, name.c_str()));
   return view;
 }
 

@@ -29,8 +29,8 @@ class Reservation {
 
 /// Implementations report a lack of memory with several codes.
 [[noreturn]] void raise_for(cl_int code, std::uint64_t size) {
-  sdk::Failure failure =
-      failure_of(code, sdk::words("make a buffer of %llu bytes", static_cast<unsigned long long>(size)));
+  sdk::Failure failure = failure_of(
+      code, sdk::format_text("make a buffer of %llu bytes", static_cast<unsigned long long>(size)));
   if (code == CL_OUT_OF_RESOURCES) failure.code = WEIR_ERROR_OUT_OF_MEMORY;
   throw failure;
 }

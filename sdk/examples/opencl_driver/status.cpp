@@ -13,7 +13,8 @@ struct Meaning {
   weir_result result;
 };
 
-#define MEANS(name, result) {name, #name, result}
+#define MEANS(name, result) \
+  { name, #name, result }
 constexpr Meaning meanings[] = {
     MEANS(CL_DEVICE_NOT_FOUND, WEIR_ERROR_NO_DEVICE),
     {platform_not_found, "CL_PLATFORM_NOT_FOUND_KHR", WEIR_ERROR_NO_DEVICE},
@@ -81,7 +82,7 @@ const char* error_name(cl_int code) noexcept {
 sdk::Failure failure_of(cl_int code, const std::string& doing) {
   const Meaning* meaning = meaning_of(code);
   return {meaning ? meaning->result : WEIR_ERROR_UNKNOWN,
-          sdk::words("OpenCL could not %.800s: %s (%d)", doing.c_str(), error_name(code), code), code,
+          sdk::format_text("OpenCL could not %.800s: %s (%d)", doing.c_str(), error_name(code), code), code,
           meaning ? meaning->name : ""};
 }
 

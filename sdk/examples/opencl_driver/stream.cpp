@@ -152,7 +152,7 @@ void Stream::launch(Kernel& kernel, const weir_launch& launch) {
     block[i] = launch.block[i];
     threads[i] = block[i] * launch.grid[i];
   }
-  submit(sdk::words("run kernel '%.128s'", kernel.name.c_str()), [&](cl_event* done) {
+  submit(sdk::format_text("run kernel '%.128s'", kernel.name.c_str()), [&](cl_event* done) {
     return api.clEnqueueNDRangeKernel(queue.get(), lease.get(), 3, nullptr, threads, block, 0, nullptr, done);
   });
 }

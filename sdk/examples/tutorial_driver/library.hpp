@@ -41,7 +41,8 @@ class LoadedLibrary {
            bytes.size());
     file_ = memfd_create("weir-module", MFD_CLOEXEC);
     if (file_ < 0) fail_system(errno, "memfd_create failed");
-    const std::string path = "/proc/self/fd/" + std::to_string(file_);
+    // With the process's number, because a debugger opens the path too, in a process of its own.
+    const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file_);
     if (write(file_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()))
       handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_) return;

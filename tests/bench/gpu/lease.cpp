@@ -8,7 +8,7 @@
 #include <exception>
 #include <vector>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/watched_driver.hpp"
 
 namespace {

@@ -63,9 +63,16 @@ class CodeFolder {
   }
 
  private:
-  static std::array<std::uint32_t*, 6> numbers_of(codegen::CodeObject::Entry& entry) {
-    return {&entry.block[0],    &entry.block[1], &entry.block[2], &entry.dynamic_shared_bytes,
-            &entry.block_share, &entry.waves};
+  static std::array<std::uint32_t*, 9> numbers_of(codegen::CodeObject::Entry& entry) {
+    return {&entry.block[0],
+            &entry.block[1],
+            &entry.block[2],
+            &entry.dynamic_shared_bytes,
+            &entry.block_share,
+            &entry.waves,
+            &entry.lowering.paths,
+            &entry.lowering.vector_width,
+            &entry.lowering.packet_width};
   }
   static void read(std::istream& from, std::uint32_t& number) {
     from.read(reinterpret_cast<char*>(&number), sizeof number);

@@ -8,8 +8,8 @@
 
 namespace weir::test {
 
-inline const auto exit_orders =
-    ::testing::Values("early", "late", "local", "leaked", "thread", "exit", "unused", "forked", "fork_first");
+inline const auto exit_orders = ::testing::Values("early", "late", "local", "leaked", "thread", "exit",
+                                                  "unused", "forked", "fork_first", "callback");
 
 inline std::string name_of_order(const ::testing::TestParamInfo<const char*>& info) {
   return info.param;

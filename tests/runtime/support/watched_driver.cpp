@@ -10,7 +10,7 @@
 #include "driver/prober.hpp"
 #include "driver/registry.hpp"
 #include "places.hpp"
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "tested_device.hpp"
 
 namespace weir::test {
@@ -31,10 +31,11 @@ const Candidate& real_driver() {
   }());
   for (const Candidate& candidate : found)
     if (candidate.name == driver_name()) {
-      if (candidate.fate == DriverFate::usable) return candidate;
+      if (candidate.status == DriverStatus::usable) return candidate;
       throw std::runtime_error("the driver " + driver_name() + " is not usable: " + candidate.reason);
     }
-  throw std::runtime_error("there is no driver " + driver_name() + " in " + built(WEIR_DRIVER_FOLDER).string());
+  throw std::runtime_error("there is no driver " + driver_name() + " in " +
+                           built(WEIR_DRIVER_FOLDER).string());
 }
 
 template <class T>
@@ -157,6 +158,14 @@ weir_result memory_info(weir_allocation allocation, weir_memory_info* info, weir
   return result;
 }
 
+weir_result get_memory(weir_device device, std::uint64_t* free, std::uint64_t* total, weir_status* status) {
+  Watch& watch = Watch::get();
+  if (const weir_result result = watch.enter(4, device, nullptr, status); result != WEIR_OK) return result;
+  const weir_result result = watch.real->device_get_memory(device, free, total, status);
+  if (const auto reported = watch.reported_free()) *free = *reported;
+  return result;
+}
+
 weir_result free_memory(weir_allocation allocation, weir_status* status) {
   Watch& watch = Watch::get();
   if (const weir_result result = watch.enter(21, allocation, nullptr, status); result != WEIR_OK)
@@ -173,8 +182,8 @@ weir_result create_graph(weir_device device, std::uint32_t count, const weir_gra
   return watch.real->graph_create(device, count, nodes, out, status);
 }
 
-// Wrapping: the CPU driver has no native streams, so on every driver a "native handle" here is a weir_stream of the same
-// driver, and the wrapped stream is that very stream, never destroyed.
+// Wrapping: the CPU driver has no native streams, so on every driver a "native handle" here is a weir_stream
+// of the same driver, and the wrapped stream is that very stream, never destroyed.
 weir_stream wrapped = nullptr;
 weir_result wrap(weir_device device, void* native, weir_stream* out, weir_status* status) {
   if (const weir_result result = Watch::get().enter(12, device, native, status); result != WEIR_OK)
@@ -201,7 +210,6 @@ weir_driver_table make_table(const weir_driver_table& real) {
 #define WEIR_FORWARD(slot, name) forward<slot, &weir_driver_table::name>(table)
   WEIR_FORWARD(0, device_count);
   WEIR_FORWARD(2, device_close);
-  WEIR_FORWARD(4, device_get_memory);
   WEIR_FORWARD(5, stream_create);
   WEIR_FORWARD(7, stream_flush);
   WEIR_FORWARD(8, stream_query);
@@ -236,6 +244,7 @@ weir_driver_table make_table(const weir_driver_table& real) {
   table.memory_allocate_async = allocate_async;
   table.memory_free = free_memory;
   table.memory_get_info = memory_info;
+  table.device_get_memory = get_memory;
   table.graph_create = create_graph;
   table.stream_wrap = wrap;
   table.stream_get_native = get_native;
@@ -282,6 +291,7 @@ void Watch::reset() {
   broken_ = nullptr;
   hide_host_pointers = false;
   limit_ = ~std::uint64_t{0};
+  reported_free_.reset();
 }
 
 weir_result Watch::enter(std::size_t slot, const void* first, const void* second, weir_status* status) {
@@ -386,6 +396,16 @@ void Watch::limit_memory(std::uint64_t bytes) {
   limit_ = bytes;
   used_ = 0;
   allocations_.clear();
+}
+
+void Watch::report_free(const std::uint64_t* bytes) {
+  std::lock_guard lock(mutex_);
+  reported_free_ = bytes ? std::optional(*bytes) : std::nullopt;
+}
+
+std::optional<std::uint64_t> Watch::reported_free() {
+  std::lock_guard lock(mutex_);
+  return reported_free_;
 }
 
 bool Watch::take_memory(std::uint64_t bytes, weir_status* status) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,8 @@ class Watch {
   void before(std::string_view slot, std::function<void()> hook);
   /// Allocations beyond so many bytes in all answer OUT_OF_MEMORY.
   void limit_memory(std::uint64_t bytes);
+  /// From now on the driver reports so many bytes of memory as free; null lets it say the truth again.
+  void report_free(const std::uint64_t* bytes);
 
   // For the forwarding functions.
   const weir_driver_table* real = nullptr;
@@ -62,6 +65,7 @@ class Watch {
   bool native_streams = false;
   bool hide_host_pointers = false;  ///< of device memory
   weir_result enter(std::size_t slot, const void* first, const void* second, weir_status* status);
+  std::optional<std::uint64_t> reported_free();
   bool take_memory(std::uint64_t bytes, weir_status* status);
   void remember_memory(weir_allocation allocation, std::uint64_t bytes);
   void forget_memory(weir_allocation allocation);
@@ -84,6 +88,7 @@ class Watch {
   bool lost_ = false;
   const void* broken_ = nullptr;
   std::uint64_t limit_ = ~std::uint64_t{0}, used_ = 0;
+  std::optional<std::uint64_t> reported_free_;
   std::map<weir_allocation, std::uint64_t> allocations_;
 };
 

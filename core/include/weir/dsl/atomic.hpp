@@ -16,7 +16,7 @@ constexpr void check_atomic() {
   static_assert(std::same_as<compute_t<T>, std::remove_const_t<T>> && sizeof(T) >= 4,
                 "atomics work on i32, u32, i64, u64, f32 and f64");
 }
-/// What an atomic refuses: a whole array, a variable, or a value.
+/// Operands that an atomic refuses: a whole array, a variable, or a value.
 template <class A>
 inline constexpr bool is_no_element = false;
 template <class T, std::size_t Rank>
@@ -58,8 +58,8 @@ Value<T> atomic(std::string_view kind, const Place& place, Handle value, Handle 
                   "an atomic works on one element of an array: write atomic_" #name "(x[i], ...)");         \
   }
 
-/// Each of these replaces x[i] by the result and returns what it held before, in one step that no other
-/// iteration can come between: atomic_add(x[i], 1). On i32, u32, i64, u64, f32 and f64; relaxed order.
+/// Replaces x[i] by the result and returns its previous value, in one indivisible step: atomic_add(x[i], 1).
+/// On i32, u32, i64, u64, f32 and f64; relaxed order.
 WEIR_ATOMIC(add, "add", false)
 WEIR_ATOMIC(sub, "sub", false)
 WEIR_ATOMIC(min, "min", false)
@@ -70,7 +70,7 @@ WEIR_ATOMIC(xor, "xor", true)
 WEIR_ATOMIC(exchange, "exchange", false)
 #undef WEIR_ATOMIC
 
-/// Stores `desired` if the element holds the bits of `expected`; returns what it held before.
+/// Stores `desired` if the element holds the bits of `expected`; returns its previous value.
 template <class T>
 Value<detail::compute_t<T>> atomic_compare_exchange(Element<T>&& element,
                                                     const detail::Operand<detail::compute_t<T>>& expected,

@@ -211,7 +211,7 @@ struct ConflictsAreMeant {};
 inline constexpr ConflictsAreMeant conflicts_are_meant;
 
 /// A block that runs at the same time as the stream_parallel blocks next to it. Consecutive blocks form one
-/// region: it begins after everything before it and ends before anything after it. Stands in the kernel's
+/// region: it begins after everything before it and ends before anything after it. Must be in the kernel's
 /// body only. Computing with scalars and extents between two blocks does not separate them; loads, stores and
 /// loops do.
 template <class F>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device functions with a name. Plain C++ functions and lambdas over values are device functions too; this
-// one knows where it was written, converts elements to values, and refuses stream_parallel inside.
+// Function has a source line, converts elements to values, and refuses stream_parallel inside.
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 

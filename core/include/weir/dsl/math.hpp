@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of traced numbers: those of the math library, casts, bits and selection. Vec operands are taken
-// component by component; a number beside a Vec stands for all components.
+// component by component; a scalar combined with a Vec applies to all components.
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 
@@ -101,8 +101,8 @@ requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A,
 
 /// x * y + z; rounded once, so it is fma under OpenCL's name.
 template <class A, class B, class C>
-  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
-Value<detail::common_t<A, B, C>> mad(A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
+requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A, B, C>> mad(
+    A&& x, B&& y, C&& z, detail::Where where = detail::Where::current()) {
   return weir::fma(static_cast<A&&>(x), static_cast<B&&>(y), static_cast<C&&>(z), where);
 }
 
@@ -128,14 +128,14 @@ Value<detail::traced_t<A>> fabs(A&& x, detail::Where where = detail::Where::curr
   return weir::abs(static_cast<A&&>(x), where);
 }
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::common_t<A, B>> fmin(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> fmin(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   static_assert(detail::has_floats<detail::common_t<A, B>>, "fmin takes floats: min takes integers, too");
   return weir::min(static_cast<A&&>(a), static_cast<B&&>(b), where);
 }
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::common_t<A, B>> fmax(A&& a, B&& b, detail::Where where = detail::Where::current()) {
+requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> fmax(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   static_assert(detail::has_floats<detail::common_t<A, B>>, "fmax takes floats: max takes integers, too");
   return weir::max(static_cast<A&&>(a), static_cast<B&&>(b), where);
 }

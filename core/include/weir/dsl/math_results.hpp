@@ -26,7 +26,7 @@ Fract<detail::traced_t<A>> fract(A&& x, detail::Where where = detail::Where::cur
   detail::check_floats<T>();
   constexpr S below_one = 1 - std::numeric_limits<S>::epsilon() / 2;
   const Value<T> value(static_cast<A&&>(x), where), whole = weir::floor(value, where);
-  const Value<T> rest = weir::min(value - whole, below_one, where);  // what is left of -1e-30 rounds to 1
+  const Value<T> rest = weir::min(value - whole, below_one, where);  // the rest of -1e-30 rounds to 1
   const Value<T> zero = weir::copysign(0, value, where);
   const Value<T> fraction =
       detail::choose<T>((value == 0) | isinf(value, where), {zero, where}, {rest, where});
@@ -87,8 +87,8 @@ struct Remquo {
 };
 /// remainder(x, y), and the low bits of the quotient; 0 for these where the remainder is NaN.
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Remquo<detail::common_t<A, B>> remquo(A&& x, B&& y, detail::Where where = detail::Where::current()) {
+requires detail::AnyTraced<A, B> Remquo<detail::common_t<A, B>> remquo(
+    A&& x, B&& y, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   detail::check_floats<T>();
   detail::check_operands<T, A, B>();

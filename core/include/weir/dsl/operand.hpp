@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operand: what every operator of the kernel language takes. It converts from anything that stands for a T
-// and captures the source line on the way, which an operator could not do by itself.
+// Operand: the parameter type of every operator of the kernel language. It converts from any traced or
+// constant T and captures the source line, which an operator's own parameter list cannot do.
 #pragma once
 
 #include <bit>
@@ -117,7 +117,7 @@ void read(Element<T>&& element, Handle* lanes, Where where) {
   read_place<T>(Access::place(element), lanes, where);
 }
 
-// What an operand or index was converted from, read when the operation asks for it: so `x[i] + y[i]` records
+// The source of an operand or index, read when the operation needs it. Thus `x[i] + y[i]` records
 // its loads in this order, whichever side the compiler converts first. Refers to the source, which lives as
 // long as the expression.
 template <class T>
@@ -158,7 +158,7 @@ class Source {
   std::uint64_t bits_ = 0;
 };
 
-/// Whether E is an element that somebody kept under a name.
+/// Whether E is a named element.
 template <class E>
 inline constexpr bool is_kept_element = false;
 template <class T>
@@ -188,7 +188,7 @@ class Operand {
   Operand(const T& constant, Where where = Where::current()) requires(!is_scalar<T>)
       : source_(constant), where_(where) {}
 
-  /// The components; reads what it was made of on the first call.
+  /// The components; reads the source on the first call.
   const Handle* lanes() const {
     if (!read_) {
       source_.read(lanes_, where_);

@@ -30,7 +30,7 @@ Value<Result> emit_binary(std::string_view op, const Operand<T>& a, const Operan
     return emit_binary<result>(word, a, b);                                        \
   }
 
-/// Base of everything that stands for a T in an expression.
+/// Base class of the traced types whose value is a T.
 template <class T>
 class Arithmetic {
   using Boolean = rebind_t<T, bool>;
@@ -114,7 +114,7 @@ concept OutputStream = requires(std::remove_cvref_t<S>& s) {
 };
 
 /// The result of an operator that only explains why it cannot be used. The operator's return type is deduced,
-/// so that its static_assert fires before any message about what the caller does with the result.
+/// so that its static_assert fires before any message about a use of the result.
 template <class Result>
 Result refused();
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers, Philox 4x32-10. What is drawn depends on the seed and number of the launch,
+// Counter-based random numbers, Philox 4x32-10. A draw depends on the seed and number of the launch,
 // the kernel's name, the place of the call in the kernel, the iteration and how often the iteration came by,
 // and on nothing else: neither driver, nor streams, nor threads. sdk/docs/kernel-language.md gives the
 // counter's layout.

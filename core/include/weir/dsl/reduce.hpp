@@ -67,7 +67,7 @@ auto trace_reduce(std::string_view kind, F& body, Where where, const N&... exten
     return detail::trace_reduce<booleans>(#name, body, where, n0, n1, n2, n3);                               \
   }
 
-/// What the body returns, combined over all indices: Value<float> s = reduce_sum(x.size(), [&](Index i) {
+/// Combines the body's values over all indices: Value<float> s = reduce_sum(x.size(), [&](Index i) {
 /// return x[i]; }). The same bits on every run and every driver. Over nothing: 0 for sum, the largest value
 /// for min (infinity for floats), the smallest for max, false for any, true for all. In another loop or
 /// branch it is computed sequentially.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCL C's relational functions (6.15.6), which tell what a float is or how two compare. They give
+// OpenCL C's relational functions (6.15.6), which classify a float or compare two. They give
 // booleans, on a Vec one for each component.
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
@@ -32,7 +32,7 @@ struct FloatLayout {
   static constexpr int exponent_mask = 2 * Limits::max_exponent - 1;  ///< also the exponent of inf and NaN
 };
 
-/// The exponent as it lies in the float: 0 for zeros and denormals.
+/// The biased exponent field: 0 for zeros and denormals.
 template <class T>
 Value<signed_bits_t<T>> stored_exponent(const Value<T>& x, Where where) {
   const auto bits = bit_cast<scalar_t<signed_bits_t<T>>>(x, where);
@@ -61,12 +61,11 @@ Value<boolean_t<common_t<A, B>>> compare(std::string_view op, Where where, A&& a
 
 }  // namespace detail
 
-#define WEIR_RELATION(name, op)                                                                           \
-  template <class A, class B>                                                                             \
-    requires detail::AnyTraced<A, B>                                                                      \
-  Value<detail::boolean_t<detail::common_t<A, B>>> name(A&& a, B&& b,                                     \
-                                                        detail::Where where = detail::Where::current()) { \
-    return detail::compare(op, where, static_cast<A&&>(a), static_cast<B&&>(b));                          \
+#define WEIR_RELATION(name, op)                                                           \
+  template <class A, class B>                                                             \
+  requires detail::AnyTraced<A, B> Value<detail::boolean_t<detail::common_t<A, B>>> name( \
+      A&& a, B&& b, detail::Where where = detail::Where::current()) {                     \
+    return detail::compare(op, where, static_cast<A&&>(a), static_cast<B&&>(b));          \
   }
 // As ==, !=, >, >=, <, <=: only isnotequal holds when one is NaN.
 WEIR_RELATION(isequal, "eq")
@@ -79,8 +78,7 @@ WEIR_RELATION(islessequal, "le")
 
 /// a < b or a > b.
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::boolean_t<detail::common_t<A, B>>> islessgreater(
+requires detail::AnyTraced<A, B> Value<detail::boolean_t<detail::common_t<A, B>>> islessgreater(
     A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
@@ -88,9 +86,8 @@ Value<detail::boolean_t<detail::common_t<A, B>>> islessgreater(
 }
 /// Whether one of the two is NaN.
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::boolean_t<detail::common_t<A, B>>> isunordered(A&& a, B&& b,
-                                                             detail::Where where = detail::Where::current()) {
+requires detail::AnyTraced<A, B> Value<detail::boolean_t<detail::common_t<A, B>>> isunordered(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   detail::check_floats<T>();
   const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
@@ -98,9 +95,8 @@ Value<detail::boolean_t<detail::common_t<A, B>>> isunordered(A&& a, B&& b,
 }
 /// Whether neither is NaN.
 template <class A, class B>
-  requires detail::AnyTraced<A, B>
-Value<detail::boolean_t<detail::common_t<A, B>>> isordered(A&& a, B&& b,
-                                                           detail::Where where = detail::Where::current()) {
+requires detail::AnyTraced<A, B> Value<detail::boolean_t<detail::common_t<A, B>>> isordered(
+    A&& a, B&& b, detail::Where where = detail::Where::current()) {
   return !isunordered(static_cast<A&&>(a), static_cast<B&&>(b), where);
 }
 
@@ -124,9 +120,8 @@ Value<detail::boolean_t<detail::traced_t<A>>> signbit(A&& x, detail::Where where
 
 /// The bits of b where those of `mask` are 1, of a where they are 0.
 template <class A, class B, class C>
-  requires(detail::AnyTraced<A, B> || detail::Traced<C>)
-Value<detail::common_t<A, B, C>> bitselect(A&& a, B&& b, C&& mask,
-                                           detail::Where where = detail::Where::current()) {
+requires(detail::AnyTraced<A, B> || detail::Traced<C>) Value<detail::common_t<A, B, C>> bitselect(
+    A&& a, B&& b, C&& mask, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B, C>;
   detail::check_operands<T, A, B, C>();
   const Value<T> zeros(static_cast<A&&>(a), where), ones(static_cast<B&&>(b), where),
@@ -143,10 +138,10 @@ Value<detail::common_t<A, B, C>> bitselect(A&& a, B&& b, C&& mask,
 
 /// select() with a condition for each component.
 template <detail::Traced C, class A, class B>
-  requires(detail::is_vec<detail::traced_t<C>> && detail::has_booleans<detail::traced_t<C>> &&
-           detail::AnyTraced<A, B>)
-Value<detail::common_t<A, B>> select(C&& condition, A&& yes, B&& no,
-                                     detail::Where where = detail::Where::current()) {
+requires(
+    detail::is_vec<detail::traced_t<C>>&& detail::has_booleans<detail::traced_t<C>>&& detail::AnyTraced<A, B>)
+    Value<detail::common_t<A, B>> select(C&& condition, A&& yes, B&& no,
+                                         detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
   static_assert(detail::is_vec<T> && detail::lanes_of<T> == detail::lanes_of<detail::traced_t<C>>,
                 "a condition for each component chooses among Vecs of as many components");

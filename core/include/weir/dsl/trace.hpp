@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the templates of the kernel language stand on: plain functions that append statements to the kernel
-// that this thread is tracing. Users write kernels with <weir/kernel.hpp>; nothing here is meant for them.
-// Each works on the kernel of the calling thread. Mistakes are reported to it and thrown at its end; calls of
-// a thread that builds no kernel throw Error{kernel}.
+// Functions that the templates of the kernel language call to append statements to the kernel that this
+// thread traces. Internal: users include <weir/kernel.hpp>. Each works on the kernel of the calling thread.
+// Mistakes are reported to it and thrown at its end; calls of a thread that builds no kernel throw
+// Error{kernel}.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Place {
   std::uint32_t id = 0;  ///< array parameter; for locals the first of as many locals as there are lanes
   Kind kind = Kind::array;
   std::uint8_t rank = 0;  ///< number of indices
-  std::uint8_t lane = 0;  ///< first lane of the part that is meant
+  std::uint8_t lane = 0;  ///< first component of the accessed part
   Handle index[max_rank];
 };
 
@@ -44,7 +44,7 @@ struct Bounds {
   Handle low, high;
 };
 
-// A `where` without a line stands for the place of the statement before.
+// A `where` without a line means the place of the previous statement.
 
 WEIR_API Handle emit_constant(ScalarType type, std::uint64_t bits, Where where);
 /// `op` is a mnemonic of the IR's operations; `type` that of the result.
@@ -66,11 +66,11 @@ WEIR_API void emit_random(Handle* words, std::size_t count, Where where);
 
 /// Keeps a message for the exception that the kernel's constructor throws at the end.
 WEIR_API void report(std::string_view message, Where where);
-/// The message for a host number that the traced type beside it cannot hold.
+/// Reports a host number that the traced operand's type cannot hold.
 WEIR_API void report_constant(std::int64_t number, ScalarType type, Where where);
 WEIR_API void report_constant(std::uint64_t number, ScalarType type, Where where);
 WEIR_API void report_constant(double number, ScalarType type, Where where);
-/// The message for a constant index outside a LocalArray of `count` elements.
+/// Reports a constant index outside a LocalArray of `count` elements.
 WEIR_API void report_local_index(std::int64_t index, std::uint64_t count, Where where);
 
 /// Throws Error{kernel} unless this thread is tracing a kernel; `what` is the word that the program used.
@@ -79,7 +79,7 @@ WEIR_API void expect_kernel(std::string_view what, Where where);
 WEIR_API void emit_break(Where where);
 WEIR_API void emit_continue(Where where);
 
-/// An open block: what is emitted goes into it until it is closed, by close() or by the destructor.
+/// An open block. Statements are emitted into it until close() or the destructor closes it.
 class WEIR_API Scope {
  public:
   Scope() = default;
@@ -95,7 +95,7 @@ class WEIR_API Scope {
   bool function_ = false;    ///< a device function to leave
 };
 
-/// Where an if_ stands, for its else_.
+/// The position of an if_, for its else_.
 struct BranchPoint {
   std::uint32_t trace = 0;
   std::uint32_t block = 0;
@@ -111,8 +111,8 @@ WEIR_API void open_condition(Scope& scope, Where where);
 WEIR_API void open_while(Scope& scope, Handle condition, Where where);  ///< closes the condition
 WEIR_API BranchPoint open_if(Scope& scope, Handle condition, Where where);
 WEIR_API void open_else(Scope& scope, const BranchPoint& branch, Where where);
-/// Opens the body of `if condition` in the else; what was emitted since the if_, the condition, moves in
-/// before it.
+/// Opens the body of `if condition` in the else; the statements emitted since the if_, which compute the
+/// condition, move in before it.
 WEIR_API void open_else_if(Scope& scope, BranchPoint& branch, Handle condition, Where where);
 WEIR_API void open_stream_block(Scope& scope, bool conflicts_are_meant, Where where);
 
@@ -134,7 +134,7 @@ class WEIR_API Reduction {
   Scope scope_;
 };
 
-/// What a parameter of a kernel's lambda is.
+/// The type of a parameter of a kernel's lambda.
 struct ParameterType {
   bool is_array;
   ElementType element;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which C++ types stand for which traced types.
+// Maps C++ types to traced types.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@ namespace detail {
 template <class...>
 inline constexpr bool always_false = false;
 
-/// What a kernel computes with when an array holds T: half is computed as float.
+/// The type that a kernel computes with if an array holds T: half is computed as float.
 template <class T>
 struct ComputeOf {
   using type = T;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Value<T>: a number that the kernel computes. Element<T>: the place that x[i] names. Var<T> and
-// LocalArray<T, N>: what a kernel may change.
+// LocalArray<T, N>: variables of one iteration.
 //
 // This holds for all that kernels are written with. Threads: a traced object belongs to the thread that
 // builds its kernel, and is used inside the kernel's lambda; several threads may build kernels at the same
@@ -36,7 +36,7 @@ class NoHostCondition {
 }  // namespace detail
 
 namespace detail {
-/// The c in v[c]: a number that C++ knows. Captures the source line, which operator[] could not do by itself.
+/// The c in v[c]: a C++ constant or host number. Captures the source line, which operator[] cannot do.
 /// `OfElement` says whether v is an element of an array.
 template <bool OfElement>
 class Component {
@@ -110,7 +110,7 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
      ...);
   }
 
-  /// Component of a Vec; `component` is a number that C++ knows.
+  /// Component of a Vec; `component` is a host number.
   auto operator[](const detail::Component<false>& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
     return lane(component.index(), component.where());
@@ -217,7 +217,7 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
   void operator=(const detail::Operand<value_type>&) & { kept(); }
   WEIR_COMPOUNDS(&&)
 
-  /// A component of a Vec element; `component` is a number that C++ knows.
+  /// A component of a Vec element; `component` is a host number.
   Element<scalar> operator[](const detail::Component<true>& component) && {
     static_assert(detail::is_vec<std::remove_const_t<T>>,
                   "only a Vec has components x[i][c]; a Mat has x[i](row, column)");
@@ -278,7 +278,7 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
   }
   WEIR_COMPOUNDS()
 
-  /// A component of a Vec, to read or assign; `component` is a number that C++ knows.
+  /// A component of a Vec, to read or assign; `component` is a host number.
   Element<detail::scalar_t<T>> operator[](const detail::Component<false>& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
     return detail::Access::element<detail::scalar_t<T>>(part(component.index(), component.where()));

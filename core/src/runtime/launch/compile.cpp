@@ -1,57 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program's first launch on a device: code generation, loading, and what each later launch needs ready.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <exception>
-#include <filesystem>
 #include <span>
 
+#include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/annotate.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/stream_errors.hpp"
 
 namespace weir::detail {
 namespace {
 
-constexpr const char* codegen_library = "libweir-codegen.so.1";
-
-/// Beside libweir, or in the library folder beside the programs that hold this code.
-std::vector<std::filesystem::path> codegen_places() {
-  Dl_info own{};
-  dladdr(reinterpret_cast<const void*>(&codegen_places), &own);
-  std::error_code error;
-  const std::filesystem::path file = own.dli_fname ? std::filesystem::canonical(own.dli_fname, error) : "";
-  const std::filesystem::path folder = file.parent_path();
-  return {folder / codegen_library, folder.parent_path() / WEIR_LIBDIR / codegen_library};
-}
-
-codegen::Compiler* open_compiler() {
-  std::string tried;
-  for (const std::filesystem::path& path : codegen_places()) {
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) {
-      tried += fmt::format("\n  {}: no such file", path.string());
-      continue;
-    }
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      tried += fmt::format("\n  {}: {}", path.string(), dlerror());
-      continue;
-    }
-    const auto entry = reinterpret_cast<decltype(&weir_codegen)>(dlsym(library, "weir_codegen"));
-    if (codegen::Compiler* compiler = entry ? entry(weir_codegen_abi) : nullptr) return compiler;
-    tried += fmt::format("\n  {}: of another version of Weir", path.string());
-  }
-  throw Error(ErrorCode::compile,
-              "kernels need Weir's code generator, which could not be opened; install the package that "
-              "holds libweir-codegen. Tried:" +
-                  tried);
-}
-
 codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan, const DeviceState& device,
-                             const codegen::Facts& facts) {
+                             const codegen::LaunchAssumptions& assumptions) {
   std::vector<const ir::Task*> tasks;
   for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
   std::exception_ptr refusal;
@@ -61,9 +26,9 @@ codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan,
                                  device.info.target_features,
                                  device.info.lanes,
                                  device.info.max_block_threads,
-                                 facts};
+                                 assumptions};
     try {
-      return compiler().compile(kernel, tasks, target);
+      return compilation::compiler().compile(kernel, tasks, target);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       if (!refusal) refusal = std::current_exception();
@@ -96,7 +61,8 @@ weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const pas
 }
 
 /// The plan with argument blocks that end in the sizes that a layer wants.
-std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan, const std::vector<CompiledTask>& tasks) {
+std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan,
+                                               const std::vector<CompiledTask>& tasks) {
   auto sized = std::make_shared<passes::Plan>(plan);
   for (std::size_t i = 0; i < tasks.size(); ++i)
     sized->tasks[i].task.argument_bytes +=
@@ -108,14 +74,14 @@ std::uint32_t resident_blocks_of(DeviceState& device, const CompiledTask& task) 
   if (device.info.kind == DeviceKind::cpu) return 0;
   weir_kernel_info info{};
   info.struct_size = sizeof info;
-  device.quiet(
+  device.call_no_throw(
       [&](weir_status* status) { return device.table().kernel_get_info(task.kernel, &info, status); });
   return resident_blocks(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes);
 }
 
-std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceState& device,
-                                         const codegen::Facts& facts) {
-  auto compiled = std::make_unique<CompiledProgram>();
+std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
+                                       const codegen::LaunchAssumptions& assumptions) {
+  auto compiled = std::make_unique<DeviceProgram>();
   compiled->plan =
       device.address_bytes == 8
           ? program.plan
@@ -131,7 +97,7 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));
   if (plan.tasks.empty()) return compiled;
 
-  const codegen::CodeObject object = generate(*program.kernel, plan, device, facts);
+  const codegen::CodeObject object = generate(*program.kernel, plan, device, assumptions);
   compiled->module = load_module(
       device, {object.format, object.target, std::as_bytes(std::span(object.bytes)), program.kernel->name});
   std::uint32_t site = compiled->first_site;
@@ -139,33 +105,24 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     const ir::Task& task = plan.tasks[i].task;
     const codegen::CodeObject::Entry& entry = object.entries.at(i);
     CompiledTask ready;
-    ready.kernel =
-        find_kernel(*compiled->module, *program.kernel, plan.tasks[i], entry.symbol, ready.sized);
+    ready.kernel = find_kernel(*compiled->module, *program.kernel, plan.tasks[i], entry.symbol, ready.sized);
     ready.origin = origin_of(*program.kernel, task);
     ready.block = {entry.block[0], entry.block[1], entry.block[2]};
     ready.shared_bytes = entry.dynamic_shared_bytes;
     ready.site_base = site;
     ready.block_share = std::max(entry.block_share, 1u);
     ready.waves = entry.waves;
+    ready.lowering = entry.lowering;
     ready.resident_blocks = resident_blocks_of(device, ready);
     if (compiled->first_site) site += ir::failure_sites(task.body);
-    compiled->argument_bytes =
-        std::max(compiled->argument_bytes,
-                 task.argument_bytes + static_cast<std::uint32_t>(ready.sized.size() * sizeof(std::uint64_t)));
+    compiled->argument_bytes = std::max(
+        compiled->argument_bytes,
+        task.argument_bytes + static_cast<std::uint32_t>(ready.sized.size() * sizeof(std::uint64_t)));
     compiled->tasks.push_back(std::move(ready));
   }
   if (device.driver().annotate()) compiled->plan = with_sizes(plan, compiled->tasks);
   return compiled;
 }
-
-}  // namespace
-
-codegen::Compiler& compiler() {
-  static codegen::Compiler* const opened = open_compiler();
-  return *opened;
-}
-
-namespace {
 
 /// Made by the first who asks, for the life of the program.
 CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
@@ -180,23 +137,25 @@ CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
 
 }  // namespace
 
-const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, const codegen::Facts& facts) {
-  std::atomic<const CompiledProgram*>& slot = variants_of(program, device.number).by_facts[facts.number()];
-  if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
+                                  const codegen::LaunchAssumptions& assumptions) {
+  std::atomic<const DeviceProgram*>& slot =
+      variants_of(program, device.number).by_assumptions[assumptions.number()];
+  if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
     return *ready;
   device.check_not_forked();
   {
     std::unique_lock lock(program.mutex);
     program.done.wait(lock, [&] { return !program.compiling[device.number]; });
-    if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) return *ready;
+    if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) return *ready;
     program.compiling[device.number] = true;
   }
   // Others who want the program on this device wait for the outcome; those who have it, or want another one,
   // do not.
-  const CompiledProgram* ready = nullptr;
+  const DeviceProgram* ready = nullptr;
   std::exception_ptr error;
   try {
-    ready = compile(program, device, facts).release();
+    ready = compile(program, device, assumptions).release();
     slot.store(ready, std::memory_order_release);
   } catch (...) {
     error = std::current_exception();
@@ -210,7 +169,7 @@ const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, 
   return *ready;
 }
 
-CompiledProgram::~CompiledProgram() {
+DeviceProgram::~DeviceProgram() {
   if (first_site) forget_failure_sites(first_site);
 }
 
@@ -218,7 +177,7 @@ ProgramState::~ProgramState() {
   for (const auto& slot : compiled) {
     const std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
     if (!variants) continue;
-    for (const auto& variant : variants->by_facts) delete variant.load(std::memory_order_relaxed);
+    for (const auto& variant : variants->by_assumptions) delete variant.load(std::memory_order_relaxed);
   }
 }
 

@@ -22,6 +22,8 @@ std::int64_t evaluate(const passes::HostBound& bound, const passes::Plan& plan,
   }
 }
 
+constexpr std::uint64_t narrow_iterations = std::uint64_t{1} << 30;
+
 bool fits_i32(std::int64_t v) noexcept {
   return v == static_cast<std::int32_t>(v);
 }
@@ -31,17 +33,28 @@ bool fits_i32(std::int64_t v) noexcept {
 LoopSpace loop_space(const passes::Plan& plan, const passes::PlannedTask& task,
                      const LaunchValues& values) noexcept {
   LoopSpace space;
+  bool empty = false;
   for (std::uint8_t d = 0; d < task.rank; ++d) {
     if (task.low[d].kind == passes::HostBound::Kind::device ||
         task.high[d].kind == passes::HostBound::Kind::device) {
-      space.known = false;
+      space.known = space.index32 = false;
       continue;
     }
     const std::int64_t low = evaluate(task.low[d], plan, values), high = evaluate(task.high[d], plan, values);
-    if (high <= low) return {0, true, true};
-    space.within_i32 = space.within_i32 && fits_i32(low) && fits_i32(high);
+    space.index32 = space.index32 && fits_i32(low) && fits_i32(high);
+    if (high <= low) {
+      empty = true;
+      continue;
+    }
     const std::uint64_t extent = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     space.count = extent > LoopSpace::most / space.count ? LoopSpace::most + 1 : space.count * extent;
+  }
+  // Generated code multiplies extents in any order, so a product before the one with 0 must not overflow
+  // either.
+  space.index32 = space.index32 && space.count < narrow_iterations;
+  if (empty) {
+    space.count = 0;
+    space.known = true;
   }
   return space;
 }

@@ -7,9 +7,10 @@
 #include <utility>
 #include <weir/compile.hpp>
 
+#include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/stream_errors.hpp"
 
 namespace weir {
 namespace {
@@ -20,25 +21,26 @@ std::vector<const ir::Task*> tasks_of(const passes::Plan& plan) {
   return tasks;
 }
 
-codegen::Facts facts_of(std::string_view words) {
-  codegen::Facts facts;
+codegen::LaunchAssumptions assumptions_of(std::string_view words) {
+  codegen::LaunchAssumptions assumptions;
   while (!words.empty()) {
     const std::size_t comma = std::min(words.find(','), words.size());
     const std::string_view word = words.substr(0, comma);
     words.remove_prefix(std::min(comma + 1, words.size()));
-    bool* fact = word == "distinct"   ? &facts.distinct
-                 : word == "narrow"   ? &facts.narrow
-                 : word == "aligned"  ? &facts.aligned
-                 : word == "resident" ? &facts.resident
-                                      : nullptr;
-    if (!fact)
+    // distinct, narrow and resident are the names of version 0.1, accepted until 0.3.
+    bool* assumption = word == "no_alias" || word == "distinct"       ? &assumptions.no_alias
+                       : word == "index32" || word == "narrow"        ? &assumptions.index32
+                       : word == "aligned"                            ? &assumptions.aligned
+                       : word == "device_local" || word == "resident" ? &assumptions.device_local
+                                                                      : nullptr;
+    if (!assumption)
       throw Error(ErrorCode::invalid,
-                  fmt::format("'{}' is nothing that code can rely on; expected distinct, narrow, "
-                              "aligned or resident, separated by commas",
+                  fmt::format("'{}' is not a launch assumption; expected no_alias, index32, aligned or "
+                              "device_local, separated by commas",
                               word));
-    *fact = true;
+    *assumption = true;
   }
-  return facts;
+  return assumptions;
 }
 
 codegen::Target target_of(const CompileTarget& target) {
@@ -46,7 +48,7 @@ codegen::Target target_of(const CompileTarget& target) {
   result.format = target.format;
   result.cpu = target.cpu;
   result.features = target.features;
-  result.facts = facts_of(target.assume);
+  result.assumptions = assumptions_of(target.assume);
   return result;
 }
 
@@ -90,11 +92,11 @@ Field field_of(const detail::ProgramState& program, const ir::TaskArgument& argu
 
 }  // namespace
 
-CompiledProgram compile(const Program& program, const CompileTarget& target) {
+CompiledProgram compile(const Program& program, const CompileTarget& target) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
   codegen::CodeObject object =
-      detail::compiler().compile(*state.kernel, tasks_of(*state.plan), target_of(target));
+      compilation::compiler().compile(*state.kernel, tasks_of(*state.plan), target_of(target));
   CompiledProgram result;
   result.format = std::move(object.format);
   result.target = std::move(object.target);
@@ -111,15 +113,18 @@ CompiledProgram compile(const Program& program, const CompileTarget& target) {
     task.block_threads = {x, y, z};
     task.shared_bytes = object.entries[i].dynamic_shared_bytes;
     task.argument_bytes = planned.task.argument_bytes;
+    task.lowering = object.entries[i].lowering;
     for (const ir::TaskArgument& argument : planned.task.arguments)
       task.arguments.push_back(field_of(state, argument));
     task.first_site = site;
     site += ir::failure_sites(planned.task.body);
   }
   return result;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::string failure_of(const Program& program, std::span<const std::byte> record) {
+std::string failure_of(const Program& program, std::span<const std::byte> record) try {
   static_assert(sizeof(ir::ErrorRecord) == CompiledProgram::failure_record_bytes);
   if (!program.state()) detail::throw_dead("kernel");
   if (record.size() != sizeof(ir::ErrorRecord))
@@ -131,12 +136,16 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
   return detail::make_failure_source(program.state()->kernel, program.state()->plan)
       ->describe(copy.site, copy)
       .what();
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what) {
+std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
-  return detail::compiler().emit_text(*state.kernel, tasks_of(*state.plan), target_of(target), what);
+  return compilation::compiler().emit_text(*state.kernel, tasks_of(*state.plan), target_of(target), what);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

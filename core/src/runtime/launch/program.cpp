@@ -7,14 +7,13 @@
 #include "ir/printer.hpp"
 #include "ir/round_trip.hpp"
 #include "ir/verifier.hpp"
-#include "runtime/array_use.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/program_internal.hpp"
 #include "runtime/launch/temporaries.hpp"
-#include "runtime/stream_errors.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir {
 
-using detail::CompiledProgram;
 using detail::DeviceState;
 using detail::LaunchValues;
 using detail::ProgramState;
@@ -49,34 +48,42 @@ Program make_program(ir::Kernel kernel) {
   return Program(std::move(state));
 }
 
-Program Program::parse(std::string_view text, std::string_view file_name) {
+Program Program::parse(std::string_view text, std::string_view file_name) try {
   return make_program(ir::parse(text, file_name));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-std::string Program::text(bool with_locations) const {
+std::string Program::text(bool with_locations) const try {
   return ir::print(*alive(state_).kernel, with_locations);
+} catch (...) {
+  detail::rethrow_as_error();
 }
-const std::string& Program::name() const {
-  return alive(state_).name();
+const std::string& Program::name() const try { return alive(state_).name(); } catch (...) {
+  detail::rethrow_as_error();
 }
-std::span<const ParameterInfo> Program::parameters() const {
+std::span<const ParameterInfo> Program::parameters() const try {
   return alive(state_).parameters;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
-void Program::prepare(const StreamRef& on) const {
+void Program::prepare(const StreamRef& on) const try {
   DeviceState& device = detail::live(on).device;
-  detail::compiled_for(alive(state_), device, detail::usual_facts(device));
+  detail::compiled_for(alive(state_), device, detail::usual_assumptions(device));
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 void Program::launch(const StreamRef& on, std::span<const LaunchArgument> arguments,
-                     const LaunchOptions& options) const {
+                     const LaunchOptions& options) const try {
   ProgramState& program = alive(state_);
   StreamState& stream = detail::live(on);
   DeviceState& device = stream.device;
   detail::check_arguments(program, device, arguments);
   LaunchValues values(arguments);
-  const codegen::Facts facts = detail::check_launch(program, device, values);
-  const CompiledProgram& compiled = detail::compiled_for(program, device, facts);
+  const codegen::LaunchAssumptions assumptions = detail::check_launch(program, device, values);
+  const detail::DeviceProgram& compiled = detail::compiled_for(program, device, assumptions);
   const passes::Plan& plan = *compiled.plan;
   detail::throw_failure(stream);
 
@@ -94,6 +101,8 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   }
 
   detail::run_tasks(program, compiled, stream, values, options.mode);
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

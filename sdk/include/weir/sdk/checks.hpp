@@ -159,8 +159,9 @@ void check_launch(const Device& device, const Kernel& kernel, const weir_launch&
   if (kernel.info.max_block_threads && threads > kernel.info.max_block_threads) [[unlikely]]
     fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; kernel '%.128s' takes at most %u%s",
          threads, kernel.name.c_str(), kernel.info.max_block_threads,
-         kernel.info.registers ? words(", as it uses %u registers a thread", kernel.info.registers).c_str()
-                               : "");
+         kernel.info.registers
+             ? format_text(", as it uses %u registers a thread", kernel.info.registers).c_str()
+             : "");
   if (std::uint64_t{launch.dynamic_shared_bytes} + kernel.info.shared_bytes > limits.max_shared_bytes)
       [[unlikely]]
     fail(WEIR_ERROR_INVALID,
@@ -195,7 +196,7 @@ ArrayArgument<Allocation> array_argument(const Kernel& kernel, const weir_launch
     return {&allocation, given.offset};
   } catch (Failure& failure) {
     failure.message =
-        words("kernel '%.128s', parameter %u: %s", kernel.name.c_str(), index, failure.message.c_str());
+        format_text("kernel '%.128s', parameter %u: %s", kernel.name.c_str(), index, failure.message.c_str());
     throw;
   }
 }

@@ -2,7 +2,8 @@
  *
  * The calling convention of kernels in "elf-x86_64" code objects, for code generators that hand their
  * own objects to the CPU driver. A code object is an ELF shared object; a kernel is an exported
- * function of type weir_cpu_kernel.
+ * function of type weir_cpu_kernel. Which segments, relocations and symbols it may hold, and how debuggers find its lines, is
+ * in sdk/docs/debugging.md.
  *
  * The driver cuts the launch's grid into runs of consecutive blocks and calls the kernel once for each
  * run, from any thread, several at once. Blocks are numbered x fastest: n = x + grid_x * (y + grid_y * z).

@@ -26,6 +26,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "status.hpp"
 
@@ -42,16 +44,26 @@ struct EntryPoint {
 
 class Library {
  public:
-  /// Opens the first of `names` that there is, and never closes it: vendors' libraries do not survive that. A
-  /// Failure with WEIR_ERROR_NO_LIBRARY holds every name with the dynamic linker's words.
+  /// Opens the first of `names` that exists, and never closes it: vendors' libraries do not survive that. A
+  /// Failure with WEIR_ERROR_NO_LIBRARY holds every name with the dynamic linker's reason. Names with the
+  /// same reason share it: "tried libx.so.2, libx.so.1 (cannot open shared object file: No such file or
+  /// directory)".
   static Library open(std::span<const char* const> names) {
-    std::string tried;
+    std::vector<std::pair<std::string, std::string>> tried;  // a reason, and the names that failed for it
     for (const char* name : names) {
       if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
-      const char* why = dlerror();
-      tried += (tried.empty() ? "" : "; ") + words("%s (%s)", name, why ? why : "no reason given");
+      const std::string reason = reason_without(name, dlerror());
+      auto same = tried.begin();
+      while (same != tried.end() && same->first != reason) ++same;
+      if (same == tried.end())
+        tried.emplace_back(reason, name);
+      else
+        same->second += std::string(", ") + name;
     }
-    fail(WEIR_ERROR_NO_LIBRARY, "the vendor's library cannot be opened; tried %s", tried.c_str());
+    std::string text;
+    for (const auto& [reason, failed] : tried)
+      text += (text.empty() ? "" : "; ") + failed + " (" + reason + ")";
+    fail(WEIR_ERROR_NO_LIBRARY, "the vendor's library cannot be opened; tried %s", text.c_str());
   }
   static Library open(std::initializer_list<const char*> names) {
     return open(std::span<const char* const>(names.begin(), names.size()));
@@ -84,6 +96,13 @@ class Library {
   }
 
  private:
+  /// The linker begins its words with the name: "libx.so.1: cannot open shared object file".
+  static std::string reason_without(const char* name, const char* why) {
+    std::string reason = why ? why : "no reason given";
+    const std::string prefix = std::string(name) + ": ";
+    return reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason;
+  }
+
   explicit Library(void* handle) noexcept : handle_(handle) {}
   void* handle_;
 };

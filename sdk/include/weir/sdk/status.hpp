@@ -40,7 +40,7 @@ struct Failure {
 
 namespace detail {
 
-inline std::string formatted(const char* format, va_list arguments) {
+inline std::string format_text(const char* format, va_list arguments) {
   char text[WEIR_STATUS_MESSAGE_BYTES];
   std::vsnprintf(text, sizeof text, format, arguments);
   return text;
@@ -60,10 +60,10 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
 }  // namespace detail
 
 /// A printf-style message as a string, cut at what a status can hold.
-[[gnu::format(printf, 1, 2)]] inline std::string words(const char* format, ...) {
+[[gnu::format(printf, 1, 2)]] inline std::string format_text(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  std::string text = detail::formatted(format, arguments);
+  std::string text = detail::format_text(format, arguments);
   va_end(arguments);
   return text;
 }
@@ -73,7 +73,7 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
                                                                                    const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  Failure failure{code, detail::formatted(format, arguments)};
+  Failure failure{code, detail::format_text(format, arguments)};
   va_end(arguments);
   throw failure;
 }
@@ -84,7 +84,7 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
                                                                                           ...) {
   va_list arguments;
   va_start(arguments, format);
-  Failure failure{WEIR_ERROR_SYSTEM, detail::formatted(format, arguments), error};
+  Failure failure{WEIR_ERROR_SYSTEM, detail::format_text(format, arguments), error};
   va_end(arguments);
   failure.message += ": " + std::generic_category().message(error);
   if (const char* name = strerrorname_np(error)) failure.vendor_name = name;

@@ -43,8 +43,7 @@ struct Device : DeviceObject {
   void close();
   void get_memory(std::uint64_t& free, std::uint64_t& total);
   Stream<V>& create_stream(std::int32_t priority);
-  Stream<V>& wrap_stream(void* native)
-    requires requires { &V::check_foreign_stream; };
+  Stream<V>& wrap_stream(void* native) requires requires { &V::check_foreign_stream; };
   Event<V>& create_event(bool timed);
   Allocation<V>& allocate(const weir_memory_options& options);
   Module<V>& load_module(const weir_code_object& object);
@@ -66,7 +65,7 @@ struct Device : DeviceObject {
   [[noreturn, gnu::cold, gnu::noinline]] void raise(Code code, const char* doing) {
     Failure failure = failure_of<V>(code, doing);
     if (verdict_of<V>(code).lost) {
-      failure.message += words("; device %u is lost to this process", index);
+      failure.message += format_text("; device %u is lost to this process", index);
       auto loss = std::make_unique<Failure>(failure);
       loss->code = WEIR_ERROR_DEVICE_LOST;
       const Failure* none = nullptr;

@@ -85,8 +85,8 @@ template <class V>
 Failure failure_of(Code code, const char* doing) {
   const std::string name = V::error_name(code);
   return {verdict_of<V>(code).result,
-          words("%s could not %.300s: %s (%d): %.300s", V::names.runtime, doing, name.c_str(), code,
-                V::error_words(code).c_str()),
+          format_text("%s could not %.300s: %s (%d): %.300s", V::names.runtime, doing, name.c_str(), code,
+                      V::error_words(code).c_str()),
           code, name};
 }
 

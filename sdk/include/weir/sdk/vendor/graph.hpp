@@ -118,7 +118,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     }
     if (code == success) return;
     if (verdict_of<V>(code).lost) device->raise(code, "change a node of a graph");
-    refuse(index, words("%s (%d)", V::error_name(code).c_str(), code).c_str());
+    refuse(index, format_text("%s (%d)", V::error_name(code).c_str(), code).c_str());
   }
 
   /// With the device's context current.
@@ -221,7 +221,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       ArgumentBlock<V> arguments(*node.kernel, node.launch);
       const auto values = V::kernel_node(*node.kernel, node.launch, arguments.extra());
       keep(V::calls().graph_add_kernel(&made, native, after.data(), after.size(), &values),
-           words("add kernel '%.128s' to a graph", node.kernel->name.c_str()).c_str());
+           format_text("add kernel '%.128s' to a graph", node.kernel->name.c_str()).c_str());
     } else if (node.kind == WEIR_GRAPH_FILL) {
       FillSteps steps = steps_of(node);
       for (const GraphFill& fill : steps.fills)

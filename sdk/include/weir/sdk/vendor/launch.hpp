@@ -68,8 +68,9 @@ struct Kernel : KernelObject<Device<V>> {
     const Code code = V::calls().function_set_attribute(function, function_max_dynamic_shared_bytes,
                                                         static_cast<int>(most));
     if (code != success)
-      device->raise(code,
-                    words("let kernel '%.128s' have %u bytes of shared memory", name.c_str(), bytes).c_str());
+      device->raise(
+          code,
+          format_text("let kernel '%.128s' have %u bytes of shared memory", name.c_str(), bytes).c_str());
     dynamic_shared_limit.store(most, std::memory_order_relaxed);
   }
 
@@ -81,7 +82,7 @@ struct Kernel : KernelObject<Device<V>> {
         V::calls().launch(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
                           l.dynamic_shared_bytes, stream, nullptr, arguments.extra());
     if (code != success) [[unlikely]]
-      device->raise(code, words("launch kernel '%.128s'", name.c_str()).c_str());
+      device->raise(code, format_text("launch kernel '%.128s'", name.c_str()).c_str());
   }
 };
 

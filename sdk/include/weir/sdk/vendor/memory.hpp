@@ -70,9 +70,10 @@ void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Tr
   if (code != success) [[unlikely]] {
     std::size_t free = 0, total = 0;
     V::calls().memory_get_info(&free, &total);
-    device.raise(code, words("allocate %zu bytes of %s, where %zu of %zu bytes of device memory are free",
-                             size, what, free, total)
-                           .c_str());
+    device.raise(
+        code, format_text("allocate %zu bytes of %s, where %zu of %zu bytes of device memory are free", size,
+                          what, free, total)
+                  .c_str());
   }
 }
 

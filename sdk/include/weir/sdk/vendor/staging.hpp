@@ -94,30 +94,36 @@ class Staging {
     step.release();  // `run` has it
   }
 
-  /// The stream's order lets all steps of a copy share one buffer. After a failure half way the device may
-  /// still write to it, so that it is not used again.
+  /// The stream's order lets all steps of a copy share one buffer. After a failure half way the steps that were
+  /// submitted are waited for: the caller may free its memory once it has the error. If that wait fails too, the
+  /// device may still write to the buffer, which is then not used again.
   template <class Do>
   bool in_steps(Device<V>& device, void* stream, std::size_t size, Do&& step) {
     Buffer* const buffer = take(size > small_bytes);
     if (!buffer) return false;
-    for (std::size_t offset = 0; offset < size; offset += buffer->bytes)
-      step(*buffer, offset, std::min(buffer->bytes, size - offset));
-    submit(device, stream, *buffer, nullptr, nullptr, 0);
+    try {
+      for (std::size_t offset = 0; offset < size; offset += buffer->bytes)
+        step(*buffer, offset, std::min(buffer->bytes, size - offset));
+      submit(device, stream, *buffer, nullptr, nullptr, 0);
+    } catch (...) {
+      if (V::calls().stream_synchronize(stream) == success) give(*buffer);
+      throw;
+    }
     return true;
   }
 
   Buffer* take(bool large) {
     const std::size_t bytes = large ? large_bytes : small_bytes;
+    auto buffer = std::make_unique<Buffer>(Buffer{this, nullptr, bytes, nullptr});
     {
       std::lock_guard lock(mutex_);
-      if (Buffer* buffer = free_[large]) {
-        free_[large] = buffer->next;
-        return buffer;
+      if (Buffer* kept = free_[large]) {
+        free_[large] = kept->next;
+        return kept;
       }
       if (held_bytes_ + bytes > most_bytes) return nullptr;
       held_bytes_ += bytes;
     }
-    auto buffer = std::make_unique<Buffer>(Buffer{this, nullptr, bytes, nullptr});
     if (V::calls().host_allocate(&buffer->memory, bytes, host_portable) == success) return buffer.release();
     std::lock_guard lock(mutex_);
     held_bytes_ -= bytes;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forms in which generated code runs a task, for programs and people that ask how a kernel was compiled.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+#include <weir/export.hpp>
+
+namespace weir {
+
+/// One form of generated code. A task takes one or more of them.
+enum class LoweringPath : std::uint8_t {
+  serial,           ///< statements outside loops, in one thread
+  scalar_loop,      ///< CPU: a loop that computes one iteration at a time
+  vector_loop,      ///< CPU: a loop that computes Lowering::vector_width iterations at a time
+  lane_loop,        ///< CPU: vectors hold consecutive iterations around the task's sequential loops
+  thread_loop,      ///< GPU: one iteration per thread and step
+  packets,          ///< GPU: Lowering::packet_width consecutive iterations per thread and step
+  packet_edges,     ///< GPU: packets that reach outside the loop's bounds, one iteration at a time
+  shared_loops,     ///< GPU: one sequential loop for all iterations of a packet
+  tiles,            ///< GPU: blocks that cover several rows of the last two dimensions
+  tile_packets,     ///< GPU: several packets per thread in each tile
+  staged_reads,     ///< GPU: elements that all threads read, loaded once into the block's memory
+  block_counters,   ///< GPU: additions to a small array, gathered in the block's memory
+  direct_counters,  ///< GPU: the same additions to an array that does not fit there
+  reduce_chunks,    ///< CPU: the chunks of a reduction, one after the other
+  reduce_blocks,    ///< GPU: the chunks of a reduction, each by 64 threads
+  reduce_final      ///< the chunks' results into one, and the statements after the reduction
+};
+inline constexpr std::uint32_t lowering_path_count =
+    static_cast<std::uint32_t>(LoweringPath::reduce_final) + 1;
+
+/// "vector loop", "packets", ...
+WEIR_API std::string_view to_string(LoweringPath path) noexcept;
+
+/// How one task was compiled.
+struct Lowering {
+  std::uint32_t paths = 0;         ///< bit n: the task takes LoweringPath n
+  std::uint32_t vector_width = 1;  ///< elements in the widest vectors of its vectorised loops
+  std::uint32_t packet_width = 1;  ///< iterations in its packets
+
+  void take(LoweringPath path) noexcept { paths |= 1u << static_cast<std::uint32_t>(path); }
+  bool takes(LoweringPath path) const noexcept { return paths >> static_cast<std::uint32_t>(path) & 1u; }
+  friend bool operator==(const Lowering&, const Lowering&) = default;
+};
+
+/// "vector loop of 8", "packets of 4, packet edges, tiles", ...
+WEIR_API std::string to_string(const Lowering& lowering);
+
+/// The code for one set of assumptions that launches of a program kept to.
+struct CompiledVariant {
+  struct Task {
+    std::string symbol;
+    Lowering lowering;
+  };
+  std::string assume;       ///< the assumptions, as CompileTarget::assume takes them
+  std::vector<Task> tasks;  ///< in program order
+};
+
+}  // namespace weir

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The statements of one iteration, turned into instructions one after another.
+#pragma once
+
+#include <vector>
+
+#include "codegen/lowering/iteration.hpp"
+
+namespace weir::codegen {
+
+class StagedLoops;
+
+class BodyLowering : private FunctionPart {
+ public:
+  /// Refers to all of its arguments. `staged` are the loops of the iteration that read from staged arrays, or
+  /// null.
+  explicit BodyLowering(TaskFunction& f, Iteration& iteration, StagedLoops* staged = nullptr)
+      : FunctionPart(f), it_(iteration), staged_(staged) {}
+
+  // lower_statement.cpp
+  void lower(const ir::Block& block);
+  void lower(const ir::Statement& s);
+
+ private:
+  llvm::Value* lower_value(const ir::Statement& s);
+  llvm::Value* lower_math(const ir::Statement& s);
+  llvm::Value* lower_atomic(const ir::Statement& s);
+
+  // lower_memory.cpp
+  llvm::Value* row_extent(std::uint32_t parameter, std::uint32_t dimension);
+  llvm::Value* element_address(const ir::Statement& s, std::size_t operands);
+  llvm::Value* load_scalar(Type type, llvm::Value* address, bool independent);
+  void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
+  void declare_local(const ir::Statement& s);
+  llvm::Value* local_address(const ir::Statement& s, bool indexed);
+  llvm::Value* temporary_address(const ir::Statement& s, bool indexed);
+
+  // lower_control.cpp
+  void lower_if(const ir::Statement& s);
+  void lower_while(const ir::Statement& s);
+  void lower_for(const ir::Statement& s);
+  void lower_assert(const ir::Statement& s);
+  void check_index(const ir::Statement& s, const std::vector<llvm::Value*>& indices,
+                   const std::vector<llvm::Value*>& extents);
+  void fail_unless(llvm::Value* holds, const ir::Statement& s, const std::vector<llvm::Value*>& indices,
+                   const std::vector<llvm::Value*>& extents);
+
+  Iteration& it_;
+  StagedLoops* staged_;
+};
+
+/// Lowers the iteration of `loop` at `indices`, and goes on at its end.
+void lower_iteration(TaskFunction& f, const Iteration& around, const ir::Statement& loop,
+                     const std::vector<llvm::Value*>& indices, llvm::MDNode* access_group = nullptr,
+                     StagedLoops* staged = nullptr);
+
+}  // namespace weir::codegen

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses of array elements, locals and temporaries; loads and stores.
+#include <algorithm>
+
+#include "codegen/lowering/body/body_lowering.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+namespace {
+
+constexpr std::uint64_t row_bytes = 16;  // see LaunchAssumptions::aligned
+
+}  // namespace
+
+/// An extent for computing an address. Where rows begin at multiples of 16 bytes, its low bits are masked,
+/// which shows that to LLVM.
+Value* BodyLowering::row_extent(std::uint32_t parameter, std::uint32_t dimension) {
+  Value* all = f_.arguments.extent(parameter, dimension);
+  const ir::Parameter& array = kernel_.parameters.at(parameter);
+  if (!device_.assumptions().aligned || dimension + 1 != array.rank) return all;
+  const std::uint64_t size = array.element.size();
+  const std::uint64_t multiple = row_bytes / std::min(row_bytes, size & (~size + 1));
+  return multiple > 1 ? b_.CreateAnd(all, i64(~(multiple - 1))) : all;
+}
+
+// Indices lie inside the array, and an array's bytes fit in the address space, so no step of the address
+// wraps.
+Value* BodyLowering::element_address(const ir::Statement& s, std::size_t operands) {
+  const ir::Parameter& array = kernel_.parameters.at(s.index);
+  std::vector<Value*> indices;
+  for (std::size_t d = 0; d < array.rank; ++d) indices.push_back(it_.value(s.operands.at(d)));
+  if (indices.size() > operands)
+    f_.fail("an access to '" + array.name + "' has " + std::to_string(operands) + " indices, expected " +
+            std::to_string(array.rank) + "; verify the kernel first");
+  if (kernel_.options.check_bounds) {
+    std::vector<Value*> extents;
+    for (std::size_t d = 0; d < indices.size(); ++d)
+      extents.push_back(f_.arguments.extent(s.index, std::uint32_t(d)));
+    check_index(s, indices, extents);
+  }
+  Value* base = it_.array(s.index);
+  Value* offset = indices[0];
+  for (std::size_t d = 1; d < indices.size(); ++d)
+    offset = b_.CreateAdd(b_.CreateMul(offset, row_extent(s.index, std::uint32_t(d)), "", true, true),
+                          indices[d], "", true, true);
+  llvm::Type* scalar = memory_type(context_, array.element.scalar);
+  const auto flags = llvm::GEPNoWrapFlags::inBounds() | llvm::GEPNoWrapFlags::noUnsignedWrap();
+  const std::uint64_t lanes = array.element.lanes();
+  if (lanes == 1) return b_.CreateGEP(scalar, base, {offset}, "", flags);
+  return b_.CreateGEP(llvm::ArrayType::get(scalar, lanes), base, {offset, i64(s.lane)}, "", flags);
+}
+
+Value* BodyLowering::load_scalar(Type type, Value* address, bool independent) {
+  llvm::LoadInst* load =
+      b_.CreateAlignedLoad(memory_type(context_, type), address, llvm::Align(size_of(type)));
+  if (independent && it_.access_group)
+    load->setMetadata(llvm::LLVMContext::MD_access_group, it_.access_group);
+  return type == Type::boolean ? b_.CreateICmpNE(load, b_.getInt8(0)) : static_cast<Value*>(load);
+}
+
+void BodyLowering::store_scalar(Type type, Value* v, Value* address, bool independent) {
+  if (type == Type::boolean) v = b_.CreateZExt(v, b_.getInt8Ty());
+  llvm::StoreInst* store = b_.CreateAlignedStore(v, address, llvm::Align(size_of(type)));
+  if (independent && it_.access_group)
+    store->setMetadata(llvm::LLVMContext::MD_access_group, it_.access_group);
+}
+
+void BodyLowering::declare_local(const ir::Statement& s) {
+  llvm::AllocaInst* storage = it_.declare(s).storage;
+  // Iterations use a slot one after the other. Its lifetime begins with each, so that LLVM can replace it by
+  // registers.
+  b_.CreateLifetimeStart(storage);
+  if (s.immediate == 1)
+    b_.CreateStore(llvm::Constant::getNullValue(memory_type(context_, s.type)), storage);
+  else
+    b_.CreateMemSet(storage, b_.getInt8(0), s.immediate * size_of(s.type), storage->getAlign());
+}
+
+Value* BodyLowering::local_address(const ir::Statement& s, bool indexed) {
+  const Iteration::Local& local = it_.local(s.index);
+  if (!indexed) return local.storage;
+  Value* index = it_.value(s.operands.at(0));
+  if (kernel_.options.check_bounds) check_index(s, {index}, {i64(local.count)});
+  return b_.CreateInBoundsGEP(memory_type(context_, local.type), local.storage, index);
+}
+
+Value* BodyLowering::temporary_address(const ir::Statement& s, bool indexed) {
+  Value* address = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.temporaries(), i64(s.immediate));
+  if (!indexed) return address;
+  return b_.CreateInBoundsGEP(memory_type(context_, s.type), address, it_.value(s.operands.at(0)));
+}
+
+}  // namespace weir::codegen

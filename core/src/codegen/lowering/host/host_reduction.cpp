@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lowering/host/host_reduction.hpp"
+
+#include "codegen/lowering/host/row_cursor.hpp"
+#include "codegen/lowering/loops.hpp"
+#include "codegen/lowering/reduction.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+namespace {
+
+/// The lanes of a chunk, in this thread's stack.
+class HostReduction : private FunctionPart {
+ public:
+  HostReduction(TaskFunction& f, const Reduction& reduction, std::uint64_t lanes)
+      : FunctionPart(f),
+        reduction_(reduction),
+        lanes_(stack_slot(llvm::ArrayType::get(reduction.type(), lanes), 1, "lanes")) {
+    lanes_->setAlignment(llvm::Align(64));
+  }
+
+  void reduce(const Iteration& around, const ir::Statement& loop, const Space& space);
+  void combine_chunks();
+
+ private:
+  void run_chunk(const Iteration& around, const ir::Statement& loop, const Space& space, Value* begin,
+                 Value* end);
+  Value* run_segment(const Iteration& around, const ir::Statement& loop, std::vector<Value*> row,
+                     Value* first, Value* lane, Value* left);
+  Value* combine_lanes();
+  Value* lane_address(Value* lane);
+  void clear_lanes();
+
+  Reduction reduction_;
+  llvm::AllocaInst* lanes_;
+};
+
+void HostReduction::reduce(const Iteration& around, const ir::Statement& loop, const Space& space) {
+  llvm::Type* i64_type = b_.getInt64Ty();
+  const auto [size, chunks] = reduction_.chunks_of(space.total);
+  const Share share = device_.share(b_, *f_.function, kernel_, task_, chunks, true);
+  llvm::AllocaInst* slot = stack_slot(i64_type, 1, "chunk");
+  llvm::BasicBlock* note = new_block("note");
+  llvm::BasicBlock* walk = new_block("chunks");
+  b_.CreateCondBr(b_.CreateICmpEQ(share.begin, i64(0)), note, walk);
+  b_.SetInsertPoint(note);
+  b_.CreateStore(chunks, reduction_.chunk_count_address());
+  b_.CreateBr(walk);
+  b_.SetInsertPoint(walk);
+
+  b_.CreateStore(share.begin, slot);
+  while_loop(
+      f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(i64_type, slot), share.end); },
+      [&] {
+        Value* chunk = b_.CreateLoad(i64_type, slot);
+        Value* begin = b_.CreateMul(chunk, size);
+        Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, size), space.total);
+        clear_lanes();
+        run_chunk(around, loop, space, begin, end);
+        Value* partial = reduction_.partial_address(chunk);
+        b_.CreateStore(combine_lanes(), partial);
+        b_.CreateStore(b_.CreateAdd(chunk, share.step), slot);
+      });
+}
+
+void HostReduction::run_chunk(const Iteration& around, const ir::Statement& loop, const Space& space,
+                              Value* begin, Value* end) {
+  llvm::Type* i64_type = b_.getInt64Ty();
+  llvm::AllocaInst* position = stack_slot(i64_type, 1, "position");
+  llvm::AllocaInst* lane_slot = stack_slot(i64_type, 1, "lane");
+  RowCursor cursor(f_, space, begin);
+  b_.CreateStore(begin, position);
+  b_.CreateStore(i64(0), lane_slot);
+  while_loop(
+      f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(i64_type, position), end); },
+      [&] {
+        Value* at = b_.CreateLoad(i64_type, position);
+        Value* column = cursor.column();
+        Value* lane = b_.CreateLoad(i64_type, lane_slot);
+        Value* left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(end, at),
+                                               b_.CreateSub(space.count.back(), column));
+        const std::vector<Value*> row = cursor.row();
+        Value* first = b_.CreateAdd(space.low.back(), column);
+        Value* moved = run_segment(around, loop, row, first, lane, left);
+        b_.CreateStore(b_.CreateAnd(b_.CreateAdd(lane, moved), i64(ir::reduce_lanes - 1)), lane_slot);
+        cursor.advance(moved);
+        b_.CreateStore(b_.CreateAdd(at, moved), position);
+      });
+}
+
+/// Some of the `left` iterations of a row from index `first` on, which belongs to `lane`; returns how many.
+/// Whole rounds of 64 keep their lanes apart, so they vectorise. The rest of a row, or of the lanes, runs one
+/// by one.
+Value* HostReduction::run_segment(const Iteration& around, const ir::Statement& loop, std::vector<Value*> row,
+                                  Value* first, Value* lane, Value* left) {
+  row.push_back(nullptr);
+  Value* rounds = b_.CreateSelect(b_.CreateICmpEQ(lane, i64(0)), b_.CreateLShr(left, i64(6)), i64(0));
+  counted_loop(f_, i64(0), rounds, {}, [&](Value* round) {
+    Value* base = b_.CreateAdd(first, b_.CreateShl(round, i64(6)));
+    const VectorHints hints{llvm::MDNode::getDistinct(context_, {})};
+    counted_loop(f_, i64(0), i64(ir::reduce_lanes), hints, [&](Value* l) {
+      row.back() = b_.CreateNSWAdd(base, l);
+      reduction_.accumulate(around, loop, row, lane_address(l), hints.group);
+    });
+  });
+  Value* done = b_.CreateShl(rounds, i64(6));
+  Value* some = b_.CreateICmpNE(rounds, i64(0));
+  Value* rest = b_.CreateSelect(
+      some, i64(0),
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, b_.CreateSub(i64(ir::reduce_lanes), lane)));
+  counted_loop(f_, i64(0), rest, {}, [&](Value* k) {
+    row.back() = b_.CreateAdd(first, k);
+    reduction_.accumulate(around, loop, row, lane_address(b_.CreateAdd(lane, k)));
+  });
+  return b_.CreateAdd(done, rest);
+}
+
+/// Folds the first 64 lanes into one value.
+Value* HostReduction::combine_lanes() {
+  unsigned width = ir::reduce_lanes;
+  Value* all = b_.CreateLoad(llvm::FixedVectorType::get(reduction_.type(), width), lanes_);
+  while (width > 1) {
+    width /= 2;
+    llvm::SmallVector<int, 32> low(width), high(width);
+    for (unsigned i = 0; i < width; ++i) {
+      low[i] = int(i);
+      high[i] = int(i + width);
+    }
+    all = reduction_.combine(b_.CreateShuffleVector(all, low), b_.CreateShuffleVector(all, high));
+  }
+  return b_.CreateExtractElement(all, std::uint64_t{0});
+}
+
+Value* HostReduction::lane_address(Value* lane) {
+  return b_.CreateInBoundsGEP(reduction_.type(), lanes_, lane);
+}
+
+void HostReduction::clear_lanes() {
+  const auto count = llvm::ElementCount::getFixed(ir::reduce_lanes);
+  b_.CreateStore(llvm::ConstantVector::getSplat(count, reduction_.identity()), lanes_);
+}
+
+void HostReduction::combine_chunks() {
+  Value* chunks = b_.CreateLoad(b_.getInt64Ty(), reduction_.chunk_count_address());
+  const auto into_lane = [&](Value* lane, Value* other) {
+    Value* address = lane_address(lane);
+    b_.CreateStore(reduction_.combine(b_.CreateLoad(reduction_.type(), address), other), address);
+  };
+  counted_loop(f_, i64(0), i64(ir::reduce_final_lanes), {},
+               [&](Value* lane) { b_.CreateStore(reduction_.identity(), lane_address(lane)); });
+  Value* last = b_.CreateAdd(chunks, i64(ir::reduce_final_lanes - 1));
+  counted_loop(f_, i64(0), b_.CreateUDiv(last, i64(ir::reduce_final_lanes)), {}, [&](Value* round) {
+    Value* base = b_.CreateMul(round, i64(ir::reduce_final_lanes));
+    Value* here = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(chunks, base),
+                                           i64(ir::reduce_final_lanes));
+    counted_loop(f_, i64(0), here, {}, [&](Value* lane) {
+      into_lane(lane, b_.CreateLoad(reduction_.type(), reduction_.partial_address(b_.CreateAdd(base, lane))));
+    });
+  });
+  for (std::uint64_t half = ir::reduce_final_lanes / 2; half >= ir::reduce_lanes; half /= 2)
+    counted_loop(f_, i64(0), i64(half), {}, [&](Value* lane) {
+      into_lane(lane, b_.CreateLoad(reduction_.type(), lane_address(b_.CreateAdd(lane, i64(half)))));
+    });
+  Value* result = combine_lanes();
+  b_.CreateStore(result, reduction_.result_address());
+}
+
+}  // namespace
+
+void reduce_on_host(TaskFunction& f, const Iteration& around, const ir::Statement& loop) {
+  const Space space = space_of(f, around, loop);
+  HostReduction(f, Reduction(f, loop), ir::reduce_lanes).reduce(around, loop, space);
+}
+
+void combine_chunks_on_host(TaskFunction& f) {
+  const Reduction reduction(f, f.task.reduce_kind, f.task.reduce_type);
+  HostReduction(f, reduction, ir::reduce_final_lanes).combine_chunks();
+}
+
+}  // namespace weir::codegen

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions on devices on which one thread runs a consecutive share of the chunks.
+#pragma once
+
+#include "codegen/lowering/iteration.hpp"
+
+namespace weir::codegen {
+
+/// The chunks of a reduction, each to its partial result.
+void reduce_on_host(TaskFunction& f, const Iteration& around, const ir::Statement& loop);
+/// The partial results to the task's result.
+void combine_chunks_on_host(TaskFunction& f);
+
+}  // namespace weir::codegen

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lowering/iteration.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+Iteration::Iteration(TaskFunction& f)
+    : end(f.return_block),
+      f_(f),
+      values_(f.task.value_count),
+      types_(f.task.value_count, ScalarType::boolean),
+      locals_(f.task.local_count),
+      owns_(f.task.local_count) {}
+
+Iteration::Iteration(const Iteration& around, const ir::Statement& loop, const std::vector<Value*>& indices)
+    : f_(around.f_),
+      values_(around.values_),
+      types_(around.types_),
+      locals_(around.locals_),
+      owns_(around.locals_.size()),
+      indices_(indices),
+      moved_array_(around.moved_array_) {
+  const ir::Block& body = loop.bodies.at(0);
+  for (std::size_t d = 0; d < indices.size(); ++d) define(body.arguments.at(d), ScalarType::i64, indices[d]);
+}
+
+Iteration::Iteration(const Iteration& around, std::uint32_t moved_array, Value* address)
+    : end(around.end),
+      f_(around.f_),
+      values_(around.values_),
+      types_(around.types_),
+      locals_(around.locals_),
+      owns_(around.locals_.size()),
+      indices_(around.indices_),
+      moved_array_(std::pair(moved_array, address)) {}
+
+Iteration::~Iteration() {
+  for (std::uint32_t number = 0; number < owns_.size(); ++number)
+    if (owns_[number]) f_.frame.give_back(number, locals_[number].storage);
+}
+
+Value* Iteration::value(ir::ValueId id) const {
+  if (id >= values_.size() || !values_[id])
+    f_.fail("value " + std::to_string(id) + " is used before it is defined; verify the kernel first");
+  return values_[id];
+}
+
+void Iteration::define(ir::ValueId id, ScalarType type, Value* value) {
+  if (id == ir::no_value) return;
+  values_.at(id) = value;
+  types_[id] = type;
+}
+
+const Iteration::Local& Iteration::declare(const ir::Statement& s) {
+  Local& local = locals_.at(s.index);
+  if (!owns_[s.index]) {
+    local = {f_.frame.lend(f_, s), s.type, s.immediate};
+    owns_[s.index] = true;
+  }
+  return local;
+}
+
+const Iteration::Local& Iteration::local(std::uint32_t number) const {
+  const Local& local = locals_.at(number);
+  if (!local.storage)
+    f_.fail("local " + std::to_string(number) + " is used before it is declared; verify the kernel first");
+  return local;
+}
+
+Value* Iteration::array(std::uint32_t parameter) const {
+  if (moved_array_ && moved_array_->first == parameter) return moved_array_->second;
+  return f_.arguments.array(parameter);
+}
+
+}  // namespace weir::codegen

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of one iteration while its code is generated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "codegen/lowering/task_function.hpp"
+
+namespace weir::codegen {
+
+/// Created for each lowering of a loop's body, and for each lane where iterations are lowered side by side.
+/// It cannot be copied, so two iterations never share values, locals or the place where they end. The
+/// statements around the loop have one, too.
+class Iteration {
+ public:
+  struct Local {
+    llvm::AllocaInst* storage = nullptr;
+    ScalarType type = ScalarType::i32;
+    std::uint64_t count = 1;
+  };
+  struct Exits {
+    llvm::BasicBlock* break_to;
+    llvm::BasicBlock* continue_to;
+  };
+
+  /// The statements around a task's loop, which end at the task's end.
+  explicit Iteration(TaskFunction& f);
+  /// The iteration of `loop` at `indices`; values and locals of `around` are visible in it.
+  Iteration(const Iteration& around, const ir::Statement& loop, const std::vector<llvm::Value*>& indices);
+  /// The statements around a loop, with an array elsewhere.
+  Iteration(const Iteration& around, std::uint32_t moved_array, llvm::Value* address);
+  /// Returns the storage of its locals.
+  ~Iteration();
+  Iteration(const Iteration&) = delete;
+  Iteration& operator=(const Iteration&) = delete;
+
+  /// Throws Error{compile} for a value that has not been defined.
+  llvm::Value* value(ir::ValueId id) const;
+  ScalarType type_of(ir::ValueId id) const { return types_.at(id); }
+  /// Ignores ir::no_value.
+  void define(ir::ValueId id, ScalarType type, llvm::Value* value);
+
+  /// The storage of the local that `s` declares, the same each time that this iteration declares it.
+  const Local& declare(const ir::Statement& s);
+  /// Throws Error{compile} for a local that has not been declared.
+  const Local& local(std::uint32_t number) const;
+
+  /// The address of an array parameter.
+  llvm::Value* array(std::uint32_t parameter) const;
+
+  /// Of the loop, for error records; empty around it.
+  const std::vector<llvm::Value*>& indices() const { return indices_; }
+
+  llvm::BasicBlock* end = nullptr;       ///< where it goes when it fails or continues
+  std::vector<Exits> loops;              ///< of the loops around the current statement, innermost last
+  llvm::Value* yielded = nullptr;        ///< the operand of the last yield
+  llvm::MDNode* access_group = nullptr;  ///< of accesses that conflict with no other iteration's
+
+ private:
+  TaskFunction& f_;
+  std::vector<llvm::Value*> values_;
+  std::vector<ScalarType> types_;
+  std::vector<Local> locals_;
+  std::vector<bool> owns_;  // locals that it declared, by number
+  std::vector<llvm::Value*> indices_;
+  std::optional<std::pair<std::uint32_t, llvm::Value*>> moved_array_;
+};
+
+}  // namespace weir::codegen

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lowering/loops.hpp"
+
+#include <algorithm>
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+void while_loop(TaskFunction& f, const std::function<Value*()>& condition,
+                const std::function<void()>& body) {
+  llvm::BasicBlock* head = f.new_block("while");
+  llvm::BasicBlock* inside = f.new_block("while.body");
+  llvm::BasicBlock* done = f.new_block("while.done");
+  f.jump(head);
+  f.b.SetInsertPoint(head);
+  f.b.CreateCondBr(condition(), inside, done);
+  f.b.SetInsertPoint(inside);
+  body();
+  f.jump(head);
+  f.b.SetInsertPoint(done);
+}
+
+void stepped_loop(TaskFunction& f, Value* from, Value* to, std::uint64_t step, std::uint32_t unrolled,
+                  const std::function<void(Value*)>& body) {
+  Builder& b = f.b;
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* round = f.new_block("round");
+  llvm::BasicBlock* done = f.new_block("round.done");
+  b.CreateCondBr(b.CreateICmpSLT(from, to), round, done);
+  b.SetInsertPoint(round);
+  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
+  i->addIncoming(from, before);
+  body(i);
+  Value* next = b.CreateNSWAdd(i, f.i64(step));
+  i->addIncoming(next, b.GetInsertBlock());
+  unroll(f, b.CreateCondBr(b.CreateICmpSLT(next, to), round, done), unrolled);
+  b.SetInsertPoint(done);
+}
+
+llvm::BranchInst* sequential_loop(TaskFunction& f, Value* low, Value* high, Value* step,
+                                  const std::function<void(Value*, const Iteration::Exits&)>& body) {
+  Builder& b = f.b;
+  llvm::BasicBlock* loop = f.new_block("for");
+  llvm::BasicBlock* latch = f.new_block("for.next");
+  llvm::BasicBlock* done = f.new_block("for.done");
+  Value* some = b.CreateAnd(b.CreateICmpSLT(low, high), b.CreateICmpSGT(step, f.i64(0)));
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  b.CreateCondBr(some, loop, done);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2, "i");
+  i->addIncoming(low, before);
+  body(i, {done, latch});
+  f.jump(latch);
+  b.SetInsertPoint(latch);
+  // i + step may pass the largest i64 when the loop is over; the test does not.
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(step);
+  const bool by_one = constant && constant->isOne();
+  Value* next = b.CreateAdd(i, step, "", false, by_one);
+  i->addIncoming(next, latch);
+  llvm::BranchInst* end = b.CreateCondBr(
+      by_one ? b.CreateICmpSLT(next, high) : b.CreateICmpUGT(b.CreateSub(high, i), step), loop, done);
+  b.SetInsertPoint(done);
+  return end;
+}
+
+void unroll(TaskFunction& f, llvm::BranchInst* latch, std::uint32_t count) {
+  const auto word = [&](const char* name) { return llvm::MDString::get(f.context, name); };
+  llvm::MDNode* wish = count > 1 ? llvm::MDNode::get(f.context, {word("llvm.loop.unroll.count"),
+                                                                 llvm::ConstantAsMetadata::get(f.i32(count))})
+                                 : llvm::MDNode::get(f.context, {word("llvm.loop.unroll.disable")});
+  llvm::MDNode* id = llvm::MDNode::getDistinct(f.context, {nullptr, wish});
+  id->replaceOperandWith(0, id);
+  latch->setMetadata(llvm::LLVMContext::MD_loop, id);
+}
+
+namespace {
+
+/// The number of vectors that a loop computes side by side when each has so many long chains of dependent
+/// operations. One chain after the other leaves arithmetic units idle, because a processor looks ahead at
+/// about 100 waiting operations. LLVM chooses 1 for loops that long.
+unsigned vectors_side_by_side(unsigned chains) {
+  return chains == 0 ? 1 : std::max(1u, 4 / chains);
+}
+
+}  // namespace
+
+void counted_loop(TaskFunction& f, Value* from, Value* to, const VectorHints& hints,
+                  const std::function<void(Value*)>& body) {
+  Builder& b = f.b;
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* loop = f.new_block("loop");
+  llvm::BasicBlock* done = f.new_block("loop.done");
+  b.CreateCondBr(b.CreateICmpSLT(from, to), loop, done);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2, "i");
+  i->addIncoming(from, before);
+  const unsigned chains_before = f.long_chains;
+  body(i);
+  const unsigned side_by_side = vectors_side_by_side(f.long_chains - chains_before);
+  Value* next = b.CreateNSWAdd(i, f.i64(1));
+  i->addIncoming(next, b.GetInsertBlock());
+  llvm::BranchInst* latch = b.CreateCondBr(b.CreateICmpSLT(next, to), loop, done);
+  if (hints.group) {
+    llvm::Metadata* parallel[] = {llvm::MDString::get(f.context, "llvm.loop.parallel_accesses"), hints.group};
+    llvm::SmallVector<llvm::Metadata*> parts{nullptr, llvm::MDNode::get(f.context, parallel)};
+    const auto property = [&](const char* name, llvm::Constant* v) {
+      parts.push_back(llvm::MDNode::get(
+          f.context, {llvm::MDString::get(f.context, name), llvm::ConstantAsMetadata::get(v)}));
+    };
+    if (hints.lanes > 1) {
+      property("llvm.loop.vectorize.enable", b.getTrue());
+      property("llvm.loop.vectorize.width", f.i32(std::uint32_t(hints.lanes)));
+    } else if (side_by_side > 1 && f.device.vector_bytes() > 0 && !llvm::isa<llvm::Constant>(to)) {
+      property("llvm.loop.interleave.count", f.i32(side_by_side));
+    }
+    llvm::MDNode* id = llvm::MDNode::getDistinct(f.context, parts);
+    id->replaceOperandWith(0, id);
+    latch->setMetadata(llvm::LLVMContext::MD_loop, id);
+  }
+  b.SetInsertPoint(done);
+}
+
+}  // namespace weir::codegen

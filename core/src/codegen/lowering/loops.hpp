@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of LLVM's instructions that lowering makes. Each function returns with the builder behind the loop.
+#pragma once
+
+#include <functional>
+
+#include "codegen/lowering/iteration.hpp"
+
+namespace weir::codegen {
+
+void while_loop(TaskFunction& f, const std::function<llvm::Value*()>& condition,
+                const std::function<void()>& body);
+
+/// The i64 numbers from `from` below `to` in steps of `step`; the numbers are signed and do not wrap.
+/// `unrolled` rounds are laid out one after the other.
+void stepped_loop(TaskFunction& f, llvm::Value* from, llvm::Value* to, std::uint64_t step,
+                  std::uint32_t unrolled, const std::function<void(llvm::Value*)>& body);
+
+/// A sequential loop of the IR: the i64 numbers from `low` below `high`, none where `step` is not positive.
+/// Returns the branch that ends each round.
+llvm::BranchInst* sequential_loop(TaskFunction& f, llvm::Value* low, llvm::Value* high, llvm::Value* step,
+                                  const std::function<void(llvm::Value*, const Iteration::Exits&)>& body);
+
+/// Asks LLVM to unroll the loop that `latch` ends; 1 is never.
+void unroll(TaskFunction& f, llvm::BranchInst* latch, std::uint32_t count);
+
+/// Lets LLVM's vectoriser run iterations side by side.
+struct VectorHints {
+  llvm::MDNode* group =
+      nullptr;  ///< of the accesses of independent iterations; null where they may depend on one another
+  std::size_t lanes = 0;  ///< more than 1 asks for vectors of that many iterations
+};
+
+/// The i64 numbers from `from` below `to`.
+void counted_loop(TaskFunction& f, llvm::Value* from, llvm::Value* to, const VectorHints& hints,
+                  const std::function<void(llvm::Value*)>& body);
+
+}  // namespace weir::codegen

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reductions of all devices have in common. Their order is fixed in ir/task.hpp.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "codegen/lowering/iteration.hpp"
+
+namespace weir::codegen {
+
+class Reduction : private FunctionPart {
+ public:
+  Reduction(TaskFunction& f, ir::ReduceKind kind, ScalarType type);
+  /// Of a loop of the kind `reduce`.
+  Reduction(TaskFunction& f, const ir::Statement& loop);
+
+  /// Of values, in memory.
+  llvm::Type* type() const { return type_; }
+  /// Lanes start from the identity element, so unused lanes do not affect the result.
+  llvm::Constant* identity();
+  /// Works on scalars and on vectors, in the memory type.
+  llvm::Value* combine(llvm::Value* a, llvm::Value* b);
+
+  /// reduce_chunk(n) of ir/task.hpp, and the number of chunks; i64.
+  std::pair<llvm::Value*, llvm::Value*> chunks_of(llvm::Value* n);
+  /// In the temporaries: the number of chunks, the result of a chunk, and the result of all.
+  llvm::Value* chunk_count_address();
+  llvm::Value* partial_address(llvm::Value* chunk);
+  llvm::Value* result_address();
+
+  /// Adds the iteration of `loop` at `indices` to the lane at `address`. An iteration that ends early leaves
+  /// the lane as it was.
+  void accumulate(const Iteration& around, const ir::Statement& loop,
+                  const std::vector<llvm::Value*>& indices, llvm::Value* address,
+                  llvm::MDNode* access_group = nullptr);
+
+ private:
+  ir::ReduceKind kind_;
+  ScalarType scalar_;
+  llvm::Type* type_;
+};
+
+}  // namespace weir::codegen

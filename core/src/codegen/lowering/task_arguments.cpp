@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lowering/task_arguments.hpp"
+
+#include <weir/error.hpp>
+
+#include "codegen/lowering/task_function.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+namespace {
+
+Value* find_or_null(const std::map<std::pair<std::uint32_t, std::uint32_t>, Value*>& values,
+                    std::uint32_t parameter, std::uint32_t part) {
+  const auto found = values.find({parameter, part});
+  return found == values.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+llvm::Type* argument_type(llvm::LLVMContext& context, const ir::TaskArgument& argument, unsigned space) {
+  using Kind = ir::TaskArgument::Kind;
+  switch (argument.kind) {
+    case Kind::extent:
+    case Kind::launch_key:
+      return llvm::Type::getInt64Ty(context);
+    case Kind::scalar:
+      return memory_type(context, argument.type);
+    case Kind::site_base:
+      return llvm::Type::getInt32Ty(context);
+    default:
+      return llvm::PointerType::get(context, space);
+  }
+}
+
+TaskArguments::TaskArguments(const ir::Kernel& kernel, const ir::Task& task)
+    : kernel_(kernel), task_(task), arrays_(kernel.parameters.size()) {}
+
+void TaskArguments::load(Builder& b, llvm::Function& entry, const DeviceModel& device) {
+  for (std::size_t i = 0; i < task_.arguments.size(); ++i) {
+    using Kind = ir::TaskArgument::Kind;
+    const ir::TaskArgument& argument = task_.arguments[i];
+    Value* value = device.argument(b, entry, task_, i);
+    const std::pair<std::uint32_t, std::uint32_t> key{argument.parameter, argument.index};
+    switch (argument.kind) {
+      case Kind::array:
+        arrays_.at(argument.parameter) = value;
+        break;
+      case Kind::temporaries:
+        temporaries_ = value;
+        break;
+      case Kind::error:
+        error_record_ = value;
+        break;
+      case Kind::extent:
+        extents_[key] = value;
+        break;
+      case Kind::scalar:
+        if (argument.type == ScalarType::boolean) value = b.CreateICmpNE(value, b.getInt8(0));
+        scalars_[key] = value;
+        break;
+      case Kind::launch_key:
+        launch_key_ = value;
+        break;
+      case Kind::site_base:
+        site_base_ = value;
+        break;
+    }
+  }
+}
+
+Value* TaskArguments::expect(Value* value, const std::string& what) const {
+  if (value) return value;
+  throw Error(ErrorCode::compile,
+              "kernel '" + kernel_.name + "', task '" + task_.name + "' uses " + what +
+                  ", expected to find it among the task's arguments, which lack it; build the task with "
+                  "ir::argument_needs");
+}
+
+Value* TaskArguments::array(std::uint32_t parameter) const {
+  return expect(arrays_.at(parameter), "array '" + kernel_.parameters.at(parameter).name + "'");
+}
+
+Value* TaskArguments::extent(std::uint32_t parameter, std::uint32_t dimension) const {
+  return expect(
+      find_or_null(extents_, parameter, dimension),
+      "extent " + std::to_string(dimension) + " of array '" + kernel_.parameters.at(parameter).name + "'");
+}
+
+bool TaskArguments::has_extent(std::uint32_t parameter, std::uint32_t dimension) const {
+  return extents_.contains({parameter, dimension});
+}
+
+Value* TaskArguments::scalar(std::uint32_t parameter, std::uint32_t lane) const {
+  return expect(find_or_null(scalars_, parameter, lane),
+                "lane " + std::to_string(lane) + " of '" + kernel_.parameters.at(parameter).name + "'");
+}
+
+Value* TaskArguments::temporaries() const {
+  return expect(temporaries_, "temporaries");
+}
+
+Value* TaskArguments::launch_key() const {
+  return expect(launch_key_, "the launch key");
+}
+
+Value* TaskArguments::error_record() const {
+  return expect(error_record_, "the error record");
+}
+
+Value* TaskArguments::site_base() const {
+  return expect(site_base_, "the number of its first failure site");
+}
+
+}  // namespace weir::codegen

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of a task's argument block. Each is loaded once, in the entry block.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "codegen/targets/device_model.hpp"
+#include "ir/ir.hpp"
+#include "ir/task.hpp"
+
+namespace weir::codegen {
+
+/// Every function that returns a value throws Error{compile} when the task does not pass it.
+class TaskArguments {
+ public:
+  TaskArguments(const ir::Kernel& kernel, const ir::Task& task);
+  /// Appends the loads to the entry of the task.
+  void load(Builder& b, llvm::Function& entry, const DeviceModel& device);
+
+  llvm::Value* array(std::uint32_t parameter) const;
+  /// i64.
+  llvm::Value* extent(std::uint32_t parameter, std::uint32_t dimension) const;
+  bool has_extent(std::uint32_t parameter, std::uint32_t dimension) const;
+  /// In the register type.
+  llvm::Value* scalar(std::uint32_t parameter, std::uint32_t lane) const;
+  llvm::Value* temporaries() const;
+  llvm::Value* launch_key() const;
+  llvm::Value* error_record() const;
+  /// The number of this kernel's first failure site, i32.
+  llvm::Value* site_base() const;
+
+ private:
+  using ByPart = std::map<std::pair<std::uint32_t, std::uint32_t>, llvm::Value*>;
+  llvm::Value* expect(llvm::Value* value, const std::string& what) const;
+
+  const ir::Kernel& kernel_;
+  const ir::Task& task_;
+  std::vector<llvm::Value*> arrays_;  // by parameter
+  ByPart extents_, scalars_;          // by parameter, and by dimension or lane
+  llvm::Value* temporaries_ = nullptr;
+  llvm::Value* error_record_ = nullptr;
+  llvm::Value* launch_key_ = nullptr;
+  llvm::Value* site_base_ = nullptr;
+};
+
+}  // namespace weir::codegen

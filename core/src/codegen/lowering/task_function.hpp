@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The LLVM function of one task while its code is appended. Nothing in this file belongs to one iteration:
+// see iteration.hpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <weir/lowering.hpp>
+
+#include "codegen/debug_lines.hpp"
+#include "codegen/lowering/stack_frame.hpp"
+#include "codegen/lowering/task_arguments.hpp"
+#include "codegen/targets/device_model.hpp"
+#include "ir/ir.hpp"
+#include "ir/task.hpp"
+
+namespace weir::codegen {
+
+/// The type of a value in registers; booleans are i1.
+llvm::Type* register_type(llvm::LLVMContext& context, ScalarType type);
+/// The type of a scalar in memory; booleans are i8.
+llvm::Type* memory_type(llvm::LLVMContext& context, ScalarType type);
+
+struct TaskFunction {
+  /// Declares the function, begins its entry block and loads its arguments.
+  TaskFunction(llvm::Module& module, const ir::Kernel& kernel, const ir::Task& task,
+               const DeviceModel& device, DebugLines* lines);
+  TaskFunction(const TaskFunction&) = delete;
+  TaskFunction& operator=(const TaskFunction&) = delete;
+
+  llvm::ConstantInt* i64(std::uint64_t v) { return b.getInt64(v); }
+  llvm::ConstantInt* i32(std::uint32_t v) { return b.getInt32(v); }
+  llvm::BasicBlock* new_block(const char* name);
+  /// Uninitialised stack memory in the entry block.
+  llvm::AllocaInst* stack_slot(llvm::Type* type, std::uint64_t count, const char* name);
+  /// Memory that the threads of a block share; only for devices with threads().
+  llvm::GlobalVariable* block_memory(llvm::Type* type, const char* name);
+  /// Ends the current block with a jump unless it has ended already.
+  void jump(llvm::BasicBlock* to);
+  bool ended() const { return b.GetInsertBlock()->getTerminator() != nullptr; }
+  /// The number of a statement that can fail, for error records.
+  std::uint32_t site(const ir::Statement& s) const { return sites_.at(&s); }
+  /// Throws Error{compile} that names the kernel and the task.
+  [[noreturn]] void fail(const std::string& reason) const;
+
+  /// Gives instructions the source line of a statement until the end of the scope.
+  class LineScope {
+   public:
+    LineScope(TaskFunction& f, const ir::Statement& s) : b_(f.b), outer_(f.b.getCurrentDebugLocation()) {
+      if (f.lines)
+        if (const llvm::DebugLoc own = f.lines->at(s.location)) b_.SetCurrentDebugLocation(own);
+    }
+    LineScope(const LineScope&) = delete;
+    LineScope& operator=(const LineScope&) = delete;
+    ~LineScope() { b_.SetCurrentDebugLocation(outer_); }
+
+   private:
+    Builder& b_;
+    const llvm::DebugLoc outer_;
+  };
+
+  llvm::Module& module;
+  llvm::LLVMContext& context;
+  const ir::Kernel& kernel;
+  const ir::Task& task;
+  const DeviceModel& device;
+  DebugLines* const lines;  ///< null: code without source lines
+  Lowering lowering;        ///< forms of code taken so far
+  Builder b;
+  llvm::Function* const function;
+  llvm::BasicBlock* return_block = nullptr;
+  TaskArguments arguments;
+  StackFrame frame;
+  unsigned long_chains = 0;  ///< calls so far of math functions that are one long chain of operations
+
+ private:
+  void number_sites(const ir::Block& block);
+
+  std::map<const ir::Statement*, std::uint32_t> sites_;
+};
+
+/// Base of everything that appends code to a task's function. Holds no state of its own.
+class FunctionPart {
+ protected:
+  using Type = ScalarType;
+
+  explicit FunctionPart(TaskFunction& f)
+      : f_(f), b_(f.b), context_(f.context), kernel_(f.kernel), task_(f.task), device_(f.device) {}
+
+  llvm::ConstantInt* i64(std::uint64_t v) { return f_.i64(v); }
+  llvm::ConstantInt* i32(std::uint32_t v) { return f_.i32(v); }
+  llvm::BasicBlock* new_block(const char* name) { return f_.new_block(name); }
+  llvm::AllocaInst* stack_slot(llvm::Type* type, std::uint64_t count, const char* name) {
+    return f_.stack_slot(type, count, name);
+  }
+  void jump(llvm::BasicBlock* to) { f_.jump(to); }
+
+  TaskFunction& f_;
+  Builder& b_;
+  llvm::LLVMContext& context_;
+  const ir::Kernel& kernel_;
+  const ir::Task& task_;
+  const DeviceModel& device_;
+};
+
+}  // namespace weir::codegen

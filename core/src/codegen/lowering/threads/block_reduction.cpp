@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lowering/threads/block_reduction.hpp"
+
+#include "codegen/lowering/loops.hpp"
+#include "codegen/lowering/reduction.hpp"
+#include "codegen/lowering/space.hpp"
+#include "codegen/lowering/threads/words.hpp"
+#include "codegen/targets/thread_model.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+namespace {
+
+/// So many iterations of a chunk that their loads together hide the memory's latency, unless they are much
+/// code.
+std::uint32_t unroll_count(const ir::Statement& loop) {
+  const std::size_t statements = loop.bodies.at(0).statements.size();
+  return statements <= 12 ? 8 : statements <= 32 ? 4 : 1;
+}
+
+/// So many chunks of a lane are loaded together in the last step, where a block is alone.
+constexpr std::uint32_t final_unroll = 32;
+
+class BlockReduction : private FunctionPart {
+ public:
+  BlockReduction(TaskFunction& f, const Reduction& reduction)
+      : FunctionPart(f), reduction_(reduction), words_(f) {}
+
+  void reduce(const Iteration& around, const ir::Statement& loop);
+  void combine_chunks();
+
+ private:
+  Value* fold_lanes(Value* lane, Value* group, Value* v, std::uint32_t groups);
+  Value* shuffled_down(Value* v, std::uint32_t by);
+  void fold_values(std::vector<Value*>& values);
+  Value* fold_block(Value* thread, Value* v, std::uint32_t size);
+
+  Reduction reduction_;
+  Words words_;
+};
+
+/// The value `by` lanes further up, of any type.
+Value* BlockReduction::shuffled_down(Value* v, std::uint32_t by) {
+  const ThreadModel& threads = *device_.threads();
+  llvm::Type* type = v->getType();
+  const unsigned bits = type->getPrimitiveSizeInBits();
+  Value* whole = b_.CreateBitCast(v, b_.getIntNTy(bits));
+  if (bits <= 32) {
+    Value* moved = threads.shuffle_down(b_, b_.CreateZExt(whole, b_.getInt32Ty()), by);
+    return b_.CreateBitCast(b_.CreateTrunc(moved, b_.getIntNTy(bits)), type);
+  }
+  Value* low = threads.shuffle_down(b_, b_.CreateTrunc(whole, b_.getInt32Ty()), by);
+  Value* high = threads.shuffle_down(b_, b_.CreateTrunc(b_.CreateLShr(whole, 32), b_.getInt32Ty()), by);
+  Value* joined = b_.CreateOr(b_.CreateZExt(low, b_.getInt64Ty()),
+                              b_.CreateShl(b_.CreateZExt(high, b_.getInt64Ty()), 32));
+  return b_.CreateBitCast(joined, type);
+}
+
+/// Lane l takes lane l + 32, then l + 16, ... + 1; lane 0 of each group of 64 has the result. All threads of
+/// the block come here together.
+Value* BlockReduction::fold_lanes(Value* lane, Value* group, Value* v, std::uint32_t groups) {
+  const ThreadModel& threads = *device_.threads();
+  std::uint32_t by = ir::reduce_lanes / 2;
+  if (threads.lanes() < ir::reduce_lanes) {
+    auto* array = llvm::ArrayType::get(v->getType(), std::uint64_t{by} * groups);
+    Value* shared = f_.block_memory(array, "_lanes");
+    Value* slot = b_.CreateAdd(b_.CreateMul(group, i32(by)), b_.CreateAnd(lane, i32(by - 1)));
+    Value* address = b_.CreateInBoundsGEP(array, shared, {i32(0), slot});
+    llvm::BasicBlock* upper = new_block("fold.upper");
+    llvm::BasicBlock* both = new_block("fold");
+    b_.CreateCondBr(b_.CreateICmpUGE(lane, i32(by)), upper, both);
+    b_.SetInsertPoint(upper);
+    b_.CreateStore(v, address);
+    b_.CreateBr(both);
+    b_.SetInsertPoint(both);
+    threads.barrier(b_);
+    Value* other = b_.CreateLoad(v->getType(), address);
+    threads.barrier(b_);  // before the next chunk overwrites it
+    v = reduction_.combine(v, other);
+    by /= 2;
+  }
+  for (; by > 0; by /= 2) v = reduction_.combine(v, shuffled_down(v, by));
+  return v;
+}
+
+void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) {
+  const ThreadModel& threads = *device_.threads();
+  llvm::Type* t = reduction_.type();
+  const Space space = space_of(f_, around, loop);
+  const auto [size, chunks] = reduction_.chunks_of(space.total);
+  const std::uint32_t groups = threads.block_threads(kernel_, task_) / std::uint32_t(ir::reduce_lanes);
+
+  Value* thread = threads.thread(b_);
+  llvm::BasicBlock* note = new_block("note");
+  llvm::BasicBlock* walk = new_block("chunks");
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateOr(threads.block(b_), thread), i32(0)), note, walk);
+  b_.SetInsertPoint(note);
+  b_.CreateStore(chunks, reduction_.chunk_count_address());
+  b_.CreateBr(walk);
+  b_.SetInsertPoint(walk);
+  Value* lane = b_.CreateAnd(thread, i32(ir::reduce_lanes - 1));
+  Value* group = b_.CreateLShr(thread, 6);
+  Value* wide_lane = b_.CreateZExt(lane, words_.type());
+  const std::vector<Value*> count = words_.to_words(space.count);
+  Value* chunk_size = words_.to_word(size);
+  Value* n = words_.to_word(space.total);
+  llvm::AllocaInst* first = stack_slot(b_.getInt64Ty(), 1, "chunks");
+  llvm::AllocaInst* sum = stack_slot(t, 1, "lane");
+  llvm::AllocaInst* position = stack_slot(words_.type(), 1, "position");
+  Value* stride = b_.CreateMul(
+      b_.CreateZExt(threads.grid(b_, threads.block_threads(kernel_, task_)), b_.getInt64Ty()), i64(groups));
+  b_.CreateStore(b_.CreateMul(b_.CreateZExt(threads.block(b_), b_.getInt64Ty()), i64(groups)), first);
+
+  // The whole block goes around together, also when it has fewer chunks left than groups.
+  while_loop(
+      f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), first), chunks); },
+      [&] {
+        Value* base = b_.CreateLoad(b_.getInt64Ty(), first);
+        Value* chunk = b_.CreateAdd(base, b_.CreateZExt(group, b_.getInt64Ty()));
+        b_.CreateStore(reduction_.identity(), sum);
+        Value* begin = b_.CreateMul(words_.to_word(chunk), chunk_size);
+        Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, chunk_size), n);
+        Value* from = b_.CreateAdd(begin, wide_lane);
+        llvm::BasicBlock* some = new_block("chunk");
+        llvm::BasicBlock* body = new_block("chunk.body");
+        llvm::BasicBlock* done = new_block("chunk.done");
+        b_.CreateCondBr(b_.CreateICmpULT(from, end), some, done);
+        b_.SetInsertPoint(some);
+        Value* lanes = words_.word(ir::reduce_lanes);
+        Digits digits(f_, words_, count, from);
+        const std::vector<Value*> steps = words_.digits_of(count, lanes);
+        b_.CreateStore(from, position);
+        b_.CreateBr(body);
+        b_.SetInsertPoint(body);
+        std::vector<Value*> indices;
+        const std::vector<Value*> at = digits.values();
+        for (std::size_t d = 0; d < at.size(); ++d) indices.push_back(words_.index_of(space.low[d], at[d]));
+        reduction_.accumulate(around, loop, indices, sum);
+        Value* further =
+            b_.CreateAdd(b_.CreateLoad(words_.type(), position), lanes, "", true, words_.index32());
+        digits.advance(steps);
+        b_.CreateStore(further, position);
+        unroll(f_, b_.CreateCondBr(b_.CreateICmpULT(further, end), body, done), unroll_count(loop));
+        b_.SetInsertPoint(done);
+        Value* result = fold_lanes(lane, group, b_.CreateLoad(t, sum), groups);
+        llvm::BasicBlock* keep = new_block("chunk.keep");
+        llvm::BasicBlock* kept = new_block("chunk.kept");
+        b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(lane, i32(0)), b_.CreateICmpULT(chunk, chunks)), keep,
+                        kept);
+        b_.SetInsertPoint(keep);
+        b_.CreateStore(result, reduction_.partial_address(chunk));
+        b_.CreateBr(kept);
+        b_.SetInsertPoint(kept);
+        b_.CreateStore(b_.CreateAdd(base, stride), first);
+      });
+}
+
+/// One block, each of whose threads has the lanes thread, thread + size of the block, ...
+void BlockReduction::combine_chunks() {
+  const ThreadModel& threads = *device_.threads();
+  llvm::Type* t = reduction_.type();
+  const std::uint32_t size = threads.block_threads(kernel_, task_);
+  llvm::BasicBlock* block = new_block("final");
+  b_.CreateCondBr(b_.CreateICmpEQ(threads.block(b_), i32(0)), block, f_.return_block);
+  b_.SetInsertPoint(block);
+  Value* thread = threads.thread(b_);
+  Value* chunks = b_.CreateLoad(b_.getInt64Ty(), reduction_.chunk_count_address());
+  std::vector<Value*> lanes;
+  for (std::uint64_t first = 0; first < ir::reduce_final_lanes; first += size) {
+    Value* lane = b_.CreateAdd(b_.CreateZExt(thread, b_.getInt64Ty()), i64(first));
+    llvm::AllocaInst* sum = stack_slot(t, 1, "lane");
+    b_.CreateStore(reduction_.identity(), sum);
+    stepped_loop(f_, lane, chunks, ir::reduce_final_lanes, final_unroll, [&](Value* chunk) {
+      Value* partial = b_.CreateLoad(t, reduction_.partial_address(chunk));
+      b_.CreateStore(reduction_.combine(b_.CreateLoad(t, sum), partial), sum);
+    });
+    lanes.push_back(b_.CreateLoad(t, sum));
+  }
+  fold_values(lanes);
+  Value* result = fold_block(thread, lanes[0], size);
+  llvm::BasicBlock* keep = new_block("final.keep");
+  b_.CreateCondBr(b_.CreateICmpEQ(thread, i32(0)), keep, f_.return_block);
+  b_.SetInsertPoint(keep);
+  b_.CreateStore(result, reduction_.result_address());
+}
+
+/// Value l takes value l + half, then l + half of that, until the first has all.
+void BlockReduction::fold_values(std::vector<Value*>& values) {
+  for (; values.size() > 1; values.resize(values.size() / 2))
+    for (std::size_t l = 0; l < values.size() / 2; ++l)
+      values[l] = reduction_.combine(values[l], values[l + values.size() / 2]);
+}
+
+/// The same with a value in each of a block's threads; thread 0 has the result.
+Value* BlockReduction::fold_block(Value* thread, Value* v, std::uint32_t size) {
+  const ThreadModel& threads = *device_.threads();
+  llvm::Type* t = v->getType();
+  const std::uint32_t together = threads.lanes();
+  if (size > together) {
+    auto* array = llvm::ArrayType::get(t, size);
+    Value* shared = f_.block_memory(array, "_block");
+    b_.CreateStore(v, b_.CreateInBoundsGEP(array, shared, {i32(0), thread}));
+    threads.barrier(b_);
+    llvm::BasicBlock* first = new_block("fold.first");
+    llvm::BasicBlock* done = new_block("fold.done");
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateICmpULT(thread, i32(together)), first, done);
+    b_.SetInsertPoint(first);
+    std::vector<Value*> values;
+    for (std::uint32_t k = 0; k < size; k += together)
+      values.push_back(
+          b_.CreateLoad(t, b_.CreateInBoundsGEP(array, shared, {i32(0), b_.CreateAdd(thread, i32(k))})));
+    fold_values(values);
+    for (std::uint32_t by = together / 2; by > 0; by /= 2)
+      values[0] = reduction_.combine(values[0], shuffled_down(values[0], by));
+    llvm::BasicBlock* after = b_.GetInsertBlock();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    llvm::PHINode* result = b_.CreatePHI(t, 2);
+    result->addIncoming(v, before);
+    result->addIncoming(values[0], after);
+    return result;
+  }
+  for (std::uint32_t by = size / 2; by > 0; by /= 2) v = reduction_.combine(v, shuffled_down(v, by));
+  return v;
+}
+
+}  // namespace
+
+void reduce_in_blocks(TaskFunction& f, const Iteration& around, const ir::Statement& loop) {
+  BlockReduction(f, Reduction(f, loop)).reduce(around, loop);
+}
+
+void combine_chunks_in_block(TaskFunction& f) {
+  BlockReduction(f, Reduction(f, f.task.reduce_kind, f.task.reduce_type)).combine_chunks();
+}
+
+}  // namespace weir::codegen

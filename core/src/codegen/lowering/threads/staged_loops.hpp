@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sequential loops in which all threads read the same elements (staging.hpp). The threads that run together
+// load a stretch of them at a time, one element each, and read them from the block's memory: an n-body kernel
+// on an H200 took 0.75 of the time that it takes when every thread loads all elements from the cache.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "codegen/lowering/body/body_lowering.hpp"
+#include "codegen/lowering/threads/words.hpp"
+
+namespace weir::codegen {
+
+/// Of one iteration of a parallel loop.
+class StagedLoops : private FunctionPart {
+ public:
+  /// For the iteration at `position` of a share that ends at `end`, in words.
+  StagedLoops(TaskFunction& f, const ir::Statement& parallel, Words& words, llvm::Value* position,
+              llvm::Value* end);
+
+  /// Lowers a sequential loop as stretches that are staged and a rest that is not. Returns false, and lowers
+  /// nothing, where nothing can be staged.
+  bool lower(BodyLowering& body, Iteration& iteration, const ir::Statement& s);
+  /// The address of the element that a load reads if it is staged; else null.
+  llvm::Value* address(const ir::Statement& load);
+
+ private:
+  /// What is staged for one loop, while its rounds are lowered.
+  struct Stretch {
+    ir::ValueId index = ir::no_value;              // of the loop
+    llvm::Value* place = nullptr;                  // of the round in the stretch
+    std::map<std::uint32_t, llvm::Value*> arrays;  // the first element of the stretch, by array
+  };
+  Stretch load_stretch(ir::ValueId index, const std::vector<std::uint32_t>& arrays, llvm::Value* from,
+                       std::uint32_t length);
+
+  const ir::Statement& parallel_;
+  llvm::Value* all_inside_;
+  std::vector<Stretch> stretches_;  // of loops in one another, innermost last
+};
+
+}  // namespace weir::codegen

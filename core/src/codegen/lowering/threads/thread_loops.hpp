@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parallel loops of devices with many threads: adjacent threads take adjacent iterations, or packets of them,
+// and go on by as many as the grid has threads.
+#pragma once
+
+#include "codegen/lowering/iteration.hpp"
+
+namespace weir::codegen {
+
+void lower_thread_loop(TaskFunction& f, const Iteration& around, const ir::Statement& loop);
+
+}  // namespace weir::codegen

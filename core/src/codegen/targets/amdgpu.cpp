@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// AMD GPUs: an HSACO, which is LLVM's object linked as a shared object.
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+
+#include <bit>
+#include <mutex>
+#include <tuple>
+#include <weir/error.hpp>
+
+#include "codegen/targets/gpu_model.hpp"
+#include "codegen/targets/link.hpp"
+#include "codegen/targets/processor_names.hpp"
+#include "codegen/targets/target_features.hpp"
+#include "near_words.hpp"
+
+namespace weir::codegen {
+namespace {
+
+using llvm::Value;
+
+constexpr const char* amdgpu_triple = "amdgcn-amd-amdhsa";
+constexpr std::uint32_t code_object_version = 5;
+constexpr std::size_t grid_size_x =
+    12;  // in the dispatch packet of the HSA runtime specification, in threads
+
+void initialize_amdgpu() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+  });
+}
+
+[[noreturn]] void refuse(const std::string& words) {
+  throw Error(ErrorCode::unsupported, words);
+}
+
+/// LLVM's words for features stand with commas between them.
+void add_feature(std::string& features, const std::string& feature) {
+  if (!features.empty()) features += ',';
+  features += feature;
+}
+
+/// "gfx90a:sramecc+:xnack-", as HIP writes it: the processor, and features in LLVM's words.
+std::pair<std::string, std::string> parse_processor(const std::string& text) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ':');
+  std::string features;
+  for (llvm::StringRef part : llvm::ArrayRef(parts).drop_front()) {
+    const char sign = part.empty() ? '\0' : part.back();
+    if ((part.drop_back() != "sramecc" && part.drop_back() != "xnack") || (sign != '+' && sign != '-'))
+      refuse("'" + text +
+             "' is no AMD target; expected gfxNNN, with :sramecc+, :sramecc-, :xnack+ or :xnack- behind it");
+    add_feature(features, std::string(1, sign) + part.drop_back().str());
+  }
+  return {parts.empty() ? "" : parts[0].str(), features};
+}
+
+/// 9 for gfx90a, 11 for gfx1100; 0 for anything else.
+unsigned generation_of(llvm::StringRef cpu) {
+  if (!cpu.consume_front("gfx") || cpu.size() < 3 || cpu.contains('-')) return 0;
+  unsigned generation = 0;
+  return cpu.drop_back(2).getAsInteger(10, generation) ? 0 : generation;
+}
+
+std::vector<std::string> generated_processors(const llvm::MCSubtargetInfo& any) {
+  std::vector<std::string> names = processor_names(any);
+  std::erase_if(names, [](const std::string& name) { return generation_of(name) < 9; });
+  return names;
+}
+
+class AmdgpuModel final : public GpuModel {
+ public:
+  explicit AmdgpuModel(const Target& target) : GpuModel(target), name_(target.cpu) {
+    initialize_amdgpu();
+    // "sramecc+:xnack-" as features belongs to the processor's name; LLVM's own begin with a sign.
+    const bool hip_features =
+        !target.features.empty() && target.features[0] != '+' && target.features[0] != '-';
+    if (hip_features) name_ += ":" + target.features;
+    std::tie(cpu_, features_) = parse_processor(name_);
+    const unsigned generation = generation_of(cpu_);
+    if (generation < 9)
+      refuse("'" + target.cpu +
+             "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir info lists "
+             "it" +
+             suggestion(cpu_, std::vector<std::string>{"gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030",
+                                                       "gfx1100"}));
+    if (!target.features.empty() && !hip_features) add_feature(features_, named_features_ = target.features);
+    // Processors before gfx10 have waves of 64; later ones have both, and swap values only within halves of
+    // the wide.
+    wave_ = generation < 10 ? 64 : target.lanes == 64 ? 64 : 32;
+    exchange_ = generation < 10 ? 64 : 32;
+    if (generation >= 10) add_feature(features_, wave_ == 64 ? "+wavefrontsize64" : "+wavefrontsize32");
+  }
+
+  std::unique_ptr<llvm::TargetMachine> make_machine() const override {
+    std::string message;
+    const llvm::Triple triple(amdgpu_triple);
+    const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
+    if (!found) refuse("code generation for AMD GPUs is missing from LLVM: " + message);
+    // Asked first, because LLVM prints about processors that it does not know.
+    const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
+    if (!any->isCPUStringValid(cpu_))
+      refuse("'" + cpu_ +
+             "' is no AMD processor that LLVM " LLVM_VERSION_STRING
+             " knows; update Weir, or load a ready "
+             "code object" +
+             suggestion(cpu_, generated_processors(*any)));
+    const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
+    const auto is_mode = [](llvm::StringRef name) {
+      return name == "sramecc" || name == "xnack" || name == "cumode" || name == "tgsplit";
+    };
+    check_features(*plain, named_features_, is_mode,
+                   "sramecc, xnack, cumode or tgsplit with + or - before it");
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion =
+        llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
+    options.NoTrappingFPMath = true;
+    return std::unique_ptr<llvm::TargetMachine>(
+        found->createTargetMachine(triple, cpu_, features_, options, llvm::Reloc::PIC_, std::nullopt,
+                                   llvm::CodeGenOptLevel::Aggressive));
+  }
+
+  std::string target_name() const override { return name_; }
+  llvm::SyncScope::ID device_scope(llvm::LLVMContext& context) const override {
+    return context.getOrInsertSyncScopeID("agent");
+  }
+
+  // The memory instructions of these two have one denormal mode, which takes subnormal f32 for 0. Later
+  // processors keep them: LLVM's FeatureMemoryAtomicFAddF32DenormalSupport. Without assumptions LLVM writes
+  // loops.
+  bool adds_flush() const override {
+    return assumptions().device_local && (cpu_ == "gfx908" || cpu_ == "gfx90a");
+  }
+  // LLVM writes loops for operations that buses to other devices or to the host may not carry out.
+  void mark_atomic(llvm::AtomicRMWInst& atomic) const override {
+    if (!assumptions().device_local) return;
+    llvm::MDNode* const yes = llvm::MDNode::get(atomic.getContext(), {});
+    atomic.setMetadata("amdgpu.no.fine.grained.memory", yes);
+    atomic.setMetadata("amdgpu.no.remote.memory", yes);
+    // exact_add() leaves only those additions to the device whose result that cannot change; fast mode allows
+    // all.
+    if (atomic.getType()->isFloatTy() && adds_flush()) atomic.setMetadata("amdgpu.ignore.denormal.mode", yes);
+  }
+
+  std::uint32_t lanes() const override { return exchange_; }
+  Value* thread(Builder& b) const override {
+    return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_workitem_id_x, {});
+  }
+  Value* block(Builder& b) const override {
+    return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_workgroup_id_x, {});
+  }
+  Value* grid(Builder& b, std::uint32_t block_threads) const override {
+    Value* packet = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_dispatch_ptr, {});
+    llvm::LoadInst* threads = b.CreateAlignedLoad(
+        b.getInt32Ty(), b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), packet, grid_size_x), llvm::Align(4));
+    threads->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+    return b.CreateLShr(threads, std::countr_zero(block_threads));
+  }
+  Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
+    Value* lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo, {}, {b.getInt32(~0u), b.getInt32(0)});
+    if (wave_ == 64) lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_hi, {}, {b.getInt32(~0u), lane});
+    Value* from =
+        b.CreateShl(b.CreateAdd(lane, b.getInt32(by)), 2);  // a byte address; it wraps past the last lane
+    return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ds_bpermute, {}, {from, v});
+  }
+  void barrier(Builder& b) const override {
+    const auto scope = b.getContext().getOrInsertSyncScopeID("workgroup");
+    b.CreateFence(llvm::AtomicOrdering::Release, scope);
+    b.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_barrier, {});
+    b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+  }
+  void barrier_of_lanes(Builder& b) const override {
+    const auto scope = b.getContext().getOrInsertSyncScopeID("wavefront");
+    b.CreateFence(llvm::AtomicOrdering::Release, scope);
+    b.CreateIntrinsic(llvm::Intrinsic::amdgcn_wave_barrier, {});
+    b.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+  }
+
+  Value* fast_math(Builder& b, ir::MathFunction function, llvm::ArrayRef<Value*> args) const override {
+    if (function != ir::MathFunction::rsqrt || !args[0]->getType()->isFloatTy()) return nullptr;
+    return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_rsq, {args[0]->getType()}, {args[0]});  // 1 ULP
+  }
+
+  std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {
+    return link_shared_object(object);
+  }
+
+ protected:
+  void mark_entry(llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task) const override {
+    llvm::Module& module = *entry.getParent();
+    if (!module.getModuleFlag("amdhsa_code_object_version"))
+      module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 100 * code_object_version);
+    entry.setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
+    entry.setVisibility(llvm::GlobalValue::ProtectedVisibility);
+    entry.addFnAttr("target-cpu", cpu_);
+    entry.addFnAttr("target-features", features_);
+    entry.addFnAttr("no-trapping-math", "true");
+    const std::string threads = std::to_string(block_threads(kernel, task));
+    entry.addFnAttr("amdgpu-flat-work-group-size", threads + "," + threads);
+    entry.addFnAttr("uniform-work-group-size", "true");
+    if (kernel.options.fast_math) entry.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
+  }
+
+ private:
+  std::string name_, cpu_, features_, named_features_;
+  std::uint32_t wave_ = 64, exchange_ = 64;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceModel> make_amdgpu_model(const Target& target) {
+  return std::make_unique<AmdgpuModel>(target);
+}
+
+}  // namespace weir::codegen

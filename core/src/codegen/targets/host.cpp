@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine this runs on, or another x86-64: entries follow weir/sdk/cpu_kernel.h.
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/SubtargetFeature.h>
+#include <weir/sdk/cpu_kernel.h>
+
+#include <mutex>
+#include <weir/error.hpp>
+
+#include "codegen/optimisation/min_max_by_select.hpp"
+#include "codegen/targets/device_model.hpp"
+#include "codegen/targets/link.hpp"
+#include "codegen/targets/processor_names.hpp"
+#include "codegen/targets/target_features.hpp"
+#include "near_words.hpp"
+
+namespace weir::codegen {
+namespace {
+
+using llvm::Value;
+
+constexpr const char* host_triple = "x86_64-unknown-linux-gnu";
+
+// Without these, rounding and fused multiply-add would be calls into a C library that code objects do not
+// link.
+constexpr const char* needed_features[] = {"avx2", "fma", "f16c"};
+
+void initialize_host() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
+
+class HostModel final : public DeviceModel {
+ public:
+  explicit HostModel(const Target& target)
+      : cpu_(target.cpu), features_(target.features), named_features_(target.features) {
+    initialize_host();
+    if (!cpu_.empty() && cpu_ != "native") return;
+    cpu_ = llvm::sys::getHostCPUName().str();
+    llvm::SubtargetFeatures host;
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      host.AddFeature(feature.getKey(), feature.getValue());
+    features_ = host.getString() + (features_.empty() ? "" : "," + features_);
+  }
+
+  std::unique_ptr<llvm::TargetMachine> make_machine() const override {
+    std::string message;
+    const llvm::Triple triple(host_triple);
+    const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
+    if (!found)
+      throw Error(ErrorCode::unsupported, "code generation for x86-64 is missing from LLVM: " + message);
+    // Asked first, because LLVM prints about processors that it does not know.
+    const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
+    if (!any->isCPUStringValid(cpu_))
+      throw Error(
+          ErrorCode::unsupported,
+          "'" + cpu_ +
+              "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"" +
+              suggestion(cpu_, processor_names(*any)));
+    const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
+    check_features(
+        *plain, named_features_,
+        [](llvm::StringRef name) { return !name.ends_with("64bit") && !name.ends_with("bit-mode"); },
+        "features of x86-64 as for llc -mattr=, such as +avx512f,-prefer-256-bit");
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion =
+        llvm::FPOpFusion::Standard;  // contraction is allowed per operation, in fast mode only
+    options.NoTrappingFPMath = true;
+    std::unique_ptr<llvm::TargetMachine> machine(
+        found->createTargetMachine(triple, cpu_, features_, options, llvm::Reloc::PIC_,
+                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+    const llvm::MCSubtargetInfo& chip = *machine->getMCSubtargetInfo();
+    for (const char* feature : needed_features)
+      if (!chip.checkFeatures(std::string("+") + feature))
+        throw Error(ErrorCode::unsupported,
+                    "processor '" + cpu_ + "' lacks " + feature +
+                        "; generated code needs AVX2, FMA and F16C (x86-64-v3, 2013 and later)");
+    has_avx512_ = chip.checkFeatures("+avx512f") && chip.checkFeatures("+avx512vl");
+    return machine;
+  }
+
+  std::string target_name() const override { return cpu_; }
+
+  llvm::Function* declare_entry(llvm::Module& module, const ir::Kernel&,
+                                const ir::Task& task) const override {
+    llvm::LLVMContext& context = module.getContext();
+    llvm::Type* pointer = llvm::PointerType::get(context, 0);
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer}, false);
+    auto* f = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, task.name, module);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->setUWTableKind(llvm::UWTableKind::Default);  // for backtraces from within a kernel
+    f->addFnAttr("target-cpu", cpu_);
+    f->addFnAttr("target-features", features_);
+    f->addFnAttr("no-trapping-math", "true");
+    for (unsigned i = 0; i < 2; ++i) {
+      const std::uint64_t size = i == 0 ? task.argument_bytes : sizeof(weir_cpu_run);
+      f->addParamAttr(i, llvm::Attribute::NoAlias);
+      f->addParamAttr(i, llvm::Attribute::ReadOnly);
+      f->addParamAttr(i, llvm::Attribute::NoUndef);
+      if (size > 0) f->addDereferenceableParamAttr(i, size);
+    }
+    f->getArg(0)->setName("arguments");
+    f->getArg(1)->setName("run");
+    f->addParamAttr(0, llvm::Attribute::getWithAlignment(context, llvm::Align(16)));
+    f->addParamAttr(1, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
+    return f;
+  }
+
+  Value* argument(Builder& b, llvm::Function& entry, const ir::Task& task, std::size_t index) const override {
+    const ir::TaskArgument& argument = task.arguments[index];
+    Value* address = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(0), argument.offset);
+    llvm::Type* type = argument_type(b.getContext(), argument, 0);
+    llvm::LoadInst* load =
+        b.CreateAlignedLoad(type, address, entry.getParent()->getDataLayout().getABITypeAlign(type));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+    // Extents are never negative: the host checks arguments.
+    if (argument.kind == ir::TaskArgument::Kind::extent)
+      load->setMetadata(llvm::LLVMContext::MD_range,
+                        llvm::MDBuilder(b.getContext())
+                            .createRange(llvm::APInt(64, 0), llvm::APInt::getSignedMinValue(64)));
+    return load;
+  }
+  // Locals of one iteration live on the stack of a worker thread, which has a few MiB.
+  std::uint64_t max_stack_bytes() const override { return 1u << 20; }
+
+  // The blocks of a run are one consecutive range. Long loops are cut at multiples of 16 iterations, so that
+  // no two blocks write one cache line of an array that starts at one.
+  Share share(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task&, Value* n,
+              bool whole) const override {
+    const auto field = [&](llvm::Type* type, std::size_t offset) {
+      llvm::LoadInst* load =
+          b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+      return load;
+    };
+    llvm::Type* i64 = b.getInt64Ty();
+    Value* grid = b.CreateZExt(field(b.getInt32Ty(), offsetof(weir_cpu_run, grid)), i64);
+    Value* first = field(i64, offsetof(weir_cpu_run, first_block));
+    Value* end = field(i64, offsetof(weir_cpu_run, end_block));
+    Value* shift = b.getInt64(0);
+    if (!whole)
+      shift = b.CreateSelect(b.CreateICmpUGE(n, b.CreateMul(grid, b.getInt64(64))), b.getInt64(4), shift);
+    Value* round = b.CreateSub(b.CreateShl(b.getInt64(1), shift), b.getInt64(1));
+    Value* units = b.CreateLShr(b.CreateAdd(n, round), shift);
+    Value* quotient = b.CreateUDiv(units, grid);
+    Value* remainder = b.CreateURem(units, grid);
+    const auto bound = [&](Value* block) {
+      Value* unit =
+          b.CreateAdd(b.CreateMul(quotient, block), b.CreateUDiv(b.CreateMul(remainder, block), grid));
+      return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateShl(unit, shift), n);
+    };
+    return {bound(first), bound(end), b.getInt64(1)};
+  }
+
+  std::size_t vector_bytes() const override { return has_avx512_ ? 64 : 32; }
+  CodeObject::Entry launch_shape(const ir::Kernel&, const ir::Task&) const override { return {}; }
+
+  MathOptions math_options() const override {
+    return {.fast = false, .vector_variants = true, .scales = has_avx512_};
+  }
+
+  void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(MinMaxBySelect()));
+    passes.run(module, analyses);
+  }
+  bool has_lines() const override { return true; }
+
+  std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {
+    // The CPU driver adds the load address to what these relocations name in debug sections.
+    return link_shared_object(object, {"--emit-relocs"});
+  }
+
+ private:
+  std::string cpu_, features_, named_features_;
+  mutable bool has_avx512_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceModel> make_host_model(const Target& target) {
+  return std::make_unique<HostModel>(target);
+}
+
+}  // namespace weir::codegen

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/targets/link.hpp"
+
+#include <lld/Common/Driver.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <weir/error.hpp>
+
+#include "codegen/llvm_options.hpp"
+#include "codegen/targets/pipe.hpp"
+
+LLD_HAS_DRIVER(elf)
+
+namespace weir::codegen {
+namespace {
+
+using Object = llvm::SmallVectorImpl<char>;
+
+/// Writes the linker's input and reads its output, each through a pipe, on a thread of its own: the linker
+/// takes and makes files only, and a disk may be full or read-only.
+class Feeder {
+ public:
+  explicit Feeder(const Object& object) : object_(object) {
+    input_.do_not_block(Pipe::writing);
+    output_.do_not_block(Pipe::reading);
+    // Signals of the program go to its own threads, and a write that the linker does not read must fail
+    // instead.
+    sigset_t all, before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw Error(ErrorCode::system, std::string("linking a kernel: cannot start a thread: ") + error.what());
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  Feeder(const Feeder&) = delete;
+  Feeder& operator=(const Feeder&) = delete;
+  ~Feeder() { join(); }
+
+  std::string source() const { return input_.path(Pipe::reading); }
+  std::string destination() const { return output_.path(Pipe::writing); }
+
+  /// What the linker wrote. To call once, after the linker has returned.
+  std::vector<std::byte> take() {
+    join();
+    if (failed_)
+      throw Error(ErrorCode::system,
+                  "linking a kernel: cannot read what the linker wrote; memory may be short");
+    return std::move(written_);
+  }
+
+ private:
+  void run() noexcept {
+    for (std::size_t done = 0; done < object_.size() && wait_for(input_.get(Pipe::writing), POLLOUT);) {
+      const ssize_t put = ::write(input_.get(Pipe::writing), object_.data() + done, object_.size() - done);
+      if (put < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (put <= 0) break;  // the linker failed before it had read all, and says why
+      done += std::size_t(put);
+    }
+    input_.close(Pipe::writing);
+    while (wait_for(output_.get(Pipe::reading), POLLIN)) {
+    }
+    read_available();
+  }
+
+  /// False once the linker has returned. Until then reads what the linker writes, and waits for `events` of
+  /// `end`.
+  bool wait_for(int end, short events) noexcept {
+    for (;;) {
+      pollfd ends[] = {{end, events, 0},
+                       {output_.get(Pipe::reading), POLLIN, 0},
+                       {returned_.get(Pipe::reading), POLLIN, 0}};
+      if (::poll(ends, 3, -1) < 0) continue;
+      if (ends[1].revents & POLLIN) read_available();
+      if (ends[2].revents) return false;
+      if (ends[0].revents) return true;
+    }
+  }
+
+  void read_available() noexcept {
+    std::byte buffer[16384];
+    for (;;) {
+      const ssize_t got = ::read(output_.get(Pipe::reading), buffer, sizeof buffer);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return;
+      try {
+        if (!failed_) written_.insert(written_.end(), buffer, buffer + got);
+      } catch (const std::bad_alloc&) {
+        failed_ = true;
+      }
+    }
+  }
+
+  // The ends of the pipes do not tell when the linker has returned: a child that was forked meanwhile may
+  // hold those that the linker had opened.
+  void join() noexcept {
+    if (!thread_.joinable()) return;
+    returned_.close(Pipe::writing);
+    thread_.join();
+  }
+
+  const Object& object_;
+  Pipe input_, output_, returned_;
+  std::vector<std::byte> written_;
+  bool failed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::vector<std::byte> link_shared_object(const Object& object, std::initializer_list<const char*> options) {
+  Feeder feeder(object);
+  const std::string source = feeder.source(), destination = feeder.destination();
+  // No `-z defs`: LLVM turns big fills and copies into memset and memcpy of libc, which every process has.
+  // Whatever else is missing is reported when the object is loaded.
+  std::vector<const char*> arguments = {"ld.lld",     "-shared",          "--threads=1",
+                                        "-Bsymbolic", "--hash-style=gnu", "--build-id=none"};
+  arguments.insert(arguments.end(), options);
+  arguments.insert(arguments.end(), {"-o", destination.c_str(), source.c_str()});
+  std::string messages;
+  llvm::raw_string_ostream out(messages);
+  {
+    static bool usable = true;
+    const OptionsLost alone;
+    if (!usable)
+      throw Error(ErrorCode::compile,
+                  "linking a kernel: the linker failed before and cannot be used again in this process");
+    const lld::Result result = lld::lldMain(arguments, out, out, {{lld::Gnu, &lld::elf::link}});
+    usable = result.canRunAgain;
+    if (result.retCode != 0) throw Error(ErrorCode::compile, "linking a kernel: " + out.str());
+  }
+  return feeder.take();
+}
+
+}  // namespace weir::codegen

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/targets/target_features.hpp"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+
+#include <algorithm>
+#include <weir/error.hpp>
+
+namespace weir::codegen {
+namespace {
+
+const llvm::SubtargetFeatureKV* find_feature(const llvm::MCSubtargetInfo& chip, llvm::StringRef name) {
+  const auto known = chip.getAllProcessorFeatures();
+  const auto* const found =
+      std::ranges::find_if(known, [&](const llvm::SubtargetFeatureKV& entry) { return name == entry.Key; });
+  return found == known.end() ? nullptr : found;
+}
+
+}  // namespace
+
+void check_features(const llvm::MCSubtargetInfo& plain, const std::string& features,
+                    llvm::function_ref<bool(llvm::StringRef)> may_change, const std::string& expected) {
+  llvm::SmallVector<llvm::StringRef> named;
+  llvm::StringRef(features).split(named, ',', -1, /*KeepEmpty=*/false);
+  for (const llvm::StringRef feature : named) {
+    const std::string quoted = "'" + feature.str() + "'";
+    const bool on = feature.starts_with("+");
+    if (!on && !feature.starts_with("-"))
+      throw Error(ErrorCode::unsupported, "feature " + quoted + " has no sign; expected " + expected);
+    const std::string name = feature.drop_front().lower();
+    const llvm::SubtargetFeatureKV* const known = find_feature(plain, name);
+    if (!known)
+      throw Error(ErrorCode::unsupported,
+                  "feature " + quoted + " is none that LLVM has for this format; expected " + expected);
+    if (!may_change(name) && plain.getFeatureBits()[known->Value] != on)
+      throw Error(ErrorCode::unsupported, "feature " + quoted + " contradicts processor '" +
+                                              plain.getCPU().str() + "'; expected " + expected);
+  }
+}
+
+}  // namespace weir::codegen

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What code generation asks of a device whose blocks are many threads that run together.
+#pragma once
+
+#include "codegen/targets/device_model.hpp"
+
+namespace weir::codegen {
+
+class ThreadModel {
+ public:
+  virtual ~ThreadModel() = default;
+
+  /// The thread's number in its block, the block's number, and the number of blocks; i32. Blocks have one
+  /// dimension.
+  virtual llvm::Value* thread(Builder& b) const = 0;
+  virtual llvm::Value* block(Builder& b) const = 0;
+  virtual llvm::Value* grid(Builder& b, std::uint32_t block_threads) const = 0;
+  /// Threads of a block that runs the task.
+  virtual std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const = 0;
+
+  /// Threads that hand values to one another without memory: a power of two, at least 32.
+  virtual std::uint32_t lanes() const = 0;
+  /// The i32 of the thread `by` lanes further up; anything past the last lane. All lanes call it.
+  virtual llvm::Value* shuffle_down(Builder& b, llvm::Value* v, std::uint32_t by) const = 0;
+  /// All threads of the block wait for one another, and see what the others wrote to the block's memory.
+  virtual void barrier(Builder& b) const = 0;
+  /// The same among the threads that run together.
+  virtual void barrier_of_lanes(Builder& b) const = 0;
+  /// The address space of the block's memory.
+  virtual unsigned shared_space() const = 0;
+};
+
+}  // namespace weir::codegen

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What libweir and weir-codegen say to each other besides requests and replies (request.hpp).
+//
+//  - weir-codegen first sends the greeting over its socket, a SOCK_SEQPACKET.
+//  - For each worker, libweir sends one byte with two descriptors over that socket: the worker's end of a
+//    stream socket for messages (message.hpp), and the writing end of a pipe.
+//  - When a worker has ended, weir-codegen writes one WorkerEnd to that pipe. When libweir closes its end of
+//    the pipe, weir-codegen ends the worker.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace weir::compilation {
+
+/// "weir-codegen of Weir 0.1.0 (6f1ed002ab559585)": differs between builds that write messages differently.
+std::string_view greeting();
+inline constexpr std::size_t max_greeting_bytes = 256;
+
+/// How a worker ended.
+struct WorkerEnd {
+  /// Fits into one atomic write to a pipe.
+  static constexpr std::size_t max_words = 2000;
+
+  int status = 0;              ///< as wait() gives it; -1 when no process could be started
+  int error = 0;               ///< of fork(), when the status is -1
+  char words[max_words] = {};  ///< the last of what it wrote to standard error, ends in 0
+};
+
+}  // namespace weir::compilation

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// codegen::Compiler in processes of its own, so that no fault of LLVM harms this one.
+#pragma once
+
+#include <string>
+
+#include "codegen/codegen.hpp"
+#include "compilation/request.hpp"
+#include "compilation/workers.hpp"
+
+namespace weir::compilation {
+
+/// Sends each call to a worker. Thread-safe. A worker that ends unexpectedly or takes longer than the limit
+/// is an Error{compile} of the kernel that it compiled.
+class RemoteCompiler final : public codegen::Compiler {
+ public:
+  explicit RemoteCompiler(GeneratorPolicy policy) : workers_(std::move(policy)) {}
+  codegen::CodeObject compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
+                              const codegen::Target& target) override;
+  std::string emit_text(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
+                        const codegen::Target& target, std::string_view what) override;
+
+ private:
+  /// The value that was returned by the call that `request` encodes; throws what that call has thrown.
+  Reply call(const ir::Kernel& kernel, const codegen::Target& target, const std::string& request);
+
+  Workers workers_;
+};
+
+/// The code generator of this process. Its processes start with the first call of its functions. A forked
+/// child has one of its own.
+codegen::Compiler& compiler();
+
+}  // namespace weir::compilation

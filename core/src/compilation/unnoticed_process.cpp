@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compilation/unnoticed_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <weir/error.hpp>
+
+#include "driver/trust.hpp"
+
+extern char** environ;
+
+namespace weir::compilation {
+namespace {
+
+/// What the program gets of this process.
+class Inheritance {
+ public:
+  explicit Inheritance(int socket) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_adddup2(&actions_, socket, helper_socket_descriptor);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addclosefrom_np(&actions_, helper_socket_descriptor + 1);
+    posix_spawnattr_init(&attributes_);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    // A terminal's signals go to the program's process group, which decides itself what they mean.
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  Inheritance(const Inheritance&) = delete;
+  Inheritance& operator=(const Inheritance&) = delete;
+  ~Inheritance() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+struct Start {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  const Inheritance* inheritance;
+  pid_t process = -1;
+  int error = 0;
+};
+
+/// Runs in the process between this one and the program, on this one's memory. Its end makes the program an
+/// orphan.
+int start_and_end(void* given) {
+  auto& start = *static_cast<Start*>(given);
+  start.error = posix_spawn(&start.process, start.program, start.inheritance->actions(),
+                            start.inheritance->attributes(), start.arguments, start.environment);
+  _exit(0);
+}
+
+/// Keeps signal handlers and cancellation from running in the process that shares this one's memory.
+class Undisturbed {
+ public:
+  Undisturbed() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &signals_);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation_);
+  }
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+  ~Undisturbed() {
+    pthread_setcancelstate(cancellation_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+  }
+
+ private:
+  sigset_t signals_;
+  int cancellation_ = 0;
+};
+
+class Stack {
+ public:
+  Stack()
+      : memory_(
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {}
+  Stack(const Stack&) = delete;
+  Stack& operator=(const Stack&) = delete;
+  ~Stack() {
+    if (usable()) munmap(memory_, bytes);
+  }
+  bool usable() const { return memory_ != MAP_FAILED; }
+  void* top() const { return static_cast<char*>(memory_) + bytes; }
+
+ private:
+  static constexpr std::size_t bytes = 256 << 10;
+  void* memory_;
+};
+
+/// An error number, or 0.
+int run_between(Start& start) {
+  const Stack stack;
+  if (!stack.usable()) return errno;
+  const Undisturbed undisturbed;
+  // No exit signal: the process sends none, and wait() does not find it. execve would set the signal to
+  // SIGCHLD, hence a second process that only starts the program. CLONE_VFORK suspends this thread, whose
+  // thread-local storage the new process uses.
+  const pid_t between = clone(start_and_end, stack.top(), CLONE_VM | CLONE_VFORK, &start);
+  if (between < 0) return errno;
+  while (waitpid(between, nullptr, __WCLONE) < 0 && errno == EINTR) {
+  }
+  return start.error;
+}
+
+}  // namespace
+
+UnnoticedProcess::UnnoticedProcess(const std::filesystem::path& program,
+                                   const std::vector<std::string>& arguments, int socket) {
+  std::vector<std::string> words{program.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  // The loader would obey the caller's LD_PRELOAD in the helper, which does not run elevated itself.
+  char* no_environment[] = {nullptr};
+  const Inheritance inheritance(socket);
+  Start start{words[0].c_str(), pointers.data(), process_is_elevated() ? no_environment : environ,
+              &inheritance};
+  if (const int error = run_between(start); error != 0)
+    throw Error(ErrorCode::system,
+                fmt::format("{} could not be started: {}", program.string(), strerrordesc_np(error)));
+  process_ = PrivateDescriptor(static_cast<int>(syscall(SYS_pidfd_open, start.process, 0)));
+}
+
+UnnoticedProcess::~UnnoticedProcess() {
+  if (process_.get() < 0) return;
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(process_.get());
+  // ECHILD unless the process was handed to this one.
+  if (waitid(P_PIDFD, id, &info, WEXITED | WNOHANG) != 0 || info.si_pid != 0) return;
+  // It ends soon after its socket was closed.
+  pollfd ended{process_.get(), POLLIN, 0};
+  poll(&ended, 1, 1000);
+  waitid(P_PIDFD, id, &info, WEXITED | WNOHANG);
+}
+
+}  // namespace weir::compilation

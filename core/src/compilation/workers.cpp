@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compilation/workers.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::compilation {
+namespace {
+
+unsigned processors() {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed)) : 1;
+}
+
+}  // namespace
+
+Workers::Workers(GeneratorPolicy policy)
+    : policy_(std::move(policy)), most_(std::clamp(processors(), 2u, 64u)) {
+  idle_.reserve(most_);  // so that give_back() does not fail
+}
+
+Worker Workers::take() {
+  std::unique_lock lock(mutex_);
+  returned_.wait(lock, [&] { return busy_ < most_; });
+  while (!idle_.empty()) {
+    Worker worker = std::move(idle_.back());
+    idle_.pop_back();
+    if (!worker.usable()) continue;
+    ++busy_;
+    return worker;
+  }
+  // Under the lock, because other threads would start the same process.
+  Worker worker = make_worker();
+  ++busy_;
+  return worker;
+}
+
+Worker Workers::make_worker() {
+  if (generator_)
+    if (std::optional<Worker> worker = generator_->add_worker()) return std::move(*worker);
+  generator_.reset();
+  Worker first = Generator::start(policy_);
+  generator_ = first.generator();
+  return first;
+}
+
+void Workers::give_back(Worker worker) {
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(worker));
+    --busy_;
+  }
+  returned_.notify_one();
+}
+
+void Workers::give_up() {
+  {
+    const std::lock_guard lock(mutex_);
+    --busy_;
+  }
+  returned_.notify_one();
+}
+
+void Workers::leave(const std::shared_ptr<const Generator>& stuck) {
+  const std::lock_guard lock(mutex_);
+  if (generator_ == stuck) generator_.reset();
+}
+
+}  // namespace weir::compilation

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of what code generation did.
+#include <fmt/format.h>
+
+#include <array>
+#include <weir/lowering.hpp>
+#include <weir/program.hpp>
+
+#include "runtime/launch/program_internal.hpp"
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::string_view, lowering_path_count> path_names{
+    "serial",          "scalar loop",   "vector loop",   "lane loop",    "thread loop",  "packets",
+    "packet edges",    "shared loops",  "tiles",         "tile packets", "staged reads", "block counters",
+    "direct counters", "reduce chunks", "reduce blocks", "reduce final"};
+
+std::string words_of(std::uint32_t assumptions) {
+  constexpr std::array<std::string_view, 4> names{"no_alias", "index32", "aligned", "device_local"};
+  std::string words;
+  for (std::size_t bit = 0; bit < names.size(); ++bit)
+    if (assumptions >> bit & 1u) words += fmt::format("{}{}", words.empty() ? "" : ",", names[bit]);
+  return words;
+}
+
+}  // namespace
+
+std::string_view to_string(LoweringPath path) noexcept {
+  const auto number = static_cast<std::size_t>(path);
+  return number < path_names.size() ? path_names[number] : "unknown";
+}
+
+std::string to_string(const Lowering& lowering) {
+  std::string words;
+  for (std::uint32_t number = 0; number < lowering_path_count; ++number) {
+    const auto path = static_cast<LoweringPath>(number);
+    if (!lowering.takes(path)) continue;
+    if (!words.empty()) words += ", ";
+    words += to_string(path);
+    if (path == LoweringPath::vector_loop) words += fmt::format(" of {}", lowering.vector_width);
+    if (path == LoweringPath::packets) words += fmt::format(" of {}", lowering.packet_width);
+  }
+  return words;
+}
+
+std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
+  if (!state_) detail::throw_dead("kernel");
+  const detail::CompiledVariants* all =
+      state_->compiled[detail::live(on).device.number].load(std::memory_order_acquire);
+  std::vector<CompiledVariant> result;
+  for (std::uint32_t number = 0; all && number < codegen::LaunchAssumptions::sets; ++number) {
+    const detail::DeviceProgram* compiled = all->by_assumptions[number].load(std::memory_order_acquire);
+    if (!compiled) continue;
+    CompiledVariant& variant = result.emplace_back();
+    variant.assume = words_of(number);
+    for (std::size_t i = 0; i < compiled->tasks.size(); ++i)
+      variant.tasks.push_back({compiled->plan->tasks[i].task.name, compiled->tasks[i].lowering});
+  }
+  return result;
+}
+
+}  // namespace weir

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A code object in memory. It is mapped by the driver itself, not by the dynamic linker: that takes files
+// only, so that a full disk, a limit of file sizes or a missing /proc would be in the way, and it trusts what
+// it reads.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "elf_file.hpp"
+
+namespace weir::cpu {
+
+class CodeImage {
+ public:
+  /// Maps a copy of the file, binds its symbols and runs its initialisation. References go to the object's
+  /// own definitions first, then to those of the process, then to those of the libraries it needs. Throws
+  /// ElfError when it cannot be loaded, Failure when the system gives no memory. `name` is for debuggers.
+  /// Thread-safe.
+  CodeImage(const ElfFile& file, const std::string& name);
+  ~CodeImage();
+  CodeImage(const CodeImage&) = delete;
+  CodeImage& operator=(const CodeImage&) = delete;
+
+  /// The address of an exported function; null when there is none of that name.
+  void* function(std::string_view name) const noexcept;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  using Functions = std::unordered_map<std::string, std::byte*, Hash, std::equal_to<>>;
+  using Initialisation = void (*)(int, char**, char**);
+
+  void map(const ElfFile& file);
+  void open_needed(const ElfFile& file);
+  void relocate(const ElfFile& file);
+  std::byte* address_of(const ElfFile& file, const ElfFile::Symbol& symbol) const;
+  void protect(const ElfFile& file);
+  void read_initialisation(const ElfFile& file);
+  void release() noexcept;
+  std::byte* at(std::uint64_t address) const noexcept { return memory_ + (address - first_); }
+
+  std::byte* memory_ = nullptr;
+  std::size_t size_ = 0;
+  std::byte* reserved_ = nullptr;  // holds memory_ at its alignment
+  std::size_t reserved_bytes_ = 0;
+  std::uint64_t first_ = 0;
+  std::vector<void*> needed_;  // of dlopen
+  Functions functions_;
+  std::vector<Initialisation> begin_;
+  std::vector<void (*)()> end_;
+  void* unwind_tables_ = nullptr;
+  struct DebuggerEntry* debugger_ = nullptr;
+};
+
+}  // namespace weir::cpu

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf_map.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+namespace weir::cpu {
+namespace {
+
+bool is_wanted() noexcept {
+  static const bool wanted = [] {
+    const char* text = secure_getenv("WEIR_CPU_PERF_MAP");
+    return text && std::string_view(text) == "1";
+  }();
+  return wanted;
+}
+
+/// While it exists, a write beyond the limit of file sizes fails instead of ending the process.
+class WithoutFileSizeSignal {
+ public:
+  WithoutFileSizeSignal() noexcept {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~WithoutFileSizeSignal() {
+    constexpr timespec at_once{};
+    if (!was_pending_) sigtimedwait(&signal_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t signal_, before_;
+  bool was_pending_;
+};
+
+/// A regular file of this user; another user may have put something else in its place.
+int open_map() noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/tmp/perf-%ld.map", static_cast<long>(getpid()));
+  const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+  struct stat status;
+  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid())
+    return file;
+  if (file >= 0) close(file);
+  return -1;
+}
+
+}  // namespace
+
+void write_perf_map(const ElfFile& file, const std::byte* bias, const std::string& name) noexcept try {
+  if (!is_wanted()) return;
+  std::string lines;
+  for (const ElfFile::Symbol& symbol : file.symbols()) {
+    if (!symbol.defined || symbol.type != STT_FUNC || symbol.bytes == 0) continue;
+    char place[64];
+    std::snprintf(place, sizeof place, "%" PRIx64 " %" PRIx64 " ",
+                  reinterpret_cast<std::uint64_t>(bias) + symbol.value, symbol.bytes);
+    lines.append(place).append(symbol.name);
+    if (!name.empty()) lines.append(" [").append(name).append("]");
+    lines += '\n';
+  }
+  const WithoutFileSizeSignal quiet;
+  const int map = open_map();
+  if (map < 0) return;
+  // Appended in one piece, so that threads do not mix their lines. A full disk costs names in a report,
+  // nothing else.
+  [[maybe_unused]] const ssize_t ignored = write(map, lines.data(), lines.size());
+  close(map);
+} catch (...) {
+}
+
+}  // namespace weir::cpu

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A preloaded library that fails one allocation of a process: number WEIR_FAIL_ALLOCATION, from 1, of those
+// that libweir and its drivers ask for, themselves or through the C and C++ libraries. The program, the
+// compiler and other libraries are left alone. At the end of the process it writes into the descriptor
+// WEIR_ALLOCATION_COUNT how many there were. With WEIR_FAIL_TRACE it prints the stack of the allocation that
+// it fails.
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+}
+
+namespace {
+
+std::atomic<std::uint64_t> count{0};
+std::uint64_t fails_at = 0;
+int report_to = -1;
+bool active = false, trace = false;
+thread_local bool inside = false;  // a stack walk may allocate
+
+enum class Owner { counted, ignored, carrier };
+
+Owner owner_of(const void* address) {
+  dl_find_object found;
+  if (_dl_find_object(const_cast<void*>(address), &found) != 0) return Owner::ignored;
+  std::string_view name = found.dlfo_link_map->l_name;
+  if (name.empty()) return Owner::ignored;  // the program, which may allocate as it likes
+  if (const auto slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
+  if (name.starts_with("libweir.so") ||
+      (name.starts_with("libweir-") && !name.starts_with("libweir-codegen")))
+    return Owner::counted;
+  for (const std::string_view carrier :
+       {"libstdc++.", "libc.so", "libgcc_s.", "ld-linux", "failing_allocator"})
+    if (name.starts_with(carrier)) return Owner::carrier;
+  return Owner::ignored;
+}
+
+_Unwind_Reason_Code look(_Unwind_Context* context, void* user) {
+  const Owner owner = owner_of(reinterpret_cast<const void*>(_Unwind_GetIP(context) - 1));
+  if (owner == Owner::carrier) return _URC_NO_REASON;
+  *static_cast<Owner*>(user) = owner;
+  return _URC_END_OF_STACK;
+}
+
+bool fails(const void* caller) {
+  if (!active || inside) return false;
+  inside = true;
+  Owner owner = owner_of(caller);
+  if (owner == Owner::carrier) {
+    owner = Owner::ignored;
+    _Unwind_Backtrace(&look, &owner);
+  }
+  bool failed = false;
+  if (owner == Owner::counted && ++count == fails_at) {
+    failed = true;
+    if (trace) {
+      void* frames[40];
+      backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
+    }
+  }
+  inside = false;
+  if (failed) errno = ENOMEM;
+  return failed;
+}
+
+__attribute__((constructor)) void start() {
+  void* frames[4];
+  backtrace(frames, 4);  // loads what it needs
+  const char* const at = std::getenv("WEIR_FAIL_ALLOCATION");
+  const char* const to = std::getenv("WEIR_ALLOCATION_COUNT");
+  trace = std::getenv("WEIR_FAIL_TRACE");
+  fails_at = at ? std::strtoull(at, nullptr, 10) : 0;
+  report_to = to ? std::atoi(to) : -1;
+  unsetenv("WEIR_FAIL_ALLOCATION");  // not for the processes that this one starts
+  unsetenv("WEIR_ALLOCATION_COUNT");
+  unsetenv("LD_PRELOAD");
+  pthread_atfork(nullptr, nullptr, [] {
+    active = false;
+    report_to = -1;
+  });
+  active = at;
+}
+
+__attribute__((destructor)) void end() {
+  active = false;
+  const std::uint64_t all = count;
+  if (report_to >= 0 && write(report_to, &all, sizeof all) < 0) report_to = -1;
+}
+
+void* memory_or_throw(std::size_t size, std::size_t alignment, const void* caller) {
+  if (!fails(caller))
+    if (void* memory = alignment ? __libc_memalign(alignment, size) : __libc_malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+#define CALLER __builtin_return_address(0)
+
+extern "C" {
+void* malloc(std::size_t size) {
+  return fails(CALLER) ? nullptr : __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  return fails(CALLER) ? nullptr : __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) {
+  return size && fails(CALLER) ? nullptr : __libc_realloc(memory, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  return fails(CALLER) ? nullptr : __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  return fails(CALLER) ? nullptr : __libc_memalign(alignment, size);
+}
+int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
+  void* const memory = fails(CALLER) ? nullptr : __libc_memalign(alignment, size);
+  if (!memory) return ENOMEM;
+  *out = memory;
+  return 0;
+}
+}
+
+void* operator new(std::size_t size) {
+  return memory_or_throw(size, 0, CALLER);
+}
+void* operator new[](std::size_t size) {
+  return memory_or_throw(size, 0, CALLER);
+}
+void* operator new(std::size_t size, std::align_val_t a) {
+  return memory_or_throw(size, static_cast<std::size_t>(a), CALLER);
+}
+void* operator new[](std::size_t size, std::align_val_t a) {
+  return memory_or_throw(size, static_cast<std::size_t>(a), CALLER);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return fails(CALLER) ? nullptr : __libc_malloc(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return fails(CALLER) ? nullptr : __libc_malloc(size);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// An object without start files and initialisation: every kind of relocation that the driver applies.
+#include <string.h>
+#include <weir/sdk/cpu_kernel.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+struct arguments {
+  uint32_t *out;
+};
+
+static uint32_t first(void) { return 1; }
+static uint32_t second(void) { return 2; }
+static uint32_t (*const table[])(void) = {first, second};  // R_X86_64_RELATIVE, in memory that becomes read-only
+
+EXPORTED uint32_t counter = 10;
+EXPORTED uint32_t *counter_address = &counter;  // R_X86_64_64
+uint32_t cleared[5000];                         // larger than a page, in no file
+
+/* The test program exports a function of this name too, which must not take its place. */
+EXPORTED uint32_t who_is_called(void) { return 7; }
+
+extern int not_defined_anywhere(void) __attribute__((weak));
+
+EXPORTED void fill_in(const void *opaque, const weir_cpu_run *run) {
+  const struct arguments *arguments = opaque;
+  (void)run;
+  uint32_t result[6] = {table[0](), table[1](), *counter_address, cleared[4999], who_is_called(),
+                        not_defined_anywhere ? 1u : 0u};
+  memcpy(arguments->out, result, sizeof result);
+}

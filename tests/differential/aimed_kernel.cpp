@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aimed_kernel.hpp"
+
+#include <algorithm>
+
+#include "aimed_statements.hpp"
+
+namespace weir::test {
+namespace {
+
+/// What code in a form needs of a launch and of the kernel.
+struct Needs {
+  bool no_alias = false, aligned = false, unchecked = false, straight = false;
+};
+
+Needs needs_of(Row row) {
+  switch (row) {
+    case Row::cpu_lane_loop:
+      return {.unchecked = true, .straight = true};
+    case Row::gpu_packets_2:
+    case Row::gpu_packets_4:
+    case Row::gpu_packets_8:
+    case Row::gpu_packet_edges:
+    case Row::gpu_tile_packets:
+      return {.aligned = true, .unchecked = true, .straight = true};
+    case Row::gpu_shared_loops:
+      return {.unchecked = true, .straight = true};
+    case Row::gpu_staged_reads:
+      return {.no_alias = true, .unchecked = true, .straight = true};
+    case Row::gpu_block_counters:
+    case Row::gpu_direct_counters:
+      return {.no_alias = true};
+    default:
+      return {};
+  }
+}
+
+bool is_reduction(Row row) {
+  return row == Row::cpu_reduce || row == Row::cpu_reduce_vector || row == Row::gpu_reduce;
+}
+bool is_between_loops(Row row) {
+  return row == Row::cpu_serial || row == Row::gpu_serial || row == Row::cpu_reduce_final ||
+         row == Row::gpu_reduce_final;
+}
+bool is_facts(Row row) {
+  return row >= Row::gpu_facts;
+}
+/// Statements that LLVM's vectorisers leave alone in the loop around them.
+bool is_scalar(Kind kind) {
+  return kind == kind_of(Op::while_) || kind == kind_of(Op::for_) || kind == kind_of(Op::break_) ||
+         kind == kind_of(Op::continue_) || kind == assert_kind || kind == local_array_kind ||
+         kind == library_math_kind || kind == kind_of(Op::rem) ||
+         (kind >= first_atomic_kind && kind < local_array_kind);
+}
+
+class AimedGenerator : private AimedStatements {
+ public:
+  AimedGenerator(const Aim& aim, const std::vector<Aim>& others, Choices& choices)
+      : AimedStatements(choices), aim_(aim), others_(others) {}
+
+  RunnableKernel run() {
+    k_.name = "aimed";
+    k_.files = {"random.cpp", "other.hpp"};
+    choose_style();
+    choose_spaces();
+    input(ScalarType::f32, 1);
+    if (c_.chance(aim_.kind == kind_of(Op::extent) ? 2 : 8)) {
+      huge_ = add_array(Role::input, ScalarType::u8, 2, ElementType::Shape::scalar);
+      extents_[huge_] = {(std::int64_t{1} << 32) + 5, 0};
+      arrays_.pop_back();  // it has no element to load
+    }
+    for (int n = 0; n < 2; ++n) insert(k_.body, kind_of(Op::temp_load));
+    const std::size_t loops = c_.chance(3) ? 2 + c_.below(2) : 1, aimed = c_.below(loops);
+    for (std::size_t n = 0; n < loops; ++n) make_part(n == aimed ? aim_ : other());
+    if (aim_.kind == kind_of(Op::temp_store)) make_part({plain_row(), kind_of(Op::temp_load)});
+    RunnableKernel result;
+    if (!aligned_)
+      for (const Array& a : arrays_)
+        if (a.parameter == 0 || (k_.parameters[a.parameter].rank == 1 && c_.chance(2)))
+          result.shifted.push_back(a.parameter);
+    if (!distinct_) share(result);
+    result.kernel = std::move(k_);
+    result.extents = std::move(extents_);
+    return result;
+  }
+
+ private:
+  bool for_gpu() const { return is_gpu_row(aim_.row); }
+  Row plain_row() const { return for_gpu() ? Row::gpu_thread_loop : Row::cpu_scalar_loop; }
+
+  void choose_style() {
+    const Needs needs = needs_of(aim_.row);
+    if (is_facts(aim_.row)) {
+      const std::size_t assumptions =
+          static_cast<std::size_t>(aim_.row) - static_cast<std::size_t>(Row::gpu_facts);
+      distinct_ = assumptions & 1;
+      narrow_ = assumptions & 2;
+      aligned_ = assumptions & 4;
+    } else {
+      distinct_ = needs.no_alias || !c_.chance(4);
+      narrow_ = !c_.chance(4);
+      aligned_ = needs.aligned || (c_.chance(4) ? false : aim_.row != Row::gpu_tiles || c_.chance(2));
+    }
+    k_.options.check_bounds = !needs.unchecked && c_.chance(8);
+  }
+
+  void choose_spaces() {
+    const auto below = [&](std::size_t limit) { return static_cast<std::int64_t>(c_.below(limit)); };
+    const bool long_rows = aim_.row == Row::gpu_staged_reads;
+    full_[1] = {long_rows      ? 150 + below(300)
+                : c_.chance(3) ? 1 + below(60)
+                               : 200 + below(c_.chance(6) ? 5000 : 1500)};
+    const auto columns = [&](std::size_t most) {
+      return aligned_ ? 16 * (1 + below(most / 16)) : 1 + 2 * below(most / 2);
+    };
+    const std::int64_t wide = columns(c_.chance(3) ? 272 : 80);
+    full_[2] = {1 + below(wide > 80 ? 20 : 40), wide};
+    full_[3] = {1 + below(4), 1 + below(9), columns(48)};
+  }
+
+  // Something that suits the launch and goes with what the kernel is aimed at.
+  Aim other() {
+    for (int tries = 0; tries < 8; ++tries) {
+      const Aim aim = others_[c_.below(others_.size())];
+      const Needs needs = needs_of(aim.row);
+      if (is_facts(aim.row) || is_gpu_row(aim.row) != for_gpu() || (needs.no_alias && !distinct_) ||
+          (needs.aligned && !aligned_) || (needs.unchecked && k_.options.check_bounds) ||
+          aim.kind == kind_of(Op::temp_store))
+        continue;
+      return aim;
+    }
+    return {plain_row(), kind_of(Op::add)};
+  }
+
+  void make_part(const Aim& aim) {
+    used_.clear();
+    Aim part = aim;
+    if (is_facts(part.row)) part.row = plain_row();
+    if (part.kind == kind_of(Op::temp_store) && !is_between_loops(part.row))
+      part.row = for_gpu() ? Row::gpu_serial : Row::cpu_serial;
+    if (is_between_loops(part.row)) {
+      if (part.row == Row::cpu_reduce_final || part.row == Row::gpu_reduce_final)
+        loop(k_.body, {for_gpu() ? Row::gpu_reduce : Row::cpu_reduce, kind_of(Op::add)});
+      for (std::size_t n = 1 + c_.below(2); n > 0; --n) insert(k_.body, part.kind);
+      return;
+    }
+    if (c_.chance(10)) return region(part);
+    loop(k_.body, part);
+  }
+
+  void region(const Aim& aim) {
+    Statement s = make(Op::region);
+    const std::size_t blocks = 2 + c_.below(2);
+    for (std::size_t n = 0; n < blocks; ++n) {
+      const Scope scope = enter();
+      Block block;
+      block_ = static_cast<int>(n);
+      used_.clear();
+      Aim part = n == 0 ? aim : other();
+      if (is_between_loops(part.row)) part.row = plain_row();
+      loop(block, part);
+      s.bodies.push_back(std::move(block));
+      leave(scope);
+    }
+    block_ = -1;
+    k_.body.statements.push_back(std::move(s));
+  }
+
+  // From `low` to at most the iterations that arrays of the rank have elements for.
+  void bounds(Block& out, std::size_t rank, std::vector<ValueId>& operands) {
+    for (std::size_t d = 0; d < rank; ++d) {
+      const std::int64_t all = full_[rank][d];
+      const std::int64_t low = c_.chance(2) ? 0 : static_cast<std::int64_t>(c_.below(4));
+      const std::int64_t less = c_.chance(2) ? 0 : static_cast<std::int64_t>(c_.below(4));
+      const std::size_t visible = values_.size();
+      const bool device = !narrow_ && (d == 0 || c_.chance(3));
+      ValueId first = number(out, low), end = ir::no_value;
+      if (device) {
+        const ValueId any = loaded(out, input(ScalarType::i64, 1), 0, 0);
+        const ValueId by = binary(out, Op::bit_and, ScalarType::i64, any, number(out, 3));
+        end = binary(out, Op::sub, ScalarType::i64, number(out, all), by);
+      } else if (c_.chance(3)) {
+        const std::uint32_t p = input(ScalarType::f32, rank);
+        const std::int64_t over = extents_[p][d] - all + less;
+        const ValueId extents = extent(out, p, d);
+        end = binary(out, Op::sub, ScalarType::i64, extents, number(out, over));
+      } else if (c_.chance(3)) {
+        const std::uint32_t p = scalar(ScalarType::i64);
+        Statement s = make(Op::argument, ScalarType::i64);
+        s.index = p;
+        const ValueId any = emit(out, std::move(s));
+        const ValueId by = binary(out, Op::bit_and, ScalarType::i64, any, number(out, 3));
+        end = binary(out, Op::sub, ScalarType::i64, number(out, all), by);
+      } else {
+        end = number(out, all - less);
+      }
+      values_.resize(visible);
+      operands.push_back(first);
+      operands.push_back(end);
+    }
+  }
+
+  std::size_t rank_for(Row row) {
+    switch (row) {
+      case Row::gpu_tiles:
+      case Row::gpu_tile_packets:
+        return c_.chance(4) ? 3 : 2;
+      case Row::gpu_staged_reads:
+        return 1;
+      case Row::cpu_lane_loop:
+        return 1 + c_.below(2);
+      default:
+        return 1 + c_.below(c_.chance(2) ? 3 : 1);
+    }
+  }
+
+  void loop(Block& out, const Aim& aim) {
+    const std::size_t rank = rank_for(aim.row);
+    Statement s = make(is_reduction(aim.row) ? Op::reduce : Op::parallel);
+    const bool reduction = s.op == Op::reduce;
+    bounds(out, rank, s.operands);
+    if (reduction) {
+      s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count));
+      s.type =
+          s.index >= static_cast<std::uint32_t>(ir::ReduceKind::any) ? ScalarType::boolean : arithmetic();
+    }
+    const Scope scope = enter();
+    Block block;
+    loop_ = {};
+    for (std::size_t d = 0; d < rank; ++d) {
+      index(block);
+      loop_.indices.push_back(block.arguments.back());
+    }
+    simple_math_ = aim.row == Row::cpu_lane_loop;
+    uniform_loops_ = needs_of(aim.row).straight;
+    body(block, aim);
+    if (reduction) {
+      Statement yield = make(Op::yield);
+      yield.operands = {fresh(block, s.type)};
+      block.statements.push_back(std::move(yield));
+    }
+    s.bodies.push_back(std::move(block));
+    leave(scope);
+    loop_ = {};
+    counting_ = simple_math_ = uniform_loops_ = false;
+    least_size_ = 0;
+    if (!reduction) {
+      out.statements.push_back(std::move(s));
+      return;
+    }
+    const ScalarType type = s.type;
+    const ValueId result = emit(out, std::move(s));
+    keep(out, result, type);
+  }
+
+  void body(Block& out, const Aim& aim) {
+    switch (aim.row) {
+      case Row::cpu_scalar_loop:
+      case Row::cpu_reduce:
+        if (!is_scalar(aim.kind)) short_while(out, false);
+        break;
+      case Row::cpu_vector_loop:
+      case Row::cpu_reduce_vector:
+        if (is_scalar(aim.kind) || c_.chance(4)) {
+          wide_sum(out);
+          break;
+        }
+        wide_add(out);
+        break;
+      case Row::cpu_lane_loop:
+        return around_loop(out, aim, lane_loop);
+      case Row::gpu_packets_2:
+        neighbours(out, 8);
+        break;
+      case Row::gpu_packets_4:
+        neighbours(out, 4);
+        break;
+      case Row::gpu_packets_8:
+        neighbours(out, std::size_t{1} << c_.below(2));
+        break;
+      case Row::gpu_packet_edges:
+        if (aim.kind == kind_of(Op::for_)) return around_loop(out, aim, shared_loop);
+        neighbours(out, std::size_t{1} << c_.below(4));
+        break;
+      case Row::gpu_tiles:
+      case Row::gpu_tile_packets:
+        rows(out, aim.row == Row::gpu_tile_packets);
+        if (aim.row == Row::gpu_tiles && aligned_) insert(out, kind_of(Op::if_));
+        break;
+      case Row::gpu_shared_loops:
+        return around_loop(out, aim, shared_loop);
+      case Row::gpu_staged_reads:
+        return around_loop(out, aim, staged_loop);
+      case Row::gpu_block_counters:
+      case Row::gpu_direct_counters: {
+        counting_ = true;
+        if (aligned_ && !k_.options.check_bounds && c_.chance(2))
+          neighbours(out, std::size_t{1} << c_.below(4));
+        const bool large = aim.row == Row::gpu_direct_counters;
+        const std::int64_t count =
+            large ? 4097 + std::int64_t(c_.below(900)) : 1 + std::int64_t(c_.below(c_.chance(2) ? 8 : 400));
+        add_to_counters(out, counter(c_.chance(2) ? ScalarType::i32 : ScalarType::u32, count));
+        break;
+      }
+      default:
+        break;
+    }
+    if (aim.row == Row::gpu_packets_2 && aim.kind == kind_of(Op::for_))
+      return around_loop(out, aim, shared_loop);
+    insert(out, aim.kind);
+    // More of the same loop; not in wide packets, whose size bounds what a body may cost.
+    if (needs_of(aim.row).aligned) return;
+    for (std::size_t n = c_.below(2); n > 0; --n) {
+      const Kind kind = others_[c_.below(others_.size())].kind;
+      if (!impossible(aim.row, kind) && kind != kind_of(Op::temp_store) &&
+          (aim.row != Row::cpu_vector_loop || !is_scalar(kind)))
+        insert(out, kind);
+    }
+  }
+
+  // Neighbouring elements of so many bytes, which GPUs access in packets.
+  void neighbours(Block& out, std::size_t bytes) {
+    least_size_ = bytes;
+    std::vector<ScalarType> types;
+    for (const ScalarType type : all_types)
+      if (size_of(type) == bytes) types.push_back(type);
+    const ScalarType type = types[c_.below(types.size())];
+    ValueId value = loaded(out, input(type, loop_.indices.size()), 0, 0);
+    if (c_.chance(2)) value = through_variable(out, value, type);
+    if (c_.chance(2)) keep(out, value, type);
+  }
+
+  // Elements of two rows, the second of which is added to a variable.
+  void rows(Block& out, bool packets) {
+    static constexpr ScalarType wide[] = {ScalarType::f64, ScalarType::i64, ScalarType::f32, ScalarType::u32};
+    // Packets of elements of 8 bytes are the narrowest, and so have room for more statements.
+    const std::size_t most = aim_.kind == kind_of(Op::philox) ? 2 : 4;
+    const ScalarType type = packets || c_.chance(2) ? wide[c_.below(most)] : arithmetic();
+    if (packets) least_size_ = size_of(type);
+    const std::uint32_t p = input(type, loop_.indices.size());
+    const std::int64_t first = static_cast<std::int64_t>(c_.below(2));
+    ValueId value = loaded(out, p, first, 0);
+    const bool variable = c_.chance(2);
+    if (variable) value = through_variable(out, value, type);
+    const ValueId below = loaded(out, p, first + 1 + static_cast<std::int64_t>(c_.below(2)),
+                                 packets ? 0 : static_cast<std::int64_t>(c_.below(3)));
+    value = binary(out, c_.chance(2) ? Op::add : Op::max, type, value, below);
+    if (variable) value = through_variable(out, value, type);
+    keep(out, value, type);
+  }
+
+  void wide_add(Block& out) {
+    static constexpr ScalarType types[] = {ScalarType::f32, ScalarType::i32, ScalarType::u32,
+                                           ScalarType::u8,  ScalarType::i16, ScalarType::f64};
+    const ScalarType type = types[c_.below(6)];
+    const std::uint32_t p = input(type, loop_.indices.size());
+    const ValueId a = loaded(out, p, 0, 0);
+    const ValueId b = loaded(out, p, 0, 1);
+    keep(out, binary(out, Op::add, type, a, b), type);
+  }
+
+  // A sequential loop that LLVM makes vectors of.
+  void wide_sum(Block& out) {
+    const std::uint32_t p = input(ScalarType::u32, 1);
+    const std::int64_t rounds = std::min<std::int64_t>(full_[1][0], 9 + std::int64_t(c_.below(30)));
+    sequential(
+        out, rounds, false,
+        [&](Block& body, ValueId k, std::uint32_t sum) {
+          const ValueId element = emit(body, access_of(Op::load, p, {k}));
+          add_to(body, sum, ScalarType::u32, element);
+        },
+        ScalarType::u32);
+  }
+
+  template <class F>
+  void sequential(Block& out, std::int64_t rounds, bool constant, F f, ScalarType type) {
+    Statement sum = make(Op::local, type);
+    sum.index = k_.local_count++;
+    sum.immediate = 1;
+    const std::uint32_t id = sum.index;
+    out.statements.push_back(std::move(sum));
+    ValueId high = number(out, rounds);
+    if (!constant) {
+      // How many rounds there are is not known when the kernel is compiled.
+      Statement s = make(Op::argument, ScalarType::i64);
+      s.index = scalar(ScalarType::i64);
+      const ValueId any = emit(out, std::move(s));
+      const ValueId by = binary(out, Op::bit_and, ScalarType::i64, any, number(out, 1));
+      high = binary(out, Op::sub, ScalarType::i64, high, by);
+    }
+    Statement s = make(Op::for_);
+    const ValueId low = number(out, 0);
+    s.operands = {low, high, number(out, 1)};
+    const Scope scope = enter();
+    Block body;
+    index(body);
+    f(body, body.arguments.back(), id);
+    s.bodies.push_back(std::move(body));
+    leave(scope);
+    out.statements.push_back(std::move(s));
+    Statement get = make(Op::get, type);
+    get.index = id;
+    keep(out, emit(out, std::move(get)), type);
+  }
+
+  void add_to(Block& body, std::uint32_t sum, ScalarType type, ValueId value) {
+    Statement get = make(Op::get, type);
+    get.index = sum;
+    const ValueId before = emit(body, std::move(get));
+    Statement set = make(Op::set, type);
+    set.index = sum;
+    set.operands = {binary(body, Op::add, type, before, value)};
+    body.statements.push_back(std::move(set));
+  }
+
+  enum InnerLoop { lane_loop, shared_loop, staged_loop };
+
+  void around_loop(Block& out, const Aim& aim, InnerLoop kind) {
+    static constexpr ScalarType types[] = {ScalarType::f32, ScalarType::u32, ScalarType::f64,
+                                           ScalarType::i64};
+    const ScalarType type = types[c_.below(4)];
+    const std::size_t rank = loop_.indices.size();
+    const bool before = c_.chance(2), inside = kind != lane_loop && c_.chance(2);
+    if (before && aim.kind != kind_of(Op::for_)) insert(out, aim.kind);
+    const std::uint32_t same = input(type, 1), own = input(type, rank);
+    const std::int64_t most = extents_[same][0] - 1;
+    const std::int64_t rounds = kind == staged_loop
+                                    ? std::min<std::int64_t>(most, 33 + std::int64_t(c_.below(120)))
+                                    : std::min<std::int64_t>(most, 1 + std::int64_t(c_.below(9)));
+    const bool constant = kind != staged_loop && c_.chance(2);
+    sequential(
+        out, rounds, constant,
+        [&](Block& body, ValueId k, std::uint32_t sum) {
+          // Staged elements are those at the loop's own index.
+          const ValueId at =
+              kind == shared_loop ? binary(body, Op::add, ScalarType::i64, k, number(body, 1)) : k;
+          ValueId element = emit(body, access_of(Op::load, same, {at}));
+          if (c_.chance(2)) {
+            const ValueId factor = loaded(body, own, 0, c_.chance(2) ? 1 : 0);
+            element = binary(body, Op::mul, type, element, factor);
+          }
+          add_to(body, sum, type, element);
+          if (inside) insert(body, aim.kind);
+        },
+        type);
+    if ((!before && !inside) || c_.chance(4)) insert(out, aim.kind);
+  }
+
+  // An array that nothing touches lies in the memory of one that is written.
+  void share(RunnableKernel& result) {
+    std::uint32_t written = RunnableKernel::none;
+    for (const Array& a : arrays_)
+      if (a.role == Role::output && is_written(k_.body, a.parameter)) written = a.parameter;
+    if (written == RunnableKernel::none) return;
+    result.shadow =
+        add_array(Role::input, k_.parameters[written].element.scalar, 1, ElementType::Shape::scalar);
+    result.shadowed = written;
+    k_.parameters[result.shadow].element = k_.parameters[written].element;
+    extents_[result.shadow] = {1};
+  }
+
+  static bool is_written(const Block& block, std::uint32_t parameter) {
+    return std::any_of(block.statements.begin(), block.statements.end(), [&](const Statement& s) {
+      return ((s.op == Op::store || s.op == Op::atomic) && s.index == parameter) ||
+             std::any_of(s.bodies.begin(), s.bodies.end(),
+                         [&](const Block& body) { return is_written(body, parameter); });
+    });
+  }
+
+  const Aim aim_;
+  const std::vector<Aim>& others_;
+  bool distinct_ = true, narrow_ = true;
+};
+
+}  // namespace
+
+RunnableKernel aimed_kernel(const Aim& aim, const std::vector<Aim>& others, Choices& choices) {
+  return AimedGenerator(aim, others, choices).run();
+}
+
+}  // namespace weir::test

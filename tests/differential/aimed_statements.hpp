@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements of a wanted kind, whose results are stored where the comparison finds them.
+#pragma once
+
+#include <set>
+
+#include "statement_kinds.hpp"
+#include "statements.hpp"
+
+namespace weir::test {
+
+class AimedStatements : protected RandomStatements {
+ protected:
+  explicit AimedStatements(Choices& choices) : RandomStatements(choices) { budget_ = 1 << 20; }
+
+  /// The statements of one kind, with operands that vary and a result that is kept.
+  void insert(Block& out, Kind kind);
+
+  // parameters, made when they are needed
+  std::uint32_t input(ScalarType type, std::size_t rank,
+                      ElementType::Shape shape = ElementType::Shape::scalar);
+  std::uint32_t output(ScalarType type, std::size_t rank,
+                       ElementType::Shape shape = ElementType::Shape::scalar);
+  std::uint32_t scalar(ScalarType type);
+  std::uint32_t counter(ScalarType type, std::int64_t count);
+  std::uint32_t add_array(Role role, ScalarType type, std::size_t rank, ElementType::Shape shape);
+
+  // values
+  ScalarType integer() { return all_types[1 + c_.below(8)]; }
+  ScalarType real() { return c_.chance(2) ? ScalarType::f64 : ScalarType::f32; }
+  ValueId fresh(Block& out, ScalarType type);
+  ValueId element(Block& out, ScalarType type);  // what no compiler knows
+  ValueId loaded(Block& out, std::uint32_t parameter, std::int64_t row_offset, std::int64_t column_offset);
+  ValueId number_of(Block& out, ScalarType type, std::uint64_t bits);
+  ValueId unary(Block& out, Op op, ScalarType type, ValueId a);
+  ValueId index_below(Block& out, std::uint64_t count);
+  ValueId condition(Block& out);
+  /// Stores a value to the iteration's own element of an array that nothing else in the loop touches.
+  void keep(Block& out, ValueId value, ScalarType type,
+            ElementType::Shape shape = ElementType::Shape::scalar);
+  std::vector<ValueId> own_indices(Block& out, ScalarType type, std::size_t rank);
+  ValueId through_variable(Block& out, ValueId value, ScalarType type);
+  void short_while(Block& out, bool leaves);
+  void short_for(Block& out, Op exit);
+  void add_to_counters(Block& out, std::uint32_t parameter);
+
+  static constexpr std::int64_t pad = 4;  // further than any offset from an index
+  std::int64_t last_pad(std::size_t rank) const { return rank > 1 && aligned_ ? 16 : pad; }
+
+  bool aligned_ = false;
+  bool counting_ = false;              // the loop may add atomically to one array only
+  std::size_t least_size_ = 0;         // of elements that are accessed at the innermost index itself
+  std::vector<std::int64_t> full_[4];  // by rank: the iterations at most
+  std::vector<Value> top_;             // loaded between loops
+  std::set<std::uint32_t> used_;       // output arrays of the loop
+  static constexpr std::uint32_t no_parameter = ~std::uint32_t{0};
+  std::uint32_t huge_ = no_parameter;  // an array of no elements whose first extent needs 33 bits
+  bool simple_math_ = false;           // functions that lane loops take
+  bool uniform_loops_ = false;         // sequential loops have the same bounds in all iterations
+
+ private:
+  void insert_operation(Block& out, Op op);
+  void insert_atomic(Block& out, ir::AtomicKind kind);
+  void insert_math(Block& out, bool exact);
+  void insert_local_array(Block& out);
+  void insert_if(Block& out, bool leaves);
+  void insert_element(Block& out, ElementType::Shape shape);
+  void follow(Block& out, ValueId value, ScalarType type);
+};
+
+}  // namespace weir::test

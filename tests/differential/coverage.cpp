@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coverage.hpp"
+
+#include <algorithm>
+#include <istream>
+#include <ostream>
+
+#include "passes/plan.hpp"
+
+namespace weir::test {
+namespace {
+
+using ir::Op;
+
+constexpr std::uint64_t most_block_counters = 4096;
+
+constexpr const char* row_names[] = {"CPU serial",
+                                     "CPU scalar loop",
+                                     "CPU vector loop",
+                                     "CPU lane loop",
+                                     "CPU reduction",
+                                     "CPU reduction, vectors",
+                                     "CPU after a reduction",
+                                     "GPU serial",
+                                     "GPU thread loop",
+                                     "GPU packets of 2",
+                                     "GPU packets of 4",
+                                     "GPU packets of 8",
+                                     "GPU packet edges",
+                                     "GPU shared loops",
+                                     "GPU tiles",
+                                     "GPU tile packets",
+                                     "GPU staged reads",
+                                     "GPU block counters",
+                                     "GPU direct counters",
+                                     "GPU reduction",
+                                     "GPU after a reduction"};
+
+std::size_t number(Row row) {
+  return static_cast<std::size_t>(row);
+}
+
+bool one_of(Kind kind, std::initializer_list<Kind> kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+bool is_atomic(Kind kind) {
+  return kind >= first_atomic_kind && kind < local_array_kind;
+}
+
+/// Extents of the array that the task's loop adds to; empty when there is none.
+const std::vector<std::int64_t>* counted_array(const RunnableKernel& runnable, const ir::Block& block) {
+  for (const ir::Statement& s : block.statements) {
+    if (s.op == Op::atomic && static_cast<ir::AtomicKind>(s.immediate) == ir::AtomicKind::add)
+      return &runnable.extents.at(s.index);
+    for (const ir::Block& body : s.bodies)
+      if (const auto* found = counted_array(runnable, body)) return found;
+  }
+  return nullptr;
+}
+
+std::uint32_t assumptions_of(const std::string& words) {
+  std::uint32_t assumptions = 0;
+  for (const char* word : {"aligned", "index32", "no_alias"})
+    assumptions = assumptions << 1 | (words.find(word) != std::string::npos ? 1u : 0u);
+  return assumptions;
+}
+
+bool reduces(ir::ReduceKind kind, ScalarType type) {
+  const bool logical = kind == ir::ReduceKind::any || kind == ir::ReduceKind::all;
+  return logical ? type == ScalarType::boolean : type != ScalarType::boolean && type != ScalarType::f16;
+}
+
+}  // namespace
+
+std::string row_name(Row row) {
+  if (row < Row::gpu_facts) return row_names[number(row)];
+  const std::size_t assumptions = number(row) - number(Row::gpu_facts);
+  std::string words;
+  for (const auto& [bit, word] : {std::pair{1, "no_alias"}, {2, "index32"}, {4, "aligned"}})
+    if (assumptions & std::size_t(bit)) words += std::string(words.empty() ? "" : ", ") + word;
+  return "GPU launch: " + (words.empty() ? "no facts" : words);
+}
+
+const char* impossible(Row row, Kind kind) noexcept {
+  const bool control = one_of(kind, {kind_of(Op::if_), kind_of(Op::while_), kind_of(Op::break_),
+                                     kind_of(Op::continue_), assert_kind});
+  if (kind == kind_of(Op::temp_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
+      row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row < Row::gpu_facts)
+    return "values leave a task for another one outside of loops only";
+  switch (row) {
+    case Row::cpu_lane_loop:
+      if (control || is_atomic(kind) || kind == kind_of(Op::philox))
+        return "lane_loops.cpp takes no branch, atomic or random number";
+      if (kind == local_array_kind) return "lane_loops.cpp takes no local array";
+      return nullptr;
+    case Row::gpu_packets_2:
+    case Row::gpu_packets_4:
+    case Row::gpu_packets_8:
+    case Row::gpu_packet_edges:
+    case Row::gpu_tile_packets:
+      // Packets of 2 and packet edges also come from loops that packets share.
+      if (kind == kind_of(Op::for_) && (row == Row::gpu_packets_2 || row == Row::gpu_packet_edges))
+        return nullptr;
+      if (control || kind == kind_of(Op::for_)) return "packets.cpp takes straight code only";
+      if (kind == local_array_kind) return "packets.cpp takes no local array, whose copies fill registers";
+      if (kind == kind_of(Op::philox) && row == Row::gpu_packets_8)
+        return "packets.cpp: random numbers cost too much for packets this wide";
+      return nullptr;
+    case Row::gpu_shared_loops:
+      if (is_atomic(kind)) return "packets.cpp shares no loop whose body has atomics";
+      [[fallthrough]];
+    case Row::gpu_staged_reads:
+      if (control) return "staging.cpp and packets.cpp take straight code and loops only";
+      if (kind == local_array_kind) return "staging.cpp and packets.cpp take no local array";
+      return nullptr;
+    case Row::cpu_reduce_vector:
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+std::vector<Aim> aims(bool cpu, bool gpu) {
+  std::vector<Aim> result;
+  for (Kind kind = 0; kind < kind_count; ++kind)
+    for (std::size_t r = 0; r < row_count; ++r) {
+      const auto row = static_cast<Row>(r);
+      if (is_kind(kind) && (is_gpu_row(row) ? gpu : cpu) && !impossible(row, kind))
+        result.push_back({row, kind});
+    }
+  return result;
+}
+
+void Coverage::count(Row row, const Kinds& kinds) {
+  ++kernels_[number(row)];
+  for (Kind kind = 0; kind < kind_count; ++kind) counts_[number(row)][kind] += kinds[kind];
+}
+
+void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& variant, DeviceKind device) {
+  using Path = LoweringPath;
+  const passes::Plan plan = passes::make_plan(runnable.kernel, 8);
+  const bool gpu = device != DeviceKind::cpu;
+  Kinds all;
+  for (std::size_t i = 0; i < plan.tasks.size() && i < variant.tasks.size(); ++i) {
+    const ir::Task& task = plan.tasks[i].task;
+    const Lowering& code = variant.tasks[i].lowering;
+    const Kinds kinds = kinds_of(runnable.kernel, task);
+    all |= kinds;
+    const auto met = [&](Path path, Row row) {
+      if (code.takes(path)) count(row, kinds);
+    };
+    if (task.kind == ir::TaskKind::reduce_partial) {
+      const ir::Statement& loop = task.body.statements.back();
+      ++reductions_[gpu][loop.index][static_cast<std::size_t>(loop.type)];
+    }
+    met(Path::serial, gpu ? Row::gpu_serial : Row::cpu_serial);
+    met(Path::reduce_final, gpu ? Row::gpu_reduce_final : Row::cpu_reduce_final);
+    met(Path::scalar_loop, Row::cpu_scalar_loop);
+    met(Path::lane_loop, Row::cpu_lane_loop);
+    if (code.takes(Path::reduce_chunks))
+      met(Path::reduce_chunks, code.takes(Path::vector_loop) ? Row::cpu_reduce_vector : Row::cpu_reduce);
+    else if (!code.takes(Path::reduce_final) && !code.takes(Path::serial))
+      met(Path::vector_loop, Row::cpu_vector_loop);
+    met(Path::thread_loop, Row::gpu_thread_loop);
+    if (code.takes(Path::packets))
+      count(code.packet_width == 2   ? Row::gpu_packets_2
+            : code.packet_width == 4 ? Row::gpu_packets_4
+                                     : Row::gpu_packets_8,
+            kinds);
+    met(Path::packet_edges, Row::gpu_packet_edges);
+    met(Path::shared_loops, Row::gpu_shared_loops);
+    met(Path::tiles, Row::gpu_tiles);
+    met(Path::tile_packets, Row::gpu_tile_packets);
+    met(Path::staged_reads, Row::gpu_staged_reads);
+    met(Path::reduce_blocks, Row::gpu_reduce);
+    if (code.takes(Path::block_counters)) {
+      // The launch chooses between the two: by the array's extent, among others.
+      const auto* extents = counted_array(runnable, task.body);
+      const bool large = extents && extents->at(0) > static_cast<std::int64_t>(most_block_counters);
+      count(large ? Row::gpu_direct_counters : Row::gpu_block_counters, kinds);
+    }
+  }
+  if (gpu) count(static_cast<Row>(number(Row::gpu_facts) + assumptions_of(variant.assume)), all);
+}
+
+void Coverage::read(std::istream& from) {
+  const auto add = [&](std::uint64_t& to) {
+    std::uint64_t more = 0;
+    if (from >> more) to += more;
+  };
+  for (auto& row : counts_)
+    for (std::uint64_t& n : row) add(n);
+  for (auto& device : reductions_)
+    for (auto& kind : device)
+      for (std::uint64_t& n : kind) add(n);
+  for (std::uint64_t& n : kernels_) add(n);
+}
+
+void Coverage::write(std::ostream& to) const {
+  for (const auto& row : counts_)
+    for (const std::uint64_t n : row) to << n << ' ';
+  for (const auto& device : reductions_)
+    for (const auto& kind : device)
+      for (const std::uint64_t n : kind) to << n << ' ';
+  for (const std::uint64_t n : kernels_) to << n << ' ';
+  to << '\n';
+}
+
+std::vector<Aim> Coverage::missing(bool cpu, bool gpu) const {
+  std::vector<Aim> result;
+  for (const Aim& aim : aims(cpu, gpu))
+    if (counts_[number(aim.row)][aim.kind] == 0) result.push_back(aim);
+  return result;
+}
+
+std::vector<std::string> Coverage::missing_reductions(bool cpu, bool gpu) const {
+  std::vector<std::string> result;
+  for (std::size_t device = 0; device < 2; ++device)
+    for (std::size_t kind = 0; kind < ir::reduce_kind_count; ++kind)
+      for (std::size_t type = 0; type < 12; ++type) {
+        const auto k = static_cast<ir::ReduceKind>(kind);
+        const auto t = static_cast<ScalarType>(type);
+        if ((device ? gpu : cpu) && reduces(k, t) && reductions_[device][kind][type] == 0)
+          result.push_back(std::string(device ? "GPU " : "CPU ") + std::string(to_string(k)) + " of " +
+                           std::string(to_string(t)));
+      }
+  return result;
+}
+
+void Coverage::print(std::ostream& to, bool cpu, bool gpu) const {
+  std::vector<Row> rows;
+  for (std::size_t r = 0; r < row_count; ++r)
+    if (is_gpu_row(static_cast<Row>(r)) ? gpu : cpu) rows.push_back(static_cast<Row>(r));
+  to << "Tasks (launches in the rows about assumptions) by the form of their code:\n\n| form | tasks "
+        "|\n|---|---|\n";
+  for (const Row row : rows) to << "| " << row_name(row) << " | " << kernels_[number(row)] << " |\n";
+  to << "\nTasks with a statement of the kind; - is impossible, see below.\n\n| kind |";
+  for (std::size_t r = 0; r < rows.size(); ++r) to << ' ' << r + 1 << " |";
+  to << "\n|---|";
+  for (std::size_t r = 0; r < rows.size(); ++r) to << "---|";
+  for (Kind kind = 0; kind < kind_count; ++kind) {
+    if (!is_kind(kind)) continue;
+    to << "\n| " << kind_name(kind) << " |";
+    for (const Row row : rows)
+      if (impossible(row, kind))
+        to << " - |";
+      else
+        to << ' ' << counts_[number(row)][kind] << " |";
+  }
+  to << "\n\n";
+  for (std::size_t r = 0; r < rows.size(); ++r) to << (r ? "; " : "") << r + 1 << ": " << row_name(rows[r]);
+  to << ".\n\nReductions by kind and type:\n\n| reduction |";
+  for (std::size_t type = 0; type < 12; ++type) to << ' ' << to_string(static_cast<ScalarType>(type)) << " |";
+  to << "\n|---|---|---|---|---|---|---|---|---|---|---|---|---|";
+  for (std::size_t device = 0; device < 2; ++device)
+    for (std::size_t kind = 0; kind < ir::reduce_kind_count; ++kind) {
+      if (!(device ? gpu : cpu)) continue;
+      const auto k = static_cast<ir::ReduceKind>(kind);
+      to << "\n| " << (device ? "GPU " : "CPU ") << to_string(k) << " |";
+      for (std::size_t type = 0; type < 12; ++type)
+        if (reduces(k, static_cast<ScalarType>(type)))
+          to << ' ' << reductions_[device][kind][type] << " |";
+        else
+          to << " - |";
+    }
+  to << "\n\nImpossible pairs:\n\n";
+  for (const Row row : rows) {
+    std::vector<std::pair<std::string, std::string>> reasons;  // reason, kinds
+    for (Kind kind = 0; kind < kind_count; ++kind) {
+      const char* reason = is_kind(kind) ? impossible(row, kind) : nullptr;
+      if (!reason) continue;
+      auto found =
+          std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == reason; });
+      if (found == reasons.end()) found = reasons.insert(reasons.end(), {reason, ""});
+      found->second += (found->second.empty() ? "" : ", ") + kind_name(kind);
+    }
+    for (const auto& [reason, kinds] : reasons)
+      to << "- " << row_name(row) << ": " << kinds << ": " << reason << "\n";
+  }
+}
+
+}  // namespace weir::test

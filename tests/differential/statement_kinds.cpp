@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "statement_kinds.hpp"
+
+#include <vector>
+
+#include "ir/evaluate.hpp"
+
+namespace weir::test {
+namespace {
+
+using ir::Op;
+
+class Collector {
+ public:
+  Collector(const ir::Kernel& kernel, std::uint32_t values) : kernel_(kernel), types_(values) {}
+
+  /// A statement before the loop: of those, only values from other tasks count.
+  void skip(const ir::Statement& s) {
+    if (s.op == Op::temp_load) kinds_.set(kind_of(s.op));
+    define(s);
+  }
+  void add(const ir::Block& block) {
+    for (const ir::ValueId id : block.arguments) types_.at(id) = ScalarType::i64;
+    for (const ir::Statement& s : block.statements) add(s);
+  }
+  const Kinds& kinds() const { return kinds_; }
+
+ private:
+  void add(const ir::Statement& s) {
+    switch (s.op) {
+      case Op::math:
+        kinds_.set(ir::is_host_evaluable(s) ? exact_math_kind : library_math_kind);
+        break;
+      case Op::atomic:
+        kinds_.set(kind_of(static_cast<ir::AtomicKind>(s.immediate)));
+        break;
+      case Op::yield:
+      case Op::parallel:
+      case Op::reduce:
+      case Op::region:
+        break;
+      default:
+        kinds_.set(kind_of(s.op));
+    }
+    if (s.op == Op::local && s.immediate > 1) kinds_.set(local_array_kind);
+    if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic) {
+      const ElementType& element = kernel_.parameters.at(s.index).element;
+      kinds_.set(kind_of(element.scalar));
+      if (element.shape == ElementType::Shape::vector) kinds_.set(vector_kind);
+      if (element.shape == ElementType::Shape::matrix) kinds_.set(matrix_kind);
+    }
+    define(s);
+    if (s.result != ir::no_value) kinds_.set(kind_of(types_[s.result]));
+    for (const ir::Block& body : s.bodies) add(body);
+  }
+
+  void define(const ir::Statement& s) {
+    if (s.result == ir::no_value) return;
+    const ir::ResultRule rule = ir::info(s.op).result;
+    types_.at(s.result) = rule == ir::ResultRule::boolean ? ScalarType::boolean
+                          : rule == ir::ResultRule::same  ? types_.at(s.operands.at(0))
+                                                          : s.type;
+  }
+
+  const ir::Kernel& kernel_;
+  std::vector<ScalarType> types_;
+  Kinds kinds_;
+};
+
+}  // namespace
+
+bool is_kind(Kind kind) noexcept {
+  return kind != static_cast<Kind>(Op::math) && kind != static_cast<Kind>(Op::atomic);
+}
+
+std::string kind_name(Kind kind) {
+  if (kind < op_kinds) return std::string(ir::info(static_cast<Op>(kind)).mnemonic);
+  if (kind == assert_kind) return "assert";
+  if (kind == exact_math_kind) return "math, exact";
+  if (kind == library_math_kind) return "math, library";
+  if (kind < local_array_kind)
+    return "atomic." + std::string(to_string(static_cast<ir::AtomicKind>(kind - first_atomic_kind)));
+  if (kind == local_array_kind) return "local array";
+  if (kind < vector_kind)
+    return "type " + std::string(to_string(static_cast<ScalarType>(kind - first_type_kind)));
+  return kind == vector_kind ? "vec" : "mat";
+}
+
+Kinds kinds_of(const ir::Kernel& kernel, const ir::Task& task) {
+  Collector collector(kernel, task.value_count);
+  const auto& statements = task.body.statements;
+  const bool loop = task.kind == ir::TaskKind::parallel || task.kind == ir::TaskKind::reduce_partial;
+  if (!loop || statements.empty()) {
+    collector.add(task.body);
+    return collector.kinds();
+  }
+  for (std::size_t i = 0; i + 1 < statements.size(); ++i) collector.skip(statements[i]);
+  collector.add(statements.back().bodies.at(0));
+  return collector.kinds();
+}
+
+}  // namespace weir::test

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of statements that lowering paths are crossed with: operations, atomics, locals, element types.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <string>
+
+#include "ir/ir.hpp"
+#include "ir/task.hpp"
+
+namespace weir::test {
+
+/// A number below kind_count.
+using Kind = std::size_t;
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(ir::Op::continue_) + 1;
+inline constexpr Kind assert_kind = op_kinds;
+inline constexpr Kind exact_math_kind = assert_kind + 1;        ///< functions with one right result
+inline constexpr Kind library_math_kind = exact_math_kind + 1;  ///< those of the math library
+inline constexpr Kind first_atomic_kind = library_math_kind + 1;
+inline constexpr Kind local_array_kind = first_atomic_kind + ir::atomic_kind_count;
+inline constexpr Kind first_type_kind = local_array_kind + 1;
+inline constexpr Kind vector_kind = first_type_kind + 12;
+inline constexpr Kind matrix_kind = vector_kind + 1;
+inline constexpr std::size_t kind_count = matrix_kind + 1;
+
+using Kinds = std::bitset<kind_count>;
+
+constexpr Kind kind_of(ir::Op op) noexcept {
+  return op == ir::Op::assert_ ? assert_kind : static_cast<Kind>(op);
+}
+constexpr Kind kind_of(ir::AtomicKind kind) noexcept {
+  return first_atomic_kind + static_cast<Kind>(kind);
+}
+constexpr Kind kind_of(ScalarType type) noexcept {
+  return first_type_kind + static_cast<Kind>(type);
+}
+
+/// False for the numbers of operations that others stand for: math and atomic, which are split.
+bool is_kind(Kind kind) noexcept;
+/// "add", "atomic.xor", "local array", "type i16", "vec", ...
+std::string kind_name(Kind kind);
+/// The kinds in a task's loop, or in the whole of a task without one. Values that a loop takes from other
+/// tasks are loaded before it, and count as well.
+Kinds kinds_of(const ir::Kernel& kernel, const ir::Task& task);
+
+}  // namespace weir::test

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the memory pool keeps, what it reuses and what it gives back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "runtime/devices/device_state.hpp"
+#include "runtime/memory/memory_limit.hpp"
+#include "runtime/memory/size_class.hpp"
+#include "support/expect_error.hpp"
+#include "support/kernels.hpp"
+#include "support/watched_driver.hpp"
+
+namespace weir::test {
+namespace {
+
+using detail::CacheLimit;
+using ::testing::HasSubstr;
+
+// With the driver's stream-ordered allocation and without it.
+class Pool : public ::testing::TestWithParam<bool> {
+ protected:
+  static std::uint64_t hidden() { return GetParam() ? 0 : WEIR_CAP_STREAM_ORDERED_ALLOCATION; }
+  static Device open() { return Watch::open(hidden()); }
+  /// Calls that free memory, and calls that allocate it.
+  static std::uint64_t frees() {
+    return Watch::get().count("memory_free") + Watch::get().count("memory_free_async");
+  }
+  static std::uint64_t allocations() {
+    return Watch::get().count("memory_allocate") + Watch::get().count("memory_allocate_async");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Allocators, Pool, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "StreamOrdered" : "Plain"; });
+
+constexpr std::uint64_t mega = std::uint64_t{1} << 20;
+
+/// A device whose pool caches at most so many bytes.
+Device open_with_pool_of(const char* bytes, std::uint64_t hidden = 0) {
+  setenv("WEIR_POOL_BYTES", bytes, 1);
+  const Device device = Watch::open(hidden);
+  unsetenv("WEIR_POOL_BYTES");
+  return device;
+}
+
+TEST(PoolBytes, AreANumberWithAUnit) {
+  EXPECT_EQ(detail::pool_bytes(nullptr), std::nullopt);
+  EXPECT_EQ(detail::pool_bytes(""), std::nullopt);
+  EXPECT_EQ(detail::pool_bytes("0"), 0u);
+  EXPECT_EQ(detail::pool_bytes("12345"), 12345u);
+  EXPECT_EQ(detail::pool_bytes("3K"), 3072u);
+  EXPECT_EQ(detail::pool_bytes("256M"), 256 * mega);
+  EXPECT_EQ(detail::pool_bytes("8G"), 8192 * mega);
+  for (const char* text : {"-1", "x", "1T", "1MM", " 1", "1.5G", "20000000000G", "99999999999999999999"})
+    EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)detail::pool_bytes(text); }),
+                HasSubstr("WEIR_POOL_BYTES"))
+        << text;
+}
+
+// proves R35
+TEST(PoolBytes, ThatAreMalformedAreReportedWhenTheDeviceIsOpened) {
+  EXPECT_THAT(error_of(ErrorCode::invalid, [] { (void)open_with_pool_of("lots"); }), HasSubstr("'lots'"));
+  unsetenv("WEIR_POOL_BYTES");
+}
+
+TEST(CacheLimit, IsTheMostThatWasInUseLately) {
+  CacheLimit limit(1000 * mega, {});
+  EXPECT_EQ(limit.bytes(), CacheLimit::least);
+  limit.note_use(300 * mega);
+  EXPECT_EQ(limit.bytes(), 300 * mega);
+  limit.note_use(800 * mega);
+  EXPECT_EQ(limit.bytes(), 500 * mega) << "half of the device";
+  for (std::uint32_t i = 0; i < CacheLimit::window; ++i) limit.note_use(100 * mega);
+  EXPECT_EQ(limit.bytes(), 500 * mega) << "the last window still counts";
+  for (std::uint32_t i = 0; i < 2 * CacheLimit::window; ++i) limit.note_use(100 * mega);
+  EXPECT_EQ(limit.bytes(), 100 * mega);
+  EXPECT_EQ(CacheLimit(0, {}).bytes(), CacheLimit::least);
+  EXPECT_EQ(CacheLimit(0, 5).bytes(), 5u);
+}
+
+TEST(SizeClass, FitsRequestsOfFourFifthsAndMore) {
+  for (std::uint32_t index = 0; index < size_class_count; ++index) {
+    const std::uint32_t last = largest_fit(index);
+    EXPECT_LE(class_bytes(last) * 4, class_bytes(index) * 5);
+    if (last + 1 < size_class_count) {
+      EXPECT_GT(class_bytes(last + 1) * 4, class_bytes(index) * 5);
+    }
+  }
+}
+
+// proves R34
+TEST_P(Pool, ArraysThatGrowDoNotAddUp) {
+  const Device device = open();
+  const Stream stream = device.create_stream();
+  std::optional<Array<std::uint8_t>> last;
+  std::uint64_t most_in_use = 0, most_cached = 0, sum = 0;
+  for (double bytes = mega; bytes < 500.0 * mega; bytes *= 1.13) {
+    auto next = device.array<std::uint8_t>(stream, static_cast<std::int64_t>(bytes));
+    next.slice(0, 1000).fill(stream, 1);
+    if (!GetParam()) stream.synchronize();  // memory of work in flight is freed when the work is over
+    most_in_use = std::max(most_in_use, device.memory_statistics().bytes_in_use);
+    last.emplace(std::move(next));
+    most_cached = std::max(most_cached, device.memory_statistics().bytes_cached);
+    sum += static_cast<std::uint64_t>(bytes);
+  }
+  EXPECT_GT(sum, 3 * most_in_use);
+  EXPECT_LE(most_cached, most_in_use + 64 * mega);
+  stream.synchronize();
+  last.reset();
+  EXPECT_LE(device.memory_statistics().bytes_cached, most_in_use);
+}
+
+TEST_P(Pool, SizesThatTakeTurnsStayCached) {
+  const Device device = open();
+  const Stream stream = device.create_stream();
+  const auto turn = [&] {
+    for (const int size : {100, 150, 210})
+      device.array<std::uint8_t>(stream, size * static_cast<std::int64_t>(mega)).slice(0, 10).fill(stream, 1);
+  };
+  turn();
+  stream.synchronize();
+  turn();
+  stream.synchronize();
+  const std::uint64_t before = device.memory_statistics().driver_allocations;
+  {
+    const auto a = device.array<std::uint8_t>(stream, 210 * static_cast<std::int64_t>(mega));
+    const auto b = device.array<std::uint8_t>(stream, 150 * static_cast<std::int64_t>(mega));
+  }
+  const std::uint64_t after = device.memory_statistics().driver_allocations;
+  EXPECT_LE(after - before, 1u);
+  for (int i = 0; i < 10; ++i) {
+    const auto a = device.array<std::uint8_t>(stream, 210 * static_cast<std::int64_t>(mega));
+    const auto b = device.array<std::uint8_t>(stream, 150 * static_cast<std::int64_t>(mega));
+  }
+  EXPECT_EQ(device.memory_statistics().driver_allocations, after);
+}
+
+TEST_P(Pool, ALittleLargerBlockServesARequest) {
+  const Device device = open();
+  const Stream stream = device.create_stream(), other = device.create_stream();
+  const auto allocations_for = [&](const Stream& on, std::int64_t bytes) {
+    const std::uint64_t before = device.memory_statistics().driver_allocations;
+    const auto x = device.array<std::uint8_t>(on, bytes);
+    return device.memory_statistics().driver_allocations - before;
+  };
+  EXPECT_EQ(allocations_for(stream, 100'000), 1u);
+  EXPECT_EQ(allocations_for(stream, 85'000), 0u);
+  EXPECT_EQ(allocations_for(other, 85'000), 0u) << "from an idle stream";
+  EXPECT_EQ(allocations_for(stream, 60'000), 1u) << "more waste than stated";
+  EXPECT_EQ(allocations_for(stream, 110'000), 1u);
+}
+
+TEST_P(Pool, KeepsAsMuchAsWeirPoolBytesSays) {
+  const Device device = open_with_pool_of("1M", hidden());
+  const Stream stream = device.create_stream();
+  {
+    std::vector<Array<std::uint8_t>> arrays;
+    for (int i = 0; i < 40; ++i) arrays.push_back(device.array<std::uint8_t>(stream, 65'536));
+  }
+  EXPECT_EQ(device.memory_statistics().bytes_cached, mega);
+  EXPECT_EQ(device.memory_statistics().bytes_in_use, 0u);
+  EXPECT_EQ(frees(), 24u);
+}
+
+TEST_P(Pool, GivesBackFirstWhatWasFreedLongestAgo) {
+  const Device device = open_with_pool_of("1M", hidden());
+  const Stream stream = device.create_stream();
+  const auto take = [&](std::int64_t bytes) { return device.array<std::uint8_t>(stream, bytes); };
+  take(400'000);  // 425,984 bytes
+  take(200'000);
+  take(600'000);  // and the first one has to go
+  const std::uint64_t before = device.memory_statistics().driver_allocations;
+  take(600'000);
+  take(200'000);
+  EXPECT_EQ(device.memory_statistics().driver_allocations, before);
+  take(400'000);
+  EXPECT_EQ(device.memory_statistics().driver_allocations, before + 1);
+}
+
+// proves R5, R12
+TEST_P(Pool, GivesBackBusyMemoryWithoutAWait) {
+  const Device device = open_with_pool_of("0", hidden());
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const auto result = device.array<std::int32_t>(stream, 1000);
+  Flag flag;
+  Watch::get().before("stream_synchronize", [&] { flag.open(); });  // a failure instead of a test that hangs
+  Watch::get().before("event_synchronize", [&] { flag.open(); });
+  {
+    const auto x = device.array<std::int32_t>(stream, 1000);
+    kernels.close_gate(stream, flag);
+    x.fill(stream, 7);
+    result.copy_from(stream, x);
+  }
+  EXPECT_EQ(Watch::get().count("stream_synchronize") + Watch::get().count("event_synchronize"), 0u);
+  EXPECT_EQ(Watch::get().count("memory_free"), 0u) << "the memory is still in use";
+  EXPECT_EQ(Watch::get().count("memory_free_async"), GetParam() ? 1u : 0u);
+  flag.open();
+  EXPECT_EQ(result.to_host(stream)[999], 7);
+  device.synchronize();
+  EXPECT_EQ(frees(), 1u);
+  EXPECT_EQ(device.memory_statistics().bytes_cached, 0u);
+  Watch::get().before("stream_synchronize", nullptr);
+  Watch::get().before("event_synchronize", nullptr);
+}
+
+// proves R34
+TEST_P(Pool, GivesMemoryBackBeforeTheSystemIsShort) {
+  const Device device = open();
+  const Stream stream = device.create_stream();
+  const auto total = device.memory().total;
+  { const auto x = device.array<std::uint8_t>(stream, 30 * static_cast<std::int64_t>(mega)); }
+  std::uint64_t free = total / 16 + 5 * mega;
+  Watch::get().report_free(&free);
+  const auto y = device.array<std::uint8_t>(stream, 8 * static_cast<std::int64_t>(mega));
+  EXPECT_EQ(device.memory_statistics().bytes_cached, 30 * mega) << "asked for too often";
+  const auto z = device.array<std::uint8_t>(stream, total / 8 > 64 * mega ? 0 : 8);
+  const auto w = device.array<std::uint8_t>(stream, static_cast<std::int64_t>(total / 7));
+  EXPECT_EQ(device.memory_statistics().bytes_cached, 0u);
+}
+
+// proves R10, R34
+TEST_P(Pool, AThreadThatLooksForFreeMemoryHidesNoneFromAnother) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream(), c = device.create_stream(),
+               d = device.create_stream();
+  Flag flag;
+  {
+    const auto x = device.array<std::int32_t>(a, 100'000);
+    kernels.close_gate(a, flag);
+    kernels.add(a, x, 1);
+    b.wait(a);
+    kernels.add(b, x, 1);
+  }  // waits for both streams
+  Watch::get().limit_memory(1000);
+  bool found = false;
+  std::string thrown;
+  Watch::get().before("event_query", [&] {
+    if (std::exchange(found, true)) return;
+    std::thread([&] {
+      try {
+        const auto y = device.array<std::int32_t>(c, 100'000);
+        y.fill(c, 3);
+      } catch (const Error& error) {
+        thrown = error.what();
+      }
+    }).join();
+  });
+  { const auto small = device.array<std::int32_t>(d, 10); }
+  Watch::get().before("event_query", nullptr);
+  flag.open();
+  device.synchronize();
+  EXPECT_TRUE(found);
+  EXPECT_EQ(thrown, "");
+}
+
+// proves R10, R34
+TEST_P(Pool, AThreadThatIsGivingMemoryBackIsWaitedForBeforeMemoryIsShort) {
+  const Device device = open();
+  const Stream a = device.create_stream(), b = device.create_stream();
+  Watch::get().limit_memory(450'000);
+  { const auto x = device.array<std::uint8_t>(a, 400'000); }
+  std::thread other;
+  std::string thrown;
+  bool first = true;
+  Watch::get().before("memory_free", [&] {
+    if (!std::exchange(first, false)) return;
+    const std::uint64_t asked = allocations();
+    other = std::thread([&] {
+      try {
+        const auto y = device.array<std::uint8_t>(b, 300'000);  // another size, of which there is none
+      } catch (const Error& error) {
+        thrown = error.what();
+      }
+    });
+    while (allocations() == asked) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  (void)device.trim_memory();
+  other.join();
+  Watch::get().before("memory_free", nullptr);
+  EXPECT_EQ(thrown, "");
+}
+
+// proves R2, R6
+TEST_P(Pool, AnotherStreamWaitsForTheEarlierLifeOfABlock) {
+  const Device device = open();
+  const Kernels kernels(device);
+  const Stream a = device.create_stream(), b = device.create_stream();
+  Flag flag;
+  kernels.nothing.launch(a, {1, 1}, {});
+  {
+    const auto x = device.array<std::int32_t>(a, 1000);
+    x.fill(a, 1);
+    kernels.close_gate(a, flag);
+    kernels.add(a, x, 1);
+  }
+  const auto y = device.array<std::int32_t>(a, 1000);  // the same block, in the order of `a`
+  EXPECT_EQ(device.memory_statistics().driver_allocations, 1u);
+  const std::uint64_t waits = Watch::get().count("stream_wait_event");
+  y.fill(b, 100);
+  EXPECT_EQ(Watch::get().count("stream_wait_event"), waits + 1);
+  EXPECT_FALSE(b.query());
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for a fill that does not wait
+  flag.open();
+  a.synchronize();
+  EXPECT_EQ(y.to_host(b)[500], 100);
+}
+
+// proves R2, R12
+TEST(Fill, WithElementsOfAnySizeTakesNoHostMemory) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const auto check = [&]<class T>(T value, std::int64_t size) {
+    const auto x = device.array<T>(stream, size);
+    x.fill_zero(stream);
+    const std::uint64_t uploads = Watch::get().count("copy_to_device"), before = Watch::get().total();
+    if (size > 3) x.slice(1, size - 1).fill(stream, value);
+    EXPECT_EQ(Watch::get().count("copy_to_device"), uploads);
+    EXPECT_LE(Watch::get().total() - before, sizeof(T) / 4 + 40);
+    const std::vector<T> host = x.to_host(stream);
+    for (std::int64_t i = 0; i < size; ++i)
+      ASSERT_EQ(std::memcmp(&host[static_cast<std::size_t>(i)], &value, sizeof value) == 0,
+                size > 3 && i > 0 && i < size - 1)
+          << i << " of " << size << ", " << sizeof value << " bytes";
+  };
+  for (const std::int64_t size : {1, 4, 5, 6, 7, 1000, 100'003}) {
+    check(Vec<float, 3>{1, 2, 3}, size);
+    check(Vec<std::int8_t, 3>{1, 2, 3}, size);
+    check(Vec<std::int16_t, 5>{1, 2, 3, 4, 5}, size);
+    check(Vec<double, 3>{1, 2, 3}, size);
+    check(Vec<std::uint8_t, 7>{1, 2, 3, 4, 5, 6, 7}, size);
+    check(Vec<float, 16>{1, 2, 3, 4, 5, 6}, size);
+    check(Mat<double, 3, 3>{1, 2, 3, 4, 5, 6, 7, 8, 9}, size);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
