@@ -34,7 +34,7 @@ constexpr sdk::vendor::AttributeField fields[] = {
 };
 #undef FIELD
 
-/// The version of the kernel driver, which libcuda itself does not tell; "" when it cannot be read.
+/// The version of the kernel driver, which libcuda does not report; "" if it cannot be read.
 std::string kernel_driver_version() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string text;
@@ -48,8 +48,8 @@ std::string driver_version() {
   return kernel.empty() ? text : text + ", driver " + kernel;
 }
 
-/// Kernels of so many streams can run at once: CUDA gives each stream one of its connections to the device,
-/// which this variable numbers.
+/// The number of streams whose kernels can run at once. CUDA maps each stream to one of its connections to
+/// the device, whose number this variable sets.
 std::uint32_t connections() {
   constexpr int by_default = 8, most = 32;
   const char* text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
@@ -94,7 +94,7 @@ void Cuda::describe(std::uint32_t index, weir_device_info& info) {
 
   info.recommended_streams = value(concurrent_kernels) ? connections() : 1;
   if (value(stream_priorities)) {
-    // The range itself is only told to a context; CUDA clamps what is outside of it.
+    // CUDA returns the range only to a context, and clamps priorities outside of it.
     info.min_priority = 0;
     info.max_priority = -5;
   }

@@ -185,7 +185,7 @@ TEST_P(Kernels, OutOfBoundsIsAnIllegalAddressWithKernelLaneAndAddress) {
   EXPECT_NE(std::string::npos, report().find("kernel add, workgroup (0, 0, 0), wave ")) << report();
   EXPECT_NE(std::string::npos, report().find(", lane 0")) << report();
   EXPECT_NE(std::string::npos, report().find("global_load")) << report();
-  EXPECT_NE(std::string::npos, report().find("0 bytes behind the end of device block")) << report();
+  EXPECT_NE(std::string::npos, report().find("0 bytes after the end of device block")) << report();
 }
 
 TEST_P(Kernels, UseAfterFreeIsRecognised) {
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Kernels,
 TEST(RacesAsErrors, FailTheLaunch) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(launch_where_races_are_errors(), testing::ExitedWithCode(0),
-              "kernel racy, workgroup.*their order is not defined");
+              "kernel racy, workgroup.*their order is undefined");
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST_P(Memory, ReadingBehindABlockIsAFault) {
     EXPECT_EQ(FaultKind::out_of_bounds, fault.kind);
     EXPECT_EQ(16, fault.lane);
     EXPECT_EQ(block + 64, fault.address);
-    EXPECT_NE(nullptr, std::strstr(fault.what(), "0 bytes behind the end of device block")) << fault.what();
+    EXPECT_NE(nullptr, std::strstr(fault.what(), "0 bytes after the end of device block")) << fault.what();
   }
 }
 
@@ -135,7 +135,7 @@ TEST_P(Memory, UnknownInstructionsAreFaultsThatSayWhy) {
     FAIL();
   } catch (const Fault& fault) {
     EXPECT_EQ(FaultKind::unknown_instruction, fault.kind);
-    EXPECT_STREQ("is an instruction that the simulator does not know", fault.what());
+    EXPECT_STREQ("is an instruction that the simulator does not support", fault.what());
   }
 }
 

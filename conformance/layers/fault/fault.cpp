@@ -18,7 +18,7 @@ void Fault::configure(std::string_view text) {
   Options options = parse_options(text);
   if ((options.delay || options.reorder) && !held_)
     fail(WEIR_ERROR_INVALID,
-         "layer fault: delay and reorder hold only when they are there from the start, in WEIR_LAYERS or "
+         "layer fault: delay and reorder cannot be set later; expected them at load time, in WEIR_LAYERS or "
          "weir::set_layers");
   const std::lock_guard lock(mutex_);
   options_ = std::move(options);
@@ -43,7 +43,7 @@ std::uint64_t Fault::get(std::string_view what) const {
     return found == calls_.end() ? 0 : found->second;
   }
   fail(WEIR_ERROR_NOT_FOUND,
-       "layer fault keeps no number '%.64s'; there are calls, calls.FUNCTION, failed, held, memory",
+       "layer fault has no counter '%.64s'; expected calls, calls.FUNCTION, failed, held, memory",
        std::string(what).c_str());
 }
 
@@ -68,9 +68,9 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
     ++all_calls_;
     std::uint64_t& calls = calls_.try_emplace(std::string(slot), 0).first->second;
     ++calls;
-    // Hosts may flush a stream on behalf of others, who do not listen for its failures.
-    const bool tells = stream && !lets_go(slot) && slot != "stream_flush";
-    if (const auto found = late_.find(handle(stream)); tells && found != late_.end()) {
+    // Hosts may flush streams of other callers and ignore the result, so a flush does not report the failure.
+    const bool reports = stream && !lets_go(slot) && slot != "stream_flush";
+    if (const auto found = late_.find(handle(stream)); reports && found != late_.end()) {
       result = found->second.result;
       words = sdk::format_text("work that was submitted to this stream was made to fail (result=%s:late)",
                                result_word(result));
@@ -94,14 +94,14 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
     if (result == WEIR_ERROR_DEVICE_LOST) lost_.insert(device);
     if (lost_.contains(device) && !lets_go(slot)) {
       result = WEIR_ERROR_DEVICE_LOST;
-      if (words.empty()) words = "the device was made to be lost, and answers nothing else";
+      if (words.empty()) words = "the device was made to be lost; every later call fails";
     }
   }
   if (result != WEIR_OK)
     sdk::report(status, result, ("fault layer: " + words).c_str(), static_cast<std::int64_t>(result),
                 "FAULT");
   else if (skipped)
-    throw sdk::Failure{WEIR_OK, {}};  // ends the call with that answer
+    throw sdk::Failure{WEIR_OK, {}};  // ends the call with that result
   return result;
 }
 
@@ -194,7 +194,7 @@ weir_result Fault::memory_allocate_async(weir_stream stream, const weir_memory_o
 }
 weir_result Fault::memory_free(weir_allocation allocation, weir_status* status) {
   if (held_) held_->start_all();
-  give_memory(allocation);  // first, because the handle may be given out anew at once
+  give_memory(allocation);  // first, because the driver may return the same handle again at once
   return next.memory_free(allocation, status);
 }
 weir_result Fault::memory_free_async(weir_stream stream, weir_allocation allocation, weir_status* status) {
@@ -222,7 +222,7 @@ weir_result Fault::graph_destroy(weir_graph graph, weir_status* status) {
   return next.graph_destroy(graph, status);
 }
 
-// The other functions differ only in who does them.
+// The other functions differ only in the object that performs them.
 #define WEIR_FAULT_HELD(slot, parameters, arguments)            \
   weir_result Fault::slot parameters {                          \
     return held_ ? held_->slot arguments : next.slot arguments; \

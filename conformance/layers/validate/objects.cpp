@@ -7,8 +7,8 @@
 namespace weir::validate {
 namespace {
 
-// A handle, from its highest bit: mark, kind, layer, uses, place. The mark makes it an address that no
-// pointer can be.
+// The fields of a handle, from the highest bit: mark, kind, layer, uses, place. The mark makes the handle an
+// address that no pointer can have.
 constexpr int place_bits = 24, uses_bits = 24, layer_bits = 4, kind_bits = 4;
 constexpr std::uint64_t mark = 0xa5, most_places = (std::uint64_t{1} << place_bits) - 1;
 
@@ -55,7 +55,7 @@ std::string Objects::describe(const Object& object) const {
 
 std::uint64_t Objects::put(const std::shared_ptr<Object>& object) {
   std::uint32_t place;
-  // Places are used again late, and never when a few are enough.
+  // Places are reused as late as possible, and not at all for small numbers of objects.
   if (free_.size() > 1024 || places_.size() == most_places) {
     if (free_.empty())
       sdk::fail(WEIR_ERROR_OUT_OF_MEMORY, "layer validate: too many objects are alive at once");
@@ -79,7 +79,7 @@ std::uint64_t Objects::put(const std::shared_ptr<Object>& object) {
 void Objects::remove(const Object& object, std::string_view by) {
   const auto place = static_cast<std::uint32_t>(parts_of(object.handle).place);
   Place& at = places_[place];
-  if (at.object.get() != &object) return;  // another thread was first
+  if (at.object.get() != &object) return;  // another thread has removed it
   at.last = describe(object) + ", which " + std::string(by) + " ended";
   --live_[static_cast<int>(object.kind)];
   at.object->alive = false;
@@ -95,7 +95,7 @@ std::shared_ptr<Object> Objects::find(std::uint64_t handle, Kind kind, const cha
   const auto refuse_unknown = [&] {
     throw WrongHandle{
         "foreign",
-        sdk::format_text("%s is 0x%" PRIx64 ", which this driver never gave out; expected a %s of driver %s",
+        sdk::format_text("%s is 0x%" PRIx64 ", which is no handle of this driver; expected a %s of driver %s",
                          what, handle, expected.c_str(), driver_.c_str())};
   };
   if (parts.mark != mark || parts.kind == 0 || parts.kind >= kind_count) refuse_unknown();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens before what, and what does not.
+// The happens-before order of accesses, and reports of races.
 #include <cinttypes>
 
 #include "validate.hpp"
@@ -75,8 +75,8 @@ void Validate::report_race(const Allocation* allocation, const Access& earlier, 
   std::string text;
   if (earlier.special == Access::Special::birth) {
     text = sdk::format_text(
-        "%s%s on stream %" PRIu64 " %s %s before its allocation in the order of stream %" PRIu64
-        " is known to be done; let the stream wait for an event recorded behind memory_allocate_async. "
+        "%s%s on stream %" PRIu64 " %s %s before its allocation on stream %" PRIu64
+        " is complete; let the stream wait for an event recorded after memory_allocate_async. "
         "Memory: %s",
         maybe, later.actor->what.c_str(), later.stream, verb(later.how).c_str(), thing(later).c_str(),
         earlier.stream, where.c_str());
@@ -84,7 +84,7 @@ void Validate::report_race(const Allocation* allocation, const Access& earlier, 
     const std::string order = extra.empty()
                                   ? sdk::format_text("nothing orders them: let stream %" PRIu64
                                                      " wait for an event that is recorded on stream %" PRIu64
-                                                     " behind the first, or wait on the host",
+                                                     " after the first, or wait on the host",
                                                      later.stream, earlier.stream)
                                   : extra;
     text = sdk::format_text(
@@ -110,7 +110,7 @@ Use Validate::use_of(const std::shared_ptr<Allocation>& allocation, std::uint64_
   return use;
 }
 
-// Memory of the host may be an allocation that the host sees, as pinned memory is.
+// Host memory may be an allocation that the host can access, such as pinned memory.
 Use Validate::host_use(const Device& device, const void* at, std::uint64_t size, std::uint32_t how,
                        const char* what) const {
   const auto address = reinterpret_cast<std::uint64_t>(at);

@@ -8,7 +8,7 @@
 namespace opencl {
 namespace {
 
-/// "CL1.2" and the like, as -cl-std takes it.
+/// True for "CL1.2" and similar values of -cl-std.
 bool is_language(std::string_view target) {
   const auto digit = [&](std::size_t at) { return target[at] >= '0' && target[at] <= '9'; };
   return target.size() == 5 && target.starts_with("CL") && digit(2) && target[3] == '.' && digit(4);
