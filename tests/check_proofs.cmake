@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DROOT=... -P check_proofs.cmake: fails when a requirement has lost its last test. Tests say "proves R12" where
-# they prove one; those of fusion and of the compile cache (R25, R28 to R30, R32) come with these.
+# cmake -DROOT=... -P check_proofs.cmake: fails if a requirement has lost its last test. A comment "proves R12" marks a
+# test that proves one; those of fusion and of the compile cache (R25, R28 to R30, R32) come with these.
 cmake_minimum_required(VERSION 3.25)
 set(numbers 26 27 31 33 34 35 36 37 38 39 40)
 foreach(number RANGE 1 24)
   list(APPEND numbers ${number})
 endforeach()
 set(proven)
-# In programs the words stand in the comment right above a test, or they prove nothing.
+# In programs the mark only counts in the comment directly above a test.
 file(GLOB_RECURSE sources ${ROOT}/tests/*.cpp ${ROOT}/tests/*.hpp)
 foreach(source ${sources})
   file(READ ${source} text)

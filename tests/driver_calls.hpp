@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver through its raw table, with just enough C++ around it to write tests. The program's build names
+// A driver through its raw table, with the minimum of C++ around it for tests. The build of the program names
 // the driver: WEIR_TESTED_DRIVER="cuda".
 #pragma once
 
@@ -24,16 +24,16 @@ inline weir_status new_status() {
   return status;
 }
 
-/// Hides no GPU of the machine from a command, but for what the command itself sets.
+/// Clears the variables that hide GPUs from a command; the command may set them itself.
 inline constexpr const char* all_gpus =
     "env -u CUDA_VISIBLE_DEVICES -u HIP_VISIBLE_DEVICES -u ROCR_VISIBLE_DEVICES ";
 
-/// What a command prints in such an environment.
+/// The output of a command in such an environment.
 inline std::string run(const std::string& command) {
   return output_of(all_gpus + command);
 }
 
-/// Runs one disabled test of this program in a process of its own.
+/// Runs one disabled test of this program in a separate process.
 inline std::string run_apart(const std::string& environment, const char* test) {
   return test::run_apart(all_gpus + environment, test);
 }
@@ -58,7 +58,7 @@ inline const weir_driver_table& table() {
   return found;
 }
 
-/// Calls a slot and throws its message when it fails, which fails the test with the driver's own words.
+/// Calls a slot; on failure throws the driver's message, which fails the test.
 template <class Slot, class... Arguments>
 void call(Slot slot, Arguments... arguments) {
   weir_status status = new_status();
@@ -66,7 +66,7 @@ void call(Slot slot, Arguments... arguments) {
     throw std::runtime_error("result " + std::to_string(result) + ": " + status.message);
 }
 
-/// Calls a slot that must refuse; gives back the status.
+/// Calls a slot that must refuse; returns the status.
 template <class Slot, class... Arguments>
 weir_status refused(weir_result expected, Slot slot, Arguments... arguments) {
   weir_status status = new_status();
@@ -153,7 +153,7 @@ inline weir_kernel find(weir_module module, const char* name, std::vector<weir_p
   return out;
 }
 
-/// A kernel whose arguments are one block of so many bytes.
+/// A kernel whose arguments are one block of `bytes` bytes.
 inline weir_kernel find(weir_module module, const char* name, std::uint32_t bytes) {
   if (bytes == 0) return find(module, name, {}, 0);
   return find(module, name, {{0, bytes, WEIR_PARAMETER_VALUE}}, bytes);

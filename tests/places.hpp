@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tests find what they need: beside themselves, so that they run from an unpacked bundle as well as
+// Files that tests need, relative to the test programs, so that they run from an unpacked bundle as well as
 // from the build tree. Both have the layout of an install prefix, with the tests in bin/.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace weir::test {
 
-/// The folder that holds the bin/ of this program.
+/// The folder that contains the bin/ of this program.
 const std::filesystem::path& prefix();
 
-/// Something that was built, by its path in the build tree.
+/// A built file, by its path in the build tree.
 std::filesystem::path built(std::string_view path);
 
-/// A file or folder of the source tree; a bundle carries those that tests read.
+/// A file or folder of the source tree; a bundle contains those that tests read.
 std::filesystem::path source(std::string_view path);
 
 }  // namespace weir::test

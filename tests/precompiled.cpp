@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0
-// Empty: the target of this file holds the headers that are parsed once for all tests.
+// Empty: its target precompiles the headers that all tests share.

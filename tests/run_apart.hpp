@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that break what the rest of their program needs run in a process of their own.
+// Runs tests that break the state of their program in separate processes.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace weir::test {
 
-/// What a command prints, errors included.
+/// The output of a command, including errors.
 inline std::string output_of(const std::string& command) {
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   if (!pipe) throw std::runtime_error("cannot run " + command);
@@ -20,7 +20,7 @@ inline std::string output_of(const std::string& command) {
   return out;
 }
 
-/// What one disabled test of this program prints. `environment` goes before the command: "A=1 B=2".
+/// The output of one disabled test of this program. `environment` precedes the command: "A=1 B=2".
 inline std::string run_apart(const std::string& environment, const std::string& test) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   return output_of(environment + " " + program + " --gtest_also_run_disabled_tests --gtest_filter=" + test);

@@ -7,7 +7,7 @@
 
 namespace weir::test {
 
-/// The Error that `action` throws; it must throw one.
+/// Returns the Error that `action` throws; fails if it throws none.
 template <class Action>
 Error thrown_by(Action&& action) {
   try {

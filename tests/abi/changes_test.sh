@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# changes_test.sh SDK: what sdk/abi/check says of changes to driver.h, under the recorded version and under the next one.
+# changes_test.sh SDK: the verdicts of sdk/abi/check on changes to driver.h, under the recorded version and the next
+# one.
 set -euo pipefail
 sdk=$1
 command -v abidiff >/dev/null || {
@@ -11,7 +12,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# judge NAME "next version: appended|changed" [SED EXPRESSION]...: the header without its own assertions, changed so.
+# judge NAME "next version: appended|changed" [SED EXPRESSION]...: checks the header without its assertions, after the
+# edits.
 judge() {
   local name=$1 expected=$2 include=$work/$1 said
   shift 2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Today's host on the driver of ABI 1.0 that 1.0/ keeps: new_host CODE_OBJECT. Memory, streams, events and a launch
-// through libweir, and what 1.0 does not have.
+// Today's host with the driver of ABI 1.0 stored in 1.0/: new_host CODE_OBJECT. Uses memory, streams, events
+// and a launch through libweir, and functions that 1.0 does not have.
 #include <cstdio>
 #include <cstring>
 #include <fstream>

@@ -22,7 +22,7 @@ TEST(KernelArguments, AreThoseThatTheHostHandsOver) {
 // proves R35
 TEST(KernelArguments, DamagedFilesTellNothingAndAreReadNoFurther) {
   const std::vector<std::uint8_t>& whole = kernels_for("gfx90a");
-  // Exactly as long as what is there, so that a sanitizer sees a step beyond.
+  // A buffer of exactly `size` bytes, so that a sanitizer detects reads beyond it.
   for (std::size_t size = 0; size < whole.size(); size += 7) {
     const std::vector<std::uint8_t> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     weir::amdgpu::read_kernel_arguments(as_chars(cut));

@@ -106,7 +106,8 @@ TEST_F(SimulatorGraph, RunsOfOneGraphFollowOneAnotherOnDifferentStreams) {
   call(table().graph_destroy, graph);
 }
 
-// HIP does not order runs of one graph; an event behind each does, and here it cannot be recorded.
+// HIP does not order runs of one graph. The driver orders them by an event after each run, which cannot be
+// recorded here.
 TEST_F(SimulatorGraph, ARunThatTheNextCannotBeOrderedBehindIsWaitedFor) {
   const weir_graph graph = doubling();
   const weir_stream other = new_stream(device);

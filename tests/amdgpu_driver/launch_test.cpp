@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code objects, launches and what follows when one breaks the device.
+// Code objects, launches, and the state of a device after a failed launch.
 #include "simulator.hpp"
 
 namespace amdgpu_test {

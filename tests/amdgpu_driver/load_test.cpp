@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding HIP, saying what is wrong with it, and what differs between its versions; each case in a process of
-// its own.
+// Finding HIP, reasons why it is unusable, and differences between its versions. Each case runs in a separate
+// process.
 #include <fstream>
 
 #include "simulator.hpp"
@@ -15,7 +15,7 @@ using testing::Not;
 const std::string simulator_library = WEIR_HIPSIM_LIBRARY;
 const std::string others = WEIR_OTHER_HIPS;
 
-/// A configuration of the simulator that goes with the object.
+/// A configuration of the simulator, removed by the destructor.
 class Config {
  public:
   explicit Config(const std::string& text)
@@ -53,8 +53,8 @@ TEST(AmdgpuLibrary, DISABLED_Probe) {
               info.code_targets[0].target, info.target_features, info.notes);
 }
 
-/// Runs what differs between versions: memory, callbacks, copies beside a busy stream, launches, wrapped
-/// streams.
+/// Runs everything that differs between versions: memory, callbacks, copies during a busy stream, launches,
+/// wrapped streams.
 TEST(AmdgpuLibrary, DISABLED_Work) {
   OnDevice on(0);
   constexpr std::uint32_t count = 1000;
@@ -115,7 +115,7 @@ TEST(AmdgpuLibrary, OldLibraryIsRefusedByWhatItLacks) {
       AllOf(Answers(WEIR_ERROR_NO_LIBRARY), HasSubstr("it is of HIP 4.5; install ROCm 5.2 or newer")));
 }
 
-// HSACO of code object version 5, which is all that Weir generates, does not load before HIP 5.2.
+// Weir generates only HSACO of code object version 5, which does not load before HIP 5.2.
 // proves R33
 TEST(AmdgpuLibrary, LibraryThatCannotLoadTheGeneratedCodeIsRefused) {
   for (const char* old : {"5.0.0", "5.1.3"})
@@ -189,7 +189,7 @@ TEST(AmdgpuLibrary, NewestIsOpenedByItsName) {
               HasSubstr("opened libamdhip64.so.6"));
 }
 
-/// The library of the distribution, not of the simulator. Empty where it is not installed.
+/// The library of the distribution instead of the simulator; empty where it is not installed.
 std::string debians_library() {
   for (const char* path :
        {"/usr/lib/x86_64-linux-gnu/libamdhip64.so.5", "/usr/lib/x86_64-linux-gnu/libamdhip64.so.6"})

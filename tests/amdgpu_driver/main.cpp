@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the simulator and configures it before the driver looks for HIP; tests that run apart choose their
+// Selects and configures the simulator before the driver loads HIP. Tests in separate processes select their
 // own.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -14,7 +14,7 @@ namespace amdgpu_test {
 
 using namespace weir::test::driver;
 
-/// The simulator's own functions, in the library that the driver has opened.
+/// Functions of the simulator only, in the library that the driver has opened.
 template <class Function>
 Function simulator(const char* name) {
   static void* const library = dlopen(WEIR_HIPSIM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -22,12 +22,12 @@ Function simulator(const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-/// The next call of a HIP function answers this instead of doing anything.
+/// The next call of a HIP function returns this code and has no effect.
 inline void fail_next(const char* function, int code) {
   simulator<decltype(&hipsimFail)>("hipsimFail")(function, 1, 1, code);
 }
 
-/// Kernels of the simulator's own tests, as machine code.
+/// Kernels of the simulator's tests, as machine code.
 inline const std::vector<std::uint8_t>& kernels_for(const std::string& architecture) {
   static std::map<std::string, std::vector<std::uint8_t>> made;
   static std::mutex mutex;
@@ -37,7 +37,7 @@ inline const std::vector<std::uint8_t>& kernels_for(const std::string& architect
   return code;
 }
 
-/// Holds a stream back until it is opened, at the latest when it goes.
+/// Blocks a stream until it is opened, at the latest by the destructor.
 class Gate {
  public:
   explicit Gate(weir_stream stream) {

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bootstrap_test.sh BOOTSTRAP CASE: runs a copy of bootstrap in a folder of its own, where the commands that look at
-# the machine or change it are stand-ins. Each notes its call; files in the folder say what it answers:
-#   installed   packages that dpkg-query calls installed      root        whether `id` says root
-#   available   packages that apt-cache knows
+# bootstrap_test.sh BOOTSTRAP CASE: runs a copy of bootstrap in its own folder, with mocks for the commands that inspect
+# or change the machine. Each mock records its call; files in the folder define its output:
+#   installed   packages that dpkg-query reports as installed      root        whether `id` reports root
+#   available   packages that apt-cache finds
 set -eu
 bootstrap=$1 case=$2
 place=$(mktemp -d)

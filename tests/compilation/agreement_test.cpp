@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arrives at the other process is what was sent, so that code is the same wherever it is generated.
+// Requests arrive at the other process unchanged, so the generated code is identical in every process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does what its argument names while four threads build and compile kernels. The test wants exit code 0 and
-// nothing on stderr.
+// Performs the action that its argument names while four threads build and compile kernels. The test expects
+// exit code 0 and nothing on stderr.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using namespace weir;
 
 std::atomic<int> compiled{0};
 
-// No global object, because threads still use it while global objects are destroyed.
+// Not a global object: threads still use it while global objects are destroyed.
 CompileTarget target() {
   return {.format = "elf-x86_64", .cpu = "x86-64-v3", .features = "", .assume = ""};
 }

@@ -14,8 +14,8 @@
 namespace weir::test {
 namespace {
 
-/// Runs the program so often, and ends it at different moments: from before the helper has started to after
-/// several kernels.
+/// Runs the program `times` times and ends it at different moments: from before the helper has started to
+/// after several kernels.
 void expect_clean(const std::string& how, int times) {
   const HelperProcesses helpers;
   for (int i = 0; i < times; ++i) {

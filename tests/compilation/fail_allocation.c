@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded into weir-codegen: in each worker, the allocation with the number that WEIR_TEST_FAIL_ALLOCATION
-// names fails, counted from 0.
+// Preloaded into weir-codegen. In each worker, the allocation with the number in WEIR_TEST_FAIL_ALLOCATION
+// fails, counted from 0.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@ void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 
-static long chosen = -1, next = -1;  // next is negative in processes that allocate undisturbed
+static long chosen = -1, next = -1;  // next is negative in processes whose allocations must not fail
 
 static void in_worker(void) {
   const char* const number = getenv("WEIR_TEST_FAIL_ALLOCATION");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libweir-codegen that fails in the way that the kernel's name says. "pause" and "nap" say that they have
-// begun: they make the file that WEIR_TEST_BEGUN names.
+// A libweir-codegen with the fault that the kernel's name selects. "pause" and "nap" create the file that
+// WEIR_TEST_BEGUN names when they begin.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "" for a process that has ended meanwhile.
+/// "" if the process has ended meanwhile.
 std::string read_all(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

@@ -10,21 +10,21 @@
 
 namespace weir::test {
 
-/// Waits until `holds`; false when that takes longer than half a minute.
+/// Waits until `holds` returns true; false after half a minute.
 bool comes_true(const std::function<bool()>& holds);
 
 class HelperProcesses {
  public:
-  /// Marks the environment. To be made before the first compilation.
+  /// Marks the environment. Must be constructed before the first compilation.
   HelperProcesses();
   HelperProcesses(const HelperProcesses&) = delete;
   HelperProcesses& operator=(const HelperProcesses&) = delete;
   ~HelperProcesses();
 
   std::vector<pid_t> all() const;
-  /// The one that starts the others; -1 when there is none.
+  /// The process that starts the workers; -1 if there is none.
   pid_t supervisor() const;
-  /// Those that compile.
+  /// The processes that compile.
   std::vector<pid_t> workers() const;
 
  private:

@@ -29,7 +29,7 @@ struct PlannedKernel {
   std::vector<const ir::Task*> tasks;
 };
 
-/// A loop of `operations` calls, each of which needs the result of the one before.
+/// A loop of `operations` calls, each of which depends on the previous result.
 inline std::string chain_text(int operations, const std::string& name = "chain") {
   std::string text = "weir-ir 1\nkernel \"" + name + R"("
 param @x: array<f32, 1>

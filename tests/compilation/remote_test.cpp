@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compilation in processes of its own, and what of it a program can notice: nothing but its results.
+// Compilation in separate processes, which must not affect the program except by its results.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What the file holds that a message names as kept, which is removed.
+/// Returns the contents of the file that a message names as saved, and removes the file.
 std::string kept_text(const std::string& message) {
   const std::size_t at = message.find("is kept in "), end = message.find(" for a bug report");
   if (at == message.npos || end == message.npos) return "";
@@ -80,7 +80,7 @@ TEST_F(Remote, LeavesSignalDispositionsOptionsAndMemoryOfTheProcessAlone) {
     EXPECT_EQ(after[signal].sa_flags, before[signal].sa_flags) << "signal " << signal;
   }
   EXPECT_EQ(stack_after.ss_sp, stack_before.ss_sp);
-  // Options that are set and reset in a libLLVM that is not in the process reach no other user of it.
+  // libLLVM is not in this process, so options set in the helper cannot affect another user of libLLVM.
   EXPECT_THAT(text_of("/proc/self/maps"), AllOf(Not(HasSubstr("libLLVM")), Not(HasSubstr("weir-codegen"))));
 }
 
@@ -128,7 +128,7 @@ TEST_F(Remote, InheritsNothingButItsSocket) {
   ASSERT_GT(supervisor, 0);
   EXPECT_EQ(getpgid(supervisor), supervisor);
   EXPECT_EQ(std::stoull(status_of(supervisor, "SigBlk"), nullptr, 16), 1ull << (SIGCHLD - 1));  // its own
-  // Its own, apart from the two signals that glibc keeps for itself.
+  // Not inherited, except for the two signals that glibc reserves.
   EXPECT_EQ(std::stoull(status_of(supervisor, "SigIgn"), nullptr, 16) & ~(3ull << 31), 1ull << (SIGPIPE - 1));
   const std::vector<pid_t> workers = processes.workers();
   ASSERT_THAT(workers, SizeIs(1));
@@ -201,7 +201,7 @@ TEST_F(Remote, AnyAllocationMayFail) {
   EXPECT_GT(compiled, 0);
 }
 
-/// A code generator that fails as the names of kernels say.
+/// A code generator whose faults the names of kernels select.
 class Faulty : public Remote {
  protected:
   Faulty() {
@@ -280,7 +280,7 @@ TEST_F(Faulty, ErrorsOfTheCodeGeneratorArriveAsTheyWereThrown) {
     EXPECT_EQ(error.file(), "file.cpp");
     EXPECT_EQ(error.line(), 42u);
   }
-  EXPECT_THAT(processes.workers(), SizeIs(1));  // the same one goes on
+  EXPECT_THAT(processes.workers(), SizeIs(1));  // the same one continues
 }
 
 // proves R40

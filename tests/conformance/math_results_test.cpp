@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite has results for every math function that the language has.
+// The suite has expected results for every math function of the language.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the conformance suite on every mutant and tells which test finds which fault.
+// Runs the conformance suite on every mutant and prints which tests find which fault.
 //
 //   weir-conformance-mutants --suite PROGRAM --mutant mutant.json --kills kills.json
-//       each mutant by its listed tests, which together must be all of levels 6 to 8
+//       runs each mutant's listed tests, which together must cover levels 6 to 8
 //   ... --all
-//       each by all tests of the levels that its listed tests are of: 0 to 5, 6 to 8, or both
+//       runs all tests of the levels of each mutant's listed tests: 0 to 5, 6 to 8, or both
 //   ... --all --write kills.json
-//       makes the list anew, of tests that find a mutant every time
+//       writes a new list, with tests that find a mutant every time
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,14 +65,14 @@ bool is_upper(const std::string& test) {
   return test.size() > 1 && test[1] >= '6';
 }
 
-/// The levels that all tests are taken of for a mutant that `tests` are known to find.
+/// The levels to run for a mutant that `tests` are known to find.
 std::string levels_for(const Options& options, const std::vector<std::string>& tests) {
   if (!options.level.empty()) return options.level;
   if (std::ranges::none_of(tests, is_upper)) return lower_levels;
   return std::ranges::all_of(tests, is_upper) ? upper_levels : "0-8";
 }
 
-/// Runs the suite on one mutant and fills in what failed.
+/// Runs the suite on one mutant and records the failed requirements.
 void judge(const Options& options, Mutant& mutant, const std::string& level,
            const std::vector<std::string>& tests) {
   const fs::path report =
@@ -112,7 +112,7 @@ void judge(const Options& options, Mutant& mutant, const std::string& level,
 }
 
 /// Keeps at most two of the tests that found the mutant: those that find it alone, three times out of three.
-/// A test that failed because an earlier one had left a mess behind is no help.
+/// A test that fails only because of the state left by an earlier test is dropped.
 void keep_reliable(const Options& options, Mutant& mutant) {
   std::vector<std::string> reliable;
   for (const std::string& test : mutant.killers) {
@@ -128,7 +128,7 @@ void keep_reliable(const Options& options, Mutant& mutant) {
   mutant.killers = reliable;
 }
 
-/// The requirements of the levels above that no mutant has failed.
+/// The requirements of the upper levels that no mutant has failed.
 std::vector<std::string> unbroken(const Options& options, const std::vector<Mutant>& mutants) {
   const std::string command = "'" + options.suite + "' --list --level " + upper_levels;
   std::FILE* const listed = popen(command.c_str(), "r");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beside a driver's sources: what WEIR_ODD names goes wrong when the library is loaded or when its process exits.
+// Linked to a driver's sources: adds the fault that WEIR_ODD names, at load or at process exit.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ __attribute__((constructor)) static void on_load(void) {
     for (int i = 3; i < 64; ++i)
       if (write(i, "garbage", 7) < 0) continue;
   if (wanted("leaves-a-process") && fork() == 0) {
-    alarm(20); // nobody waits for it
+    alarm(20);  // not waited for
     hang();
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite as a program: what it reaches, what it counts, what it makes of drivers that crash, hang and
-// fail.
+// The suite as a program: its coverage of the ABI, its counts, and its results for drivers that crash, hang
+// and fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -43,7 +43,7 @@ std::string contents(const fs::path& path) {
   return text.str();
 }
 
-/// Runs the suite in a shell; `environment` is put in front.
+/// Runs the suite in a shell; `environment` precedes the command.
 Judgement judge(const std::string& driver, const std::string& arguments,
                 const std::string& environment = "") {
   const fs::path folder = fs::temp_directory_path() / ("weir-suite-test-" + std::to_string(getpid()));
@@ -66,7 +66,7 @@ Judgement judge_mutant(const std::string& name, const std::string& arguments) {
   return judge(WEIR_MUTANT_MANIFEST, "--patience 1 " + arguments, "WEIR_MUTANT=" + name);
 }
 
-/// The driver that goes wrong while it is loaded or when its process exits.
+/// Judges the driver with faults at load or at process exit.
 Judgement judge_odd(const std::string& fault, const std::string& arguments) {
   return judge(WEIR_ODD_MANIFEST, "--filter C0.01,C0.02 " + arguments, "WEIR_ODD=" + fault);
 }
@@ -78,7 +78,7 @@ std::string expectations_file(const std::string& text) {
   return path.string();
 }
 
-/// The CPU driver's run with two devices, once for all tests that look at it.
+/// The CPU driver's run with two devices, shared by the tests that inspect it.
 const Judgement& cpu_run() {
   static const Judgement run = judge(WEIR_CPU_MANIFEST, "--level 5", "WEIR_CPU_DEVICES=2");
   return run;
@@ -103,8 +103,8 @@ TEST(Suite, ReachesEveryFunctionOfTheTable) {
   EXPECT_EQ(cpu_run().report.at("calls").size(), 41u) << "40 slots and the entry point";
 }
 
-// Every result of the ABI is reached by one of the four tests below. Which of them a driver that works on a
-// device that works can be brought to answer is a closed list, and so is each of the others.
+// The four tests below reach every result of the ABI. Each checks a closed list; the first is of the results
+// that a working driver returns on a working device.
 const std::set<std::string> of_a_working_device = {
     "WEIR_OK",        "WEIR_NOT_READY",           "WEIR_ERROR_INVALID",     "WEIR_ERROR_UNSUPPORTED",
     "WEIR_ERROR_ABI", "WEIR_ERROR_OUT_OF_MEMORY", "WEIR_ERROR_CODE_OBJECT", "WEIR_ERROR_NOT_FOUND"};
@@ -141,8 +141,8 @@ TEST(Suite, TheListsHoldEveryResult) {
   EXPECT_EQ(all, declared);
 }
 
-// Each call that fails costs the requirement that made it, which names the call, the result and the driver's
-// words; the others go on.
+// A failed call fails only its own requirement, with the call, the result and the driver's message. The other
+// requirements still run.
 TEST(Suite, NamesWhatABrokenDeviceAnswers) {
   const std::map<std::string, std::string> made = {{"memory_allocate", "unknown"},
                                                    {"copy_to_host", "illegal_address"},
@@ -174,7 +174,7 @@ TEST(Suite, SaysThatADeviceIsLostAndEnds) {
   EXPECT_THAT(run.outcome_of("C1.41").at("message"), HasSubstr("the device was made to be lost"));
 }
 
-// What a test has submitted is over before its memory goes with the exception.
+// Submitted work must complete before the exception frees its memory.
 TEST(Suite, ACallThatFailsHurtsItsOwnRequirementAlone) {
   for (const char* n : {"2", "3", "4"}) {
     const Judgement run =
@@ -249,7 +249,7 @@ TEST(Suite, CountsAreThoseOfTheRequirements) {
 
 TEST(Suite, UnsupportedAndSkippedAreToldApart) {
   EXPECT_EQ(cpu_run().outcome_of("C4.62").at("outcome"), "unsupported");  // native streams
-  EXPECT_EQ(cpu_run().outcome_of("C0.14").at("outcome"), "skipped");      // what lack of a capability means
+  EXPECT_EQ(cpu_run().outcome_of("C0.14").at("outcome"), "skipped");      // effect of a missing capability
   EXPECT_THAT(cpu_run().outcome_of("C4.62").at("message"), HasSubstr("NATIVE_STREAM"));
   for (const char* outcome : {"unsupported", "skipped"})
     EXPECT_THAT(cpu_run().junit, HasSubstr("<property name=\"outcome\" value=\"" + std::string(outcome) +
@@ -415,7 +415,7 @@ TEST(Suite, AnInstalledDriverIsTheOneThatProgramsLoad) {
   const fs::path library = fs::path(WEIR_ODD_MANIFEST).parent_path() / "libweir-odd.so";
   fs::copy_file(library, drivers / "libweir-odd.so", fs::copy_options::overwrite_existing);
   std::string manifest = contents(WEIR_ODD_MANIFEST);
-  manifest.replace(manifest.find("minimal"), 7, "cpu");  // as an installed one beside libweir is called
+  manifest.replace(manifest.find("minimal"), 7, "cpu");  // the name of an installed driver next to libweir
   std::ofstream(drivers / "other.json") << manifest;
   const Judgement run =
       judge("cpu", "--filter C0.01", "XDG_DATA_HOME='" + data.string() + "' WEIR_DRIVER_PATH=");

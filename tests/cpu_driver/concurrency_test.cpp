@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two kernels that wait for each other can only finish side by side.
+// Two kernels that wait for each other can only finish when they run concurrently.
 #include "support.hpp"
 
 namespace cpu_test {
@@ -7,7 +7,7 @@ namespace cpu_test {
 #define NEED_TWO_CORES() \
   if (device_info().recommended_streams < 2) GTEST_SKIP() << "needs two cores"
 
-/// Two kernels on two streams, each waiting for the other's word.
+/// Two kernels on two streams, each waiting for the other's flag.
 struct Meeting {
   std::uint32_t words[2] = {}, met = 0;
   Stream streams[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code objects that were cut short or altered: each is refused, or loads and unloads without harm. Altered
-// instructions and data cannot be found out, and are not run here.
+// Truncated or altered code objects: each is refused, or loads and unloads without harm. Altered instructions
+// and data cannot be detected, so they are not run.
 #include <random>
 
 #include "support.hpp"
@@ -47,7 +47,7 @@ TEST_P(Damaged, IsRefusedWhenItIsCutShort) {
   std::mt19937 random(1);
   for (int i = 0; i < rounds; ++i) {
     const std::size_t size = i < 64 ? std::size_t(i) + 1 : 1 + random() % (whole.size() - 1);
-    // A copy of just that size, so that a sanitizer finds what is read beyond it.
+    // A copy of exactly that size, so that a sanitizer detects reads beyond it.
     const std::vector<char> part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_EQ(try_to_load(part), WEIR_ERROR_CODE_OBJECT) << size << " of " << whole.size() << " bytes";
   }
@@ -60,7 +60,7 @@ TEST_P(Damaged, DoesNoHarmWhenItIsAltered) {
   int refused = 0;
   for (int i = 0; i < 2 * rounds; ++i) {
     std::vector<char> altered = whole;
-    // Every other round alters where the headers and tables are, most of which a linker puts first.
+    // Every other round alters headers and tables only, most of which a linker places first.
     const std::size_t range = i % 2 ? altered.size() : std::min<std::size_t>(altered.size(), 1024);
     for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
       char& byte = altered[random() % range];

@@ -81,7 +81,7 @@ TEST(DeviceMemory, CountsWhatIsAllocated) {
   EXPECT_EQ(total, device_info().total_memory);
 }
 
-/// Runs a check in a fresh process, where a setting is read for the first time.
+/// Runs a check in a new process, where a setting is read for the first time.
 template <class Check>
 void in_fresh_process(const char* setting, const char* value, Check check) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -61,7 +61,7 @@ TEST(Event, RecordedAgainLeavesEarlierWaitsAtTheirMark) {
   event.record(producer);
   late.wait(event);
   first.open();
-  early.synchronize();  // would hang behind the second gate if the wait had moved
+  early.synchronize();  // would hang at the second gate if the wait had moved
   EXPECT_FALSE(late.done());
   EXPECT_FALSE(event.done());
   second.open();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends with work of every kind in flight, in the way that its argument names.
+// Ends with work of every kind in flight. Its argument selects the exit.
 #include <cstdlib>
 
 #include "support.hpp"
@@ -9,10 +9,10 @@ using namespace cpu_test;
 namespace {
 
 std::uint32_t never = 0, passed = 0;
-// Never destroyed: kernels may still use it when the destructors of the program run.
+// Never destroyed: kernels may still use it while the program's destructors run.
 auto& data = *new std::vector<std::uint32_t>(100'000, 0);
 
-/// Waits for a stream in its destructor, after the driver has learnt that the process ends.
+/// Waits for a stream in its destructor, after the driver was notified of the exit.
 struct WaitsAtExit {
   Stream* stream = nullptr;
   ~WaitsAtExit() {

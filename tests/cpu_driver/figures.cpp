@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the driver alone through its raw table, beside oneTBB where it has the same to offer. Not a test.
+// Measures the driver through its raw table, and oneTBB where it has an equivalent. Not a test.
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 static double microseconds(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 
-/// The median over `rounds` of the time of one call out of `calls`.
+/// The median over `rounds` of the time per call; each round makes `calls` calls.
 static double median(int rounds, int calls, const std::function<void()>& body) {
   std::vector<double> times;
   for (int r = 0; r < rounds; ++r) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child of a fork has the driver's handles and none of its threads.
+// A forked child inherits the driver's handles and none of its threads.
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -12,16 +12,16 @@
 
 #include "support.hpp"
 
-#ifndef WEIR_SANITIZED  // whose run-time libraries look at the processors too, before they can run any code
+#ifndef WEIR_SANITIZED  // sanitizers also query the processors, before they can run any code
 namespace {
 
-// Holds one thread in the driver's first look at the machine.
+// Blocks one thread in the driver's first query of the processors.
 thread_local bool is_held = false;
 std::atomic<bool> stands_still{false}, go_on{false};
 
 }  // namespace
 
-// Takes the place of the C library's own for the driver too, which is loaded into this process.
+// Replaces the C library's function in the driver too, which is loaded into this process.
 extern "C" __attribute__((visibility("default"))) int sched_getaffinity(pid_t process, std::size_t bytes,
                                                                         cpu_set_t* set) noexcept {
   if (is_held) {
@@ -39,7 +39,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// What `calls` gives in a child, which is ended when it hangs.
+/// The result of `calls` in a child; a child that hangs is killed.
 std::string in_child(const std::function<std::string()>& calls) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
@@ -93,7 +93,7 @@ TEST(Fork, EveryCallInTheChildIsRefusedWithASentence) {
   EXPECT_THAT(text, AllOf(testing::StartsWith(expected), HasSubstr("forked"), HasSubstr("cpu driver"),
                           HasSubstr("start the child with exec")));
 
-  call(table().stream_synchronize, stream);  // the parent goes on
+  call(table().stream_synchronize, stream);  // the parent continues
   call(table().memory_free, memory);
   call(table().event_destroy, event);
   call(table().stream_destroy, stream);
@@ -101,7 +101,7 @@ TEST(Fork, EveryCallInTheChildIsRefusedWithASentence) {
 
 #ifndef WEIR_SANITIZED
 TEST(Fork, AChildLooksAtTheMachineWhileAThreadOfItsParentStillDoes) {
-  // A driver that has looked at nothing yet, whatever ran before.
+  // A copy of the driver that has queried nothing yet, independent of earlier tests.
   const std::filesystem::path copy =
       std::filesystem::temp_directory_path() / ("weir-cpu-" + std::to_string(getpid()) + ".so");
   std::filesystem::copy_file(weir::test::built(WEIR_CPU_DRIVER), copy);

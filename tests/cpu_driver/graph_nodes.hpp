@@ -8,7 +8,7 @@
 
 namespace cpu_test {
 
-/// Nodes as a host describes them; what they point to lives in here.
+/// Nodes as a host describes them; owns everything that they point to.
 class Nodes {
  public:
   template <class Arguments>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What graphs refuse.
+// Graphs that the driver refuses.
 #include "graph_nodes.hpp"
 
 namespace cpu_test {
@@ -31,7 +31,7 @@ TEST(Graph, RefusesAnotherKernelInPlaceOfOneThatWasUnloaded) {
   weir_kernel other = nullptr;
   std::vector<std::byte> arguments(4096);
   std::uint32_t bytes = 0;
-  for (std::uint32_t i = 0; i < 200 && other != gone; ++i) {  // each layout is a kernel of its own
+  for (std::uint32_t i = 0; i < 200 && other != gone; ++i) {  // each layout is a separate kernel
     bytes = static_cast<std::uint32_t>(arguments.size()) - 8 * i;
     const weir_kernel_layout layout{sizeof layout, bytes, 0, nullptr};
     call(table().module_get_kernel, after, "append", &layout, &other);

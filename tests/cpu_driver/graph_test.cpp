@@ -22,7 +22,7 @@ TEST(Graph, RunsAChainInOrderEachTime) {
 }
 
 TEST(Graph, EndsANodeBeforeThoseThatDependOnIt) {
-  // A diamond of many nodes: layer k adds to each element what layer k - 1 left in its neighbour.
+  // A diamond of many nodes: each layer adds the neighbours' results of the previous layer.
   constexpr std::uint32_t width = 8, layers = 6;
   std::uint32_t values[layers + 1][width] = {};
   Nodes nodes;
@@ -90,7 +90,7 @@ TEST(Graph, TakesOverStreamsThatWereDestroyedAtWork) {
     std::vector<std::unique_ptr<Stream>> streams;
     std::uint32_t logs[8][21] = {};
     for (auto& log : logs) {
-      if (streams.size() == 4) {  // the others come from the pool when the graph has given its streams back
+      if (streams.size() == 4) {  // the others come from the pool after the graph has returned its streams
         graph.launch(runs);
         runs.synchronize();
         graph.destroy();
@@ -179,7 +179,7 @@ TEST(Graph, LaunchesThatWereSubmittedKeepTheirParametersWhenANodeIsUpdated) {
     for (std::uint32_t run = 0; run < 60; ++run) {
       Nodes changed;
       changed.launch(kernels().append, AppendArguments{log, 77});
-      graph.update(1, changed[0]);  // an update that no launch sees
+      graph.update(1, changed[0]);  // an update that no launch uses
       Nodes again;
       again.launch(kernels().append, AppendArguments{log, run});
       graph.update(1, again[0]);
@@ -209,7 +209,7 @@ TEST(Graph, UpdatesGridAndArgumentsBetweenRuns) {
   EXPECT_EQ(counts[10], 100u);
 }
 
-// The kernel's object may be another kernel's by then.
+// The kernel's object may already be another kernel's.
 
 // proves R6
 
@@ -229,7 +229,7 @@ TEST(Graph, DestroyedWithRunsInFlightCompletesThem) {
   EXPECT_EQ(log[0], 5u);
 }
 
-// append is not atomic: runs that overlapped would lose counts.
+// append is not atomic: overlapping runs would lose counts.
 
 TEST(Graph, RunsOnSeveralStreamsNeverOverlap) {
   std::uint32_t log[2000] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever has nothing to do leaves the processor to others. Measured in the processor time of the whole
-// process, to which other programs' load adds nothing.
+// Idle threads must not use the processor. Measured in processor time of the whole process, which other
+// programs' load does not affect.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds a_while{300};
-// A thread that polls for ever takes a_while, or its share of a busy core; those that sleep take a few
+// A thread that polls forever uses all of a_while, or its share of a busy core. Sleeping threads use a few
 // milliseconds.
 constexpr milliseconds next_to_nothing{30};
 
@@ -93,7 +93,8 @@ TEST(TinyLaunch, RunsOnTheThreadThatWaitsForIt) {
     ASSERT_NE(thread, 0u);
     here += thread == self;
   }
-  // A worker that looks around just then may take one; when launches are handed over, it takes all of them.
+  // A worker that polls at that moment may take one task. If launches were handed over, it would take all of
+  // them.
   EXPECT_GT(here, rounds / 2);
 }
 

@@ -14,11 +14,12 @@ struct AppendArguments {
   std::uint32_t value;
 };
 
-/// Waits until *flag is `expected`; gives up after 20 seconds, so that a broken driver fails instead of hanging.
+/// Waits until *flag is `expected`. Gives up after 20 seconds, so that a broken driver fails the test instead
+/// of hanging.
 struct GateArguments {
   std::uint32_t* flag;
   std::uint32_t expected;
-  std::uint32_t* result;  // += 1 when passed; 1000 added when given up; may be null
+  std::uint32_t* result;  // += 1 when passed; += 1000 on timeout; may be null
 };
 
 struct MeetArguments {
@@ -32,7 +33,7 @@ struct SpinArguments {
 };
 
 struct RunArguments {
-  std::uint32_t* grid_and_block;  // six numbers, as the kernel saw them
+  std::uint32_t* grid_and_block;  // six numbers, as passed to the kernel
   std::uint32_t* shared_failures;
 };
 
@@ -49,5 +50,5 @@ struct TriadArguments {
 };
 
 struct ThreadArguments {
-  std::uint32_t* thread;  // set to the number that the system gives the thread that runs the kernel
+  std::uint32_t* thread;  // set to the system's id of the thread that runs the kernel
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver's own loader does with objects of other compilers.
+// The driver's loader with objects of other compilers.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

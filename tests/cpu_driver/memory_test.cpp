@@ -98,8 +98,8 @@ TEST(StreamOrderedMemory, LivesFromAllocationToFreeInTheStreamsOrder) {
        static_cast<const void*>(&value), 4u);
   call(table().copy_to_host, weir_stream(stream), static_cast<void*>(&result), block, std::uint64_t{60},
        std::uint64_t{4});
-  call(table().memory_free_async, weir_stream(stream), block);  // its use is still ahead
-  refusal(WEIR_ERROR_INVALID, table().memory_free, block);      // but the handle is dead
+  call(table().memory_free_async, weir_stream(stream), block);  // its use is still in flight
+  refusal(WEIR_ERROR_INVALID, table().memory_free, block);      // but the handle is invalid
   gate.open();
   stream.synchronize();
   EXPECT_EQ(result, 9u);

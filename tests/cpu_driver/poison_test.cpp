@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in freed memory, seen at the moment when the driver gives it back to the system.
+// The contents of freed memory at the moment when the driver returns it to the system.
 #include "support.hpp"
 
 #ifndef NDEBUG
@@ -8,10 +8,10 @@ namespace {
 
 constexpr unsigned char poison = 0xdd;
 
-// What is looked out for; a block is given back by one thread.
+// The watched block; a single thread frees it.
 const unsigned char* watched = nullptr;
 std::size_t watched_size = 0;
-int seen = 0;           // how often it was given back
+int seen = 0;           // the number of times that it was freed
 std::size_t fresh = 0;  // its bytes that were not poisoned then
 
 void look(const volatile void* given_back) {
@@ -31,7 +31,7 @@ static void look_at_all() {
       __sanitizer_install_malloc_and_free_hooks([](const volatile void*, std::size_t) {}, look);
 }
 #else
-// Takes the place of the C library's own for the driver too, which is loaded into this process.
+// Replaces the C library's function in the driver too, which is loaded into this process.
 extern "C" void __libc_free(void*);
 extern "C" __attribute__((visibility("default"))) void free(void* given_back) {
   look(given_back);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver through its raw table, with just enough C++ around it to write tests.
+// The driver through its raw table, with the minimum of C++ around it for tests.
 #pragma once
 
 #include <dlfcn.h>
@@ -45,7 +45,7 @@ inline const weir_driver_table& table() {
   return *found;
 }
 
-/// Calls a slot and throws its message when it fails, which fails the test with the driver's own words.
+/// Calls a slot; on failure throws the driver's message, which fails the test.
 template <class Slot, class... Arguments>
 void call(Slot slot, Arguments... arguments) {
   weir_status status = new_status();
@@ -53,7 +53,7 @@ void call(Slot slot, Arguments... arguments) {
     throw std::runtime_error("result " + std::to_string(result) + ": " + status.message);
 }
 
-/// Calls a slot that must refuse; gives back the message.
+/// Calls a slot that must refuse; returns the message.
 template <class Slot, class... Arguments>
 std::string refusal(weir_result expected, Slot slot, Arguments... arguments) {
   weir_status status = new_status();
@@ -78,7 +78,7 @@ inline weir_device device(std::uint32_t index = 0) {
   return out;
 }
 
-/// Device 0, open for the whole program.
+/// Device 0, open for the lifetime of the program.
 inline weir_device first_device() {
   static const weir_device opened = device();
   return opened;
@@ -225,19 +225,19 @@ class Memory {
   weir_allocation allocation_ = nullptr;
 };
 
-/// Has the driver call `body`, which must live until then, in the stream's order.
+/// Submits `body` as a host callback in the stream's order; it must live until then.
 inline void submit_callback(Stream& stream, std::function<void()>& body) {
   call(table().stream_host_callback, weir_stream(stream),
        weir_host_callback{[](void* user) { (*static_cast<std::function<void()>*>(user))(); }},
        static_cast<void*>(&body));
 }
 
-/// Words that host and kernels share as flags.
+/// Shared variables that host and kernels use as flags.
 inline void raise(std::uint32_t& flag, std::uint32_t value = 1) { __atomic_store_n(&flag, value, __ATOMIC_RELEASE); }
 inline std::uint32_t read(const std::uint32_t& flag) { return __atomic_load_n(&flag, __ATOMIC_ACQUIRE); }
 
-/// Holds streams back until it is opened, at the latest when the object goes; then it waits for its kernels, which
-/// read its words.
+/// Blocks streams until it is opened, at the latest by the destructor. The destructor then waits for its
+/// kernels, which read its flags.
 class Gate {
  public:
   ~Gate() {

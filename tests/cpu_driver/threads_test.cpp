@@ -12,7 +12,7 @@ constexpr int scale = 1;  // sanitizers are slow, and find races in few rounds
 constexpr int scale = 5;
 #endif
 
-/// Runs `body(i)` on eight threads at once.
+/// Runs `body(i)` on eight threads at the same time.
 template <class Body>
 void on_eight_threads(Body body) {
   std::vector<std::thread> threads;
@@ -55,7 +55,7 @@ TEST(EightThreads, ForkAndJoinOverSharedStreamsAndEvents) {
   on_eight_threads([&](int thread) {
     std::minstd_rand random(static_cast<unsigned>(thread) + 1);
     for (int i = 0; i < 100 * scale; ++i) {
-      // Records and waits in any order cannot deadlock: a wait is for what was submitted before it.
+      // Records and waits cannot deadlock in any order: a wait only covers work submitted before it.
       Stream& stream = shared[random() % 4];
       stream.wait(events[random() % 4]);
       stream.launch(kernels().nothing, static_cast<std::uint32_t>(1 + random() % 20));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the CUDA driver on the fake library and on the real one have in common.
+// Code shared by the tests of the CUDA driver on the fake library and on the real one.
 #pragma once
 
 #include "driver_calls.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the fake libcuda, under the names by which a library before cuGetProcAddress exports them.
+// The functions of the fake libcuda, under the names that a library before cuGetProcAddress exports.
 #include <weir/sdk/vendor/pool.hpp>
 
 #include "fake_functions.hpp"
@@ -112,7 +112,7 @@ EXPORT cuStreamCreateWithPriority(void** out, unsigned flags, int priority) {
 }
 EXPORT cuStreamDestroy_v2(void* stream) {
   BEGIN(stream);
-  // It goes when its work is done.
+  // Destroyed once its work has completed.
   runtime().submit(as_stream(stream),
                    {nullptr,
                     [stream] {
@@ -307,13 +307,13 @@ EXPORT cuMemsetD2D32Async(Address to, std::size_t pitch, unsigned value, std::si
   return 0;
 }
 
-// The sizes of the parameters of the entry whose name is at `at`. An entry without any in a text made by hand
-// has as many of 8 bytes as its name has after its last '_'.
+// The sizes of the parameters of the entry whose name is at `at`. A hand-written entry without parameters has
+// as many of 8 bytes as its name has characters after its last '_'.
 static std::vector<std::size_t> parameters_of(const std::string& text, std::size_t at) {
   const std::size_t open = text.find('(', at), close = text.find(')', at);
   std::vector<std::size_t> sizes;
   for (std::size_t p = open; (p = text.find(".param .", p)) < close; p += 8)
-    sizes.push_back(std::stoul(text.substr(p + 9)) / 8);  // behind a letter: u64, b32
+    sizes.push_back(std::stoul(text.substr(p + 9)) / 8);  // after a letter: u64, b32
   const std::string name = text.substr(at, open - at);
   const std::size_t number = name.rfind('_') + 1;
   if (sizes.empty() && number != 0) sizes.assign(std::stoul(name.substr(number)), 8);

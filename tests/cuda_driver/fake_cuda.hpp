@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests see of the libcuda.so.1 that is built for them. Its device memory is host memory, its
-// streams are queues, its kernels do nothing but be recorded with their arguments. Code objects are text in
-// which ".entry NAME" makes a kernel; "error" anywhere in them is refused with a log. A kernel called "trap"
-// breaks the devices.
+// The interface of tests to the fake libcuda.so.1. Its device memory is host memory, its streams are queues,
+// and its kernels only record their arguments. Code objects are text in which ".entry NAME" defines a kernel.
+// Text that contains "error" is refused with a log. A kernel called "trap" breaks the devices.
 //
-// From the environment, read once: FAKE_CUDA_VERSION (13000), FAKE_CUDA_MISSING (functions, by commas),
-// FAKE_CUDA_INIT (what cuInit answers), FAKE_CUDA_DEVICES (3), FAKE_CUDA_POOLS (1).
+// From the environment, read once: FAKE_CUDA_VERSION (13000), FAKE_CUDA_MISSING (functions, separated by
+// commas), FAKE_CUDA_INIT (the result of cuInit), FAKE_CUDA_DEVICES (3), FAKE_CUDA_POOLS (1).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +26,11 @@ class Control {
   virtual ~Control() = default;
   virtual std::vector<Call> calls() = 0;
   virtual void forget_calls() = 0;
-  /// The next call of a function answers this instead of doing anything.
+  /// The next call of a function returns this code and has no effect.
   virtual void fail_next(const std::string& function, int code) = 0;
-  /// While held, what is submitted stays in its stream's queue.
+  /// While held, submitted work stays in its stream's queue.
   virtual void hold(bool held) = 0;
-  /// How many streams, events, modules, allocations, graphs and so on exist.
+  /// The number of live streams, events, modules, allocations, graphs and other objects.
   virtual int living() = 0;
   virtual void* context_of(int device) = 0;
 };

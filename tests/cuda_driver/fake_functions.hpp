@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fake library's functions are made with.
+// Macros and helpers for the functions of the fake library.
 #pragma once
 
 #include <api.hpp>
@@ -7,7 +7,7 @@
 #include "fake_runtime.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default"))) int
-// Records the call and leaves with what it must answer at once.
+// Records the call; returns early if an error is to be injected.
 #define BEGIN(stream, ...) \
   if (const int code = runtime().begin(__func__, stream, ##__VA_ARGS__)) return code
 

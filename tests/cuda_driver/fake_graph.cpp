@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of the fake libcuda: a run does its nodes one after the other.
+// Graphs of the fake libcuda: a run executes its nodes sequentially.
 #include "fake_functions.hpp"
 
 using namespace fake_cuda;
@@ -77,7 +77,7 @@ EXPORT cuGraphExecMemsetNodeSetParams(void* executable, void* node, const FillNo
 }
 EXPORT cuGraphLaunch(void* executable, void* stream) {
   BEGIN(stream);
-  const Executable run = *static_cast<Executable*>(executable);  // what runs keeps what it was given
+  const Executable run = *static_cast<Executable*>(executable);  // updates do not affect runs in flight
   runtime().submit(as_stream(stream), {nullptr,
                                        [run] {
                                          for (void* name : run.order) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machinery behind the fake libcuda: devices, queues and the record of calls, all under one mutex.
+// The implementation of the fake libcuda: devices, queues and the record of calls, all under one mutex.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ struct Node {
   int kind = 0;  // 0 empty, 1 kernel, 2 copy, 3 fill
   Function* function = nullptr;
   std::vector<std::uint8_t> arguments;
-  std::vector<unsigned char> parameters;  // of copies and fills, as given
+  std::vector<unsigned char> parameters;  // of copies and fills, as passed
   std::vector<void*> after;
 };
 
@@ -74,7 +74,7 @@ struct Graph {
   std::list<Node> nodes;
 };
 
-/// Nodes are named by those of the graph that it was made from.
+/// Its nodes have the names of the graph that it was created from.
 struct Executable {
   std::vector<void*> order;
   std::map<void*, Node> nodes;
@@ -110,7 +110,7 @@ class Runtime final : public Control {
   }
   void* context_of(int device) override { return &devices[static_cast<std::size_t>(device)]; }
 
-  /// Records a call; what it must answer at once, or 0.
+  /// Records a call; returns the code to inject, or 0.
   int begin(const char* function, void* stream, std::vector<std::uint64_t> values = {},
             std::vector<std::uint8_t> bytes = {}) {
     std::lock_guard lock(mutex);
@@ -130,7 +130,7 @@ class Runtime final : public Control {
     pump();
   }
 
-  /// Runs whatever may run, with the mutex held; callbacks on threads of their own, as they may wait.
+  /// Runs whatever is ready, with the mutex held; callbacks run on separate threads, as they may wait.
   void pump() {
     for (bool progress = !held_; progress;) {
       progress = false;
@@ -162,7 +162,7 @@ class Runtime final : public Control {
   std::list<std::shared_ptr<Stream>> streams;
   std::vector<Device> devices;
   int objects = 0;
-  int error = 0;  // answered from a trap on; CUDA's is one for all devices of the process, too
+  int error = 0;  // returned after a trap; as in CUDA, one for all devices of the process
   std::map<std::uint64_t, std::uint64_t> pinned;  // address and size
   const int version = std::atoi(setting("FAKE_CUDA_VERSION", "13000").c_str());
   const std::string missing = "," + setting("FAKE_CUDA_MISSING", "") + ",";

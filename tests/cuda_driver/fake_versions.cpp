@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuGetProcAddress of the fake libcuda. A version of CUDA has what that version brought; of two forms of a
-// function the newest that the asker wants is given. Libraries of before CUDA 11.3 do not have it: the second
-// fake library, which leaves this file out.
+// cuGetProcAddress of the fake libcuda. A function exists from the version of CUDA that introduced it. Of two
+// forms of a function, it returns the newest one up to the requested version. Libraries before CUDA 11.3 do
+// not have cuGetProcAddress: the second fake library leaves this file out.
 #include <dlfcn.h>
 
 #include "fake_runtime.hpp"
@@ -14,7 +14,7 @@ struct Form {
   const char* symbol;
 };
 
-// Those functions that came late, or in several forms; all others are as old as the fake is.
+// Functions that were added later, or that have several forms. All others exist in every version of the fake.
 constexpr Form forms[] = {
     {"cuDeviceGetUuid", 9020, "cuDeviceGetUuid"},
     {"cuDeviceGetUuid", 11040, "cuDeviceGetUuid_v2"},
@@ -28,7 +28,7 @@ constexpr Form forms[] = {
     {"cuMemPoolCreate", 11020, "cuMemPoolCreate"},
 };
 
-/// The library's own symbols, which nobody else can see.
+/// A symbol of this library, found without the system loader's scope.
 void* own_symbol(const std::string& symbol) {
   static void* const self = [] {
     Dl_info info{};

@@ -97,7 +97,7 @@ again:
 )";
 }
 
-/// Device 0 with a stream and the kernels above; skips, with the driver's words, where there is none.
+/// Device 0 with a stream and the kernels above; skips with the driver's message where there is none.
 class Gpu : public testing::Test {
  protected:
   void SetUp() override {

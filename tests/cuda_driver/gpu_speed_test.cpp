@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls cost beside the same calls of libcuda's own; figures are printed, nothing is held to them.
+// Costs of calls compared with the same calls of libcuda. Figures are printed and not checked.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -16,7 +16,7 @@ double microseconds(const std::function<void()>& body, int repeats) {
          repeats;
 }
 
-/// The least of several rounds, each ended by `settle`.
+/// The minimum of several rounds, each ended by `settle`.
 double best(const std::function<void()>& body, const std::function<void()>& settle, int repeats = 500) {
   double least = 1e30;
   for (int round = 0; round < 15; ++round) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every slot of the driver against the real libcuda.
+// Every slot of the driver on the real libcuda.
 #include "gpu.hpp"
 
 #include <numeric>
@@ -412,7 +412,7 @@ TEST_F(Gpu, DISABLED_BreaksItsDevice) {
             first.message);
   EXPECT_EQ(refusal(WEIR_ERROR_DEVICE_LOST, table().kernel_launch, stream, &launch), first.message);
   EXPECT_STREQ(first.vendor_name, "CUDA_ERROR_ILLEGAL_ADDRESS");
-  if (devices > 1) {  // CUDA answers the same for all GPUs of the process
+  if (devices > 1) {  // CUDA returns the same error for all GPUs of the process
     weir_device second = nullptr;
     EXPECT_THAT(refusal(WEIR_ERROR_ILLEGAL_ADDRESS, table().device_open, 1u, &second),
                 HasSubstr("device 1 is lost"));

@@ -190,7 +190,7 @@ TEST_F(FakeGraph, ChangeThatCudaRefusesIsUnsupportedAndOfKindInvalid) {
   call(table().graph_destroy, graph);
 }
 
-// The kernel's object may be another kernel's by then.
+// The kernel's object may already be another kernel's.
 TEST_F(FakeGraph, AnotherKernelInPlaceOfOneThatWasUnloadedIsRefused) {
   const std::uint64_t argument = 0;
   weir_launch launch = launch_of(one, &argument, 8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver declares NVIDIA's interface itself. Where a toolkit is installed, the compiler compares the two
-// here.
+// The driver declares NVIDIA's interface itself. Where a toolkit is installed, these static assertions
+// compare the declarations with its header.
 #include <gtest/gtest.h>
 
 #include <api.hpp>
@@ -114,7 +114,7 @@ SAME_FIELD(ours::FillNode, width, CUDA_MEMSET_NODE_PARAMS, width);
 SAME_FIELD(ours::FillNode, height, CUDA_MEMSET_NODE_PARAMS, height);
 
 TEST(CudaHeader, AgreesWithWhatTheDriverDeclares) {
-  // The compiler compared them.
+  // The comparison takes place at compile time.
   SUCCEED() << "with the header of CUDA " << CUDA_VERSION;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code objects, launches and what follows when one breaks the device.
+// Code objects, launches, and the state of a device after a failed launch.
 #include <numeric>
 #include <thread>
 
@@ -196,7 +196,7 @@ TEST_F(Fake, DISABLED_BreaksItsDevices) {
   call(table().device_close, lost);
   EXPECT_EQ(refusal(WEIR_ERROR_DEVICE_LOST, table().device_open, 2u, &lost), first.message);
 
-  // CUDA answers the same for the process's other devices, whatever the driver's own state of them.
+  // CUDA returns the same error for the process's other devices, whatever state the driver keeps for them.
   EXPECT_THAT(refusal(WEIR_ERROR_ILLEGAL_ADDRESS, table().memory_allocate, device, &options, &memory),
               AllOf(HasSubstr("an illegal memory access was encountered"), HasSubstr("device 0 is lost")));
   (void)refused(WEIR_ERROR_DEVICE_LOST, table().memory_allocate, device, &options, &memory);

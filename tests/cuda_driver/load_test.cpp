@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding libcuda and saying what is wrong with it; each case in a process of its own.
+// Finding libcuda, and reasons why it is unusable. Each case runs in a separate process.
 #include "fake.hpp"
 
 namespace cuda_test {
@@ -11,7 +11,7 @@ using testing::Not;
 
 const std::string old_library = weir::test::built("tests/cuda_driver/fake-cuda-old.so");
 
-/// What the driver says of its devices with such a libcuda.
+/// The driver's message about its devices with such a libcuda.
 std::string probe(const std::string& settings, const std::string& library = fake_library()) {
   return run_apart("WEIR_CUDA_LIBRARY=" + library + " " + settings, "CudaLibrary.DISABLED_Probe");
 }

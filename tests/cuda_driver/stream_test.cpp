@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events, memory, copies and fills: what reaches CUDA, and on which stream.
+// Streams, events, memory, copies and fills: the calls that reach CUDA, and their streams.
 #include <chrono>
 #include <span>
 #include <thread>
@@ -59,7 +59,7 @@ TEST_F(Fake, FillsUseTheSmallestPatternThatRepeats) {
 
 // proves R2
 TEST_F(Fake, LongFillsOfLongPatternsCopyWhatIsThere) {
-  constexpr std::uint64_t words = 25'001;  // neither a power of two nor a multiple of what is filled first
+  constexpr std::uint64_t words = 25'001;  // neither a power of two nor a multiple of the first fill
   const weir_allocation memory = allocate(device, (words + 2) * 8);
   const std::uint64_t guard[] = {1};
   call(table().fill, stream, memory, 0ull, (words + 2) * 8, static_cast<const void*>(guard), 8u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each driver in broken/ is wrong in one way. Its fate, and the words for it, are the specification.
+// Each driver in broken/ has one fault. Its fate and the message are the specification.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -145,7 +145,7 @@ TEST(Drivers, MissingLibraryThatTheManifestCallsAVendorsIsNotCalledBroken) {
 // proves R33
 TEST(Drivers, LibraryForAnotherMachineIsNamedSo) {
   const DriverFolder folder;
-  // ELF, 64 bit, little endian, ET_DYN, and the number of a machine that this is not.
+  // ELF, 64 bit, little endian, ET_DYN, and a machine number other than this machine's.
   std::string header(
       "\x7f"
       "ELF\2\1\1\0\0\0\0\0\0\0\0\0"
@@ -280,7 +280,7 @@ TEST(Drivers, CandidatesComeInTheOrderOfTheirFileNames) {
   EXPECT_EQ(found[0].name + found[1].name + found[2].name, "abc");
 }
 
-// What a process finds it finds once, so each of these looks in a process of its own.
+// A process discovers drivers once, so each of these functions runs in a separate process.
 
 int find_on_four_threads() {
   std::array<const std::vector<Candidate>*, 4> seen{};
@@ -295,7 +295,7 @@ TEST(Drivers, OfTheProcessAreFoundOnceForAllThreads) {
   EXPECT_EXIT(_exit(find_on_four_threads()), testing::ExitedWithCode(0), "");
 }
 
-// Names one of two drivers; 0 when the other was neither tried nor loaded before all were asked for.
+// Finds one of two drivers by name; 0 if the other was neither tried nor loaded before all were listed.
 int find_one_by_its_name() {
   const DriverFolder folder;
   const TraceFile trace;
@@ -314,7 +314,7 @@ TEST(Drivers, OneThatIsNamedIsFoundWithoutLoadingOthers) {
   EXPECT_EXIT(_exit(find_one_by_its_name()), testing::ExitedWithCode(0), "");
 }
 
-// 0 when layers that are not understood are refused each time, and what follows is as if nobody had asked.
+// 0 if invalid layers are refused each time and a later call is unaffected.
 int find_one_with_wrong_layers() {
   const DriverFolder folder;
   folder.add_driver("good", "good");
@@ -335,7 +335,7 @@ TEST(Drivers, OneIsFoundAfterLayersWereRefused) {
   EXPECT_EXIT(_exit(find_one_with_wrong_layers()), testing::ExitedWithCode(0), "");
 }
 
-// Forks while a thread stands still in a driver that it tries; 0 when the child is told so.
+// Forks while a thread is blocked in a driver's trial; 0 if the child gets an error.
 int fork_while_drivers_are_found() {
   const DriverFolder folder;
   const TraceFile trace;
@@ -357,7 +357,7 @@ int fork_while_drivers_are_found() {
   }
   int status = -1;
   waitpid(child, &status, 0);
-  std::ofstream(trace.path(), std::ios::app) << '\n';  // the finder goes on
+  std::ofstream(trace.path(), std::ios::app) << '\n';  // the finder continues
   return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of driver candidates that a test fills, and that goes away with it.
+// A folder of driver candidates that a test fills; its destructor removes it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class DriverFolder {
     add_manifest(name, manifest(name, library));
   }
 
-  /// Probes with the built weir-probe, and keeps verdicts in this folder.
+  /// Probes with the built weir-probe, and stores verdicts in this folder.
   ProbePolicy policy() const {
     return {built("lib/weir/weir-probe"), {}, path_ / "cache/weir/probes", std::chrono::seconds(20)};
   }
@@ -86,7 +86,7 @@ class DriverFolder {
   }
 
  private:
-  // Whatever the umask of the one who runs the tests is.
+  // Independent of the umask of the user who runs the tests.
   static void restrict(const fs::path& file) { chmod(file.c_str(), 0644); }
 
   fs::path path_;

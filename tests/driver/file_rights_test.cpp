@@ -20,7 +20,7 @@ std::string writer(const FileRights& file, const TrustedAccounts& trusted = only
   return other ? other->who : "";
 }
 
-// As setfacl makes it: the mode's bits for the group are the mask.
+// As set by setfacl: the mode's group bits are the mask.
 FileRights with_entry(AclEntry entry, std::uint16_t group, std::uint16_t mask) {
   return {root,
           0,

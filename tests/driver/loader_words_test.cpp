@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the system's loader says, turned into what a reader understands.
+// Messages of the system's loader, translated into reasons and remedies.
 #include <gtest/gtest.h>
 
 #include "driver/dynamic_library.hpp"

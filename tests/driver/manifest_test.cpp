@@ -182,7 +182,8 @@ TEST(Manifest, EveryFaultIsListed) {
                                    HasSubstr("lacks the key \"architecture\"")));
 }
 
-// A sentence is printable, of bounded length, and names the file. proves R35
+// A message is printable, of bounded length, and names the file.
+// proves R35
 TEST(Manifest, AThousandAlterationsEndInADriverOrInOneSentence) {
   const DriverFolder folder;
   folder.add_driver("good", "good");

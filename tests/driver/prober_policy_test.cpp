@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How drivers are probed, by what the environment says.
+// The probe policy that the environment selects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

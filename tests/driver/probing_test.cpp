@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drivers that would take the process with them are tried in another one.
+// Drivers that would end the process are tried in another one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,7 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Long enough for a sound driver on a busy machine with sanitizers.
+// Enough for a sound driver on a busy machine with sanitizers.
 constexpr std::chrono::milliseconds short_limit{1500};
 
 ProbePolicy hasty(const DriverFolder& folder) {
@@ -66,7 +66,7 @@ TEST_P(DangerousDriver, IsKnownTheNextTimeAndNotTriedAgain) {
   folder.add_driver(GetParam().source, GetParam().name);
   const Candidate first = folder.find_one(hasty(folder));
   ProbePolicy policy = folder.policy();
-  policy.helper = "/nonexistent/weir-probe";  // with which it would be loaded here
+  policy.helper = "/nonexistent/weir-probe";  // without a helper it would be loaded in this process
   const Candidate second = folder.find_one(policy);
   EXPECT_EQ(second.probed, ProbePlace::before);
   EXPECT_EQ(second.status, DriverStatus::broken);
@@ -114,7 +114,7 @@ TEST(Probing, ADriverThatPrintsIsUsableAndFoundOut) {
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
   EXPECT_THAT(found.note, HasSubstr("it wrote 45 bytes to standard output when it was tried"));
-  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("by printf"));  // once, by the load for good
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("by printf"));  // once, by the permanent load
 }
 
 // proves R33

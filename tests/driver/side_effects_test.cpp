@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drivers that change their process: each side effect of stubs/stub.c at each moment of a trial. Those that
-// would harm the program or other drivers are refused with words that name the change; others are usable, and
-// the change is reported.
+// Drivers that change their process: each side effect of stubs/stub.c at each moment of a trial. Drivers that
+// would harm the program or other drivers are refused, and the reason names the change. Others are usable,
+// and the change is reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -75,7 +75,7 @@ TEST(SideEffects, OfEveryStubAreFoundAndHarmNoOther) {
   const std::vector<Stub> stubs = stub_drivers();
   ASSERT_GE(stubs.size(), 141u);
   for (const Stub& stub : stubs) add_stub(folder, stub.name());
-  // In the order of names, others are tried before and after these.
+  // In the order of names, so that other drivers are tried before and after the stub.
   for (const char* name : {"a-good", "m-good", "zz-good"}) add_stub(folder, name);
   const std::map<std::string, Candidate> found = inspected(folder, std::chrono::minutes(1));
   ASSERT_EQ(found.size(), stubs.size() + 3);

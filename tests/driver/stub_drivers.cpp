@@ -12,7 +12,7 @@ struct Effect {
   const char* what;
   StubStatus status;
   const char* words;
-  bool of_thread = true;  // also found when another thread does it, and short
+  bool of_thread = true;  // short, and also found when another thread causes it
 };
 
 constexpr Effect effects[] = {
@@ -93,7 +93,7 @@ constexpr Effect effects[] = {
 struct Fatal {
   const char* what;
   const char* words;
-  const char* separator = " ";  // between the name of the call and the words
+  const char* separator = " ";  // between the name of the call and `words`
 };
 
 constexpr Fatal fatal[] = {
@@ -142,7 +142,7 @@ void add_where_the_machine_allows(std::vector<Stub>& stubs) {
 std::vector<Stub> stub_drivers() {
   std::vector<Stub> stubs;
   for (const Effect& effect : effects) {
-    // A change is found with the call that made it.
+    // A change is attributed to the call that made it.
     for (const char* when : {"load", "count", "open"}) {
       const std::string what = effect.what;
       std::string words = effect.words;
@@ -166,7 +166,7 @@ std::vector<Stub> stub_drivers() {
     stubs.push_back({when, "ignore-int", StubStatus::refused, in + "ignores SIGINT"});
     stubs.push_back({when, "daemon", StubStatus::refused, "left processes running (1)"});
   }
-  // The state of a process that ends is its own; processes that it leaves are not.
+  // Side effects at process exit are harmless, except processes that stay.
   for (const char* what : {"close-all", "chdir", "limit-nofile", "umask", "clearenv", "block-all", "setsid"})
     stubs.push_back({"end", what, StubStatus::unnoticed, ""});
   stubs.push_back({"end", "daemon", StubStatus::refused, "left processes running (1)"});

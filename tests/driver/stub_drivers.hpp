@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drivers that stubs/stub.c makes, and the status that each gets.
+// The drivers that stubs/stub.c implements, and the status of each.
 #pragma once
 
 #include <sys/types.h>
@@ -12,9 +12,9 @@
 namespace weir::test {
 
 enum class StubStatus {
-  refused,    ///< broken, and `words` are in the reason
-  reported,   ///< usable, and `words` are in the notes
-  unnoticed,  ///< usable, and nothing is reported
+  refused,    ///< broken; the reason contains `words`
+  reported,   ///< usable; the notes contain `words`
+  unnoticed,  ///< usable; nothing is reported
 };
 
 struct Stub {
@@ -24,16 +24,16 @@ struct Stub {
   std::string name() const { return when + "-" + what; }
 };
 
-/// One for each side effect and moment that mean something together.
+/// One for each useful combination of side effect and moment.
 std::vector<Stub> stub_drivers();
 
-/// Those that do not return within a limit of 1.5 s.
+/// The drivers that do not return within a limit of 1.5 s.
 std::vector<Stub> hanging_stub_drivers();
 
-/// Puts the stub of that name into the folder.
+/// Adds the stub of that name to the folder.
 void add_stub(const DriverFolder& folder, const std::string& name);
 
-/// Gone, or a zombie that no process reaps.
+/// Whether the process is gone, or a zombie that no process reaps.
 bool has_ended(pid_t process);
 
 }  // namespace weir::test

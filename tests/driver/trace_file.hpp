@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file to which drivers made for tests write which process they ran in.
+// The file to which test drivers write the process that they run in.
 #pragma once
 
 #include <sys/types.h>

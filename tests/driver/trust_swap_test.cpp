@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process of another user exchanges what root's search path leads to as fast as it can, between a driver of
-// root's and its own. The constructor of its own must never run as root.
+// A process of another user repeatedly swaps the target of root's search path between root's driver and its
+// own. The constructor of its driver must never run as root.
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Exchanges two entries of a folder for each other until it is destroyed.
+/// Swaps two entries of a folder repeatedly until it is destroyed.
 class Exchanger {
  public:
   Exchanger(const fs::path& one, const fs::path& other)
@@ -81,7 +81,7 @@ class TrustSwap : public testing::Test {
     for (const char* name : {"", "/good.so", "/good.json"}) tree.give(folder + name, eve, eve);
   }
 
-  /// Without a trial in a process of its own: what is loaded is loaded here.
+  /// Without a trial in a separate process: drivers are loaded in this process.
   std::vector<Candidate> find_in(const fs::path& folder) const {
     ProbePolicy policy;
     policy.why_no_helper = "the test wants it so";
@@ -112,7 +112,7 @@ class TrustSwap : public testing::Test {
 // proves R35
 TEST_F(TrustSwap, OfAFolderInAnotherUsersFolder) {
   tree.folder("eves/drivers");
-  put_driver("eves/drivers", "good");  // root's, as an administrator may have made it for her
+  put_driver("eves/drivers", "good");  // root's driver, as if an administrator had created it for her
   put_eves_driver("eves/own");
   tree.give("eves", eve, eve);
   expect_refusals(tree / "eves/drivers", tree / "eves/drivers", tree / "eves/own");
@@ -138,7 +138,8 @@ TEST_F(TrustSwap, OfALinkThatALinkOfRootsPointsTo) {
   expect_refusals(tree / "start/drivers", tree / "eves/now", tree / "eves/then");
 }
 
-// In a sticky folder the kernel lets her exchange nothing of root's, so root's driver is loaded. proves R35
+// In a sticky folder the kernel prevents her from swapping root's entries, so root's driver is loaded.
+// proves R35
 TEST_F(TrustSwap, InAStickyFolderDoesNotHappen) {
   tree.folder("sticky/drivers");
   put_driver("sticky/drivers", "good");

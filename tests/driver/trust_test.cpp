@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of sdk/docs/security.md as far as one user can break it. trust_users_test.cpp has the rest.
+// The trust rule of sdk/docs/security.md, as far as one user can violate it. trust_users_test.cpp has the
+// other cases.
 #include "driver/trust.hpp"
 
 #include <gmock/gmock.h>
@@ -118,7 +119,7 @@ TEST(Trust, EntriesOfAccessControlListsAreJudged) {
       {"above/folder", "g:400003:rwx", "the members of group 400003"},
       {"above", "u:400001:rwx", "user 400001 (ACL entry user:400001:rwx)"},
       {"above", "g:400003:rwx", "the members of group 400003"},
-      {"above", "d:u:400001:rwx", ""},  // concerns only files that are created later
+      {"above", "d:u:400001:rwx", ""},  // applies only to files that are created later
   };
   for (const AclCase& each : cases) {
     tree.with_acl(each.name, std::string("-m ") + each.entry);
@@ -202,7 +203,8 @@ TEST(Trust, LinksThatNeverEndAreRefused) {
               HasSubstr("nowhere, which cannot be opened: No such file or directory"));
 }
 
-// A hang here ends the test by its limit. proves R35
+// A hang here ends the test by its time limit.
+// proves R35
 TEST(Trust, OnlyRegularFilesAreOpened) {
   const TrustTree tree;
   ASSERT_EQ(mkfifo((tree / "pipe").c_str(), 0644), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree of folders, files and links with rights of any kind, which goes away with its owner.
+// A tree of folders, files and links with any rights; its destructor removes it.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 namespace weir::test {
 
-/// Users and groups that no system gives to an account.
+/// Users and groups that no system assigns to an account.
 constexpr uid_t eve = 400'001, mallory = 400'002;
 constexpr gid_t strangers = 400'003;
 
@@ -58,12 +58,12 @@ class TrustTree {
     check(chmod((root_ / name).c_str(), mode), name);
     return root_ / name;
   }
-  /// For root only. A link is changed itself.
+  /// For root only. Changes a link, not its target.
   std::filesystem::path give(const std::string& name, uid_t owner, gid_t group = 0) const {
     check(lchown((root_ / name).c_str(), owner, group), name);
     return root_ / name;
   }
-  /// `options` and `entry` as setfacl takes them: "-m u:7:rw".
+  /// `options` and `entry` as arguments of setfacl: "-m u:7:rw".
   std::filesystem::path with_acl(const std::string& name, const std::string& options_and_entry) const {
     const std::string said = output_of("setfacl " + options_and_entry + " '" + (root_ / name).string() + "'");
     if (!said.empty()) throw std::runtime_error(said);
@@ -78,7 +78,7 @@ class TrustTree {
   std::filesystem::path root_;
 };
 
-/// The words of the refusal, "" when the file is accepted.
+/// The reason of the refusal; "" if the file is accepted.
 inline std::string judged(const std::filesystem::path& file) {
   try {
     open_trusted(file);
@@ -88,7 +88,7 @@ inline std::string judged(const std::filesystem::path& file) {
   return {};
 }
 
-/// The same in a process of its own, in which `prepare` has changed the user.
+/// The same in a separate process, in which `prepare` has changed the user.
 template <class Prepare>
 std::string judged_after(Prepare prepare, const std::filesystem::path& file) {
   int ends[2];

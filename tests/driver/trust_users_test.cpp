@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of sdk/docs/security.md where other users own files. Only root can make such trees.
+// The trust rule of sdk/docs/security.md for files of other users. Only root can create such trees.
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST_F(TrustUsers, ChainsOfLinksThroughAnotherUsersFolderAreRefused) {
   EXPECT_THAT(judged(first), HasSubstr(written_by(tree / "eves", strangers)));
 }
 
-// The names in a folder lead to files, whose rights decide.
+// The rights of a hard link are those of its file.
 TEST_F(TrustUsers, HardLinksAreJudgedByTheFile) {
   tree.folder("links");
   fs::create_hard_link(file, tree / "links/x.json");
@@ -132,7 +132,7 @@ TEST_F(TrustUsers, AUserTrustsRootAndHerselfOnly) {
   }
 }
 
-// Debian has an account and a group of this name, whose only member is that account.
+// Debian has an account and a group of this name; the account is the group's only member.
 TEST_F(TrustUsers, AGroupWithOnlyTheUserInItIsTheUser) {
   const passwd* const account = getpwnam("daemon");
   const group* const own = account ? getgrgid(account->pw_gid) : nullptr;
@@ -161,7 +161,8 @@ TEST_F(TrustUsers, AUserReachesFilesBelowFoldersThatSheMayNotRead) {
   EXPECT_THAT(judged_after(as_eve, file), HasSubstr("x.json cannot be opened: Permission denied"));
 }
 
-// In a namespace that maps no user all owners look alike, those of eve's files and the process's own too.
+// In a user namespace that maps no user, all owners have the same id: those of eve's files and of the
+// process.
 // proves R35
 TEST_F(TrustUsers, OwnersThatTheUserNamespaceDoesNotMapAreNotTheUser) {
   const auto in_a_namespace = [] { return become(eve) && unshare(CLONE_NEWUSER) == 0; };
@@ -169,7 +170,7 @@ TEST_F(TrustUsers, OwnersThatTheUserNamespaceDoesNotMapAreNotTheUser) {
     GTEST_SKIP() << "this system lets no user make a user namespace";
   EXPECT_THAT(judged_after(in_a_namespace, file),
               HasSubstr("a user whom the user namespace of this process does not map"));
-  // As in a sandbox that shows the system's folders.
+  // As in a sandbox that contains the system's folders.
   EXPECT_EQ(judged_after(in_a_namespace, fs::canonical("/usr/bin/env")), "");
   EXPECT_EQ(judged_after(in_a_namespace, "/etc/../usr/bin/env"), "");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of probes, and when it is believed.
+// Stored probe results, and when they are used.
 #include "driver/verdicts.hpp"
 
 #include <gmock/gmock.h>

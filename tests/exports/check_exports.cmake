@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DNM=nm -DLIBRARY=file -DPATTERN=expression -P check_exports.cmake: fails unless the files export something,
-# and nothing whose demangled name does not match.
+# cmake -DNM=nm -DLIBRARY=file -DPATTERN=expression -P check_exports.cmake: fails unless the files export symbols, and
+# all of their demangled names match.
 file(GLOB libraries ${LIBRARY})
 if(NOT libraries)
   message(FATAL_ERROR "${LIBRARY}: no such file")
@@ -8,7 +8,7 @@ endif()
 foreach(library ${libraries})
   execute_process(COMMAND ${NM} --dynamic --defined-only --demangle --format=posix ${library} OUTPUT_VARIABLE symbols
                   COMMAND_ERROR_IS_FATAL ANY)
-  # Names hold ';' and brackets, which lists of CMake do not.
+  # Symbol names contain ';' and brackets, which are special in lists of CMake.
   string(REGEX REPLACE "[][;]" "_" symbols "${symbols}")
   string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
   list(LENGTH symbols count)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DREADELF=readelf -DROOT=folder -DFOLDERS=a,b [-DWITHOUT=expression] -P check_run_paths.cmake: fails when a program
-# or library in these folders of ROOT looks for libraries in a folder that depends on where it is started from. The
-# loader takes an empty entry of a run path, such as that after the ':' of "$ORIGIN:", for the current folder.
+# cmake -DREADELF=readelf -DROOT=folder -DFOLDERS=a,b [-DWITHOUT=expression] -P check_run_paths.cmake: fails if a
+# program or library in these folders of ROOT has a run path that depends on the current folder. The loader takes an
+# empty entry of a run path, such as the one after the ':' of "$ORIGIN:", for the current folder.
 string(REPLACE "," ";" folders "${FOLDERS}")
 list(TRANSFORM folders PREPEND ${ROOT}/)
 list(TRANSFORM folders APPEND /*)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When LaunchMode::automatic makes a graph of a launch.
+// The conditions under which LaunchMode::automatic uses a graph.
 #include <chrono>
 
 #include "support.hpp"
@@ -21,7 +21,7 @@ class Choosing : public testing::Test {
     return made;
   }
   void launch(const StreamRef& on, std::int32_t by = 1) const { add_both()(on, x, y, by, by); }
-  /// Makes calls of the slot take so long that there is no doubt.
+  /// Delays calls of the slot so much that the choice is unambiguous.
   static void slow_down(const char* slot) {
     Watch::get().before(slot, [] {
       const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
@@ -95,7 +95,8 @@ TEST_F(Choosing, ModesThatAreAskedForAreTaken) {
   EXPECT_EQ(calls("graph_launch"), 1u);
 }
 
-// The results are right while the choice is being made. proves R11
+// The results are correct while the choice is being made.
+// proves R11
 TEST_F(Choosing, KeepsResultsRightAllTheWay) {
   const std::int64_t n = 500;
   auto a = device.array<std::int64_t>(n), b = device.array<std::int64_t>(n),

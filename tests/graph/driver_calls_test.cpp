@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch as a graph asks of the driver, and what happens when the driver says no.
+// The driver calls of a launch as a graph, and their failures.
 #include "runtime/devices/device_state.hpp"
 #include "runtime/launch/stream_slots.hpp"
 #include "support.hpp"

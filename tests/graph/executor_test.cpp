@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds of every launch, whichever executor runs it.
+// Properties of every launch, with either executor.
 #include <algorithm>
 #include <cmath>
 
@@ -68,7 +68,7 @@ TEST_P(Launches, NeverWaitOnTheHost) {
   Flag flag;
   kernels.close_gate(stream, flag);
   const std::uint64_t before = host_waits();
-  for (int i = 0; i < 10; ++i) counted(options, stream, x, n, y);  // come back although the gate is closed
+  for (int i = 0; i < 10; ++i) counted(options, stream, x, n, y);  // return although the gate is closed
   EXPECT_EQ(host_waits(), before);
   flag.open();
   EXPECT_THAT(x.to_host(stream), ElementsAre(1, 1, 1, 0, 0));
@@ -97,7 +97,7 @@ TEST_P(Launches, OfOneKernelOnTwoStreamsDoNotWaitForOneAnother) {
   auto x = filled<std::int32_t>(10, 0), y = filled<std::int32_t>(10, 0);
   auto v = filled<std::int32_t>(10, 0), w = filled<std::int32_t>(10, 0);
   other.wait(stream);
-  // Once without the gate: some drivers make streams, load code and free memory only when no callback runs.
+  // Once without the gate: some drivers create streams, load code and free memory only when no callback runs.
   add_both()(options, stream, x, y, 1, 1);
   add_both()(options, other, v, w, 1, 1);
   stream.synchronize();
@@ -106,7 +106,7 @@ TEST_P(Launches, OfOneKernelOnTwoStreamsDoNotWaitForOneAnother) {
   kernels.close_gate(stream, flag);
   add_both()(options, stream, x, y, 1, 1);
   add_both()(options, other, v, w, 4, 5);
-  EXPECT_THAT(v.to_host(other), Each(5));  // comes back although the gate is closed
+  EXPECT_THAT(v.to_host(other), Each(5));  // returns although the gate is closed
   EXPECT_FALSE(stream.query());
   flag.open();
   EXPECT_THAT(x.to_host(stream), Each(2));
@@ -255,7 +255,8 @@ TEST_P(Launches, CountOnWithRandomNumbers) {
   EXPECT_NE(counted[0], counted[1]);
 }
 
-// Sums, random numbers and functions of both executors, compared bit for bit. proves R22
+// Sums, random numbers and functions of both executors, compared bit for bit.
+// proves R22
 TEST(Executors, GiveTheSameBits) {
   const Kernel kernel{
       "all", [](View<float> x, View<double> y, View<float> z, Value<float> a) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph: what users record runs in the order and side by side as recorded.
+// Graph: recorded work runs in the recorded order and concurrency.
 #include <numeric>
 
 #include "support.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What graphs refuse, and how they fail.
+// Work that graphs refuse, and failures of graphs.
 #include "support.hpp"
 
 namespace weir::test {
@@ -58,7 +58,8 @@ TEST_P(Refusals, ArgumentsAreCheckedWhenTheyAreRecorded) {
   EXPECT_THAT(refused([&] { graph.launch(other.default_stream()); }), HasSubstr("but the stream is of"));
 }
 
-// A driver with peer copies or without: a graph is of one device. proves R35
+// With and without peer copies of the driver: a graph belongs to one device.
+// proves R35
 TEST_P(Refusals, CopiesBetweenDevicesAreMadeOnAStream) {
   const Device sibling = Watch::sibling(device);
   auto x = filled<std::int32_t>(10, 1);
@@ -103,7 +104,7 @@ TEST_P(Refusals, NodesBelongToTheirGraphAndKeepTheirKind) {
               HasSubstr("a ready kernel"));
   error_of(ErrorCode::invalid, [&] { graph.update(launch, x, x, 1, 1); });  // shares memory
   error_of(ErrorCode::invalid, [&] { graph.update_fill(GraphNode(), x, 1); });
-  graph.launch(stream);  // refused updates leave it as it was
+  graph.launch(stream);  // refused updates do not change it
   EXPECT_THAT(y.to_host(stream), Each(1));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of several tasks by several threads on one stream: each is one step of it, whichever way it takes.
+// Launches of several tasks by several threads on one stream: each launch is consecutive, with every
+// executor.
 #include <functional>
 
 #include "on_threads.hpp"
@@ -15,7 +16,7 @@ using ::testing::Each;
 class Turn : public EachExecutor {
  protected:
   Turn() {
-    launch();  // so that code, graphs and branch_count are there
+    launch();  // creates code, graphs and leased streams
     graph.launch(stream);
     launch_in(LaunchMode::streams);
     launch_in(LaunchMode::graph);
@@ -36,7 +37,7 @@ class Turn : public EachExecutor {
     return record.build();
   }
 
-  /// The stops that `submit` makes in the driver, each call of each slot once.
+  /// The points in the driver at which to stop `submit`: each call of each slot.
   struct Stop {
     const char* slot;
     int n;
@@ -52,7 +53,7 @@ class Turn : public EachExecutor {
     }
     return stops;
   }
-  /// Nothing of another thread comes between the calls of `submit`, which adds `by` to x and y.
+  /// Expects that no other thread submits between the calls of `submit`, which adds `by` to x and y.
   void expect_one_step(const std::function<void()>& submit, std::int32_t by) {
     const std::vector<Stop> stops = stops_of(submit);
     EXPECT_FALSE(stops.empty());
@@ -100,7 +101,8 @@ TEST_P(Turn, NothingComesBetweenTheTasksOfAProfiledLaunch) {
       1);
 }
 
-// What makes a launch ready may take long. proves R5
+// Preparing a launch may take long, so it must happen before the submission lock is taken.
+// proves R5
 TEST_P(Turn, NobodyWaitsForWhatMakesALaunchReady) {
   const auto meanwhile = [&] {
     launch();
@@ -113,7 +115,7 @@ TEST_P(Turn, NobodyWaitsForWhatMakesALaunchReady) {
                      }};
   const auto first = [&] { fresh(options, stream, most); };
   EXPECT_TRUE(comes_between(stream, "module_load", 1, first,
-                            meanwhile));  // then the stream's error record is there too
+                            meanwhile));  // creates the stream's error record too
   const Stream another = device.create_stream();
   another.wait(stream);  // which has filled `more`
   EXPECT_TRUE(comes_between(
@@ -164,7 +166,8 @@ const int rounds = rounds_of(10);
 const int rounds = rounds_of(100);
 #endif
 
-// Every launch leaves the elements of x and y equal, and none is lost. proves R10, R11
+// Every launch leaves the elements of x and y equal, and none is lost.
+// proves R10, R11
 TEST_P(Turn, LaunchesOfManyThreadsNeverOverlap) {
   constexpr std::int64_t size = 1 << 14;
   auto a = filled<std::int32_t>(size, 0), b = filled<std::int32_t>(size, 0);

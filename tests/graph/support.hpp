@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways that work of several tasks can take: every test that names them holds in all.
+// The executors for work of several tasks: every test with this parameter passes with each of them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ namespace weir::test {
 struct Executor {
   const char* name;
   LaunchMode mode;
-  bool graphs;  ///< the device has them
+  bool graphs;  ///< the device has graphs
 };
 
 inline void PrintTo(const Executor& executor, std::ostream* out) {
@@ -41,7 +41,7 @@ inline std::string name_of(const testing::TestParamInfo<Executor>& info) {
   return info.param.name;
 }
 
-/// One device of the driver under test, watched, and the way to run work on it.
+/// One device of the driver under test, watched, and the executor for its work.
 class EachExecutor : public testing::TestWithParam<Executor> {
  protected:
   Device device = device_for(GetParam());
@@ -66,7 +66,7 @@ class EachExecutor : public testing::TestWithParam<Executor> {
 #define WEIR_WITH_AND_WITHOUT_GRAPHS(suite) \
   INSTANTIATE_TEST_SUITE_P(Executors, suite, testing::Values(as_graph, without_graphs), name_of)
 
-/// z becomes its index; then two blocks beside one another; then z their sum: 2 i + 3 (i + 1).
+/// z becomes its index; then two concurrent blocks; then z is their sum: 2 i + 3 (i + 1).
 inline const auto& two_blocks() {
   static const Kernel kernel{"two blocks",
                              [](View<std::int64_t> x, View<std::int64_t> y, View<std::int64_t> z) {
@@ -97,7 +97,7 @@ inline const auto& add_both() {
   return kernel;
 }
 
-/// Each element times the sum of x: the sum passes through the launch's temporaries.
+/// Each element times the sum of x: the sum is stored in the launch's scratch memory.
 inline const auto& times_sum() {
   static const Kernel kernel{"times sum", [](View<std::int64_t> x, View<std::int64_t> result) {
                                const Value<std::int64_t> sum =

@@ -50,7 +50,8 @@ TEST_P(Threads, LetAutomaticLaunchesChoose) {
   });
 }
 
-// Runs of one graph work on the same arrays, so that the streams take turns. proves R10
+// Runs of one graph use the same arrays, so the streams wait for each other.
+// proves R10
 TEST_P(Threads, LaunchOneGraph) {
   auto x = filled<std::int32_t>(64, 0), y = filled<std::int32_t>(64, 0);
   stream.synchronize();

@@ -112,7 +112,7 @@ TEST_P(Updates, SurviveMemoryThatWentBackToTheDriver) {
   for (int i = 0; i < 4; ++i) {
     x = {};
     device.trim_memory();
-    x = filled<std::int32_t>(64, i);  // perhaps under the handle that the graph knew
+    x = filled<std::int32_t>(64, i);  // perhaps with the handle that the graph has recorded
     graph.update_copy(node, y, x);
     graph.launch(stream);
     EXPECT_THAT(y.to_host(stream), Each(i));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DTOOL=.../weir -DDRIVER=name [-DINSIDE=folder] -P check_driver.cmake: fails unless `weir info` calls the
-# driver usable and, with INSIDE, found it in that folder.
+# cmake -DTOOL=.../weir -DDRIVER=name [-DINSIDE=folder] -P check_driver.cmake: fails unless `weir info` reports the
+# driver as usable and, with INSIDE, found it in that folder.
 execute_process(COMMAND ${TOOL} info --json OUTPUT_VARIABLE report COMMAND_ERROR_IS_FATAL ANY)
 string(JSON count LENGTH ${report} drivers)
 math(EXPR last "${count} - 1")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DCPACK=cpack -DBUILD=folder -DOUT=folder -DDRIVER=name -DFOLDER=usr/lib/... -P check_package.cmake: what
-# weir_package_driver puts into a package lies in FOLDER, and is the driver and its manifest alone. The archive is one that
-# needs none of Debian's commands.
+# cmake -DCPACK=cpack -DBUILD=folder -DOUT=folder -DDRIVER=name -DFOLDER=usr/lib/... -P check_package.cmake: the package
+# of weir_package_driver contains only the driver and its manifest, in FOLDER. Uses an archive format that needs no
+# command of Debian.
 file(REMOVE_RECURSE ${OUT})
 execute_process(COMMAND ${CPACK} -G TGZ --config ${BUILD}/CPackConfig.cmake -B ${OUT} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 file(GLOB archive ${OUT}/*.tar.gz)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DBUILD=... -DPREFIX=... -DMOVED=... -P install_tree.cmake: a fresh install tree, and a copy of it elsewhere.
+# cmake -DBUILD=... -DPREFIX=... -DMOVED=... -P install_tree.cmake: a new install tree, and a copy of it elsewhere.
 file(REMOVE_RECURSE ${PREFIX} ${MOVED})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 get_filename_component(folder ${MOVED} NAME)

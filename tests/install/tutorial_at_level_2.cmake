@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DPAGE=driver-tutorial.md -DEXAMPLE=folder -DTEMPLATE=driver.cpp -DOUT=folder -P tutorial_at_level_2.cmake: the
-# project as it stands before the page's "Level 3". It is the example, with each piece that a block of level 3 quotes
-# replaced by what the template has of that name, so that the page's blocks alone say what belongs to which level.
+# project before the page's "Level 3". Starts from the example and replaces each piece that a block of level 3 quotes by
+# the template's piece of that name. The page's blocks alone thus define which code belongs to which level.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${PAGE} page)
 file(READ ${EXAMPLE}/driver.cpp driver)
@@ -23,7 +23,7 @@ function(first_piece text out)
   set(${out} "${piece}" PARENT_SCOPE)
 endfunction()
 
-# What the template has in the place of `piece`; nothing where it has nothing of that name at that depth.
+# The template's counterpart of `piece`; empty if the template has no piece of that name at that depth.
 function(counterpart piece out)
   string(REGEX MATCH "^( *)([^\n]*)\n" line "${piece}")
   set(depth "${CMAKE_MATCH_1}")

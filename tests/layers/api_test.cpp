@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers as users meet them: put on by code, with kernels of the language. A fault layer stands on either
-// side of the checks: the upper one lets calls of the core get lost, the lower one lets the driver fail.
+// Layers as users apply them: enabled by code, with kernels of the language. There is a fault layer above and
+// one below the checks. The upper one drops calls of the core; the lower one fails calls of the driver.
 #include "support/api.hpp"
 
 #include <gmock/gmock.h>
@@ -89,7 +89,7 @@ TEST_F(Api, AMissingWaitIsReportedWithBothKernelsTheArraysAndTheLines) {
   const Stream first = device.create_stream(), second = device.create_stream();
   auto x = device.array<float>(first, 1000), picture = device.array<float>(second, 1000);
   move(first, x, 1.0f);
-  look(second, x, picture);  // a wait is missing: second.wait(first)
+  look(second, x, picture);  // second.wait(first) is missing
   device.synchronize();
   expect_race(AllOf(HasSubstr("kernel 'look'"), HasSubstr(here(look_line)), HasSubstr("reads 'seen'"),
                     HasSubstr("kernel 'move'"), HasSubstr(here(move_line)), HasSubstr("as 'position'")));
@@ -124,7 +124,7 @@ TEST_F(Api, SlicesOfOneArrayMayBeUsedSideBySide) {
   expect_race(HasSubstr("bytes 2000 to 2004"));
 }
 
-// Regions, what passes between tasks, reductions and asserts, by either executor.
+// Regions, scratch memory, reductions and asserts, with both executors.
 TEST_F(Api, LaunchesOfManyTasksDoNotRaceWithThemselves) {
   Kernel step{"step", [](View<float> u, View<float> v, View<float> sums, View<std::int32_t> counts) {
                 stream_parallel([&] {
@@ -161,15 +161,16 @@ TEST_F(Api, LaunchesOfManyTasksDoNotRaceWithThemselves) {
   }
 }
 
-// The pool hands memory on behind events. When one of its waits gets lost, the next life of the memory races
-// with the one before. proves R2, R8
+// The pool reuses memory after events. Without one of its waits, the next use of the block races with the
+// previous one.
+// proves R2, R8
 TEST_F(Api, AWaitThatThePoolForgetsIsFound) {
   auto move = make_move();
   const Stream first = device.create_stream(), second = device.create_stream();
   for (const bool forget : {false, true}) {
     lost.configure(forget ? "call=stream_wait_event:times=forever:result=ok" : "");
     auto x = device.array<float>(first, 100'000);
-    move(second, x, 1.0f);  // the pool lets the second stream wait for the first one's order
+    move(second, x, 1.0f);  // the pool makes `second` wait for the block's order in `first`
     first.synchronize();
     second.synchronize();
     lost.configure("");
@@ -189,7 +190,7 @@ TEST_F(Api, MemoryThatIsReusedTooEarlyIsFound) {
   const Stream first = device.create_stream(), second = device.create_stream();
   for (const bool forget : {false, true}) {
     faults.configure(
-        "memory=1M");  // so little that the second array takes the first one's memory from a busy stream
+        "memory=1M");  // too small for two arrays: the second reuses the first one's block from a busy stream
     std::atomic<bool> go_on{false};
     {
       auto x = device.array<float>(first, 200'000);

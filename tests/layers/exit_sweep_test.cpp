@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that end with work in flight (runtime/exit_program.cpp), with one call of the driver failing.
+// Processes that end with work in flight (runtime/exit_program.cpp) while one call of the driver fails.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -16,8 +16,8 @@ namespace {
 class ExitSweep : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Orders, ExitSweep, exit_orders, name_of_order);
 
-// Whatever fails, the process ends by itself, and with an error that names the failure or with none. With
-// WEIR_SWEEP=all every call fails once, else the first and the last of each function.
+// The process must end without being killed, and print either an error that names the failure or none. With
+// WEIR_SWEEP=all every call fails once, otherwise the first and the last of each function.
 // proves R6, R34
 TEST_P(ExitSweep, EndsWhateverFails) {
   const bool all = every_call();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fault layer can be told to do, through the driver ABI alone.
+// The rules of the fault layer, through the driver ABI only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,13 +73,13 @@ TEST_F(Fault, FailsTheNthCallOfAnyFunction) {
   EXPECT_EQ(t.stream_query(stream, nullptr), WEIR_OK);
 }
 
-// A caller uses what a call that has succeeded fills in.
+// A caller uses the outputs of a call that succeeded, so such calls are not dropped.
 TEST_F(Fault, LosesOnlyWorkAndNoAnswers) {
   Objects objects(t);
   const weir_stream stream = objects.stream();
   const weir_allocation memory = objects.memory(64);
   tell("times=forever:result=ok");
-  EXPECT_EQ(fill(stream, nullptr), WEIR_OK);  // lost
+  EXPECT_EQ(fill(stream, nullptr), WEIR_OK);  // dropped
   weir_memory_info info{};
   info.struct_size = sizeof info;
   EXPECT_EQ(t.memory_get_info(memory, &info, nullptr), WEIR_OK);
@@ -116,7 +116,7 @@ TEST_F(Fault, LetsWorkFailAfterItWasSubmitted) {
   EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
 }
 
-// The driver gives the next stream the same handle.
+// The driver reuses the handle for the next stream.
 TEST_F(Fault, ALateFailureGoesWithItsStream) {
   Objects objects(t);
   const weir_allocation memory = objects.memory(64);
@@ -127,7 +127,7 @@ TEST_F(Fault, ALateFailureGoesWithItsStream) {
   const weir_stream gone = stream;
   ASSERT_EQ(t.stream_destroy(stream, nullptr), WEIR_OK);
   for (int i = 0; i < 1000 && (i == 0 || stream != gone); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until its work is done
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until the work has completed
     stream = objects.stream();
   }
   ASSERT_EQ(stream, gone) << "the test is to meet a handle that is used again";
@@ -166,12 +166,12 @@ TEST_F(Fault, LosesTheDevice) {
   EXPECT_EQ(t.stream_synchronize(stream, &answer), WEIR_ERROR_DEVICE_LOST);
   EXPECT_THAT(answer.message, HasSubstr("every later call fails"));
   EXPECT_EQ(t.event_record(event, stream, nullptr), WEIR_ERROR_DEVICE_LOST);
-  // It still lets go of its objects.
+  // Objects of a lost device can still be destroyed.
   EXPECT_EQ(t.event_destroy(event, nullptr), WEIR_OK);
   objects.forget(event);
 }
 
-// Openings are counted, and the runtime itself closes one when two threads open at once.
+// The layer counts openings. The runtime closes one of two devices when two threads open at the same time.
 TEST_F(Fault, KnowsADeviceThatWasOpenedTwiceAndClosedOnce) {
   Objects objects(t);
   { Objects again(t); }
@@ -207,7 +207,7 @@ TEST_F(Fault, WrongOptionsAreQuoted) {
   EXPECT_THROW(layer.number("failures"), std::runtime_error);
 }
 
-/// The same calls with and without holding back, in several orders.
+/// The same calls with and without holding work back, in several orders.
 class HeldBack : public ::testing::TestWithParam<const char*> {};
 
 // proves R1, R9
@@ -223,8 +223,8 @@ TEST_P(HeldBack, WorkKeepsEveryOrderThatWasAskedFor) {
   weir_event event[streams];
   for (int i = 0; i < streams; ++i) stream[i] = objects.stream(), event[i] = objects.event();
   const weir_allocation memory = objects.memory(64), log = objects.memory(4 * 64 * streams * rounds);
-  // A number goes from stream to stream: each adds to what the one before left, through events that are
-  // recorded again and again while earlier waits may still be held.
+  // A number moves from stream to stream: each stream adds to the value of the previous one. The events are
+  // recorded repeatedly while earlier waits may still be held.
   const std::uint32_t zero = 0;
   ASSERT_EQ(t.fill(stream[0], memory, 0, 64, &zero, 4, nullptr), WEIR_OK);
   weir_kernel kernel = nullptr;
@@ -244,7 +244,7 @@ TEST_P(HeldBack, WorkKeepsEveryOrderThatWasAskedFor) {
     } arguments{log_address, n + 1, 0};
     const weir_launch launch{sizeof launch, {1, 1, 1}, {1, 1, 1}, 0, 16, kernel, &arguments};
     ASSERT_EQ(t.kernel_launch(stream[at], &launch, nullptr), WEIR_OK);
-    arguments = {};  // what was given may change at once
+    arguments = {};  // the caller may change its arguments at once
     ASSERT_EQ(t.event_record(event[at], stream[at], nullptr), WEIR_OK);
   }
   const int last = (streams * rounds - 1) % streams;
@@ -288,7 +288,7 @@ TEST(Held, WorkWaitsForAFlushAndStartsWithoutOneInTime) {
   EXPECT_EQ(t.event_query(event, nullptr), WEIR_OK);
 }
 
-/// What a table's functions are asked in order, told by a table below the layer.
+/// The allocations in the order in which a table below the layer received their calls.
 std::vector<weir_allocation>& started() {
   static std::vector<weir_allocation> list;
   return list;

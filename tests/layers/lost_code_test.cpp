@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lost device may still run. A device that is lost stays lost for the process, so this program has one
+// Code that a lost device may still run. A lost device stays lost for the process, so this program has one
 // test.
 #include <gtest/gtest.h>
 

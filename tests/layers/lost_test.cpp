@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that is lost stays lost for the process, so this program has one test.
+// A lost device stays lost for the process, so this program has one test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

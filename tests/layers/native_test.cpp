@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of the vendor's own, which the CPU driver does not have, made to fail over a simulated AMD GPU.
+// Failures of the vendor's streams, which the CPU driver does not have, on a simulated AMD GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

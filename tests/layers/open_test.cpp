@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the first use of a device calls, made to fail. One process opens a device once, so this program
+// Failures of calls that only the first use of a device makes. A process opens a device once, so this program
 // has one test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

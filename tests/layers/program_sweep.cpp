@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a GoogleTest program case by case, again and again, and makes another call of the driver fail each
-// time.
+// Runs a GoogleTest program case by case, repeatedly; each time another call of the driver fails.
 //
 //   layers_program_sweep PROGRAM GTEST_FILTER [CASES_THAT_MAY_FAIL]
 //
-// Every run does the case twice in one process; the call fails once. Whatever fails:
-//  - the program ends by itself, with 0 or 1;
-//  - the case fails at most once, and the failure carries the words of the fault layer, so that no result is
-//    wrong without a word, and the next round is right. The words are not asked of cases in the second
-//    filter, which expect of the core what it does only while nothing fails;
-//  - the checks that stand above the faults have nothing to report: what comes after a failure uses no object
-//    that is gone;
-//  - nothing is left behind: as many objects are alive at the end as without a failure, and one more of its
-//    kind when the call that failed was to let go of it.
+// Every run repeats the case twice in one process; the call fails once. Each run must satisfy:
+//  - The program exits with 0 or 1.
+//  - The case fails at most once, and the failure contains the fault layer's message: no result is wrong
+//    without an error, and the next round passes. The message is not required of cases in the second filter,
+//    which expect properties of the core that hold only while nothing fails.
+//  - The checks, which are above the faults, report nothing: no call after the failure uses a destroyed
+//    object.
+//  - Nothing leaks: as many objects are alive at the end as without a failure. If the failed call was to
+//    destroy an object, one more of its kind may be alive.
 //
 // PROGRAM is linked with support/counts_at_end.cpp. With WEIR_SWEEP=all in the environment, all calls of all
-// functions of all cases are tried, WEIR_SWEEP_JOBS runs at a time (as many as there are cores when it is not
-// set). Without it, in eight cases at most, spread over the program, one call each: that in the middle of
-// another function for each case.
+// functions of all cases fail in turn, in WEIR_SWEEP_JOBS parallel runs (default: the number of cores).
+// Otherwise at most eight cases are tried, spread over the program: in each, the middle call of one function,
+// a different function per case.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -42,7 +41,7 @@ namespace {
 
 constexpr std::size_t sampled_cases = 8;
 
-/// What lets go of an object, and the kind of the one that stays when it fails.
+/// A function that destroys an object, and the kind of the object that stays when it fails.
 struct LetGo {
   std::string_view function, kind;
 };
@@ -56,7 +55,7 @@ std::size_t occurrences(std::string_view text, std::string_view of) {
   return count;
 }
 
-/// Calls body(0) to body(count - 1) on so many threads; the first exception ends it.
+/// Calls body(0) to body(count - 1) on `threads` threads; stops at the first exception.
 void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next{0};
   on_threads(threads, [&](int) {
@@ -71,11 +70,11 @@ void in_parallel(int threads, std::size_t count, const std::function<void(std::s
 
 struct Case {
   std::string name;
-  bool may_fail = false;  ///< in the round with a failure, without having heard of it
+  bool may_fail = false;  ///< in the round with a failure, without the fault layer's message
   Ended counted, expected;
 };
 
-/// One call that is made to fail.
+/// One call that fails.
 struct Place {
   const Case* of;
   std::string function;
@@ -106,7 +105,7 @@ class ProgramSweep {
         "it, %zu times something was wrong; the longest run took %.1f s\n",
         name_.c_str(), cases_.size(), calling, calls, tried_, noticed_, wrong_, longest_);
   }
-  /// The core may do without a single call that fails.
+  /// A sample may consist of calls whose failure the core tolerates.
   bool passed() const {
     return tried_ != 0 && wrong_ == 0 && (noticed_ != 0 || (!all_ && tried_ < sampled_cases));
   }
@@ -123,7 +122,7 @@ class ProgramSweep {
           {.name = found[i], .may_fail = eased.contains(found[i]), .counted = {}, .expected = {}});
   }
 
-  /// The case when nothing fails.
+  /// Runs the case without a fault; throws if it fails.
   Ended plain(const std::string& test, int rounds) const {
     Ended ended = run_.run(test, rounds, "");
     if (ended.status != 0)
@@ -137,7 +136,7 @@ class ProgramSweep {
     if (!one.counted.calls.empty()) one.expected = plain(one.name, 2);
   }
 
-  /// The calls to be tried.
+  /// The calls that fail in turn.
   std::vector<Place> places() const {
     std::vector<Place> found;
     std::size_t swept = 0;
@@ -171,7 +170,7 @@ class ProgramSweep {
     std::fflush(stdout);
   }
 
-  /// What is wrong with how a run ended; empty when nothing is.
+  /// Describes a violation of the rules above; empty if there is none.
   static std::string complaint(const Ended& ended, const Case& of, const std::string& function) {
     if (WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == SIGALRM)
       return "it did not end within " + std::to_string(most_seconds) + " seconds";
@@ -180,8 +179,8 @@ class ProgramSweep {
     if (code != 0 && code != 1) return "it ended with " + std::to_string(code);
     if (ended.printed.find("weir: validate: ") != std::string::npos)
       return "the checks above the fault object";
-    // With --gtest_brief a test that failed has one such line with its time; what its suite throws before has
-    // none.
+    // With --gtest_brief each failed test prints one such line with its time. An exception of its suite
+    // prints none.
     const std::size_t failed =
         occurrences(ended.printed, " ms)\n") + occurrences(ended.printed, " thrown in SetUpTestSuite()");
     if (failed > 1) return "the next round failed too";
@@ -191,7 +190,7 @@ class ProgramSweep {
     return lost(ended, of.expected, function);
   }
 
-  /// Objects that are alive at the end and should not be.
+  /// Objects that are alive at the end and should have been destroyed.
   static std::string lost(const Ended& ended, const Ended& expected, const std::string& function) {
     std::string text;
     for (const auto& [kind, count] : ended.left) {
@@ -211,7 +210,7 @@ class ProgramSweep {
   const bool all_ = every_call();
   int jobs_ = 1;
   std::vector<Case> cases_;
-  std::mutex mutex_;  ///< guards what follows, and standard output
+  std::mutex mutex_;  ///< guards the members below, and standard output
   std::size_t tried_ = 0, noticed_ = 0, wrong_ = 0;
   double longest_ = 0;
 };

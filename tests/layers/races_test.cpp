@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Races between streams, planted and not, through the driver ABI alone.
+// Planted races between streams, and their absence, through the driver ABI only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-struct AddValueBlock {  // of the kernel add_value, with the size that its annotation asks for behind it
+struct AddValueBlock {  // the arguments of add_value, followed by the size that its annotation names
   std::uint64_t data;
   std::int64_t count;
   std::int32_t value, padding[3];
@@ -40,7 +40,7 @@ class Races : public ::testing::Test {
   weir_module module = objects.module();
 
   void SetUp() override {
-    Objects::check(layer.configure(""), "configure");  // forgets which races were told
+    Objects::check(layer.configure(""), "configure");  // clears the reports of earlier races
     layer.take();
   }
 
@@ -160,7 +160,7 @@ TEST_F(Races, ACallbackOrdersWhatTheHostDoesAfterIt) {
 }
 
 TEST_F(Races, ReadersDoNotRaceAndAWriterMustWaitForAll) {
-  static char bytes[2][size];  // copies may still be on their way when the test ends
+  static char bytes[2][size];  // copies may still be in flight when the test ends
   ASSERT_EQ(t.copy_to_host(first, bytes[0], memory, 0, size, nullptr), WEIR_OK);
   ASSERT_EQ(t.copy_to_host(second, bytes[1], memory, 0, size, nullptr), WEIR_OK);
   expect_none();
@@ -195,7 +195,7 @@ TEST_F(Races, TheHostsMemoryOfCopiesIsWatchedToo) {
   expect_race(HasSubstr("host memory at 0x"));
 }
 
-// What nobody has told is not guessed at, unless that is asked for.
+// Kernels without access information are not assumed to race, unless `races=all` is set.
 TEST_F(Races, AmongKernelsThatNobodyToldOfAreReportedWhenAskedFor) {
   const weir_kernel one = kernel("add_value", WEIR_ACCESS_UNKNOWN, "");
   launch(first, one);
@@ -240,12 +240,12 @@ TEST_F(Races, MemoryIsNotFreedInOneStreamsOrderWhileAnotherUsesIt) {
   const std::uint32_t zero = 0;
   ASSERT_EQ(t.fill(second, made, 0, 64, &zero, 4, nullptr), WEIR_OK);
   const timespec moment{0, 50'000'000};
-  nanosleep(&moment, nullptr);  // so that the race harms nobody
+  nanosleep(&moment, nullptr);  // so that the race is harmless
   ASSERT_EQ(t.memory_free_async(first, made, nullptr), WEIR_OK);
   expect_race(AllOf(HasSubstr("memory_free_async on stream"), HasSubstr("fill on stream")));
 }
 
-// A stream that is gone leaves its work behind.
+// Work of a destroyed stream is still checked.
 TEST_F(Races, OutliveTheirStreams) {
   fill(first);
   const weir_event filled = objects.event();
@@ -254,7 +254,7 @@ TEST_F(Races, OutliveTheirStreams) {
   objects.forget(first);
   fill(objects.stream());
   expect_race(HasSubstr("fill"));
-  ASSERT_EQ(t.event_synchronize(filled, nullptr), WEIR_OK);  // before the memory goes
+  ASSERT_EQ(t.event_synchronize(filled, nullptr), WEIR_OK);  // before the memory is freed
 }
 
 class GraphRaces : public Races {

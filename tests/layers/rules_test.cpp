@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The validate layer's rules, each with a planted mistake, through the driver ABI alone.
+// The validate layer's rules, each with a planted mistake, through the driver ABI only.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class Rules : public ::testing::Test {
 
   void SetUp() override { layer.take(); }
 
-  /// The one report since the last; the call was refused with its words.
+  /// Expects exactly one report since the last call, and that the refused call returned its message.
   void expect(weir_result result, const Answer& answer, const char* rule,
               const ::testing::Matcher<std::string>& words) {
     EXPECT_EQ(result, WEIR_ERROR_INVALID);
@@ -99,7 +99,7 @@ TEST_F(Rules, AHandleOfAnotherKindIsNamed) {
          AllOf(HasSubstr("stream is event "), HasSubstr("of cpu:0"), HasSubstr("expected a stream")));
 }
 
-// The address may be another object's by then; the handle is not.
+// The address may already belong to another object; the handle is still invalid.
 // proves R35
 TEST_F(Rules, AnObjectThatWasDestroyedIsDead) {
   Objects objects(t);
@@ -158,7 +158,7 @@ TEST_F(Rules, MemoryOptionsAreChecked) {
   expect(result, answer, "argument", HasSubstr("options.alignment is 48; expected 0 or a power of two"));
 }
 
-/// Lets work of a few bytes end without asking the driver.
+/// Waits for a few bytes of work without a call of the driver.
 void cpu_wait() {
   const timespec moment{0, 50'000'000};
   nanosleep(&moment, nullptr);
@@ -198,7 +198,7 @@ TEST_F(Rules, LaunchesAreChecked) {
   expect(result, answer, "null", HasSubstr("arguments is null; expected 32 bytes"));
 }
 
-/// The CPU driver as if its kernels took arrays as weir_buffer_argument; launches are counted and not run.
+/// The CPU driver with kernels that take arrays as weir_buffer_argument; launches are counted and not run.
 int launches_that_bind = 0;
 const weir_driver_table& table_that_binds() {
   static const weir_driver_table table = [] {
@@ -277,7 +277,7 @@ TEST_F(Rules, AKernelDiesWithItsModule) {
   expect(result, answer, "dead", AllOf(HasSubstr("('add_value')"), HasSubstr("which module_unload ended")));
 }
 
-// Once with an annotation and once without, a kernel of the driver's is two of the layer's.
+// A kernel of the driver that is looked up with and without an annotation is two kernels of the layer.
 TEST_F(Rules, AKernelThatWasLookedUpInTwoWaysDiesWithItsModule) {
   Objects objects(t);
   const weir_stream stream = objects.stream();
@@ -337,8 +337,7 @@ TEST_F(Rules, FreeingWhatIsInUseIsReported) {
   const weir_allocation memory = objects.memory(64);
   const std::uint32_t zero = 0;
   EXPECT_EQ(t.fill(stream, memory, 0, 64, &zero, 4, nullptr), WEIR_OK);
-  cpu_wait();  // done in fact, so that freeing harms nobody here; the layer goes by what the caller has
-               // waited for
+  cpu_wait();  // completed, so the free is harmless; the layer only considers waits of the caller
   EXPECT_EQ(t.memory_free(memory, nullptr), WEIR_OK);
   objects.forget(memory);
   expect_report("busy", AllOf(HasSubstr("is freed while fill on stream "), HasSubstr("may still use it")));

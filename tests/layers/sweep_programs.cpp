@@ -44,7 +44,7 @@ void streams_and_events(const Device& device) {
   second.wait(event);
   const std::vector<std::int32_t> seen = x.to_host(second);
   end.record(first);
-  const auto called = std::make_shared<std::atomic<bool>>(false);  // a failure may end this function first
+  const auto called = std::make_shared<std::atomic<bool>>(false);  // may outlive this function
   first.call_host([called] { *called = true; });
   second.wait(first);
   second.flush();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small programs that between them use every part of the runtime, for a sweep that makes the driver's calls
-// fail.
+// Small programs that together use every part of the runtime, for a sweep that fails calls of the driver.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace weir::test {
 
-/// Thrown by a program when a result is not right.
+/// Thrown by a program when a result is wrong.
 struct Wrong {
   std::string what;
 };

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The n-th call of every function of the driver is made to fail, for all n, in small programs that use every
-// part of the runtime, and in the examples. (program_sweep.cpp does the same to whole test programs.)
-// Whatever fails: what is thrown is an Error that says so, nothing is left behind, and the next run in the
-// same process is right. `validate` stands above the faults and counts what the core holds.
+// Fails the n-th call of every function of the driver, for all n, in small programs that use every part of
+// the runtime, and in the examples. (program_sweep.cpp does the same to whole test programs.)
+// After each failure: an exception is an Error with the fault layer's message, nothing leaks, and the next
+// run in the same process is correct. `validate` is above the faults, and its object counts are compared with
+// the core's.
 //
-// Left out, and why:
-//  - Of a function that a program calls more than `all_up_to` times, calls in the middle: heat launches 2200
-//    kernels, nearly all from the same two places. The first and the last are tried all. With WEIR_SWEEP=all
-//    in the environment, as `ctest -C matrix` sets it, none is left out.
-//  - Of programs that are `dear`, runs after a failure other than the last of each function: monte_carlo
-//    spends its time in its kernels. Leaks are looked for after each.
+// Left out, with reasons:
+//  - Calls in the middle, for a function that a program calls more than `all_up_to` times: heat launches 2200
+//    kernels, nearly all from the same two places. The first and the last calls are all tried. With
+//    WEIR_SWEEP=all in the environment, as `ctest -C matrix` sets it, none is left out.
+//  - For `dear` programs, runs after a failure other than the last of each function: monte_carlo spends its
+//    time in its kernels. Each failure is still checked for leaks.
 //  - device_open, which only the first use of a device calls; open_test.cpp fails it.
-//  - device_count and device_get_info, which are called when drivers are looked for, before there are layers;
+//  - device_count and device_get_info, which are called during discovery, before there are layers;
 //    tests/driver has drivers that fail there.
 //  - get_extension: the core asks a layer for an extension, never a driver.
 //  - stream_wrap and stream_get_native, which the CPU driver does not offer; native_test.cpp fails these.
-//  - Code generation, which no driver takes part in: code is generated once and kept (support/kept_code.hpp).
+//  - Code generation, which does not use a driver: code is generated once and cached (support/kept_code.hpp).
 //
-// A driver that refuses to let go of an object keeps it, whoever asks. When a function that destroys or frees
-// fails, one object of its kind stays, and nothing more.
+// If a function that destroys or frees fails, exactly one object of its kind may stay alive.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@
 #include "support/kept_code.hpp"
 #include "sweep_programs.hpp"
 
-// The main functions of the examples, under other names.
+// The main functions of the examples, renamed.
 #define WEIR_EXAMPLE(name) extern "C" int example_##name();
 #include "examples.def"
 #undef WEIR_EXAMPLE
@@ -45,7 +45,7 @@ namespace {
 // The program `peers` copies between two devices.
 const bool layered = setenv("WEIR_CPU_DEVICES", "2", 1) == 0 && use_layers("validate,fault");
 
-/// What the core holds of the driver, as the checks see it and as the core says.
+/// Objects of the driver: those that the checks count, or those that the core reports.
 struct Held {
   std::uint64_t streams, events, allocations, modules, graphs;
 
@@ -61,7 +61,7 @@ Held seen_by(const Layer& checks) {
           checks.get("live.module"), checks.get("live.graph")};
 }
 
-/// Streams and their marks stay in pools; each stream's error record stays with its place; nothing else does.
+/// The core's pools keep streams and their events; each stream keeps its error record. Nothing else is kept.
 Held known_by(const Device& device) {
   detail::DeviceState& state = *device.state();
   std::uint64_t records = 0;
@@ -71,7 +71,7 @@ Held known_by(const Device& device) {
   return {streams, streams + state.events.created(), records, 0, 0};
 }
 
-/// Lets the core give back what it keeps for later.
+/// Lets the core release its caches.
 void settle(const Device& device) {
   device.synchronize();
   device.trim_memory();
@@ -121,7 +121,7 @@ constexpr const char* slots[] = {"device_get_memory",
                                  "graph_update",
                                  "graph_launch"};
 
-/// What lets go of an object, and the object that stays when it fails.
+/// A function that destroys an object, and the object that stays when it fails.
 struct LetGo {
   const char* slot;
   Held kept;
@@ -134,7 +134,7 @@ struct Program {
   const char* name;
   std::function<void(const Device&)> run;
   bool dear = false;     ///< a run takes long
-  bool asserts = false;  ///< it lets an assert fail on the device, and may end before it has heard of it
+  bool asserts = false;  ///< it fails an assert on the device, and may end before the assert is reported
   bool peers = false;    ///< it uses a second device
 };
 void PrintTo(const Program& program, std::ostream* out) {
@@ -143,8 +143,7 @@ void PrintTo(const Program& program, std::ostream* out) {
 
 constexpr std::uint64_t all_up_to = 100;
 
-/// The n-th calls that are tried of a function that is called `calls` times: all, or some of those in the
-/// middle.
+/// The calls to fail of a function that is called `calls` times: all, or all but some in the middle.
 std::vector<std::uint64_t> places(std::uint64_t calls) {
   const bool all = every_call();
   constexpr std::uint64_t at_each_end = 30, stretches = all_up_to - 2 * at_each_end;
@@ -157,10 +156,10 @@ std::vector<std::uint64_t> places(std::uint64_t calls) {
   return found;
 }
 
-/// A program, its devices, and what a driver that did not let go has kept of them.
+/// A program, its devices, and the objects that stayed alive because destroying them failed.
 class Sweeper {
  public:
-  // A second device that an earlier program has used has kept objects too.
+  // An earlier program may have left objects on a second device too.
   explicit Sweeper(const Program& program) : program_(program), devices_{open("cpu")} {
     static bool second_device_used = false;
     second_device_used |= program.peers;
@@ -193,7 +192,7 @@ class Sweeper {
     for (const Device& device : devices_) settle(device);
   }
 
-  /// The same for a program that may have left a failed assert to whoever waits next.
+  /// Settles after a program that may have left an unreported failed assert.
   void settle_after_failure() {
     try {
       settle_all();
@@ -209,7 +208,8 @@ class Sweeper {
     return sum;
   }
 
-  /// Nothing else is alive than what the core knows, but for what `may_stay` when this was not let go.
+  /// Expects no live objects other than the core's. `may_stay` may be alive in addition, since destroying it
+  /// failed.
   void expect_nothing_leaked(const Held& may_stay) {
     const Held seen = seen_by(checks_);
     const std::string missed = differs(seen, known());
@@ -236,7 +236,7 @@ class Sweeper {
         ADD_FAILURE() << "the failure was lost, and the result is wrong: " << wrong.what;
       }
       try {
-        // What lets go is called by the settling too, and fails there.
+        // The function under test is also called while settling, and may fail there.
         if (differs(may_stay, Held{}).empty()) faults_.configure("");
         settle_after_failure();
         faults_.configure("");
@@ -258,7 +258,7 @@ class Sweeper {
   std::uint64_t tried_ = 0, thrown_ = 0;
 };
 
-/// Removes what an earlier process has kept of foreign_task_list, see support/kept_compiler.
+/// Removes an earlier process's copies of foreign_task_list; see support/kept_compiler.
 void forget_kept_code() {
   for (const char* name : {"foreign_task_list_code.c.kept", "foreign_task_list_code.so.kept"})
     std::remove(name);
@@ -287,7 +287,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Program{.name = "peers", .run = peers, .peers = true}),
     name_of);
 
-/// Examples catch what is thrown, print it and end with 1.
+/// Examples catch exceptions, print them and return 1.
 void run_example(int (*run)()) {
   std::fflush(nullptr);
   const int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);

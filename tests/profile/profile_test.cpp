@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profiles: which tasks are timed, what is known of them, and that nothing waits for it.
+// Profiles: which tasks are timed, the data of each task, and that no call waits for the times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class ProfileTest : public testing::Test {
   void SetUp() override {
     x.fill(stream, 0.0f);
     y.fill(stream, 0.0f);
-    kernel()(stream, x, y);  // compiled outside of what is timed
+    kernel()(stream, x, y);  // compiled before the measurement
     stream.synchronize();
   }
 
@@ -98,10 +98,10 @@ TEST_F(ProfileTest, TimesAreThoseOfTheStreamThatRanTheTask) {
 // proves R24
 TEST_F(ProfileTest, NothingWaitsForTheTimes) {
   const Profile profile(device);
-  std::promise<void> gate;  // opens when it goes, before the profile does, which waits
+  std::promise<void> gate;  // opens when it is destroyed, before the profile, which waits
   const std::shared_future<void> open_gate = gate.get_future().share();
   stream.call_host([open_gate] { open_gate.wait_for(test::patience()); });
-  kernel()(stream, x, y);  // returns although the stream is held up
+  kernel()(stream, x, y);  // returns although the stream is blocked
   EXPECT_EQ(profile.size(), tasks);
   EXPECT_TRUE(profile.results().empty());
   gate.set_value();

@@ -72,8 +72,7 @@ TEST(PeerCopy, ComesAfterTheEarlierLifeOfMemoryThatAStreamOfTheSameNumberUsed) {
   const auto x =
       pair.first->array<std::int32_t>(home, 1000);  // the same memory, still in use by its earlier owner
   x.slice(0, 500).fill(home, 4);
-  x.slice(500, 1000).copy_from(stream,
-                               source.slice(500, 1000));  // another part: nobody has to wait for the fill
+  x.slice(500, 1000).copy_from(stream, source.slice(500, 1000));  // another part: no wait for the fill
   EXPECT_FALSE(stream.query());
   flag.open();
   stream.synchronize();
@@ -115,7 +114,7 @@ TEST(PeerCopy, LetsNoStreamOfTheOtherDeviceWait) {
   kernels.close_gate(stream, flag);
   for (int i = 0; i < 3; ++i) y.copy_from(stream, x);
   z.fill(home, 4);
-  EXPECT_EQ(z.to_host(home)[9], 4);  // comes back although the gate is closed
+  EXPECT_EQ(z.to_host(home)[9], 4);  // returns although the gate is closed
   EXPECT_FALSE(stream.query());
   flag.open();
   EXPECT_EQ(y.to_host(stream)[999], 3);

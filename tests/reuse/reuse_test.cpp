@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is used again, and what of its earlier life must not show: stream slots, retired streams' memory,
+// Reused objects must not expose state of their earlier use: stream slots, retired streams' memory, error
 // records.
 #include <gtest/gtest.h>
 
@@ -33,8 +33,8 @@ void fail_on(const Kernels& kernels, const StreamRef& stream) {
   kernels.fail_at.launch(stream, {1, 1}, {record, site, std::int64_t{0}});
 }
 
-/// Streams that fill the store of idle ones when they go, so that the next stream to go is destroyed in the
-/// driver too.
+/// Streams that fill the pool of idle streams when they are destroyed. The next destroyed stream is then
+/// destroyed in the driver too.
 std::vector<Stream> streams_to_keep(const Device& device) {
   std::vector<Stream> streams;
   for (std::size_t i = 0; i < detail::StreamManager::kept_streams; ++i)
@@ -54,7 +54,7 @@ TEST(Reuse, ANewStreamDoesNotReportTheFailureOfADestroyedOneInItsSlot) {
     fail_on(kernels, failing);
     kernels.nothing.launch(kept[0], {1, 1}, {});
     kept[0].wait(failing);
-    kept[0].synchronize();  // says nothing about the other stream
+    kept[0].synchronize();  // does not report failures of `failing`
     kept.clear();
     failing = Stream();
   }
@@ -62,7 +62,7 @@ TEST(Reuse, ANewStreamDoesNotReportTheFailureOfADestroyedOneInItsSlot) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (again.empty() || again.back().state()->slot != slot) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the slot did not come back";
-    if (again.size() == 100) again.clear();  // the work that the slot waits for is not over yet
+    if (again.size() == 100) again.clear();  // the work that the slot waits for has not completed
     again.push_back(device.create_stream());
   }
   EXPECT_NO_THROW(kernels.nothing.launch(again.back(), {1, 1}, {}));
@@ -90,7 +90,7 @@ TEST(Reuse, MemoryOfAStreamThatCannotBeMarkedAnyMoreIsNotHandedOutEarly) {
   device.state()->events.trim();
   Watch::get().before("stream_synchronize", [&] { flag.open(); });
   Watch::get().fail("event_create", 1, WEIR_ERROR_OUT_OF_MEMORY, 1);
-  stream = Stream();  // its end cannot be marked
+  stream = Stream();  // its event cannot be recorded
   Watch::get().fail_no_more();
   Watch::get().before("stream_synchronize", nullptr);
   const Stream next = device.create_stream();
@@ -172,7 +172,7 @@ TEST(Array, FillingWithLongElementsDoesNotWaitForTheStream) {
   Flag flag;
   kernels.close_gate(stream, flag);
   const std::uint64_t waits = Watch::get().count("stream_synchronize");
-  Watch::get().before("stream_synchronize", [&] { flag.open(); });  // a failure instead of a test that hangs
+  Watch::get().before("stream_synchronize", [&] { flag.open(); });  // the test then fails instead of hanging
   x.fill(stream, {1, 2, 3});
   EXPECT_EQ(Watch::get().count("stream_synchronize"), waits);
   Watch::get().before("stream_synchronize", nullptr);

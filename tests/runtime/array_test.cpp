@@ -110,9 +110,9 @@ TEST(Array, CopiesBetweenDevicesInTheOrderOfTheStreamAlone) {
     x.fill(stream, 7);
     y.copy_from(stream, x);
   }
-  device.array<std::int32_t>(stream, 100).fill(stream, -1);  // the freed block in its new life
-  EXPECT_TRUE(other.query());                                // the copy is no affair of the other stream,
-  other.wait(stream);                                        // unless it is told so
+  device.array<std::int32_t>(stream, 100).fill(stream, -1);  // reuses the freed block
+  EXPECT_TRUE(other.query());                                // the other stream is not ordered with the copy
+  other.wait(stream);                                        // before this wait
   EXPECT_FALSE(other.query());
   flag.open();
   EXPECT_EQ(y.to_host(other), std::vector<std::int32_t>(100, 7));
@@ -187,7 +187,7 @@ TEST(Array, UseAfterFreeIsAnError) {
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)view.to_host(stream); }), HasSubstr("array is gone"));
   error_of(ErrorCode::invalid, [&] { view.fill(stream, 1); });
   error_of(ErrorCode::invalid, [&] { kernels.add(stream, view, 1); });
-  const auto reused = device.array<std::int32_t>(stream, 100);  // the same block, another life
+  const auto reused = device.array<std::int32_t>(stream, 100);  // the same block, reused
   error_of(ErrorCode::invalid, [&] { view.fill(stream, 1); });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch proves of its arguments: one below, at and one above the limit of each fact.
+// The properties that a launch proves of its arguments: one below, at and one above each limit.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -94,7 +94,7 @@ TEST(NarrowLoops, HaveNoLargeProductBesideAnEmptyDimension) {
                                         {{0, huge}, {0, 0}, {0, huge}},
                                         {{0, 1 << 20}, {0, 1 << 20}, {0, 1 << 30}, {0, 0}},
                                         {{0, 1 << 15}, {7, 7}, {0, 1 << 15}},
-                                        {{2 * i32_range, 7}, {0, 3}},  // whose low halves are 0 and 7
+                                        {{2 * i32_range, 7}, {0, 3}},  // low halves: 0 and 7
                                         {{3, -i32_range - 1}, {0, 3}}}) {
     const detail::LoopSpace found = space(bounds);
     EXPECT_EQ(found.count, 0u);
@@ -123,7 +123,7 @@ TEST(LoopSpaces, SaturateAtTheLimit) {
   EXPECT_EQ(space({{0, most}, {0, most}, {0, most}, {0, 0}}).count, 0u);
 }
 
-// Memory is shared from one byte on.
+// Arrays that share one byte alias.
 TEST(DistinctArrays, BeginWhereOthersEnd) {
   auto all = open("cpu").array<float>(100);
   const auto overlap = [&](std::int64_t begin, std::int64_t end) {

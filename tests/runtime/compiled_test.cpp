@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compile() says of a task's arguments is enough to launch the code as a foreign compiler would.
+// compile() describes a task's arguments well enough for a foreign compiler to launch the code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class Compiled : public testing::Test {
     return compile(program, {code.format, code.target, device.info().target_features});
   }
 
-  /// A list of the program's tasks, whose parameters get `arguments`.
+  /// A list of the program's tasks, with `arguments` as their parameters.
   TaskList list_of(const CompiledProgram& code, const std::vector<KernelArgument>& arguments,
                    const std::vector<std::vector<std::int64_t>>& extents) {
     const Module module = device.load_module({code.format, code.target, std::span(code.bytes), "compiled"});
@@ -91,7 +91,7 @@ TEST_F(Compiled, FieldsAreNamedAndLieWhereAKernelOfAModuleHasThem) {
   std::uint32_t end = 0;
   std::vector<std::string> names;
   for (const Field& field : task.arguments) {
-    EXPECT_EQ(field.offset, end) << field.name;  // falling sizes leave no gaps, and Module::kernel makes none
+    EXPECT_EQ(field.offset, end) << field.name;  // by descending size: no gaps
     end = field.offset + field.size;
     names.push_back(field.name);
   }

@@ -32,7 +32,7 @@ TEST(Device, IsTheSameWhicheverWayItIsFound) {
   EXPECT_EQ(open_real(), open_real());
 }
 
-// What is off costs nothing: the functions that the core calls are the driver's own.
+// Without a layer the core calls the driver's functions directly, so layers that are off cost nothing.
 TEST(Device, IsCalledDirectlyWhereNoLayerIsAskedFor) {
   if (std::getenv("WEIR_LAYERS")) GTEST_SKIP() << "this run has layers";
   const weir_driver_table& called = open_real().state()->driver().table();

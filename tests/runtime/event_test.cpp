@@ -41,7 +41,7 @@ TEST(Event, WaitingBeforeTheFirstRecordHasNoEffect) {
   Flag flag;
   const Stream a = device.create_stream(), b = device.create_stream();
   {
-    const Event used = device.create_event();  // leaves a mark that is not reached in the pool
+    const Event used = device.create_event();  // leaves an unreached driver event in the pool
     kernels.close_gate(a, flag);
     used.record(a);
   }
@@ -67,7 +67,7 @@ TEST(Event, IsRecordedManyTimesAndEarlierWaitsHold) {
   b.wait(event);
   event.record(device.default_stream());
   event.synchronize();
-  EXPECT_FALSE(b.query());  // holds on to the mark behind the gate
+  EXPECT_FALSE(b.query());  // b still waits for the event recorded after the gate
   flag.open();
   b.synchronize();
 }
@@ -84,7 +84,7 @@ TEST(Event, DestroyedWhileWaitedOnTheWaitStillHolds) {
     event.record(a);
     b.wait(event);
   }
-  const Event next = device.create_event();  // may be the same driver event
+  const Event next = device.create_event();  // may reuse the driver event
   next.record(c);
   next.synchronize();
   EXPECT_FALSE(b.query());

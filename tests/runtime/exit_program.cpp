@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends in the way that its argument names. The test wants exit code 0, quickly, and nothing on stderr.
+// Exits as its argument names. The test expects exit code 0, quickly, and nothing on stderr.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using namespace weir;
 
-// Made before the library is first used and destroyed after everything that it registered.
+// Constructed before the library is first used, and destroyed after everything that the library registered.
 struct Early {
   Stream stream;
   Event event;
@@ -60,7 +60,7 @@ void submit(const Early& objects) {
   objects.array.copy_to_async(objects.stream, destination);
 }
 
-/// In the parent: whether the child has ended well.
+/// In the parent: whether the child ended with exit code 0.
 bool ends_well(pid_t child) {
   int status = 1;
   return waitpid(child, &status, 0) == child && status == 0;
@@ -72,7 +72,7 @@ int run(const char* how) {
     fill(early, device);
     submit(early);
   } else if (!std::strcmp(how, "late")) {
-    static Early late;  // destroyed before everything that was made earlier
+    static Early late;  // destroyed before everything that was constructed earlier
     fill(late, device);
     submit(late);
   } else if (!std::strcmp(how, "local")) {
@@ -93,7 +93,7 @@ int run(const char* how) {
     fill(early, device);
     submit(early);
     std::exit(0);
-  } else if (!std::strcmp(how, "forked")) {  // both processes end with what one of them has in flight
+  } else if (!std::strcmp(how, "forked")) {  // both processes end with work that one of them has in flight
     fill(early, device);
     submit(early);
     const pid_t child = fork();
@@ -108,7 +108,7 @@ int run(const char* how) {
     if (!device.info().has(Capability::host_callback)) return 0;
     fill(early, device);
     submit(early);
-    static std::atomic<int> decision{0};  // 1: end the process; -1: main ends it, because a call has failed
+    static std::atomic<int> decision{0};  // 1: end the process; -1: main ends it, because a call failed
     early.stream.call_host([] {
       while (decision == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (decision > 0) std::exit(0);

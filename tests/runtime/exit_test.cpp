@@ -25,13 +25,13 @@ TEST_P(Exit, IsCleanWithWorkInFlight) {
   if (GetParam() == std::string("callback") && tested_device() != "cpu")
     GTEST_SKIP() << "the vendor's own exit handlers would run in its callback, which it does not allow";
 #ifdef __SANITIZE_ADDRESS__
-  // The allocator of g++ 12's AddressSanitizer does not release at a fork what another thread had locked, so
-  // that a destructor of the child may wait for ever in the sanitizer's own operator delete.
+  // At a fork, g++ 12's AddressSanitizer does not release allocator locks of other threads. A destructor of
+  // the child may then wait forever in the sanitizer's operator delete.
   if (GetParam() == std::string("forked"))
     GTEST_SKIP()
         << "AddressSanitizer's allocator may stay locked in a child that is forked beside other threads";
 #endif
-  // A leak check stops all threads of its process, of which a forked child has but one.
+  // A leak check stops all threads of its process, and a forked child has only one of them.
   const std::string leaks = GetParam() == std::string("forked") ? "ASAN_OPTIONS=detect_leaks=0 " : "";
   const std::string command = leaks + "WEIR_DRIVER_PATH=" + built(WEIR_DRIVER_FOLDER).string() +
                               " timeout 120 " + built("bin/weir_runtime_exit").string() + " " + GetParam() +
@@ -42,7 +42,7 @@ TEST_P(Exit, IsCleanWithWorkInFlight) {
   const int times = rounds_of(
       tested_device() == "cpu" && GetParam() != std::string("callback")
           ? 20
-          : 3);  // a GPU takes a good part of a second to open, and such a callback to end the process
+          : 3);  // seconds: a GPU needs most of one to open, and so does this callback to end the process
 #endif
   for (int i = 0; i < times; ++i) {
     FILE* pipe = popen(command.c_str(), "r");

@@ -16,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Waits for `stream` through another one, which says nothing about failures on `stream`.
+/// Waits for `stream` through another stream, which does not report failures of `stream`.
 void wait_without_asking(const Device& device, const StreamRef& stream) {
   const Stream other = device.create_stream();
   other.wait(stream);
@@ -32,7 +32,7 @@ class ToldSource final : public detail::FailureSource {
   }
 };
 
-/// Makes a kernel on `stream` fail as generated code does.
+/// Makes a kernel on `stream` write the error record as generated code does.
 void fail_on(const Kernels& kernels, const StreamRef& stream, std::uint32_t site, std::int64_t index) {
   const std::uint64_t record = detail::failure_record(*stream.state()).address;
   kernels.fail_at.launch(stream, {1, 1}, {record, site, index});
@@ -111,7 +111,7 @@ TEST(Failure, InAKernelIsSeenInMemoryThatTheHostCannotRead) {
   }
 }
 
-// What the record is copied to may go once the wait has thrown, so that it is waited for again first.
+// The destination of the copy may be freed once the wait has thrown, so the core waits for it again first.
 // proves R34
 TEST(Failure, InAKernelIsReadAgainWhenReadingFailed) {
   const Device device = Watch::open(WEIR_CAP_PINNED_MEMORY);
@@ -191,7 +191,8 @@ TEST(Failure, AnIllegalAddressFoundWhileWaitingNamesTheLastKernel) {
   EXPECT_THAT(error_of(ErrorCode::illegal_address, [&] { stream.synchronize(); }), HasSubstr("'nothing'"));
 }
 
-// A device reports an illegal address at whichever call comes next. proves R34
+// A device reports an illegal address at any later call.
+// proves R34
 TEST(Failure, AnIllegalAddressNamesTheKernelsOfAllStreamsThatAreNotDone) {
   const Device device = Watch::open();
   const Kernels kernels(device);
@@ -235,7 +236,7 @@ TEST(Failure, ALostDeviceStaysLostAndOthersGoOn) {
               AllOf(HasSubstr(device.name()), HasSubstr("the device fell off the bus")));
   error_of(ErrorCode::device_lost, [&] { x.fill(stream, 1); });
   error_of(ErrorCode::device_lost, [&] { (void)device.memory(); });
-  EXPECT_EQ(Watch::get().total(), calls);  // it is not asked again
+  EXPECT_EQ(Watch::get().total(), calls);  // the driver is not called again
   const auto y = other.array<std::int32_t>(10);
   y.fill(5);
   EXPECT_EQ(y.to_host()[0], 5);
@@ -263,9 +264,9 @@ TEST(Failure, ALostDeviceRepeatsTheVendorsCodeAndTheKernelOfTheFirstError) {
   };
   Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_ILLEGAL_ADDRESS);
   expect_the_first(ErrorCode::illegal_address);
-  // The driver answers with the words of the first error; by now other kernels may have been launched.
+  // The driver repeats the message of the first error; other kernels may have been launched since.
   kernels.add(stream, other, 1);
-  stream.synchronize();  // what a lost device runs nobody waits for
+  stream.synchronize();  // does not wait for work of a lost device
   Watch::get().fail("stream_synchronize", 1, WEIR_ERROR_DEVICE_LOST);
   expect_the_first(ErrorCode::device_lost);
   expect_the_first(ErrorCode::device_lost);
@@ -288,7 +289,7 @@ TEST(Failure, ObjectsOfALostDeviceAreDestroyedQuietly) {
   }
 }
 
-// Every call that making these objects needs fails once; nothing leaks and the next attempt works.
+// Each call that creates these objects fails once; nothing leaks and the next attempt succeeds.
 // proves R34
 TEST(Failure, OfAnyCallWhileMakingAnObjectLeaksNothing) {
   for (const char* slot : {"device_open", "stream_create", "event_create", "memory_allocate",

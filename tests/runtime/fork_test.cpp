@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a child of a fork hears from a runtime that its parent had started.
+// Errors in a forked child whose parent had started the runtime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST(Fork, TheChildIsToldInsteadOfHanging) {
   std::size_t refused = 0;
   for (std::size_t at = 0; (at = text.find("refused\n", at)) != std::string::npos; ++at) ++refused;
   EXPECT_EQ(refused, 7u) << text;
-  EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent goes on
+  EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent continues
 }
 
 TEST(Fork, TheChildDoesNotWaitForWhatAnotherThreadHeld) {
@@ -70,7 +70,7 @@ TEST(Fork, TheChildDoesNotWaitForWhatAnotherThreadHeld) {
   std::string refused;
   for (int i = 0; i < 12; ++i) refused += "refused\n";
   EXPECT_EQ(told, refused);
-  EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent goes on
+  EXPECT_EQ(x.to_host(stream)[999], 1);  // the parent continues
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many blocks a task gets, on made-up devices.
+// The number of blocks of a task, on invented devices.
 #include <gtest/gtest.h>
 
 #include "ir/parser.hpp"
@@ -8,8 +8,8 @@
 namespace weir::test {
 namespace {
 
-/// 100 multiprocessors, each with room for 2048 threads, 32 blocks, 65,536 registers and 228 KiB of shared
-/// memory.
+/// 100 multiprocessors, each with capacity for 2048 threads, 32 blocks, 65,536 registers and 228 KiB of
+/// shared memory.
 DeviceInfo gpu() {
   DeviceInfo info;
   info.kind = DeviceKind::discrete;
@@ -56,7 +56,7 @@ TEST(ResidentBlocks, TakeADeviceThatTellsNoLimits) {
   EXPECT_EQ(detail::resident_blocks(DeviceInfo{}, {}, 256, 0), 8u);
 }
 
-/// The grid of the only task of a loop over `count` elements, or up to a bound that an array holds.
+/// The grid of the only task of a loop over `count` elements, or up to a bound stored in an array.
 std::uint32_t grid(const DeviceInfo& info, const detail::CompiledTask& compiled, const std::string& count) {
   const bool loaded = count.empty();
   const ir::Kernel kernel =
@@ -73,7 +73,7 @@ std::uint32_t grid(const DeviceInfo& info, const detail::CompiledTask& compiled,
   return 0;
 }
 
-/// A task with blocks of 256 threads, of which 800 run at once.
+/// A task with blocks of 256 threads; 800 blocks run at the same time.
 detail::CompiledTask usual() {
   detail::CompiledTask task;
   task.block = {256, 1, 1};

@@ -17,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// With the driver's stream-ordered allocation and without it.
+// With and without the driver's stream-ordered allocation.
 class Memory : public ::testing::TestWithParam<bool> {
  protected:
   Device open() const { return Watch::open(GetParam() ? 0 : WEIR_CAP_STREAM_ORDERED_ALLOCATION); }
@@ -61,7 +61,7 @@ TEST_P(Memory, FreedBehindWorkInFlightIsNotTouchedByTheNextOwner) {
     kernels.add(a, x, 1);
     result.copy_from(a, x);
   }
-  // Another stream asks for as much while the work above stands still.
+  // Another stream allocates the same size while the gate blocks the work above.
   const auto y = device.array<std::int32_t>(b, 1000);
   y.fill(b, 100);
   b.synchronize();
@@ -84,7 +84,7 @@ TEST_P(Memory, UsedByTwoStreamsIsReusedBehindBoth) {
     kernels.close_gate(b, flag);
     kernels.add(b, x, 1);
     result.copy_from(b, x);
-    x.fill(a, 1);  // a is done at once, b is not; the program orders nothing, the pool must
+    x.fill(a, 1);  // a has completed, b has not; the program orders nothing, so the pool must
     a.synchronize();
   }
   for (const Stream* stream : {&a, &c}) {
@@ -124,7 +124,7 @@ TEST_P(Memory, ABusyStreamsBlockIsReusedBehindAnEventWhenTheDriverHasNoMore) {
   const std::uint64_t waits = Watch::get().count("stream_wait_event");
   const std::uint64_t host_waits =
       Watch::get().count("stream_synchronize") + Watch::get().count("event_synchronize");
-  const auto y = device.array<std::int32_t>(b, 1000);  // comes back although the gate is closed
+  const auto y = device.array<std::int32_t>(b, 1000);  // returns although the gate is closed
   y.fill(b, 9);
   EXPECT_FALSE(b.query());
   EXPECT_EQ(Watch::get().count("stream_wait_event"), waits + 1);
@@ -162,7 +162,7 @@ TEST_P(Memory, CachesAreGivenBackBeforeOutOfMemoryIsReported) {
   const CurrentStream scope(stream);
   Watch::get().limit_memory(100'000);
   { const auto x = device.array<std::uint8_t>(60'000); }
-  const auto y = device.array<std::uint8_t>(90'000);  // another size: only fits after the first went back
+  const auto y = device.array<std::uint8_t>(90'000);  // only fits after the first block is freed
   EXPECT_EQ(device.memory_statistics().bytes_cached, 0u);
   EXPECT_THAT(
       error_of(ErrorCode::out_of_memory, [&] { (void)device.array<std::uint8_t>(60'000); }),
@@ -238,7 +238,7 @@ TEST_P(Memory, OfManyStreamsIsOrderedToo) {
   const Device device = open();
   const Kernels kernels(device);
   std::vector<Stream> streams;
-  for (int i = 0; i < 80; ++i) streams.push_back(device.create_stream());  // more than a block has bits for
+  for (int i = 0; i < 80; ++i) streams.push_back(device.create_stream());  // exceeds the bits of a block
   Flag flag;
   const auto result = device.array<std::int32_t>(100);
   const Stream& last = streams.back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the memory pool keeps, what it reuses and what it gives back.
+// Blocks that the memory pool caches, reuses and frees.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,12 +21,12 @@ namespace {
 using detail::CacheLimit;
 using ::testing::HasSubstr;
 
-// With the driver's stream-ordered allocation and without it.
+// With and without the driver's stream-ordered allocation.
 class Pool : public ::testing::TestWithParam<bool> {
  protected:
   static std::uint64_t hidden() { return GetParam() ? 0 : WEIR_CAP_STREAM_ORDERED_ALLOCATION; }
   static Device open() { return Watch::open(hidden()); }
-  /// Calls that free memory, and calls that allocate it.
+  /// Calls of the driver that free memory, and calls that allocate it.
   static std::uint64_t frees() {
     return Watch::get().count("memory_free") + Watch::get().count("memory_free_async");
   }
@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Allocators, Pool, ::testing::Bool(),
 
 constexpr std::uint64_t mega = std::uint64_t{1} << 20;
 
-/// A device whose pool caches at most so many bytes.
+/// A device whose pool caches at most `bytes`.
 Device open_with_pool_of(const char* bytes, std::uint64_t hidden = 0) {
   setenv("WEIR_POOL_BYTES", bytes, 1);
   const Device device = Watch::open(hidden);
@@ -101,7 +101,7 @@ TEST_P(Pool, ArraysThatGrowDoNotAddUp) {
   for (double bytes = mega; bytes < 500.0 * mega; bytes *= 1.13) {
     auto next = device.array<std::uint8_t>(stream, static_cast<std::int64_t>(bytes));
     next.slice(0, 1000).fill(stream, 1);
-    if (!GetParam()) stream.synchronize();  // memory of work in flight is freed when the work is over
+    if (!GetParam()) stream.synchronize();  // memory of work in flight is freed once the work has completed
     most_in_use = std::max(most_in_use, device.memory_statistics().bytes_in_use);
     last.emplace(std::move(next));
     most_cached = std::max(most_cached, device.memory_statistics().bytes_cached);
@@ -172,7 +172,7 @@ TEST_P(Pool, GivesBackFirstWhatWasFreedLongestAgo) {
   const auto take = [&](std::int64_t bytes) { return device.array<std::uint8_t>(stream, bytes); };
   take(400'000);  // 425,984 bytes
   take(200'000);
-  take(600'000);  // and the first one has to go
+  take(600'000);  // evicts the first block
   const std::uint64_t before = device.memory_statistics().driver_allocations;
   take(600'000);
   take(200'000);
@@ -188,7 +188,7 @@ TEST_P(Pool, GivesBackBusyMemoryWithoutAWait) {
   const Stream stream = device.create_stream();
   const auto result = device.array<std::int32_t>(stream, 1000);
   Flag flag;
-  Watch::get().before("stream_synchronize", [&] { flag.open(); });  // a failure instead of a test that hangs
+  Watch::get().before("stream_synchronize", [&] { flag.open(); });  // the test then fails instead of hanging
   Watch::get().before("event_synchronize", [&] { flag.open(); });
   {
     const auto x = device.array<std::int32_t>(stream, 1000);
@@ -273,7 +273,7 @@ TEST_P(Pool, AThreadThatIsGivingMemoryBackIsWaitedForBeforeMemoryIsShort) {
     const std::uint64_t asked = allocations();
     other = std::thread([&] {
       try {
-        const auto y = device.array<std::uint8_t>(b, 300'000);  // another size, of which there is none
+        const auto y = device.array<std::uint8_t>(b, 300'000);  // another size, which the pool does not have
       } catch (const Error& error) {
         thrown = error.what();
       }
@@ -306,7 +306,7 @@ TEST_P(Pool, AnotherStreamWaitsForTheEarlierLifeOfABlock) {
   y.fill(b, 100);
   EXPECT_EQ(Watch::get().count("stream_wait_event"), waits + 1);
   EXPECT_FALSE(b.query());
-  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for a fill that does not wait
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // time for a fill that does not wait
   flag.open();
   a.synchronize();
   EXPECT_EQ(y.to_host(b)[500], 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of programs: kernels in IR form, compiled on their first launch.
+// Launches of programs: kernels in IR form, compiled at their first launch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// The factor goes through a local, which is a temporary of the launch.
+// The factor is copied to a local variable, which needs scratch memory.
 constexpr const char* scale_text = R"(weir-ir 1
 kernel "scale"
   param @factor : array<f32, 1>
@@ -198,7 +198,7 @@ TEST(Program, BoundsThatOnlyTheDeviceKnowsNeedNoHostWait) {
   Flag flag;
   kernels.close_gate(stream, flag);
   count.fill(stream, 4);
-  launch(counted, stream, count, x);  // comes back although the gate is closed
+  launch(counted, stream, count, x);  // returns although the gate is closed
   flag.open();
   EXPECT_THAT(x.to_host(stream), ::testing::ElementsAre(1, 1, 1, 1, 0, 0, 0, 0, 0, 0));
 }
@@ -260,7 +260,7 @@ TEST(Program, AFailedAssertNamesKernelWordsIterationAndLine) {
     EXPECT_EQ(error.line(), 12u);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("column is too far"), HasSubstr("iteration (0, 7)")));
   }
-  launch(checked, stream, x, std::int64_t{8});  // reported once, then forgotten
+  launch(checked, stream, x, std::int64_t{8});  // reported once, then cleared
   stream.synchronize();
 }
 
@@ -295,7 +295,7 @@ TEST(Program, AFailureOutlivesItsKernel) {
   EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("column is too far"));
 }
 
-// What cannot be marked is waited for when it goes, and nobody hears then what has failed.
+// If the event cannot be recorded, the destructor waits for the work. That wait must not consume the failure.
 // proves R34
 TEST(Program, AFailureIsNotHeardByWhatGoesAndCannotBeMarked) {
   const Device device = Watch::open();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions at the level of task lists: what a foreign compiler gets.
+// Regions in task lists, the interface of foreign compilers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,8 +75,9 @@ TEST(Region, BlocksRunConcurrently) {
   EXPECT_EQ(met.read(), 2u);
 }
 
-// A block that stands still holds up what follows the region. Its sibling runs beside it, so 2 and 3 come in
-// any order. proves R11
+// A blocked block delays the work after the region. Its sibling runs concurrently, so 2 and 3 arrive in any
+// order.
+// proves R11
 TEST(Region, JoinsBeforeWhatFollowsOnTheCallersStream) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
@@ -107,7 +108,7 @@ TEST(Region, BeginsAfterEverythingBeforeItOnTheCallersStream) {
   logged.add(3, {0, 1});
   logged.list.launch(stream);
   EXPECT_THAT(device.default_stream().query(), true);
-  EXPECT_EQ(logged.log.to_host(device.default_stream())[0], 0u);  // nothing ran yet
+  EXPECT_EQ(logged.log.to_host(device.default_stream())[0], 0u);  // nothing has run yet
   flag.open();
   EXPECT_EQ(logged.values(stream).front(), 1u);
   EXPECT_EQ(logged.values(stream).size(), 3u);
@@ -143,7 +144,7 @@ TEST(Region, NeverWaitsOnTheHost) {
            Watch::get().count("stream_query") + Watch::get().count("event_query");
   };
   const std::uint64_t before = waits();
-  for (int i = 0; i < 10; ++i) logged.list.launch(stream);  // comes back although the gate is closed
+  for (int i = 0; i < 10; ++i) logged.list.launch(stream);  // returns although the gate is closed
   EXPECT_EQ(waits(), before);
   flag.open();
   stream.synchronize();
@@ -173,7 +174,7 @@ TEST(Region, BlocksWithoutTasksTakeNoStream) {
   logged.add(2, {0, 1000});
   logged.list.launch(stream);
   logged.list.launch(stream);
-  EXPECT_EQ(device.stream_statistics().streams_created, 3u);  // the default one, the caller's and one lane
+  EXPECT_EQ(device.stream_statistics().streams_created, 3u);  // default, caller's, leased
   EXPECT_EQ(logged.values(stream).size(), 4u);
 }
 
@@ -211,7 +212,7 @@ TEST(Region, TwoLaunchesOfOneListKeepTheirArgumentsApart) {
   EXPECT_EQ(y.to_host(b), std::vector<std::int32_t>(100, 100));
 }
 
-// Fails each driver call that a region makes, one after the other.
+// Fails each driver call that a region makes, one at a time.
 // proves R19
 TEST(Region, AFailureHalfWayLeavesNothingBehind) {
   for (const char* slot : {"kernel_launch", "event_record", "stream_wait_event"}) {
@@ -241,8 +242,8 @@ TEST(Region, AFailureHalfWayLeavesNothingBehind) {
       EXPECT_EQ(device.stream_statistics().streams_created, before.streams_created);
       EXPECT_EQ(device.stream_statistics().events_created, before.events_created);
 
-      // Behind the caller's stream, everything that was submitted is done: the next launch works and finds
-      // its place.
+      // The download waits for everything that was submitted. The next launch works and finds room in the
+      // log.
       const std::vector<std::uint32_t> now = logged.values(stream);
       EXPECT_GE(now.size(), complete + submitted);
       logged.list.launch(stream);
@@ -251,8 +252,8 @@ TEST(Region, AFailureHalfWayLeavesNothingBehind) {
   }
 }
 
-// The part of a region that was submitted before a failure still ends before what follows on the caller's
-// stream. proves R19
+// Blocks that were submitted before a failure complete before later work on the caller's stream.
+// proves R19
 TEST(Region, AFailureHalfWayStillJoinsWhatWasSubmitted) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream();
@@ -270,7 +271,8 @@ TEST(Region, AFailureHalfWayStillJoinsWhatWasSubmitted) {
   EXPECT_THAT(logged.values(stream), AnyOf(ElementsAre(1, 2, 9), ElementsAre(2, 1, 9)));
 }
 
-// A branch whose stream of the driver will never work again. proves R19
+// A leased stream whose driver stream fails permanently.
+// proves R19
 TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
   for (const bool dies_at_work : {false, true}) {
     const Device device = Watch::open();
@@ -292,7 +294,7 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
       error_of(ErrorCode::unknown, [&] { logged.list.launch(stream); });
     const std::size_t now = logged.values(stream).size();
     const std::uint64_t destroyed = Watch::get().count("stream_destroy");
-    TaskList wide(device);  // needs every lane
+    TaskList wide(device);  // needs every leased stream
     const auto blocks = static_cast<std::int32_t>(streams.lease_limit()) + 1;
     for (std::int32_t block = 0; block < blocks; ++block)
       wide.add(logged.kernels.append, {1, 1}, {logged.log, std::uint32_t{2}}, {0, block});
@@ -347,7 +349,6 @@ TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryLaneIsTaken) {
 }
 
 // proves R20
-// proves R20
 TEST(Region, ALaneThatIsTakenAgainIsTakenOnce) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream(), other = device.create_stream();
@@ -360,8 +361,8 @@ TEST(Region, ALaneThatIsTakenAgainIsTakenOnce) {
     for (detail::StreamState* branch : leased) streams.give_back(branch, caller.state());
     EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
   };
-  lease_three(stream);  // makes them
-  lease_three(stream);  // has joined them last
+  lease_three(stream);  // creates the streams
+  lease_three(stream);  // joins them last
   lease_three(other);   // finds them idle
 }
 
@@ -383,7 +384,7 @@ TEST(Region, EveryLaneThatFailedIsReplaced) {
   const std::uint32_t streams = device.stream_statistics().streams_created;
   const std::uint64_t made = Watch::get().count("stream_create");
   list.launch(stream);
-  Watch::get().fail("stream_query", 1, WEIR_ERROR_LAUNCH, 2);  // of both lanes
+  Watch::get().fail("stream_query", 1, WEIR_ERROR_LAUNCH, 2);  // of both leased streams
   error_of(ErrorCode::launch, [&] { stream.synchronize(); });
   Watch::get().fail_no_more();
   list.launch(stream);
@@ -413,7 +414,7 @@ TEST(Region, MoreBlocksThanLanesStillRunEachInItsOwnOrder) {
   EXPECT_LE(device.stream_statistics().streams_created, 2 + device.stream_statistics().lease_limit);
 }
 
-// A stream whose region stands still must not hold up another caller's region.
+// A stream with a blocked region must not delay another caller's region.
 // proves R20
 TEST(Region, IdleLanesArePreferred) {
   const Device device = open_real();
@@ -425,10 +426,10 @@ TEST(Region, IdleLanesArePreferred) {
   other.add(1, {0, 0});
   other.add(2, {0, 1});
   other.list.launch(fast);
-  fast.synchronize();  // leaves an idle lane
+  fast.synchronize();  // leaves an idle leased stream
   logged.list.launch(slow);
   other.list.launch(fast);
-  EXPECT_EQ(other.values(fast).size(), 4u);  // comes back although the gate is closed
+  EXPECT_EQ(other.values(fast).size(), 4u);  // returns although the gate is closed
   EXPECT_FALSE(slow.query());
 }
 
@@ -453,7 +454,7 @@ TEST(TaskList, PlacesThatMakeNoSenseAreRefused) {
                        }),
               HasSubstr("region 0, which ended before"));
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { logged.add(3, {1, -1}); }), HasSubstr("block number -1"));
-  EXPECT_EQ(logged.list.size(), 2u);  // a refused task leaves the list as it was
+  EXPECT_EQ(logged.list.size(), 2u);  // a refused task does not change the list
   logged.list.launch(device.default_stream());
   EXPECT_THAT(logged.values(device.default_stream()), ElementsAre(1, 2));
 }

@@ -29,7 +29,7 @@ TEST(Stream, DoesNotWaitForAnotherNorForTheDefaultStream) {
   kernels.close_gate(device.default_stream(), flag);
   const Stream stream = device.create_stream();
   x.fill(stream, 7);
-  EXPECT_EQ(x.to_host(stream)[3], 7);  // comes back although the default stream stands still
+  EXPECT_EQ(x.to_host(stream)[3], 7);  // returns although the default stream is blocked
   EXPECT_FALSE(device.default_stream().query());
 }
 
@@ -134,7 +134,7 @@ TEST(Stream, SynchronizingTheDefaultStreamReallyWaits) {
   EXPECT_GE(Watch::get().count("stream_synchronize"), 1u);
 }
 
-// Nothing that a thread does may hang on another thread's wait inside the driver.
+// A thread must not wait for another thread's wait inside the driver.
 // proves R5
 TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
   const Device device = Watch::open();
@@ -155,7 +155,7 @@ TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
     auto x = device.array<std::int32_t>(working, 1000);
     x.fill(working, 1);
     kernels.add(working, x, 1);
-    kernels.nothing.launch(waiting, {1, 1}, {});  // even on the stream that is waited for
+    kernels.nothing.launch(waiting, {1, 1}, {});  // also on the stream that the other thread waits for
     const Stream another = device.create_stream();
     const Event event = device.create_event();
     event.record(working);
@@ -176,7 +176,7 @@ TEST(Stream, AThreadThatWaitsInTheDriverDelaysNobody) {
   EXPECT_TRUE(finished);
 }
 
-// The next user of a stream that was given back hears nothing of regions that the last one did not wait for.
+// The next user of a leased stream does not get failures of regions for which the previous user did not wait.
 TEST(Stream, AFailureInALaneIsOfTheStreamThatLeasedIt) {
   const Device device = Watch::open();
   const Kernels kernels(device);
@@ -190,7 +190,8 @@ TEST(Stream, AFailureInALaneIsOfTheStreamThatLeasedIt) {
     done.record(stream);
     done.synchronize();
   }
-  // Until that stream is met again: the driver may find it idle a moment after the event.
+  // Repeat until the pool returns the same stream: the driver may report it idle only some time after the
+  // event.
   std::vector<Stream> streams;
   for (std::uint32_t created = 0; created != device.stream_statistics().streams_created;) {
     created = device.stream_statistics().streams_created;
@@ -198,7 +199,7 @@ TEST(Stream, AFailureInALaneIsOfTheStreamThatLeasedIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   Watch::get().fail("stream_query", 1, WEIR_ERROR_LAUNCH);
-  streams.back().synchronize();  // asks no lane
+  streams.back().synchronize();  // does not query leased streams
 }
 
 // proves R6
@@ -213,7 +214,7 @@ TEST(Stream, DestroyingOneWithWorkInFlightNeitherWaitsNorLosesWork) {
     const Stream stream = device.create_stream();
     kernels.close_gate(stream, flag);
     kernels.add(stream, x, 5);
-  }  // comes here although the gate is closed
+  }  // gets here although the gate is closed
   flag.open();
   device.synchronize();
   EXPECT_EQ(x.to_host()[63], 5);
@@ -230,7 +231,7 @@ TEST(Stream, ManyDestroyedWithWorkInFlightAreAllDrained) {
   const Stream first = device.create_stream();
   const std::size_t many = detail::StreamManager::kept_streams * 2;
   std::vector<Stream> streams(many);
-  for (Stream& stream : streams) stream = device.create_stream();  // first, because it may wait for held work
+  for (Stream& stream : streams) stream = device.create_stream();  // may wait for held work
   kernels.close_gate(first, flag);
   for (std::size_t i = 0; i < many; ++i) {
     streams[i].wait(i ? StreamRef(streams[i - 1]) : StreamRef(first));
@@ -245,7 +246,7 @@ TEST(Stream, ManyDestroyedWithWorkInFlightAreAllDrained) {
 
 // proves R6
 TEST(Stream, TheOrderOfDestructionDoesNotMatter) {
-  // Each object once as the first to go and once as the last, with work in flight.
+  // Each object is destroyed first once and last once, with work in flight.
   for (int first_to_go = 0; first_to_go < 4; ++first_to_go) {
     const Device device = open_real();
     Flag flag;
@@ -293,7 +294,7 @@ TEST(Stream, AForeignHandleIsUsedAndNotOwned) {
   EXPECT_EQ(x.to_host(foreign_owner)[9], 8);
 }
 
-// Without an event behind its work a stream that goes is waited for, also when the wait fails at first.
+// Without an event after its work, destroying a stream waits for it, even when the first wait fails.
 // proves R6, R34
 TEST(Stream, ThatCannotBeMarkedIsWaitedForBeforeItGoes) {
   const Device device = Watch::open(0, true);
@@ -319,7 +320,7 @@ TEST(Stream, ThatCannotBeMarkedIsWaitedForBeforeItGoes) {
 TEST(Stream, WrappingNothingIsRefused) {
   const Device device = open_real();
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)device.wrap_stream(nullptr); }), HasSubstr("is null"));
-  // Where streams can be wrapped, nobody can tell a vendor's handle from an address that is none.
+  // Where streams can be wrapped, a vendor's handle cannot be distinguished from an invalid address.
   if (device.info().has(Capability::native_stream)) return;
   int unrelated = 0;
   error_of(ErrorCode::unsupported, [&] { (void)device.wrap_stream(&unrelated); });
@@ -363,7 +364,7 @@ TEST(Stream, CallsTheHostInOrder) {
   const Device device = open_real();
   const Stream stream = device.create_stream();
   const auto order =
-      std::make_shared<std::vector<int>>();  // the second call may throw before the first is made
+      std::make_shared<std::vector<int>>();  // the second call may throw before the first has run
   stream.call_host([order] { order->push_back(1); });
   stream.call_host([order] { order->push_back(2); });
   stream.synchronize();
@@ -381,7 +382,7 @@ TEST(Stream, UseAfterDestructionIsAnError) {
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { view.synchronize(); }), HasSubstr("stream is gone"));
   error_of(ErrorCode::invalid, [&] { kernels.nothing.launch(view, {1, 1}, {}); });
   error_of(ErrorCode::invalid, [&] { CurrentStream scope(view); });
-  const Stream reused = device.create_stream();  // may well stand in the same place
+  const Stream reused = device.create_stream();  // may get the same address
   error_of(ErrorCode::invalid, [&] { (void)view.query(); });
 }
 

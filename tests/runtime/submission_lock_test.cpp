@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several threads submit to one stream: each call is one step, and no step is held up by what it need
-// not be.
+// Submission by several threads to one stream: each call's work is consecutive, and no thread waits longer
+// than necessary.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,21 +32,25 @@ class Turn : public testing::Test {
     y.fill(stream, 1);
     event.record(other);
     add_tasks(list, log);
+<<<<<<< HEAD:tests/runtime/submission_lock_test.cpp
     list.launch(stream);  // with the memory's order and the branch settled
+=======
+    list.launch(stream);  // settles the memory's order and the leased stream
+>>>>>>> h/prose2:tests/runtime/turn_test.cpp
     stream.synchronize();
     log.fill_zero(stream);
   }
 
   void TearDown() override { device.synchronize(); }  // downloads write to `back`
 
-  /// Four tasks that append to `to`, two of them in a region: three calls more for the fork, and three for
-  /// the join.
+  /// Four tasks that append to `to`, two of them in a region: the fork adds three calls, and so does the
+  /// join.
   void add_tasks(TaskList& tasks, const Array<std::uint32_t>& to) {
     for (std::uint32_t task = 0; task < 4; ++task)
       tasks.add(kernels.append, {1, 1}, {to, task}, task % 3 == 0 ? TaskPlace{} : TaskPlace{0, int(task)});
   }
 
-  /// One call that submits to `stream`, or marks it.
+  /// One call that submits to `stream`, or records an event on it.
   struct Call {
     const char* name;
     std::function<void()> make;
@@ -153,7 +157,7 @@ TEST_F(Turn, MemoryComesAndGoesBesideALaunch) {
   const auto use_memory = [&] {
     for (const StreamRef& on : {StreamRef(stream), StreamRef(other)}) {
       auto z = device.array<std::int32_t>(on, 1 << 16);
-      z.fill(other, 1);  // waits for `stream` where the memory is of its order
+      z.fill(other, 1);  // waits for `stream` where the memory is in its order
     }
     device.trim_memory();
   };
@@ -197,7 +201,8 @@ const int turn_rounds = rounds_of(20);
 const int turn_rounds = rounds_of(200);
 #endif
 
-// Every launch leaves the elements of x equal, and none is lost. proves R10, R11
+// Every launch leaves the elements of x equal, and none is lost.
+// proves R10, R11
 TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
   constexpr std::int64_t size = 1 << 14;
   auto shared = device.array<std::int32_t>(stream, size);
@@ -221,8 +226,8 @@ TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
   EXPECT_THAT(shared.to_host(stream), Each(8 * turn_rounds * 3));
 }
 
-// Threads that let two streams wait for each other, with regions and memory of both. All launches append to
-// one log, which is what they may do in any order.
+// Threads that make two streams wait for each other, with regions and memory of both. All launches append to
+// one log, so their order does not matter.
 TEST_F(Turn, StreamsThatWaitForEachOtherDoNotDeadlock) {
   constexpr int thread_count = 4;
   const int tasks = thread_count * turn_rounds * 2 * 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many threads at once; what ThreadSanitizer looks at.
+// Many threads at the same time; also run under ThreadSanitizer.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ const int rounds = rounds_of(40);
 #else
 const int rounds = rounds_of(400);
 #endif
-const int shared_rounds = (rounds + 3) / 4;  // of what every thread does to the same objects
+const int shared_rounds = (rounds + 3) / 4;  // for the same objects on all threads
 
 // proves R10
 TEST(Threads, LaunchOnStreamsOfTheirOwn) {
@@ -91,7 +91,7 @@ TEST(Threads, ShareArraysEventsAndTaskLists) {
   });
 }
 
-// Blocks go from stream to stream while caches are given back under them.
+// Blocks move from stream to stream while another thread trims the caches.
 // proves R10
 TEST(Threads, AllocateTrimAndSynchronizeAtOnce) {
   const Device device = Watch::open();

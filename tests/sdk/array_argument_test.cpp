@@ -23,7 +23,7 @@ class ArrayArgument : public testing::Test {
     kernel.parameters = {{0, 8, WEIR_PARAMETER_VALUE}, {8, 16, WEIR_PARAMETER_BUFFER}};
     const weir_memory_options options{sizeof options, WEIR_MEMORY_DEVICE, 100, 0};
     allocation = &device.allocate(options);
-    allocation->device = &device;  // as the table says it
+    allocation->device = &device;  // as the table sets it
     allocation->size = options.size;
     block.array.allocation = handle_of<weir_allocation>(*allocation);
     launch.arguments = &block;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DSDK_CMAKE=folder -DOUT=folder -DCOMPILER=cc -P check_add_driver.cmake: weir_add_driver() writes any description
-# into the manifest, takes lists in quotes, and refuses words that it does not know.
+# cmake -DSDK_CMAKE=folder -DOUT=folder -DCOMPILER=cc -P check_add_driver.cmake: weir_add_driver() writes any
+# description into the manifest, accepts quoted lists, and refuses unknown words.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${OUT})
 
-# configure(CALL): sets `result` and `words` of the project with this call. The compiler is not looked at.
+# configure(CALL): sets `result` and `words` of the project with this call. The compiler is not checked.
 function(configure call)
   execute_process(
     COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/add_driver -B ${OUT} -DSDK_CMAKE=${SDK_CMAKE} -DCALL=${call}
@@ -14,7 +14,7 @@ function(configure call)
   set(words "${words}" PARENT_SCOPE)
 endfunction()
 
-# expect(KEYS EXPECTED): what the manifest has there.
+# expect(KEYS EXPECTED): compares the value at KEYS of the manifest.
 function(expect keys expected)
   file(READ ${OUT}/any-text.json manifest)
   string(JSON found ERROR_VARIABLE trouble GET "${manifest}" ${keys})

@@ -27,7 +27,7 @@ TEST(Library, NamesAllThatWasTried) {
     FAIL();
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code, WEIR_ERROR_NO_LIBRARY);
-    // The reason is the same for both and is given once, without the names.
+    // Both names fail for the same reason, which is given once, without the names.
     EXPECT_EQ(std::string(failure.message),
               "the vendor's library cannot be opened; tried libweir-absent.so.1, /nowhere/libweir-absent.so "
               "(cannot open shared object file: No such file or directory)");

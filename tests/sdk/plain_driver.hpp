@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver class with nothing optional in it, on host memory; a stream does at once what is submitted to it.
-// What the SDK knows of an object it leaves to the SDK to say.
+// A driver class without optional functions, on host memory; a stream completes submitted work at once.
+// Properties of objects that the SDK records are left to the SDK.
 #pragma once
 
 #include <cstdlib>
@@ -100,7 +100,7 @@ struct Plain {
 
   static std::uint32_t device_count() { return 1; }
   static void describe(std::uint32_t, weir_device_info& info) {
-    info.capabilities |= WEIR_CAP_CONCURRENT_STREAMS | WEIR_CAP_GRAPHS;  // the second it has no functions for
+    info.capabilities |= WEIR_CAP_CONCURRENT_STREAMS | WEIR_CAP_GRAPHS;  // it has no functions for the second
     info.max_block_threads = 128;
     info.memory_alignment = 64;
     info.max_argument_bytes = 256;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one start of a vendor's runtime, and processes that are forked around it.
+// The single start of a vendor's runtime, and processes that fork before and after it.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ std::uint32_t start_in_vain() {
   fail(WEIR_ERROR_NO_LIBRARY, "there is no such library");
 }
 
-/// What a call that needs `Start` answers in a child of a fork.
+/// The result, in a forked child, of a call that needs `Start`.
 template <std::uint32_t (*Start)()>
 int code_in_child() {
   const pid_t child = fork();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the SDK's table does for a driver class, whatever the class does.
+// Guarantees of the SDK's table for any driver class.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,7 +126,7 @@ TEST_F(PlainDriver, AnEventWhoseObjectIsUsedAgainWasNeverRecorded) {
   EXPECT_EQ(table().event_destroy(event, nullptr), WEIR_OK);
 }
 
-/// The same with timed events, which tell nothing of themselves either.
+/// The same with timed events, whose state is also left to the SDK.
 struct Timed : Plain {
   struct Event : Plain::Event {
     void destroy() noexcept { Pool<Event>::of().give(*this); }

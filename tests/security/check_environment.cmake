@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DROOT=source -P check_environment.cmake: libweir and Weir's drivers read the environment with secure_getenv, which
-# gives nothing to a process that runs with rights that its caller lacks. Some files ask process_is_elevated instead; some
-# of drivers read what the vendor's library reads, only to explain what that made of it.
+# cmake -DROOT=source -P check_environment.cmake: libweir and Weir's drivers read the environment with secure_getenv,
+# which returns nothing in a process with rights that its caller lacks. Some files check process_is_elevated instead.
+# Some files of drivers read variables of the vendor's library, only to explain their effect.
 cmake_minimum_required(VERSION 3.25)
 set(asks core/src/driver/layers.cpp core/src/driver/prober.cpp core/src/driver/search_path.cpp core/src/driver/verdicts.cpp)
 set(explains plugins/amdgpu/device.cpp plugins/amdgpu/library.cpp plugins/cuda/device.cpp plugins/cuda/library.cpp)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what the core makes of its environment, one fact on a line.
+// Prints the core's view of its environment, one fact per line.
 #include <cstdio>
 #include <filesystem>
 #include <weir/compile.hpp>

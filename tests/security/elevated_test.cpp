@@ -60,7 +60,7 @@ class Elevated : public testing::Test {
     fs::create_directory(folder_ / "weir/layers");
     fs::copy_file(WEIR_LAYER_LIBRARY, folder_ / "weir/layers/libweir-layer-fault.so");
 #endif
-    // It only writes its environment down: a code generator that fails.
+    // A code generator that records its environment and fails.
     std::ofstream(folder_ / "weir/weir-codegen")
         << "#!/bin/sh\nenv > " << (folder_ / "callers/environment").string() << "\nexit 1\n";
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_ / "weir"))
@@ -70,7 +70,7 @@ class Elevated : public testing::Test {
     chmod((folder_ / "callers").c_str(), 0777);
   }
 
-  /// How many processes counted the devices of the driver `traces` and saw the caller's variables.
+  /// The number of processes that counted the devices of the driver `traces` with the caller's variables.
   int processes_that_see_the_caller() const {
     std::ifstream in(folder_ / "callers/trace");
     int count = 0;
@@ -83,7 +83,7 @@ class Elevated : public testing::Test {
     if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
 
-  /// What the program prints when `nobody` starts it.
+  /// The output of the program when `nobody` starts it.
   std::string run_as_nobody() {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
@@ -144,8 +144,8 @@ TEST_F(Elevated, ProgramTriesDriversApartWithNothingOfItsCallers) {
   probe_ = "WEIR_PROBE=off";
   for (int run = 1; run <= 2; ++run) {
     EXPECT_THAT(run_as_nobody(),
-                HasSubstr("tried apart traces, note: \n"));  // each time: it keeps no verdicts
-    EXPECT_EQ(processes_that_see_the_caller(), run);         // itself, and not the trial
+                HasSubstr("tried apart traces, note: \n"));  // each time: it stores no verdicts
+    EXPECT_EQ(processes_that_see_the_caller(), run);         // the process itself, and not the trial
   }
   EXPECT_FALSE(fs::exists(folder_ / "callers/weir"));
 }
@@ -173,8 +173,9 @@ TEST_F(Elevated, ProgramWithoutTheBitTriesDriversAsItsCallerSays) {
 }
 
 #ifdef WEIR_LAYER_LIBRARY
-// The layer lies where the program looks for layers, and only root may write it: nothing but the rights of
-// the process keeps its caller from putting it on. proves R35
+// The layer is in the folder that the program searches, and only root may write it. Only the rights of the
+// process prevent its caller from enabling the layer.
+// proves R35
 TEST_F(Elevated, ProgramPutsOnNoLayersOfItsCallers) {
   layers_ = "WEIR_LAYERS=fault:call=device_open";
   EXPECT_THAT(run_as_nobody(), HasSubstr("\nputs fault (call=device_open) around traces\n"));
@@ -191,7 +192,7 @@ TEST_F(Elevated, ProgramDoesNotReadWhichLayersItsCallerWants) {
 }
 #endif
 
-// Shows that the first test looks at what it seems to.
+// Shows that the first test can fail.
 TEST_F(Elevated, ProgramWithoutTheBitObeysIt) {
   const std::string output = run_as_nobody();
   EXPECT_THAT(output, HasSubstr("elevated 0\n"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program takes of memory, read from /proc at the moment it exits, when everything it used is still
-// mapped.
+// The memory maps and peak memory of a program, read from /proc when it exits and all its mappings still
+// exist.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace weir::test {
 
 struct Footprint {
-  bool measured = false;  ///< false when this system does not let a process trace its child
+  bool measured = false;  ///< false if this system does not let a process trace its child
   std::string maps;       ///< /proc/PID/maps
-  long peak_kib = 0;      ///< resident memory at its highest
+  long peak_kib = 0;      ///< peak resident memory
 };
 
-/// Runs a program, whose output is thrown away, to its end. `environment` is added to this process's own:
+/// Runs a program until it exits, and discards its output. `environment` is added to that of this process:
 /// {"NAME=value"}.
 Footprint footprint_of(const std::vector<std::string>& command,
                        const std::vector<std::string>& environment = {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weir info` takes of memory.
+// Memory used by `weir info`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

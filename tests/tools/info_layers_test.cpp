@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weir info` says of layers: of those that stand around a driver, and of a WEIR_LAYERS that is wrong.
+// Layers in the report of `weir info`, and errors for an invalid WEIR_LAYERS.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ class InfoLayers : public testing::Test {
  protected:
   InfoLayers() { folder.add_driver("good", "good"); }
 
-  /// With layers from the folder of the build, or from a test's own.
+  /// With layers from the build folder, or from a test's folder.
   ProgramResult info(const std::string& layers, const std::vector<std::string>& options = {},
                      const fs::path& where = built("lib/weir/layers")) const {
     std::vector<std::string> command{tool(), "info"};
@@ -32,7 +32,7 @@ class InfoLayers : public testing::Test {
                                  "WEIR_LAYERS=" + layers, "WEIR_LAYER_PATH=" + where.string()});
   }
 
-  /// The run fails, says on standard error what is wrong, and prints nothing that looks like a report.
+  /// Expects a failure with the reason on standard error and no part of a report.
   void expect_refused(const std::string& layers, const testing::Matcher<std::string>& words) const {
     for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"--json"}}) {
       const ProgramResult result = info(layers, options);
@@ -91,7 +91,7 @@ TEST_F(InfoLayers, ThatAreNotThereAreNamedWithThoseThatAre) {
 // proves R35
 TEST_F(InfoLayers, WhereThereAreNoneTheFoldersAreNamed) {
   if (fs::exists("/usr/lib/weir/layers")) GTEST_SKIP() << "this system has layers of its own";
-  // A copy of libweir, found before the built one, looks for layers beside itself and finds none.
+  // A copy of libweir, found before the built one, searches its own folder for layers and finds none.
   fs::copy_file(built("lib/libweir.so.1"), folder.path() / "libweir.so.1");
   const ProgramResult result = run_program(
       {tool(), "info"},

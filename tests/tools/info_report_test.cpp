@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of `weir info` as a function of what the loader found.
+// The report of `weir info` as a function of the loader's results.
 #include "info_report.hpp"
 
 #include <gmock/gmock.h>

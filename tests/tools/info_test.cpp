@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir info` as a user runs it, on folders of drivers that are good and bad.
+// `weir info` as a user runs it, on folders with good and bad drivers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,8 +91,7 @@ TEST(Info, DriversThatCrashHangOrExitAreDiagnosed) {
   EXPECT_THAT(result.out, HasSubstr("it crashed in its exit handlers with SIGABRT (Aborted)"));
   EXPECT_THAT(result.out, HasSubstr("its exit handlers did not return within 3 s"));
   EXPECT_THAT(result.out, HasSubstr("a driver must print nothing"));
-  const json report =
-      json::parse(info(folder, {"--json"}).out);  // nothing of what the driver prints is in it
+  const json report = json::parse(info(folder, {"--json"}).out);  // contains nothing that a driver prints
   EXPECT_EQ(driver_of(report, "crash-count")["fate"], "broken");
   EXPECT_THAT(driver_of(report, "prints")["note"], HasSubstr("it wrote 45 bytes to standard output"));
 }
@@ -197,7 +196,7 @@ TEST(Info, RelativeEntryOfTheDriverPathIsShownAndNotSearched) {
 // proves R33
 TEST(Info, WithoutAUsableDriverItFailsAndSaysWhatToDo) {
   if (fs::exists("/usr/lib/weir/drivers")) GTEST_SKIP() << "this system has drivers of its own";
-  // A copy of libweir, found before the built one, looks for its drivers beside itself and finds none.
+  // A copy of libweir, found before the built one, searches its own folder for drivers and finds none.
   const DriverFolder folder;
   fs::copy_file(built("lib/libweir.so.1"), folder.path() / "libweir.so.1");
   folder.add_driver("no_device", "no-device");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir compile` and `weir run` on files, as a user calls them.
+// `weir compile` and `weir run` on files, as a user runs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -164,7 +164,7 @@ struct Mistake {
   const char* name;
   std::vector<std::string> arguments;
   const char* message;
-  int status = 2;  ///< 1 where the words are right and what they name is not
+  int status = 2;  ///< 1 for a valid command line that names invalid input
 };
 void PrintTo(const Mistake& mistake, std::ostream* out) {
   *out << mistake.name;

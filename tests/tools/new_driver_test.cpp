@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir new-driver` as a user calls it; tests/install builds what it writes.
+// `weir new-driver` as a user runs it; tests/install builds the files that it writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

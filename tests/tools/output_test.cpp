@@ -61,7 +61,7 @@ TEST_P(StandardOutput, ThatIsClosedIsAFailure) {
   EXPECT_THAT(result.err, HasSubstr("standard output could not be written"));
 }
 
-// Descriptors 0 and 2 are free as well, which a file or a socket would get otherwise.
+// Descriptors 0 and 2 are free as well, so a file or a socket could get them.
 TEST_P(StandardOutput, IsCompleteWithoutTheOtherStreams) {
   const ProgramResult result = run("<&- 2>&-");
   EXPECT_EQ(result.status, 0);
@@ -69,7 +69,7 @@ TEST_P(StandardOutput, IsCompleteWithoutTheOtherStreams) {
 }
 
 TEST_P(StandardOutput, WithoutAReaderIsAFailure) {
-  // The shell ignores SIGPIPE, and so does what it starts. The reader ends at once.
+  // The shell and its children ignore SIGPIPE. The reader exits at once.
   const ProgramResult result =
       run_program({"/bin/sh", "-c",
                    "trap '' PIPE; { sleep 0.3; " + built("bin/" + GetParam().program).string() + " " +

@@ -7,7 +7,7 @@
 
 namespace weir::test {
 
-/// The `weir` command that lies beside the tests.
+/// The built `weir` command, in the folder of the test programs.
 std::string tool();
 
 struct ProgramResult {
@@ -15,7 +15,7 @@ struct ProgramResult {
   std::string out, err;
 };
 
-/// `environment` is added to this process's own: {"NAME=value"}; "NAME" alone removes it.
+/// `environment` is added to that of this process: {"NAME=value"}; "NAME" alone removes a variable.
 ProgramResult run_program(const std::vector<std::string>& command,
                           const std::vector<std::string>& environment = {});
 

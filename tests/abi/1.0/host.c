@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A host of driver ABI 1.0, as it was built when 1.0 was the newest: host LIBRARY CODE_OBJECT. It loads the driver,
- * copies memory to its first device and back, launches the kernel `add` of CODE_OBJECT, and says what it found. What it
- * passes and gets has the sizes of 1.0, with guards behind them. */
+ * A host of driver ABI 1.0, as built when 1.0 was the newest: host LIBRARY CODE_OBJECT. It loads the driver,
+ * copies memory to its first device and back, launches the kernel `add` of CODE_OBJECT, and prints the
+ * results. Its structures have the sizes of 1.0, with guard bytes after them. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A code object of the format "elf-x86_64": `add` adds a number to each of an array's elements. */
+ * A code object of the format "elf-x86_64": `add` adds a number to each element of an array. */
 #include <weir/sdk/cpu_kernel.h>
 
 struct add_arguments {

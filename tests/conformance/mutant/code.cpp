@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that do not compute what they say, though every call is answered as it should be.
+// Kernels that compute wrong results, although every call returns the right status.
 #include <elf.h>
 #include <immintrin.h>
 
@@ -12,9 +12,8 @@
 namespace mutant {
 namespace {
 
-/// A thread begins with the floating-point state of the one that makes it, so that the driver's own threads
-/// keep `bits` when the calls that make them come under this; so must those come that wait, as they may run
-/// kernels.
+/// A new thread inherits the floating-point state of its creator. Calls that may create the driver's threads
+/// run in this state, so that those threads keep `bits`. So do calls that wait, as they may run kernels.
 template <unsigned bits>
 class FloatState {
  public:
@@ -33,7 +32,7 @@ void call_under_state(weir_driver_table& table, weir_result (*)(Arguments...)) {
   };
 }
 
-/// All functions that may make the driver's threads, or run kernels while they wait.
+/// All functions that may create the driver's threads, or run kernels while they wait.
 template <unsigned bits>
 void with_float_state(weir_driver_table& table) {
   using Table = weir_driver_table;
@@ -50,8 +49,8 @@ void with_float_state(weir_driver_table& table) {
   };
 }
 
-/// True when `code` begins with an instruction that changes memory and may be locked, as x86 compilers write
-/// them for atomics: a REX prefix or none, the operation, an operand in memory.
+/// True if `code` begins with an instruction that changes memory and may be locked, as x86 compilers encode
+/// atomics: an optional REX prefix, the operation, a memory operand.
 bool may_be_locked(std::string_view code) {
   const auto byte = [&](std::size_t i) {
     return i < code.size() ? static_cast<std::uint8_t>(code[i]) : 0xff;
@@ -59,7 +58,7 @@ bool may_be_locked(std::string_view code) {
   std::size_t at = (byte(0) & 0xf0) == 0x40 ? 1 : 0;
   const bool exchanges = byte(at) == 0x0f && (byte(at + 1) == 0xb1 || byte(at + 1) == 0xc1);
   if (exchanges) return byte(at + 2) < 0xc0;
-  const int which = byte(at + 1) >> 3 & 7;  // the operation of those with a number in them
+  const int which = byte(at + 1) >> 3 & 7;  // the opcode extension of group instructions
   constexpr std::string_view of_registers = "\x01\x09\x21\x29\x31";
   const bool changes = of_registers.find(static_cast<char>(byte(at))) != of_registers.npos ||
                        (byte(at) == 0xff && which <= 1) ||
@@ -67,8 +66,8 @@ bool may_be_locked(std::string_view code) {
   return changes && byte(at + 1) < 0xc0;
 }
 
-/// A shared object whose atomics are locked no more: in what is executable the prefix becomes one that does
-/// nothing. Bytes that only look like such a prefix change too: sinh is spoilt by it.
+/// A shared object with unlocked atomics: in executable segments each lock prefix becomes a prefix without
+/// effect. Bytes that only resemble such a prefix change too; this breaks sinh.
 std::string without_locks(std::string_view object) {
   constexpr char lock = '\xf0', nothing = '\x3e';
   std::string changed(object);

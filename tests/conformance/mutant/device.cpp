@@ -4,7 +4,7 @@
 namespace mutant {
 namespace {
 
-/// A device_get_info that passes what the real one says through `change`, and keeps to the caller's size.
+/// A device_get_info that passes the real result through `change`, within the caller's struct size.
 template <auto change>
 weir_result changed_info(std::uint32_t index, weir_device_info* info, weir_status* status) {
   weir_device_info full{};

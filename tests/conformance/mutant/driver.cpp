@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point of the mutant driver. WEIR_MUTANT names what is broken; nothing is when it is not set.
+// The entry point of the mutant driver. WEIR_MUTANT names the fault; without it the driver is correct.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -29,7 +29,7 @@ weir_result open_device(std::uint32_t index, weir_device* out, weir_status* stat
   return result;
 }
 
-/// The real driver is there before the entry point is called, which opens nothing.
+/// Loads the real driver before the call of the entry point, which opens no files.
 [[gnu::constructor]] void load_real() {
   real();
 }

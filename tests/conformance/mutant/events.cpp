@@ -13,7 +13,7 @@ using Stream = weir_stream;
 using Event = weir_event;
 using Status = weir_status;
 
-/// What events were recorded on and waited for by, for mutants that mix these up.
+/// The records and waits of events, for mutants that confuse them.
 struct Notes {
   std::mutex mutex;
   std::map<Event, Stream> waiting;
@@ -122,7 +122,7 @@ std::span<const Mutant> event_mutants() {
        }},
       {"event-marks-work-behind-it", "an event is reached before the work behind it",
        [](Table& t) {
-         // The mark is set anew with each callback that follows.
+         // Each later callback records the event again.
          static std::atomic<Event> last{nullptr};
          t.event_record = [](Event event, Stream s, Status* e) {
            last = event;

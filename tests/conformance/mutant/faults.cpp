@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no rule of the contract has to name: crashing, exiting, hanging.
+// Faults that no rule of the contract has to name: a crash, an exit, a hang.
 #include <unistd.h>
 
 #include <cstdio>

@@ -21,7 +21,7 @@ weir_result make(weir_device d, const Nodes& nodes, weir_graph* out, Status* e) 
   return real().graph_create(d, static_cast<std::uint32_t>(nodes.size()), pointers.data(), out, e);
 }
 
-/// A graph_create that makes the graph of nodes that `change` has spoilt.
+/// A graph_create that creates the graph from nodes modified by `change`.
 template <auto change>
 void making(Table& t) {
   t.graph_create = [](weir_device d, std::uint32_t count, const Node* const* given, weir_graph* out,
@@ -33,7 +33,8 @@ void making(Table& t) {
   };
 }
 
-/// A graph_create that accepts what `accepted` names and gives a graph of one empty node for it.
+/// A graph_create that accepts invalid nodes that match `accepted`, and returns a graph of one empty node for
+/// them.
 template <auto accepted>
 void accepting(Table& t) {
   t.graph_create = [](weir_device d, std::uint32_t count, const Node* const* nodes, weir_graph* out,
@@ -88,7 +89,7 @@ std::span<const Mutant> graph_mutants() {
          };
        }},
       {"graph-dependencies-ignored", "nodes keep their dependencies", making<[](Nodes& nodes) {
-         // The other way round, so that nothing keeps the order by chance.
+         // Reversed, so that the order is not correct by chance.
          Nodes reversed(nodes.rbegin(), nodes.rend());
          for (Node& node : reversed) node.dependency_count = 0;
          nodes = reversed;
@@ -224,7 +225,7 @@ std::span<const Mutant> graph_mutants() {
        }},
       {"graph-update-of-what-was-submitted", "launches that were submitted keep their parameters",
        [](Table& t) {
-         // Runs are submitted late: at the next synchronisation.
+         // Defers submission to the next synchronisation.
          static std::mutex mutex;
          static std::vector<weir_graph> waiting;
          t.graph_launch = [](weir_graph graph, Stream, Status*) {

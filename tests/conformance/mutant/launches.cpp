@@ -13,7 +13,7 @@ using Status = weir_status;
 using Launch = weir_launch;
 using Object = weir_code_object;
 
-/// Launches with a copy of the arguments that `change` has spoilt.
+/// Launches with a copy of the arguments that `change` has modified.
 template <auto change>
 weir_result with_arguments(Stream s, const Launch* launch, Status* e) {
   std::string bytes(static_cast<const char*>(launch->arguments), launch->argument_bytes);
@@ -127,7 +127,7 @@ std::span<const Mutant> launch_mutants() {
          };
          t.module_get_kernel = [](weir_module m, const char* name, const weir_kernel_layout* layout,
                                   weir_kernel* out, Status* e) {
-           weir_module again = nullptr;  // what a driver that compiles at look-up would do
+           weir_module again = nullptr;  // as in a driver that compiles at look-up
            if (const weir_result result = real().module_load(on, &kept, &again, e); result != WEIR_OK)
              return result;
            real().module_unload(again, nullptr);

@@ -56,7 +56,7 @@ std::span<const Mutant> memory_mutants() {
        [](Table& t) {
          t.memory_allocate = [](weir_device device, const Options* options, weir_allocation* out,
                                 weir_status* status) {
-           // Every tenth allocation is the one before, with a handle that looks the same.
+           // Every tenth allocation returns the previous one's handle.
            static std::atomic<int> count{0};
            static std::atomic<weir_allocation> last{nullptr};
            if (++count % 10 == 0 && last.load() && size_of(last) >= options->size) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that is right but for one rule: it hands the real driver's table on, with some slots replaced.
+// A driver that violates a single rule: it returns the real driver's table with some slots replaced.
 #pragma once
 
 #include <weir/driver.h>
@@ -14,11 +14,11 @@ namespace mutant {
 
 struct Mutant {
   const char* name;
-  const char* rule;  ///< what it breaks, in a few words
+  const char* rule;  ///< the violated rule, in a few words
   void (*apply)(weir_driver_table& table);
 };
 
-/// All of them.
+/// All mutants.
 std::vector<Mutant> all();
 
 std::span<const Mutant> entry_mutants();
@@ -37,21 +37,21 @@ std::span<const Mutant> thread_mutants();
 /// The real driver's table.
 const weir_driver_table& real();
 
-/// What the entry point does wrong, set by entry mutants.
+/// Faults of the entry point, set by entry mutants.
 struct EntryFaults {
   bool accepts_any_version = false, touches_the_table = false, wrong_code = false, no_words = false;
   bool another_table_each_time = false, opens_a_library = false, version_past_the_host = false;
 };
 EntryFaults& entry_faults();
 
-/// The device that was opened last, and a stream of it that nobody else knows.
+/// The device that was opened last, and a private stream of it.
 std::atomic<weir_device>& opened_device();
 weir_stream hidden_stream();
 
-/// A refusal with words.
+/// Returns `code` and stores `message` in `status`.
 weir_result refuse(weir_status* status, weir_result code, const char* message);
 
-/// Bytes of an allocation; 0 when it cannot be asked.
+/// Bytes of an allocation; 0 if it cannot be queried.
 std::uint64_t size_of(weir_allocation allocation);
 
 }  // namespace mutant

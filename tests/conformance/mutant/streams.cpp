@@ -152,7 +152,7 @@ std::span<const Mutant> stream_mutants() {
        }},
       {"stream-handle-used-again", "streams are apart",
        [](Table& t) {
-         // Every tenth stream is one that exists already.
+         // Every tenth stream is an existing one.
          t.stream_create = [](weir_device d, const weir_stream_options* options, Stream* out, Status* e) {
            static std::atomic<int> count{0};
            static std::atomic<Stream> last{nullptr};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for one thread and little work, and no longer for many or much.
+// Rules that hold for one thread and little work, but not for many threads or much work.
 #include <mutex>
 #include <string>
 #include <thread>
@@ -17,7 +17,7 @@ weir_status* status_in(auto, More... more) {
   return status_in(more...);
 }
 
-/// Slots that refuse a thread while another one is inside.
+/// Slots that refuse a call while another thread is inside.
 template <auto slot, class Function>
 struct OneThread;
 template <auto slot, class... A>
@@ -39,7 +39,7 @@ void for_one_thread(weir_driver_table& table) {
   table.*slot = OneThread<slot, Function>::call;
 }
 
-/// Slots that do nothing from a number of calls on.
+/// Slots that do nothing after `limit` calls.
 template <auto slot, int limit, class Function>
 struct Limited;
 template <auto slot, int limit, class... A>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object without start files and initialisation: every kind of relocation that the driver applies.
+// An object without start files and initialisation, with every kind of relocation that the driver applies.
 #include <string.h>
 #include <weir/sdk/cpu_kernel.h>
 
@@ -11,13 +11,13 @@ struct arguments {
 
 static uint32_t first(void) { return 1; }
 static uint32_t second(void) { return 2; }
-static uint32_t (*const table[])(void) = {first, second};  // R_X86_64_RELATIVE, in memory that becomes read-only
+static uint32_t (*const table[])(void) = {first, second};  // R_X86_64_RELATIVE, made read-only
 
 EXPORTED uint32_t counter = 10;
 EXPORTED uint32_t *counter_address = &counter;  // R_X86_64_64
-uint32_t cleared[5000];                         // larger than a page, in no file
+uint32_t cleared[5000];                         // larger than a page, zero-initialised
 
-/* The test program exports a function of this name too, which must not take its place. */
+/* The test program exports a function of the same name, which must not replace this one. */
 EXPORTED uint32_t who_is_called(void) { return 7; }
 
 extern int not_defined_anywhere(void) __attribute__((weak));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that the driver does not load; REFUSED_... names which.
+// Objects that the driver does not load; REFUSED_... selects one.
 #include <weir/sdk/cpu_kernel.h>
 
 #define EXPORTED __attribute__((visibility("default")))

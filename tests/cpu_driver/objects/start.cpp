@@ -42,7 +42,7 @@ KERNEL catches(const void* opaque, const weir_cpu_run*) {
   }
 }
 
-// The number of frames from here to the start of the thread.
+// The number of frames from this one to the start of the thread.
 KERNEL depth(const void* opaque, const weir_cpu_run*) {
   void* frames[64];
   *static_cast<const Arguments*>(opaque)->out = static_cast<std::uint32_t>(backtrace(frames, 64));

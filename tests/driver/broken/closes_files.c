@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Closes every file while it is probed, but not in the process that loads it for good, which needs them. */
+ * Closes every file while it is probed, but not in the process that loads it permanently, which needs its
+ * files. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A driver that is complete and does nothing: one device, every required slot filled, no capability. The
- * drivers of this folder take its table and break one thing in it. */
+ * A complete driver without function: one device, every required slot filled, no capability. The drivers of
+ * this folder take its table and break one part of it. */
 #ifndef WEIR_TESTS_COMPLETE_H
 #define WEIR_TESTS_COMPLETE_H
 
@@ -39,7 +39,7 @@ static weir_result get_info(uint32_t index UNUSED, weir_device_info* info, weir_
   return WEIR_OK;
 }
 
-/* Stands in for every slot that these tests never reach; it is called through the slot's own type nowhere. */
+/* For every slot that these tests never reach; it is never called through the slot's type. */
 static inline weir_result unreachable(void) {
   return WEIR_ERROR_UNKNOWN;
 }
@@ -89,7 +89,7 @@ static inline weir_driver_table make_table(const char* name) {
   return table;
 }
 
-/* The rest of a driver: its entry point, which gives out make_table(NAME) after CHANGE was made to it. */
+/* The rest of a driver: its entry point, which returns make_table(NAME) after applying CHANGE. */
 #define DRIVER(NAME, CHANGE)                                                                       \
   weir_result weir_driver_entry(const weir_host* host UNUSED, const weir_driver_table** out_table, \
                                 weir_status* status UNUSED) {                                      \

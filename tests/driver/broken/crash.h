@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Writes where nothing may be written, in a way that no compiler or sanitizer foresees. */
+/* Writes to an invalid address in a way that no compiler or sanitizer detects. */
 static inline void crash(void) {
   *(volatile char*)mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) = 1;
 }

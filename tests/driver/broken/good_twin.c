@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls itself as good.c does. */
+/* Has the same name as good.c. */
 #include "complete.h"
 DRIVER("good", table.version = "2.0.0")

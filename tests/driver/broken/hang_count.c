@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hangs while it blocks every signal, as a vendor's runtime might, and writes who it is to the file that
+/* Hangs with every signal blocked, as a vendor's runtime might, and writes its process id to the file that
  * WEIR_TEST_TRACE names. */
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is killed as by somebody else, or by the system when memory runs out. */
+/* Is killed as by another process, or by the system when memory runs out. */
 #include <signal.h>
 
 #include "complete.h"

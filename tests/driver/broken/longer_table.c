@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As a driver of a later minor version would give it. */
+/* A table of a later minor version. */
 #include "complete.h"
 static struct {
   weir_driver_table table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims stream-ordered allocation and has no slots for it. */
+/* Claims stream-ordered allocation without its slots. */
 #include "complete.h"
 static weir_result lie(uint32_t index UNUSED, weir_device_info* info, weir_status* status UNUSED) {
   describe(info);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A driver whose devices can be counted once two processes are at it: each adds a line to the file that
- * WEIR_TEST_TRACE names and waits until there are two. */
+ * A driver that counts its devices only once two processes probe it: each adds a line to the file that
+ * WEIR_TEST_TRACE names, and waits until there are two. */
 #ifndef WEIR_TESTS_MEETING_H
 #define WEIR_TESTS_MEETING_H
 

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Can only be probed beside another. */
+/* Can only be probed concurrently with meets_too.c. */
 #include "meeting.h"
 DRIVER("meets", table.device_count = count_together)

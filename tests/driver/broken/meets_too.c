@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other one. */
+/* Can only be probed concurrently with meets.c. */
 #include "meeting.h"
 DRIVER("meets-too", table.device_count = count_together)

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Its manifest says something else. */
+/* Its manifest has another name. */
 #include "complete.h"
 DRIVER("somebody-else", (void)0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds no version in common, as a driver of ABI 2 would. */
+/* Has no version in common, as a driver of ABI 2. */
 #include "complete.h"
 weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table UNUSED,
                               weir_status* status) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throws something that is no std::exception.
+// Throws an object that is not a std::exception.
 #include "complete.h"
 static weir_result throw_number(uint32_t, weir_device_info*, weir_status*) {
   throw 42;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A good driver that adds a line with its process to the file that WEIR_TEST_TRACE names, each time that its
- * devices are counted. */
+/* A good driver that adds its process id to the file that WEIR_TEST_TRACE names, each time that its devices
+ * are counted. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vendor's runtime fails in a way of its own. */
+/* The vendor's runtime fails with an error code of its own. */
 #include "complete.h"
 static weir_result fail(uint32_t* out_count UNUSED, weir_status* status) {
   status->vendor_code = 999;

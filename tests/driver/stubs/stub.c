@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A driver with one side effect. The name of its library says which one and when: "count-close-3.so" closes
- * descriptor 3 in device_count. The whens are load, entry, count, info, open, close, end (a destructor) and thread
- * (20 ms after device_count, in a thread of its own). A file WEIR_TEST_TRACE names gets the id of each process
- * that the driver leaves running. */
+ * A driver with one side effect. The name of its library selects the effect and the moment:
+ * "count-close-3.so" closes descriptor 3 in device_count. The moments are load, entry, count, info, open,
+ * close, end (a destructor) and thread (20 ms after device_count, in another thread). The driver writes the
+ * id of each process that it leaves running to the file that WEIR_TEST_TRACE names. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -67,7 +67,7 @@ static void remember_process(void) {
   close(out);
 }
 
-/* Ends by itself after a minute, so that a trial that fails to end it leaves nothing for long. */
+/* Exits after a minute, so that a trial that fails to end this process leaves it only for that long. */
 static __attribute__((noreturn)) void stay(void) {
   remember_process();
   alarm(60);
@@ -88,7 +88,7 @@ static void daemonise(void) {
   waitpid(child, NULL, 0);
 }
 
-/* Each process of the family ends after it started the next one, so that the family is nowhere for long. */
+/* Each process of the family exits after it started the next one, so that none lives long. */
 static void keep_forking(void) {
   if (fork() != 0) return;
   setsid();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that knows nothing but the installed package, on a driver that was built outside of Weir's tree:
-// opens its device, sends numbers there, moves them on the device and brings them back.
+// A program that uses only the installed package, with a driver that was built outside of Weir's tree. It
+// opens the driver's device, uploads numbers, copies them on the device and downloads them.
 #include <cstdio>
 #include <exception>
 #include <numeric>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers around the drivers of this process, through the public API, for test programs that include this
+// Layers around the drivers of this process, through the public API. A test program includes this header
 // once.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace weir::test {
 
-/// What the layers have reported, kept instead of printed.
+/// Records the reports of the layers instead of printing them.
 class Heard {
  public:
   static Heard& get() {
@@ -32,7 +32,7 @@ class Heard {
   std::vector<LayerReport> reports_;
 };
 
-/// To be called before the first use of a device.
+/// Must be called before the first use of a device.
 inline bool use_layers(std::string_view text) {
   set_layers(text);
   set_layer_handler([](const LayerReport& report) { Heard::get().add(report); });

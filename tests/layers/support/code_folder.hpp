@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder that keeps generated code between processes of one sweep, so that a kernel is compiled by the
-// first of some thousand runs only.
+// A folder that shares generated code between the processes of one sweep, so that only the first of several
+// thousand runs compiles a kernel.
 #pragma once
 
 #include <unistd.h>
@@ -19,8 +19,8 @@
 
 namespace weir::test {
 
-/// The folder that WEIR_KEPT_CODE names; nothing is kept without it. Files are written whole under another
-/// name and then renamed; one that is not of this key, or cut short, is as if it were not there.
+/// The folder that WEIR_KEPT_CODE names; without the variable, nothing is stored. Files are written under a
+/// temporary name and renamed. A truncated file, or one of another key, is ignored.
 class CodeFolder {
  public:
   std::optional<codegen::CodeObject> find(const std::string& key) const {

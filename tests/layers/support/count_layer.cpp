@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layer `count` counts calls by function, and objects that are alive. weir_count_tell gives the counts,
-// as "calls.FUNCTION" and "live.KIND", of all drivers of the process together; at the end of the process they
-// are written to the file that WEIR_COUNTS_AT_END names, unless it is there by then.
+// The layer `count` counts calls by function, and live objects. weir_count_tell returns the counts of all
+// drivers of the process together, as "calls.FUNCTION" and "live.KIND". At the end of the process they are
+// written to the file that WEIR_COUNTS_AT_END names, unless it exists.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +23,7 @@ Counted& counted() {
   return *all;
 }
 
-/// Hands on `result`; when it is success there are `more` objects of that kind.
+/// Returns `result`; on success, adds `more` to the number of objects of that kind.
 weir_result changes(const char* kind, int more, weir_result result) {
   if (result != WEIR_OK) return result;
   const std::lock_guard lock(counted().mutex);
@@ -88,7 +88,7 @@ class Count {
   }
 };
 
-// Of a program that does not ask by itself.
+// For a program that does not query the counts.
 __attribute__((destructor)) void write_at_exit() {
   const char* const path = std::getenv("WEIR_COUNTS_AT_END");
   if (!path || std::filesystem::exists(path)) return;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked to a test program that the sweep runs. When its tests have ended it lets the core give back what it
-// keeps for later, and writes to the file that WEIR_COUNTS_AT_END names, in lines "NAME NUMBER":
-//  - calls.FUNCTION and live.KIND, as the layer `count` has them
-//  - held.KIND: of the objects that are alive, those that the core keeps. Streams and their marks stay in
-//    pools, and each stream's error record with its place; kernels keep a graph for each stream that they
-//    have run on.
+// Linked to a test program that the sweep runs. After the tests it lets the core release its caches, and
+// writes lines "NAME NUMBER" to the file that WEIR_COUNTS_AT_END names:
+//  - calls.FUNCTION and live.KIND, as the layer `count` returns them
+//  - held.KIND: live objects that the core keeps. Streams and their events stay in pools, each with its error
+//    record. Kernels keep a graph for each stream that they have run on.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +16,7 @@
 namespace weir::test {
 namespace {
 
-/// One failure may come as late as here, and so may a failed assert that nobody has waited for.
+/// Allows one failure here: an injected one, or an assert of work that no test waited for.
 template <class Step>
 void at_last(const Step& step) {
   for (int round = 0; round < 4; ++round) try {
@@ -38,7 +37,7 @@ void write_counts(std::ostream& file) {
   const char* const folder = std::getenv("WEIR_LAYER_PATH");
   const std::string path = std::string(folder ? folder : "") + "/libweir-layer-count.so";
   void* const layer = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (!layer) return;  // no driver was looked for
+  if (!layer) return;  // no driver was loaded
   using Tell = void (*)(const char*, long long, void*);
   const auto tell = reinterpret_cast<void (*)(Tell, void*)>(dlsym(layer, "weir_count_tell"));
   tell([](const char* name, long long number,

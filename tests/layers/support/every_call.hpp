@@ -6,7 +6,7 @@
 
 namespace weir::test {
 
-/// Whether a sweep is asked for every call (WEIR_SWEEP=all), and not for a sample.
+/// Whether the sweep covers every call (WEIR_SWEEP=all) rather than a sample.
 inline bool every_call() {
   const char* const word = std::getenv("WEIR_SWEEP");
   return word && std::string_view(word) == "all";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that was generated once is handed out again to every program of the same text, so that a test may
-// build its kernels a thousand times over, and a thousand processes may (code_folder.hpp). For test programs
-// that are linked with the core inside and --wrap=_ZN4weir11compilation8compilerEv, and include this once:
-// the core then gets this compiler instead of weir::compilation::compiler().
+// Caches generated code, so that a test can build its kernels a thousand times and a thousand processes can
+// share them (code_folder.hpp). For test programs that link the core with
+// --wrap=_ZN4weir11compilation8compilerEv and include this header once: the core then gets this compiler
+// instead of weir::compilation::compiler().
 #pragma once
 
 #include <map>

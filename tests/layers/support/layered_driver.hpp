@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU driver with layers over it, through the C interfaces alone, as a stranger's host would put them
-// together.
+// The CPU driver with layers over it, assembled through the C interfaces only, as by a foreign host.
 #pragma once
 
 #include <dlfcn.h>
@@ -23,7 +22,7 @@ struct Report {
   std::string rule, message;
 };
 
-/// Loads a library of the build tree and gives its entry point.
+/// Loads a library of the build tree and returns its entry point.
 template <class Entry>
 Entry entry_of(const std::string& file, const char* symbol) {
   void* library = dlopen(built(file).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -43,12 +42,12 @@ inline const weir_driver_table& cpu_table() {
   return *table;
 }
 
-/// A status that says what a call answered.
+/// A status that keeps the code and message of a call.
 struct Answer : weir_status {
   Answer() : weir_status{} { struct_size = sizeof(weir_status); }
 };
 
-/// One layer over a table, with what it reports.
+/// One layer over a table, with its reports.
 class Layered {
  public:
   Layered(const std::string& layer, const std::string& options, const weir_driver_table& next = cpu_table()) {
@@ -73,7 +72,7 @@ class Layered {
 
   const weir_driver_table& table() const { return *made_.table; }
   const weir_layer& layer() const { return made_; }
-  /// What was reported since the last call of this.
+  /// The reports since the previous call of this function.
   std::vector<Report> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(reports_, {});
@@ -88,7 +87,7 @@ class Layered {
     return made_.configure(made_.self, options, status);
   }
 
-  weir_result result = WEIR_OK;  ///< of the layer's entry
+  weir_result result = WEIR_OK;  ///< returned by the layer's entry
   Answer answer;
 
  private:
@@ -97,7 +96,7 @@ class Layered {
   std::vector<Report> reports_;
 };
 
-/// Objects of one device, made through a table; everything is given back at the end.
+/// Objects of one device, created through a table; all are destroyed at the end.
 class Objects {
  public:
   explicit Objects(const weir_driver_table& table) : t(table) {

@@ -55,7 +55,7 @@ Ended ProgramRun::start(const std::string& filter, std::vector<std::string> argu
   std::vector<std::string> environment{
       "WEIR_LAYERS=" + layers, "WEIR_KEPT_CODE=" + (folder_ / "code").string(),
       "WEIR_COUNTS_AT_END=" + counts, "GTEST_FILTER=" + filter,
-      "WEIR_TEST_PATIENCE=2"};  // of kernels that a failed call leaves waiting
+      "WEIR_TEST_PATIENCE=2"};  // for kernels that wait because a call failed
   for (char** entry = environ; *entry; ++entry) {
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('=') + 1);
@@ -64,15 +64,15 @@ Ended ProgramRun::start(const std::string& filter, std::vector<std::string> argu
   }
   const std::vector<char*> raw_arguments = pointers(arguments), raw_environment = pointers(environment);
 
-  std::array<int, 2> pipe_ends{};  // closed by exec, so that another thread's child does not hold them open
+  std::array<int, 2> pipe_ends{};  // closed by exec, so that children of other threads do not hold them open
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
   const Clock::time_point began = Clock::now();
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
-  if (child == 0) {  // beside other threads: only what a signal handler may call
+  if (child == 0) {  // other threads exist: only async-signal-safe calls
     dup2(pipe_ends[1], STDOUT_FILENO);
     dup2(pipe_ends[1], STDERR_FILENO);
-    alarm(most_seconds);  // kept by exec: a program that hangs ends by a signal
+    alarm(most_seconds);  // kept by exec: a signal ends a program that hangs
     execve(program_.c_str(), raw_arguments.data(), raw_environment.data());
     _exit(127);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a GoogleTest program under layers, in a process of its own.
+// One run of a GoogleTest program under layers, in its own process.
 #pragma once
 
 #include <atomic>
@@ -11,33 +11,33 @@
 
 namespace weir::test {
 
-/// A run that takes longer is ended by SIGALRM. Some tests wait 30 seconds for what never comes.
+/// SIGALRM ends a longer run. Some tests wait 30 seconds before they fail.
 inline constexpr unsigned most_seconds = 120;
 
-/// How a run ended.
+/// The result of a run.
 struct Ended {
-  int status = 0;       ///< as waitpid gives it
+  int status = 0;       ///< as returned by waitpid
   std::string printed;  ///< standard output and errors
   double seconds = 0;
   std::map<std::string, std::uint64_t> calls;  ///< of the driver, by function
-  /// Objects of the driver that were alive when the process ended and that the core does not keep for later,
-  /// by kind: what the program holds until its end, or has lost.
+  /// Objects of the driver, by kind, that were alive when the process ended and that the core does not cache.
+  /// The program holds them until its end, or has leaked them.
   std::map<std::string, std::int64_t> left;
 };
 
-/// All may be called on several threads.
+/// All functions may be called on several threads.
 class ProgramRun {
  public:
-  /// Makes a folder for generated code, which the runs share, and for what they write.
+  /// Creates a folder for the runs' output and for generated code, which the runs share.
   explicit ProgramRun(std::string program);
   ~ProgramRun();
   ProgramRun(const ProgramRun&) = delete;
 
-  /// The test cases that `filter` leaves, without those that are disabled.
+  /// The enabled test cases that match `filter`.
   std::vector<std::string> cases(const std::string& filter) const;
-  /// Runs the chosen cases so many times in one process. `fault` is a rule of the fault layer, or "".
+  /// Runs the matching cases `rounds` times in one process. `fault` is a rule of the fault layer, or "".
   Ended run(const std::string& filter, int rounds, const std::string& fault) const;
-  /// Runs a program that knows nothing of GoogleTest.
+  /// Runs a program that does not use GoogleTest.
   Ended run_with(const std::vector<std::string>& arguments, const std::string& fault) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a file of its own, so that compilers see calls and not what is behind them.
+// A separate source file, so that compilers cannot inline the replaced operators.
 #include "support/count_allocations.hpp"
 
 #include <cstdlib>

@@ -5,7 +5,7 @@
 
 namespace weir::test {
 
-/// How often this thread has called operator new. Counts nothing under sanitizers, which have their own.
+/// The number of calls of operator new on this thread. Always 0 under sanitizers, which replace the operator.
 std::uint64_t allocations_of_this_thread() noexcept;
 
 }  // namespace weir::test

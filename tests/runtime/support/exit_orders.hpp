@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways in which exit_program.cpp ends, for tests that run it.
+// The arguments of exit_program.cpp, for tests that run it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 namespace weir::test {
 
-/// Runs `action`, which must throw an Error of that code; returns its words.
+/// Runs `action`, which must throw an Error with that code; returns its message.
 template <class Action>
 std::string error_of(ErrorCode code, Action&& action) {
   try {

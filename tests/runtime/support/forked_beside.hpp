@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children of a fork, also one that is forked while another thread is inside the driver.
+// Forked children, including a fork while another thread is inside the driver.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace weir::test {
 
-/// Forks, and answers what `in_child` tells there, which must end within so many seconds. `in_parent` runs
+/// Forks and returns the result of `in_child`, which must end within `seconds`. The parent runs `in_parent`
 /// meanwhile.
 inline std::string told_by_child(
     unsigned seconds,
@@ -47,9 +47,9 @@ inline std::string told_by_child(
   return text;
 }
 
-/// Forks while `held`, on a thread of its own, stands still in the driver's `slot`. Answers what `calls`
-/// throw in the child, a line each, where `end` then destroys what the child has. The device is of
-/// Watch::open().
+/// Forks while `held`, on another thread, is blocked in the driver's `slot`. Returns the messages of the
+/// exceptions that `calls` throw in the child, one per line. `end` then destroys the child's objects. The
+/// device must come from Watch::open().
 inline std::string told_in_child(std::string_view slot, const std::function<void()>& held,
                                  const std::vector<std::function<void()>>& calls,
                                  const std::function<void()>& end) {

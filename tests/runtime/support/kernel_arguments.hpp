@@ -10,7 +10,7 @@ struct AddValue {  // add_value: data[i] += value, shared among the blocks; mult
   std::int64_t count;
   std::int32_t value;
 };
-struct Append {  // log[0] counts, the values follow in the order in which tasks ran
+struct Append {  // log[0] counts; the values follow in the order in which tasks ran
   std::uint32_t* log;
   std::uint32_t value;
 };
@@ -18,7 +18,7 @@ struct Gate {  // waits until *flag >= at_least
   const std::uint32_t* flag;
   std::uint32_t at_least;
 };
-struct Meet {  // counts itself in, waits for `expected` tasks to run at the same time, then counts in *met
+struct Meet {  // increments a count, waits until `expected` tasks run at the same time, then increments *met
   std::uint32_t* counter;
   std::uint32_t expected;
   std::uint32_t* met;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test kernels as the device under test takes them.
+// The test kernels in a format of the device under test.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace weir::test {
 
-/// Where they are for the first of the device's formats, and for which target they are compiled.
+/// The folder of the kernels in the device's first format, and the target that they are compiled for.
 inline std::pair<std::filesystem::path, std::string> kernel_code(const CodeTarget& own) {
   if (own.format == "ptx") return {source("tests/runtime/support/kernels.ptx"), "sm_70"};
   if (own.format == "hsaco") return {built("tests/runtime/amd/" + own.target + ".hsaco"), own.target};

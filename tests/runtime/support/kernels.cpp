@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as a foreign compiler would hand them in: a shared object, loaded as bytes.
+// Kernels as a foreign compiler would supply them: a shared object, loaded as bytes.
 #include <weir/sdk/cpu_kernel.h>
 
 #include <ctime>

@@ -13,8 +13,8 @@
 
 namespace weir::test {
 
-/// A flag in host memory that the device sees too, for gate kernels to wait for. Opens when it goes; its memory
-/// stays, for kernels that still look.
+/// A flag in host memory that the device can read, for gate kernels to wait for. The destructor opens it. The
+/// memory is never freed, since kernels may still read it.
 class Flag {
  public:
   Flag() : value_(place()) {}

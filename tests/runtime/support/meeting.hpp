@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two threads that meet inside the driver, at a place that the test chooses.
+// Two threads that meet inside the driver, at a point that the test chooses.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 
 namespace weir::test {
 
-/// Stops `first`, on a thread of its own, before its n-th call (from 1) of the driver's `slot`, and meanwhile
-/// runs `second` on another thread. Answers whether `second` came to its end while `first` stood still. When
-/// `second` waits for the turn of `stream` instead, `first` goes on and both end. The device is of
+/// Stops `first`, on another thread, before its n-th call (from 1) of the driver's `slot`, and runs `second`
+/// on a third thread meanwhile. Returns whether `second` ended while `first` was stopped. If `second` waits
+/// for the submission lock of `stream` instead, `first` continues and both end. The device must come from
 /// Watch::open().
 template <class First, class Second>
 bool comes_between(const StreamRef& stream, std::string_view slot, int n, First&& first, Second&& second) {

@@ -182,8 +182,8 @@ weir_result create_graph(weir_device device, std::uint32_t count, const weir_gra
   return watch.real->graph_create(device, count, nodes, out, status);
 }
 
-// Wrapping: the CPU driver has no native streams, so on every driver a "native handle" here is a weir_stream
-// of the same driver, and the wrapped stream is that very stream, never destroyed.
+// The CPU driver has no native streams. With every driver, a "native handle" is therefore a weir_stream of
+// the same driver. The wrapped stream is that same stream and is never destroyed.
 weir_stream wrapped = nullptr;
 weir_result wrap(weir_device device, void* native, weir_stream* out, weir_status* status) {
   if (const weir_result result = Watch::get().enter(12, device, native, status); result != WEIR_OK)
@@ -271,7 +271,7 @@ Device Watch::open(std::uint64_t hidden, bool native_streams) {
   watch.hidden = hidden;
   watch.native_streams = native_streams;
   static const weir_driver_table table = make_table(driver_of_device.table());
-  // Lives until the process ends, as the core's own drivers do.
+  // Lives until the process ends, as the core's drivers do.
   const auto* driver = new GpuDriver(table, table.abi_version, table.abi_version);
   return Device(&detail::device_state(*driver, 0));
 }
@@ -309,7 +309,7 @@ weir_result Watch::enter(std::size_t slot, const void* first, const void* second
       const Failure& failure = found->second;
       if (count >= failure.at && count < failure.at + failure.times) result = failure.result;
     }
-    // A lost device still lets go of its objects.
+    // Objects of a lost device can still be destroyed.
     const bool lets_go = name == "stream_destroy" || name == "event_destroy" || name == "memory_free" ||
                          name == "module_unload" || name == "graph_destroy";
     if (broken_ && (first == broken_ || second == broken_) && !lets_go) result = WEIR_ERROR_UNKNOWN;

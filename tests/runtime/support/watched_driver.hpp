@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver table that forwards every call to a real driver, and watches: it counts calls, remembers their
+// A driver table that forwards every call to a real driver and observes it. It counts calls, records their
 // order, runs a hook before a call, fails the n-th call of a function, hides capabilities, limits memory, and
 // loses the device.
 #pragma once
@@ -20,43 +20,42 @@
 
 namespace weir::test {
 
-/// One call as the driver saw it.
+/// One call as the driver received it.
 struct Call {
   std::string slot;
   const void* first = nullptr;   ///< the first argument: a stream, event, device, allocation
-  const void* second = nullptr;  ///< the second, when it is a handle
+  const void* second = nullptr;  ///< the second, if it is a handle
 };
 
 class Watch {
  public:
-  /// The real driver's device 0, seen through a new driver whose capabilities lack `hidden` (enum
+  /// The real driver's device 0, through a new driver whose capabilities lack `hidden` (enum
   /// weir_capability). With `native_streams` it wraps streams: a native handle is then a stream of the real
-  /// driver. Every call of this gives a device that shares nothing with earlier ones but the watch, which it
-  /// resets.
+  /// driver. Each device is independent of earlier ones except for the watch, which this call resets.
   static Device open(std::uint64_t hidden = 0, bool native_streams = false);
-  /// A second device of the driver that `device` is of; the real driver sees one device for both.
+  /// A second device of the driver of `device`; both map to one device of the real driver.
   static Device sibling(const Device& device);
   static Watch& get();
 
-  // Counting and order.
+  // Counts and order.
   std::uint64_t count(std::string_view slot);
   std::uint64_t total();
   void start_recording();
   std::vector<Call> recorded();
-  /// What each node of the graph that was made last waits for, by the nodes' positions.
+  /// The dependencies of each node of the most recent graph, by the nodes' positions.
   std::vector<std::vector<std::uint32_t>> last_graph();
 
-  // Interference. `result` comes from call number `n` (from 1, counted from now) of `slot` on, `times` times.
+  // Interference. Calls `n` to `n` + `times` - 1 of `slot` (from 1, counted from now) return `result`.
   void fail(std::string_view slot, std::uint64_t n, weir_result result, std::uint64_t times = 1);
   void fail_no_more();
   void lose_device();
-  /// From now on calls on that stream of the driver fail, but for its destruction.
+  /// From now on calls on that stream of the driver fail, except its destruction.
   void break_stream(const void* stream);
-  /// Runs before calls of `slot`, on the calling thread; null takes it away.
+  /// Runs before calls of `slot`, on the calling thread; null removes the hook.
   void before(std::string_view slot, std::function<void()> hook);
-  /// Allocations beyond so many bytes in all answer OUT_OF_MEMORY.
+  /// Allocations beyond `bytes` in total return OUT_OF_MEMORY.
   void limit_memory(std::uint64_t bytes);
-  /// From now on the driver reports so many bytes of memory as free; null lets it say the truth again.
+  /// From now on the driver reports `bytes` of free memory; null restores the real value.
   void report_free(const std::uint64_t* bytes);
 
   // For the forwarding functions.
