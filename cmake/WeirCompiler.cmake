@@ -9,16 +9,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(weir_compiler INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # libstdc++ 12 calls a function that it calls deprecated, in std::stable_sort; g++ knows to say nothing.
+  # std::stable_sort of libstdc++ 12 calls a deprecated function; only g++ suppresses that warning.
   target_compile_options(weir_compiler INTERFACE -Wno-deprecated-declarations)
 endif()
 if(WEIR_SANITIZE)
   target_compile_options(weir_compiler INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer
-                                                -fno-sanitize-recover=all -g1) # lines are what reports show
+                                                -fno-sanitize-recover=all -g1) # line numbers for reports
   target_link_options(weir_compiler INTERFACE -fsanitize=${WEIR_SANITIZE})
   target_compile_definitions(weir_compiler INTERFACE WEIR_SANITIZED=1)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # clang puts the sanitizer's own code into programs only, so that libraries must be allowed to miss it.
+    # clang links the sanitizer runtime into programs only, so libraries must be allowed to have undefined
+    # symbols.
     target_link_options(weir_compiler INTERFACE LINKER:-z,undefs)
   else()
     # g++ 12 warns wrongly about the memory that instrumented standard containers use.
@@ -26,23 +27,23 @@ if(WEIR_SANITIZE)
   endif()
 endif()
 if(WEIR_BUILD_FUZZERS)
-  # Coverage in the libraries too, so that the fuzzer sees what its input reaches.
+  # Libraries need coverage too, which guides the fuzzer's inputs.
   target_compile_options(weir_compiler INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# weir_optimize_little(TARGET): -O1 where others have -O3, for what spends its time elsewhere.
+# weir_optimize_little(TARGET): compiles with -O1 instead of -O3, for code whose run time is spent elsewhere.
 function(weir_optimize_little target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# weir_in_large_units(TARGET): where several files are compiled as one, 16 instead of 8, since each such file spends seconds on
-# headers. Names of their own must differ among all of them.
+# weir_in_large_units(TARGET): combines 16 files of a unity build instead of 8, because parsing headers takes
+# seconds per unit. Names in anonymous namespaces must differ among all of them.
 function(weir_in_large_units target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
-# weir_precompile(TARGET HEADER...): headers of other projects that are parsed once for all files of the target. Every
-# file still includes what it uses: with WEIR_PRECOMPILE=OFF nothing is precompiled.
+# weir_precompile(TARGET HEADER...): parses headers of other projects once for all files of the target. Every
+# file still includes its headers, because with WEIR_PRECOMPILE=OFF nothing is precompiled.
 function(weir_precompile target)
   if(NOT WEIR_PRECOMPILE)
     return()
@@ -52,7 +53,8 @@ function(weir_precompile target)
   weir_keep_precompiled(${target})
 endfunction()
 
-# weir_precompile_like(TARGET OTHER): uses what was precompiled for OTHER, which has the same compiler options.
+# weir_precompile_like(TARGET OTHER): reuses the precompiled header of OTHER, which must have the same
+# compiler options.
 function(weir_precompile_like target other)
   if(NOT WEIR_PRECOMPILE)
     return()
@@ -61,7 +63,7 @@ function(weir_precompile_like target other)
   weir_keep_precompiled(${target})
 endfunction()
 
-# Lets compiler caches see what a precompiled header depends on.
+# Makes the contents of a precompiled header visible to compiler caches.
 function(weir_keep_precompiled target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)

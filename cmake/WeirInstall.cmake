@@ -18,9 +18,10 @@ function(weir_install_package name component)
   install(EXPORT ${name}Targets NAMESPACE Weir:: DESTINATION ${destination} COMPONENT ${component})
 endfunction()
 
-# weir_run_path(TARGET PATH [LIBRARY file]): where an installed TARGET looks for libraries, in the build folder too, whose
-# layout is the same. CMake would write a path of the build's own there and pad it with ':', and the loader takes what
-# is empty for the current folder. LIBRARY is one that may lie outside of the system's folders; then its folder is added.
+# weir_run_path(TARGET PATH [LIBRARY file]): sets the folders where an installed TARGET finds libraries; the
+# build folder has the same layout. CMake's default would be a path of the build, padded with ':', and the
+# loader reads an empty entry as the current folder. LIBRARY may be outside of the system's folders; then its
+# folder is added.
 function(weir_run_path target path)
   cmake_parse_arguments(arg "" "LIBRARY" "" ${ARGN})
   if(arg_LIBRARY)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test has made and not let go of, from any of its threads.
+// The objects that a test has created and not destroyed yet, on any of its threads.
 #pragma once
 
 #include <mutex>
@@ -18,7 +18,7 @@ class Alive {
     const std::lock_guard lock(mutex_);
     all_.erase(one);
   }
-  /// None of them goes meanwhile.
+  /// Calls `visit` for each object. No object is destroyed during the iteration.
   template <class Visit>
   void each(const Visit& visit) {
     const std::lock_guard lock(mutex_);

@@ -7,7 +7,7 @@ namespace weir::conformance {
 
 Device api_device() {
   if (judged().file.manifest.empty())
-    throw Unsupported("there is no manifest beside the library, by which programs find a driver");
+    throw Unsupported("the library's folder has no manifest, without which libweir cannot find the driver");
   needs_device();
   return open(judged().file.name + ":" + std::to_string(judged().device));
 }
@@ -17,7 +17,8 @@ void let_the_api_find_the_driver() {
   std::string path = judged().file.manifest.parent_path().string();
   if (const char* given = std::getenv("WEIR_DRIVER_PATH")) path += std::string(":") + given;
   setenv("WEIR_DRIVER_PATH", path.c_str(), 1);
-  // This process is there to be crashed, and a driver under test may be another one each time under one name.
+  // No probe process: this process may crash without harm, and the driver under test may change between runs
+  // while its file name stays the same.
   setenv("WEIR_PROBE", "off", 1);
 }
 

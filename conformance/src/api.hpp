@@ -11,11 +11,12 @@
 
 namespace weir::conformance {
 
-/// The judged device as programs open it. Throws Unsupported when libweir cannot find the driver by a
-/// manifest, and Skipped when the device is not there.
+/// The device under test, opened through the public API. Throws Unsupported if libweir finds no manifest of
+/// the driver, and Skipped if the device does not exist.
 Device api_device();
 
-/// Tells this process's libweir where the judged driver is. Before anything else asks for drivers.
+/// Adds the folder of the driver under test to libweir's search path. Must be called before any other call
+/// that lists drivers.
 void let_the_api_find_the_driver();
 
 inline LaunchArgument argument_of(const AnyArrayView& view) {
@@ -26,7 +27,7 @@ LaunchArgument argument_of(const T& value) {
   return {nullptr, &value, element_type<T>};
 }
 
-/// Launches a program. Throws Unsupported when there is no code generation for the device.
+/// Launches a program. Throws Unsupported if Weir generates no code for the device.
 inline void run_program(const Program& program, const StreamRef& stream,
                         std::span<const LaunchArgument> list) {
   try {
@@ -37,7 +38,7 @@ inline void run_program(const Program& program, const StreamRef& stream,
   }
 }
 
-/// Reads a kernel's text and launches it once.
+/// Parses a kernel's text and launches it once.
 template <class... Values>
 void run_text(const std::string& text, const StreamRef& stream, const Values&... values) {
   const LaunchArgument list[] = {argument_of(values)...};

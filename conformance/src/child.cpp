@@ -41,7 +41,7 @@ Child::Child(std::vector<std::string> arguments, const std::string& input) {
   close(to_child[0]);
   close(from_child[1]);
   answers_ = from_child[0];
-  signal(SIGPIPE, SIG_IGN);  // a child that ends early is no reason to end
+  signal(SIGPIPE, SIG_IGN);  // a child that exits early must not end this process
   for (std::size_t written = 0; written < input.size();) {
     const ssize_t count = write(to_child[1], input.data() + written, input.size() - written);
     if (count <= 0) break;
@@ -68,7 +68,7 @@ Child::Event Child::next(std::string& line, Clock::time_point until) {
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
     if (left <= 0) return Event::late;
-    // In slices, because a process that the driver left behind may hold the other end for ever.
+    // Polls in slices: a process that the driver started may keep the other end of the pipe open.
     pollfd waited{answers_, POLLIN, 0};
     const bool ended = has_ended();
     const int ready = poll(&waited, 1, ended ? 0 : static_cast<int>(std::min<long>(left, 100)));

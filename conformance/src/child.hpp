@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child process that is told what to do on its standard input and answers in lines.
+// A child process that reads its task from standard input and reports in lines.
 #pragma once
 
 #include <sys/types.h>
@@ -15,22 +15,22 @@ class Child {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts this very program with `arguments` and the number of the descriptor that it answers on, and gives
-  /// it `input`. Throws std::system_error.
+  /// Starts this program again with `arguments` and the number of the descriptor for its reports, and writes
+  /// `input` to its standard input. Throws std::system_error.
   Child(std::vector<std::string> arguments, const std::string& input);
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child();
 
   enum class Event { line, end, late };
-  /// The next line that is not empty, the end of all lines, or that `until` has passed.
+  /// Waits for the next line that is not empty, the end of the output, or `until`.
   Event next(std::string& line, Clock::time_point until);
 
   void kill();
-  /// Waits for the end until `until`; nothing when the process runs on. Empty when it exited with 0 or 1,
-  /// else how it ended: "was ended by signal 11 (Segmentation fault)".
+  /// Waits for the child to exit, at most until `until`; returns nullopt if it still runs. Returns an empty
+  /// string for exit status 0 or 1, else the cause: "was ended by signal 11 (Segmentation fault)".
   std::optional<std::string> ending(Clock::time_point until);
-  /// Whether another process held the descriptor of the answers when the child had ended.
+  /// True if another process held the report descriptor open when the child exited.
   bool left_a_process() const { return left_a_process_; }
 
  private:

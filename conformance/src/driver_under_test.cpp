@@ -30,7 +30,7 @@ const weir_driver_table& put_layer(const LayerFile& file, const weir_driver_tabl
   made.struct_size = sizeof made;
   weir_status status = new_status();
   if (const weir_result result = entry(&host, &made, &status); result != WEIR_OK)
-    throw LayerRefused("the layer's entry point answers " + result_name(result) + ": " + status.message);
+    throw LayerRefused("the layer's entry point returned " + result_name(result) + ": " + status.message);
   return *made.table;
 }
 
@@ -55,8 +55,8 @@ const weir_driver_table& raw_table() {
     const weir_driver_table* out = nullptr;
     weir_status status = new_status();
     if (const weir_result result = call_entry(entry(), &host, &out, &status); result != WEIR_OK)
-      throw std::runtime_error("the entry point answers " + result_name(result) + ": " + status.message);
-    if (!out) throw std::runtime_error("the entry point answers WEIR_OK but gives no table");
+      throw std::runtime_error("the entry point returned " + result_name(result) + ": " + status.message);
+    if (!out) throw std::runtime_error("the entry point returned WEIR_OK and no table");
     return out;
   }();
   return *found;
@@ -76,7 +76,7 @@ std::uint32_t device_count() {
     if (result == WEIR_ERROR_NO_DEVICE || result == WEIR_ERROR_NO_LIBRARY)
       throw Skipped(std::string("there is no device: ") + status.message);
     if (result != WEIR_OK)
-      throw std::runtime_error("device_count answers " + result_name(result) + ": " + status.message);
+      throw std::runtime_error("device_count returned " + result_name(result) + ": " + status.message);
     return out;
   }();
   return count;
@@ -84,7 +84,7 @@ std::uint32_t device_count() {
 
 void needs_device() {
   if (device_count() <= judged().device)
-    throw Skipped("there is no device " + std::to_string(judged().device) + "; the driver counts " +
+    throw Skipped("there is no device " + std::to_string(judged().device) + "; device_count returned " +
                   std::to_string(device_count()));
 }
 
@@ -94,7 +94,7 @@ weir_device device() {
     weir_device out = nullptr;
     weir_status status = new_status();
     if (const weir_result result = table().device_open(judged().device, &out, &status); result != WEIR_OK)
-      throw std::runtime_error("device_open answers " + result_name(result) + ": " + status.message);
+      throw std::runtime_error("device_open returned " + result_name(result) + ": " + status.message);
     return out;
   }();
   return opened;
@@ -107,7 +107,7 @@ const weir_device_info& info() {
     out.struct_size = sizeof out;
     weir_status status = new_status();
     if (const weir_result result = table().device_get_info(judged().device, &out, &status); result != WEIR_OK)
-      throw std::runtime_error("device_get_info answers " + result_name(result) + ": " + status.message);
+      throw std::runtime_error("device_get_info returned " + result_name(result) + ": " + status.message);
     return out;
   }();
   return filled;

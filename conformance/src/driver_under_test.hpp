@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver that is judged: found by name or path, loaded once, asked through its table.
+// The driver under test: found by name or path, loaded once, and called through its table.
 #pragma once
 
 #include <weir/driver.h>
@@ -14,31 +14,31 @@
 namespace weir::conformance {
 
 struct DriverFile {
-  std::string name;                ///< of the manifest, or of the library's file when there is none
+  std::string name;                ///< from the manifest, else the library's file name
   std::filesystem::path library;   ///< absolute
-  std::filesystem::path manifest;  ///< absolute; empty when there is none beside the library
+  std::filesystem::path manifest;  ///< absolute; empty if the library's folder has none
 };
 
-/// `what` is the name of an installed driver, a manifest or a library. Throws std::runtime_error that says
-/// where it was looked for.
+/// `what` is the name of an installed driver, a manifest or a library. Throws std::runtime_error that lists
+/// the searched places.
 DriverFile find_driver(std::string_view what);
 
-/// A layer of <weir/layer.h> to be put over the driver.
+/// A layer of <weir/layer.h> to load over the driver.
 struct LayerFile {
-  std::filesystem::path library;  ///< absolute; empty when there is to be none
+  std::filesystem::path library;  ///< absolute; empty for no layer
   std::string options;
 };
 
-/// `what` is "NAME" or "NAME:OPTIONS" with a layer's name or the path of its library; empty for none. Throws
-/// std::runtime_error that says where it was looked for.
+/// `what` is "NAME" or "NAME:OPTIONS", with a layer's name or the path of its library; empty for none. Throws
+/// std::runtime_error that lists the searched places.
 LayerFile find_layer(std::string_view what);
 
-/// The layer cannot be loaded, or does not take its options.
+/// The layer cannot be loaded, or refuses its options.
 struct LayerRefused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What this process judges. Set before the first test.
+/// The subject of this process's tests. Set before the first test.
 struct Judged {
   DriverFile file;
   LayerFile layer;
@@ -48,25 +48,26 @@ struct Judged {
 };
 Judged& judged();
 
-/// The entry point; loads the library on first use and throws when that fails.
+/// Returns the entry point. The first call loads the library and throws if that fails.
 weir_driver_entry_function entry();
-/// What the entry point gave to a host that speaks every version up to this suite's.
+/// The table that the entry point returned to a host that supports every version up to this suite's.
 const weir_driver_table& raw_table();
-/// The same under the layer, complete and counted: what every test calls.
+/// The driver's table, wrapped by the layer if there is one, with all slots filled and calls counted. All
+/// tests call this one.
 const weir_driver_table& table();
-/// The device that is judged, open until the process ends.
+/// The device under test. It stays open until the process exits.
 weir_device device();
 const weir_device_info& info();
 std::uint32_t device_count();
-/// Throws Skipped that says why when the judged device is not there.
+/// Throws Skipped with the reason if the device under test does not exist.
 void needs_device();
 
 bool has(std::uint64_t capabilities);
-/// Throws Unsupported that names the capability when the device lacks it.
+/// Throws Unsupported with the capability's name if the device lacks it.
 void needs(weir_capability capability);
 std::string capability_name(weir_capability capability);
 
-/// A status as a caller hands it in.
+/// A status as a caller passes it.
 weir_status new_status();
 
 }  // namespace weir::conformance

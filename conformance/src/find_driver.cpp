@@ -20,7 +20,7 @@ DriverFile from_manifest(const fs::path& path) {
   return driver_of(read_manifest_file(path), path);
 }
 
-/// The manifest in the library's folder that names it, if there is one.
+/// Returns the manifest in the library's folder that names the library, if there is one.
 DriverFile from_library(const fs::path& library) {
   const fs::path absolute = fs::absolute(library).lexically_normal();
   for (const auto& entry : fs::directory_iterator(absolute.parent_path())) {
@@ -29,7 +29,7 @@ DriverFile from_library(const fs::path& library) {
       DriverFile found = from_manifest(entry.path());
       std::error_code ignored;
       if (fs::equivalent(found.library, absolute, ignored)) return found;
-    } catch (const std::exception&) {  // some other JSON file
+    } catch (const std::exception&) {  // not a manifest: another JSON file
     }
   }
   return {absolute.stem().string(), absolute, {}};

@@ -17,10 +17,10 @@ struct Gate::State {
   std::condition_variable changed;
   bool opened = false;
   bool expired = false;
-  int waiting = 0;  ///< callbacks that were submitted and have not ended
+  int waiting = 0;  ///< callbacks that were submitted and have not returned
 
   static void pass(void* user) {
-    // Each callback owns a reference, so that one that comes late finds its gate.
+    // Each callback owns a reference, so the state outlives the gate for callbacks that run late.
     const std::unique_ptr<std::shared_ptr<State>> owned(static_cast<std::shared_ptr<State>*>(user));
     State& state = **owned;
     std::unique_lock lock(state.mutex);
@@ -54,8 +54,7 @@ Gate::~Gate() {
   open();
   std::unique_lock lock(state_->mutex);
   const bool ended = state_->changed.wait_for(lock, patience(), [&] { return state_->waiting == 0; });
-  EXPECT_TRUE(ended) << "a host callback that was submitted did not run within " << patience().count()
-                     << " seconds";
+  EXPECT_TRUE(ended) << "a submitted host callback did not run within " << patience().count() << " seconds";
   EXPECT_FALSE(state_->expired) << "a call blocked while work of a stream was held back, for more than "
                                 << patience().count() << " seconds";
 }
@@ -68,7 +67,7 @@ void Gate::hold(const Stream& stream) {
   auto owned = std::make_unique<std::shared_ptr<State>>(state_);
   try {
     call(table().stream_host_callback, weir_stream(stream), &State::pass, static_cast<void*>(owned.get()));
-    owned.release();  // the callback's now
+    owned.release();  // owned by the callback from here on
   } catch (...) {
     std::lock_guard lock(state_->mutex);
     --state_->waiting;

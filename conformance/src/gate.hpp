@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds streams back, so that what is submitted behind is known not to have run.
+// Blocks streams, so that work submitted after the gate cannot have run.
 #pragma once
 
 #include <chrono>
@@ -10,17 +10,17 @@
 
 namespace weir::conformance {
 
-/// How long something may take that has no reason to take time; --patience.
+/// Time limit for operations that should return at once; --patience.
 std::chrono::seconds patience();
 
-/// A host callback that waits until the gate is opened. It opens by itself after patience(), and the test
-/// then fails: a call that should have returned waited for the stream.
+/// A host callback that blocks its stream until open(). After patience() it opens without a call and the test
+/// fails, because a call that should have returned waited for the stream.
 ///
-/// Drivers may run the callbacks of all streams on one thread, so that nothing may need a second callback
-/// while a gate is closed.
+/// Drivers may run the callbacks of all streams on one thread. No test may therefore depend on a second
+/// callback while a gate is closed.
 class Gate {
  public:
-  Gate();  ///< throws Unsupported without host callbacks
+  Gate();  ///< throws Unsupported without HOST_CALLBACK
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
   ~Gate();
@@ -35,11 +35,11 @@ class Gate {
   std::shared_ptr<State> state_;
 };
 
-/// Opens every gate that there is.
+/// Opens all existing gates.
 void open_all_gates() noexcept;
 
-/// Gives the stream work that takes a while: a gate where there can be one, else fills of much memory. For
-/// tests whose answer is right either way, but which show more when work queues up.
+/// Occupies a stream for a while: with a gate where callbacks are supported, else with fills of much memory.
+/// For tests that are correct without it but cover more when work queues up.
 class Delay {
  public:
   explicit Delay(const Stream& stream);
@@ -52,7 +52,7 @@ class Delay {
   weir_stream stream_ = nullptr;
 };
 
-/// Asks until `condition` holds, at most for twice patience(); true when it did.
+/// Polls until `condition` holds, at most for twice patience(). Returns whether it held.
 template <class Condition>
 bool eventually(Condition condition) {
   for (const auto limit = std::chrono::steady_clock::now() + 2 * patience(); !condition();) {
@@ -62,8 +62,8 @@ bool eventually(Condition condition) {
   return true;
 }
 
-/// Asks for a while whether `condition` holds, which it must not: true when it never did. The while is long
-/// enough for work that should wait to show itself, and a right driver passes however long it is.
+/// Polls `condition`, which must never hold, for a limited time. Returns true if it never held. The time is
+/// long enough to expose work that should have waited; a correct driver passes for any length.
 template <class Condition>
 bool never(Condition condition) {
   for (const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);

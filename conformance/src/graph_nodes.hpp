@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of graphs that own what they point to until the graph was made.
+// Graph descriptions that own the data they point to until graph_create has returned.
 #pragma once
 
 #include <deque>
@@ -30,16 +30,16 @@ class GraphNodes {
   std::uint32_t fill_bytes(weir_allocation to, std::uint64_t offset, std::uint64_t size, const void* pattern,
                            std::uint32_t pattern_size, After after);
 
-  /// Gives a node other dependencies.
+  /// Replaces a node's dependencies.
   void depend(std::uint32_t index, std::vector<std::uint32_t> after);
 
   weir_graph_node& operator[](std::size_t index) { return nodes_[index].node; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
-  /// What graph_create takes.
+  /// The node pointers for graph_create.
   std::vector<const weir_graph_node*> pointers() const;
 
   Graph make(weir_device on = device()) const;
-  /// Gives graph node `index` the parameters of the node here of the same index.
+  /// Updates graph node `index` with the parameters of the node at the same index here.
   void update(weir_graph graph, std::uint32_t index) const;
 
  private:
@@ -51,7 +51,7 @@ class GraphNodes {
   };
   std::uint32_t add(weir_graph_node_kind kind, After after);
 
-  std::deque<Node> nodes_;  // does not move its elements
+  std::deque<Node> nodes_;  // a deque: pointers to its elements stay valid
 };
 
 inline void launch(weir_graph graph, const Stream& stream) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the suite. Those who cannot compile this text make kernels of the same names that do the
-// same; the page sdk/docs/conformance.md says in words what each does.
+// The kernels of the suite. Drivers that cannot compile this text provide kernels with the same names and
+// behaviour, which sdk/docs/conformance.md describes.
 #include <stdexcept>
 
 #include "kernels.hpp"
@@ -14,7 +14,7 @@ std::string with_head(const std::string& name, const std::string& rest) {
   return "weir-ir 1\nkernel \"" + name + "\"\n" + rest;
 }
 
-/// The sum of 100 values of 8 bytes: an argument block that is larger than any inline space is likely to be.
+/// The sum of 100 values of 8 bytes: an argument block larger than any likely inline space.
 KernelText many_values() {
   KernelText kernel{"sum_values", {array}, "  param @out : array<i64, 1>\n"};
   std::string sum = "    %s0 = arg @v0 : i64\n";
@@ -36,7 +36,7 @@ KernelText many_values() {
 
 const std::vector<KernelText>& all_kernels() {
   static const std::vector<KernelText> all = {
-      // out[i] = base + i for i below n
+      // out[i] = base + i for i < n
       {"iota", {array, i64, i64}, with_head("iota", R"(  param @out : array<i64, 1>
   param @n : i64
   param @base : i64
@@ -50,7 +50,7 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
-      // out[i] = factor * in[i] + out[i] for i below n
+      // out[i] = factor * in[i] + out[i] for i < n
       {"scale_add", {array, array, i64, i64}, with_head("scale_add", R"(  param @out : array<i64, 1>
   param @in : array<i64, 1>
   param @n : i64
@@ -68,7 +68,7 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
-      // log[0] += 1, then log[log[0]] = value, without atomics: right only when launches run one after the
+      // log[0] += 1, then log[log[0]] = value, without atomics: correct only if launches run one after the
       // other
       {"append", {array, i64}, with_head("append", R"(  param @log : array<i64, 1>
   param @value : i64
@@ -84,8 +84,8 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
-      // out[0] = x, then `rounds` steps of x = x * 6364136223846793005 + 1442695040888963407: long and not to
-      // be skipped
+      // out[0] = x, then `rounds` steps of x = x * 6364136223846793005 + 1442695040888963407: slow, and
+      // impossible to shortcut
       {"churn", {array, i64, i64}, with_head("churn", R"(  param @out : array<i64, 1>
   param @x : i64
   param @rounds : i64
@@ -110,9 +110,8 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
-      // flags has `extent` elements. flags[mine] = 1, then looks up to `rounds` times whether flags[other] is
-      // not 0;
-      // result[mine] = 1 when it was seen
+      // flags has `extent` elements. flags[mine] = 1, then polls flags[other] up to `rounds` times;
+      // result[mine] = 1 if it became nonzero
       {"meet", {array, array, i64, i64, i64, i64}, with_head("meet", R"(  param @flags : array<i32, 1>
   param @result : array<i32, 1>
   param @mine : i64
@@ -142,7 +141,7 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
-      // Values of every size in one block: out[0..5] = a, b, c, d, bits of e, bits of f
+      // Values of every size in one argument block: out[0..5] = a, b, c, d, bits of e, bits of f
       {"sizes", {array, i64, f64, i32, f32, i16, i8}, with_head("sizes", R"(  param @out : array<i64, 1>
   param @a : i64
   param @e : f64
@@ -179,7 +178,7 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
-      // sum has `extent` elements. The last one += i for i below n, with atomics
+      // sum has `extent` elements. Adds i to the last one for each i < n, with atomics
       {"atomic_sum", {array, i64, i64}, with_head("atomic_sum", R"(  param @sum : array<i64, 1>
   param @n : i64
 {

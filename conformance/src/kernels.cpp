@@ -52,21 +52,21 @@ ReadyKernel compiled(const KernelText& kernel, const weir_code_target& target, c
   return ready;
 }
 
-/// The list of code objects in the folder that --kernels names. Throws when something in it is not
-/// understood.
+/// The list of code objects in the folder that --kernels names. Throws if an entry is invalid.
 nlohmann::json objects_in(const std::filesystem::path& folder) {
   const std::filesystem::path index = folder / "kernels.json";
   std::ifstream in(index);
   const auto parsed = nlohmann::json::parse(in, nullptr, false);
   if (!parsed.is_object() || !parsed.contains("objects") || !parsed["objects"].is_array())
-    throw std::runtime_error(index.string() + " is missing, is no JSON or has no list of objects");
+    throw std::runtime_error(index.string() + " is missing, is not JSON, or has no list of objects");
   const std::vector<std::string> known = kernel_names();
   for (const auto& object : parsed["objects"]) {
     const auto has_text = [&](const char* key) { return object.contains(key) && object[key].is_string(); };
     const auto is_text = [](const nlohmann::json& value) { return value.is_string(); };
     if (!object.is_object() || !has_text("format") || !has_text("file") || !object.contains("kernels") ||
         !object["kernels"].is_array() || !std::ranges::all_of(object["kernels"], is_text))
-      throw std::runtime_error(index.string() + ": every object has a format, a file and a list of kernels");
+      throw std::runtime_error(index.string() +
+                               ": an object lacks its format, its file or its list of kernels");
     for (const std::string name : object["kernels"])
       if (std::ranges::find(known, name) == known.end())
         throw std::runtime_error(index.string() + " names kernel '" + name +
@@ -81,7 +81,7 @@ std::ifstream opened(const std::filesystem::path& path) {
   return file;
 }
 
-/// The kernel from that folder, in the first format of it that the device lists.
+/// The kernel from that folder, in the first format that the device lists and the folder has.
 ReadyKernel from_folder(const KernelText& kernel, const std::filesystem::path& folder) {
   const nlohmann::json objects = objects_in(folder);
   for (std::uint32_t i = 0; i < info().code_target_count; ++i) {

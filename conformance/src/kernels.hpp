@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of known behaviour for any device: compiled from their text where Weir generates code for a format
-// that the device loads, else taken from a folder of ready code objects, else the tests that need them are
-// unsupported.
+// Kernels of known behaviour for any device. They are compiled from their text if Weir generates code in a
+// format that the device loads. Otherwise they come from a folder of ready code objects; without one, the
+// tests that need them are unsupported.
 #pragma once
 
 #include <concepts>
@@ -15,8 +15,7 @@
 
 namespace weir::conformance {
 
-/// One field of an argument block; see weir_parameter. Fields follow one another like the members of a C
-/// struct.
+/// One field of an argument block; see weir_parameter. Fields are laid out like the members of a C struct.
 enum class Field : std::uint8_t { array, i64, f64, i32, f32, i16, i8 };
 
 /// A kernel as sdk/docs/conformance.md describes it. Arrays come first, then values from large to small.
@@ -26,10 +25,10 @@ struct KernelText {
   std::string text;  ///< IR
 };
 const KernelText& kernel_text(std::string_view name);
-/// The names of all, for those who make them in another way.
+/// The names of all kernels, for drivers that bring their own.
 std::vector<std::string> kernel_names();
 
-/// A code object with a kernel in it, for the device under test.
+/// A code object that contains a kernel, for the device under test.
 struct ReadyKernel {
   std::string format, target, symbol;
   std::vector<std::uint8_t> bytes;
@@ -42,10 +41,10 @@ struct ReadyKernel {
         sizeof(weir_code_object), format.c_str(), target.c_str(), bytes.data(), bytes.size(), symbol.c_str()};
   }
 };
-/// Throws Unsupported that says why there is none.
+/// Throws Unsupported with the reason if the kernel cannot be made.
 const ReadyKernel& ready_kernel(std::string_view name);
 
-/// Throws std::runtime_error when the folder of ready code objects is not one.
+/// Throws std::runtime_error if the folder has no valid list of ready code objects.
 void check_kernels(const std::filesystem::path& folder);
 
 /// The bytes of a launch's arguments, in the order of the kernel's fields.
@@ -54,8 +53,7 @@ class Arguments {
   Arguments& add(const Memory& memory, std::uint64_t offset = 0);
   Arguments& add_null_array();
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Arguments& add(T value) {
+  requires std::is_arithmetic_v<T> Arguments& add(T value) {
     put(&value, sizeof value, sizeof value);
     return *this;
   }
@@ -76,19 +74,19 @@ Arguments arguments(const Values&... values) {
 
 using Module = Owner<weir_module, &weir_driver_table::module_unload>;
 
-/// A kernel that is loaded and looked up, in a module of its own.
+/// A loaded kernel, in a module of its own.
 class Kernel {
  public:
   explicit Kernel(std::string_view name, weir_device on = device());
 
   weir_launch launch_of(const Arguments& values, std::uint32_t blocks = 1) const;
-  /// Submits; the values are packed and forgotten.
+  /// Submits a launch. `values` need not outlive the call.
   void launch(const Stream& stream, Arguments values, std::uint32_t blocks = 1) const;
 
   weir_kernel handle() const { return kernel_; }
   weir_module module() const { return module_; }
   const ReadyKernel& ready() const { return *ready_; }
-  /// Its layout as it was looked up; the pointer in it lives as long as this object.
+  /// The layout of the lookup. Its pointer is valid as long as this object.
   const weir_kernel_layout& layout() const { return layout_; }
   void unload() { module_.destroy(); }
 
@@ -100,7 +98,7 @@ class Kernel {
   weir_kernel kernel_ = nullptr;
 };
 
-/// The fields of a kernel as the ABI describes them, for the device under test.
+/// The kernel's parameters in the ABI's form, for the device under test.
 std::vector<weir_parameter> parameters_of(const KernelText& kernel);
 
 }  // namespace weir::conformance

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir-conformance: holds a driver to the contract of <weir/driver.h> and says what it found.
+// weir-conformance: tests a driver against the contract of <weir/driver.h> and reports the results.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -27,7 +27,7 @@ struct Options {
   int output = -1;
 };
 
-/// "3" is every level up to 3, "3-3" this one alone.
+/// "3" means all levels up to 3, "3-3" means level 3 only.
 std::pair<int, int> level_range(const std::string& text) {
   const auto is_level = [](char c) { return c >= '0' && c < '0' + levels; };
   if (text.size() == 3 && is_level(text[0]) && text[1] == '-' && is_level(text[2]) && text[0] <= text[2])
@@ -43,7 +43,7 @@ std::vector<const Requirement*> chosen(const Options& options) {
     if (std::ranges::none_of(requirements(), [&](const Requirement& r) { return matches(part, r); }))
       throw std::runtime_error(
           "--filter has '" + part +
-          "', which fits no requirement; expected numbers, test names or groups such as C2.07, "
+          "', which matches no requirement; expected numbers, test names or groups such as C2.07, "
           "C1.* or Events, which --list prints");
   std::vector<const Requirement*> found;
   for (const Requirement& requirement : requirements()) {
@@ -54,8 +54,8 @@ std::vector<const Requirement*> chosen(const Options& options) {
     if (wanted) found.push_back(&requirement);
   }
   if (found.empty())
-    throw std::runtime_error("--filter fits no requirement of --level " + options.level +
-                             "; choose another level, or leave one of the two out");
+    throw std::runtime_error("--filter matches no requirement of --level " + options.level +
+                             "; change the level, or omit one of the two options");
   return found;
 }
 
@@ -75,11 +75,11 @@ std::string indented(const std::string& text) {
 }
 
 void print(const Result& result, bool quiet) {
-  const bool telling = result.outcome == Outcome::failed || result.outcome == Outcome::unexpected_pass;
-  if (quiet && !telling) return;
+  const bool notable = result.outcome == Outcome::failed || result.outcome == Outcome::unexpected_pass;
+  if (quiet && !notable) return;
   std::printf("%-19s %s %s (%.1f ms)\n", std::string(to_string(result.outcome)).c_str(),
               result.requirement->id.c_str(), result.requirement->name.c_str(), result.milliseconds);
-  if (telling) std::printf("      %s\n", result.requirement->sentence.c_str());
+  if (notable) std::printf("      %s\n", result.requirement->sentence.c_str());
   if (!result.reason.empty()) std::printf("%s\n", indented("expected to fail: " + result.reason).c_str());
   if (!result.message.empty()) std::printf("%s\n", indented(result.message).c_str());
   std::fflush(stdout);
@@ -94,7 +94,7 @@ void print_summary(const Run& run) {
   if (run.driver.contains("error"))
     std::printf("the driver could not describe itself: %s\n", run.driver["error"].get<std::string>().c_str());
   if (run.driver.contains("exit"))
-    std::printf("at its end, %s; <weir/driver.h>: a process that has loaded a driver ends by itself\n",
+    std::printf("at its end, %s; <weir/driver.h>: a process that has loaded a driver must exit normally\n",
                 run.driver["exit"].get<std::string>().c_str());
   if (run.driver.contains("wrote"))
     std::printf(
@@ -110,16 +110,16 @@ void print_summary(const Run& run) {
     std::printf("nothing was executed, which is no pass\n");
   else if (run.executed() == count_of(counts, Outcome::expected_failure))
     std::printf("nothing passed: everything that was executed failed as expected\n");
-  // Of many that fail the lowest is what the others rest on.
+  // Requirements build on lower ones, so the lowest failure is the one to look at first.
   const auto first = std::ranges::find(run.results, Outcome::failed, &Result::outcome);
   if (first != run.results.end())
-    std::printf("look first at %s %s\n", first->requirement->id.c_str(), first->requirement->name.c_str());
+    std::printf("look at %s %s first\n", first->requirement->id.c_str(), first->requirement->name.c_str());
   std::printf("%s in %.1f s\n", run.verdict().c_str(), run.seconds);
 }
 
 int judge(const Options& options) {
   const DriverFile file = find_driver(options.driver);
-  find_layer(options.layer);  // says now when it is not there
+  find_layer(options.layer);  // fails now if the layer does not exist
   if (!options.kernels.empty()) check_kernels(options.kernels);
   const std::vector<const Requirement*> tests = chosen(options);
   const std::vector<Expectation> expectations =
@@ -146,7 +146,7 @@ int judge(const Options& options) {
                         std::to_string(options.patience),
                         "--worker-output"};
   supervision.limit = std::chrono::seconds(options.limit);
-  supervision.told = [&](Result& result) {
+  supervision.on_result = [&](Result& result) {
     apply(expectations, result);
     print(result, options.quiet);
   };
@@ -154,10 +154,10 @@ int judge(const Options& options) {
   const bool answered = describe(supervision, run);
   if (!run.layer_refusal.empty())
     throw std::runtime_error("--layer is '" + options.layer +
-                             "', which cannot be put over the driver: " + run.layer_refusal);
+                             "', which cannot be loaded over the driver: " + run.layer_refusal);
   if (run.devices && options.device >= run.devices)
     throw std::runtime_error("--device is " + std::to_string(options.device) + ", but the driver " +
-                             file.name + " counts " + std::to_string(run.devices) +
+                             file.name + " has " + std::to_string(run.devices) +
                              (run.devices == 1
                                   ? " device: 0 is the only one"
                                   : " devices: expected 0 to " + std::to_string(run.devices - 1)));
@@ -165,7 +165,7 @@ int judge(const Options& options) {
   if (!answered) {
     const std::string message = run.driver["error"].get<std::string>() + "; no requirement was tried";
     Result failed{tests.front(), Outcome::failed, 1000.0 * options.limit, message, {}};
-    supervision.told(failed);
+    supervision.on_result(failed);
     run.results.push_back(std::move(failed));
   }
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -184,7 +184,7 @@ int main_of(const Options& options) {
   }
   if (options.driver.empty())
     throw std::runtime_error(
-        "--driver is missing: the name of an installed driver, its manifest or its library");
+        "--driver is missing; expected the name of an installed driver, its manifest or its library");
   if (options.output < 0) return judge(options);
   judged() = {find_driver(options.driver), find_layer(options.layer), options.device, options.kernels,
               std::chrono::seconds(options.patience)};
@@ -197,25 +197,24 @@ int main_of(const Options& options) {
 static int run(int argument_count, char** arguments) {
   using namespace weir::conformance;
   Options options;
-  CLI::App app("Holds a Weir driver to the contract of <weir/driver.h>.");
+  CLI::App app("Tests a Weir driver against the contract of <weir/driver.h>.");
   app.set_version_flag("--version", WEIR_VERSION);
   app.add_option("--driver", options.driver,
                  "name of an installed driver, its manifest (.json) or its library (.so)");
   app.add_option(
       "--layer", options.layer,
-      "a layer to put over the driver, NAME:OPTIONS as in WEIR_LAYERS, or the path of its library");
+      "a layer to load over the driver: NAME:OPTIONS as in WEIR_LAYERS, or the path of its library");
   app.add_option("--level", options.level, "the highest level, 0 to 8, or a range: 2-4");
   app.add_option("--filter", options.filter,
-                 "only these: numbers, test names or groups; * and ? are wildcards")
+                 "requirements to run: numbers, test names or groups; * and ? are wildcards")
       ->delimiter(',');
-  app.add_option("--device", options.device, "which of the driver's devices; 0 by default");
-  app.add_option("--expectations", options.expectations,
-                 "JSON file of failures that are known, with reasons");
+  app.add_option("--device", options.device, "index of the driver's device; 0 by default");
+  app.add_option("--expectations", options.expectations, "JSON file of known failures, with reasons");
   app.add_option("--kernels", options.kernels,
-                 "folder of ready code objects for drivers that Weir generates no code for");
+                 "folder of ready code objects, for drivers without code generation in Weir");
   app.add_option("--report", options.report,
                  "folder for conformance.json, conformance.xml and conformance.html");
-  app.add_option("--timeout", options.limit, "seconds that one test may take; three times as many at level 8")
+  app.add_option("--timeout", options.limit, "seconds allowed for one test; three times as many at level 8")
       ->check(CLI::PositiveNumber);
   app.add_option("--patience", options.patience,
                  "seconds after which a call counts as blocked; 10 by default")
@@ -227,7 +226,7 @@ static int run(int argument_count, char** arguments) {
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;  // --help and --version come as errors too
+    return app.exit(error) == 0 ? 0 : 2;  // CLI11 reports --help and --version as errors too
   }
   try {
     return main_of(options);

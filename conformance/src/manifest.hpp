@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver's manifest as the suite uses it: its library, and the faults for which libweir would refuse it.
+// A driver's manifest as the suite uses it: its library, and the faults that make libweir refuse it.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,15 @@
 namespace weir::conformance {
 
 struct ManifestFile {
-  std::string name;                 ///< the file's, where it gives none
+  std::string name;                 ///< the file's name if the manifest has none
   std::filesystem::path library;    ///< absolute
-  std::vector<std::string> faults;  ///< each a sentence's end: "has the key "name" twice"
+  std::vector<std::string> faults;  ///< each completes the sentence "it ...": "has the key "name" twice"
 };
 
-/// Throws std::runtime_error that names the file when it cannot be read or names no library.
+/// Throws std::runtime_error with the file's name if it cannot be read or names no library.
 ManifestFile read_manifest_file(const std::filesystem::path& file);
 
-/// What is wrong with a driver's name, as the end of a sentence; empty when nothing is.
+/// The fault of a driver's name, as the end of a sentence; empty for a valid name.
 std::string fault_of_name(const std::string& name);
 
 }  // namespace weir::conformance

@@ -34,7 +34,7 @@ void let_work_end() noexcept {
 
 void fail_call(weir_result result, const weir_status& status) {
   const std::string words =
-      std::string(last_slot()) + " answers " + result_name(result) + ": " + status.message;
+      std::string(last_slot()) + " returned " + result_name(result) + ": " + status.message;
   let_work_end();
   throw CallFailed(result, words);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of what the table gives out, for tests. Giving back must succeed; if it does not, the test fails.
+// Owners of the table's objects, for tests. Destruction must succeed; otherwise the test fails.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace weir::conformance {
 
-/// Streams that are alive, for let_work_end().
+/// Registers a live stream for let_work_end().
 void remember_stream(weir_stream stream);
 void forget_stream(weir_stream stream) noexcept;
 
@@ -41,7 +41,8 @@ class Owner {
     if (!handle_) return;
     weir_status status = new_status();
     const weir_result result = (table().*give_back)(release(), &status);
-    EXPECT_EQ(result, WEIR_OK) << last_slot() << " answers " << result_name(result) << ": " << status.message;
+    EXPECT_EQ(result, WEIR_OK) << last_slot() << " returned " << result_name(result) << ": "
+                               << status.message;
   }
 
  private:
@@ -57,7 +58,7 @@ class Stream : public Owner<weir_stream, &weir_driver_table::stream_destroy> {
   }
   void flush() const { call(table().stream_flush, weir_stream(*this)); }
   void synchronize() const { call(table().stream_synchronize, weir_stream(*this)); }
-  /// True when all work is done; a failure of the stream fails the test.
+  /// True if all work is done; a failure of the stream fails the test.
   bool done() const;
   void wait(weir_event event) const { call(table().stream_wait_event, weir_stream(*this), event); }
 };
@@ -74,11 +75,11 @@ class Event : public Owner<weir_event, &weir_driver_table::event_destroy> {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// Whether they are equal; else says where they begin to differ, and how many bytes do.
+/// Compares two ranges. A failure states the first difference and the number of bytes that differ.
 testing::AssertionResult same_bytes(std::span<const std::uint8_t> found,
                                     std::span<const std::uint8_t> expected);
 
-/// `size` bytes that look random and differ for each seed.
+/// `size` pseudo-random bytes, different for each seed.
 Bytes pattern(std::size_t size, std::uint32_t seed = 1);
 
 class Memory : public Owner<weir_allocation, &weir_driver_table::memory_free> {
@@ -89,7 +90,7 @@ class Memory : public Owner<weir_allocation, &weir_driver_table::memory_free> {
   std::uint64_t size() const { return size_; }
   weir_memory_info info() const;
 
-  /// Both wait, on a stream of their own.
+  /// Both use a stream of their own and wait for it.
   void write(std::span<const std::uint8_t> bytes, std::uint64_t offset = 0) const;
   Bytes read(std::uint64_t offset, std::uint64_t size) const;
   Bytes read() const { return read(0, size_); }
@@ -112,8 +113,8 @@ class Memory : public Owner<weir_allocation, &weir_driver_table::memory_free> {
   std::uint64_t size_;
 };
 
-/// Host memory that a held stream's copies may name: pinned where the device has it, so that no copy has a
-/// reason to wait for the stream.
+/// Host memory for copies of a blocked stream: pinned if the device has pinned memory, so that no copy needs
+/// to wait for the stream.
 class HostMemory {
  public:
   explicit HostMemory(std::uint64_t size);

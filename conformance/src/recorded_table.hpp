@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's table, made complete, with every call counted by slot and result.
+// The driver's table with all slots filled, which counts every call by slot and result.
 #pragma once
 
 #include <weir/driver.h>
@@ -12,7 +12,7 @@
 namespace weir::conformance {
 
 inline constexpr int slot_count = 40;
-inline constexpr int result_count = 16;  ///< results 0 to 14, and all others
+inline constexpr int result_count = 16;  ///< results 0 to 14, and one for all others
 
 struct Slot {
   std::string_view name;
@@ -21,18 +21,18 @@ struct Slot {
 };
 const std::array<Slot, slot_count>& slots();
 
-/// True when the table, as far as its size reaches, fills the slot.
+/// True if the slot is within the table's struct_size and not null.
 bool fills(const weir_driver_table& table, int slot);
 
-/// A table whose slots count and then call those of `table`; what is missing answers WEIR_ERROR_UNSUPPORTED,
-/// as it does in libweir. There is one in a process: the last.
+/// A table whose slots count the call and forward it to `table`. Missing slots return WEIR_ERROR_UNSUPPORTED,
+/// as in libweir. A process has one such table: the one of the last call.
 const weir_driver_table& record(const weir_driver_table& table);
 
 /// Calls the entry point and counts the call.
 weir_result call_entry(weir_driver_entry_function entry, const weir_host* host, const weir_driver_table** out,
                        weir_status* status);
 
-/// What is counted: the slots, and behind them the entry point.
+/// The number of counters: one for each slot, then one for the entry point.
 inline constexpr std::size_t counted_count = slot_count + 1;
 std::string counted_name(std::size_t row);
 using CallCounts = std::array<std::array<std::uint64_t, result_count>, counted_count>;

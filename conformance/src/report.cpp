@@ -77,7 +77,7 @@ std::string json_report(const Run& run) {
 
 namespace {
 
-/// Properties stand in order before the cases of a suite, or inside of a case.
+/// Properties precede the cases of a suite, or are inside a case.
 std::string junit_property(std::string_view name, const std::string& value) {
   if (value.empty()) return "";
   return "<property name=\"" + std::string(name) + "\" value=\"" + escaped(value) + "\"/>";
@@ -97,7 +97,7 @@ std::string junit_properties(const Run& run) {
   return out + "\n</properties>\n";
 }
 
-/// JUnit knows passed, failed and skipped; which of the others it was stands in the property "outcome".
+/// JUnit has three outcomes: passed, failed and skipped. The property "outcome" gives the exact one.
 std::string junit_case(const Result& result) {
   const bool plain = result.outcome == Outcome::passed || result.outcome == Outcome::failed;
   std::string out;
@@ -145,8 +145,9 @@ void prepare_reports(const std::filesystem::path& folder) {
   if (!error && !std::filesystem::is_directory(folder))
     error = std::make_error_code(std::errc::not_a_directory);
   if (error)
-    throw std::runtime_error("--report is '" + folder.string() + "', where no report can be written: " +
-                             error.message() + "; expected a folder, which is made when it is not there");
+    throw std::runtime_error("--report is '" + folder.string() +
+                             "', where no report can be written: " + error.message() +
+                             "; expected a writable folder, which is created if it does not exist");
 }
 
 void write_reports(const Run& run, const std::filesystem::path& folder) {

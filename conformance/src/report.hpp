@@ -9,19 +9,18 @@
 
 namespace weir::conformance {
 
-/// Text for XML and HTML. What these do not allow at all becomes '?'.
+/// Escapes text for XML and HTML. Characters that these forbid become '?'.
 std::string escaped(std::string_view text);
 
 std::string json_report(const Run& run);
 std::string junit_report(const Run& run);
 std::string html_report(const Run& run);
 
-/// conformance.json, conformance.xml (JUnit) and conformance.html in `folder`, which is made. Throws when it
-/// cannot.
-/// Makes the folder for write_reports. Throws std::runtime_error that names it when nothing can be written
-/// there.
+/// Creates the folder for write_reports. Throws std::runtime_error that names it if it is not writable.
 void prepare_reports(const std::filesystem::path& folder);
 
+/// Writes conformance.json, conformance.xml (JUnit) and conformance.html to `folder`. Throws
+/// std::runtime_error that names a file which cannot be written.
 void write_reports(const Run& run, const std::filesystem::path& folder);
 
 }  // namespace weir::conformance

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One page without anything from elsewhere: a verdict, what was judged, a bar for each level, every
-// requirement.
+// One self-contained page: a verdict, the driver and device, a bar for each level, and every requirement.
 #include <algorithm>
 #include <cstdio>
 
@@ -111,8 +110,8 @@ std::string facts(const Run& run) {
   if (run.device.contains("code_targets")) out += fact("Loads", joined(run.device["code_targets"]));
   out += fact("Notes", text(run.device, "notes")) + fact("Suite", WEIR_VERSION);
   out += fact("Started", run.started) + fact("Took", time_text(run.seconds * 1000));
-  out += fact("Said of itself", text(run.driver, "error")) + fact("At its exit", text(run.driver, "exit"));
-  out += fact("Wrote into others' descriptors", text(run.driver, "wrote"));
+  out += fact("Error", text(run.driver, "error")) + fact("At exit", text(run.driver, "exit"));
+  out += fact("Wrote to foreign descriptors", text(run.driver, "wrote"));
   out += fact("No device", text(run.driver, "no_device"));
   return out + "</dl></div>";
 }

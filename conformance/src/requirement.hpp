@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One requirement, one number, one test:
+// One requirement has one number and one test:
 //
 //   WEIR_REQUIREMENT(2, 07, Events, WaitForAnEventNeverRecordedHasNoEffect,
 //                    "An event that was never recorded has no effect on a stream that waits for it.") { ... }
@@ -19,34 +19,34 @@ namespace weir::conformance {
 struct Requirement {
   int level;
   std::string id;        ///< "C2.07"
-  std::string group;     ///< the behaviour it belongs to: "Events"
+  std::string group;     ///< the group of behaviour: "Events"
   std::string name;      ///< of the test, without group and number
-  std::string sentence;  ///< what a driver must do
+  std::string sentence;  ///< the behaviour that a driver must have
   const char* file;
   int line;
   testing::Test* (*make)() = nullptr;
 
-  std::string test_name() const;  ///< as GoogleTest calls it
+  std::string test_name() const;  ///< the test's name in GoogleTest
 };
 
-/// All of them, in the order of their numbers once sort_requirements() was called.
+/// All requirements, ordered by number after sort_requirements().
 std::vector<Requirement>& requirements();
-/// Hands them to GoogleTest in that order, so that what fails first is what others rest on. Throws
-/// std::logic_error when a number is given twice.
+/// Registers the tests with GoogleTest in that order, so that failures of basic requirements come first.
+/// Throws std::logic_error if two requirements have one number.
 void sort_requirements();
-/// One line about a level: "memory, copies, fills".
+/// A short title of a level: "memory, copies, fills".
 std::string_view level_title(int level);
 inline constexpr int levels = 9;
 
-/// Thrown by a test that needs what the driver does not offer.
+/// Thrown by a test that needs a feature which the driver does not offer.
 struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// Thrown by a test that this machine cannot run, whatever the driver offers.
+/// Thrown by a test that cannot run on this machine, regardless of the driver.
 struct Skipped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// How the two are told apart in GoogleTest's skip message.
+/// Distinguishes Unsupported from Skipped in GoogleTest's skip message.
 inline constexpr std::string_view unsupported_mark = "[unsupported] ";
 
 class Test : public testing::Test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of each requirement, and of a run as a whole.
+// The outcome of each requirement, and of a run as a whole.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@ namespace weir::conformance {
 enum class Outcome {
   passed,
   failed,
-  expected_failure,  ///< failed, and the driver's expectations say why
-  unexpected_pass,   ///< passed, though the driver's expectations say that it fails
-  unsupported,       ///< needs what the device does not offer
-  skipped            ///< could not be run here, whatever the driver offers
+  expected_failure,  ///< failed; listed in the expectations with a reason
+  unexpected_pass,   ///< passed, though listed as a failure in the expectations
+  unsupported,       ///< needs a feature that the device does not offer
+  skipped            ///< cannot run on this machine, regardless of the driver
 };
 inline constexpr std::size_t outcome_count = 6;
 std::string_view to_string(Outcome outcome);
@@ -28,32 +28,32 @@ struct Result {
   const Requirement* requirement = nullptr;
   Outcome outcome = Outcome::failed;
   double milliseconds = 0;
-  std::string message;  ///< why it failed, is unsupported or was skipped
-  std::string reason;   ///< of the expectation, if there is one
+  std::string message;  ///< the cause of a failure, or of not running
+  std::string reason;   ///< of the matching expectation, if there is one
 };
 
 using Counts = std::array<std::size_t, outcome_count>;
 
-/// Everything that the reports show.
+/// The data of all reports.
 struct Run {
-  nlohmann::json driver;  ///< name, version, vendor, abi, library, sha256; error, exit, wrote and no_device
-                          ///< where there is one
-  nlohmann::json device;  ///< empty when none could be opened
-  std::uint32_t devices = 0;  ///< that the driver counts; 0 when it did not answer
-  nlohmann::json calls;   ///< slot -> result -> count
-  std::string layer_refusal;  ///< what kept the layer from being put over the driver
-  std::string started;    ///< ISO 8601, UTC
+  /// name, version, vendor, abi, library, sha256; if they apply also error, exit, wrote and no_device.
+  nlohmann::json driver;
+  nlohmann::json device;      ///< empty if no device could be opened
+  std::uint32_t devices = 0;  ///< as device_count returned it; 0 if it failed
+  nlohmann::json calls;       ///< slot -> result -> count
+  std::string layer_refusal;  ///< why the layer could not be loaded over the driver
+  std::string started;        ///< ISO 8601, UTC
   double seconds = 0;
   std::vector<Result> results;
 
   Counts counts() const;
   Counts counts(int level) const;
-  /// Passed, failed or failed as expected: what really ran.
+  /// The number of requirements that ran: passed, failed or failed as expected.
   std::size_t executed() const;
-  /// True when something passed, nothing failed but what was expected to, every process ended by itself, the
-  /// driver wrote nothing into them, and there was a device where one was needed.
+  /// True if something passed, every failure was expected, every process exited normally, the driver wrote
+  /// nothing to foreign descriptors, and a device existed where one was needed.
   bool good() const;
-  /// True when there was no device for requirements above level 0, of which nothing can be told then.
+  /// True if requirements above level 0 were selected and no device existed, so they are undecided.
   bool lacked_a_device() const;
   /// "cpu conforms", "cpu conforms but for 2 expected failures" or "cpu does not conform".
   std::string verdict() const;

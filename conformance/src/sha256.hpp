@@ -11,7 +11,7 @@ namespace weir::conformance {
 /// SHA-256 (FIPS 180-4) in hexadecimal digits.
 std::string sha256(std::span<const std::uint8_t> bytes);
 
-/// That of a file's bytes. Throws std::runtime_error when it cannot be read.
+/// The SHA-256 of a file's bytes. Throws std::runtime_error if it cannot be read.
 std::string sha256_of_file(const std::filesystem::path& file);
 
 }  // namespace weir::conformance

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using Clock = Child::Clock;
 
-/// Tests that need a process of their own: they look at what the first call does.
+/// Tests that need a process of their own, because they check the effects of a driver's first call.
 bool runs_alone(const Requirement& test) {
   return test.group == "FirstCall";
 }
@@ -23,21 +23,21 @@ std::string seconds_text(std::chrono::seconds time) {
   return std::to_string(time.count()) + (time.count() == 1 ? " second" : " seconds");
 }
 
-/// How a worker ended that should have gone on, or should have ended otherwise.
+/// Describes the unexpected end of a worker.
 std::string how(const Child& child, const std::optional<std::string>& ending, std::chrono::seconds limit) {
   if (!ending) return "it did not end within " + seconds_text(limit) + " and was killed";
   if (!ending->empty()) return "the process " + *ending;
-  return child.left_a_process() ? "the process left another one behind that holds its descriptors"
-                                : "the process ended before its time";
+  return child.left_a_process() ? "a process that the worker started still holds its descriptors"
+                                : "the process exited before it had run all its tests";
 }
 
-/// What a worker tells in a line; nothing, and the line goes into the report, when it is the driver's
-/// writing.
-std::optional<json> told_in(const std::string& line, Run& run) {
-  json told = json::parse(line, nullptr, false);
-  if (told.is_object() && told.contains("event")) return told;
+/// Parses a line of a worker. Returns nullopt for text that the driver wrote, and records it in the report.
+std::optional<json> parse_event(const std::string& line, Run& run) {
+  json parsed = json::parse(line, nullptr, false);
+  if (parsed.is_object() && parsed.contains("event")) return parsed;
   std::string words = line.substr(0, 60);
-  std::ranges::replace_if(words, [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::ranges::replace_if(
+      words, [](char c) { return c < ' ' || c > '~'; }, '?');
   run.driver["wrote"] = words;
   return std::nullopt;
 }
@@ -46,7 +46,7 @@ class Supervisor {
  public:
   Supervisor(const Supervision& supervision, Run& run) : supervision_(supervision), run_(run) {}
 
-  /// Runs one worker over `tests` and gives back those that it did not come to.
+  /// Runs one worker over `tests` and returns the tests that it did not reach.
   std::vector<const Requirement*> run_batch(const std::vector<const Requirement*>& tests) {
     std::string names;
     for (const Requirement* test : tests) names += test->test_name() + "\n";
@@ -58,18 +58,18 @@ class Supervisor {
       Result result{running, outcome, milliseconds, std::move(message), {}};
       std::erase(left, running);
       running = nullptr;
-      if (supervision_.told) supervision_.told(result);
+      if (supervision_.on_result) supervision_.on_result(result);
       run_.results.push_back(std::move(result));
     };
-    auto take = [&](const json& told) {
-      if (told.at("event") == "begin") {
-        running = find(left, told.at("test"));
+    auto take = [&](const json& message) {
+      if (message.at("event") == "begin") {
+        running = find(left, message.at("test"));
         began = Clock::now();
-      } else if (told.at("event") == "end" && running) {
-        add_calls(told.at("calls"));
-        finish(outcome_of(told.at("outcome")), told.at("milliseconds"), told.at("message"));
-      } else if (told.at("event") == "calls") {
-        add_calls(told.at("calls"));
+      } else if (message.at("event") == "end" && running) {
+        add_calls(message.at("calls"));
+        finish(outcome_of(message.at("outcome")), message.at("milliseconds"), message.at("message"));
+      } else if (message.at("event") == "calls") {
+        add_calls(message.at("calls"));
       }
     };
     auto elapsed = [&] { return std::chrono::duration<double, std::milli>(Clock::now() - began).count(); };
@@ -81,10 +81,10 @@ class Supervisor {
                                                           : supervision_.limit;
       const Child::Event event = child.next(line, (running ? began : Clock::now()) + limit);
       if (event == Child::Event::line) {
-        if (const std::optional<json> told = told_in(line, run_)) take(*told);
+        if (const std::optional<json> message = parse_event(line, run_)) take(*message);
         continue;
       }
-      // One that has closed its end of the pipe may still run.
+      // The worker may have closed its end of the pipe and still run.
       const auto ending = event == Child::Event::late ? std::nullopt : child.ending(Clock::now() + limit);
       if (!ending) child.kill();
       if (!running && left.empty()) {
@@ -92,7 +92,7 @@ class Supervisor {
           run_.driver["exit"] = how(child, ending, limit);
         return left;
       }
-      if (!running) running = left.front();  // it ended before it began the next one
+      if (!running) running = left.front();  // it exited before it began the next test
       finish(Outcome::failed, began == Clock::time_point{} ? 0 : elapsed(), how(child, ending, limit));
       return left;
     }
@@ -148,7 +148,7 @@ bool describe(const Supervision& supervision, Run& run) {
   std::optional<json> answer;
   Child::Event event = child.next(line, until);
   for (; event == Child::Event::line; event = child.next(line, until))
-    if ((answer = told_in(line, run))) break;
+    if ((answer = parse_event(line, run))) break;
   if (event == Child::Event::late) {
     run.driver["error"] = "the driver did not answer within " + seconds_text(supervision.limit) +
                           " when it was loaded and asked for its devices";

@@ -19,17 +19,17 @@ namespace {
 
 using nlohmann::json;
 
-/// A program that the driver starts does not hold the descriptor: some vendors' runtimes start services.
+/// Closes the descriptor in programs that the driver starts: some vendors' runtimes start services.
 void keep_from_programs(int output) {
   fcntl(output, F_SETFD, FD_CLOEXEC);
 }
 
 void write_line(int output, const json& object) {
-  // The line break in front ends what a driver may have written into this descriptor.
+  // The leading line break separates this line from text that a driver wrote to this descriptor.
   const std::string line = "\n" + object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   for (std::size_t written = 0; written < line.size();) {
     const ssize_t count = ::write(output, line.data() + written, line.size() - written);
-    if (count <= 0) _exit(3);  // nobody reads any more
+    if (count <= 0) _exit(3);  // the reader is gone
     written += static_cast<std::size_t>(count);
   }
 }
@@ -38,24 +38,24 @@ std::string full_name(const testing::TestInfo& test) {
   return std::string(test.test_suite_name()) + "." + test.name();
 }
 
-/// The calls since the last time this was asked, so that a crash costs the counts of one test.
+/// The calls since the last report, so that a crash loses the counts of one test only.
 json new_calls() {
-  static CallCounts told{};
+  static CallCounts reported{};
   json calls = json::object();
   const CallCounts counts = call_counts();
   for (std::size_t row = 0; row < counted_count; ++row)
     for (std::size_t result = 0; result < result_count; ++result)
-      if (const std::uint64_t count = counts[row][result] - told[row][result])
+      if (const std::uint64_t count = counts[row][result] - reported[row][result])
         calls[counted_name(row)]
              [result < result_count - 1 ? result_name(static_cast<weir_result>(result)) : "other"] = count;
-  told = counts;
+  reported = counts;
   return calls;
 }
 
-/// Tells the reporting process of each test.
-class Teller : public testing::EmptyTestEventListener {
+/// Reports the start and end of each test.
+class Reporter : public testing::EmptyTestEventListener {
  public:
-  explicit Teller(int output) : output_(output) {}
+  explicit Reporter(int output) : output_(output) {}
 
   void OnTestStart(const testing::TestInfo& test) override {
     write_line(output_, {{"event", "begin"}, {"test", full_name(test)}});
@@ -69,7 +69,7 @@ class Teller : public testing::EmptyTestEventListener {
       if (part.failed()) failures += (failures.empty() ? "" : "\n") + std::string(part.message());
       if (part.skipped()) skip = part.message();
     }
-    // GoogleTest puts a blank line of its own in front of some messages.
+    // GoogleTest puts a blank line before some messages.
     skip.erase(0, skip.find_first_not_of('\n'));
     const bool lacking = skip.starts_with(unsupported_mark);
     if (lacking) skip.erase(0, unsupported_mark.size());
@@ -123,7 +123,7 @@ int run_worker(int output) {
   GTEST_FLAG_SET(filter, filter);
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
-  listeners.Append(new Teller(output));
+  listeners.Append(new Reporter(output));
   const int failed = RUN_ALL_TESTS();
   write_line(output, {{"event", "calls"}, {"calls", new_calls()}});
   return failed;
@@ -139,7 +139,7 @@ int describe_driver(int output) {
                            {"vendor", given.vendor ? given.vendor : ""},
                            {"abi", version_text(given.abi_version)}};
     described["devices"] = device_count();
-    if (device_count() == 0) throw Skipped("the driver counts 0 devices");
+    if (device_count() == 0) throw Skipped("device_count returned 0");
     if (judged().device < device_count()) described["device"] = described_device();
   } catch (const LayerRefused& refused) {
     described["layer_refusal"] = refused.what();

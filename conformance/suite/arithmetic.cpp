@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 6: what the page on the kernel IR promises of arithmetic, the same bits on every device.
+// Level 6: arithmetic as sdk/docs/ir.md defines it, with the same bits on every device.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -36,7 +36,7 @@ std::vector<R> binary(const std::string& operation, const std::vector<T>& a, con
   return out.to_host(stream);
 }
 
-/// Every pair of values that matter for T.
+/// Every pair of the interesting values of T.
 template <class T>
 void pairs(std::vector<T>& a, std::vector<T>& b) {
   std::vector<T> values = {T(0),

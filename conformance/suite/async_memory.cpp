@@ -53,7 +53,7 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(4, 03, AsyncMemory, FreeingWaitsForTheStream,
-                 "memory_free_async takes effect in the stream's order: work in front of it still finds the "
+                 "memory_free_async takes effect in the stream's order: earlier work still finds the "
                  "memory as it was.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   constexpr std::uint64_t size = 1u << 20;
@@ -68,7 +68,7 @@ WEIR_REQUIREMENT(4, 03, AsyncMemory, FreeingWaitsForTheStream,
     gate.hold(held);
     copy_out(held, host, memory, size);
     free_on(held, memory);
-    // Whoever gets this memory too early shows it.
+    // A block that receives this memory too early corrupts the result.
     for (int i = 0; i < 16; ++i) {
       taken.push_back(allocate(other, size));
       fill<std::uint8_t>(other, taken.back(), 0, size, 99);
@@ -83,7 +83,7 @@ WEIR_REQUIREMENT(4, 03, AsyncMemory, FreeingWaitsForTheStream,
 }
 
 WEIR_REQUIREMENT(4, 04, AsyncMemory, OtherStreamsUseItBehindAnEvent,
-                 "Other streams use the memory behind an event that was recorded after its allocation.") {
+                 "Other streams use the memory after an event that was recorded after its allocation.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   const Stream owner, user;
   const Event allocated, used;
@@ -116,7 +116,7 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(4, 06, AsyncMemory, TellsItsSize,
-                 "memory_get_info tells size and kind of memory that a stream allocated, at once.") {
+                 "memory_get_info returns size and kind of stream-ordered memory at once.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   const Stream stream;
   Gate gate;
@@ -133,7 +133,7 @@ WEIR_REQUIREMENT(4, 06, AsyncMemory, TellsItsSize,
 }
 
 WEIR_REQUIREMENT(4, 07, AsyncMemory, SizeOfZeroIsInvalid,
-                 "memory_allocate_async of 0 bytes answers WEIR_ERROR_INVALID and leaves the output alone.") {
+                 "memory_allocate_async of 0 bytes returns WEIR_ERROR_INVALID and leaves the output alone.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   const Stream stream;
   const weir_memory_options options = memory_options(0);
@@ -142,9 +142,9 @@ WEIR_REQUIREMENT(4, 07, AsyncMemory, SizeOfZeroIsInvalid,
   EXPECT_EQ(out, nullptr);
 }
 
-WEIR_REQUIREMENT(
-    4, 08, AsyncMemory, HugeSizesAreOutOfMemory,
-    "memory_allocate_async of more than there is answers WEIR_ERROR_OUT_OF_MEMORY, and the stream goes on.") {
+WEIR_REQUIREMENT(4, 08, AsyncMemory, HugeSizesAreOutOfMemory,
+                 "memory_allocate_async of more than is available returns WEIR_ERROR_OUT_OF_MEMORY, and the "
+                 "stream goes on.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
   const Stream stream;
   for (const std::uint64_t size : {std::uint64_t{1} << 60, info().total_memory * 16}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 6: atomics, what each operation does and that none is lost when many blocks are at the same words.
+// Level 6: atomics. Tests the result of each operation, and that no update is lost under contention of many
+// blocks.
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -10,9 +11,10 @@
 namespace weir::conformance {
 namespace {
 
-/// Runs `round` on ever more iterations, up to four million, so that a fast device does much and a simulated
-/// one little. Where the device is the CPU, the process's time tells for how long several cores were at it:
-/// until that is long enough, however busy the machine is with other things, or nothing more is to be hoped.
+/// Runs `round` with a growing number of iterations, up to four million, so that fast devices do much work
+/// and simulated ones little. Ends when the last round took `long_enough`. On a CPU device the process's CPU
+/// time must show that several cores overlapped for that long, however busy the machine is. Gives up when the
+/// rounds took `most` in all.
 template <class Round>
 void with_growing_work(const Device& device, const Round& round) {
   using namespace std::chrono;
@@ -48,7 +50,7 @@ void expect_atomic(const std::string& operation, const std::string& type, T init
   EXPECT_EQ(cell.to_host(stream).front(), expected) << "atomic." << operation << " on " << type;
 }
 
-/// Many iterations add 1 to one of four elements that lie side by side.
+/// Many iterations add 1 to one of four neighbouring elements.
 template <class T>
 void expect_no_lost_addition(const std::string& type) {
   const Device device = api_device();
@@ -130,7 +132,8 @@ kernel "race"
   const std::int32_t winner = cell.to_host(stream).front();
   EXPECT_TRUE(winner >= 0 && winner < 10'000) << winner;
 
-  // Each reads a counter, by an exchange that changes nothing, and raises it by 1 if nobody was faster.
+  // Each iteration reads a counter, by an exchange that changes nothing, and raises it by 1 unless another
+  // was faster.
   const Program raise = Program::parse(R"(weir-ir 1
 kernel "raise"
   param @counters : array<i32, 1>

@@ -34,7 +34,7 @@ WEIR_REQUIREMENT(4, 40, Callbacks, RunOnceInOrder,
 }
 
 WEIR_REQUIREMENT(4, 41, Callbacks, SeeTheWorkInFront,
-                 "A callback runs after the work in front of it and sees what that wrote to host memory.") {
+                 "A callback runs after earlier work and sees its writes to host memory.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   constexpr std::uint64_t size = 16u << 20;
   struct Seen {
@@ -62,7 +62,7 @@ WEIR_REQUIREMENT(4, 41, Callbacks, SeeTheWorkInFront,
 }
 
 WEIR_REQUIREMENT(4, 42, Callbacks, WorkBehindWaits,
-                 "Work behind a callback begins after it has returned and sees what it wrote.") {
+                 "Work after a callback begins when it has returned and sees its writes.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   const Memory memory(64);
   const HostMemory host(64);
@@ -76,7 +76,7 @@ WEIR_REQUIREMENT(4, 42, Callbacks, WorkBehindWaits,
     submit(
         stream,
         [](void* user) {
-          // A pause that is long enough for work that does not wait to run ahead.
+          // A pause long enough for work that does not wait to run ahead.
           for (std::atomic<int> spin{0}; spin.load() < 20'000;) spin.fetch_add(1);
           *static_cast<Write*>(user)->at = static_cast<Write*>(user)->value;
         },
@@ -118,7 +118,7 @@ WEIR_REQUIREMENT(4, 44, Callbacks, OfADestroyedStreamRun,
 }
 
 WEIR_REQUIREMENT(4, 45, Callbacks, StandBetweenStreams,
-                 "A stream that waits for an event behind a callback waits for the callback.") {
+                 "A stream that waits for an event recorded after a callback waits for the callback.") {
   needs(WEIR_CAP_HOST_CALLBACK);
   const Stream first, second;
   const Event event;

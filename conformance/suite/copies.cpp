@@ -81,7 +81,7 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(1, 25, Copies, OverlapIsInvalid,
-                 "copy_on_device of ranges that overlap answers WEIR_ERROR_INVALID and changes nothing.") {
+                 "copy_on_device of ranges that overlap returns WEIR_ERROR_INVALID and changes nothing.") {
   const Memory memory(1000);
   memory.write(pattern(1000));
   const Stream stream;
@@ -94,7 +94,7 @@ WEIR_REQUIREMENT(1, 25, Copies, OverlapIsInvalid,
 }
 
 WEIR_REQUIREMENT(1, 26, Copies, ToDevicePastTheEndAreInvalid,
-                 "copy_to_device past the end answers WEIR_ERROR_INVALID, also where offset + size wraps, "
+                 "copy_to_device past the end returns WEIR_ERROR_INVALID, also where offset + size wraps, "
                  "and changes nothing.") {
   const Memory memory(100);
   memory.write(pattern(100));
@@ -110,7 +110,7 @@ WEIR_REQUIREMENT(1, 26, Copies, ToDevicePastTheEndAreInvalid,
 }
 
 WEIR_REQUIREMENT(1, 27, Copies, ToHostPastTheEndAreInvalid,
-                 "copy_to_host past the end answers WEIR_ERROR_INVALID, also where offset + size wraps, and "
+                 "copy_to_host past the end returns WEIR_ERROR_INVALID, also where offset + size wraps, and "
                  "writes nothing.") {
   const Memory memory(100);
   Bytes host(300, 1);
@@ -125,7 +125,7 @@ WEIR_REQUIREMENT(1, 27, Copies, ToHostPastTheEndAreInvalid,
 
 WEIR_REQUIREMENT(
     1, 28, Copies, OnDevicePastEitherEndAreInvalid,
-    "copy_on_device past the end of source or destination answers WEIR_ERROR_INVALID and changes nothing.") {
+    "copy_on_device past the end of source or destination returns WEIR_ERROR_INVALID and changes nothing.") {
   const Memory small(100), large(200);
   small.write(pattern(100));
   large.write(pattern(200));

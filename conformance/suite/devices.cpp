@@ -12,7 +12,7 @@ bool terminated(const char (&text)[size]) {
   return std::memchr(text, 0, size) != nullptr;
 }
 
-WEIR_REQUIREMENT(0, 30, Devices, AreCounted, "device_count answers, the same each time.") {
+WEIR_REQUIREMENT(0, 30, Devices, AreCounted, "device_count succeeds, with the same count each time.") {
   std::uint32_t first = 0, second = 0;
   weir_status status = new_status();
   const weir_result result = table().device_count(&first, &status);
@@ -24,13 +24,13 @@ WEIR_REQUIREMENT(0, 30, Devices, AreCounted, "device_count answers, the same eac
 }
 
 WEIR_REQUIREMENT(0, 31, Devices, IndexPastTheEndIsInvalid,
-                 "A device index that is not below the count answers WEIR_ERROR_INVALID.") {
+                 "A device index that is not below the count returns WEIR_ERROR_INVALID.") {
   weir_device_info filled{};
   filled.struct_size = sizeof filled;
   refusal(WEIR_ERROR_INVALID, table().device_get_info, device_count(), &filled);
   weir_device out = nullptr;
   refusal(WEIR_ERROR_INVALID, table().device_open, device_count(), &out);
-  EXPECT_EQ(out, nullptr) << "out_device was touched by a refusal";
+  EXPECT_EQ(out, nullptr) << "a refused call changed out_device";
 }
 
 WEIR_REQUIREMENT(0, 32, Devices, InfoStaysInsideTheCallersSize,
@@ -50,7 +50,7 @@ WEIR_REQUIREMENT(0, 32, Devices, InfoStaysInsideTheCallersSize,
 }
 
 WEIR_REQUIREMENT(0, 33, Devices, InfoSaysHowMuchItFilled,
-                 "device_get_info leaves struct_size no larger than what the caller set.") {
+                 "device_get_info returns a struct_size no larger than the one that the caller set.") {
   weir_device_info filled{};
   filled.struct_size = 400;
   device();
@@ -101,7 +101,7 @@ WEIR_REQUIREMENT(0, 37, Devices, AlignmentIsAPowerOfTwoFrom64,
 }
 
 WEIR_REQUIREMENT(0, 38, Devices, PriorityRangeIsOrdered,
-                 "max_priority, the most urgent, is not above min_priority, and 0 lies between them.") {
+                 "max_priority, the most urgent, is not above min_priority, and 0 is in between.") {
   EXPECT_LE(info().max_priority, info().min_priority);
   EXPECT_LE(info().max_priority, 0);
   EXPECT_GE(info().min_priority, 0);
@@ -117,20 +117,19 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(!known || unknown == 0) << "unknown bits " << unknown;
 }
 
-WEIR_REQUIREMENT(
-    0, 40, Devices, OpenedTwiceIsTheSameDevice,
-    "Opening one device twice gives the same device, and each opening is given back by itself.") {
+WEIR_REQUIREMENT(0, 40, Devices, OpenedTwiceIsTheSameDevice,
+                 "Opening one device twice gives the same device, and each opening is closed separately.") {
   const weir_device first = device();
   weir_device second = nullptr;
   call(table().device_open, judged().device, &second);
   EXPECT_EQ(first, second);
   call(table().device_close, second);
   std::uint64_t free = 0, total = 0;
-  call(table().device_get_memory, first, &free, &total);  // the first opening still holds
+  call(table().device_get_memory, first, &free, &total);  // the first opening is still valid
 }
 
 WEIR_REQUIREMENT(0, 41, Devices, CanBeOpenedAgain, "A device that was closed can be opened and used again.") {
-  if (device_count() <= judged().device) throw Skipped("there is no such device");
+  if (device_count() <= judged().device) throw Skipped("the device does not exist");
   for (int i = 0; i < 3; ++i) {
     weir_device opened = nullptr;
     call(table().device_open, judged().device, &opened);
@@ -154,7 +153,7 @@ WEIR_REQUIREMENT(0, 42, Devices, TellFreeMemory,
 }
 
 WEIR_REQUIREMENT(0, 43, Devices, StatusMayBeNull,
-                 "Every function works without a status, in success and in failure.") {
+                 "Every function accepts a null status, in success and in failure.") {
   const std::uint32_t expected = device_count();
   std::uint32_t count = 0;
   EXPECT_EQ(table().device_count(&count, nullptr), WEIR_OK);

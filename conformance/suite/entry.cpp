@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 0: the entry point and what it agrees on.
+// Level 0: the entry point and version negotiation.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -35,7 +35,7 @@ WEIR_REQUIREMENT(0, 01, Entry, ExportsTheEntryPoint,
   EXPECT_NE(entry(), nullptr);
 }
 
-WEIR_REQUIREMENT(0, 02, Entry, GivesATable, "A host that speaks 1.0 to the suite's version gets a table.") {
+WEIR_REQUIREMENT(0, 02, Entry, GivesATable, "A host that supports 1.0 to the suite's version gets a table.") {
   EXPECT_NO_THROW(raw_table());
 }
 
@@ -47,8 +47,8 @@ WEIR_REQUIREMENT(0, 03, Entry, RefusesANewerMajor,
   weir_status status = new_status();
   EXPECT_EQ(negotiate(WEIR_ABI_VERSION(2, 0), WEIR_ABI_VERSION(2, 5), &out, &status), WEIR_ERROR_ABI);
   EXPECT_EQ(status.code, WEIR_ERROR_ABI);
-  EXPECT_STRNE(status.message, "") << "the refusal has no words";
-  EXPECT_EQ(out, mark) << "out_table was touched by a refusal";
+  EXPECT_STRNE(status.message, "") << "the refusal has no message";
+  EXPECT_EQ(out, mark) << "a refused call changed out_table";
 }
 
 WEIR_REQUIREMENT(0, 04, Entry, RefusesAnOlderMajor,
@@ -59,16 +59,17 @@ WEIR_REQUIREMENT(0, 04, Entry, RefusesAnOlderMajor,
 }
 
 WEIR_REQUIREMENT(0, 05, Entry, StaysInsideTheHostsRange,
-                 "The table's abi_version lies inside the range that the host states.") {
+                 "The table's abi_version is in the range that the host states.") {
   for (const std::uint32_t newest : {WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT, WEIR_ABI_VERSION(1, 99)}) {
     const weir_driver_table* out = nullptr;
     weir_status status = new_status();
     const weir_result result = negotiate(WEIR_ABI_VERSION(1, 0), newest, &out, &status);
-    if (result == WEIR_ERROR_ABI) continue;  // it speaks nothing in that range
+    if (result == WEIR_ERROR_ABI) continue;  // the driver supports no version in that range
     ASSERT_EQ(result, WEIR_OK) << status.message;
     ASSERT_NE(out, nullptr);
     EXPECT_GE(out->abi_version, WEIR_ABI_VERSION(1, 0));
-    EXPECT_LE(out->abi_version, newest) << "the host speaks nothing newer than 1." << WEIR_ABI_MINOR(newest);
+    EXPECT_LE(out->abi_version, newest)
+        << "the host supports nothing newer than 1." << WEIR_ABI_MINOR(newest);
   }
 }
 
@@ -81,7 +82,7 @@ WEIR_REQUIREMENT(0, 06, Entry, IsTheSameEachTime,
 }
 
 WEIR_REQUIREMENT(0, 07, FirstCall, OpensNoLibrary,
-                 "The entry point opens no library: that is for device_count.") {
+                 "The entry point opens no library; only device_count may.") {
   const auto function = entry();
   const auto before = loaded_libraries();
   const weir_host host{sizeof host, WEIR_ABI_VERSION(1, 0), WEIR_ABI_CURRENT};
@@ -91,9 +92,9 @@ WEIR_REQUIREMENT(0, 07, FirstCall, OpensNoLibrary,
 }
 
 WEIR_REQUIREMENT(0, 08, Entry, ManifestTellsTheTruth,
-                 "The manifest beside the library keeps to its format, has the table's name and the range of "
-                 "versions that the driver speaks.") {
-  if (judged().file.manifest.empty()) throw Skipped("there is no manifest beside the library");
+                 "The manifest in the library's folder is valid, and has the table's name and the range of "
+                 "versions that the driver supports.") {
+  if (judged().file.manifest.empty()) throw Skipped("the library's folder has no manifest");
   const ManifestFile read = read_manifest_file(judged().file.manifest);
   for (const std::string& wrong : read.faults)
     ADD_FAILURE() << "libweir refuses the manifest " << judged().file.manifest.string() << ", which "
@@ -114,7 +115,7 @@ WEIR_REQUIREMENT(0, 08, Entry, ManifestTellsTheTruth,
   ASSERT_EQ(negotiate(version("min"), WEIR_ABI_VERSION(1, 0xffff), &newest, &status), WEIR_OK)
       << status.message;
   EXPECT_EQ(newest->abi_version, version("max"))
-      << "to the newest host the driver speaks 1." << WEIR_ABI_MINOR(newest->abi_version)
+      << "with the newest host the driver negotiates 1." << WEIR_ABI_MINOR(newest->abi_version)
       << ", which is not the manifest's newest version";
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t large = 16u << 20;
 
-/// Records `event` behind work that is held back: it is not reached before that work, and is reached
+/// Records `event` after blocked work. The event must not be reached before that work, and must be reached
 /// afterwards.
 void expect_mark_behind_gate(const Stream& stream, const Event& event) {
   Gate gate;
@@ -22,7 +22,7 @@ void expect_mark_behind_gate(const Stream& stream, const Event& event) {
 
 WEIR_REQUIREMENT(
     2, 30, Events, NeverRecordedAreReached,
-    "An event that was never recorded is reached: query and synchronize answer WEIR_OK at once.") {
+    "An event that was never recorded is reached: query and synchronize return WEIR_OK at once.") {
   const Event event;
   EXPECT_TRUE(event.done());
   event.synchronize();
@@ -39,14 +39,14 @@ WEIR_REQUIREMENT(2, 31, Events, WaitForNeverRecordedHasNoEffect,
 }
 
 WEIR_REQUIREMENT(2, 32, Events, AreReachedAfterTheWorkInFront,
-                 "An event is not reached before the work in front of it, and is reached afterwards.") {
+                 "An event is not reached before earlier work is done, and is reached afterwards.") {
   const Stream stream;
   const Event event;
   expect_mark_behind_gate(stream, event);
 }
 
 WEIR_REQUIREMENT(2, 33, Events, AreReachedBeforeTheWorkBehind,
-                 "An event is reached though work behind it is held back.") {
+                 "An event is reached although later work is held back.") {
   const Stream stream;
   const Event event;
   event.record(stream);
@@ -58,7 +58,7 @@ WEIR_REQUIREMENT(2, 33, Events, AreReachedBeforeTheWorkBehind,
 }
 
 WEIR_REQUIREMENT(2, 34, Events, SynchronizeWaits,
-                 "event_synchronize returns after the work in front of the mark.") {
+                 "event_synchronize returns after the work before the record.") {
   const Memory memory(large);
   const HostMemory host(large);
   const Stream stream;
@@ -73,8 +73,7 @@ WEIR_REQUIREMENT(2, 34, Events, SynchronizeWaits,
   }
 }
 
-WEIR_REQUIREMENT(2, 35, Events, OrderStreams,
-                 "What a stream does behind a wait begins after what the event marked.") {
+WEIR_REQUIREMENT(2, 35, Events, OrderStreams, "Work after a wait begins after the work before the event.") {
   const Memory shared(large), copy(large);
   const Stream writer, reader;
   const Event written, read;
@@ -86,7 +85,7 @@ WEIR_REQUIREMENT(2, 35, Events, OrderStreams,
          weir_allocation(shared), std::uint64_t{0}, large);
     read.record(reader);
     writer.wait(read);
-    fill<std::uint8_t>(writer, shared, 0, large, 200);  // must not be seen
+    fill<std::uint8_t>(writer, shared, 0, large, 200);  // must not be read
     reader.synchronize();
     const Bytes bytes = copy.read();
     ASSERT_EQ(static_cast<std::uint64_t>(std::ranges::count(bytes, i)), large) << "in round " << int{i};
@@ -126,7 +125,7 @@ WEIR_REQUIREMENT(2, 37, Events, WaitsReturnAtOnce,
 }
 
 WEIR_REQUIREMENT(2, 38, Events, WaitsKeepTheMarkOfTheirTime,
-                 "A wait holds on to the mark that the event had when the wait was submitted; recording it "
+                 "A wait uses the event's record at the time when the wait was submitted; recording it "
                  "again changes nothing.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
   const Stream first, held, waiting;
@@ -137,12 +136,12 @@ WEIR_REQUIREMENT(2, 38, Events, WaitsKeepTheMarkOfTheirTime,
   Gate gate;
   gate.hold(held);
   event.record(held);
-  EXPECT_TRUE(eventually([&] { return waiting.done(); })) << "it waits for a mark that was set later";
-  EXPECT_FALSE(event.done()) << "the event tells of its earlier mark";
+  EXPECT_TRUE(eventually([&] { return waiting.done(); })) << "it waits for a later record";
+  EXPECT_FALSE(event.done()) << "the event still reports its earlier record";
 }
 
 WEIR_REQUIREMENT(2, 39, Events, RecordingAgainReplacesTheMark,
-                 "An event that is recorded again tells of its last mark only.") {
+                 "An event that is recorded again reports its last record only.") {
   const Stream stream;
   const Event event;
   event.record(stream);
@@ -174,7 +173,7 @@ WEIR_REQUIREMENT(2, 41, Events, ManyStreamsWaitForOne,
   const Memory memory(32 * 64);
   memory.write(Bytes(32 * 64, 0));
   const Stream held;
-  const std::vector<Stream> waiting(32);  // stream_create may block until held work is done
+  const std::vector<Stream> waiting(32);  // created first, because stream_create may block until work is done
   const Event event;
   Gate gate;
   gate.hold(held);
@@ -191,7 +190,7 @@ WEIR_REQUIREMENT(2, 41, Events, ManyStreamsWaitForOne,
 }
 
 WEIR_REQUIREMENT(2, 42, Events, OfTheSameStreamDoNotBlockIt,
-                 "A stream that waits for an event of its own goes on.") {
+                 "A stream that waits for an event of its own does not block.") {
   const Memory memory(64);
   const Stream stream;
   const Event event;
@@ -222,7 +221,7 @@ WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold, "A chain of 100 waits over 
 }
 
 WEIR_REQUIREMENT(2, 44, Events, UnknownFlagsAreRefused,
-                 "event_create with flags that nobody knows is refused and leaves the output alone.") {
+                 "event_create with unknown flags is refused and leaves the output unchanged.") {
   weir_event out = nullptr;
   const weir_result result = result_of(table().event_create, device(), 0x100u, &out);
   EXPECT_TRUE(result == WEIR_ERROR_INVALID || result == WEIR_ERROR_UNSUPPORTED) << result_name(result);
@@ -230,7 +229,7 @@ WEIR_REQUIREMENT(2, 44, Events, UnknownFlagsAreRefused,
 }
 
 WEIR_REQUIREMENT(2, 45, Events, OutliveTheirStream,
-                 "An event is asked and waited for after the stream that it was recorded on was destroyed.") {
+                 "An event can be queried and waited for after its stream was destroyed.") {
   const Event event;
   const Memory memory(large);
   {

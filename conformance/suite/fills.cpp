@@ -5,7 +5,7 @@
 namespace weir::conformance {
 namespace {
 
-/// `memory` of `size` sevens, filled over the range, as it should look.
+/// The expected bytes of `memory`, `size` sevens, after the fill.
 Bytes filled(std::uint64_t size, std::uint64_t offset, std::uint64_t count, const Bytes& repeated) {
   Bytes expected(size, 7);
   for (std::uint64_t i = 0; i < count; ++i) expected[offset + i] = repeated[i % repeated.size()];
@@ -42,7 +42,7 @@ WEIR_FILL(44, 16, "16 bytes")
 #undef WEIR_FILL
 
 WEIR_REQUIREMENT(1, 45, Fills, OtherPatternSizesAreInvalid,
-                 "A pattern of 0, 3, 5, 6, 7, 12, 32 bytes answers WEIR_ERROR_INVALID and changes nothing.") {
+                 "A pattern of 0, 3, 5, 6, 7, 12, 32 bytes returns WEIR_ERROR_INVALID and changes nothing.") {
   const Memory memory(960);
   memory.write(pattern(960));
   const Bytes repeated(64, 1);
@@ -56,7 +56,7 @@ WEIR_REQUIREMENT(1, 45, Fills, OtherPatternSizesAreInvalid,
 
 WEIR_REQUIREMENT(
     1, 46, Fills, RangesThatThePatternDoesNotDivideAreInvalid,
-    "An offset or size that the pattern does not divide answers WEIR_ERROR_INVALID and changes nothing.") {
+    "An offset or size that the pattern does not divide returns WEIR_ERROR_INVALID and changes nothing.") {
   const Memory memory(256);
   memory.write(pattern(256));
   const Bytes repeated(16, 1);
@@ -74,7 +74,7 @@ WEIR_REQUIREMENT(
 
 WEIR_REQUIREMENT(
     1, 47, Fills, PastTheEndAreInvalid,
-    "A fill past the end answers WEIR_ERROR_INVALID, also where offset + size wraps, and changes nothing.") {
+    "A fill past the end returns WEIR_ERROR_INVALID, also where offset + size wraps, and changes nothing.") {
   const Memory memory(100);
   memory.write(pattern(100));
   const std::uint8_t one = 1;

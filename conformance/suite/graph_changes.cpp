@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 5: what graphs refuse, and how they are updated.
+// Level 5: invalid graphs, and updates of graphs.
 #include <functional>
 
 #include "gate.hpp"
@@ -12,10 +12,10 @@ void expect_refused(const GraphNodes& nodes, weir_result expected = WEIR_ERROR_I
   const auto given = nodes.pointers();
   weir_graph out = nullptr;
   refusal(expected, table().graph_create, device(), nodes.size(), given.data(), &out);
-  EXPECT_EQ(out, nullptr) << "out_graph was touched by a refusal";
+  EXPECT_EQ(out, nullptr) << "a refused call changed out_graph";
 }
 
-WEIR_REQUIREMENT(5, 40, GraphChecks, NoNodesAreInvalid, "A graph of 0 nodes answers WEIR_ERROR_INVALID.") {
+WEIR_REQUIREMENT(5, 40, GraphChecks, NoNodesAreInvalid, "A graph of 0 nodes returns WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_GRAPHS);
   GraphNodes one;
   one.empty();
@@ -26,7 +26,7 @@ WEIR_REQUIREMENT(5, 40, GraphChecks, NoNodesAreInvalid, "A graph of 0 nodes answ
 }
 
 WEIR_REQUIREMENT(5, 41, GraphChecks, DependenciesLieBelow,
-                 "A dependency on a node itself or on a later one answers WEIR_ERROR_INVALID.") {
+                 "A dependency on a node itself or on a later one returns WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_GRAPHS);
   for (const std::uint32_t index : {1u, 2u, 77u}) {
     GraphNodes nodes;
@@ -38,7 +38,7 @@ WEIR_REQUIREMENT(5, 41, GraphChecks, DependenciesLieBelow,
 }
 
 WEIR_REQUIREMENT(5, 42, GraphChecks, UnknownKindsAreInvalid,
-                 "A node of a kind that nobody knows answers WEIR_ERROR_INVALID.") {
+                 "A node of an unknown kind returns WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_GRAPHS);
   GraphNodes nodes;
   nodes.empty();
@@ -47,7 +47,7 @@ WEIR_REQUIREMENT(5, 42, GraphChecks, UnknownKindsAreInvalid,
 }
 
 WEIR_REQUIREMENT(5, 43, GraphChecks, FillsAreChecked,
-                 "A fill past the end, or with a pattern that does not fit, answers WEIR_ERROR_INVALID.") {
+                 "A fill past the end, or with a pattern that does not fit, returns WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_GRAPHS);
   const Memory memory(64);
   const std::uint64_t value = 0;
@@ -65,7 +65,7 @@ WEIR_REQUIREMENT(5, 43, GraphChecks, FillsAreChecked,
 
 WEIR_REQUIREMENT(
     5, 44, GraphChecks, CopiesAreChecked,
-    "A copy past the end or within overlapping ranges answers WEIR_ERROR_INVALID, for each kind of copy.") {
+    "A copy past the end or within overlapping ranges returns WEIR_ERROR_INVALID, for each kind of copy.") {
   needs(WEIR_CAP_GRAPHS);
   const Memory a(64), b(128);
   Bytes host(256);
@@ -83,7 +83,7 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(5, 45, GraphChecks, LaunchesAreChecked,
-                 "A kernel node with an empty grid or block answers WEIR_ERROR_INVALID.") {
+                 "A kernel node with an empty grid or block returns WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_GRAPHS);
   const Kernel iota("iota");
   const Memory memory(8);
@@ -153,7 +153,7 @@ WEIR_REQUIREMENT(5, 61, GraphUpdates, LeaveSubmittedLaunchesAlone,
 }
 
 WEIR_REQUIREMENT(5, 62, GraphUpdates, ChangeFillsAndCopies,
-                 "Fills and copies that were updated run with their new parameters, or the update answers "
+                 "Fills and copies that were updated run with their new parameters, or the update returns "
                  "WEIR_ERROR_UNSUPPORTED.") {
   needs(WEIR_CAP_GRAPHS);
   const Memory a(256), b(256);
@@ -178,7 +178,7 @@ WEIR_REQUIREMENT(5, 62, GraphUpdates, ChangeFillsAndCopies,
 
 WEIR_REQUIREMENT(
     5, 63, GraphUpdates, KeepKindAndKernel,
-    "An update to another kind or kernel answers WEIR_ERROR_INVALID, and the graph stays what it was.") {
+    "An update to another kind or kernel returns WEIR_ERROR_INVALID, and the graph stays unchanged.") {
   needs(WEIR_CAP_GRAPHS);
   const Kernel iota("iota"), append("append");
   const Memory a(8 * 4), b(64);
@@ -197,7 +197,7 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(5, 64, GraphUpdates, AreChecked,
-                 "An update of a node that the graph does not have, or with a range past the end, answers "
+                 "An update of a node that the graph does not have, or with a range past the end, returns "
                  "WEIR_ERROR_INVALID and changes nothing.") {
   needs(WEIR_CAP_GRAPHS);
   const Memory memory(64);

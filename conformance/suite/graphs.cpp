@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 5: what graphs do when they run.
+// Level 5: execution of graphs.
 #include <atomic>
 
 #include "gate.hpp"
@@ -22,7 +22,7 @@ WEIR_REQUIREMENT(5, 01, Graphs, OfOneEmptyNodeRun,
 }
 
 WEIR_REQUIREMENT(5, 02, Graphs, FillAndCopy,
-                 "Fills and copies of a graph do what the calls of the same names do.") {
+                 "Fills and copies of a graph have the effects of the calls of the same names.") {
   needs(WEIR_CAP_GRAPHS);
   const Memory a(4096), b(4096);
   a.write(Bytes(4096, 0));
@@ -208,7 +208,7 @@ WEIR_REQUIREMENT(
 
 WEIR_REQUIREMENT(
     5, 16, Graphs, EventsMarkTheirEnd,
-    "An event behind a run is reached after all nodes of the run; other streams may wait for it.") {
+    "An event after a run is reached after all nodes of the run; other streams may wait for it.") {
   needs(WEIR_CAP_GRAPHS);
   constexpr std::uint64_t size = 8u << 20;
   const Memory a(size), b(size);

@@ -9,7 +9,7 @@ namespace weir::conformance {
 namespace {
 
 WEIR_REQUIREMENT(6, 40, Language, LoopsAndBranches,
-                 "while, if, break and continue do what they say: the lengths of Collatz sequences.") {
+                 "while, if, break and continue control a loop: the lengths of Collatz sequences.") {
   const Device device = api_device();
   const weir::Stream stream = device.create_stream();
   const auto out = device.array<std::int64_t>(3000);
@@ -89,7 +89,7 @@ kernel "grid"
     for (int j = 0; j < 53; ++j) ASSERT_EQ(seen[static_cast<std::size_t>(i * 53 + j)], 1000 * i + j);
 }
 
-/// The sum as sdk/docs/ir.md defines its order.
+/// The sum in the order that sdk/docs/ir.md defines.
 float ordered_sum(const std::vector<float>& values) {
   const std::size_t n = values.size();
   const std::size_t chunk = std::max<std::size_t>(1024, ((n + 32767) / 32768 + 63) / 64 * 64);
@@ -163,7 +163,7 @@ kernel "asserting"
   try {
     run_text(text, stream, out, std::int64_t{50});
     stream.synchronize();
-    FAIL() << "nothing was reported";
+    FAIL() << "no failure was reported";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::assertion) << error.what();
     EXPECT_NE(std::string(error.what()).find("too far"), std::string::npos) << error.what();

@@ -32,8 +32,7 @@ WEIR_REQUIREMENT(3, 30, Launches, EveryGridDoesAllTheWork,
   }
 }
 
-WEIR_REQUIREMENT(3, 31, Launches, EveryBlockRunsOnce,
-                 "No block runs twice: what atomics add up in a launch is exact.") {
+WEIR_REQUIREMENT(3, 31, Launches, EveryBlockRunsOnce, "No block runs twice: sums by atomics are exact.") {
   const Kernel sum("atomic_sum");
   const Stream stream;
   for (const std::uint32_t blocks : {1u, 5u, 333u}) {
@@ -68,7 +67,7 @@ WEIR_REQUIREMENT(3, 32, Launches, ArgumentsAreCopied,
 }
 
 WEIR_REQUIREMENT(3, 33, Launches, EachHasItsOwnArguments,
-                 "Launches of one kernel that wait one behind the other keep their own arguments.") {
+                 "Launches of one kernel that wait in a queue keep their own arguments.") {
   const Kernel append("append");
   const Memory log = Memory::of(I64s(501, 0));
   const Stream stream;
@@ -102,7 +101,7 @@ WEIR_REQUIREMENT(3, 35, Launches, LargeArgumentBlocksArrive,
                  "An argument block of more than 800 bytes arrives whole, also while launches wait.") {
   const Kernel sum("sum_values");
   if (info().max_argument_bytes < sum.ready().argument_bytes)
-    throw Unsupported("max_argument_bytes is too small for it");
+    throw Unsupported("max_argument_bytes is too small for this argument block");
   const Memory out(8 * 20);
   const Stream stream;
   {
@@ -136,7 +135,7 @@ WEIR_REQUIREMENT(
   EXPECT_EQ(out.values<std::int64_t>(), expected);
 }
 
-WEIR_REQUIREMENT(3, 37, Launches, SeveralArraysAreToldApart, "Several arrays of one launch are told apart.") {
+WEIR_REQUIREMENT(3, 37, Launches, SeveralArraysAreToldApart, "Several arrays of one launch are distinct.") {
   const Kernel scale_add("scale_add");
   const Memory a = Memory::of(counting_up(1000, 1)), b = Memory::of(counting_up(1000, 1'000'000));
   const Stream stream;
@@ -163,17 +162,17 @@ void expect_refused(const std::function<void(weir_launch&)>& spoil) {
 }
 
 WEIR_REQUIREMENT(3, 38, Launches, EmptyGridsAreInvalid,
-                 "A grid dimension of 0 answers WEIR_ERROR_INVALID, and nothing runs.") {
+                 "A grid dimension of 0 returns WEIR_ERROR_INVALID, and nothing runs.") {
   for (int i = 0; i < 3; ++i) expect_refused([i](weir_launch& launch) { launch.grid[i] = 0; });
 }
 
 WEIR_REQUIREMENT(3, 39, Launches, EmptyBlocksAreInvalid,
-                 "A block dimension of 0 answers WEIR_ERROR_INVALID, and nothing runs.") {
+                 "A block dimension of 0 returns WEIR_ERROR_INVALID, and nothing runs.") {
   for (int i = 0; i < 3; ++i) expect_refused([i](weir_launch& launch) { launch.block[i] = 0; });
 }
 
 WEIR_REQUIREMENT(3, 40, Launches, GridsPastTheLimitsAreInvalid,
-                 "A grid dimension past the device's limit answers WEIR_ERROR_INVALID, and nothing runs.") {
+                 "A grid dimension past the device's limit returns WEIR_ERROR_INVALID, and nothing runs.") {
   int tried = 0;
   for (int i = 0; i < 3; ++i) {
     if (info().max_grid[i] == ~0u) continue;
@@ -184,7 +183,7 @@ WEIR_REQUIREMENT(3, 40, Launches, GridsPastTheLimitsAreInvalid,
 }
 
 WEIR_REQUIREMENT(3, 41, Launches, BlocksPastTheLimitsAreInvalid,
-                 "A block dimension past the device's limit answers WEIR_ERROR_INVALID, and nothing runs.") {
+                 "A block dimension past the device's limit returns WEIR_ERROR_INVALID, and nothing runs.") {
   for (int i = 0; i < 3; ++i) {
     if (info().max_block[i] == ~0u) continue;
     expect_refused([i](weir_launch& launch) {
@@ -196,7 +195,7 @@ WEIR_REQUIREMENT(3, 41, Launches, BlocksPastTheLimitsAreInvalid,
 
 WEIR_REQUIREMENT(3, 42, Launches, BlocksOfTooManyThreadsAreInvalid,
                  "A block whose dimensions are allowed but whose threads are more than max_block_threads "
-                 "answers WEIR_ERROR_INVALID.") {
+                 "returns WEIR_ERROR_INVALID.") {
   const std::uint64_t product =
       std::uint64_t{info().max_block[0]} * info().max_block[1] * info().max_block[2];
   if (product <= info().max_block_threads) throw Skipped("the largest block is within max_block_threads");
@@ -229,9 +228,8 @@ WEIR_REQUIREMENT(3, 43, Launches, RunInTheStreamsOrder,
   EXPECT_TRUE(seen == counting_up(n, 110));
 }
 
-WEIR_REQUIREMENT(
-    3, 44, Launches, EventsOrderKernelsOfStreams,
-    "A kernel behind a wait sees what the kernels in front of the event did on another stream.") {
+WEIR_REQUIREMENT(3, 44, Launches, EventsOrderKernelsOfStreams,
+                 "A kernel after a wait sees the writes of kernels before the event on another stream.") {
   const Kernel append("append"), churn("churn");
   const Memory log = Memory::of(I64s(41, 0)), scratch(8);
   const Stream streams[2];
@@ -240,8 +238,7 @@ WEIR_REQUIREMENT(
     const Stream& stream = streams[i % 2];
     if (i > 0) stream.wait(events[(i + 1) % 2]);
     if (i % 8 == 0)
-      churn.launch(stream,
-                   arguments(scratch, i, std::int64_t{200'000}));  // lets the other run ahead, if it can
+      churn.launch(stream, arguments(scratch, i, std::int64_t{200'000}));  // exposes a missing wait
     append.launch(stream, arguments(log, i));
     events[i % 2].record(stream);
   }
@@ -272,8 +269,8 @@ WEIR_REQUIREMENT(3, 46, Launches, OfTwoStreamsRunAtOnce,
   const Memory flags = Memory::of(std::vector<std::int32_t>{0, 0}),
                result = Memory::of(std::vector<std::int32_t>{0, 0});
   const Stream streams[2];
-  // Bounded by time, so that a device that runs one at a time fails instead of hanging: how long do some
-  // rounds take?
+  // Bounded by time, so that a device that runs kernels one at a time fails and does not hang. Measures the
+  // time of some rounds first.
   const Memory alone = Memory::of(std::vector<std::int32_t>{0, 0});
   constexpr std::int64_t tried = 200'000;
   const auto began = std::chrono::steady_clock::now();
@@ -321,7 +318,8 @@ WEIR_REQUIREMENT(3, 47, Launches, SynchronizeWaitsForKernels,
 WEIR_REQUIREMENT(
     3, 48, Launches, NullAddressesReachTheKernel,
     "An address of 0 for an array is no error: it reaches the kernel, which does not follow it.") {
-  if (info().argument_style != WEIR_ARGUMENT_ADDRESS) throw Skipped("arrays stand as weir_buffer_argument");
+  if (info().argument_style != WEIR_ARGUMENT_ADDRESS)
+    throw Skipped("the device takes arrays as weir_buffer_argument");
   const Kernel scale_add("scale_add");
   const Memory a = Memory::of(counting_up(10, 1));
   const Stream stream;
@@ -337,8 +335,8 @@ WEIR_REQUIREMENT(
 
 WEIR_REQUIREMENT(
     3, 49, Launches, NullAllocationsAreInvalid,
-    "A null allocation in a weir_buffer_argument answers WEIR_ERROR_INVALID, and nothing runs.") {
-  if (info().argument_style != WEIR_ARGUMENT_BUFFER) throw Skipped("arrays stand as addresses");
+    "A null allocation in a weir_buffer_argument returns WEIR_ERROR_INVALID, and nothing runs.") {
+  if (info().argument_style != WEIR_ARGUMENT_BUFFER) throw Skipped("the device takes arrays as addresses");
   const Kernel scale_add("scale_add");
   const Memory a = Memory::of(counting_up(10, 1));
   const Stream stream;

@@ -13,7 +13,7 @@ struct Function {
   const char* name;
   double (*reference)(double);
   double low, high;
-  double limit;  ///< units in the last place of f32, from OpenCL C, table of the full profile
+  double limit;  ///< units in the last place of f32, from the full profile's table in OpenCL C
 };
 
 const Function functions[] = {
@@ -75,7 +75,7 @@ WEIR_REQUIREMENT(6, 21, Math, HasTheSameBitsAsOnTheCpu,
   std::vector<Device> present = devices();
   const auto cpu =
       std::ranges::find_if(present, [](const Device& device) { return device.driver() == "cpu"; });
-  if (cpu == present.end()) throw Skipped("the CPU driver is not installed beside it");
+  if (cpu == present.end()) throw Skipped("the CPU driver is not installed");
   for (const Function& function : functions) {
     const std::vector<float> in = inputs(function);
     const std::vector<float> here = computed(judged_device, function.name, in),

@@ -12,12 +12,12 @@
 namespace weir::conformance {
 namespace {
 
-/// One function, and the digests of its results over the operands below.
+/// One function, and digests of its results for the operands below.
 struct Row {
   const char* name;
   int operands;
   bool integer_last;         ///< the last operand is an i32
-  const char* integer_type;  ///< of the result when that is none of floating point, else empty
+  const char* integer_type;  ///< of the result if it is not floating point, else empty
   std::uint64_t f32, f64;
 };
 constexpr Row rows[] = {
@@ -37,8 +37,8 @@ std::uint64_t mixed(std::uint64_t number) {
   return number ^ (number >> 31);
 }
 
-/// Operand `which` of each call: values at the ends of what a function takes, in all pairs; any bits at all,
-/// and so denormals, infinities and NaN; and values of everyday size.
+/// Operand `which` of each call: the limits of a function's domain, in all pairs; arbitrary bits, which
+/// include denormals, infinities and NaN; and ordinary values.
 template <class T>
 std::vector<T> operands(int which) {
   using Limits = std::numeric_limits<T>;
@@ -107,7 +107,7 @@ std::vector<std::int32_t> integers() {
   return values;
 }
 
-/// FNV-1a of the results' bits; a NaN counts as one and the same.
+/// FNV-1a of the results' bits; all NaNs count as equal.
 template <class T>
 std::uint64_t digest(std::span<const T> results) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -124,7 +124,7 @@ std::string number(std::int64_t value) {
   return std::to_string(value);
 }
 
-/// A loop that gives the results of some functions one after another, `calls` of each.
+/// A loop that stores the results of several functions in sequence, `calls` of each.
 std::string text_of(std::span<const Row> functions, const std::string& type) {
   std::string body, constants;
   for (std::size_t f = 0; f < functions.size(); ++f) {
@@ -153,8 +153,8 @@ std::string text_of(std::span<const Row> functions, const std::string& type) {
 }
 
 template <class T>
-void expect_portable_results(std::uint64_t Row::* expected) {
-  constexpr std::size_t at_once = 8;  // functions of one kernel
+void expect_portable_results(std::uint64_t Row::*expected) {
+  constexpr std::size_t at_once = 8;  // functions in one kernel
   const Device device = api_device();
   const weir::Stream stream = device.create_stream();
   const auto x = array_of(device, operands<T>(0)), y = array_of(device, operands<T>(1)),

@@ -8,7 +8,7 @@ namespace weir::conformance {
 namespace {
 
 WEIR_REQUIREMENT(1, 01, Memory, IsAllocatedInEverySize,
-                 "Memory of 1 byte to 64 MiB is allocated, holds what is written, and is freed.") {
+                 "Memory of 1 byte to 64 MiB can be allocated, written, read and freed.") {
   for (const std::uint64_t size : {1ull, 3ull, 63ull, 64ull, 65ull, 4096ull, 1000003ull, 64ull << 20}) {
     const Memory memory(size);
     const Bytes written = pattern(std::min<std::uint64_t>(size, 1u << 20));
@@ -19,7 +19,7 @@ WEIR_REQUIREMENT(1, 01, Memory, IsAllocatedInEverySize,
 }
 
 WEIR_REQUIREMENT(1, 02, Memory, TellsItsSizeAndKind,
-                 "memory_get_info gives the size that was asked for and the kind.") {
+                 "memory_get_info returns the requested size and the kind.") {
   const Memory memory(12345);
   EXPECT_EQ(memory.info().size, 12345u);
   EXPECT_EQ(memory.info().kind, std::uint32_t{WEIR_MEMORY_DEVICE});
@@ -54,7 +54,7 @@ WEIR_REQUIREMENT(1, 05, Memory, WithoutAddressesGivesNone, "Without DEVICE_ADDRE
 }
 
 WEIR_REQUIREMENT(1, 06, Memory, SizeOfZeroIsInvalid,
-                 "An allocation of 0 bytes answers WEIR_ERROR_INVALID and leaves the output alone.") {
+                 "An allocation of 0 bytes returns WEIR_ERROR_INVALID and leaves the output alone.") {
   weir_memory_options options = memory_options(0);
   const auto mark = reinterpret_cast<weir_allocation>(&options);
   weir_allocation out = mark;
@@ -63,9 +63,9 @@ WEIR_REQUIREMENT(1, 06, Memory, SizeOfZeroIsInvalid,
   EXPECT_EQ(out, mark);
 }
 
-WEIR_REQUIREMENT(
-    1, 07, Memory, HugeSizesAreOutOfMemory,
-    "More than there is answers WEIR_ERROR_OUT_OF_MEMORY and leaves the output alone; the device goes on.") {
+WEIR_REQUIREMENT(1, 07, Memory, HugeSizesAreOutOfMemory,
+                 "More than is available returns WEIR_ERROR_OUT_OF_MEMORY and leaves the output alone; the "
+                 "device stays usable.") {
   for (const std::uint64_t size : {~std::uint64_t{0}, std::uint64_t{1} << 60, info().total_memory * 16}) {
     weir_memory_options options = memory_options(size);
     const auto mark = reinterpret_cast<weir_allocation>(&options);
@@ -80,7 +80,7 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(1, 08, Memory, AllocationsAreApart,
-                 "Allocations do not share memory: what is written to one stays out of the others.") {
+                 "Allocations do not share memory: writes to one leave the others unchanged.") {
   std::vector<Memory> held;
   for (std::uint32_t i = 0; i < 32; ++i) {
     held.emplace_back(1000 + 77 * (7 - i % 7));
@@ -91,7 +91,7 @@ WEIR_REQUIREMENT(1, 08, Memory, AllocationsAreApart,
 }
 
 WEIR_REQUIREMENT(1, 09, Memory, FreedMemoryComesBack,
-                 "What is freed can be allocated again, far more often than it would fit at once.") {
+                 "Freed memory can be allocated again, far more often than it would fit at once.") {
   std::uint64_t free = 0, total = 0;
   call(table().device_get_memory, device(), &free, &total);
   const std::uint64_t size = std::min<std::uint64_t>(free / 8, 1u << 30);
@@ -102,7 +102,7 @@ WEIR_REQUIREMENT(1, 09, Memory, FreedMemoryComesBack,
 }
 
 WEIR_REQUIREMENT(1, 10, Memory, HostPointerSeesTheMemory,
-                 "Where host_pointer is given, the host sees through it what the device's copies wrote.") {
+                 "If host_pointer is set, the host reads the data of the device's copies through it.") {
   const Memory memory(4096);
   if (!memory.info().host_pointer) throw Unsupported("memory of the device has no host_pointer");
   memory.write(pattern(4096));
@@ -122,7 +122,7 @@ WEIR_REQUIREMENT(1, 11, Memory, AlignmentIsKept,
 }
 
 WEIR_REQUIREMENT(1, 12, Memory, InfoStaysTheSame,
-                 "memory_get_info says the same at every call, whatever is done with the memory.") {
+                 "memory_get_info returns the same at every call, whatever is done with the memory.") {
   const Memory memory(5000);
   const weir_memory_info first = memory.info();
   for (std::uint32_t i = 0; i < 3; ++i) {

@@ -58,7 +58,7 @@ WEIR_REQUIREMENT(3, 03, Modules, NameIsOptional, "A code object without a name i
 }
 
 WEIR_REQUIREMENT(3, 04, Modules, UnknownFormatIsRefused,
-                 "A code object of a format that the device does not list answers WEIR_ERROR_CODE_OBJECT; "
+                 "A code object of a format that the device does not list returns WEIR_ERROR_CODE_OBJECT; "
                  "the message names that format and one that it loads.") {
   const Bytes bytes = pattern(256);
   const weir_code_object object{sizeof object, "no-such-format", "nothing",
@@ -69,8 +69,9 @@ WEIR_REQUIREMENT(3, 04, Modules, UnknownFormatIsRefused,
   EXPECT_NE(message.find(info().code_targets[0].format), std::string::npos) << message;
 }
 
-WEIR_REQUIREMENT(3, 05, Modules, GarbageIsRefused,
-                 "Bytes that are no code object answer WEIR_ERROR_CODE_OBJECT, and the device goes on.") {
+WEIR_REQUIREMENT(
+    3, 05, Modules, GarbageIsRefused,
+    "Bytes that are no code object return WEIR_ERROR_CODE_OBJECT, and the device stays usable.") {
   const weir_code_target& target = info().code_targets[0];
   for (const std::size_t size : {1u, 4u, 100u, 5000u}) {
     const Bytes bytes = pattern(size, static_cast<std::uint32_t>(size));
@@ -84,7 +85,7 @@ WEIR_REQUIREMENT(3, 05, Modules, GarbageIsRefused,
 }
 
 WEIR_REQUIREMENT(3, 06, Modules, CutShortIsRefused,
-                 "A code object that is cut short in its middle answers WEIR_ERROR_CODE_OBJECT.") {
+                 "A code object that is cut short in its middle returns WEIR_ERROR_CODE_OBJECT.") {
   const ReadyKernel& ready = ready_kernel("iota");
   for (const std::size_t parts : {2u, 3u}) {
     weir_code_object object = ready.code_object();
@@ -100,7 +101,7 @@ WEIR_REQUIREMENT(3, 06, Modules, CutShortIsRefused,
 }
 
 WEIR_REQUIREMENT(3, 07, Modules, MissingKernelIsNotFound,
-                 "A kernel that the module lacks answers WEIR_ERROR_NOT_FOUND, and the message names it.") {
+                 "A kernel that the module lacks returns WEIR_ERROR_NOT_FOUND, and the message names it.") {
   const Kernel iota("iota");
   weir_kernel out = nullptr;
   const std::string message = refusal(WEIR_ERROR_NOT_FOUND, table().module_get_kernel, iota.module(),
@@ -175,7 +176,7 @@ WEIR_REQUIREMENT(3, 12, Modules, InfoStaysInsideTheCallersSize,
 }
 
 WEIR_REQUIREMENT(3, 13, Modules, InfoAgreesWithTheDevice,
-                 "What kernel_get_info knows lies within the device's limits and allows the launches that "
+                 "The values of kernel_get_info are within the device's limits and allow the launches that "
                  "the kernel is made for.") {
   const Kernel iota("iota");
   weir_kernel_info filled{};
@@ -190,7 +191,7 @@ WEIR_REQUIREMENT(3, 13, Modules, InfoAgreesWithTheDevice,
 }
 
 WEIR_REQUIREMENT(3, 14, Modules, InfoStaysTheSame,
-                 "kernel_get_info says the same at every call, whatever has run.") {
+                 "kernel_get_info returns the same at every call, whatever has run.") {
   const Kernel iota("iota");
   weir_kernel_info first;
   std::memset(&first, 0, sizeof first);

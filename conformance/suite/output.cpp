@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 1: what a driver leaves alone beside its device.
+// Level 1: a driver's effects outside of its device.
 #include <unistd.h>
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace weir::conformance {
 namespace {
 
-/// Standard output and errors go to a file while it lives.
+/// Redirects standard output and standard error to a file during its lifetime.
 class Diverted {
  public:
   Diverted() {
@@ -28,7 +28,7 @@ class Diverted {
     std::fclose(file_);
   }
 
-  /// What was written meanwhile.
+  /// Ends the redirection and returns the text that was written.
   std::string end() {
     restore();
     std::rewind(file_);
@@ -52,7 +52,7 @@ class Diverted {
 };
 
 WEIR_REQUIREMENT(1, 51, Output, NothingIsPrinted,
-                 "Nothing is printed while memory comes, is written, filled, copied, read and goes.") {
+                 "Nothing is printed while memory is allocated, written, filled, copied, read and freed.") {
   Diverted output;
   {
     const Memory from(4096), to(4096);

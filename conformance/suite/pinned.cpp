@@ -46,9 +46,8 @@ WEIR_REQUIREMENT(4, 22, Pinned, IsFilledAndCopiedByHandle,
   EXPECT_EQ(memory.values<std::uint32_t>(), std::vector<std::uint32_t>(1024, 0x0a0b0c0d));
 }
 
-WEIR_REQUIREMENT(
-    4, 23, Pinned, IsSeenByTheHostAfterAnEvent,
-    "What a stream wrote to pinned memory is there for the host when the event behind it is reached.") {
+WEIR_REQUIREMENT(4, 23, Pinned, IsSeenByTheHostAfterAnEvent,
+                 "The host sees a stream's writes to pinned memory when a later event is reached.") {
   needs(WEIR_CAP_PINNED_MEMORY);
   const Memory pinned(1u << 20, WEIR_MEMORY_PINNED);
   const auto* bytes = static_cast<const std::uint8_t*>(pinned.info().host_pointer);
@@ -76,7 +75,7 @@ WEIR_REQUIREMENT(4, 24, Pinned, IsReadAndWrittenByKernels, "Kernels read and wri
   for (std::int64_t i = 0; i < 1000; ++i) ASSERT_EQ(to[i], 7 * i + 1'000'000);
 }
 
-WEIR_REQUIREMENT(4, 25, Pinned, SizeOfZeroIsInvalid, "Pinned memory of 0 bytes answers WEIR_ERROR_INVALID.") {
+WEIR_REQUIREMENT(4, 25, Pinned, SizeOfZeroIsInvalid, "Pinned memory of 0 bytes returns WEIR_ERROR_INVALID.") {
   needs(WEIR_CAP_PINNED_MEMORY);
   const weir_memory_options options = memory_options(0, WEIR_MEMORY_PINNED);
   weir_allocation out = nullptr;

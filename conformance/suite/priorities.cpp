@@ -61,7 +61,7 @@ WEIR_REQUIREMENT(4, 63, NativeStreams, WrappedOnesShareTheirOrder,
 }
 
 WEIR_REQUIREMENT(4, 64, NativeStreams, WrappedOnesAreNotOwned,
-                 "Destroying a stream that wraps a handle leaves the handle alone.") {
+                 "Destroying a stream that wraps a handle leaves the handle valid.") {
   needs(WEIR_CAP_NATIVE_STREAM);
   const Memory memory(64);
   const Stream stream;
@@ -77,9 +77,9 @@ WEIR_REQUIREMENT(4, 64, NativeStreams, WrappedOnesAreNotOwned,
   }
 }
 
-/// Another device of the driver; throws when there is none.
+/// Another device of the driver; throws if there is none.
 weir_device other_device() {
-  if (device_count() < 2) throw Skipped("the driver counts one device");
+  if (device_count() < 2) throw Skipped("the driver has one device only");
   weir_device out = nullptr;
   call(table().device_open, (judged().device + 1) % device_count(), &out);
   return out;
@@ -104,7 +104,7 @@ WEIR_REQUIREMENT(4, 70, PeerCopies, MoveMemoryBetweenDevices,
 
 WEIR_REQUIREMENT(
     4, 71, PeerCopies, PastTheEndAreInvalid,
-    "copy_peer past the end of either allocation answers WEIR_ERROR_INVALID and changes nothing.") {
+    "copy_peer past the end of either allocation returns WEIR_ERROR_INVALID and changes nothing.") {
   needs(WEIR_CAP_PEER_COPY);
   const Memory a(100), b(200);
   a.write(pattern(100));
@@ -121,7 +121,7 @@ WEIR_REQUIREMENT(
 
 WEIR_REQUIREMENT(
     4, 72, PeerCopies, EventsOrderDevices,
-    "A stream waits for an event of another device, or the wait answers WEIR_ERROR_UNSUPPORTED.") {
+    "A stream waits for an event of another device, or the wait returns WEIR_ERROR_UNSUPPORTED.") {
   const weir_device other = other_device();
   const Stream here, there(other);
   const Event event(WEIR_EVENT_PLAIN, other);

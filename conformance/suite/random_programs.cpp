@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 8: random programs of streams and events against a model that does one thing after the other.
+// Level 8: random programs of streams and events, compared with a sequential model.
 #include <array>
 #include <random>
 
@@ -33,7 +33,7 @@ struct Buffers {
   }
 };
 
-/// One step: what it does, to what. The model has run it already.
+/// One step, with its operation and operands. The model has already run it.
 struct Step {
   enum class Kind { fill, copy, iota, scale_add } kind;
   std::size_t to, from;
@@ -110,17 +110,17 @@ void submit(const Step& step, const Buffers& buffers, const Stream& stream, cons
   }
 }
 
-/// Runs steps on several streams and orders two of them by an event exactly where they touch one buffer and
-/// one writes.
+/// Runs steps on several streams. Events order two of them exactly where they use one buffer and one of them
+/// writes.
 void run_on_streams(std::uint32_t seed, int steps, const Kernels* kernels) {
   constexpr std::size_t stream_count = 5;
   std::mt19937 random(seed);
   Buffers buffers(random);
   std::vector<Stream> streams(stream_count);
-  std::vector<Event> events(stream_count);  // each marks its stream's last step
+  std::vector<Event> events(stream_count);  // the event after each stream's last step
   struct Use {
     int writer = -1;                           // the stream that wrote last
-    std::array<bool, stream_count> readers{};  // streams that have read since
+    std::array<bool, stream_count> readers{};  // streams that have read since the last write
   };
   std::array<Use, buffer_count> uses;
   for (int i = 0; i < steps; ++i) {
@@ -140,7 +140,7 @@ void run_on_streams(std::uint32_t seed, int steps, const Kernels* kernels) {
     events[s].record(streams[s]);
     uses[step.to] = {static_cast<int>(s), {}};
     if (reads_from(step)) uses[step.from].readers[s] = true;
-    switch (random() % 40) {  // what else callers do meanwhile
+    switch (random() % 40) {  // unrelated calls in between
       case 0:
         streams[s].flush();
         break;
@@ -153,7 +153,7 @@ void run_on_streams(std::uint32_t seed, int steps, const Kernels* kernels) {
       case 3:
         events[s].done();
         break;
-      case 4:  // work of the destroyed stream goes on, and its event still marks it
+      case 4:  // work of the destroyed stream continues, and the event still marks its end
         streams[s] = Stream();
         streams[s].wait(events[s]);
         break;

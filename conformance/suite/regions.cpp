@@ -8,7 +8,7 @@
 namespace weir::conformance {
 namespace {
 
-/// `blocks` blocks, each of which adds its number to its own array, `rounds` times one after the other.
+/// `blocks` blocks. Each adds its number to its own array, `rounds` times in sequence.
 std::string region_text(int blocks, int rounds) {
   std::string parameters, body;
   for (int b = 0; b < blocks; ++b) {
@@ -92,7 +92,7 @@ void expect_joined(const std::vector<std::int64_t>& seen, std::int64_t value) {
 }
 
 WEIR_REQUIREMENT(7, 02, Regions, BeginAndEndInTheStreamsOrder,
-                 "A region begins after what stands before it and ends before what stands behind it.") {
+                 "A region begins after the work before it and ends before the work after it.") {
   const Device device = api_device();
   const weir::Stream stream = device.create_stream();
   const auto a = device.array<std::int64_t>(200'000), b = device.array<std::int64_t>(200'000),
@@ -106,7 +106,7 @@ WEIR_REQUIREMENT(7, 02, Regions, BeginAndEndInTheStreamsOrder,
 }
 
 WEIR_REQUIREMENT(7, 03, Regions, OfTwoLaunchesShareNothing,
-                 "Launches of one kernel on two streams share nothing but what they were given.") {
+                 "Launches of one kernel on two streams share nothing but their arguments.") {
   const Device device = api_device();
   const weir::Stream streams[2] = {device.create_stream(), device.create_stream()};
   std::vector<Array<std::int64_t>> arrays;
@@ -132,7 +132,7 @@ WEIR_REQUIREMENT(7, 04, Regions, BlocksRunAtOnce,
   const weir::Stream stream = device.create_stream();
   const auto flags = array_of(device, std::vector<std::int32_t>{0, 0});
   const auto seen = array_of(device, std::vector<std::int32_t>{0, 0});
-  // Bounded: a device that runs one block after the other ends without having seen the second flag.
+  // Bounded: a device that runs one block after the other terminates without reading the second flag as set.
   const std::string wait = R"(
       local $met : i32
       for %k@ = %zero to %rounds step %one {

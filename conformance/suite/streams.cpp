@@ -43,7 +43,7 @@ WEIR_REQUIREMENT(2, 02, Streams, ManyExistAtOnce,
 }
 
 WEIR_REQUIREMENT(2, 03, Streams, NewOnesAreIdle,
-                 "A new stream has nothing to do: query, flush and synchronize answer WEIR_OK.") {
+                 "A new stream is idle: query, flush and synchronize return WEIR_OK.") {
   const Stream stream;
   EXPECT_TRUE(stream.done());
   stream.flush();
@@ -51,9 +51,8 @@ WEIR_REQUIREMENT(2, 03, Streams, NewOnesAreIdle,
   EXPECT_TRUE(stream.done());
 }
 
-WEIR_REQUIREMENT(
-    2, 04, Streams, RunInOrder,
-    "What is submitted to one stream runs in that order, whatever kinds of work follow one another.") {
+WEIR_REQUIREMENT(2, 04, Streams, RunInOrder,
+                 "Work of one stream runs in submission order, for every sequence of kinds of work.") {
   constexpr std::uint64_t size = 256 * 1024;
   const Memory a(size), b(size);
   const HostMemory first(pattern(size, 1)), second(pattern(size, 2)), seen1(size), seen2(size), seen3(size);
@@ -71,8 +70,7 @@ WEIR_REQUIREMENT(
     delay.end();
     stream.synchronize();
   }
-  EXPECT_TRUE(same_bytes(seen1.bytes(), pattern(size, 1)))
-      << "a fill that overtook the copies in front of it would show here";
+  EXPECT_TRUE(same_bytes(seen1.bytes(), pattern(size, 1))) << "a fill overtook earlier copies";
   EXPECT_TRUE(same_bytes(seen2.bytes(), Bytes(size, 9)));
   EXPECT_TRUE(same_bytes(seen3.bytes(), pattern(size, 2)));
 }
@@ -84,9 +82,9 @@ WEIR_REQUIREMENT(2, 05, Streams, RunLongQueuesInOrder, "2000 pieces of work in o
     Delay delay(stream);
     fill<std::uint64_t>(stream, memory, 0, 8 * 2001, 0);
     fill<std::uint64_t>(stream, memory, 0, 8, 12345);
-    // Each moves what the one before moved; any two that change places break the chain.
+    // Each copy moves the result of the one before, so any two that change places break the chain.
     for (std::uint64_t i = 0; i < 2000; ++i) {
-      if (i == 500) delay.end();  // with more outstanding, a driver may wait for room
+      if (i == 500) delay.end();  // with more outstanding work, a driver may block
       call(table().copy_on_device, weir_stream(stream), weir_allocation(memory), 8 * (i + 1),
            weir_allocation(memory), 8 * i, std::uint64_t{8});
     }
@@ -113,7 +111,7 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(2, 07, Streams, QueryTellsOfWorkThatWaits,
-                 "stream_query answers WEIR_NOT_READY while work is held back, and WEIR_OK within bounded "
+                 "stream_query returns WEIR_NOT_READY while work is held back, and WEIR_OK within bounded "
                  "time when it is let go.") {
   const Memory memory(64);
   const Stream stream;
@@ -221,9 +219,10 @@ WEIR_REQUIREMENT(2, 13, Streams, WorkStartsWithoutAFlush,
   stream.synchronize();
 }
 
-WEIR_REQUIREMENT(2, 14, Streams, AreCreatedAndDestroyedOften,
-                 "2000 streams are created and destroyed one after the other, each with work behind that of "
-                 "the one before.") {
+WEIR_REQUIREMENT(
+    2, 14, Streams, AreCreatedAndDestroyedOften,
+    "2000 streams are created and destroyed one after the other, each with work ordered after that of "
+    "the one before.") {
   const Memory memory(8 * 2001);
   const Event event;
   {

@@ -9,7 +9,7 @@
 namespace weir::conformance {
 namespace {
 
-/// Runs `work(i)` on `count` threads at once; what one throws fails the test.
+/// Runs `work(i)` on `count` threads at once; an exception fails the test.
 void on_threads(int count, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
   std::vector<std::string> failures(static_cast<std::size_t>(count));
@@ -43,7 +43,7 @@ WEIR_REQUIREMENT(8, 10, Threads, HaveStreamsOfTheirOwn,
       event.record(stream);
       round % 2 ? event.synchronize() : stream.synchronize();
       if (host != Bytes(65536, value))
-        throw std::runtime_error("round " + std::to_string(round) + " read something else");
+        throw std::runtime_error("round " + std::to_string(round) + " read wrong data");
     }
   });
 }
@@ -79,7 +79,7 @@ WEIR_REQUIREMENT(8, 12, Threads, MakeAndDestroyObjects,
       second.synchronize();
       const Bytes bytes = memory.read(499, 2);
       if (bytes != Bytes{static_cast<std::uint8_t>(i + 100), static_cast<std::uint8_t>(i)})
-        throw std::runtime_error("read something else");
+        throw std::runtime_error("read wrong data");
     }
   });
 }
@@ -136,7 +136,7 @@ WEIR_REQUIREMENT(8, 15, Threads, GoOnWhileOneWaits,
   on_threads(4, [&](int) {
     for (int round = 0; round < 100; ++round) {
       const Event event;
-      fill<std::uint8_t>(held, memory, 0, 64, 1);  // submitted, also behind what is waited for
+      fill<std::uint8_t>(held, memory, 0, 64, 1);  // submitted, also after the work that is waited for
       event.record(held);
       held.done();
       const Stream stream;
@@ -149,8 +149,8 @@ WEIR_REQUIREMENT(8, 15, Threads, GoOnWhileOneWaits,
 }
 
 WEIR_REQUIREMENT(8, 20, Exhaustion, OfMemoryIsSurvived,
-                 "When memory is exhausted allocations answer WEIR_ERROR_OUT_OF_MEMORY; what is held stays "
-                 "as it was, and what is freed comes back.") {
+                 "When memory is exhausted allocations return WEIR_ERROR_OUT_OF_MEMORY; live memory stays "
+                 "as it was, and freed memory can be allocated again.") {
   const Memory kept(1u << 20);
   kept.write(pattern(1u << 20));
   std::uint64_t free = 0, total = 0;
@@ -165,13 +165,13 @@ WEIR_REQUIREMENT(8, 20, Exhaustion, OfMemoryIsSurvived,
       result = result_of(table().memory_allocate, device(), &options, &out);
       if (result == WEIR_OK) held.emplace_back(out);
     }
-    if (held.size() == 64) throw Unsupported("the device promises four times the memory that it has");
+    if (held.size() == 64) throw Unsupported("the device allocates four times the memory that it has");
     EXPECT_EQ(result, WEIR_ERROR_OUT_OF_MEMORY)
         << result_name(result) << " after " << held.size() << " of 16";
     EXPECT_TRUE(same_bytes(kept.read(), pattern(1u << 20))) << "while memory is exhausted";
     if (round == 0) first_time = held.size();
-    // Others may use the device too, so that a little less may come back.
-    EXPECT_GE(2 * held.size(), first_time) << "pieces came back of those that were freed";
+    // Other processes may use the device, so a little less may be available again.
+    EXPECT_GE(2 * held.size(), first_time) << "of the freed pieces could be allocated again";
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level 0: the table, and how it agrees with what devices claim.
+// Level 0: the table, and its agreement with the devices' capabilities.
 #include "manifest.hpp"
 #include "objects.hpp"
 
@@ -48,7 +48,7 @@ WEIR_REQUIREMENT(0, 13, Table, ClaimedCapabilitiesHaveTheirSlots,
 }
 
 WEIR_REQUIREMENT(0, 14, Table, UnclaimedAllocationIsRefused,
-                 "Without STREAM_ORDERED_ALLOCATION, its functions answer WEIR_ERROR_UNSUPPORTED.") {
+                 "Without STREAM_ORDERED_ALLOCATION, its functions return WEIR_ERROR_UNSUPPORTED.") {
   if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION)) throw Skipped("the device offers STREAM_ORDERED_ALLOCATION");
   const Stream stream;
   const weir_memory_options options = memory_options(64);
@@ -58,7 +58,7 @@ WEIR_REQUIREMENT(0, 14, Table, UnclaimedAllocationIsRefused,
 }
 
 WEIR_REQUIREMENT(0, 15, Table, UnclaimedTimedEventsAreRefused,
-                 "Without TIMED_EVENTS, timed events answer WEIR_ERROR_UNSUPPORTED.") {
+                 "Without TIMED_EVENTS, timed events return WEIR_ERROR_UNSUPPORTED.") {
   if (has(WEIR_CAP_TIMED_EVENTS)) throw Skipped("the device offers TIMED_EVENTS");
   weir_event out = nullptr;
   refusal(WEIR_ERROR_UNSUPPORTED, table().event_create, device(), std::uint32_t{WEIR_EVENT_TIMED}, &out);
@@ -66,7 +66,7 @@ WEIR_REQUIREMENT(0, 15, Table, UnclaimedTimedEventsAreRefused,
 }
 
 WEIR_REQUIREMENT(0, 16, Table, UnclaimedCallbacksAreRefused,
-                 "Without HOST_CALLBACK, stream_host_callback answers WEIR_ERROR_UNSUPPORTED.") {
+                 "Without HOST_CALLBACK, stream_host_callback returns WEIR_ERROR_UNSUPPORTED.") {
   if (has(WEIR_CAP_HOST_CALLBACK)) throw Skipped("the device offers HOST_CALLBACK");
   const Stream stream;
   const weir_host_callback nothing = [](void*) {};
@@ -75,7 +75,7 @@ WEIR_REQUIREMENT(0, 16, Table, UnclaimedCallbacksAreRefused,
 }
 
 WEIR_REQUIREMENT(0, 17, Table, UnclaimedPinnedMemoryIsRefused,
-                 "Without PINNED_MEMORY, pinned memory answers WEIR_ERROR_UNSUPPORTED.") {
+                 "Without PINNED_MEMORY, pinned memory returns WEIR_ERROR_UNSUPPORTED.") {
   if (has(WEIR_CAP_PINNED_MEMORY)) throw Skipped("the device offers PINNED_MEMORY");
   const weir_memory_options options = memory_options(64, WEIR_MEMORY_PINNED);
   weir_allocation out = nullptr;
@@ -84,7 +84,7 @@ WEIR_REQUIREMENT(0, 17, Table, UnclaimedPinnedMemoryIsRefused,
 }
 
 WEIR_REQUIREMENT(0, 18, Table, UnclaimedNativeStreamsAreRefused,
-                 "Without NATIVE_STREAM, stream_wrap and stream_get_native answer WEIR_ERROR_UNSUPPORTED.") {
+                 "Without NATIVE_STREAM, stream_wrap and stream_get_native return WEIR_ERROR_UNSUPPORTED.") {
   if (has(WEIR_CAP_NATIVE_STREAM)) throw Skipped("the device offers NATIVE_STREAM");
   const Stream stream;
   void* native = nullptr;
@@ -94,7 +94,7 @@ WEIR_REQUIREMENT(0, 18, Table, UnclaimedNativeStreamsAreRefused,
 }
 
 WEIR_REQUIREMENT(0, 19, Table, UnclaimedGraphsAreRefused,
-                 "Without GRAPHS, graph_create answers WEIR_ERROR_UNSUPPORTED.") {
+                 "Without GRAPHS, graph_create returns WEIR_ERROR_UNSUPPORTED.") {
   if (has(WEIR_CAP_GRAPHS)) throw Skipped("the device offers GRAPHS");
   weir_graph_node node{};
   node.struct_size = sizeof node;
@@ -106,7 +106,7 @@ WEIR_REQUIREMENT(0, 19, Table, UnclaimedGraphsAreRefused,
 }
 
 WEIR_REQUIREMENT(0, 20, Table, UnclaimedPeerCopiesAreRefused,
-                 "Without PEER_COPY, copy_peer answers WEIR_ERROR_UNSUPPORTED.") {
+                 "Without PEER_COPY, copy_peer returns WEIR_ERROR_UNSUPPORTED.") {
   if (has(WEIR_CAP_PEER_COPY)) throw Skipped("the device offers PEER_COPY");
   const Stream stream;
   const Memory a(64), b(64);
@@ -115,14 +115,14 @@ WEIR_REQUIREMENT(0, 20, Table, UnclaimedPeerCopiesAreRefused,
 }
 
 WEIR_REQUIREMENT(0, 21, Table, UnknownExtensionIsNotFound,
-                 "An extension that nobody has is answered with WEIR_ERROR_NOT_FOUND.") {
+                 "An unknown extension returns WEIR_ERROR_NOT_FOUND.") {
   const void* mark = &table();
   const void* out = mark;
   weir_status status = new_status();
   const weir_result result = table().get_extension("org.example.nobody-has-this", 1u, &out, &status);
   if (result == WEIR_ERROR_UNSUPPORTED) throw Unsupported("the table has no get_extension");
   EXPECT_EQ(result, WEIR_ERROR_NOT_FOUND) << result_name(result) << ": " << status.message;
-  EXPECT_EQ(out, mark) << "out_table was touched by a refusal";
+  EXPECT_EQ(out, mark) << "a refused call changed out_table";
 }
 
 }  // namespace

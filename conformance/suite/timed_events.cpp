@@ -53,14 +53,14 @@ WEIR_REQUIREMENT(
   double measured = 0;
   call(table().event_elapsed, weir_event(start), weir_event(end), &measured);
   const auto nanoseconds = [](auto span) { return std::chrono::duration<double, std::nano>(span).count(); };
-  // Clocks of devices may tick coarsely and run apart a little.
+  // Clocks of devices may be coarse and drift a little.
   EXPECT_GE(measured, 0.9 * nanoseconds(opened - started));
   EXPECT_LE(measured, 1.1 * nanoseconds(after - before) + 1e6);
 }
 
 WEIR_REQUIREMENT(
     2, 62, TimedEvents, NotReachedIsNotReady,
-    "event_elapsed answers WEIR_NOT_READY while an event is not reached, and leaves the output alone.") {
+    "event_elapsed returns WEIR_NOT_READY while an event is not reached, and leaves the output alone.") {
   needs(WEIR_CAP_TIMED_EVENTS);
   const Stream stream;
   const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
@@ -79,7 +79,7 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(2, 63, TimedEvents, NeverRecordedIsInvalid,
-                 "event_elapsed answers WEIR_ERROR_INVALID when an event was never recorded.") {
+                 "event_elapsed returns WEIR_ERROR_INVALID if an event was never recorded.") {
   needs(WEIR_CAP_TIMED_EVENTS);
   const Stream stream;
   const Event recorded(WEIR_EVENT_TIMED), never(WEIR_EVENT_TIMED);
@@ -107,18 +107,18 @@ WEIR_REQUIREMENT(2, 64, TimedEvents, OrderStreamsToo, "A timed event orders stre
 }
 
 WEIR_REQUIREMENT(2, 65, TimedEvents, MeasureAnewWhenRecordedAgain,
-                 "A timed event that is recorded again measures from its last mark.") {
+                 "A timed event that is recorded again measures from its last record.") {
   needs(WEIR_CAP_TIMED_EVENTS);
   const Stream stream;
   const Event start(WEIR_EVENT_TIMED), end(WEIR_EVENT_TIMED);
   start.record(stream);
   end.record(stream);
   end.synchronize();
-  start.record(stream);  // now behind end
+  start.record(stream);  // after end from here on
   start.synchronize();
   double out = 1;
   call(table().event_elapsed, weir_event(start), weir_event(end), &out);
-  EXPECT_LE(out, 0) << "it still measures from the earlier mark";
+  EXPECT_LE(out, 0) << "it still measures from the earlier record";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::span<const CapabilityWords> all_capabilities() {
 
 bool any_usable(std::span<const Candidate> candidates) {
   return std::any_of(candidates.begin(), candidates.end(),
-                     [](const Candidate& candidate) { return candidate.fate == DriverFate::usable; });
+                     [](const Candidate& candidate) { return candidate.status == DriverStatus::usable; });
 }
 
 std::string folder_state(const SearchFolder& folder, std::span<const Candidate> candidates) {
@@ -47,23 +47,23 @@ std::string folder_state(const SearchFolder& folder, std::span<const Candidate> 
   return count == 0 ? "no drivers" : count == 1 ? "1 driver" : fmt::format("{} drivers", count);
 }
 
-const char* fate_key(DriverFate fate) {
-  switch (fate) {
-    case DriverFate::usable:
+const char* status_key(DriverStatus status) {
+  switch (status) {
+    case DriverStatus::usable:
       return "usable";
-    case DriverFate::no_device:
+    case DriverStatus::no_device:
       return "no_device";
-    case DriverFate::no_vendor_library:
+    case DriverStatus::no_vendor_library:
       return "no_vendor_library";
-    case DriverFate::wrong_architecture:
+    case DriverStatus::wrong_architecture:
       return "wrong_architecture";
-    case DriverFate::abi_refused:
+    case DriverStatus::abi_refused:
       return "abi_refused";
-    case DriverFate::untrusted:
+    case DriverStatus::untrusted:
       return "untrusted";
-    case DriverFate::shadowed:
+    case DriverStatus::shadowed:
       return "shadowed";
-    case DriverFate::broken:
+    case DriverStatus::broken:
       return "broken";
   }
   return "broken";

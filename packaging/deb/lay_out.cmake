@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# cpack runs this between installing and packing: makes of each component's install tree what Debian expects. Libraries
-# go to the folder of their architecture, found by the system's own search alone; manual pages, change log and copyright
-# are added.
+# cpack runs this script between installing and packing. It converts each component's install tree to Debian's
+# layout: libraries in the folder of their architecture, without run paths; manual pages, change log and
+# copyright added.
 include(${CPACK_WEIR_LAYOUT})
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Replaces text that must be there.
+# Replaces text; fails if it is absent.
 function(replace_in file old new)
   file(READ ${file} text)
   string(REPLACE "${old}" "${new}" changed "${text}")
   if(changed STREQUAL text)
-    message(FATAL_ERROR "${file} does not hold '${old}': lay_out.cmake does not know this form of a CMake package")
+    message(FATAL_ERROR "${file} does not contain '${old}'; lay_out.cmake must be adapted to this form of a CMake package")
   endif()
   file(WRITE ${file} "${changed}")
 endfunction()
 
-# CMake packages find their prefix by their own depth below it.
+# CMake packages compute their prefix from their own depth below it.
 function(deepen_cmake_packages folder)
   file(GLOB configs ${folder}/cmake/*/*Config.cmake)
   foreach(config ${configs})
@@ -46,7 +46,7 @@ function(move_libraries prefix)
   deepen_cmake_packages(${prefix}/${multiarch})
 endfunction()
 
-# Paths to search are for trees that lie elsewhere than in the system's folders.
+# Run paths are only needed for trees outside of the system's folders.
 function(drop_rpaths prefix)
   file(GLOB_RECURSE files ${prefix}/bin/* ${prefix}/lib*/*)
   foreach(file ${files})
@@ -83,7 +83,7 @@ foreach(entry ${package_names})
   string(REGEX MATCH "^(.*)=(.*)$" entry ${entry})
   set(prefix ${CPACK_TEMPORARY_DIRECTORY}/${CMAKE_MATCH_1}${CPACK_PACKAGING_INSTALL_PREFIX})
   set(package ${CMAKE_MATCH_2})
-  if(IS_DIRECTORY ${prefix}) # cpack may have been asked for some of them only
+  if(IS_DIRECTORY ${prefix}) # cpack may run for some components only
     move_libraries(${prefix})
     drop_rpaths(${prefix})
     add_documents(${prefix} ${package})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What each Debian package is. Packages of one build that share internals need each other's exact version; drivers are
-# bound to nothing but the driver ABI, which both sides check when they meet.
+# The Debian packages. Packages of one build that share internals depend on each other's exact version.
+# Drivers depend only on the driver ABI, which both sides check at run time.
 
 # deb_package(NAME COMPONENT SECTION SUMMARY TEXT [FIELD value ...]): FIELD is a field of a Debian control file.
 set(package_names "")
@@ -36,32 +36,32 @@ list(JOIN suggested_drivers ", " suggested_drivers)
 
 set(CPACK_COMPONENTS_ALL "")
 deb_package(libweir1 runtime libs "plugin-based GPU runtime - library"
-  "${what}This package holds the library that programs link. It needs a driver,
-which is a package of its own, and weir-codegen where programs bring
-kernels rather than code objects."
+  "${what}This package holds the library that programs link. It needs a driver
+package, and weir-codegen for programs with kernels instead of ready
+code objects."
   RECOMMENDS "weir-driver-cpu | weir-driver, weir-codegen" SUGGESTS "${suggested_drivers}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers ${CMAKE_CURRENT_BINARY_DIR}/runtime/shlibs)
 
 if(TARGET weir_codegen)
   deb_package(weir-codegen codegen libs "plugin-based GPU runtime - code generation"
     "${what}This package compiles kernels for the device at hand, with LLVM.
-Programs that load ready code objects do without it."
+Programs that load only ready code objects do not need it."
     DEPENDS "libweir1 ${same}" ENHANCES "libweir1")
   set(CPACK_DEBIAN_CODEGEN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/triggers ${CMAKE_CURRENT_BINARY_DIR}/codegen/shlibs)
 endif()
 if(TARGET weir-tool)
   deb_package(weir-tools tools utils "plugin-based GPU runtime - command"
-    "${what}This package holds the command weir, which says which drivers and devices
-there are, compiles and runs kernels in text form, and has a
-demonstration; and the layers that watch what programs do with drivers."
+    "${what}This package holds the command weir, which lists drivers and devices,
+compiles and runs kernels in text form, and has a demonstration; and
+layers that check a program's calls of drivers."
     DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen" SUGGESTS "weir-driver-sdk")
-  # Layers are no package of their own.
+  # Layers have no package of their own.
   list(APPEND CPACK_COMPONENTS_ALL layers)
   set(CPACK_COMPONENT_LAYERS_GROUP tools)
   set(CPACK_COMPONENT_TOOLS_GROUP tools)
 endif()
 
-# A driver needs the vendor's library to be of use, and says so itself; it installs without.
+# Without the vendor's library a driver installs, and reports at run time that the library is missing.
 set(vendor_cuda libcuda1)
 set(vendor_amdgpu libamdhip64-5)
 foreach(driver ${packaged_drivers})
@@ -76,15 +76,15 @@ deb_package(libweir-dev dev libdevel "plugin-based GPU runtime - development fil
 use libweir. Its documentation is /usr/share/doc/weir/docs/README.md, of
 weir-driver-sdk, which comes with it."
   DEPENDS "libweir1 ${same}, weir-driver-sdk ${same}" RECOMMENDS "weir-driver-cpu, weir-codegen" SUGGESTS "weir-tools")
-deb_package(weir-driver-sdk sdk libdevel "plugin-based GPU runtime - what drivers are written with"
+deb_package(weir-driver-sdk sdk libdevel "plugin-based GPU runtime - driver development kit"
   "${what}This package holds the driver interface and the CMake functions to make a
 driver, and the package of a driver, outside of Weir's own tree; examples;
 and the documentation of all of Weir. Begin with
 /usr/share/doc/weir/docs/README.md."
   RECOMMENDS "weir-tools, weir-conformance")
 if(TARGET weir-conformance)
-  deb_package(weir-conformance conformance devel "plugin-based GPU runtime - judge of drivers"
-    "${what}This package holds the command weir-conformance, which holds any driver to
-the driver interface, level by level, and writes a report."
+  deb_package(weir-conformance conformance devel "plugin-based GPU runtime - driver conformance suite"
+    "${what}This package holds the command weir-conformance, which tests any driver
+against the driver interface, level by level, and writes a report."
     DEPENDS "libweir1 ${same}" RECOMMENDS "weir-codegen")
 endif()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver uses of HIP, declared from its binary interface: numbers, structs, and the functions that
-// other vendors' runtimes do not share. The numbers are those of HIP 5.2 to 7; what differs says so. No
-// header of ROCm's is needed to build.
+// The part of HIP that the driver uses, declared from its binary interface: numbers, structs, and the
+// functions that other vendors' runtimes lack. The numbers apply to HIP 5.2 to 7; exceptions are noted. No
+// ROCm header is needed to build.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace weir::amdgpu {
 using sdk::vendor::Address;
 using sdk::vendor::Code;
 
-/// Results that are told apart beyond those that all vendors share.
+/// Results in addition to those that all vendors share.
 enum Result : Code {
   not_initialized = 3,
   invalid_configuration = 9,
@@ -48,19 +48,19 @@ enum DeviceAttribute : int {
   max_shared_per_multiprocessor = 10002,
 };
 
-/// What hipGetDeviceProperties fills in, of which only the name of the architecture is used: attributes tell
-/// the rest, and do not change their place. HIP 6 changed the struct, and the function's name with it.
+/// The output of hipGetDeviceProperties. Only the architecture's name is read from it; attributes provide the
+/// rest, and their numbers are stable. HIP 6 changed the struct and renamed the function.
 struct DeviceProperties {
   static constexpr std::size_t architecture_until_5 = 396;   // of 792 bytes
   static constexpr std::size_t architecture_since_6 = 1160;  // of 1472 bytes
-  alignas(8) char bytes[4096];  // more than any version has, which grow at their end
+  alignas(8) char bytes[4096];  // larger than any version; new fields are added at the end
 };
 
-/// The type's number has another meaning in HIP 5 (0: host) than since 6 (0: ordinary memory), and is not
-/// used.
+/// The type is not used: the meaning of its numbers differs between HIP 5 (0: host) and later versions
+/// (0: ordinary memory).
 struct PointerAttributes {
   int type, device;
-  void* device_pointer;  // null, or the call fails, for ordinary memory
+  void* device_pointer;  // null for ordinary memory, for which the call may also fail
   void* host_pointer;
   int is_managed;
   unsigned flags;
@@ -90,12 +90,12 @@ static_assert(sizeof(FillNode) == 48);
 
 struct Api {
   sdk::vendor::Calls calls;
-  bool lacks_host_function;  // and calls.host_function does it another way
+  bool lacks_host_function;  // calls.host_function uses hipStreamAddCallback instead
 
   Code (*runtime_version)(int* out);
   const char* (*error_name)(Code code);
   const char* (*error_words)(Code code);
-  Code (*last_error)();  // and forgets it
+  Code (*last_error)();  // also clears it
   Code (*peek_last_error)();
 
   Code (*device_get)(int* out);

@@ -3,7 +3,7 @@
 
 namespace weir::amdgpu {
 
-/// A thread's last error is seen by others in the process, and that memory is ordinary is none of theirs.
+/// Clears the error that HIP records for ordinary memory, because other code on this thread would read it.
 bool Hip::is_pinned(const void* memory) noexcept {
   const Code before = api.peek_last_error();
   PointerAttributes found{};

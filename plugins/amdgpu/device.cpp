@@ -7,12 +7,13 @@
 
 namespace weir::amdgpu {
 
+using sdk::format_text;
 using sdk::put;
-using sdk::words;
 
 namespace {
 
-#define ROW(name, ...) {offsetof(weir_device_info, name), __VA_ARGS__}
+#define ROW(name, ...) \
+  { offsetof(weir_device_info, name), __VA_ARGS__ }
 constexpr sdk::vendor::AttributeField fields[] = {
     ROW(lanes, wave_size),
     ROW(multiprocessors, multiprocessor_count),
@@ -32,7 +33,7 @@ constexpr sdk::vendor::AttributeField fields[] = {
 };
 #undef ROW
 
-/// HIP spreads streams over so many queues of the hardware, which this variable numbers.
+/// The number of hardware queues over which HIP distributes streams, from this variable.
 std::uint32_t hardware_queues() {
   constexpr long by_default = 4;
   const char* text = std::getenv("GPU_MAX_HW_QUEUES");
@@ -40,7 +41,7 @@ std::uint32_t hardware_queues() {
   return static_cast<std::uint32_t>(number > 0 ? number : by_default);
 }
 
-/// A launch's threads are counted in 32 bits in each direction.
+/// HIP counts the threads of a launch in 32 bits in each direction.
 void limit_grid(weir_device_info& info) {
   for (int axis = 0; axis < 3; ++axis)
     info.max_grid[axis] = std::min(info.max_grid[axis], ~0u / std::max(info.max_block[axis], 1u));
@@ -66,11 +67,12 @@ void Hip::describe(std::uint32_t index, weir_device_info& info) {
   put(info.code_targets[0].format, "hsaco");
   put(info.code_targets[0].target, architecture.substr(0, colon));
   put(info.target_features, architecture.substr(std::min(colon + 1, architecture.size())));
-  if (!architecture.starts_with("gfx9")) info.memory_bandwidth = 0;  // GDDR has more transfers a clock
+  if (!architecture.starts_with("gfx9")) info.memory_bandwidth = 0;  // GDDR has more transfers per clock
 
   const auto leave_out = [&info](std::uint64_t capability, const char* what, const std::string& why,
                                  const char* instead) {
-    if (!why.empty()) sdk::vendor::lacks(info, capability, words("%s: %s; %s", what, why.c_str(), instead));
+    if (!why.empty())
+      sdk::vendor::lacks(info, capability, format_text("%s: %s; %s", what, why.c_str(), instead));
   };
   const bool device_has_pools = sdk::vendor::attribute<Hip>(device, memory_pools) != 0;
   leave_out(WEIR_CAP_STREAM_ORDERED_ALLOCATION, "memory",
@@ -79,8 +81,9 @@ void Hip::describe(std::uint32_t index, weir_device_info& info) {
   leave_out(WEIR_CAP_GRAPHS, "graphs", why_no_graphs(api.calls.version, api.calls.has_graphs),
             "streams are used");
   if (!api.stream_device)
-    sdk::vendor::add_note(info, "streams: HIP " + version_words(api.calls.version) +
-                                    " cannot tell a stream's device; that of foreign streams is not checked");
+    sdk::vendor::add_note(info,
+                          "streams: HIP " + version_words(api.calls.version) +
+                              " cannot query a stream's device; that of wrapped streams is not checked");
   if (api.lacks_host_function)
     sdk::vendor::add_note(info, "callbacks: HIP " + version_words(api.calls.version) +
                                     " lacks hipLaunchHostFunc; hipStreamAddCallback is used");

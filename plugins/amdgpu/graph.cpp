@@ -6,7 +6,7 @@ namespace {
 
 using sdk::vendor::GraphPlace;
 
-/// Pinned memory is the host's.
+/// Pinned memory counts as host memory.
 int kind_of(const sdk::vendor::GraphCopy& copy) {
   const bool to_device = copy.to.kind == GraphPlace::device_memory;
   if (copy.from.kind == GraphPlace::device_memory) return to_device ? device_to_device : device_to_host;

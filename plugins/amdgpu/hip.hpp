@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HIP's traits: all that the driver for runtimes with streams, in the SDK, must know of this one.
+// HIP's traits: the vendor-specific part of the SDK's driver for runtimes with streams.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct Hip {
   static std::string error_name(Code code) { return api.error_name(code); }
   static std::string error_words(Code code) { return api.error_words(code); }
 
-  // device.cpp: what a thread has current is the number of a device; there always is one
+  // device.cpp: a thread's current context is a device number, which always exists
   using Context = int;
   static constexpr Context no_context = -1;
   static Code get_current(Context* out) noexcept { return api.device_get(out); }

@@ -24,7 +24,7 @@ T read(std::span<const char> all, std::uint64_t offset) {
   return out;
 }
 
-/// MessagePack, as far as metadata uses it: maps, arrays, text, whole numbers, truth values.
+/// A reader of MessagePack, for the types that occur in metadata: maps, arrays, text, integers, booleans.
 class Reader {
  public:
   explicit Reader(std::span<const char> bytes) : bytes_(bytes) {}
@@ -34,7 +34,7 @@ class Reader {
 
   std::string_view text() {
     const unsigned tag = byte();
-    const std::uint64_t size = (tag & 0xe0u) == 0xa0u ? tag & 0x1fu : number_behind(tag, 0xd9);
+    const std::uint64_t size = (tag & 0xe0u) == 0xa0u ? tag & 0x1fu : number_after(tag, 0xd9);
     const std::span<const char> found = part(bytes_, at_, size);
     at_ += size;
     return {found.data(), found.size()};
@@ -42,7 +42,7 @@ class Reader {
 
   std::uint64_t number() {
     const unsigned tag = byte();
-    return tag < 0x80 ? tag : number_behind(tag, 0xcc);
+    return tag < 0x80 ? tag : number_after(tag, 0xcc);
   }
 
   void skip(int depth = 0) {
@@ -65,8 +65,9 @@ class Reader {
  private:
   unsigned byte() { return static_cast<unsigned char>(read<char>(bytes_, at_++)); }
 
-  /// Tags from `first` on say how many bytes, most significant first, the number has: 1, 2, 4, 8.
-  std::uint64_t number_behind(unsigned tag, unsigned first) {
+  /// Reads the number after `tag`, most significant byte first. Tags from `first` on mean 1, 2, 4 and 8
+  /// bytes.
+  std::uint64_t number_after(unsigned tag, unsigned first) {
     if (tag < first || tag > first + 3) throw Malformed{};
     std::uint64_t out = 0;
     for (unsigned n = 1u << (tag - first); n > 0; --n) out = out << 8 | byte();
@@ -86,7 +87,7 @@ class Reader {
   std::uint64_t at_ = 0;
 };
 
-/// The end of an argument that the host hands over; 0 for one that the runtime adds.
+/// The end of an argument that the host passes; 0 for one that the runtime adds.
 std::uint64_t end_of_argument(Reader& reader) {
   std::uint64_t offset = 0, size = 0;
   bool hidden = false;

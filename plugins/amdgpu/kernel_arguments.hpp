@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a code object's metadata says of its kernels' arguments. HIP knows it and does not tell.
+// The sizes of kernels' arguments, from a code object's metadata. HIP has no function that returns them.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace weir::amdgpu {
 
-/// Bytes of the argument block that each kernel takes, without the arguments that the runtime adds.
+/// Bytes of each kernel's argument block, without the arguments that the runtime adds.
 using KernelArguments = std::map<std::string, std::uint32_t, std::less<>>;
 
-/// Reads the metadata note of an ELF file for AMD GPUs. Empty where there is none, or none that can be read:
-/// then nothing is known, and nothing refused. Never reads outside `image`.
+/// Reads the metadata note of an ELF file for AMD GPUs. Returns an empty map if it is missing or malformed,
+/// in which case sizes are not checked. Never reads outside `image`.
 KernelArguments read_kernel_arguments(std::span<const char> image);
 
 }  // namespace weir::amdgpu

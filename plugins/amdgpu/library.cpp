@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libamdhip64 is opened when devices are first counted; its name carries HIP's major version.
+// libamdhip64, opened when devices are first counted. Its name contains HIP's major version.
 #include "library.hpp"
 
 #include <dlfcn.h>
@@ -20,10 +20,11 @@ using sdk::EntryPoint;
 constexpr auto need = EntryPoint::required, want = EntryPoint::optional;
 
 #define SHARED(member, symbol, needed) \
-  {offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member), symbol, hip_version(5, 2), symbol, needed}
-#define OWN(member, symbol, needed) {offsetof(Api, member), symbol, hip_version(5, 2), symbol, needed}
+  { offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member), symbol, hip_version(5, 2), symbol, needed }
+#define OWN(member, symbol, needed) \
+  { offsetof(Api, member), symbol, hip_version(5, 2), symbol, needed }
 
-// All that is asked of libamdhip64. A function keeps its form for ever, but hipGetDeviceProperties.
+// The functions of libamdhip64 that the driver uses. Only hipGetDeviceProperties has ever changed its form.
 constexpr EntryPoint entry_points[] = {
     SHARED(init, "hipInit", need),
     OWN(runtime_version, "hipRuntimeGetVersion", need),
@@ -104,12 +105,12 @@ constexpr EntryPoint entry_points[] = {
 #undef SHARED
 #undef OWN
 
-// The last is for images where the linker does not know ROCm's folder.
+// The last is for images in which the linker does not search ROCm's folder.
 constexpr const char* library_names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                          "libamdhip64.so", "/opt/rocm/lib/libamdhip64.so"};
 
-/// What the process has loaded already, since two HIPs in one process do not see each other's memory; or the
-/// newest.
+/// Opens the library that the process has already loaded, because two HIPs in one process do not share
+/// memory; otherwise the newest one.
 sdk::Library open_library() {
   constexpr const char* variable = "WEIR_AMDGPU_LIBRARY";
   for (const char* name : library_names)
@@ -120,24 +121,26 @@ sdk::Library open_library() {
   return sdk::Library::open(variable, library_names);
 }
 
-/// Why there is no device: what the kernel's driver offers to this process.
+/// The reason for having no device, from the files of the kernel driver.
 std::string look_at_kernel_driver() {
   constexpr const char* node = "/dev/kfd";
   if (access(node, R_OK | W_OK) == 0) {
     for (const char* variable : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
-      if (const char* value = std::getenv(variable)) return sdk::words("%s is '%.100s'", variable, value);
-    return "look at rocminfo for what AMD's driver sees";
+      if (const char* value = std::getenv(variable))
+        return sdk::format_text("%s is '%.100s'", variable, value);
+    return "run rocminfo to list the devices of AMD's driver";
   }
   if (errno == ENOENT)
-    return sdk::words(
+    return sdk::format_text(
         "there is no %s: no AMD GPU, its kernel driver amdgpu is not loaded, or this container "
         "was started without --device=/dev/kfd --device=/dev/dri",
         node);
-  return sdk::words("this process may not open %s; its user must be in the groups render and video", node);
+  return sdk::format_text("this process may not open %s; its user must be in the groups render and video",
+                          node);
 }
 
 [[noreturn]] void fail_without_device(Code code) {
-  sdk::fail(WEIR_ERROR_NO_DEVICE, "HIP sees no device (%s); %s",
+  sdk::fail(WEIR_ERROR_NO_DEVICE, "HIP finds no device (%s); %s",
             code == sdk::vendor::success ? "a count of 0" : api.error_name(code),
             look_at_kernel_driver().c_str());
 }
@@ -150,14 +153,14 @@ std::uint32_t Hip::start() {
   if (const EntryPoint* missing = sdk::fill_entry_points(api, std::span(entry_points), find))
     sdk::fail(WEIR_ERROR_NO_LIBRARY, "%s is too old: it lacks %s, which HIP 5.2 has; install a newer ROCm",
               library.path().c_str(), missing->name);
-  // Without a device, some versions answer that no device 0 exists instead.
+  // Without a device, some versions fail with "no device 0" instead.
   const Code code = api.calls.init(0);
   if (code == sdk::vendor::no_device || code == invalid_device) fail_without_device(code);
   sdk::vendor::check<Hip>(code, "start");
   const int devices = sdk::vendor::count_devices<Hip>();
   if (devices < 1) fail_without_device(sdk::vendor::success);
   sdk::vendor::Calls& calls = api.calls;
-  sdk::vendor::check<Hip>(api.runtime_version(&calls.version), "tell its version");
+  sdk::vendor::check<Hip>(api.runtime_version(&calls.version), "return its version");
   if (calls.version < hip_version(5, 2))
     sdk::fail(WEIR_ERROR_NO_LIBRARY, "%s is too old: it is of HIP %s; install ROCm 5.2 or newer",
               library.path().c_str(), version_words(calls.version).c_str());
@@ -170,7 +173,7 @@ std::uint32_t Hip::start() {
 }
 
 std::string version_words(int number) {
-  return sdk::words("%d.%d", number / 10'000'000, number / 100'000 % 100);
+  return sdk::format_text("%d.%d", number / 10'000'000, number / 100'000 % 100);
 }
 
 std::string architecture_of(int device) {

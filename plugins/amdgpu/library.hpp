@@ -7,11 +7,11 @@
 
 namespace weir::amdgpu {
 
-/// The library's functions; null before Hip::start has succeeded, and those of optional parts also after it.
-/// Versions are 10,000,000 * major + 100,000 * minor + patch.
+/// The library's functions. Null before Hip::start has succeeded; optional ones may stay null. Versions are
+/// 10,000,000 * major + 100,000 * minor + patch.
 inline Api api{};
 
-/// Takes the place of hipLaunchHostFunc, which libraries before HIP 5.3 lack.
+/// Replaces hipLaunchHostFunc, which libraries before HIP 5.3 lack.
 Code add_callback(void* stream, weir_host_callback callback, void* user);
 
 /// "6.3"

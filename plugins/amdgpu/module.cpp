@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HSACO files. HIP says of code for another device no more than that there is no binary for this one, so that
-// the target is looked at here.
+// HSACO files. For code of another device HIP reports only that no binary matches, so the target is checked
+// here.
 #include <algorithm>
 #include <string_view>
 
@@ -9,7 +9,7 @@
 namespace weir::amdgpu {
 namespace {
 
-/// The value of a feature in "gfx90a:sramecc+:xnack-": '+', '-', or 0 when it does not say, which fits any.
+/// The value of a feature in "gfx90a:sramecc+:xnack-": '+', '-', or 0 if it is absent, which matches either.
 char feature(std::string_view target, std::string_view name) {
   const std::size_t at = target.find(":" + std::string(name));
   const std::size_t sign = at + 1 + name.size();
@@ -45,7 +45,7 @@ Code Hip::load_module(Module& module, const weir_code_object& object, std::strin
   return api.module_load(&module.native, module.data.image.data());
 }
 
-/// HIP takes each argument from its place in the block, and would read behind a shorter one.
+/// HIP reads each argument at its offset in the block, and would read past the end of a shorter block.
 std::size_t Hip::block_bytes(const Module& module, const Kernel& kernel) {
   const auto known = module.data.arguments.find(kernel.name);
   if (known != module.data.arguments.end() && known->second > kernel.argument_bytes)

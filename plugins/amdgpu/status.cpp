@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What HIP's results mean.
+// Translation of HIP's results.
 #include "hip.hpp"
 
 namespace weir::amdgpu {

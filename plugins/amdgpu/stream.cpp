@@ -28,16 +28,16 @@ Code add_callback(void* stream, weir_host_callback callback, void* user) {
 }
 
 void Hip::check_foreign_stream(Device& device, void* native) {
-  // 1 and 2 are HIP's names for the default stream, and for that of each thread.
+  // 1 and 2 are HIP's handles of the default stream and of the per-thread one.
   if (reinterpret_cast<std::uintptr_t>(native) <= 2)
-    sdk::fail(
-        WEIR_ERROR_INVALID,
-        "native is %p, one of HIP's default streams; expected a hipStream_t that was created: those wait "
-        "for other streams, or are another one on each thread",
-        native);
+    sdk::fail(WEIR_ERROR_INVALID,
+              "native is %p, one of HIP's default streams; expected a hipStream_t that was created: default "
+              "streams wait "
+              "for other streams, or differ between threads",
+              native);
   int owner = device.context;
-  if (!api.stream_device) return;  // before HIP 5.6 nobody can tell
-  device.check(api.stream_device(native, &owner), "ask for a stream's device");
+  if (!api.stream_device) return;  // HIP before 5.6 cannot return the device
+  device.check(api.stream_device(native, &owner), "query a stream's device");
   if (owner != device.context)
     sdk::fail(WEIR_ERROR_INVALID, "native is a hipStream_t of device %d; expected one of device %u", owner,
               device.index);

@@ -62,8 +62,8 @@ auto for_node(std::uint32_t index, Check&& check) {
   try {
     return check();
   } catch (const Failure& failure) {
-    throw Failure{failure.code, "node " + std::to_string(index) + ": " + failure.message,
-                  failure.vendor_code, failure.vendor_name};
+    throw Failure{failure.code, "node " + std::to_string(index) + ": " + failure.message, failure.vendor_code,
+                  failure.vendor_name};
   }
 }
 
@@ -237,7 +237,7 @@ weir_result graph_update(weir_graph handle, uint32_t index, const weir_graph_nod
              "the kernel is '%.128s', but was %s when the graph was made; make a new graph",
              result.launch.kernel->name.c_str(),
              node.kernel.ended() ? "one that was unloaded"
-                                 : sdk::words("'%.128s'", node.kernel.object->name.c_str()).c_str());
+                                 : sdk::format_text("'%.128s'", node.kernel.object->name.c_str()).c_str());
       return result;
     });
     const std::uint64_t finished = graph.finished.load(std::memory_order_acquire);

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "callbacks.hpp"
 #include "event.hpp"
 #include "functions.hpp"
 #include "graph.hpp"
@@ -144,6 +145,7 @@ weir_result stream_host_callback(weir_stream handle, weir_host_callback callback
   return guarded(status, [&] {
     Stream& stream = live<Stream>(handle, "stream");
     if (!callback) fail(WEIR_ERROR_INVALID, "callback is null; expected a function to call");
+    Callbacks::get();  // made here, where a lack of memory can be reported; a worker could not
     submit(stream, false, [&](Operation& operation) {
       operation.kind = Operation::Kind::callback;
       operation.callback = {callback, user};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver uses of NVIDIA's driver API, declared from its documented binary interface: numbers,
-// structs, and the functions that other vendors' runtimes do not share. No header of CUDA's is needed to
-// build.
+// The part of NVIDIA's driver API that the driver uses, declared from its documented binary interface:
+// numbers, structs, and the functions that other vendors' runtimes lack. No CUDA header is needed to build.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@ namespace weir::cuda {
 using sdk::vendor::Address;
 using sdk::vendor::Code;
 
-/// Results that are told apart beyond those that all vendors share.
+/// Results in addition to those that all vendors share.
 enum Result : Code {
   stub_library = 34,
   newer_driver_needed = 36,
@@ -67,7 +66,7 @@ enum JitOption : int {
 
 enum PointerAttribute : int { pointer_memory_type = 2 };
 
-/// Version 2; version 1, of before CUDA 12, ends before `kernel` and is otherwise the same.
+/// Version 2. Version 1, before CUDA 12, lacks the fields from `kernel` on and is otherwise the same.
 struct KernelNode {
   void* function;
   unsigned grid[3];
@@ -139,8 +138,8 @@ struct Api {
   Code (*graph_set_fill)(void* executable, void* node, const FillNode* values, void* context);
 };
 
-/// Null before Cuda::start has succeeded, and those of optional parts also after it. Versions are 1000 *
-/// major + 10 * minor.
+/// Null before Cuda::start has succeeded; optional functions may stay null. Versions are 1000 * major + 10 *
+/// minor.
 inline Api api{};
 
 }  // namespace weir::cuda

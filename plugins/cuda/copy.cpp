@@ -3,7 +3,7 @@
 
 namespace weir::cuda {
 
-/// CUDA knows nothing of ordinary memory.
+/// CUDA returns an error for ordinary memory.
 bool Cuda::is_pinned(const void* memory) noexcept {
   unsigned type = 0;
   return api.pointer_attribute(&type, pointer_memory_type, reinterpret_cast<Address>(memory)) ==

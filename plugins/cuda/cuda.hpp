@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's traits: all that the driver for runtimes with streams, in the SDK, must know of this one.
+// CUDA's traits: the vendor-specific part of the SDK's driver for runtimes with streams.
 #pragma once
 
 #include <weir/sdk/vendor/driver.hpp>

@@ -7,8 +7,8 @@
 
 namespace weir::cuda {
 
+using sdk::format_text;
 using sdk::put;
-using sdk::words;
 using sdk::vendor::lacks;
 
 namespace {
@@ -34,7 +34,7 @@ constexpr sdk::vendor::AttributeField fields[] = {
 };
 #undef FIELD
 
-/// The version of the kernel driver, which libcuda itself does not tell; "" when it cannot be read.
+/// The version of the kernel driver, which libcuda does not report; "" if it cannot be read.
 std::string kernel_driver_version() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string text;
@@ -43,13 +43,13 @@ std::string kernel_driver_version() {
 }
 
 std::string driver_version() {
-  const std::string text = words("CUDA %d.%d", api.calls.version / 1000, api.calls.version % 1000 / 10);
+  const std::string text = format_text("CUDA %d.%d", api.calls.version / 1000, api.calls.version % 1000 / 10);
   const std::string kernel = kernel_driver_version();
   return kernel.empty() ? text : text + ", driver " + kernel;
 }
 
-/// Kernels of so many streams can run at once: CUDA gives each stream one of its connections to the device,
-/// which this variable numbers.
+/// The number of streams whose kernels can run at once. CUDA maps each stream to one of its connections to
+/// the device, whose number this variable sets.
 std::uint32_t connections() {
   constexpr int by_default = 8, most = 32;
   const char* text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
@@ -84,17 +84,17 @@ void Cuda::describe(std::uint32_t index, weir_device_info& info) {
   if (!api.calls.has_graphs)
     lacks(info, WEIR_CAP_GRAPHS, "graphs: CUDA before 11.4 lacks functions for them, streams are used");
 
-  const std::string target = words("sm_%u%u", value(compute_major), value(compute_minor));
+  const std::string target = format_text("sm_%u%u", value(compute_major), value(compute_minor));
   info.code_target_count = 2;
   put(info.code_targets[0].format, "ptx");
   put(info.code_targets[0].target, target);
   put(info.code_targets[1].format, "cubin");
   put(info.code_targets[1].target, target);
-  put(info.target_features, words("+ptx%d", newest_ptx(api.calls.version)));
+  put(info.target_features, format_text("+ptx%d", newest_ptx(api.calls.version)));
 
   info.recommended_streams = value(concurrent_kernels) ? connections() : 1;
   if (value(stream_priorities)) {
-    // The range itself is only told to a context; CUDA clamps what is outside of it.
+    // CUDA returns the range only to a context, and clamps priorities outside of it.
     info.min_priority = 0;
     info.max_priority = -5;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point; the table and all that is around each call come from the SDK.
+// The entry point. The SDK provides the table and the common part of each call.
 #include "cuda.hpp"
 
 extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcuda.so.1 belongs to the kernel driver, not to the toolkit; it is opened when devices are first counted.
+// libcuda.so.1, which belongs to the kernel driver and not to the toolkit; opened when devices are first
+// counted.
 #include <cstdlib>
 #include <mutex>
 #include <weir/sdk/library.hpp>
@@ -16,9 +17,9 @@ constexpr auto optional = EntryPoint::optional;
 #define COMMON(member) offsetof(Api, calls) + offsetof(sdk::vendor::Calls, member)
 #define OWN(member) offsetof(Api, member)
 
-// All that is asked of libcuda. The version is that of CUDA whose form of the function is meant; newer
-// libraries hand out that form for ever. The symbol is for libraries before CUDA 11.3, which have no
-// cuGetProcAddress.
+// The functions of libcuda that the driver uses. The version is that of the CUDA release that introduced this
+// form of the function; newer libraries still provide it. The symbol is for libraries before CUDA 11.3, which
+// lack cuGetProcAddress.
 constexpr EntryPoint entry_points[] = {
     {COMMON(init), "cuInit", 2000, "cuInit"},
     {OWN(driver_version), "cuDriverGetVersion", 2020, "cuDriverGetVersion"},
@@ -131,7 +132,7 @@ struct Finder {
 };
 
 std::string version_words(int number) {
-  return sdk::words("%d.%d", number / 1000, number % 1000 / 10);
+  return sdk::format_text("%d.%d", number / 1000, number % 1000 / 10);
 }
 
 }  // namespace
@@ -153,12 +154,12 @@ std::uint32_t Cuda::start() {
         version_words(missing->version).c_str());
   if (const Code code = api.calls.init(0); code == sdk::vendor::no_device) {
     sdk::Failure failure = sdk::vendor::failure_of<Cuda>(code, "start");
-    failure.message += "; no NVIDIA GPU is there, or this process may not use one";
+    failure.message += "; no NVIDIA GPU is present, or this process may not use one";
     throw failure;
   } else if (code == stub_library) {
     sdk::Failure failure = sdk::vendor::failure_of<Cuda>(code, "start");
-    failure.message += sdk::words("; %s is the toolkit's stub, remove its folder from LD_LIBRARY_PATH",
-                                  library.path().c_str());
+    failure.message += sdk::format_text("; %s is the toolkit's stub, remove its folder from LD_LIBRARY_PATH",
+                                        library.path().c_str());
     throw failure;
   } else {
     sdk::vendor::check<Cuda>(code, "start");
@@ -166,8 +167,8 @@ std::uint32_t Cuda::start() {
   const int count = sdk::vendor::count_devices<Cuda>();
   if (count < 1) {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    sdk::fail(WEIR_ERROR_NO_DEVICE, "CUDA sees no device; %s",
-              visible ? sdk::words("CUDA_VISIBLE_DEVICES is '%.100s'", visible).c_str()
+    sdk::fail(WEIR_ERROR_NO_DEVICE, "CUDA finds no device; %s",
+              visible ? sdk::format_text("CUDA_VISIBLE_DEVICES is '%.100s'", visible).c_str()
                       : "CUDA_VISIBLE_DEVICES is not set");
   }
   return static_cast<std::uint32_t>(count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX and cubin. What the device cannot run is refused here by its target; all else by CUDA, with its
-// compiler's log.
+// PTX and cubin. Code for other devices is refused here by its target; all other faults are reported by CUDA,
+// with its compiler's log.
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace weir::cuda {
 namespace {
 
-/// "sm_90a": 90 and whether code is bound to just that device by a letter. 0 when it is no such word.
+/// "sm_90a": 90, and whether a letter binds the code to one device or family. 0 for other text.
 struct Architecture {
   int number = 0;
   bool specific = false;
@@ -28,8 +28,8 @@ Architecture parse(std::string_view target) {
   return digits >= 2 && (digits == target.size() || out.specific) ? out : Architecture{};
 }
 
-/// PTX runs on its architecture and all later ones; machine code on later minor versions of its major one.
-/// What has a letter runs on its own (a) or within its family (f), which CUDA judges.
+/// PTX runs on its architecture and all later ones; machine code runs on later minor versions of its major
+/// one. Code with a letter runs on its architecture (a) or family (f) only, which CUDA checks.
 bool may_run(bool ptx, Architecture code, int device) {
   if (code.specific) return code.number <= device && code.number / 10 == device / 10;
   return code.number <= device && (ptx || code.number / 10 == device / 10);
@@ -37,7 +37,7 @@ bool may_run(bool ptx, Architecture code, int device) {
 
 struct Log {
   char text[4096] = "";
-  void* size = reinterpret_cast<void*>(sizeof text);  // in: what there is room for; out: how much was written
+  void* size = reinterpret_cast<void*>(sizeof text);  // in: the buffer's size; out: the bytes written
 };
 
 std::string joined(const Log& errors, const Log& remarks) {
@@ -67,7 +67,7 @@ void Cuda::check_target(const Device& device, const weir_code_object& object) {
 
 Code Cuda::load_module(Module& module, const weir_code_object& object, std::string& log) {
   const char* data = static_cast<const char*>(object.data);
-  std::vector<char> terminated;  // CUDA reads PTX up to a zero
+  std::vector<char> terminated;  // CUDA reads PTX up to a zero byte
   if (std::string_view(object.format) == "ptx" && data[object.size - 1] != '\0') {
     terminated.assign(data, data + object.size);
     terminated.push_back('\0');
@@ -82,7 +82,8 @@ Code Cuda::load_module(Module& module, const weir_code_object& object, std::stri
   return code;
 }
 
-/// Else a launch would read what lies behind the argument block. Older libraries cannot tell.
+/// A launch would read past the end of a shorter argument block. Older libraries cannot return parameter
+/// sizes.
 std::size_t Cuda::block_bytes(const Module&, const Kernel& kernel) {
   if (!api.function_parameter) return kernel.argument_bytes;
   constexpr std::size_t most = 4096;  // of a byte each

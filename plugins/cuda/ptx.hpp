@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which PTX a version of CUDA takes, from the release history in NVIDIA's document of the PTX ISA.
+// PTX versions that each CUDA release supports, from the release history in NVIDIA's PTX ISA document.
 #pragma once
 
 namespace weir::cuda {
 
-/// The newest PTX ISA version, as 10 * major + minor, that the driver of a CUDA version takes (1000 * major +
-/// 10 * minor). Versions that are newer than the table count as its last row.
+/// The newest PTX ISA version, as 10 * major + minor, that the driver of a CUDA version (1000 * major + 10 *
+/// minor) supports. Later versions use the table's last row.
 constexpr int newest_ptx(int cuda_version) noexcept {
   struct Row {
     int cuda, ptx;

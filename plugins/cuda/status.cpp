@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's results mean.
+// Translation of CUDA's results.
 #include "cuda.hpp"
 
 namespace weir::cuda {
@@ -40,7 +40,7 @@ std::string Cuda::error_words(Code code) {
   const char* text = nullptr;
   return api.error_string && api.error_string(code, &text) == sdk::vendor::success && text
              ? text
-             : "this version of CUDA has no words for it";
+             : "this version of CUDA has no description for it";
 }
 
 }  // namespace weir::cuda

@@ -4,16 +4,16 @@
 namespace weir::cuda {
 
 void Cuda::check_foreign_stream(Device& device, void* native) {
-  // 1 and 2 are CUDA's names for its two default streams.
+  // 1 and 2 are CUDA's handles of its two default streams.
   const auto number = reinterpret_cast<std::uintptr_t>(native);
   if (number <= 2)
     sdk::fail(WEIR_ERROR_INVALID,
               "native is %s; expected a CUstream that was created: the default stream waits for other "
-              "streams, or is "
-              "another one on each thread",
+              "streams, or "
+              "differs between threads",
               number == 0 ? "null, CUDA's default stream" : "one of CUDA's default streams");
   void* context = nullptr;
-  device.check(api.stream_context(native, &context), "ask for a stream's context");
+  device.check(api.stream_context(native, &context), "query a stream's context");
   if (context != device.context)
     sdk::fail(WEIR_ERROR_INVALID,
               "native is a CUstream of context %p; expected one of the primary context of device %u", context,

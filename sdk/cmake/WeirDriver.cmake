@@ -2,21 +2,22 @@
 # weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [EXPORTS symbol ...] [ABI version]
 #                 [DESCRIPTION text])
 #
-# Defines the target weir-driver-NAME, the shared object libweir-NAME.so that exports weir_driver_entry and EXPORTS alone, with
-# its manifest NAME.json beside it, and installs both where libweir looks for drivers. VENDOR_LIBRARIES are the libraries that the driver
-# opens at run time (libcuda.so.1); they are named in messages and never linked. ABI is the newest version that the
-# driver speaks, such as 1.0; it speaks all from 1.0 on. Left out, it is the newest of this SDK's header, which drivers
-# that are made by <weir/sdk/table.hpp> speak.
+# Defines the target weir-driver-NAME: the shared object libweir-NAME.so, which exports only
+# weir_driver_entry and EXPORTS, and its manifest NAME.json in the same folder. Installs both in libweir's
+# folder of drivers. VENDOR_LIBRARIES are the libraries that the driver opens at run time (libcuda.so.1); they
+# appear in messages and are never linked. ABI is the newest version that the driver supports, such as 1.0; it
+# must support all from 1.0 on. The default is the newest version of this SDK's header, which drivers made
+# with <weir/sdk/table.hpp> support.
 #
-# Weir's own build and drivers outside it use the same function; the latter get it from find_package(WeirSDK).
+# Weir's own build and external drivers use the same function; the latter get it from find_package(WeirSDK).
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/WeirModule.cmake)
 
-# The text as a string of JSON, in quotes, for file(GENERATE).
+# Converts text to a quoted JSON string, for file(GENERATE).
 function(weir_json_string result text)
   string(REPLACE "\\" "\\\\" text "${text}")
   string(REPLACE "\"" "\\\"" text "${text}")
-  string(REPLACE "$<" "\\u0024<" text "${text}") # else a generator expression
+  string(REPLACE "$<" "\\u0024<" text "${text}") # it would begin a generator expression
   foreach(code RANGE 1 31)
     string(ASCII ${code} character)
     math(EXPR digits "0x10000 + ${code}" OUTPUT_FORMAT HEXADECIMAL)
@@ -27,13 +28,13 @@ function(weir_json_string result text)
 endfunction()
 
 function(weir_add_driver name)
-  # As they were written, so that a ';' may stand in the description; lists may come in quotes.
+  # Parsed from the unevaluated arguments, so that the description may contain ';'. Lists may be quoted.
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS")
   foreach(words SOURCES LIBRARIES VENDOR_LIBRARIES)
     string(REPLACE "\\;" ";" arg_${words} "${arg_${words}}")
   endforeach()
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "weir_add_driver(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+    message(FATAL_ERROR "weir_add_driver(${name}): unknown argument '${arg_UNPARSED_ARGUMENTS}'")
   endif()
   string(LENGTH "${name}" name_length)
   if(NOT name MATCHES "^[a-z0-9][a-z0-9-]*$" OR name_length GREATER 32)
@@ -49,7 +50,7 @@ function(weir_add_driver name)
     message(FATAL_ERROR "weir_add_driver(${name}): ABI is '${arg_ABI}'; expected a version from 1.0 to ${newest}")
   endif()
   set(target weir-driver-${name})
-  # Weir's own tree is laid out like an install prefix; elsewhere the driver lies in the build folder.
+  # Weir's own tree has the layout of an install prefix; elsewhere the driver is written to the build folder.
   if(WEIR_DRIVER_OUTPUT_DIR)
     set(folder ${WEIR_DRIVER_OUTPUT_DIR})
   else()
@@ -93,11 +94,12 @@ endfunction()
 # weir_add_conformance_test(NAME LEVEL n [FILTER f] [EXPECTATIONS file] [KERNELS folder] [TIMEOUT seconds]
 #                           [LAUNCHER command...])
 #
-# Adds the test conformance.NAME: weir-conformance judges the driver that weir_add_driver(NAME ...) builds, on all
-# levels up to n or on those of a range such as 2-4; on a machine without a device only 0 can pass. FILTER to TIMEOUT are
-# weir-conformance's options. LAUNCHER, a program or a target, is run with the suite's command behind it, to set something up
-# or to look first whether there is hardware. The report is conformance/NAME/conformance.html in the build folder.
-# WEIR_CONFORMANCE names the program when it was not installed with the SDK.
+# Adds the test conformance.NAME: weir-conformance tests the driver of weir_add_driver(NAME ...), on all
+# levels up to n or on those of a range such as 2-4. On a machine without a device only level 0 can pass.
+# FILTER to TIMEOUT are weir-conformance's options. LAUNCHER is a program or a target that is run with the
+# suite's command as its arguments, for setup or to skip the test without hardware. The report is
+# conformance/NAME/conformance.html in the build folder. WEIR_CONFORMANCE names the program if it is not
+# installed with the SDK.
 function(weir_add_conformance_test name)
   cmake_parse_arguments(arg "" "LEVEL;FILTER;EXPECTATIONS;KERNELS;TIMEOUT" "LAUNCHER" ${ARGN})
   set(target weir-driver-${name})
@@ -105,7 +107,7 @@ function(weir_add_conformance_test name)
     message(FATAL_ERROR "weir_add_conformance_test: there is no driver '${name}'; call weir_add_driver(${name} ...) first")
   endif()
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "weir_add_conformance_test(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+    message(FATAL_ERROR "weir_add_conformance_test(${name}): unknown argument '${arg_UNPARSED_ARGUMENTS}'")
   endif()
   if(NOT arg_LEVEL MATCHES "^[0-8](-[0-8])?$")
     message(FATAL_ERROR "weir_add_conformance_test(${name}): LEVEL is '${arg_LEVEL}'; expected 0 to 8, or a range such as 2-4")

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_package_driver(NAME MAINTAINER "Name <address>" [SUGGESTS packages] [RELEASE number])
 #
-# Makes `cpack` of the calling project give weir-driver-NAME_VERSION-RELEASE_ARCHITECTURE.deb, of the driver that
-# weir_add_driver(NAME ...) defined. VERSION is the project's, RELEASE is 1 by default. SUGGESTS are packages that bring
-# the libraries that the driver opens when it runs; what it links is found by dpkg-shlibdeps. The package installs and
-# upgrades on its own: it is bound to no version of libweir. It holds the driver in the folder of its architecture below
-# /usr, whatever CMAKE_INSTALL_PREFIX is. Call it once, after weir_add_driver.
+# Makes the calling project's `cpack` write weir-driver-NAME_VERSION-RELEASE_ARCHITECTURE.deb, with the driver
+# of weir_add_driver(NAME ...). VERSION is the project's; RELEASE is 1 by default. SUGGESTS are the packages
+# of libraries that the driver opens at run time; dpkg-shlibdeps finds linked ones. The package depends on no
+# version of libweir, so it can be installed and upgraded separately. The driver is in the folder of its
+# architecture below /usr, whatever CMAKE_INSTALL_PREFIX is. Must be called once, after weir_add_driver.
 function(weir_package_driver name)
   cmake_parse_arguments(arg "" "MAINTAINER;SUGGESTS;RELEASE" "" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "weir_package_driver(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+    message(FATAL_ERROR "weir_package_driver(${name}): unknown argument '${arg_UNPARSED_ARGUMENTS}'")
   endif()
   if(NOT TARGET weir-driver-${name})
     message(FATAL_ERROR "weir_package_driver(${name}): call weir_add_driver(${name} ...) first")
@@ -31,7 +31,7 @@ function(weir_package_driver name)
     set(description "a driver named ${name}")
   endif()
 
-  # `cmake --install` puts the driver where CMAKE_INSTALL_PREFIX wants it, which for most builds is not Debian's folder.
+  # `cmake --install` uses CMAKE_INSTALL_PREFIX, which in most builds is not Debian's folder.
   set(folder ${CMAKE_INSTALL_LIBDIR})
   if(CMAKE_LIBRARY_ARCHITECTURE)
     set(folder lib/${CMAKE_LIBRARY_ARCHITECTURE})
@@ -41,7 +41,7 @@ function(weir_package_driver name)
   install(FILES $<TARGET_PROPERTY:weir-driver-${name},WEIR_MANIFEST> DESTINATION ${folder}/weir/drivers
           COMPONENT ${component} EXCLUDE_FROM_ALL)
 
-  set(CPACK_VERBATIM_VARIABLES ON) # the description is any text
+  set(CPACK_VERBATIM_VARIABLES ON) # the description may contain any text
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_NAME weir-driver-${name})
   set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})

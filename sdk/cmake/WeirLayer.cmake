@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_add_layer(NAME SOURCES ... [LIBRARIES ...])
 #
-# Defines the target weir-layer-NAME, the shared object libweir-layer-NAME.so that exports weir_layer_entry alone, and
-# installs it where libweir looks for layers: beside the folder of drivers.
+# Defines the target weir-layer-NAME, the shared object libweir-layer-NAME.so, which exports only
+# weir_layer_entry. Installs it in libweir's folder of layers, next to the folder of drivers.
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/WeirModule.cmake)
 
 function(weir_add_layer name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "weir_add_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+    message(FATAL_ERROR "weir_add_layer(${name}): unknown argument '${arg_UNPARSED_ARGUMENTS}'")
   endif()
   if(NOT name MATCHES "^[a-z0-9][a-z0-9-]*$")
     message(FATAL_ERROR "weir_add_layer: the name '${name}' must be lower case letters, digits and '-'")

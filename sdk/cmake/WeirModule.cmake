@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_add_module(TARGET FOLDER folder NAME library EXPORTS symbol ... SOURCES ... [LIBRARIES ...])
 #
-# A shared object that libweir loads, libLIBRARY.so in FOLDER, that exports these symbols and nothing that could
-# meet the same name in another library of the process. weir_add_driver() and weir_add_layer() are made of it.
+# Builds libLIBRARY.so in FOLDER, a shared object for libweir to load. It exports only these symbols, so it
+# cannot clash with names of other libraries in the process. weir_add_driver() and weir_add_layer() use it.
 include_guard()
 
 function(weir_add_module target)
@@ -20,7 +20,8 @@ function(weir_add_module target)
                VISIBILITY_INLINES_HIDDEN ON
                POSITION_INDEPENDENT_CODE ON
                INSTALL_RPATH "$ORIGIN"
-               # Else CMake pads it with ':' in the build folder, which the loader takes for the current folder.
+               # Without it CMake pads the path with ':' in the build folder, which the loader reads as the
+               # current folder.
                BUILD_WITH_INSTALL_RPATH ON)
   set(exports ${CMAKE_CURRENT_BINARY_DIR}/${target}.map)
   list(JOIN arg_EXPORTS "; " arg_EXPORTS)

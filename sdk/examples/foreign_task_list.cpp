@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiler of its own on top of Weir. It turns lines such as "c = a + b" into code objects with the
-// system's C compiler and hands Weir a task list; lines between braces run at the same time. Weir gives it
-// devices, streams, regions and memory, and never sees its language.
+// A compiler built on Weir. It turns lines such as "c = a + b" into code objects with the system's C compiler
+// and passes a task list to Weir; lines between braces run at the same time. Weir provides devices, streams,
+// regions and memory, and needs no knowledge of the language.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -13,7 +13,7 @@
 
 using namespace weir;
 
-// The build says which compiler and where <weir/sdk/cpu_kernel.h> is; without one, those of the system.
+// The build defines the compiler and the folder of <weir/sdk/cpu_kernel.h>; otherwise the system's are used.
 #ifndef C_COMPILER
 #define C_COMPILER "cc"
 #endif
@@ -21,9 +21,9 @@ using namespace weir;
 #define WEIR_INCLUDE "/usr/include"
 #endif
 
-constexpr std::uint32_t blocks = 64;  // every task is cut into this many blocks
+constexpr std::uint32_t blocks = 64;  // number of blocks of each task
 
-// One C function for one line, over all arrays of the program.
+// A C function for one line, over all arrays of the program.
 static std::string function_for(const std::string& name, const std::string& line, const std::string& arrays) {
   std::ostringstream c;
   c << "__attribute__((visibility(\"default\"))) void " << name
@@ -52,11 +52,11 @@ static std::vector<char> compile_c(const std::string& source, const std::string&
 }
 
 int main() try {
-  // a and b one after the other; c and d at the same time; e when both are done.
+  // a, then b; c and d at the same time; e when both are done.
   const std::string arrays = "abcde";
   const char* const program[] = {"a = 1", "b = 2", "{", "c = a + b", "d = a - b", "}", "e = c * d + 10"};
 
-  // The front end: source text, and for each function its place among the streams.
+  // The front end: source text, and the stream block of each function.
   std::string source = "#include <weir/sdk/cpu_kernel.h>\n";
   std::vector<TaskPlace> places;
   std::int32_t region = -1, block = TaskPlace::none;
@@ -71,7 +71,7 @@ int main() try {
     }
   }
 
-  // The back end: one code object, one task list, launched as often as one likes.
+  // The back end: one code object and one task list, which can be launched any number of times.
   Device device = open("cpu");
   const std::vector<char> code = compile_c(source, "foreign_task_list_code");
   Module module = device.load_module({.format = "elf-x86_64",
@@ -101,7 +101,7 @@ int main() try {
       return 1;
     }
   }
-  std::printf("foreign_task_list: %zu tasks are right\n", tasks.size());
+  std::printf("foreign_task_list: %zu tasks are correct\n", tasks.size());
 } catch (const Error& error) {
   std::fprintf(stderr, "foreign_task_list: %s\n", error.what());
   return 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph: ten steps of a diffusion, two fields side by side, and the copy to the host, recorded once and
-// submitted with one call per round.
+// A graph: ten steps of a diffusion on each of two independent fields, and the copy to the host, recorded
+// once and submitted with one call per round.
 #include <cmath>
 #include <cstdio>
 #include <weir/weir.hpp>
@@ -27,8 +27,7 @@ int main() try {
   a.slice(0, n / 2).fill(stream, 1.0f);
   b.slice(0, n / 2).fill(stream, 1.0f);
 
-  // Nothing runs while recording. What a node is updated with later is up to the handle that launch()
-  // returns.
+  // Nothing runs while recording. launch() returns a handle, by which the node can be updated later.
   GraphBuilder record(device);
   GraphLaunch<void(View<const float>, View<float>, Value<float>)> last_of_b;
   record.parallel(
@@ -57,19 +56,19 @@ int main() try {
   for (float value : seen) total += value;
   const std::vector<float> host_a = a.to_host(stream), host_b = b.to_host(stream);
   if (host_a != host_b || std::abs(total - n / 2) > 1e-2) {
-    std::fprintf(stderr, "graph: the fields differ, or %.6f of %lld is left\n", total,
+    std::fprintf(stderr, "graph: the fields differ, or their sum is %.6f; expected %lld\n", total,
                  static_cast<long long>(n / 2));
     return 1;
   }
 
-  // Other arguments, without recording again: the last step of b stands still from now on.
+  // New arguments without recording again: with rate 0, the last step of b has no effect from now on.
   graph.update(last_of_b, b_next, b, 0.0f);
   graph.launch(stream);
   if (a.to_host(stream) == b.to_host(stream)) {
     std::fprintf(stderr, "graph: the update had no effect\n");
     return 1;
   }
-  std::printf("graph: all values are right\n");
+  std::printf("graph: all values are correct\n");
 } catch (const Error& error) {
   std::fprintf(stderr, "graph: %s\n", error.what());
   return 1;

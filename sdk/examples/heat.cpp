@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heat in a plate until it is steady: arrays of rank 2, and a test for the end that does not hold the device
-// up.
+// Heat in a plate until it is steady: arrays of rank 2, and a convergence test that does not stall the
+// device.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -14,7 +14,7 @@ int main() try {
   CurrentStream scope{stream};
 
   Kernel sweep{"sweep", [](View<const float, 2> from, View<float, 2> to) {
-                 // The rim keeps its temperature; the last index runs fastest in memory.
+                 // The border keeps its temperature; the last index is contiguous in memory.
                  range_for(range(1, from.extent(0) - 1), range(1, from.extent(1) - 1), [&](Index i, Index j) {
                    to(i, j) = 0.25f * (from(i - 1, j) + from(i + 1, j) + from(i, j - 1) + from(i, j + 1));
                  });
@@ -25,7 +25,7 @@ int main() try {
             reduce_max(a.extent(0), a.extent(1), [&](Index i, Index j) { return abs(a(i, j) - b(i, j)); });
       }};
 
-  // A plate of rows x columns whose rim is at i * 100 / (rows - 1) degrees: the steady state is that same
+  // A plate of rows x columns whose border has i * 100 / (rows - 1) degrees; its steady state is the same
   // slope.
   constexpr std::int64_t rows = 32, columns = 40;
   std::vector<float> plate(rows * columns, 0.0f);
@@ -46,7 +46,7 @@ int main() try {
     sweeps += 200;
   };
 
-  // While the device works on one batch, the host looks at how much the one before it changed.
+  // While the device works on one batch, the host reads the change of the batch before.
   auto seen = device.pinned_array<float>(1);
   Event copied = device.create_event();
   submit_batch();
@@ -55,7 +55,7 @@ int main() try {
     change.copy_to_async(stream, seen);
     copied.record(stream);
     submit_batch();
-    copied.synchronize();  // waits for the mark, not for the batch behind it
+    copied.synchronize();  // waits for the event, not for the batch after it
   } while (seen[0] > 1e-4f && sweeps < 40'000);
 
   const std::vector<float> steady = a.to_host();

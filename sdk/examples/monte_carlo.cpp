@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pi from random points: numbers that depend on seed, launch and place only, so every run gives the same
-// answer.
+// Pi from random points. The numbers depend on seed, launch, call and iteration only, so every run gives the
+// same result.
 #include <cmath>
 #include <cstdio>
 #include <weir/weir.hpp>
@@ -15,7 +15,7 @@ int main() try {
                         range_for(hits.size(), [&](Index i) {
                           Var<std::uint32_t> inside;
                           for_(0, tries, [&](Index) {
-                            // Each call draws at a place of its own, and each turn of the loop draws anew.
+                            // Each call and each iteration draws different numbers.
                             Value<float> x = random<float>(), y = random<float>();
                             inside += cast<std::uint32_t>(x * x + y * y < 1.0f);  // true is 1
                           });
@@ -29,7 +29,7 @@ int main() try {
   constexpr std::int64_t n = 1 << 14;
   const auto estimate = [&](Stream& stream, std::uint64_t seed, std::uint64_t launch) {
     CurrentStream scope{stream};
-    auto hits = device.array<std::uint32_t>(n);  // gives its memory back in stream order, without waiting
+    auto hits = device.array<std::uint32_t>(n);  // frees its memory in stream order, without waiting
     auto total = device.array<std::uint64_t>(1);
     throw_points({.seed = seed, .launch_number = launch}, stream, hits);
     add_up(stream, hits, total);

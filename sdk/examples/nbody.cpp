@@ -24,12 +24,12 @@ int main() try {
   Kernel step{"step", [](View<Vec3> position, View<Vec3> velocity, View<const float> mass, Value<float> dt) {
                 range_for(position.size(), [&](Index i) {
                   Value<Vec3> here =
-                      position[i];  // read once; `auto here = position[i]` would name the place instead
-                  Var<Vec3> force;  // starts as zero; a Var may change, a Value never does
+                      position[i];  // read once; `auto here = position[i]` would be a reference
+                  Var<Vec3> force;  // initialised to zero; a Var may change, a Value never does
                   for_(0, position.size(), [&](Index j) { force += pull(here, position[j], mass[j]); });
                   velocity[i] += force * dt;
                 });
-                // A loop of its own: it starts when all forces are known.
+                // A separate loop: it begins when all forces have been computed.
                 range_for(position.size(), [&](Index i) { position[i] += velocity[i] * dt; });
               }};
 
@@ -47,7 +47,7 @@ int main() try {
   velocity.fill(Vec3{});
   for (int s = 0; s < steps; ++s) step(stream, position, velocity, mass, 0.01f);
 
-  // Forces cancel in pairs, so the momentum stays zero, while the cloud falls together.
+  // Forces cancel in pairs, so the momentum stays zero while the cloud collapses.
   const std::vector<Vec3> speed = velocity.to_host();
   double momentum[3] = {}, moving = 0;
   for (int i = 0; i < n; ++i) {
@@ -61,7 +61,7 @@ int main() try {
     std::fprintf(stderr, "nbody: momentum %g of %g is left, expected none\n", left, moving);
     return 1;
   }
-  std::printf("nbody: %d bodies, momentum kept to %.1e of what moves\n", n, left / moving);
+  std::printf("nbody: %d bodies, momentum conserved to %.1e of its scale\n", n, left / moving);
 } catch (const Error& error) {
   std::fprintf(stderr, "nbody: %s\n", error.what());
   return 1;

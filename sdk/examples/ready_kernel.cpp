@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launching a kernel that another compiler made: a code object, its parameters, a grid. No kernel language.
-//   ready_kernel                                    what the build made of ready_kernel_code.c, on the CPU
+// Launches a kernel of another compiler: a code object, its parameters, a grid. No kernel language.
+//   ready_kernel                                    the build's code object of ready_kernel_code.c, on the
+//   CPU
 //   CODE_OBJECT=ready_kernel_code.ptx ready_kernel  the same kernel on an NVIDIA GPU
 #include <cstdio>
 #include <cstdlib>
@@ -18,8 +19,8 @@ static std::vector<char> read_file(const std::string& path) {
 }
 
 int main() try {
-  // The code object decides which device it is for. The target says which processors the code may use; the
-  // driver refuses what its device cannot run. `weir info` lists formats and targets.
+  // The format of the code object determines its devices. The target names the processors that the code
+  // requires; the driver refuses code that its device cannot run. `weir info` lists formats and targets.
   const char* const given = std::getenv("CODE_OBJECT");
   const std::string path = given ? given : CODE_OBJECT;
   const bool ptx = path.ends_with(".ptx");
@@ -30,7 +31,7 @@ int main() try {
                                       .data = std::as_bytes(std::span(code)),
                                       .name = "ready_kernel"});
 
-  // The parameters as the code expects them; arguments are checked against this list at every launch.
+  // The parameters of the code. Arguments are checked against this list at every launch.
   using P = KernelParameter;
   KernelFunction polynomial = module.kernel("polynomial", {P::array(), P::array(), P::of<std::int64_t>(),
                                                            P::of<float>(), P::of<float>(), P::of<float>()});
@@ -41,8 +42,8 @@ int main() try {
   auto x = device.array<float>(n), y = device.array<float>(n);
   x.fill(3.0f);
 
-  // What a block does is agreed between the code and the launch: 256 threads for one element each on the GPU,
-  // a loop over 1024 elements on the CPU.
+  // The code and the launch must agree on a block's work: 256 threads for one element each on the GPU, a loop
+  // over 1024 elements on the CPU.
   const std::uint32_t block = ptx ? 256 : 1;
   const std::int64_t elements_per_block = ptx ? 256 : 1024;
   const Dim3 grid(static_cast<std::uint32_t>((n + elements_per_block - 1) / elements_per_block));
@@ -56,13 +57,13 @@ int main() try {
     }
   }
 
-  // What does not fit is refused before anything is submitted.
+  // Mismatched arguments are refused before anything is submitted.
   try {
     polynomial.launch(stream, {.grid = grid, .block = block}, {x, y});
     std::fprintf(stderr, "ready_kernel: a launch with two of six arguments was accepted\n");
     return 1;
   } catch (const Error& error) {
-    std::printf("ready_kernel: the result is right; as it should, the next launch was refused:\n  %s\n",
+    std::printf("ready_kernel: the result is correct; as expected, the next launch was refused:\n  %s\n",
                 error.what());
   }
 } catch (const Error& error) {

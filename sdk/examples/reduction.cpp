@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, atomics, and loops whose length only the device knows: the host waits once, at the end.
+// Reductions, atomics, and loops with a bound computed on the device: the host waits once, at the end.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -18,12 +18,12 @@ int main() try {
         // A plain statement in the kernel's body is a task of its own: it runs once, in order.
         count[0] = 0;
 
-        // Deterministic: the same bits on every run, whatever the number of threads.
+        // Deterministic: the same bits on every run, for any number of threads.
         Value<std::int64_t> total =
             reduce_sum(samples.size(), [&](Index i) { return cast<std::int64_t>(samples[i]); });
         Value<std::int32_t> highest = reduce_max(samples.size(), [&](Index i) { return samples[i]; });
 
-        // Picks the samples above the mean. The order in which iterations get a place is not defined.
+        // Selects the samples above the mean. The order of the selected samples is undefined.
         range_for(samples.size(), [&](Index i) {
           if_(cast<std::int64_t>(samples[i]) * samples.size() > total, [&] {
             Index place = atomic_add(count[0], 1);
@@ -31,7 +31,7 @@ int main() try {
           });
         });
 
-        // The bound is read on the device, when the loop begins.
+        // The device reads the bound when the loop begins.
         Value<std::int64_t> sum = reduce_sum(count[0], [&](Index i) { return cast<std::int64_t>(large[i]); });
         result[0] = total;
         result[1] = cast<std::int64_t>(highest);

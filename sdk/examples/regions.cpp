@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stream_parallel: blocks of one kernel that run at the same time, between statements that wait for them.
+// stream_parallel: blocks of one kernel that run at the same time. Statements before and after wait for them.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -14,12 +14,12 @@ int main() try {
 
   Kernel step{"step", [](View<float> position, View<float> velocity, View<float> heat, View<std::int32_t> age,
                          View<float> energy, Value<float> dt) {
-                // Before the region: both blocks see it done.
+                // Before the region: complete when the blocks begin.
                 range_for(velocity.size(), [&](Index i) { velocity[i] -= 9.81f * dt; });
 
-                // Consecutive blocks form a region. Each keeps its own order; between them there is none, and
-                // Weir refuses blocks of which one writes what another touches. Reading the same array, as
-                // `velocity` here, is fine.
+                // Consecutive blocks form a region. Each keeps its own order; blocks are unordered among each
+                // other. Weir refuses blocks if one writes data that another accesses. Reading the same
+                // array, like `velocity` here, is allowed.
                 stream_parallel(
                     [&] { range_for(position.size(), [&](Index i) { position[i] += velocity[i] * dt; }); });
                 stream_parallel([&] {
@@ -28,13 +28,14 @@ int main() try {
                             [&](Index i) { heat[i] += abs(velocity[i]) * dt; });  // after the loop above
                 });
                 stream_parallel([&] {
-                  // Anything may stand in a block: this is one task, sequential, beside the other blocks.
+                  // A block may contain any statements: this one is a sequential task, concurrent with the
+                  // other block.
                   Var<std::int32_t> steps = age[0];
                   while_([&] { return steps % 10 != 0; }, [&] { steps += 1; });
                   age[0] = steps + 1;
                 });
 
-                // After the region: every block is done.
+                // After the region: begins when every block is done.
                 range_for(energy.size(), [&](Index i) {
                   energy[i] = 9.81f * position[i] + 0.5f * velocity[i] * velocity[i] + heat[i];
                 });
@@ -67,7 +68,7 @@ int main() try {
     std::fprintf(stderr, "regions: the age is %d, expected %d\n", last, 10 * (steps - 1) + 1);
     return 1;
   }
-  std::printf("regions: %d steps are right\n", steps);
+  std::printf("regions: %d steps are correct\n", steps);
 } catch (const Error& error) {
   std::fprintf(stderr, "regions: %s\n", error.what());
   return 1;

@@ -7,21 +7,20 @@
 using namespace weir;
 
 int main() try {
-  // The device that WEIR_DEVICE names ("cpu", "cuda:1"), else the best one that an installed driver offers.
+  // The device that WEIR_DEVICE names ("cpu", "cuda:1"), else the best device of the installed drivers.
   Device device = open();
   std::printf("saxpy: on %s, %s\n", device.name().c_str(), device.info().name.c_str());
 
-  // The lambda runs once, here, and records what the kernel does. Nothing is compiled before the first
-  // launch.
+  // The lambda runs once, here, and records the kernel's statements. Compilation happens at the first launch.
   Kernel saxpy{"saxpy", [](View<const float> x, View<float> y, Value<float> a) {
                  range_for(y.size(), [&](Index i) { y[i] = a * x[i] + y[i]; });
                }};
 
   Stream stream = device.create_stream();
-  CurrentStream scope{stream};  // what names no stream goes to this one until the end of main
+  CurrentStream scope{stream};  // calls without a stream use this one until the end of main
 
   constexpr std::size_t n = 1 << 20;
-  Array<float> x = device.array<float>(n);  // its elements are undefined until something is stored
+  Array<float> x = device.array<float>(n);  // uninitialised until something is stored
   Array<float> y = device.array<float>(n);
   x.fill(2.0f);
   y.fill(1.0f);
@@ -35,8 +34,8 @@ int main() try {
       return 1;
     }
   }
-  std::printf("saxpy: %zu elements are right\n", n);
-} catch (const Error& error) {  // the one exception that Weir throws
+  std::printf("saxpy: %zu elements are correct\n", n);
+} catch (const Error& error) {  // the only exception type that Weir throws
   std::fprintf(stderr, "saxpy: %s\n", error.what());
   return 1;
 }

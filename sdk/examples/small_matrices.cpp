@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of 3 x 3 systems, one per iteration: matrices as array elements, and a check that the device makes.
+// A batch of 3 x 3 systems, one per iteration: matrices as array elements, and an assertion on the device.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -17,8 +17,8 @@ int main() try {
   Kernel solve{"solve", [](View<const Mat3> a, View<const Vec3> b, View<Vec3> x) {
                  range_for(x.size(), [&](Index i) {
                    Value<Mat3> m = a[i];
-                   // A failed assert ends the iteration, and a later call on the stream throws with this text
-                   // and line.
+                   // A failed assert ends the iteration. A later call on the stream throws with this text and
+                   // line.
                    assert_(abs(determinant(m)) > 1e-12, "the matrix is singular");
                    x[i] = inverse(m) * b[i];
                  });
@@ -52,19 +52,19 @@ int main() try {
     }
   }
 
-  // Errors of the device come out of the next call that names the stream, here the wait.
+  // The next call that names the stream throws errors of the device; here it is the wait.
   matrices.slice(17, 18).fill(Mat3{});
   solve(stream, matrices, right, x);
   try {
     stream.synchronize();
-    std::fprintf(stderr, "small_matrices: the singular matrix was not noticed\n");
+    std::fprintf(stderr, "small_matrices: the singular matrix was not reported\n");
     return 1;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::assertion || error.kernel() != "solve") throw;
-    std::printf("small_matrices: %d systems are right; as it should, the next launch failed:\n  %s\n", n,
+    std::printf("small_matrices: %d systems are correct; as expected, the next launch failed:\n  %s\n", n,
                 error.what());
   }
-  stream.synchronize();  // a failed assert is reported once; the stream goes on
+  stream.synchronize();  // a failed assert is reported once; the stream stays usable
 } catch (const Error& error) {
   std::fprintf(stderr, "small_matrices: %s\n", error.what());
   return 1;

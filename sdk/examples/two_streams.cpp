@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two streams and events: one stream uploads chunk after chunk, the other computes on those that have
-// arrived.
+// Two streams and events: one stream uploads chunk after chunk, the other computes on the uploaded ones.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -22,28 +21,28 @@ int main() try {
   constexpr std::int64_t chunks = 8, chunk = 1 << 17, n = chunks * chunk;
   Stream upload = device.create_stream(), compute = device.create_stream();
 
-  // An array has no stream of its own: Weir orders the memory for whichever stream uses it.
+  // Arrays belong to no stream: Weir orders the memory for each stream that uses it.
   auto x = device.array<float>(n), result = device.array<float>(n);
 
-  // Copies from pinned memory run at full speed and without the host; it must stay unchanged until they are
-  // done.
+  // Copies from pinned memory run at full speed and asynchronously. The source must stay unchanged until they
+  // are done.
   auto source = device.pinned_array<float>(n);
   for (std::int64_t i = 0; i < n; ++i) source[i] = static_cast<float>(i % 1000);
   const std::span<const float> input = source;
 
-  // Events are marks in a stream. Timed ones also know when they were reached; where there are none, go
-  // without.
+  // Events are marks in a stream. Timed events also record the time; without them, measure with the host's
+  // clock.
   const bool timed = device.info().has(Capability::timed_events);
   TimedEvent begin, end;
   if (timed) begin = device.create_timed_event(), end = device.create_timed_event();
 
-  distance.program().prepare(compute);  // compiles now instead of at the first launch, so as not to time that
+  distance.program().prepare(compute);  // compiles now, so that the time excludes it
   if (timed) begin.record(upload);
   Event arrived = device.create_event();
   for (std::int64_t c = 0; c < chunks; ++c) {
     const std::int64_t first = c * chunk, last = first + chunk;
     x.slice(first, last).copy_from_async(upload, input.subspan(first, chunk));
-    arrived.record(upload);  // the mark moves on; the waits that were submitted before keep the old one
+    arrived.record(upload);  // the event marks a new position; earlier waits keep the old one
     compute.wait(arrived);   // the compute stream waits, the host does not
     distance(compute, x.slice(first, last), result.slice(first, last));
   }
@@ -60,9 +59,9 @@ int main() try {
   }
   if (timed) {
     const std::chrono::duration<double, std::milli> took = end.since(begin);
-    std::printf("two_streams: first byte up to last result in %.2f ms\n", took.count());
+    std::printf("two_streams: first copy to last result in %.2f ms\n", took.count());
   }
-  std::printf("two_streams: %lld chunks are right\n", static_cast<long long>(chunks));
+  std::printf("two_streams: %lld chunks are correct\n", static_cast<long long>(chunks));
 } catch (const Error& error) {
   std::fprintf(stderr, "two_streams: %s\n", error.what());
   return 1;

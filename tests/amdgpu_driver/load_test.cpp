@@ -126,7 +126,7 @@ TEST(AmdgpuLibrary, LibraryThatCannotLoadTheGeneratedCodeIsRefused) {
 // proves R33
 TEST(AmdgpuLibrary, NoDeviceIsAnOrdinaryAnswer) {
   EXPECT_THAT(probe(version("6.3.0", "")),
-              AllOf(Answers(WEIR_ERROR_NO_DEVICE), HasSubstr("HIP sees no device (hipErrorNoDevice)")));
+              AllOf(Answers(WEIR_ERROR_NO_DEVICE), HasSubstr("HIP finds no device (hipErrorNoDevice)")));
 }
 
 // proves R33
@@ -142,7 +142,7 @@ TEST(AmdgpuLibrary, VersionsDifferInTheirNotes) {
       AllOf(HasSubstr("|HIP 5.2|gfx90a|sramecc+:xnack-|"),
             HasSubstr("\nmemory: the library lacks functions of stream-ordered allocation; blocking calls"),
             HasSubstr("\ngraphs: HIP before 6.3"),
-            HasSubstr("\nstreams: HIP 5.2 cannot tell a stream's device"),
+            HasSubstr("\nstreams: HIP 5.2 cannot query a stream's device"),
             HasSubstr("\ncallbacks: HIP 5.2 lacks hipLaunchHostFunc; hipStreamAddCallback")));
   const std::string hip52 = probe(version("5.2.21153"), others + "/libamdhip64.so.5");
   EXPECT_THAT(hip52,
@@ -203,7 +203,7 @@ TEST(AmdgpuLibrary, DebiansHipWithoutAGpuSaysNoDevice) {
   if (library.empty()) GTEST_SKIP() << "HIP IS NOT INSTALLED: apt-get install libamdhip64-5 to test this";
   if (std::filesystem::exists("/dev/kfd")) GTEST_SKIP() << "the test needs a machine without an AMD GPU";
   EXPECT_THAT(run_apart("WEIR_AMDGPU_LIBRARY=" + library, "AmdgpuLibrary.DISABLED_Probe"),
-              AllOf(Answers(WEIR_ERROR_NO_DEVICE), HasSubstr("HIP sees no device"),
+              AllOf(Answers(WEIR_ERROR_NO_DEVICE), HasSubstr("HIP finds no device"),
                     HasSubstr("there is no /dev/kfd")));
   const std::string tool = weir::test::built("bin/weir");
   if (!std::filesystem::exists(tool)) return;

@@ -81,7 +81,7 @@ void launch(const LoadedModule& module, const codegen::CodeObject::Entry& entry,
   HIP(hipDeviceSynchronize());
 }
 
-/// What the host's code leaves in the arrays, in the result of a reduction, and in the error record.
+/// Results of the host's code: the arrays, the result of a reduction, and the error record.
 struct Expected {
   std::map<std::string, std::vector<std::byte>> arrays;
   std::uint64_t result = 0;
@@ -129,12 +129,12 @@ std::string compare(const Program& program, const DeviceMemory& memory, const Ex
 }  // namespace
 
 std::string difference(const std::string& text, const GpuArguments& arguments,
-                       const std::string& architecture, const codegen::Facts& facts,
+                       const std::string& architecture, const codegen::LaunchAssumptions& assumptions,
                        const std::vector<std::uint32_t>& grids) {
   const Program program = parse_program(text);
   const codegen::CodeObject object =
       weir_codegen(weir_codegen_abi)
-          ->compile(program.kernel, program.pointers(), {"hsaco", architecture, "", 0, 1024, facts});
+          ->compile(program.kernel, program.pointers(), {"hsaco", architecture, "", 0, 1024, assumptions});
   const Expected expected = on_host(text, arguments);
   hipsim::test::use_device_of(architecture);
   std::vector<std::uint8_t> image(object.bytes.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX text, which needs no GPU: every architecture, the parameter block, what portable mode keeps out, and
-// what facts about a launch let in.
+// PTX text, without a GPU: every architecture, the parameter block, instructions excluded by portable mode,
+// and optimisations enabled by assumptions about a launch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +24,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr codegen::Facts nothing{};
-constexpr codegen::Facts everything{.distinct = true, .narrow = true, .aligned = true, .resident = true};
+constexpr codegen::LaunchAssumptions nothing{};
+constexpr codegen::LaunchAssumptions everything{
+    .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 
 struct Ptx {
   std::string text;
@@ -33,7 +34,7 @@ struct Ptx {
   passes::Plan plan;
 
   const ir::Task& task(std::size_t i) const { return plan.tasks.at(i).task; }
-  /// The text of one entry, from its name to its end.
+  /// The text of one entry point, from its name to its end.
   std::string entry(std::size_t i) const {
     const std::size_t begin = text.find(".entry " + task(i).name);
     return text.substr(begin, text.find("\n}", begin) - begin);
@@ -45,8 +46,8 @@ struct Ptx {
   }
 };
 
-Ptx compile(const std::string& text, const codegen::Facts& facts = nothing, const std::string& cpu = "sm_90",
-            const std::string& features = "+ptx86") {
+Ptx compile(const std::string& text, const codegen::LaunchAssumptions& assumptions = nothing,
+            const std::string& cpu = "sm_90", const std::string& features = "+ptx86") {
   const ir::Kernel kernel = ir::parse(text, "test");
   Ptx ptx;
   ptx.plan = passes::make_plan(kernel, 8);
@@ -54,7 +55,7 @@ Ptx compile(const std::string& text, const codegen::Facts& facts = nothing, cons
   for (const passes::PlannedTask& planned : ptx.plan.tasks) tasks.push_back(&planned.task);
   if (tasks.empty()) return ptx;
   ptx.object =
-      weir_codegen(weir_codegen_abi)->compile(kernel, tasks, {"ptx", cpu, features, 32, 1024, facts});
+      weir_codegen(weir_codegen_abi)->compile(kernel, tasks, {"ptx", cpu, features, 32, 1024, assumptions});
   ptx.text.assign(reinterpret_cast<const char*>(ptx.object.bytes.data()), ptx.object.bytes.size());
   return ptx;
 }
@@ -80,8 +81,8 @@ class Architecture : public testing::TestWithParam<std::pair<const char*, const 
 TEST_P(Architecture, TakesEveryKernelOfTheCorpus) {
   const auto [cpu, features] = GetParam();
   for (const std::string& text : corpus())
-    for (const codegen::Facts& facts : {nothing, everything}) {
-      const Ptx ptx = compile(text, facts, cpu, features);
+    for (const codegen::LaunchAssumptions& assumptions : {nothing, everything}) {
+      const Ptx ptx = compile(text, assumptions, cpu, features);
       if (ptx.plan.tasks.empty()) continue;
       EXPECT_THAT(ptx.text, HasSubstr(std::string(".target ") + cpu + "\n"));
       EXPECT_EQ(ptx.object.target, cpu);
@@ -103,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(All, Architecture,
                          [](const auto& info) { return std::string(info.param.first); });
 
 TEST(PtxTarget, IsNeverNewerThanWhatTheDriverTakes) {
-  // PTX 8.6 knows architectures up to sm_101, and its code runs on newer ones.
+  // PTX 8.6 supports architectures up to sm_101; its code runs on newer ones.
   const Ptx ptx = compile(saxpy, nothing, "sm_120", "+ptx86");
   EXPECT_THAT(ptx.text, HasSubstr(".version 8.6\n"));
   EXPECT_THAT(ptx.text, HasSubstr(".target sm_101\n"));
@@ -124,22 +125,24 @@ TEST(PtxTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal("gfx942", ""), HasSubstr("'gfx942' is no NVIDIA architecture; expected sm_NN"));
   EXPECT_THAT(refusal("native", ""), HasSubstr("found 'native': name it behind the format, as in ptx:sm_90"));
   EXPECT_THAT(refusal("sm90", ""), HasSubstr("did you mean sm_90?"));
-  // Without the PTX version that a device's driver takes, an unknown number is a mistake.
+  // Without the PTX version of a device's driver, an unknown architecture is an error.
   for (const char* unknown : {"sm_999", "sm_91", "sm_130", "sm_71"})
-    EXPECT_THAT(refusal(unknown, ""), HasSubstr("is no NVIDIA architecture that code is generated for: sm_70, sm_72"));
+    EXPECT_THAT(refusal(unknown, ""),
+                HasSubstr("is no NVIDIA architecture that code is generated for: sm_70, sm_72"));
   EXPECT_THAT(refusal("sm_91", ""), HasSubstr("did you mean sm_90?"));
   EXPECT_THAT(refusal("sm_90", "+ptx50"), HasSubstr("PTX 5.0 is too old"));
   EXPECT_THAT(refusal("sm_90", "+avx2"), HasSubstr("expected +ptxNN"));
 }
 
-/// Where the parameters of an entry lie, in the order of the text, by natural alignment; the last is the end.
+/// Offsets of an entry's parameters, in the order of the text, with natural alignment; the last element is
+/// the end.
 std::vector<std::uint32_t> parameter_offsets(const std::string& entry) {
   std::vector<std::uint32_t> offsets;
   std::uint32_t at = 0;
   const std::regex parameter(R"(\.param (?:\.align \d+ )?\.[a-z](\d+)[^,\n[]*(?:\[(\d+)\])?)");
   const std::string head = entry.substr(0, entry.find(')'));
   for (auto m = std::sregex_iterator(head.begin(), head.end(), parameter); m != std::sregex_iterator(); ++m) {
-    // Halves are written as arrays of two bytes, with the alignment of one value.
+    // Halves are arrays of two bytes, with the alignment of one value.
     const auto size = std::uint32_t(std::stoul((*m)[1]) / 8 * ((*m)[2].matched ? std::stoul((*m)[2]) : 1));
     at = (at + size - 1) / size * size;
     offsets.push_back(at);
@@ -151,8 +154,8 @@ std::vector<std::uint32_t> parameter_offsets(const std::string& entry) {
 
 TEST(PtxEntry, TakesTheArgumentBlockAsItIsPacked) {
   for (const std::string& text : corpus())
-    for (const codegen::Facts& facts : {nothing, everything}) {
-      const Ptx ptx = compile(text, facts);
+    for (const codegen::LaunchAssumptions& assumptions : {nothing, everything}) {
+      const Ptx ptx = compile(text, assumptions);
       for (std::size_t t = 0; t < ptx.plan.tasks.size(); ++t) {
         const std::vector<std::uint32_t> offsets = parameter_offsets(ptx.entry(t));
         EXPECT_EQ(offsets.back(), ptx.task(t).argument_bytes) << ptx.entry(t).substr(0, 900);
@@ -201,8 +204,8 @@ kernel "first"
 TEST(PtxPortable, UsesNoApproximation) {
   for (const std::string& text : corpus()) {
     if (text.find(" fast_math") != std::string::npos) continue;
-    for (const codegen::Facts& facts : {nothing, everything}) {
-      const Ptx ptx = compile(text, facts);
+    for (const codegen::LaunchAssumptions& assumptions : {nothing, everything}) {
+      const Ptx ptx = compile(text, assumptions);
       EXPECT_THAT(ptx.text, Not(HasSubstr(".approx")));
       EXPECT_THAT(ptx.text, Not(HasSubstr(".ftz")));
       EXPECT_THAT(ptx.text, Not(HasSubstr("div.full")));
@@ -248,7 +251,7 @@ TEST(PtxReduction, LoadsAheadOfTheSum) {
 TEST(PtxLoads, AreReadOnlyOnesOnlyWhereTheLaunchHasShownIt) {
   EXPECT_GT(compile(triad, everything).count("ld.global.nc"), 0u);
   EXPECT_EQ(compile(triad, nothing).count("ld.global.nc"), 0u);
-  EXPECT_EQ(compile(triad, {.distinct = false, .narrow = true, .aligned = true}).count("ld.global.nc"), 0u);
+  EXPECT_EQ(compile(triad, {.no_alias = false, .index32 = true, .aligned = true}).count("ld.global.nc"), 0u);
 }
 
 TEST(PtxLoads, OfAnArrayThatTheTaskWritesAreOrdinary) {
@@ -271,20 +274,20 @@ TEST(PtxAccesses, OfSeveralRowsComeInPacketsOneBelowTheOther) {
 }
 
 TEST(PtxAccesses, AreScalarWhereNothingIsKnownOfTheAddress) {
-  const Ptx ptx = compile(triad, {.distinct = true, .narrow = true, .aligned = false});
+  const Ptx ptx = compile(triad, {.no_alias = true, .index32 = true, .aligned = false});
   EXPECT_EQ(ptx.count(".v4"), 0u);
   EXPECT_EQ(ptx.object.entries[0].block_share, 256u);
 }
 
-// Iterations may run in any order, so that loads of a packet come before its stores whatever they touch.
+// Iterations may run in any order, so a packet's loads may precede its stores even if they overlap.
 TEST(PtxAccesses, AreWideWithoutKnowingThatArraysAreDistinct) {
-  EXPECT_EQ(compile(triad, {.distinct = false, .narrow = false, .aligned = true}).count("ld.global.v4.b32"),
+  EXPECT_EQ(compile(triad, {.no_alias = false, .index32 = false, .aligned = true}).count("ld.global.v4.b32"),
             2u);
 }
 
 TEST(PtxIndices, AreDividedInThirtyTwoBitsAndOutsideTheLoop) {
-  // Without packets, threads go around with a grid of limited size.
-  const Ptx ptx = compile(stencil, {.distinct = true, .narrow = true, .aligned = false});
+  // Without packets, threads stride over the loop with a grid of limited size.
+  const Ptx ptx = compile(stencil, {.no_alias = true, .index32 = true, .aligned = false});
   EXPECT_EQ(ptx.object.entries[0].waves, 0u);
   const std::string entry = ptx.entry(0);
   EXPECT_THAT(entry, Not(HasSubstr("div.u64")));
@@ -307,7 +310,7 @@ TEST(PtxAtomics, AreNativeAndOfTheDevice) {
   EXPECT_EQ(ptx.count(".sys."), 0u);
 }
 
-// The device takes subnormal numbers for 0 when it adds f32 by itself.
+// The device flushes subnormal numbers to 0 in its atomic f32 addition.
 TEST(PtxAtomics, OfF32KeepSubnormalNumbersUnlessFastMathIsAskedFor) {
   std::string text = R"(weir-ir 1
 kernel "sums"
@@ -324,7 +327,7 @@ param @v: array<f32, 1>
   }
 }
 )";
-  const codegen::Facts alone{.distinct = true, .narrow = true, .aligned = false};
+  const codegen::LaunchAssumptions alone{.no_alias = true, .index32 = true, .aligned = false};
   const Ptx exact = compile(text, alone);
   EXPECT_THAT(exact.text, testing::ContainsRegex("(atom|red)[a-z.]*add\\.f32"));
   EXPECT_THAT(exact.text, testing::ContainsRegex("atom[a-z.]*cas"));
@@ -338,7 +341,7 @@ TEST(PtxCounters, OfFewBinsAreKeptByTheBlock) {
   EXPECT_THAT(ptx.text, HasSubstr("atom.shared.add.u32"));
   EXPECT_EQ(ptx.count("bar.sync"), 2u);
   EXPECT_EQ(ptx.object.entries[0].waves, 1u);
-  EXPECT_EQ(ptx.object.entries[0].block[0], 512u);  // so that few blocks add to the array
+  EXPECT_EQ(ptx.object.entries[0].block[0], 512u);  // so that fewer blocks add to the array
   EXPECT_EQ(compile(histogram, nothing).object.entries[0].block[0], 256u);
 }
 
@@ -349,9 +352,9 @@ TEST(PtxCounters, WhoseOldValuesAreUsedAreNot) {
   EXPECT_EQ(compile(text, everything).count(".shared"), 0u);
 }
 
-// Another argument may be the same array, which then would not show what was counted.
+// Another argument may be the same array, which would then lack the counts kept in shared memory.
 TEST(PtxCounters, ThatMayBeAnotherArgumentAreNot) {
-  EXPECT_EQ(compile(histogram, {.distinct = false, .narrow = true, .aligned = true}).count(".shared"), 0u);
+  EXPECT_EQ(compile(histogram, {.no_alias = false, .index32 = true, .aligned = true}).count(".shared"), 0u);
 }
 
 TEST(PtxLoops, InWhichAllThreadsReadTheSameTakeItFromTheBlocksMemory) {
@@ -362,9 +365,9 @@ TEST(PtxLoops, InWhichAllThreadsReadTheSameTakeItFromTheBlocksMemory) {
   EXPECT_EQ(ptx.count("bar.warp.sync"), 2u);
 }
 
-// Another argument may be the array that is written.
+// Another argument may be the written array.
 TEST(PtxLoops, ThatNeighboursShareLoadOnceForTwo) {
-  const Ptx ptx = compile(nbody, {.distinct = false, .narrow = true, .aligned = true});
+  const Ptx ptx = compile(nbody, {.no_alias = false, .index32 = true, .aligned = true});
   EXPECT_EQ(ptx.count(".shared"), 0u);
   EXPECT_EQ(ptx.object.entries[0].block_share, 2 * 256u);
   const std::string entry = ptx.entry(0);

@@ -30,9 +30,9 @@ std::vector<std::string> kernel_texts() {
   return texts;
 }
 
-const codegen::Target targets[] = {{"elf-x86_64", "x86-64-v3", "+avx512f", 1, 1, {.distinct = true}},
-                                   {"ptx", "sm_90", "", 32, 1024, {.narrow = true, .aligned = true}},
-                                   {"hsaco", "gfx90a", "", 64, 1024, {.resident = true}}};
+const codegen::Target targets[] = {{"elf-x86_64", "x86-64-v3", "+avx512f", 1, 1, {.no_alias = true}},
+                                   {"ptx", "sm_90", "", 32, 1024, {.index32 = true, .aligned = true}},
+                                   {"hsaco", "gfx90a", "", 64, 1024, {.device_local = true}}};
 
 TEST(Agreement, EveryKernelArrivesAsItWasSent) {
   int tasks = 0;

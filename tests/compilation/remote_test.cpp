@@ -209,6 +209,11 @@ class Faulty : public Remote {
     std::string pattern = fs::temp_directory_path() / "weir-faulty-XXXXXX";
     folder_ = mkdtemp(pattern.data());
     setenv("WEIR_TEST_BEGUN", (folder_ / "begun").c_str(), 1);
+#ifdef WEIR_SANITIZED
+    // The helper ends by the signal itself.
+    for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"})
+      setenv(name, "handle_segv=0:handle_abort=0:detect_leaks=0", 1);
+#endif
   }
   ~Faulty() override {
     unsetenv("WEIR_TEST_BEGUN");

@@ -161,7 +161,7 @@ TEST(Suite, ReportsTheErrorsOfABrokenDevice) {
   for (const auto& [slot, word] : made) {
     std::string result = "WEIR_ERROR_" + word;
     for (char& c : result) c = static_cast<char>(std::toupper(c));
-    EXPECT_THAT(messages, HasSubstr(slot + " answers " + result + ": fault layer: call 3 of " + slot));
+    EXPECT_THAT(messages, HasSubstr(slot + " returned " + result + ": fault layer: call 3 of " + slot));
     EXPECT_EQ(run.report.at("calls").at(slot).value(result, 0), 1) << slot;
   }
 }
@@ -339,9 +339,9 @@ TEST(Suite, ReadyKernelsAreNamedWhenTheirFolderIsWrong) {
   EXPECT_THAT(message("{}"), HasSubstr("has no list of objects"));
   EXPECT_THAT(message(R"({"objects": []})"), HasSubstr("lists no objects"));
   EXPECT_THAT(message(R"({"objects": [{"format": 5, "file": "f", "kernels": ["iota"]}]})"),
-              HasSubstr("every object has a format"));
+              HasSubstr("an object lacks its format"));
   EXPECT_THAT(message(R"({"objects": [{"format": "elf-x86_64", "kernels": ["iota"]}]})"),
-              HasSubstr("a file"));
+              HasSubstr("its file"));
   EXPECT_THAT(message(R"({"objects": [{"format": "x", "file": "f", "kernels": ["itoa"]}]})"),
               HasSubstr("'itoa'"));
   EXPECT_THAT(message(R"({"objects": [{"format": "elf-x86_64", "file": "gone.so", "kernels": ["iota"]}]})"),
@@ -389,7 +389,7 @@ TEST(Suite, ADriverThatCrashesAtExitDoesNotConform) {
   EXPECT_EQ(run.count("passed"), 2);
   EXPECT_EQ(run.report.at("verdict"), "failed");
   EXPECT_THAT(run.printed, HasSubstr("at its end, the process was ended by signal 6"));
-  EXPECT_THAT(run.printed, HasSubstr("a process that has loaded a driver ends by itself"));
+  EXPECT_THAT(run.printed, HasSubstr("a process that has loaded a driver must exit normally"));
   EXPECT_THAT(run.printed, HasSubstr("minimal does not conform"));
 }
 
@@ -397,7 +397,7 @@ TEST(Suite, ADriverThatLeavesAProcessDoesNotConform) {
   const Judgement run = judge_odd("leaves-a-process", "");
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.count("passed"), 2) << run.printed;
-  EXPECT_THAT(run.printed, HasSubstr("left another one behind that holds its descriptors"));
+  EXPECT_THAT(run.printed, HasSubstr("started still holds its descriptors"));
 }
 
 TEST(Suite, ADriverThatHangsOnLoadIsOneFailure) {
@@ -469,13 +469,13 @@ TEST(Suite, WrongCallsAreRefusedBeforeTheRun) {
     EXPECT_THAT(run.printed, HasSubstr(words)) << arguments;
     EXPECT_THAT(run.printed, Not(HasSubstr("passed"))) << arguments;
   };
-  refused("--filter C0.01,NOPE", "--filter has 'NOPE', which fits no requirement");
-  refused("--filter C1.01 --level 0", "--filter fits no requirement of --level 0");
+  refused("--filter C0.01,NOPE", "--filter has 'NOPE', which matches no requirement");
+  refused("--filter C1.01 --level 0", "--filter matches no requirement of --level 0");
   refused("--timeout 0", "--timeout");
   refused("--patience -3", "--patience");
   refused("--device x", "--device");
   refused("--nonsense", "--nonsense");
-  refused("--filter C0.01 --layer fault:call=nosuch:nth=1:result=launch", "cannot be put over the driver");
+  refused("--filter C0.01 --layer fault:call=nosuch:nth=1:result=launch", "cannot be loaded over the driver");
   const auto unwritable = [](const std::string& folder) {
     const std::string command = "'" WEIR_CONFORMANCE "' --driver '" WEIR_ODD_MANIFEST
                                 "' --filter C0.01 --report '" +
@@ -489,7 +489,7 @@ TEST(Suite, WrongCallsAreRefusedBeforeTheRun) {
 TEST(Suite, ADeviceThatIsNotThereIsRefusedWithTheirNumber) {
   const Judgement run = judge(WEIR_CPU_MANIFEST, "--filter C0.01 --device 7", "WEIR_CPU_DEVICES=2");
   EXPECT_EQ(run.status, 2);
-  EXPECT_THAT(run.printed, HasSubstr("--device is 7, but the driver cpu counts 2 devices: expected 0 to 1"));
+  EXPECT_THAT(run.printed, HasSubstr("--device is 7, but the driver cpu has 2 devices: expected 0 to 1"));
 }
 
 TEST(Suite, AnUnknownDriverSaysWhereItWasLookedFor) {

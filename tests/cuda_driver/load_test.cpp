@@ -72,8 +72,8 @@ TEST(CudaLibrary, FailureToStartCarriesCudasName) {
 // proves R33
 TEST(CudaLibrary, NoDeviceIsAnOrdinaryAnswer) {
   const auto no_device = Answers(WEIR_ERROR_NO_DEVICE);
-  EXPECT_THAT(probe("FAKE_CUDA_INIT=100"), AllOf(no_device, HasSubstr("no NVIDIA GPU is there")));
-  EXPECT_THAT(probe("FAKE_CUDA_DEVICES=0"), AllOf(no_device, HasSubstr("CUDA sees no device")));
+  EXPECT_THAT(probe("FAKE_CUDA_INIT=100"), AllOf(no_device, HasSubstr("no NVIDIA GPU is present")));
+  EXPECT_THAT(probe("FAKE_CUDA_DEVICES=0"), AllOf(no_device, HasSubstr("CUDA finds no device")));
   EXPECT_THAT(probe("FAKE_CUDA_DEVICES=0 CUDA_VISIBLE_DEVICES=-1"),
               HasSubstr("CUDA_VISIBLE_DEVICES is '-1'"));
 }

@@ -8,9 +8,9 @@
 namespace weir::test {
 namespace {
 
-/// What code in a form needs of a launch and of the kernel.
+/// Requirements of a form of code on the launch and on the kernel.
 struct Needs {
-  bool distinct = false, aligned = false, unchecked = false, straight = false;
+  bool no_alias = false, aligned = false, unchecked = false, straight = false;
 };
 
 Needs needs_of(Row row) {
@@ -26,10 +26,10 @@ Needs needs_of(Row row) {
     case Row::gpu_shared_loops:
       return {.unchecked = true, .straight = true};
     case Row::gpu_staged_reads:
-      return {.distinct = true, .unchecked = true, .straight = true};
+      return {.no_alias = true, .unchecked = true, .straight = true};
     case Row::gpu_block_counters:
     case Row::gpu_direct_counters:
-      return {.distinct = true};
+      return {.no_alias = true};
     default:
       return {};
   }
@@ -45,7 +45,7 @@ bool is_between_loops(Row row) {
 bool is_facts(Row row) {
   return row >= Row::gpu_facts;
 }
-/// Statements that LLVM's vectorisers leave alone in the loop around them.
+/// Statements that keep LLVM's vectorisers from vectorising the enclosing loop.
 bool is_scalar(Kind kind) {
   return kind == kind_of(Op::while_) || kind == kind_of(Op::for_) || kind == kind_of(Op::break_) ||
          kind == kind_of(Op::continue_) || kind == assert_kind || kind == local_array_kind ||
@@ -67,7 +67,7 @@ class AimedGenerator : private AimedStatements {
     if (c_.chance(aim_.kind == kind_of(Op::extent) ? 2 : 8)) {
       huge_ = add_array(Role::input, ScalarType::u8, 2, ElementType::Shape::scalar);
       extents_[huge_] = {(std::int64_t{1} << 32) + 5, 0};
-      arrays_.pop_back();  // it has no element to load
+      arrays_.pop_back();  // the array has no element to load
     }
     for (int n = 0; n < 2; ++n) insert(k_.body, kind_of(Op::temp_load));
     const std::size_t loops = c_.chance(3) ? 2 + c_.below(2) : 1, aimed = c_.below(loops);
@@ -91,12 +91,13 @@ class AimedGenerator : private AimedStatements {
   void choose_style() {
     const Needs needs = needs_of(aim_.row);
     if (is_facts(aim_.row)) {
-      const std::size_t facts = static_cast<std::size_t>(aim_.row) - static_cast<std::size_t>(Row::gpu_facts);
-      distinct_ = facts & 1;
-      narrow_ = facts & 2;
-      aligned_ = facts & 4;
+      const std::size_t assumptions =
+          static_cast<std::size_t>(aim_.row) - static_cast<std::size_t>(Row::gpu_facts);
+      distinct_ = assumptions & 1;
+      narrow_ = assumptions & 2;
+      aligned_ = assumptions & 4;
     } else {
-      distinct_ = needs.distinct || !c_.chance(4);
+      distinct_ = needs.no_alias || !c_.chance(4);
       narrow_ = !c_.chance(4);
       aligned_ = needs.aligned || (c_.chance(4) ? false : aim_.row != Row::gpu_tiles || c_.chance(2));
     }
@@ -117,12 +118,12 @@ class AimedGenerator : private AimedStatements {
     full_[3] = {1 + below(4), 1 + below(9), columns(48)};
   }
 
-  // Something that suits the launch and goes with what the kernel is aimed at.
+  // An aim that is compatible with the launch and with the kernel's main aim.
   Aim other() {
     for (int tries = 0; tries < 8; ++tries) {
       const Aim aim = others_[c_.below(others_.size())];
       const Needs needs = needs_of(aim.row);
-      if (is_facts(aim.row) || is_gpu_row(aim.row) != for_gpu() || (needs.distinct && !distinct_) ||
+      if (is_facts(aim.row) || is_gpu_row(aim.row) != for_gpu() || (needs.no_alias && !distinct_) ||
           (needs.aligned && !aligned_) || (needs.unchecked && k_.options.check_bounds) ||
           aim.kind == kind_of(Op::temp_store))
         continue;
@@ -165,7 +166,7 @@ class AimedGenerator : private AimedStatements {
     k_.body.statements.push_back(std::move(s));
   }
 
-  // From `low` to at most the iterations that arrays of the rank have elements for.
+  // From `low` to at most the number of iterations for which arrays of the rank have elements.
   void bounds(Block& out, std::size_t rank, std::vector<ValueId>& operands) {
     for (std::size_t d = 0; d < rank; ++d) {
       const std::int64_t all = full_[rank][d];
@@ -307,7 +308,7 @@ class AimedGenerator : private AimedStatements {
     if (aim.row == Row::gpu_packets_2 && aim.kind == kind_of(Op::for_))
       return around_loop(out, aim, shared_loop);
     insert(out, aim.kind);
-    // More of the same loop; not in wide packets, whose size bounds what a body may cost.
+    // More statements of the same loop, except in wide packets, whose size limits a body's cost.
     if (needs_of(aim.row).aligned) return;
     for (std::size_t n = c_.below(2); n > 0; --n) {
       const Kind kind = others_[c_.below(others_.size())].kind;
@@ -317,7 +318,7 @@ class AimedGenerator : private AimedStatements {
     }
   }
 
-  // Neighbouring elements of so many bytes, which GPUs access in packets.
+  // Adjacent elements with the given number of bytes, which GPUs access in packets.
   void neighbours(Block& out, std::size_t bytes) {
     least_size_ = bytes;
     std::vector<ScalarType> types;
@@ -332,7 +333,7 @@ class AimedGenerator : private AimedStatements {
   // Elements of two rows, the second of which is added to a variable.
   void rows(Block& out, bool packets) {
     static constexpr ScalarType wide[] = {ScalarType::f64, ScalarType::i64, ScalarType::f32, ScalarType::u32};
-    // Packets of elements of 8 bytes are the narrowest, and so have room for more statements.
+    // Packets of 8-byte elements are the narrowest, which leaves room for more statements.
     const std::size_t most = aim_.kind == kind_of(Op::philox) ? 2 : 4;
     const ScalarType type = packets || c_.chance(2) ? wide[c_.below(most)] : arithmetic();
     if (packets) least_size_ = size_of(type);
@@ -358,7 +359,7 @@ class AimedGenerator : private AimedStatements {
     keep(out, binary(out, Op::add, type, a, b), type);
   }
 
-  // A sequential loop that LLVM makes vectors of.
+  // A sequential loop that LLVM vectorises.
   void wide_sum(Block& out) {
     const std::uint32_t p = input(ScalarType::u32, 1);
     const std::int64_t rounds = std::min<std::int64_t>(full_[1][0], 9 + std::int64_t(c_.below(30)));
@@ -380,7 +381,7 @@ class AimedGenerator : private AimedStatements {
     out.statements.push_back(std::move(sum));
     ValueId high = number(out, rounds);
     if (!constant) {
-      // How many rounds there are is not known when the kernel is compiled.
+      // The number of rounds is unknown at compile time.
       Statement s = make(Op::argument, ScalarType::i64);
       s.index = scalar(ScalarType::i64);
       const ValueId any = emit(out, std::move(s));
@@ -430,7 +431,7 @@ class AimedGenerator : private AimedStatements {
     sequential(
         out, rounds, constant,
         [&](Block& body, ValueId k, std::uint32_t sum) {
-          // Staged elements are those at the loop's own index.
+          // Only elements at the loop's index are staged.
           const ValueId at =
               kind == shared_loop ? binary(body, Op::add, ScalarType::i64, k, number(body, 1)) : k;
           ValueId element = emit(body, access_of(Op::load, same, {at}));
@@ -445,7 +446,7 @@ class AimedGenerator : private AimedStatements {
     if ((!before && !inside) || c_.chance(4)) insert(out, aim.kind);
   }
 
-  // An array that nothing touches lies in the memory of one that is written.
+  // An array that no statement accesses shares the memory of a written one.
   void share(RunnableKernel& result) {
     std::uint32_t written = RunnableKernel::none;
     for (const Array& a : arrays_)

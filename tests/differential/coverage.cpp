@@ -48,7 +48,7 @@ bool is_atomic(Kind kind) {
   return kind >= first_atomic_kind && kind < local_array_kind;
 }
 
-/// Extents of the array that the task's loop adds to; empty when there is none.
+/// Extents of the array that the task's loop adds to; empty if there is none.
 const std::vector<std::int64_t>* counted_array(const RunnableKernel& runnable, const ir::Block& block) {
   for (const ir::Statement& s : block.statements) {
     if (s.op == Op::atomic && static_cast<ir::AtomicKind>(s.immediate) == ir::AtomicKind::add)
@@ -59,11 +59,11 @@ const std::vector<std::int64_t>* counted_array(const RunnableKernel& runnable, c
   return nullptr;
 }
 
-std::uint32_t facts_of(const std::string& words) {
-  std::uint32_t facts = 0;
-  for (const char* word : {"aligned", "narrow", "distinct"})
-    facts = facts << 1 | (words.find(word) != std::string::npos ? 1u : 0u);
-  return facts;
+std::uint32_t assumptions_of(const std::string& words) {
+  std::uint32_t assumptions = 0;
+  for (const char* word : {"aligned", "index32", "no_alias"})
+    assumptions = assumptions << 1 | (words.find(word) != std::string::npos ? 1u : 0u);
+  return assumptions;
 }
 
 bool reduces(ir::ReduceKind kind, ScalarType type) {
@@ -75,10 +75,10 @@ bool reduces(ir::ReduceKind kind, ScalarType type) {
 
 std::string row_name(Row row) {
   if (row < Row::gpu_facts) return row_names[number(row)];
-  const std::size_t facts = number(row) - number(Row::gpu_facts);
+  const std::size_t assumptions = number(row) - number(Row::gpu_facts);
   std::string words;
-  for (const auto& [bit, word] : {std::pair{1, "distinct"}, {2, "narrow"}, {4, "aligned"}})
-    if (facts & std::size_t(bit)) words += std::string(words.empty() ? "" : ", ") + word;
+  for (const auto& [bit, word] : {std::pair{1, "no_alias"}, {2, "index32"}, {4, "aligned"}})
+    if (assumptions & std::size_t(bit)) words += std::string(words.empty() ? "" : ", ") + word;
   return "GPU launch: " + (words.empty() ? "no facts" : words);
 }
 
@@ -175,13 +175,13 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     met(Path::staged_reads, Row::gpu_staged_reads);
     met(Path::reduce_blocks, Row::gpu_reduce);
     if (code.takes(Path::block_counters)) {
-      // The launch chooses between the two: by the array's extent, among others.
+      // The launch chooses between the two, for example by the array's extent.
       const auto* extents = counted_array(runnable, task.body);
       const bool large = extents && extents->at(0) > static_cast<std::int64_t>(most_block_counters);
       count(large ? Row::gpu_direct_counters : Row::gpu_block_counters, kinds);
     }
   }
-  if (gpu) count(static_cast<Row>(number(Row::gpu_facts) + facts_of(variant.assume)), all);
+  if (gpu) count(static_cast<Row>(number(Row::gpu_facts) + assumptions_of(variant.assume)), all);
 }
 
 void Coverage::read(std::istream& from) {
@@ -232,7 +232,7 @@ void Coverage::print(std::ostream& to, bool cpu, bool gpu) const {
   std::vector<Row> rows;
   for (std::size_t r = 0; r < row_count; ++r)
     if (is_gpu_row(static_cast<Row>(r)) ? gpu : cpu) rows.push_back(static_cast<Row>(r));
-  to << "Tasks (launches in the rows about facts) by the form of their code:\n\n| form | tasks "
+  to << "Tasks (launches in the rows about assumptions) by the form of their code:\n\n| form | tasks "
         "|\n|---|---|\n";
   for (const Row row : rows) to << "| " << row_name(row) << " | " << kernels_[number(row)] << " |\n";
   to << "\nTasks with a statement of the kind; - is impossible, see below.\n\n| kind |";

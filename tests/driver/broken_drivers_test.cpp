@@ -28,18 +28,20 @@ Candidate load(const std::string& source, const std::string& name) {
 struct Case {
   const char* source;
   const char* name;
-  DriverFate fate;
+  DriverStatus status;
   const char* reason;
 };
 
-void PrintTo(const Case& broken, std::ostream* out) { *out << broken.source; }
+void PrintTo(const Case& broken, std::ostream* out) {
+  *out << broken.source;
+}
 
 class BrokenDriver : public testing::TestWithParam<Case> {};
 
 // proves R33
 TEST_P(BrokenDriver, IsReportedWithFateReasonAndRemedy) {
   const Candidate found = load(GetParam().source, GetParam().name);
-  EXPECT_EQ(found.fate, GetParam().fate) << to_string(found.fate);
+  EXPECT_EQ(found.status, GetParam().status) << to_string(found.status);
   EXPECT_THAT(found.reason, HasSubstr(GetParam().reason));
   EXPECT_FALSE(found.remedy.empty());
   EXPECT_TRUE(found.devices.empty());
@@ -52,7 +54,7 @@ TEST_P(BrokenDriver, NeverHidesTheOthers) {
   folder.add_driver("good", "good");
   std::size_t usable = 0;
   for (const Candidate& candidate : folder.find())
-    if (candidate.fate == DriverFate::usable) {
+    if (candidate.status == DriverStatus::usable) {
       EXPECT_EQ(candidate.name, "good");
       ++usable;
     }
@@ -62,48 +64,48 @@ TEST_P(BrokenDriver, NeverHidesTheOthers) {
 INSTANTIATE_TEST_SUITE_P(
     All, BrokenDriver,
     testing::Values(
-        Case{"missing_symbol", "missing-symbol", DriverFate::broken, "exports no symbol weir_driver_entry"},
-        Case{"missing_library", "missing-library", DriverFate::broken,
+        Case{"missing_symbol", "missing-symbol", DriverStatus::broken, "exports no symbol weir_driver_entry"},
+        Case{"missing_library", "missing-library", DriverStatus::broken,
              "missing_library.so needs the library libweir-test-absent.so, which was not found"},
-        Case{"undefined_symbol", "undefined-symbol", DriverFate::broken,
+        Case{"undefined_symbol", "undefined-symbol", DriverStatus::broken,
              "uses the symbol function_that_nobody_provides, which no library provides"},
-        Case{"older_abi", "older-abi", DriverFate::abi_refused,
+        Case{"older_abi", "older-abi", DriverStatus::abi_refused,
              "the driver speaks ABI 0.9; this Weir speaks 1.0 to 1.1"},
-        Case{"newer_abi", "newer-abi", DriverFate::abi_refused,
+        Case{"newer_abi", "newer-abi", DriverStatus::abi_refused,
              "the driver speaks ABI 2.0; this Weir speaks 1.0 to 1.1"},
-        Case{"refuses_abi", "refuses-abi", DriverFate::abi_refused,
+        Case{"refuses_abi", "refuses-abi", DriverStatus::abi_refused,
              "the driver refuses ABI 1.0 to 1.1: this driver speaks ABI 2.0"},
-        Case{"null_table", "null-table", DriverFate::broken, "gave no table"},
-        Case{"failing_entry", "failing-entry", DriverFate::broken,
+        Case{"null_table", "null-table", DriverStatus::broken, "gave no table"},
+        Case{"failing_entry", "failing-entry", DriverStatus::broken,
              "its entry point failed: no thread could be made"},
-        Case{"null_entries", "null-entries", DriverFate::broken,
+        Case{"null_entries", "null-entries", DriverStatus::broken,
              "lacks required functions: stream_flush, kernel_launch"},
-        Case{"null_name", "null-name", DriverFate::broken, "the driver's table has no name"},
-        Case{"bad_name", "bad-name", DriverFate::broken, "the driver calls itself \"Bad Name!\""},
-        Case{"other_name", "other-name", DriverFate::broken,
+        Case{"null_name", "null-name", DriverStatus::broken, "the driver's table has no name"},
+        Case{"bad_name", "bad-name", DriverStatus::broken, "the driver calls itself \"Bad Name!\""},
+        Case{"other_name", "other-name", DriverStatus::broken,
              "the library calls itself \"somebody-else\", its manifest \"other-name\""},
-        Case{"too_short_table", "too-short-table", DriverFate::broken,
+        Case{"too_short_table", "too-short-table", DriverStatus::broken,
              "lacks required functions: fill, module_load"},
-        Case{"lying_capability", "lying-capability", DriverFate::broken,
+        Case{"lying_capability", "lying-capability", DriverStatus::broken,
              "lacks its functions: memory_allocate_async, memory_free_async"},
-        Case{"small_alignment", "small-alignment", DriverFate::broken, "reports a memory alignment of 16"},
-        Case{"no_device", "no-device", DriverFate::no_device, "the runtime found no device of its kind"},
-        Case{"zero_devices", "zero-devices", DriverFate::no_device, "it found no device"},
-        Case{"no_vendor_library", "no-vendor-library", DriverFate::no_vendor_library,
+        Case{"small_alignment", "small-alignment", DriverStatus::broken, "reports a memory alignment of 16"},
+        Case{"no_device", "no-device", DriverStatus::no_device, "the runtime found no device of its kind"},
+        Case{"zero_devices", "zero-devices", DriverStatus::no_device, "it found no device"},
+        Case{"no_vendor_library", "no-vendor-library", DriverStatus::no_vendor_library,
              "libvendor.so.1 was not found"},
-        Case{"too_many_devices", "too-many-devices", DriverFate::broken, "it reports 4000000000 devices"},
-        Case{"vendor_failure", "vendor-failure", DriverFate::broken,
+        Case{"too_many_devices", "too-many-devices", DriverStatus::broken, "it reports 4000000000 devices"},
+        Case{"vendor_failure", "vendor-failure", DriverStatus::broken,
              "the vendor's runtime failed to start (VENDOR_ERROR_UNKNOWN, 999)"},
-        Case{"throwing_entry", "throwing-entry", DriverFate::broken,
+        Case{"throwing_entry", "throwing-entry", DriverStatus::broken,
              "its entry point threw an exception (\"thrown by the entry point\")"},
-        Case{"throwing_count", "throwing-count", DriverFate::broken,
+        Case{"throwing_count", "throwing-count", DriverStatus::broken,
              "device_count threw an exception (\"thrown while counting\")"},
-        Case{"throwing_info", "throwing-info", DriverFate::broken, "device_get_info threw an exception;"}),
+        Case{"throwing_info", "throwing-info", DriverStatus::broken, "device_get_info threw an exception;"}),
     [](const auto& test) { return std::string(test.param.source); });
 
 TEST(Drivers, CompleteOneIsUsableWithItsDevice) {
   const Candidate found = load("good", "good");
-  EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+  EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
   EXPECT_EQ(found.remedy, "");
   ASSERT_TRUE(found.driver);
   EXPECT_EQ(found.driver->version(), "1.2.3");
@@ -114,18 +116,18 @@ TEST(Drivers, CompleteOneIsUsableWithItsDevice) {
 // proves R33
 TEST(Drivers, ShortTableWithoutOptionalSlotsIsUsable) {
   const Candidate found = load("short_table", "short-table");
-  ASSERT_EQ(found.fate, DriverFate::usable) << found.reason;
+  ASSERT_EQ(found.status, DriverStatus::usable) << found.reason;
   EXPECT_EQ(found.driver->get_extension("anything", 1), nullptr);
 }
 
 TEST(Drivers, TableOfALaterMinorVersionIsUsable) {
-  EXPECT_EQ(load("longer_table", "longer-table").fate, DriverFate::usable);
+  EXPECT_EQ(load("longer_table", "longer-table").status, DriverStatus::usable);
 }
 
 // proves R35
 TEST(Drivers, UnterminatedTextIsCutAtItsEnd) {
   const Candidate found = load("unterminated_text", "unterminated-text");
-  ASSERT_EQ(found.fate, DriverFate::usable) << found.reason;
+  ASSERT_EQ(found.status, DriverStatus::usable) << found.reason;
   EXPECT_EQ(std::strlen(found.devices[0].name), sizeof found.devices[0].name - 1);
 }
 
@@ -136,7 +138,7 @@ TEST(Drivers, MissingLibraryThatTheManifestCallsAVendorsIsNotCalledBroken) {
   manifest["vendor_libraries"] = {"libweir-test-absent.so"};
   folder.add_manifest("missing-library", manifest);
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::no_vendor_library) << found.reason;
+  EXPECT_EQ(found.status, DriverStatus::no_vendor_library) << found.reason;
   EXPECT_THAT(found.remedy, HasSubstr("libweir-test-absent.so"));
 }
 
@@ -154,7 +156,7 @@ TEST(Drivers, LibraryForAnotherMachineIsNamedSo) {
   folder.write("foreign.so", header);
   folder.add_manifest("foreign", DriverFolder::manifest("foreign", "foreign.so"));
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::wrong_architecture);
+  EXPECT_EQ(found.status, DriverStatus::wrong_architecture);
   EXPECT_THAT(found.reason,
               HasSubstr(here_is_arm ? "foreign.so is for x86_64" : "foreign.so is for aarch64"));
 }
@@ -166,7 +168,7 @@ TEST(Drivers, ManifestForAnotherMachineIsRefusedBeforeItsLibraryIsOpened) {
   manifest["architecture"] = "riscv128";
   folder.add_manifest("foreign", manifest);
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::wrong_architecture);
+  EXPECT_EQ(found.status, DriverStatus::wrong_architecture);
   EXPECT_THAT(found.reason, HasSubstr("the driver is for riscv128; this process is " WEIR_MACHINE));
 }
 
@@ -178,7 +180,7 @@ TEST(Drivers, ManifestOfANewerAbiIsRefusedWithBothVersions) {
   manifest["abi"]["max"] = "2.3";
   folder.add_manifest("newer", manifest);
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::abi_refused);
+  EXPECT_EQ(found.status, DriverStatus::abi_refused);
   EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 2.0 to 2.3; this Weir speaks 1.0 to 1.1"));
   EXPECT_THAT(found.remedy, HasSubstr("update Weir"));
 }
@@ -190,7 +192,7 @@ TEST(Drivers, ManifestOfAnOlderAbiIsRefusedWithBothVersions) {
   manifest["abi"]["min"] = manifest["abi"]["max"] = "0.4";
   folder.add_manifest("older", manifest);
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::abi_refused);
+  EXPECT_EQ(found.status, DriverStatus::abi_refused);
   EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 0.4; this Weir speaks 1.0 to 1.1"));
   EXPECT_THAT(found.remedy, HasSubstr("update the driver"));
 }
@@ -201,7 +203,7 @@ TEST(Drivers, AbiRangesThatOverlapAreEnough) {
   auto manifest = DriverFolder::manifest("good", "good.so");
   manifest["abi"]["max"] = "7.0";
   folder.add_manifest("good", manifest);
-  EXPECT_EQ(folder.find_one().fate, DriverFate::usable);
+  EXPECT_EQ(folder.find_one().status, DriverStatus::usable);
 }
 
 // proves R35
@@ -210,7 +212,7 @@ TEST(Drivers, GarbageForALibraryIsRefused) {
   folder.write("garbage.so", "this is no library");
   folder.add_manifest("garbage", DriverFolder::manifest("garbage", "garbage.so"));
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_EQ(found.status, DriverStatus::broken);
   EXPECT_THAT(found.reason, HasSubstr("is not a shared object: it has no ELF header"));
 }
 
@@ -221,7 +223,7 @@ TEST(Drivers, TruncatedLibraryIsRefusedBeforeItIsMapped) {
     folder.add_driver("good", "good");
     fs::resize_file(folder.path() / "good.so", size);
     const Candidate found = folder.find_one();
-    EXPECT_EQ(found.fate, DriverFate::broken);
+    EXPECT_EQ(found.status, DriverStatus::broken);
     EXPECT_THAT(found.reason, HasSubstr(size > 20 ? "is incomplete" : "has no ELF header")) << size;
   }
 }
@@ -230,7 +232,7 @@ TEST(Drivers, LibraryThatIsNotThereIsNamed) {
   const DriverFolder folder;
   folder.add_manifest("lonely", DriverFolder::manifest("lonely", "sub/lonely.so"));
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_EQ(found.status, DriverStatus::broken);
   EXPECT_THAT(found.reason, HasSubstr((folder.path() / "sub/lonely.so").string()));
 }
 
@@ -241,8 +243,8 @@ TEST(Drivers, OfOneNameTheFirstInOrderWins) {
   const std::array folders{first.path(), second.path()};
   const std::vector<Candidate> found = find_drivers(folders, {});
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].fate, DriverFate::usable) << found[0].reason;
-  EXPECT_EQ(found[1].fate, DriverFate::shadowed);
+  EXPECT_EQ(found[0].status, DriverStatus::usable) << found[0].reason;
+  EXPECT_EQ(found[1].status, DriverStatus::shadowed);
   EXPECT_THAT(found[1].reason, HasSubstr((first.path() / "good.json").string()));
 }
 
@@ -254,8 +256,8 @@ TEST(Drivers, ABrokenOneDoesNotShadowAGoodOneOfItsName) {
   const std::array folders{first.path(), second.path()};
   const std::vector<Candidate> found = find_drivers(folders, {});
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].fate, DriverFate::broken);
-  EXPECT_EQ(found[1].fate, DriverFate::usable) << found[1].reason;
+  EXPECT_EQ(found[0].status, DriverStatus::broken);
+  EXPECT_EQ(found[1].status, DriverStatus::usable) << found[1].reason;
 }
 
 TEST(Drivers, AFolderNamedTwiceIsSearchedOnce) {

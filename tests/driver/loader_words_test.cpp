@@ -10,7 +10,7 @@ namespace {
 TEST(LoaderWords, MissingLibrary) {
   const Refusal refusal = explain_loader_words(
       "libfoo.so.7: cannot open shared object file: No such file or directory", "/d/libweir-x.so", {});
-  EXPECT_EQ(refusal.fate, DriverFate::broken);
+  EXPECT_EQ(refusal.status, DriverStatus::broken);
   EXPECT_EQ(refusal.reason, "libweir-x.so needs the library libfoo.so.7, which was not found");
   EXPECT_EQ(refusal.remedy, "install the package that provides libfoo.so.7");
 }

@@ -98,7 +98,7 @@ TEST(Manifest, HugeFileIsRefusedWithoutReadingAllOfIt) {
   const fs::path file = folder.write("huge.json", "{");
   fs::resize_file(file, std::uintmax_t{1} << 40);  // sparse
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_EQ(found.status, DriverStatus::broken);
   EXPECT_THAT(found.reason, HasSubstr("is too large: 1099511627776 bytes"));
 }
 
@@ -112,7 +112,7 @@ TEST(Manifest, LinkToNowhereIsRefused) {
   const DriverFolder folder;
   fs::create_symlink("nowhere", folder.path() / "link.json");
   const Candidate found = folder.find_one();
-  EXPECT_NE(found.fate, DriverFate::usable);
+  EXPECT_NE(found.status, DriverStatus::usable);
   EXPECT_THAT(found.reason, HasSubstr("link.json"));
 }
 

@@ -49,11 +49,11 @@ TEST_P(DangerousDriver, IsDiagnosedAndHarmsNoOtherDriver) {
   for (const Candidate& candidate : found) {
     EXPECT_EQ(candidate.probed, ProbePlace::child);
     if (candidate.name == "good") {
-      EXPECT_EQ(candidate.fate, DriverFate::usable) << candidate.reason;
+      EXPECT_EQ(candidate.status, DriverStatus::usable) << candidate.reason;
       continue;
     }
     EXPECT_EQ(candidate.name, GetParam().name);
-    EXPECT_EQ(candidate.fate, DriverFate::broken);
+    EXPECT_EQ(candidate.status, DriverStatus::broken);
     EXPECT_THAT(candidate.reason, HasSubstr(GetParam().reason));
     EXPECT_THAT(candidate.remedy, HasSubstr("weir info --probe-again"));
     EXPECT_FALSE(candidate.driver);
@@ -69,7 +69,7 @@ TEST_P(DangerousDriver, IsNotTriedAgain) {
   policy.helper = "/nonexistent/weir-probe";  // without a helper it would be loaded in this process
   const Candidate second = folder.find_one(policy);
   EXPECT_EQ(second.probed, ProbePlace::before);
-  EXPECT_EQ(second.fate, DriverFate::broken);
+  EXPECT_EQ(second.status, DriverStatus::broken);
   EXPECT_EQ(second.reason, first.reason);
 }
 
@@ -101,7 +101,7 @@ TEST(Probing, ADriverThatClosesAllFilesIsRefused) {
   const DriverFolder folder;
   folder.add_driver("closes_files", "closes-files");
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_EQ(found.status, DriverStatus::broken);
   EXPECT_THAT(found.reason, HasSubstr("in device_count it closed descriptor 0, which it had not opened"));
   EXPECT_EQ(found.probed, ProbePlace::child);
 }
@@ -112,7 +112,7 @@ TEST(Probing, ADriverThatPrintsIsUsableAndFoundOut) {
   folder.add_driver("prints", "prints");
   testing::internal::CaptureStdout();
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+  EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
   EXPECT_THAT(found.note, HasSubstr("it wrote 45 bytes to standard output when it was tried"));
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("by printf"));  // once, by the permanent load
 }
@@ -124,7 +124,7 @@ TEST(Probing, ADriverWhoseProbeIsKilledIsTriedAgain) {
   for (int i = 0; i < 2; ++i) {
     const Candidate found = folder.find_one();
     EXPECT_EQ(found.probed, ProbePlace::child);
-    EXPECT_EQ(found.fate, DriverFate::broken);
+    EXPECT_EQ(found.status, DriverStatus::broken);
     EXPECT_THAT(found.reason, HasSubstr("somebody else ended its probe in device_count with SIGKILL"));
     EXPECT_THAT(found.remedy, HasSubstr("try again"));
   }
@@ -142,7 +142,7 @@ TEST(Probing, AKnownDriverCostsNoProcess) {
   EXPECT_EQ(first[1], getpid());
   const Candidate again = folder.find_one();
   EXPECT_EQ(again.probed, ProbePlace::before);
-  EXPECT_EQ(again.fate, DriverFate::usable) << again.reason;
+  EXPECT_EQ(again.status, DriverStatus::usable) << again.reason;
   const std::vector<pid_t> all = trace.processes();
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2], getpid());
@@ -158,7 +158,7 @@ TEST(Probing, UnknownDriversAreTriedAtTheSameTime) {
   ASSERT_EQ(found.size(), 2u);
   for (const Candidate& candidate : found) {
     EXPECT_EQ(candidate.probed, ProbePlace::child);
-    EXPECT_EQ(candidate.fate, DriverFate::usable) << candidate.reason;
+    EXPECT_EQ(candidate.status, DriverStatus::usable) << candidate.reason;
   }
 }
 
@@ -171,7 +171,7 @@ TEST(Probing, ADriverIsNotTriedWhenOneOfItsNameComesFirst) {
   const std::vector<Candidate> found = find_drivers(folders, first.policy());
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].probed, ProbePlace::child);
-  EXPECT_EQ(found[1].fate, DriverFate::shadowed);
+  EXPECT_EQ(found[1].status, DriverStatus::shadowed);
   EXPECT_EQ(found[1].probed, ProbePlace::nowhere);
 }
 
@@ -184,7 +184,7 @@ TEST(Probing, ADriverIsTriedWhenTheOneOfItsNameThatComesFirstCrashes) {
   const std::vector<Candidate> found = find_drivers(folders, first.policy());
   ASSERT_EQ(found.size(), 2u);
   EXPECT_THAT(found[0].reason, HasSubstr("it crashed in its entry point"));
-  EXPECT_EQ(found[1].fate, DriverFate::usable) << found[1].reason;
+  EXPECT_EQ(found[1].status, DriverStatus::usable) << found[1].reason;
   EXPECT_EQ(found[1].probed, ProbePlace::child);
 }
 
@@ -223,7 +223,7 @@ TEST(Probing, WithoutTheHelperDriversAreProbedHereAndItIsSaid) {
   ProbePolicy policy = folder.policy();
   policy.helper = folder.path() / "weir-probe";
   const Candidate found = folder.find_one(policy);
-  EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+  EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
   EXPECT_EQ(found.probed, ProbePlace::this_process);
   EXPECT_THAT(found.note, AllOf(HasSubstr("without a trial"), HasSubstr("weir-probe is not there")));
 }
@@ -240,7 +240,7 @@ TEST(Probing, AHelperThatCannotRunIsNotMistakenForABrokenDriver) {
     policy.helper = folder.write("helper", text);
     chmod(policy.helper.c_str(), 0755);
     const Candidate found = folder.find_one(policy);
-    EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+    EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
     EXPECT_EQ(found.probed, ProbePlace::this_process);
     EXPECT_THAT(found.note, HasSubstr(why));
   }
@@ -290,7 +290,7 @@ TEST(Probing, TwoProcessesAtOnceAgree) {
   for (const auto& mine : found) {
     ASSERT_EQ(mine.size(), 2u);
     EXPECT_THAT(mine[0].reason, HasSubstr("it crashed in device_count"));
-    EXPECT_EQ(mine[1].fate, DriverFate::usable) << mine[1].reason;
+    EXPECT_EQ(mine[1].status, DriverStatus::usable) << mine[1].reason;
   }
   for (const Candidate& candidate : folder.find()) EXPECT_EQ(candidate.probed, ProbePlace::before);
 }

@@ -46,20 +46,20 @@ std::string reported(const Candidate& candidate) {
 
 void expect_as_stated(const Stub& stub, const Candidate& found) {
   SCOPED_TRACE(stub.name());
-  switch (stub.fate) {
-    case StubFate::refused:
-      EXPECT_EQ(found.fate, DriverFate::broken) << reported(found);
+  switch (stub.status) {
+    case StubStatus::refused:
+      EXPECT_EQ(found.status, DriverStatus::broken) << reported(found);
       EXPECT_THAT(found.reason, HasSubstr(stub.words));
       EXPECT_FALSE(found.remedy.empty());
       EXPECT_TRUE(found.devices.empty());
       break;
-    case StubFate::reported:
-      EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+    case StubStatus::reported:
+      EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
       EXPECT_THAT(reported(found), HasSubstr(stub.words));
       EXPECT_EQ(found.devices.size(), 1u);
       break;
-    case StubFate::unnoticed:
-      EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+    case StubStatus::unnoticed:
+      EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
       EXPECT_EQ(reported(found), stub.words);
       break;
   }
@@ -82,7 +82,7 @@ TEST(SideEffects, OfEveryStubAreFoundAndHarmNoOther) {
   for (const Stub& stub : stubs) expect_as_stated(stub, found.at(stub.name()));
   for (const char* name : {"a-good", "m-good", "zz-good"}) {
     const Candidate& good = found.at(name);
-    EXPECT_EQ(good.fate, DriverFate::usable) << good.reason;
+    EXPECT_EQ(good.status, DriverStatus::usable) << good.reason;
     EXPECT_EQ(reported(good), "");
     ASSERT_EQ(good.devices.size(), 1u);
     EXPECT_STREQ(good.devices[0].name, "A device for tests");
@@ -108,7 +108,7 @@ TEST(SideEffects, ThatAreRefusedKeepTheDriverOutOfPrograms) {
   for (const ProbePlace place : {ProbePlace::child, ProbePlace::before})
     for (const Candidate& candidate : folder.find()) {
       EXPECT_EQ(candidate.probed, place);
-      EXPECT_EQ(candidate.fate, DriverFate::broken);
+      EXPECT_EQ(candidate.status, DriverStatus::broken);
       EXPECT_FALSE(candidate.driver);
       EXPECT_THAT(candidate.reason,
                   HasSubstr(candidate.name == "load-set-layers" ? "added the environment variable WEIR_LAYERS"
@@ -123,7 +123,7 @@ TEST(SideEffects, ThatAreHarmlessKeepNoDriverOutOfPrograms) {
   add_stub(folder, "count-handle-term");
   const auto before = signal(SIGTERM, SIG_DFL);
   for (const Candidate& candidate : folder.find())
-    EXPECT_EQ(candidate.fate, DriverFate::usable) << candidate.reason;
+    EXPECT_EQ(candidate.status, DriverStatus::usable) << candidate.reason;
   signal(SIGTERM, before);
 }
 
@@ -132,7 +132,7 @@ TEST(SideEffects, AThreadThatCrashesLaterIsFound) {
   const DriverFolder folder;
   add_stub(folder, "thread-segv");
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_EQ(found.status, DriverStatus::broken);
   EXPECT_THAT(found.reason, HasSubstr("it crashed in a thread or timer of its own with SIGSEGV"));
 }
 

@@ -98,7 +98,7 @@ class TrustSwap : public testing::Test {
     for (int run = 0; run < runs; ++run)
       for (const Candidate& found : find_in(searched)) {
         ++examined;
-        ASSERT_EQ(found.fate, DriverFate::untrusted) << "run " << run << ": " << found.reason;
+        ASSERT_EQ(found.status, DriverStatus::untrusted) << "run " << run << ": " << found.reason;
         ASSERT_THAT(found.reason, HasSubstr("may be written by user 400001, who owns it"));
       }
     EXPECT_FALSE(fs::exists(trace())) << "code of another user ran as root";
@@ -149,7 +149,7 @@ TEST_F(TrustSwap, InAStickyFolderDoesNotHappen) {
   for (int run = 0; run < runs; ++run) {
     const std::vector<Candidate> found = find_in(tree / "sticky/drivers");
     ASSERT_EQ(found.size(), 1u);
-    ASSERT_EQ(found.front().fate, DriverFate::usable) << found.front().reason;
+    ASSERT_EQ(found.front().status, DriverStatus::usable) << found.front().reason;
   }
   EXPECT_FALSE(fs::exists(trace()));
   EXPECT_EQ(exchanger.count(), 0);

@@ -28,7 +28,7 @@ TEST(Trust, ManifestThatEveryoneMayWriteIsRefused) {
   folder.add_driver("good", "good");
   chmod((folder.path() / "good.json").c_str(), 0666);
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::untrusted);
+  EXPECT_EQ(found.status, DriverStatus::untrusted);
   EXPECT_THAT(found.reason, HasSubstr("good.json may be written by every user (mode 0666)"));
   EXPECT_THAT(found.remedy, HasSubstr("run chmod go-w " + (folder.path() / "good.json").string()));
 }
@@ -39,7 +39,7 @@ TEST(Trust, LibraryThatEveryoneMayWriteIsRefused) {
   folder.add_driver("good", "good");
   chmod((folder.path() / "good.so").c_str(), 0777);
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::untrusted);
+  EXPECT_EQ(found.status, DriverStatus::untrusted);
   EXPECT_THAT(found.reason, HasSubstr("good.so may be written by every user"));
 }
 
@@ -50,7 +50,7 @@ TEST(Trust, FolderThatEveryoneMayWriteIsRefused) {
   for (const mode_t mode : {0777, 01777}) {
     chmod(folder.path().c_str(), mode);
     const Candidate found = folder.find_one();
-    EXPECT_EQ(found.fate, DriverFate::untrusted);
+    EXPECT_EQ(found.status, DriverStatus::untrusted);
     EXPECT_THAT(found.reason, HasSubstr(written_by_all(folder.path())));
   }
   EXPECT_THAT(folder.find_one().remedy,
@@ -154,7 +154,7 @@ TEST(Trust, LinkIsJudgedByWhatItPointsTo) {
   const fs::path target = elsewhere.write("real.json", "{}");
   chmod(target.c_str(), 0666);
   fs::create_symlink(target, folder.path() / "link.json");
-  EXPECT_EQ(folder.find_one().fate, DriverFate::untrusted);
+  EXPECT_EQ(folder.find_one().status, DriverStatus::untrusted);
 }
 
 // proves R35
@@ -199,7 +199,8 @@ TEST(Trust, LinksThatNeverEndAreRefused) {
   EXPECT_EQ(judged(tree / (many + "x.json")), "");
   EXPECT_THAT(judged(tree / ("folder/" + many + "x.json")), HasSubstr("more than 40 links"));
   tree.link("dangling", "nowhere");
-  EXPECT_THAT(judged(tree / "dangling"), HasSubstr("nowhere, which cannot be opened: No such file or directory"));
+  EXPECT_THAT(judged(tree / "dangling"),
+              HasSubstr("nowhere, which cannot be opened: No such file or directory"));
 }
 
 // A hang here ends the test by its time limit.
@@ -239,7 +240,7 @@ TEST(Trust, DriversThatAreNoRegularFilesAreRefusedWithoutWaiting) {
   const std::vector<Candidate> found = folder.find();
   ASSERT_EQ(found.size(), 4u);
   for (const Candidate& driver : found) {
-    EXPECT_EQ(driver.fate, DriverFate::broken);
+    EXPECT_EQ(driver.status, DriverStatus::broken);
     EXPECT_THAT(driver.reason, HasSubstr("is not a regular file but "));
   }
 }
@@ -250,7 +251,7 @@ TEST(Trust, HugeSparseLibrariesAreRefusedUnread) {
   folder.add_driver("good", "good");
   fs::resize_file(folder.path() / "good.so", std::uintmax_t{1} << 40);
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::broken);
+  EXPECT_EQ(found.status, DriverStatus::broken);
   EXPECT_THAT(found.reason, HasSubstr("is too large: 1099511627776 bytes, at most 2147483648 are expected"));
 }
 

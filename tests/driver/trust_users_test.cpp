@@ -193,7 +193,7 @@ TEST_F(TrustUsers, DriverOwnedByAnotherUserIsRefused) {
   folder.add_driver("good", "good");
   ASSERT_EQ(chown((folder.path() / "good.so").c_str(), eve, eve), 0);
   const Candidate found = folder.find_one();
-  EXPECT_EQ(found.fate, DriverFate::untrusted);
+  EXPECT_EQ(found.status, DriverStatus::untrusted);
   EXPECT_THAT(found.reason, HasSubstr("may be written by user 400001, who owns it"));
 }
 

@@ -164,7 +164,7 @@ TEST_F(VerdictsTest, AReadOnlyFolderIsNotedWithTheDriver) {
   ProbePolicy policy = folder.policy();
   policy.verdicts = "/proc/weir/probes";
   const Candidate found = folder.find_one(policy);
-  EXPECT_EQ(found.fate, DriverFate::usable) << found.reason;
+  EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
   EXPECT_THAT(found.note,
               HasSubstr("every process tries it again, because the folder /proc/weir cannot be made"));
 }

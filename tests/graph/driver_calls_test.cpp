@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver calls of a launch as a graph, and their failures.
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "runtime/launch/stream_slots.hpp"
 #include "support.hpp"
 

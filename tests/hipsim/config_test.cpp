@@ -33,13 +33,12 @@ TEST(Config, DevicesTakeWhatTheirArchitectureHas) {
 }
 
 TEST(Config, MistakesAreNamed) {
-  EXPECT_EQ("is no JSON", problem("{"));
+  EXPECT_EQ("is not JSON", problem("{"));
   EXPECT_EQ("the configuration has an unknown member \"device\"", problem(R"({"device": []})"));
   EXPECT_EQ("a device has an unknown member \"arhc\"", problem(R"({"devices": [{"arhc": "gfx90a"}]})"));
   EXPECT_EQ("\"arch\" is \"sm_90\"; expected a name such as gfx90a or gfx1100",
             problem(R"({"devices": [{"arch": "sm_90"}]})"));
-  EXPECT_EQ("LLVM does not know the architecture \"gfx9999\"",
-            problem(R"({"devices": [{"arch": "gfx9999"}]})"));
+  EXPECT_EQ("LLVM has no architecture \"gfx9999\"", problem(R"({"devices": [{"arch": "gfx9999"}]})"));
   EXPECT_EQ("\"threads\" has the wrong type: \"two\"", problem(R"({"threads": "two"})"));
   EXPECT_EQ("\"races\" is \"loud\"; expected off, report or error", problem(R"({"races": "loud"})"));
 }

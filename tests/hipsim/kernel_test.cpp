@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole kernels that LLVM compiled, launched through HIP; the host computes what is expected.
+// Whole kernels compiled by LLVM and launched through HIP; the host computes the expected results.
 #include <unistd.h>
 
 #include <cmath>
@@ -185,7 +185,7 @@ TEST_P(Kernels, OutOfBoundsIsAnIllegalAddressWithKernelLaneAndAddress) {
   EXPECT_NE(std::string::npos, report().find("kernel add, workgroup (0, 0, 0), wave ")) << report();
   EXPECT_NE(std::string::npos, report().find(", lane 0")) << report();
   EXPECT_NE(std::string::npos, report().find("global_load")) << report();
-  EXPECT_NE(std::string::npos, report().find("0 bytes behind the end of device block")) << report();
+  EXPECT_NE(std::string::npos, report().find("0 bytes after the end of device block")) << report();
 }
 
 TEST_P(Kernels, UseAfterFreeIsRecognised) {
@@ -235,8 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Kernels,
                                          "gfx1030", "gfx1201"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// Launches a kernel with a race where the configuration makes races errors, and ends the process with 0 if
-/// that fails the launch.
+/// Launches a kernel with a race, with races configured as errors; exits with 0 if the launch fails.
 [[noreturn]] void launch_where_races_are_errors() {
   std::remove(std::getenv("HIPSIM_CONFIG"));
   const std::string path = testing::TempDir() + "hipsim-races-" + std::to_string(::getpid()) + ".json";
@@ -253,11 +252,11 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Kernels,
   std::_Exit(result == hipErrorLaunchFailure ? 0 : 1);
 }
 
-// The configuration is read once, so that this needs a process of its own.
+// The configuration is read once per process, so this test needs a separate process.
 TEST(RacesAsErrors, FailTheLaunch) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(launch_where_races_are_errors(), testing::ExitedWithCode(0),
-              "kernel racy, workgroup.*their order is not defined");
+              "kernel racy, workgroup.*their order is undefined");
 }
 
 }  // namespace

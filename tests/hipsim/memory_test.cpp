@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory instructions and what the checker says about wrong ones.
+// Memory instructions, and the checker's reports on invalid accesses.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -120,7 +120,7 @@ TEST_P(Memory, ReadingBehindABlockIsAFault) {
     EXPECT_EQ(FaultKind::out_of_bounds, fault.kind);
     EXPECT_EQ(16, fault.lane);
     EXPECT_EQ(block + 64, fault.address);
-    EXPECT_NE(nullptr, std::strstr(fault.what(), "0 bytes behind the end of device block")) << fault.what();
+    EXPECT_NE(nullptr, std::strstr(fault.what(), "0 bytes after the end of device block")) << fault.what();
   }
 }
 
@@ -135,7 +135,7 @@ TEST_P(Memory, UnknownInstructionsAreFaultsThatSayWhy) {
     FAIL();
   } catch (const Fault& fault) {
     EXPECT_EQ(FaultKind::unknown_instruction, fault.kind);
-    EXPECT_STREQ("is an instruction that the simulator does not know", fault.what());
+    EXPECT_STREQ("is an instruction that the simulator does not support", fault.what());
   }
 }
 
@@ -164,7 +164,7 @@ TEST(LdsShadow, AtomicsDoNotRaceWithEachOther) {
   EXPECT_TRUE(shadow.touch(8, 4, 2, 0, LdsAccess::read));
 }
 
-// "Wave 0 clears the counter, all waves add, no barrier": wave 0's own atomic must not hide what it wrote.
+// "Wave 0 clears the counter, all waves add, no barrier": wave 0's atomic must not hide its earlier write.
 TEST(LdsShadow, AnAtomicDoesNotHideThePlainWriteOfItsWave) {
   LdsShadow shadow;
   shadow.begin(64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weir-hipsim does to files.
+// Effects of weir-hipsim on files.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST_F(Files, AreListedAndChecked) {
   EXPECT_EQ(0, check_instructions(path));
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_NE(std::string::npos, text.find("reduce: waves of 64, LDS 1024 B")) << text;
-  EXPECT_NE(std::string::npos, text.find("0 kinds that are not executed")) << text;
+  EXPECT_NE(std::string::npos, text.find("0 kinds that the simulator cannot execute")) << text;
 }
 
 TEST_F(Files, KernelsRunWithTheirArguments) {
@@ -73,7 +73,7 @@ TEST_F(Files, FaultsAreAStatus) {
   request.arguments = {"f32*:100", "f32*:100", "f32*:50", "i32:100"};
   testing::internal::CaptureStdout();
   EXPECT_EQ(1, run_kernel(request));
-  EXPECT_NE(std::string::npos, testing::internal::GetCapturedStdout().find("behind the end of device block"));
+  EXPECT_NE(std::string::npos, testing::internal::GetCapturedStdout().find("after the end of device block"));
 }
 
 TEST_F(Files, WrongArgumentsAreNamed) {

@@ -75,7 +75,7 @@ TEST_F(Api, TheLayersAreNamed) {
   EXPECT_EQ(checks.name(), "validate");
   EXPECT_THAT(checks.library(), HasSubstr("libweir-layer-validate.so"));
   EXPECT_EQ(layers(device).size(), 3u);
-  EXPECT_THAT(thrown_by([&] { (void)checks.get("speed"); }).what(), HasSubstr("keeps no number 'speed'"));
+  EXPECT_THAT(thrown_by([&] { (void)checks.get("speed"); }).what(), HasSubstr("has no counter 'speed'"));
   EXPECT_THAT(thrown_by([&] { checks.configure("speed=2"); }).what(),
               HasSubstr("there is no option 'speed'"));
   EXPECT_THAT(thrown_by([] { set_layers("validate"); }).what(),
@@ -180,8 +180,7 @@ TEST_F(Api, AWaitThatThePoolForgetsIsFound) {
     if (!forget)
       expect_none();
     else
-      expect_race(
-          AllOf(HasSubstr("kernel 'move'"), HasSubstr("before its allocation in the order of stream")));
+      expect_race(AllOf(HasSubstr("kernel 'move'"), HasSubstr("before its allocation on stream")));
   }
 }
 

@@ -164,7 +164,7 @@ TEST_F(Fault, LosesTheDevice) {
   EXPECT_EQ(fill(stream, memory), WEIR_ERROR_DEVICE_LOST);
   Answer answer;
   EXPECT_EQ(t.stream_synchronize(stream, &answer), WEIR_ERROR_DEVICE_LOST);
-  EXPECT_THAT(answer.message, HasSubstr("answers nothing else"));
+  EXPECT_THAT(answer.message, HasSubstr("every later call fails"));
   EXPECT_EQ(t.event_record(event, stream, nullptr), WEIR_ERROR_DEVICE_LOST);
   // Objects of a lost device can still be destroyed.
   EXPECT_EQ(t.event_destroy(event, nullptr), WEIR_OK);
@@ -174,9 +174,7 @@ TEST_F(Fault, LosesTheDevice) {
 // The layer counts openings. The runtime closes one of two devices when two threads open at the same time.
 TEST_F(Fault, CountsOpeningsOfADevice) {
   Objects objects(t);
-  {
-    Objects again(t);
-  }
+  { Objects again(t); }
   configure("call=stream_create:device=0:result=unknown");
   weir_stream stream = nullptr;
   EXPECT_EQ(t.stream_create(objects.device, nullptr, &stream, nullptr), WEIR_ERROR_UNKNOWN);
@@ -198,12 +196,14 @@ TEST_F(Fault, WrongOptionsAreQuoted) {
             "layer fault: nth is 'x'; expected a number of at least 1, which K, M or G may follow");
   EXPECT_THAT(
       words("call=memory_get_info:result=ok"),
-      HasSubstr("result is 'ok'; expected an error: a caller of memory_get_info uses what it fills in"));
-  EXPECT_THAT(words("result=fire"), AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
-                                          HasSubstr("device_lost")));
+      HasSubstr(
+          "result is 'ok'; expected an error: after success, a caller of memory_get_info uses its outputs"));
+  EXPECT_THAT(words("result=fire"),
+              AllOf(HasSubstr("result is 'fire'; expected ok, or one of unknown, invalid"),
+                    HasSubstr("device_lost")));
   EXPECT_THAT(words("often"), HasSubstr("there is no option 'often'; the options are call, nth"));
   EXPECT_THAT(words("call=fill::nth=2"), HasSubstr("an option is empty"));
-  EXPECT_THAT(words("delay=5"), HasSubstr("only when they are there from the start"));
+  EXPECT_THAT(words("delay=5"), HasSubstr("delay and reorder cannot be set later"));
   EXPECT_THROW(layer.number("failures"), std::runtime_error);
 }
 

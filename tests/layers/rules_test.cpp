@@ -76,7 +76,7 @@ TEST_F(Rules, AHandleOfUnknownOriginIsForeign) {
   int nothing = 0;
   const weir_result result = t.stream_flush(reinterpret_cast<weir_stream>(&nothing), &answer);
   expect(result, answer, "foreign",
-         HasSubstr("which this driver never gave out; expected a stream of driver cpu"));
+         HasSubstr("which is no handle of this driver; expected a stream of driver cpu"));
 }
 
 // proves R35
@@ -134,7 +134,7 @@ TEST_F(Rules, ARangeOutsideItsAllocationIsRefused) {
   Answer answer;
   weir_result result = t.copy_to_device(stream, memory, 32, bytes, 33, &answer);
   expect(result, answer, "argument",
-         AllOf(HasSubstr("33 bytes at offset 32 do not lie inside allocation "), HasSubstr("(64 bytes)")));
+         AllOf(HasSubstr("33 bytes at offset 32 are not inside allocation "), HasSubstr("(64 bytes)")));
   result = t.copy_to_host(stream, bytes, memory, ~std::uint64_t{0}, 2, &answer);
   expect(result, answer, "argument", HasSubstr("source: 2 bytes at offset 18446744073709551615"));
   result = t.copy_on_device(stream, memory, 0, memory, 8, 16, &answer);
@@ -257,7 +257,7 @@ TEST_F(Rules, AnAddressInFreedMemoryIsFound) {
   Answer answer;
   const weir_result result = t.kernel_launch(stream, &launch, &answer);
   expect(result, answer, "dead",
-         AllOf(HasSubstr("argument 1 is the address"), HasSubstr("which lay in allocation "),
+         AllOf(HasSubstr("argument 1 is the address"), HasSubstr("which belonged to allocation "),
                HasSubstr("which memory_free ended")));
 }
 
@@ -383,7 +383,7 @@ TEST_F(Rules, NodesOfAGraphAreChecked) {
   weir_graph graph = nullptr;
   Answer answer;
   weir_result result = t.graph_create(objects.device, 1, nodes, &graph, &answer);
-  expect(result, answer, "argument", HasSubstr("128 bytes at offset 0 do not lie inside"));
+  expect(result, answer, "argument", HasSubstr("128 bytes at offset 0 are not inside"));
   node.size = 64;
   node.dependencies = forward;
   node.dependency_count = 1;

@@ -28,7 +28,7 @@
 #include <functional>
 #include <map>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/api.hpp"
 #include "support/every_call.hpp"
 #include "support/kept_code.hpp"

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
 

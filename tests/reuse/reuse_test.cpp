@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "on_threads.hpp"
-#include "runtime/device_state.hpp"
-#include "runtime/stream_errors.hpp"
+#include "runtime/devices/device_state.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"

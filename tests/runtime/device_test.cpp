@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "places.hpp"
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/device_state.hpp"
-#include "runtime/stream_errors.hpp"
+#include "runtime/devices/device_state.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"

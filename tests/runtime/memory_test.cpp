@@ -5,8 +5,8 @@
 #include <optional>
 #include <thread>
 
-#include "runtime/device_state.hpp"
-#include "runtime/size_class.hpp"
+#include "runtime/devices/device_state.hpp"
+#include "runtime/memory/size_class.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"

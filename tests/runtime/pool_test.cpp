@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/device_state.hpp"
-#include "runtime/memory_limit.hpp"
-#include "runtime/size_class.hpp"
+#include "runtime/devices/device_state.hpp"
+#include "runtime/memory/memory_limit.hpp"
+#include "runtime/memory/size_class.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "on_threads.hpp"
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/count_allocations.hpp"
 #include "support/expect_error.hpp"
 #include "support/forked_beside.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"
@@ -280,10 +280,10 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     Logged logged(device);
     for (int block = 0; block < 2; ++block) logged.add(1, {0, block});
     detail::StreamManager& streams = device.state()->streams;
-    detail::StreamState* const lane = streams.lease(*stream.state());
-    ASSERT_NE(lane, nullptr);
-    const void* const dead = lane->stream;
-    streams.give_back(lane, stream.state());
+    detail::StreamState* const branch = streams.lease(*stream.state());
+    ASSERT_NE(branch, nullptr);
+    const void* const dead = branch->stream;
+    streams.give_back(branch, stream.state());
     logged.list.launch(stream);
     if (!dies_at_work) stream.synchronize();
 
@@ -295,7 +295,7 @@ TEST(Region, AStreamThatIsDeadFailsOneRegionOnly) {
     const std::size_t now = logged.values(stream).size();
     const std::uint64_t destroyed = Watch::get().count("stream_destroy");
     TaskList wide(device);  // needs every leased stream
-    const auto blocks = static_cast<std::int32_t>(streams.lane_limit()) + 1;
+    const auto blocks = static_cast<std::int32_t>(streams.lease_limit()) + 1;
     for (std::int32_t block = 0; block < blocks; ++block)
       wide.add(logged.kernels.append, {1, 1}, {logged.log, std::uint32_t{2}}, {0, block});
     wide.launch(stream);
@@ -311,13 +311,13 @@ TEST(Region, LeasingMakesNoDriverCallOnceThePoolIsWarm) {
   const Stream stream = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
   detail::StreamState& caller = *stream.state();
-  detail::StreamState* lane = streams.lease(caller);
-  ASSERT_NE(lane, nullptr);
-  streams.give_back(lane, &caller);
+  detail::StreamState* branch = streams.lease(caller);
+  ASSERT_NE(branch, nullptr);
+  streams.give_back(branch, &caller);
   const std::uint64_t before = Watch::get().total();
   for (int i = 0; i < 100; ++i) {
     detail::StreamState* again = streams.lease(caller);
-    ASSERT_EQ(again, lane);
+    ASSERT_EQ(again, branch);
     streams.give_back(again, &caller);
   }
   EXPECT_EQ(Watch::get().total(), before);
@@ -340,12 +340,12 @@ TEST(Region, ThePoolIsBoundedAndSharesOnlyWhenEveryStreamIsLeased) {
   const Stream stream = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
   std::set<detail::StreamState*> leased;
-  for (std::uint32_t i = 0; i < streams.lane_limit(); ++i) leased.insert(streams.lease(*stream.state()));
-  EXPECT_EQ(leased.size(), streams.lane_limit());
+  for (std::uint32_t i = 0; i < streams.lease_limit(); ++i) leased.insert(streams.lease(*stream.state()));
+  EXPECT_EQ(leased.size(), streams.lease_limit());
   EXPECT_FALSE(leased.contains(nullptr));
   EXPECT_EQ(streams.lease(*stream.state()), nullptr);
   leased.erase(nullptr);
-  for (detail::StreamState* lane : leased) streams.give_back(lane, stream.state());
+  for (detail::StreamState* branch : leased) streams.give_back(branch, stream.state());
 }
 
 // proves R20
@@ -358,7 +358,7 @@ TEST(Region, AStreamThatIsLeasedAgainIsLeasedOnce) {
     for (int i = 0; i < 3; ++i) leased.insert(streams.lease(*caller.state()));
     EXPECT_EQ(leased.size(), 3u) << "a stream was leased twice";
     EXPECT_EQ(device.stream_statistics().streams_leased, 3u);
-    for (detail::StreamState* lane : leased) streams.give_back(lane, caller.state());
+    for (detail::StreamState* branch : leased) streams.give_back(branch, caller.state());
     EXPECT_EQ(device.stream_statistics().streams_leased, 0u);
   };
   lease_three(stream);  // creates the streams
@@ -436,10 +436,10 @@ TEST(Region, IdleStreamsArePreferred) {
 TEST(Region, LeasedStreamsHaveTheCallersPriority) {
   const Device device = open_real();
   const Stream stream = device.create_stream(device.info().max_priority);
-  detail::StreamState* lane = device.state()->streams.lease(*stream.state());
-  ASSERT_NE(lane, nullptr);
-  EXPECT_EQ(lane->priority, stream.priority());
-  device.state()->streams.give_back(lane, stream.state());
+  detail::StreamState* branch = device.state()->streams.lease(*stream.state());
+  ASSERT_NE(branch, nullptr);
+  EXPECT_EQ(branch->priority, stream.priority());
+  device.state()->streams.give_back(branch, stream.state());
 }
 
 // proves R35

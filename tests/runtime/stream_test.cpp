@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "on_threads.hpp"
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
 #include "support/watched_driver.hpp"

@@ -33,6 +33,6 @@ expect(description "${description}${tab}(new)")
 expect("vendor_libraries;1" libb.so.1)
 
 configure(misspelt)
-if(result EQUAL 0 OR NOT words MATCHES "what is 'VENDER_LIBRARIES;libx.so.1'")
+if(result EQUAL 0 OR NOT words MATCHES "unknown argument 'VENDER_LIBRARIES;libx.so.1'")
   message(FATAL_ERROR "a misspelt word is not refused with words, but:\n${words}")
 endif()

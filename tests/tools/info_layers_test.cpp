@@ -137,7 +137,7 @@ TEST_F(InfoLayers, BadOptionsAreQuotedWithTheExpectation) {
       {"fault:call=kernel_lunch", {"call is 'kernel_lunch'", "a function of the driver's table"}},
       {"fault:result=bad", {"result is 'bad'", "out_of_memory"}},
       {"fault:memory=1T", {"memory is '1T'", "K, M or G"}},
-      {"fault:late=yes", {"late is 'yes'", "nothing behind it"}},
+      {"fault:late=yes", {"late is 'yes'", "expected no value"}},
       {"fault::nth=2", {"an option is empty or has no name ('')", "key or key=value"}},
       {"fault:=2", {"an option is empty or has no name ('=2')"}},
       {"validate:races=some", {"races is 'some'", "off, known or all"}},

@@ -18,7 +18,7 @@ using testing::Not;
 std::vector<Candidate> one_usable() {
   std::vector<Candidate> candidates(1);
   candidates[0].name = "x";
-  candidates[0].fate = DriverFate::usable;
+  candidates[0].status = DriverStatus::usable;
   weir_device_info info{};
   std::strcpy(info.name, "Great Device");
   info.kind = WEIR_DEVICE_DISCRETE;
@@ -75,7 +75,7 @@ TEST(InfoReport, JsonHasEveryCapability) {
 TEST(InfoReport, NothingIsUsableWithoutAUsableCandidate) {
   std::vector<Candidate> candidates = one_usable();
   EXPECT_TRUE(tool::any_usable(candidates));
-  candidates[0].fate = DriverFate::no_device;
+  candidates[0].status = DriverStatus::no_device;
   EXPECT_FALSE(tool::any_usable(candidates));
 }
 

@@ -50,8 +50,8 @@ CodeObject::CodeObject(std::span<const std::uint8_t> image, const Target& target
   const Elf elf = open(image);
   const auto& header = elf.getHeader();
   if (header.e_machine != llvm::ELF::EM_AMDGPU)
-    throw CodeObjectError(false,
-                          fmt::format("is for machine {}, not for AMDGPU (224)", unsigned(header.e_machine)));
+    throw CodeObjectError(
+        false, fmt::format("is for machine {}; expected AMDGPU (224)", unsigned(header.e_machine)));
   const unsigned version = header.e_ident[llvm::ELF::EI_ABIVERSION];
   if (version < 2 || version > 4)
     throw CodeObjectError(
@@ -78,13 +78,13 @@ void CodeObject::load_segments(std::span<const std::uint8_t> image) {
     if (s.p_type == llvm::ELF::PT_LOAD) {
       if (s.p_offset > image.size() || s.p_filesz > image.size() - s.p_offset || s.p_memsz < s.p_filesz ||
           s.p_memsz > (1ull << 32) || s.p_vaddr > (1ull << 32))
-        throw CodeObjectError(false, "has a segment that reaches beyond the file");
+        throw CodeObjectError(false, "has a segment that exceeds the file");
       end = std::max<std::uint64_t>(end, s.p_vaddr + s.p_memsz);
     }
   constexpr std::uint64_t page = 4096;
   memory_ = table_.allocate((end + 2 * page) & ~(page - 1), target_.device, MemoryKind::code);
   if (!memory_)
-    throw CodeObjectError(false, fmt::format("needs {} bytes, which the host does not have", end));
+    throw CodeObjectError(false, fmt::format("needs {} bytes, which the host cannot allocate", end));
   bias_ = (memory_->begin + page - 1) & ~(page - 1);
   auto* base = reinterpret_cast<std::uint8_t*>(bias_);
   std::memset(reinterpret_cast<void*>(memory_->begin), 0, memory_->size);
@@ -128,7 +128,7 @@ void CodeObject::read_symbols(std::span<const std::uint8_t> image) {
         value = found->second.address + std::uint64_t(r.r_addend);
       } else if (type != llvm::ELF::R_AMDGPU_RELATIVE64) {
         throw CodeObjectError(
-            false, fmt::format("has a relocation of type {}, which the simulator does not know", type));
+            false, fmt::format("has a relocation of type {}, which the simulator does not support", type));
       }
       if (r.r_offset > memory_->end() - bias_ - 8)
         throw CodeObjectError(false, "has a relocation outside its memory");
@@ -146,7 +146,7 @@ void CodeObject::read_symbols(std::span<const std::uint8_t> image) {
       std::memcpy(&value, bytes + at, 4);
       return value;
     };
-    // Offsets within the kernel descriptor: LLVM's "User Guide for AMDGPU Backend", "Kernel Descriptor".
+    // Offsets in the kernel descriptor: LLVM's "User Guide for AMDGPU Backend", "Kernel Descriptor".
     kernel.descriptor = found->second.address;
     kernel.lds_bytes = word(0);
     kernel.private_bytes = word(4);

@@ -46,7 +46,7 @@ Kernel read_kernel(llvm::msgpack::MapDocNode map) {
     a.size = std::uint32_t(number(node.getMap(), ".size", 0));
     if (std::uint64_t(a.offset) + a.size > k.argument_bytes)
       throw CodeObjectError(
-          false, fmt::format("says that an argument of kernel {} lies outside its arguments", k.name));
+          false, fmt::format("places an argument of kernel {} outside of the argument segment", k.name));
     if (!a.hidden()) k.explicit_bytes = std::max(k.explicit_bytes, a.offset + a.size);
     k.arguments.push_back(std::move(a));
   }
@@ -95,7 +95,7 @@ void CodeObject::check_target(std::string_view name) const {
   const std::string_view architecture = target.substr(0, target.find(':'));
   const auto fits = [&](const char* feature, bool on) {
     const std::size_t at = target.find(std::string(":") + feature);
-    if (at == target.npos) return true;  // for either
+    if (at == target.npos) return true;  // matches either setting
     const std::size_t sign = at + 1 + std::string_view(feature).size();
     return sign < target.size() && (target[sign] == '+') == on;
   };

@@ -19,7 +19,7 @@ std::uint64_t hidden_value(const std::string& kind, const LaunchShape& shape, st
   if (kind == "hidden_shared_base") return aperture::shared_high;
   if (kind == "hidden_dynamic_lds_size") return shape.dynamic_lds;
   if (kind == "hidden_queue_ptr") return queue;
-  return 0;  // offsets, remainders, and what HIP does not provide
+  return 0;  // offsets, remainders, and features that HIP does not provide
 }
 
 template <class T>
@@ -56,7 +56,7 @@ LaunchMemory::LaunchMemory(const Launch& launch) {
   put<std::uint32_t>(packet_ + 28, kernel.lds_bytes + s.dynamic_lds);
   put<std::uint64_t>(packet_ + 32, kernel.descriptor);
   put<std::uint64_t>(packet_ + 40, begin_);
-  // Where the queue keeps the apertures.
+  // The apertures' places in the queue.
   put<std::uint32_t>(queue_ + 0x40, aperture::shared_high);
   put<std::uint32_t>(queue_ + 0x44, aperture::private_high);
 }

@@ -7,8 +7,7 @@
 
 namespace weir::hipsim {
 
-/// The memory that a launch brings along: argument segment, dispatch packet and queue block, one behind the
-/// other.
+/// The memory of a launch: argument segment, dispatch packet and queue block, in this order.
 class LaunchMemory {
  public:
   explicit LaunchMemory(const Launch& launch);

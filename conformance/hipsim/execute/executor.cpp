@@ -14,12 +14,12 @@
 namespace weir::hipsim {
 namespace {
 
-/// How many instructions a wave runs before another of its workgroup gets a turn, so that waves may wait for
-/// each other.
+/// The number of instructions after which another wave of the workgroup runs, so that waves may wait for each
+/// other.
 constexpr unsigned turn = 4096;
 constexpr unsigned rows = 513;  // vector registers, accumulation registers, one spare
 
-/// What one thread needs to run workgroups, kept between launches.
+/// A thread's buffers for running workgroups, reused between launches.
 struct Bench {
   std::vector<Wave> waves;
   struct alignas(64) Line {
@@ -65,7 +65,7 @@ const char* name_of(LdsAccess access) {
 void report_race(const Wave& w, const LdsRace& race) {
   const auto& shared = *static_cast<const Shared*>(w.group->launch);
   const std::string what = fmt::format(
-      "{} byte {:#x} of LDS, which wave {} {} too since the last barrier: their order is not defined",
+      "{} byte {:#x} of LDS, which wave {} {} too since the last barrier: their order is undefined",
       name_of(race.access), race.address, race.other_wave, name_of(race.other_access));
   if (shared.launch.races == RaceCheck::error)
     throw Fault(FaultKind::race, what, int(race.lane), race.address);
@@ -79,7 +79,7 @@ void report_race(const Wave& w, const LdsRace& race) {
                                 place(w), race.lane, i.pc, w.program->text(w.current), what));
 }
 
-/// An instruction between s_set_gpr_idx_on and _off: vector registers count from M0.
+/// Runs an instruction between s_set_gpr_idx_on and _off, where vector registers are indexed relative to M0.
 void run_indexed(Wave& w, const Instruction& original) {
   Instruction i = original;
   const unsigned index = w.s[slot::m0] & 0xff;
@@ -91,7 +91,7 @@ void run_indexed(Wave& w, const Instruction& original) {
   i.run(w, i);
 }
 
-/// Runs a wave until it waits, ends, or its turn is over. Returns how many instructions it executed.
+/// Runs a wave until it waits, ends, or has used its turn. Returns the number of executed instructions.
 unsigned run_wave(Wave& w) {
   const Instruction* code = w.program->instructions().data();
   std::uint32_t control = 0x1f80u;

@@ -16,7 +16,7 @@ enum Property : std::uint16_t {
   private_segment_size = 1 << 6
 };
 
-/// Registers that the hardware fills one after the other.
+/// Fills registers in the hardware's order.
 struct Filler {
   Wave& w;
   unsigned next = 0;
@@ -39,7 +39,7 @@ void fill_user_registers(Filler& f, const Kernel& k, const LaunchMemory& memory,
   const auto base = reinterpret_cast<std::uint64_t>(scratch.base);
   if (k.properties & private_segment_buffer) {
     f.word(std::uint32_t(base));
-    // Stride 0, swizzled, with the lane's number as index.
+    // Stride 0, swizzled, indexed by the lane's number.
     f.word(std::uint32_t(base >> 32 & 0xffff) | 1u << 31);
     f.word(~0u);
     f.word(1u << 23);
@@ -90,7 +90,7 @@ void start_wave(Wave& w, const Launch& launch, const LaunchMemory& memory, const
   w.s[slot::private_base + 1] = aperture::private_high;
   w.s[slot::private_limit + 1] = aperture::private_high;
   w.s[slot::private_limit] = ~0u;
-  w.s[slot::m0] = ~0u;  // no limit on LDS before GFX9
+  w.s[slot::m0] = ~0u;  // before GFX9, M0 limits LDS accesses; all ones means no limit
   w.set64(slot::flat_scratch, reinterpret_cast<std::uint64_t>(scratch.base + scratch.offset));
 
   Filler f{w};
@@ -117,7 +117,7 @@ void start_wave(Wave& w, const Launch& launch, const LaunchMemory& memory, const
   w.set_mode(bits);
   w.program = &launch.code->program(w.lanes);
   std::uint64_t entry = k.entry;
-  // Hardware that fills registers with arguments starts behind the code that does it for older firmware.
+  // Hardware that preloads arguments skips the 256 bytes of code that load them on older firmware.
   if (k.preload & 127) entry += 256;
   const std::int64_t index = w.program->index_at(entry);
   if (index < 0) throw Fault(FaultKind::bad_state, "starts where no instruction is", -1, entry);

@@ -5,14 +5,14 @@
 
 namespace weir::hipsim {
 
-/// Where a wave's private memory lies: the base that the workgroup was given, and the wave's offset in it.
+/// The address of a wave's private memory: the base of its workgroup, and the wave's offset from it.
 struct ScratchPlace {
   std::uint8_t* base = nullptr;
   std::uint32_t offset = 0, bytes_per_lane = 0;
 };
 
-/// Sets the registers of a wave as the kernel descriptor asks ("Initial Kernel Execution State" of LLVM's
-/// "User Guide for AMDGPU Backend"). The wave's lanes, id, group and rows are set already.
+/// Sets the registers of a wave as the kernel descriptor requires ("Initial Kernel Execution State" of LLVM's
+/// "User Guide for AMDGPU Backend"). The wave's lanes, id, group and rows must be set.
 void start_wave(Wave& wave, const Launch& launch, const LaunchMemory& memory, const ScratchPlace& scratch);
 
 }  // namespace weir::hipsim

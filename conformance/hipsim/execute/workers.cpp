@@ -6,7 +6,7 @@
 namespace weir::hipsim {
 
 Workers& Workers::instance() {
-  static Workers& workers = *new Workers;  // programs may launch while they exit
+  static Workers& workers = *new Workers;  // never destroyed: programs may launch while they exit
   return workers;
 }
 

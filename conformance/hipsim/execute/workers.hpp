@@ -10,15 +10,15 @@
 
 namespace weir::hipsim {
 
-/// Threads that help launches. Each launch runs on its stream's thread too, so that it goes on when all are
-/// busy.
+/// Threads that help launches. Each launch also runs on its stream's thread, so it progresses when all
+/// workers are busy.
 class Workers {
  public:
   static Workers& instance();
-  /// Makes it so many threads; called before the first use.
+  /// Sets the number of threads. Must be called before the first use.
   void resize(unsigned count);
-  /// Runs `part` on this thread and on up to `helpers` workers at once, and returns when all have returned.
-  /// Parts take their work from a shared counter, so that any number of them gets it done.
+  /// Runs `part` on this thread and on up to `helpers` workers at once. Returns when all calls have returned.
+  /// Parts take work from a shared counter, so any number of them completes it.
   void run(unsigned helpers, const std::function<void()>& part);
   ~Workers();
 
@@ -26,7 +26,7 @@ class Workers {
   struct Job {
     const std::function<void()>* part;
     unsigned wanted;       // workers that may still join
-    unsigned running = 0;  // that have joined and not returned
+    unsigned running = 0;  // workers that have joined and not returned
     std::condition_variable done;
   };
   void serve();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hipsim needs of the binary interface of HIP: numbers and layouts as AMD's headers of HIP 5, 6 and 7
-// have them.
+// The parts of HIP's binary interface that hipsim needs: numbers and layouts of AMD's headers of HIP 5, 6 and
+// 7.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -85,7 +85,7 @@ struct hipMemPoolProps {
   int allocType, handleTypes;
   hipMemLocation location;
   void* win32SecurityAttributes;
-  std::uint8_t reserved[64];  // since HIP 6 the first 8 are the pool's largest size
+  std::uint8_t reserved[64];  // since HIP 6 the first 8 bytes are the pool's maximum size
 };
 struct hipMemAccessDesc {
   hipMemLocation location;
@@ -97,8 +97,7 @@ struct hipFuncAttributes {
   int maxDynamicSharedSizeBytes, maxThreadsPerBlock, numRegs, preferredShmemCarveout, ptxVersion;
   std::size_t sharedSizeBytes;
 };
-struct hipPointerAttribute_t {  // of HIP 6 and 7; HIP 5 has the memory type as a number of its own first as
-                                // well
+struct hipPointerAttribute_t {  // HIP 6 and 7; HIP 5 has the memory type as a separate first number
   int type, device;
   void *devicePointer, *hostPointer;
   int isManaged;
@@ -142,7 +141,7 @@ struct hipDeviceProp_t_R0600 {
   int major, minor;
   std::size_t textureAlignment, texturePitchAlignment;
   int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
-  int textures[40];  // sizes of textures and surfaces, of which the simulator has none
+  int textures[40];  // sizes of textures and surfaces, which the simulator does not support
   std::size_t surfaceAlignment;
   int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
       unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every entry point does around its own work.
+// The common part of every entry point: scheduled failures, device checks and the last error.
 #pragma once
 #include <exception>
 #include <new>
@@ -11,7 +11,7 @@
 
 namespace weir::hipsim {
 
-/// The error of the calling thread that hipGetLastError gives.
+/// The calling thread's last error, for hipGetLastError.
 hipError_t& last_error();
 
 /// Runs the body of an entry point, unless a failure is scheduled for it.
@@ -22,7 +22,7 @@ hipError_t entry(const char* name, F body) noexcept {
     const Runtime::Failure failure = Runtime::instance().scheduled_failure(name);
     if (failure.late) Device::late_failure() = failure.error;
     result = failure.late || failure.error == hipSuccess ? body(Runtime::instance()) : failure.error;
-    // A call that has put nothing on a stream fails itself.
+    // A call that has enqueued no work fails itself.
     if (failure.late && Device::late_failure() != hipSuccess && result == hipSuccess) result = failure.error;
   } catch (const std::bad_alloc&) {
     result = hipErrorOutOfMemory;
@@ -35,7 +35,7 @@ hipError_t entry(const char* name, F body) noexcept {
   return result;
 }
 
-/// The same for entry points that need a device that works: no device and a broken device are errors.
+/// The same for entry points that need a working device: a missing or broken device is an error.
 template <class F>
 hipError_t device_entry(const char* name, F body) noexcept {
   return entry(name, [&](Runtime& runtime) {
@@ -46,7 +46,7 @@ hipError_t device_entry(const char* name, F body) noexcept {
   });
 }
 
-/// The stream of a handle, null being the current device's null stream; null if the handle is none.
+/// The stream of a handle; null for an invalid handle. A null handle means the current device's null stream.
 inline std::shared_ptr<Stream> stream_of(Runtime& runtime, hipStream_t handle) {
   if (!handle) return runtime.current().null_stream();
   return runtime.streams.find(handle);

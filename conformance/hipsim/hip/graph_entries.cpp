@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building graphs.
+// Construction of graphs.
 #include <algorithm>
 
 #include "hip/entry.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs that can be launched.
+// Executable graphs.
 #include "hip/entry.hpp"
 #include "hip/graph_work.hpp"
 #include "runtime/graph.hpp"
@@ -24,7 +24,7 @@ hipError_t instantiate(const char* name, hipGraphExec_t* out, hipGraph_t handle)
   });
 }
 
-/// Replaces the work of a node by another of its kind, for launches from now on.
+/// Replaces the work of a node by other work of the same kind, for later launches.
 template <class Make>
 hipError_t replace(const char* name, hipGraphExec_t handle, hipGraphNode_t node, std::size_t kind,
                    Make make) {

@@ -4,7 +4,7 @@
 
 namespace weir::hipsim {
 
-/// What the parameters of nodes ask for, checked.
+/// Checks the parameters of nodes and converts them to work.
 hipError_t kernel_work(Runtime& runtime, const hipKernelNodeParams* parameters, Work& work);
 hipError_t fill_work(const hipMemsetParams* parameters, Work& work);
 hipError_t copy_work(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind, Work& work);

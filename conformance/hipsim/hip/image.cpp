@@ -24,10 +24,10 @@ Image find_image(const void* data, const std::string& target) {
   if (std::memcmp(bytes, bundle_magic.data(), 4) != 0) {
     const std::size_t size = elf_size(data);
     if (size) return {{bytes, size}, false, {}};
-    return {{}, false, "the image is neither an ELF file nor a bundle of clang's"};
+    return {{}, false, "the image is neither an ELF file nor a bundle of clang"};
   }
   if (std::memcmp(bytes, bundle_magic.data(), bundle_magic.size()) != 0)
-    return {{}, false, "the image is neither an ELF file nor a bundle of clang's"};
+    return {{}, false, "the image is neither an ELF file nor a bundle of clang"};
   const std::string architecture = target.substr(0, target.find(':'));
   const std::uint8_t* entry = bytes + bundle_magic.size() + 8;
   std::string seen;
@@ -41,7 +41,7 @@ Image find_image(const void* data, const std::string& target) {
     if (at != name.npos && size && (end == name.size() || name[end] == ':'))
       return {{bytes + offset, size}, false, {}};
   }
-  return {{}, true, "the bundle has nothing for " + target + ", only:" + seen};
+  return {{}, true, "the bundle has no code for " + target + ", only:" + seen};
 }
 
 }  // namespace weir::hipsim

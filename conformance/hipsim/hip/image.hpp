@@ -6,15 +6,15 @@
 
 namespace weir::hipsim {
 
-/// A code object in what the program gives hipModuleLoadData: an ELF file, or one out of clang's offload
-/// bundle.
+/// A code object in the data that the program passes to hipModuleLoadData: an ELF file, or one in clang's
+/// offload bundle.
 struct Image {
   std::span<const std::uint8_t> bytes;  ///< empty if there is none
   bool wrong_target = false;
   std::string problem;
 };
 
-/// `target` is such as "gfx90a:sramecc+:xnack-". Only the architecture is compared here.
+/// `target` has the form "gfx90a:sramecc+:xnack-". Only the architecture is compared here.
 Image find_image(const void* data, const std::string& target);
 
 }  // namespace weir::hipsim

@@ -14,7 +14,7 @@ std::shared_ptr<Allocation> live_block(Runtime& r, const void* pointer) {
   return is_start && !block->freed.load() ? block : nullptr;
 }
 
-/// Copies of memory of the host that is not pinned have read and written it when the call returns.
+/// Copies of pageable host memory must be complete when the call returns.
 bool waits(Runtime& r, const CopyWork& w) {
   return (!w.to_device && !r.memory.find(w.to)) || (!w.from_device && !r.memory.find(w.from));
 }
@@ -56,7 +56,7 @@ hipError_t free_now(const char* name, void* pointer, MemoryKind kind) {
     if (!pointer) return hipSuccess;
     const auto block = live_block(r, pointer);
     if (!block || block->kind != kind || !block->storage) return hipErrorInvalidValue;
-    for (const auto& device : r.devices) device->synchronize();  // memory in use is not freed under the work
+    for (const auto& device : r.devices) device->synchronize();  // work in flight may use the memory
     if (block->freed.load()) return hipErrorInvalidValue;        // that work has freed it
     if (kind == MemoryKind::device)
       r.devices[std::size_t(block->device)]->free(block);

@@ -12,7 +12,7 @@
 namespace weir::hipsim {
 namespace {
 
-/// Keeps a code object in a file whose name is made of its bytes, so that the same one is kept once.
+/// Writes a code object to a file that is named by a hash of its bytes, so that identical ones are kept once.
 void keep(Runtime& r, const std::string& architecture, std::span<const std::uint8_t> image) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const std::uint8_t byte : image) hash = (hash ^ byte) * 0x100000001b3;
@@ -20,7 +20,7 @@ void keep(Runtime& r, const std::string& architecture, std::span<const std::uint
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(image.data()), std::streamsize(image.size()));
   file.close();
-  if (!file) r.report(fmt::format("{}: the code object cannot be kept there; see \"code_objects\"", path));
+  if (!file) r.report(fmt::format("{}: the code object cannot be written; see \"code_objects\"", path));
 }
 
 hipError_t load(const char* name, hipModule_t* out, std::span<const std::uint8_t> image, Runtime& r,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory pools, and memory of the program that is made known to the devices.
+// Memory pools, and registration of the program's memory with the devices.
 #include "hip/entry.hpp"
 
 namespace weir::hipsim {
 namespace {
 
-/// Each device has a pool of its own, whose handle is the device's number plus one, beside those that are
-/// made.
+/// Each device has a default pool, whose handle is the device's number plus one. Created pools have other
+/// handles.
 hipMemPool_t pool_of(int device) {
   return reinterpret_cast<hipMemPool_t>(std::uintptr_t(device) + 1);
 }
@@ -47,7 +47,7 @@ hipError_t allocate(Device& d, void** out, std::size_t size) {
   *out = nullptr;
   if (size == 0) return hipSuccess;
   auto block = d.allocate(size);
-  if (!block) {  // what the streams are about to free may be enough
+  if (!block) {  // memory that the streams are about to free may suffice
     d.synchronize();
     block = d.allocate(size);
   }
@@ -104,7 +104,7 @@ HIPSIM_EXPORT hipError_t hipDeviceGetMemPool(hipMemPool_t* out, int device) {
   return get_pool("hipDeviceGetMemPool", out, device);
 }
 HIPSIM_EXPORT hipError_t hipMemPoolTrimTo(hipMemPool_t pool, std::size_t) {
-  // Freed memory goes back at once.
+  // Freed memory is returned at once, so nothing is left to trim.
   return entry("hipMemPoolTrimTo",
                [&](Runtime& r) { return device_of(r, pool) ? hipSuccess : hipErrorInvalidValue; });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulator offers besides HIP.
+// Functions of the simulator in addition to HIP; see hipsim.h.
 #include <algorithm>
 #include <cstring>
 

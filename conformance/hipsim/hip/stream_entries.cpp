@@ -64,7 +64,7 @@ HIPSIM_EXPORT hipError_t hipStreamSynchronize(hipStream_t handle) {
     if (handle) {
       stream->synchronize();
     } else {
-      const auto marker = std::make_shared<Marker>();  // after the blocking streams' work too
+      const auto marker = std::make_shared<Marker>();  // also after the work of the blocking streams
       d.enqueue(stream, [marker] { marker->reach(); });
       marker->wait();
     }

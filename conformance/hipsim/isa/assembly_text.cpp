@@ -16,7 +16,7 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-/// Cuts at `separator` outside brackets.
+/// Splits at `separator` outside of brackets.
 std::vector<std::string_view> cut(std::string_view s, char separator) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -129,7 +129,7 @@ std::optional<Operand> parse_constant(std::string_view text) {
     const auto value = parse_integer(text);
     if (!value) return std::nullopt;
     const auto bits = std::uint64_t(*value);
-    // A literal of 32 bits is the upper half of a double; inline integers are sign-extended to any width.
+    // A 32-bit literal is the upper half of a double; inline integers are sign-extended to any width.
     return constant(std::uint16_t(bits), std::uint32_t(bits), bits, literal ? bits << 32 : bits);
   }
   const double value = std::strtod(std::string(text).c_str(), nullptr);
@@ -175,7 +175,7 @@ AssemblyText split_assembly(std::string_view text) {
   result.mnemonic = name;
   if (blank == text.npos) return result;
   std::vector<std::string_view> parts = cut(text.substr(blank), ',');
-  // The last operand is followed by the modifiers, with blanks between them.
+  // Modifiers follow the last operand, separated by blanks.
   std::vector<std::string_view> tail = cut(trim(parts.back()), ' ');
   parts.pop_back();
   for (std::string_view part : parts) result.operands.emplace_back(trim(part));
@@ -222,9 +222,9 @@ std::optional<Operand> parse_operand(std::string_view text) {
   std::optional<Operand> result;
   if (text == "null") {
     result = constant(0, 0, 0, 0);
-    result->index = slot::dump;  // where results go that nobody reads
+    result->index = slot::dump;  // a register that is never read
   } else if (text.starts_with("lit(") &&
-             text.ends_with(")")) {  // a literal that could have been an inline constant
+             text.ends_with(")")) {  // a literal that is also representable as an inline constant
     result = parse_constant(text.substr(4, text.size() - 5));
   } else {
     result = parse_register(text);

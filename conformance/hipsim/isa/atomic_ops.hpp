@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What atomics make of the old value and the lane's data, in global memory and LDS alike.
+// The operations of atomics on global memory and LDS.
 #pragma once
 #include <string_view>
 
@@ -7,12 +7,12 @@
 
 namespace weir::hipsim {
 
-/// `compare` is used by compare-and-swap only. Values of 32 bits stand in the low half.
+/// `compare` is used by compare-and-swap only. 32-bit values are in the low half.
 using AtomicFunction = u64 (*)(u64 old, u64 data, u64 compare);
 
 struct AtomicName {
   std::string_view
-      old_global;         ///< as in global_atomic_NAME before GFX11, with _x2 for 64 bits; empty if none
+      old_global;         ///< as in global_atomic_NAME before GFX11, with _x2 for 64 bits; empty if absent
   std::string_view name;  ///< as in global_atomic_NAME from GFX11 on, and in ds_NAME
   unsigned bytes;
   AtomicFunction function;

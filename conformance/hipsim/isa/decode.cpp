@@ -59,7 +59,7 @@ bool apply_dpp(Instruction& i, const std::string& key, const std::string& value)
   return false;
 }
 
-/// Applies a modifier; false if it is not known.
+/// Applies a modifier; false for unknown ones.
 bool apply_modifier(Instruction& i, const std::string& key, const std::string& value) {
   const auto number = [&] { return parse_integer(value).value_or(0); };
   if (key == "clamp")
@@ -114,7 +114,7 @@ bool apply_modifier(Instruction& i, const std::string& key, const std::string& v
                                                 : DstUnused::pad;
   else if (key == "slc" || key == "dlc" || key == "scc" || key == "sc1" || key == "nt" || key == "th" ||
            key == "scope")
-    return true;  // caches, of which this machine has none
+    return true;  // cache controls have no effect: the simulator has no caches
   else
     return apply_dpp(i, key, value);
   return true;
@@ -140,18 +140,18 @@ void place_operands(Instruction& i, const AssemblyText& text, const Operation& o
   for (std::size_t k = 0; k < text.operands.size(); ++k) {
     const auto operand = parse_operand(text.operands[k]);
     if (!operand) {
-      i.problem = "has an operand that the simulator does not know: " + text.operands[k];
+      i.problem = "has an operand that the simulator does not support: " + text.operands[k];
       return;
     }
     (k < outputs ? i.dst[k] : i.src[k - outputs]) = *operand;
   }
   if (adds_result) i.src[inputs] = i.dst[0];
-  // A result's half, such as v0.h, is where a 16-bit result goes.
+  // The half in a result's name, such as v0.h, selects where a 16-bit result is written.
   if (i.dst[0].part != Part::all) i.dst_part = i.dst[0].part;
 }
 
-/// Before GFX10 most 16-bit results clear the upper half of their register. These keep it (V_MAD_U16 of the
-/// "Vega" and "Instinct MI200" ISA documents, for one; the "legacy" forms are those that clear).
+/// Before GFX10 most 16-bit results clear the upper half of their register. These keep it (for example
+/// V_MAD_U16 of the "Vega" and "Instinct MI200" ISA documents); the "legacy" forms clear it.
 bool keeps_upper_half(std::string_view name) {
   for (std::string_view kept :
        {"v_mad_f16", "v_mad_u16", "v_mad_i16", "v_fma_f16", "v_div_fixup_f16", "v_mac_f16", "v_madak_f16",
@@ -160,7 +160,7 @@ bool keeps_upper_half(std::string_view name) {
   return false;
 }
 
-/// Numbers such as hwreg(...), sendmsg(...) and counters are no operands: they become `offset`.
+/// Numbers such as hwreg(...), sendmsg(...) and counters are no operands; they are stored in `offset`.
 bool is_plain_immediate(std::string_view name) {
   return name.starts_with("s_waitcnt") || name.starts_with("s_wait_") || name.starts_with("s_sendmsg") ||
          name.starts_with("s_delay_alu") || name == "s_nop" || name == "s_clause" ||
@@ -178,7 +178,7 @@ constexpr std::pair<std::string_view, unsigned> hardware_registers[] = {
     {"HW_REG_HW_ID2", 24},      {"HW_REG_SHADER_CYCLES", 29},   {"HW_REG_XCC_ID", 30},
     {"HW_REG_WAVE_MODE", 1},    {"HW_REG_SHADER_CYCLES_LO", 29}};
 
-/// "hwreg(HW_REG_MODE, 4, 4)" packed as the instruction packs it: id, offset << 6, size - 1 << 11.
+/// Packs "hwreg(HW_REG_MODE, 4, 4)" as the instruction does: id, offset << 6, size - 1 << 11.
 std::optional<std::int32_t> parse_hardware_register(std::string_view text) {
   if (!text.starts_with("hwreg(") || !text.ends_with(")")) return std::nullopt;
   text = text.substr(6, text.size() - 7);
@@ -196,7 +196,7 @@ std::optional<std::int32_t> parse_hardware_register(std::string_view text) {
   return id | offset << 6 | (size - 1) << 11;
 }
 
-/// What stands as a call in the text: "hwreg(...)", "gpr_idx(SRC0,DST)", "sendmsg(...)".
+/// Parses call syntax: "hwreg(...)", "gpr_idx(SRC0,DST)", "sendmsg(...)".
 std::optional<std::int32_t> parse_call(std::string_view text) {
   if (text.starts_with("sendmsg(")) return 0;
   if (!text.starts_with("gpr_idx(")) return parse_hardware_register(text);
@@ -214,7 +214,7 @@ Instruction decode_one(std::string_view whole, unsigned generation, unsigned lan
   AssemblyText text = split_assembly(whole);
   const Operation* operation = find_operation(text.mnemonic);
   if (!operation) {
-    i.problem = "is an instruction that the simulator does not know";
+    i.problem = "is an instruction that the simulator does not support";
     return i;
   }
   i.run = operation->run;
@@ -236,11 +236,11 @@ Instruction decode_one(std::string_view whole, unsigned generation, unsigned lan
     says_high |= key == "op_sel_hi";
     if (!apply_modifier(i, key, value)) {
       i.problem =
-          "has a modifier that the simulator does not know: " + key + (value.empty() ? "" : ":" + value);
+          "has a modifier that the simulator does not support: " + key + (value.empty() ? "" : ":" + value);
       return i;
     }
   }
-  // The text leaves op_sel_hi out where it is all ones, except for the mixed-precision operations.
+  // The text omits op_sel_hi if it is all ones, except for the mixed-precision operations.
   if (!says_high) i.op_sel_hi = text.mnemonic.find("_mix") == std::string::npos ? 7 : 0;
   if (i.dpp != Dpp::none) i.src[0].plain = false;
   for (Operand& o : i.src)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes operations of lambdas on lanes.
+// Builds operations from lambdas on lanes.
 #pragma once
 #include "isa/lanes.hpp"
 #include "isa/semantics.hpp"
@@ -11,12 +11,12 @@ template <class D, class... S, class F>
 Operation plain(F f) {
   return Operation{valu<D, S...>(f), int(sizeof...(S)), FloatGroup::none, sizeof(D) == 2};
 }
-/// One whose arithmetic obeys the mode bits of single precision.
+/// An operation whose arithmetic obeys the mode bits of single precision.
 template <class D, class... S, class F>
 Operation single(F f) {
   return Operation{valu<D, S...>(f), int(sizeof...(S)), FloatGroup::single, sizeof(D) == 2};
 }
-/// One whose arithmetic obeys the mode bits of half and double precision.
+/// An operation whose arithmetic obeys the mode bits of half and double precision.
 template <class D, class... S, class F>
 Operation wide(F f) {
   return Operation{valu<D, S...>(f), int(sizeof...(S)), FloatGroup::half_and_double, sizeof(D) == 2};

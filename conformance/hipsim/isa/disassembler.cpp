@@ -51,14 +51,14 @@ Disassembler::Disassembler(const std::string& architecture, unsigned lanes)
   State& s = *state_;
   s.registers.reset(target->createMCRegInfo(triple));
   s.assembly.reset(target->createMCAsmInfo(*s.registers, triple, s.options));
-  // Only architectures from GFX10 on have waves of 32 lanes, and take the feature.
+  // Only architectures from GFX10 on have waves of 32 lanes, and accept the feature.
   const bool choice = architecture.size() >= 7;
   const std::string features = !choice       ? ""
                                : lanes == 32 ? "+wavefrontsize32,-wavefrontsize64"
                                              : "-wavefrontsize32,+wavefrontsize64";
   s.subtarget.reset(target->createMCSubtargetInfo(triple, architecture, features));
   if (!s.subtarget || !s.subtarget->isCPUStringValid(architecture))
-    throw std::runtime_error("LLVM does not know the architecture \"" + architecture + "\"");
+    throw std::runtime_error("LLVM has no architecture \"" + architecture + "\"");
   s.instructions.reset(target->createMCInstrInfo());
   s.context =
       std::make_unique<llvm::MCContext>(triple, s.assembly.get(), s.registers.get(), s.subtarget.get());

@@ -58,7 +58,7 @@ std::uint64_t move_lanes(const Wave& w, const Instruction& i, const std::uint32_
     out[l] = exists ? row[from] : 0;
     const bool masked =
         i.dpp != Dpp::dpp8 && (!(i.row_mask >> (l / 16) & 1) || !(i.bank_mask >> (l / 4 % 4) & 1));
-    // An eight-lane permutation reads zero from a lane that does not take part.
+    // An eight-lane permutation reads zero from a lane that is not active.
     if ((exists || i.bound_control || i.dpp == Dpp::dpp8) && !masked) writes |= 1ull << l;
   }
   for (unsigned l = w.lanes; l < 64; ++l) out[l] = 0;

@@ -6,9 +6,9 @@
 
 namespace weir::hipsim {
 
-/// Moves the lanes of `row` as the instruction's DPP fields say, into `out` (64 lanes). Returns the lanes
-/// that the instruction may write: those whose source exists, or reads as zero, and that the row and bank
-/// masks name.
+/// Moves the lanes of `row` to `out` (64 lanes) according to the instruction's DPP fields. Returns the lanes
+/// that the instruction may write: those that the row and bank masks name, and whose source exists or reads
+/// as zero.
 std::uint64_t move_lanes(const Wave& wave, const Instruction& instruction, const std::uint32_t* row,
                          std::uint32_t* out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE arithmetic as AMD's vector units give it. The host's rounding and denormal modes are set before an
+// IEEE arithmetic of AMD's vector units. The host's rounding and denormal modes must be set before an
 // operation.
 #pragma once
 #include <bit>
@@ -29,7 +29,8 @@ bool is_signalling(T x) {
   return x != x && !(std::bit_cast<Bits<T>>(x) & quiet_bit<T>);
 }
 
-/// `r` was computed from a and b: a NaN among them comes through, quiet; one that arose here is positive.
+/// Selects the NaN of a result `r` of a and b: an input NaN is propagated as a quiet NaN; a new NaN is
+/// positive.
 template <class T>
 T settled(T r, T a, T b) {
   const Bits<T> nan = a != a   ? std::bit_cast<Bits<T>>(a) | quiet_bit<T>
@@ -46,7 +47,7 @@ T settled(T r, T a, T b, T c) {
   return r != r ? std::bit_cast<T>(nan) : r;
 }
 
-/// Zero instead of a denormal number, where the mode says that the input or the output is flushed.
+/// Replaces a denormal number by zero if the mode flushes inputs or outputs.
 template <class T>
 T flushed(T x, u32 denormal_mode_bits) {
   if (denormal_mode_bits == 3) return x;
@@ -59,8 +60,8 @@ u32 denormal_mode(const Wave& w) {
   return sizeof(T) == 4 ? w.mode >> 4 & 3 : w.mode >> 6 & 3;
 }
 
-/// The smaller (or larger) of two numbers; a quiet NaN loses against a number, a signalling one wins in IEEE
-/// mode.
+/// The smaller (or larger) of two numbers. A number wins over a quiet NaN; in IEEE mode a signalling NaN wins
+/// over a number.
 template <bool Larger, class T>
 T extreme(const Wave& w, T a, T b) {
   if (w.mode & mode::ieee || w.generation >= 12) {
@@ -88,7 +89,7 @@ template <class T>
 T round_to_even(T x) {
   const T down = std::floor(x), rest = x - down;
   if (x != x) return quieted(x);
-  if (rest != rest) return x;  // infinite
+  if (rest != rest) return x;  // x is infinite
   T result = rest < T(0.5)                   ? down
              : rest > T(0.5)                 ? down + T(1)
              : std::fmod(down, T(2)) == T(0) ? down
@@ -96,7 +97,7 @@ T round_to_even(T x) {
   return std::copysign(result, x);
 }
 
-/// The part above the next smaller integer, always below one.
+/// x - floor(x), always below one.
 template <class T>
 T fraction(T x) {
   const T f = x - std::floor(x);

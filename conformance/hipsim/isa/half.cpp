@@ -45,7 +45,7 @@ Half round_to_half(double value, unsigned rounding) {
   const std::uint64_t kept = fraction >> shift, rest = fraction & ((1ull << shift) - 1);
   const bool half = rest >> (shift - 1) & 1, below = (rest & ((1ull << (shift - 1)) - 1)) != 0;
   std::uint64_t result = kept + (round_up(kept & 1, half, below) ? 1 : 0);
-  if (exponent >= -14) result += std::uint64_t(exponent + 14) << 10;  // the hidden bit counts one exponent
+  if (exponent >= -14) result += std::uint64_t(exponent + 14) << 10;  // the hidden bit adds one more
   if (result >= 0x7c00) result = largest_stays ? 0x7bff : 0x7c00;
   return {std::uint16_t(sign | result)};
 }
@@ -54,7 +54,7 @@ Half fused_half(Half a, Half b, Half c, unsigned rounding) {
   const double product = to_double(a) * to_double(b), addend = to_double(c);
   double sum = product + addend;
   if (!std::isfinite(sum)) return round_to_half(sum, rounding);
-  // What the sum lost decides between two halves only when it is sticky: keep it in the last bit (round to
+  // The bits that the sum lost matter only as a sticky bit, so they are folded into the last bit (round to
   // odd).
   const double part = sum - product;
   const double lost = (product - (sum - part)) + (addend - part);

@@ -5,14 +5,14 @@
 
 namespace weir::hipsim {
 
-/// A 16-bit IEEE number, as bits. Arithmetic goes through double, which holds every sum and product of two
-/// exactly.
+/// A 16-bit IEEE number, as bits. Arithmetic uses double, which represents every sum and product of two
+/// halves exactly.
 struct Half {
   std::uint16_t bits;
 };
 
 double to_double(Half h);
-/// Rounds as `rounding` says: 0 to nearest even, 1 up, 2 down, 3 to zero, the numbers of the MODE register.
+/// Rounds according to `rounding`, a number of the MODE register: 0 to nearest even, 1 up, 2 down, 3 to zero.
 Half round_to_half(double value, unsigned rounding);
 /// a * b + c, rounded once.
 Half fused_half(Half a, Half b, Half c, unsigned rounding);

@@ -8,7 +8,7 @@
 namespace weir::hipsim {
 namespace {
 
-/// Relaxed atomic accesses: other workgroups may touch the same memory at the same time.
+/// Relaxed atomic accesses: other workgroups may access the same memory at the same time.
 template <class T>
 void load_one(const void* from, void* to) {
   const T value = __atomic_load_n(static_cast<const T*>(from), __ATOMIC_RELAXED);
@@ -78,7 +78,7 @@ void store_global(Wave& w, unsigned lane, u64 address, unsigned bytes, const voi
 std::uint8_t* scratch_word(Wave& w, unsigned lane, u32 offset, unsigned bytes) {
   if (u64(offset) + bytes > w.scratch_bytes)
     throw Fault(FaultKind::out_of_bounds,
-                fmt::format("touches {} bytes at {:#x} of private memory, of which each lane has {}", bytes,
+                fmt::format("accesses {} bytes at {:#x} of private memory, of which each lane has {}", bytes,
                             offset, w.scratch_bytes),
                 int(lane), offset);
   return w.scratch + (u64(offset / 4) * w.lanes + lane) * 4 + offset % 4;

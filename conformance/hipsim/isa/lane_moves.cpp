@@ -27,7 +27,7 @@ void write_lane(Wave& w, const Instruction& i) {
   w.v[i.dst[0].index][scalar32(w, i.src[1]) % w.lanes] = scalar32(w, i.src[0]);
 }
 
-/// Bits of a mask below the own lane, counted, plus the second source.
+/// The number of mask bits below the lane, plus the second source.
 template <bool upper>
 void count_below(Wave& w, const Instruction& i) {
   u32 mask[64], addend[64];
@@ -39,8 +39,8 @@ void count_below(Wave& w, const Instruction& i) {
   });
 }
 
-/// Within rows of 16 lanes (or between two rows), by selectors in two scalars. op_sel: fetch from inactive
-/// lanes, and what lanes without a source get: zero or their old value.
+/// Moves within rows of 16 lanes, or between two rows, by selectors in two scalars. op_sel selects whether
+/// inactive lanes are read, and whether lanes without a source become zero or keep their value.
 template <bool other_row>
 void permute_lanes(Wave& w, const Instruction& i) {
   const u64 selectors = scalar32(w, i.src[1]) | u64(scalar32(w, i.src[2])) << 32, exec = w.exec();
@@ -79,7 +79,7 @@ void swap_halves(Wave& w, const Instruction& i) {
   });
 }
 
-/// Odd rows of `size` lanes of the first register change places with even rows of the second.
+/// Exchanges odd rows of `size` lanes of the first register with even rows of the second.
 template <unsigned size>
 void swap_rows(Wave& w, const Instruction& i) {
   for (unsigned l = 0; l < w.lanes; ++l)
@@ -103,7 +103,7 @@ void move_both_relative(Wave& w, const Instruction& i) {
   each_lane(w.exec(), [&](unsigned l) { to[l] = from[l]; });
 }
 
-/// The first half's result goes to a spare row until the second half has read its sources.
+/// The first half's result is kept in a spare row until the second half has read its sources.
 void dual(Wave& w, const Instruction& i) {
   constexpr unsigned spare = 512;
   Instruction first = *i.second;

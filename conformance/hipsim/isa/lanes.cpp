@@ -28,7 +28,7 @@ std::uint32_t extract(std::uint32_t value, Part part, bool sign_extend) {
   return sign_extend ? u32(i32(std::int8_t(value))) : value;
 }
 
-/// The lanes of a register, moved as DPP says where the instruction has it on this source.
+/// The lanes of a register, moved according to DPP if the instruction applies it to this source.
 const std::uint32_t* row_of(Wave& w, const Instruction& i, unsigned k, unsigned index, std::uint32_t* moved) {
   if (k != 0 || i.dpp == Dpp::none) return w.v[index];
   w.dpp_valid = move_lanes(w, i, w.v[index], moved);
@@ -129,16 +129,16 @@ void commit16(Wave& w, const Instruction& i, const std::uint32_t* out, std::uint
 
 namespace {
 
-/// What an output modifier multiplies with. Modifiers are not IEEE: MODE's IEEE bit turns them off (GFX12 has
-/// none), and so do denormal results, of which `denormals` are the two bits of MODE ("Output Modifiers" in
-/// the ISA documents).
+/// The factor of an output modifier. Modifiers are not IEEE: they are disabled by MODE's IEEE bit (except on
+/// GFX12, which has none) and by denormal results, of which `denormals` are the two bits of MODE ("Output
+/// Modifiers" in the ISA documents).
 double factor_of(const Wave& w, const Instruction& i, std::uint32_t denormals) {
   constexpr double factors[] = {1, 2, 4, 0.5};
   const bool ieee = w.mode & mode::ieee && w.generation < 12;
   return ieee || denormals & 2 ? 1 : factors[i.output_modifier];
 }
 
-/// Multiplied, without denormals and without the sign of a zero.
+/// Multiplies, flushing denormals and dropping the sign of a zero.
 template <class T>
 T scaled(T x, double factor) {
   if (factor == 1) return x;
@@ -146,7 +146,7 @@ T scaled(T x, double factor) {
   return std::fabs(r) < std::numeric_limits<T>::min() ? T(0) : r;
 }
 
-/// What the clamp modifier does; NaN becomes 0 in the mode that DirectX 10 brought.
+/// Applies the clamp modifier. In the DX10_CLAMP mode, NaN becomes 0.
 template <class T>
 T clamped(T x, bool dx10) {
   if (x != x) return dx10 ? T(0) : x;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How vector instructions read sources and write results, for all lanes at once. Files that include this are
-// compiled once for every x86-64 and once for AVX2 with FMA, each in a namespace of its own (HIPSIM_SIMD).
+// Reads of sources and writes of results of vector instructions, for all lanes at once. Files that include
+// this are compiled for every x86-64 and again for AVX2 with FMA, each in a namespace of its own
+// (HIPSIM_SIMD).
 #pragma once
 #include <bit>
 #include <type_traits>
@@ -33,7 +34,7 @@ alignas(64) inline constexpr std::uint32_t lane_bits[32] = {
 /// Writes the lanes of `mask` of a register.
 inline void commit_row(Wave& w, unsigned index, const std::uint32_t* __restrict out, std::uint64_t mask) {
   std::uint32_t* __restrict d = w.v[index];
-  if (mask == w.full) {  // sizes that are constants are copied without a call
+  if (mask == w.full) {  // copies of constant size are inlined
     if (w.lanes == 64)
       std::memcpy(d, out, 64 * 4);
     else
@@ -71,7 +72,7 @@ Raw<T> to_raw(T value) {
     return std::bit_cast<Raw<T>>(value);
 }
 
-/// A source of 64 lanes: the register itself where it can be read in place, a copy elsewhere.
+/// A source of 64 lanes: the register itself if it can be read in place, else a copy.
 template <class T>
 class Source {
  public:
@@ -128,7 +129,7 @@ void commit(Wave& w, const Instruction& i, Raw<D>* out) {
   }
 }
 
-/// What an operation may ask for besides its sources.
+/// Inputs of an operation in addition to its sources.
 struct Context {
   const Wave& wave;
   const Instruction& instruction;
@@ -155,7 +156,7 @@ void compute(Wave& w, const Instruction& i, Raw<D>* __restrict out, const Raw<S>
   }
 }
 
-// Takes the loop over the lanes as an argument, so that it is compiled once and not for every operation.
+// Takes the loop over the lanes as an argument, so it is compiled once and not once per operation.
 template <class D, class... S>
 [[gnu::noinline]] void map_lanes(Wave& w, const Instruction& i,
                                  void (*map)(Wave&, const Instruction&, Raw<D>*, const Raw<S>*...)) {
@@ -163,7 +164,8 @@ template <class D, class... S>
     alignas(64) Raw<D> out[64];
     [&](const auto&... source) { map(w, i, out, source.lanes()...); }(Source<S>(w, i, K)...);
     commit<D>(w, i, out);
-  }(std::index_sequence_for<S...>{});
+  }
+  (std::index_sequence_for<S...>{});
 }
 
 /// The handler of an operation that maps lanes of sources S to lanes of D: valu<float, float, float>(lambda).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics on LDS. Waves of a workgroup share a host thread, so that plain accesses are atomic.
+// Atomics on LDS. Waves of a workgroup share a host thread, so plain accesses are atomic.
 #include <cstring>
 
 #include "isa/atomic_ops.hpp"
@@ -9,10 +9,10 @@
 namespace weir::hipsim {
 namespace {
 
-/// How compare-and-swap gives its two values: GFX11 turned their order around.
+/// The order of the two values of compare-and-swap, which GFX11 reversed.
 enum class Order { none, compare_first, value_first };
 
-// Takes the operation as an argument, so that it is compiled once and not for every operation.
+// Takes the operation as an argument, so it is compiled once and not once per operation.
 template <unsigned bytes, Order order, bool returns>
 [[gnu::noinline]] void update(Wave& w, const Instruction& i, AtomicFunction function) {
   const unsigned first = returns ? 1 : 0;  // operands: [result,] address, data[, data]
@@ -45,7 +45,7 @@ Handler handler(bool returns) {
   return returns ? atomic<which, 8, order, true> : atomic<which, 8, order, false>;
 }
 
-/// Gives the handler that returns the old value, or the one that does not.
+/// Returns the handler that stores the old value, or the one that does not.
 using HandlerOf = Handler (*)(bool returns);
 
 void define_lds_atomic(OperationTable& t, const AtomicName& n, HandlerOf plain, HandlerOf compare_first,

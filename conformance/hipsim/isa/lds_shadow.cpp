@@ -10,7 +10,7 @@ void LdsShadow::note(Users& users, unsigned wave) const {
     users.other = std::uint8_t(wave);
 }
 
-/// One of the users that is another wave than `wave`.
+/// A user other than `wave`.
 std::optional<unsigned> LdsShadow::another(const Users& users, unsigned wave) const {
   if (users.epoch != epoch_) return std::nullopt;
   if (users.wave != wave) return unsigned(users.wave);

@@ -8,36 +8,37 @@ namespace weir::hipsim {
 
 enum class LdsAccess : std::uint8_t { read, write, atomic };
 
-/// Two waves that touched one byte between the same two barriers, at least one of them writing.
+/// Two waves that accessed one byte between the same two barriers, at least one of them writing.
 struct LdsRace {
   std::uint32_t address;
   unsigned wave, lane, other_wave;
   LdsAccess access, other_access;
 };
 
-/// Remembers for each byte of LDS who touched it since the last barrier. Waves run in lockstep, so that lanes
-/// of one wave never race. One shadow serves many workgroups in turn: an epoch is the time between two
-/// barriers, and never comes back.
+/// Records, for each byte of LDS, its users since the last barrier. Waves run in lockstep, so lanes of one
+/// wave never race. One shadow serves many workgroups in turn: an epoch is the time between two barriers, and
+/// epoch numbers are never reused.
 class LdsShadow {
  public:
-  /// Starts the time after a barrier, or a new workgroup with `bytes` of LDS.
+  /// Begins the epoch after a barrier, or a new workgroup with `bytes` of LDS.
   void next_epoch() { ++epoch_; }
   void begin(std::uint32_t bytes) {
     if (bytes_.size() < bytes) bytes_.resize(bytes);
     ++epoch_;
   }
-  /// Notes an access, and gives the race that it is part of, if any.
+  /// Records an access, and returns the race that it is part of, if any.
   std::optional<LdsRace> touch(std::uint32_t address, std::uint32_t size, unsigned wave, unsigned lane,
                                LdsAccess access);
 
  private:
-  /// Who touched a byte in one way since the last barrier: a wave, and another one if there was one.
+  /// The waves that accessed a byte in one way since the last barrier: one, and a second if there was one.
   struct Users {
     std::uint64_t epoch : 48 = 0;
     std::uint64_t wave : 8 = 0;
     std::uint64_t other : 8 = 0;
   };
-  /// Each way apart: an atomic of a wave must not hide its plain write from another wave's atomic.
+  /// Separate for each kind of access: an atomic of a wave must not hide its plain write from another wave's
+  /// atomic.
   struct Byte {
     Users reads, writes, atomics;
   };

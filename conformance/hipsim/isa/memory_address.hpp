@@ -9,7 +9,7 @@ namespace weir::hipsim {
 u32 scalar32(const Wave& w, const Operand& o);
 u64 scalar64(const Wave& w, const Operand& o);
 
-/// The address of each lane of a global or flat instruction. `address` and `base` are its operands; `base`
+/// The address of each lane of a global or flat instruction, from its operands `address` and `base`. `base`
 /// may be none.
 struct FlatAddress {
   FlatAddress(const Wave& w, const Operand& address, const Operand& base, i32 offset)
@@ -21,7 +21,7 @@ struct FlatAddress {
   u64 start;
 };
 
-/// The offset in private memory of each lane of a scratch instruction; both operands may be none.
+/// The offset in private memory of each lane of a scratch instruction. Both operands may be none.
 struct ScratchAddress {
   ScratchAddress(const Wave& w, const Operand& address, const Operand& base, i32 offset)
       : row(address ? w.v[address.index] : nullptr), start((base ? scalar32(w, base) : 0) + u32(offset)) {}
@@ -30,7 +30,7 @@ struct ScratchAddress {
   u32 start;
 };
 
-/// A lane's value of 4 or 8 bytes, from the vector register `index` on.
+/// A lane's value of 4 or 8 bytes, starting at the vector register `index`.
 inline u64 lane_value(const Wave& w, unsigned index, unsigned lane, unsigned bytes) {
   return w.v[index][lane] | (bytes == 8 ? u64(w.v[index + 1][lane]) << 32 : 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics on global memory, also through flat and buffer addresses. They are atomics of the host, so that
-// they hold between workgroups, streams, simulated devices and the program.
+// Atomics on global memory, also through flat and buffer addresses. They use host atomics, so they hold
+// between workgroups, streams, simulated devices and the program.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -52,8 +52,8 @@ u64 update_flat(Wave& w, unsigned l, u64 address, AtomicFunction f, u64 data, u6
   return old;
 }
 
-/// The data of compare-and-swap is the new value, then the one to compare with.
-/// It takes the operation as an argument, so that it is compiled once and not for every operation.
+/// The data of compare-and-swap is the new value, then the value to compare with.
+/// Takes the operation as an argument, so it is compiled once and not once per operation.
 template <unsigned bytes, bool compares, Space space>
 [[gnu::noinline]] void update_lanes(Wave& w, const Instruction& i, AtomicFunction f) {
   const unsigned first = i.returns ? 1 : 0;  // operands: [result,] address, data[, base]
@@ -70,7 +70,7 @@ template <unsigned bytes, bool compares, Space space>
   });
 }
 
-/// An addition of f32 that takes subnormal numbers for 0 of their sign.
+/// Adds f32 values, with denormal numbers replaced by zeros of their sign.
 u64 add_and_flush(u64 old, u64 data, u64) {
   const auto flushed = [](f32 x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; };
   const f32 sum = flushed(std::bit_cast<f32>(u32(old))) + flushed(std::bit_cast<f32>(u32(data)));
@@ -83,7 +83,7 @@ void add_single(Wave& w, const Instruction& i) {
   static const AtomicFunction add =
       std::find_if(std::begin(atomic_names), std::end(atomic_names), is_add)->function;
   const std::string& processor = w.program->architecture();
-  const bool flushes = processor == "gfx908" || processor == "gfx90a";  // later ones keep subnormal numbers
+  const bool flushes = processor == "gfx908" || processor == "gfx90a";  // later ones keep denormal numbers
   update_lanes<4, false, space>(w, i, flushes ? add_and_flush : add);
 }
 

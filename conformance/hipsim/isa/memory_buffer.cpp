@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffer instructions: private memory before flat scratch, and raw and structured buffers. The layout of the
-// buffer resource is that of "Buffer Resource Descriptor" in the ISA documents.
+// Buffer instructions: private memory before flat scratch, and raw and structured buffers. The resource's
+// layout is documented under "Buffer Resource Descriptor" in the ISA documents.
 #include "isa/memory_address.hpp"
 #include "isa/memory_forms.hpp"
 #include "isa/operations.hpp"
@@ -28,7 +28,7 @@ struct BufferAddress {
     offset_row = i.offset_enabled ? w.v[a.index + (i.index_enabled ? 1u : 0u)] : nullptr;
   }
   u32 offset(unsigned lane) const { return u32(i.offset) + (offset_row ? offset_row[lane] : 0); }
-  /// Private memory: the scalar part counts the bytes of all lanes.
+  /// Private memory: the scalar part is in bytes of all lanes together.
   u32 private_offset(unsigned lane) const {
     const u64 start = resource.base + scalar_offset - reinterpret_cast<u64>(wave.scratch);
     return u32(i64(start) / i64(wave.lanes)) + offset(lane);
@@ -55,7 +55,7 @@ void load(Wave& w, const Instruction& i) {
     u32 value[4] = {};
     if (at.resource.by_lane)
       load_scratch(w, l, at.private_offset(l), bytes, value);
-    else if (at.in_range(l, bytes))  // beyond the range of the resource, reads give zero
+    else if (at.in_range(l, bytes))  // reads beyond the range of the resource return zero
       load_global(w, l, at.address(l), bytes, value);
     place<bytes, widen>(w, i.src[0].index, l, value);
   });

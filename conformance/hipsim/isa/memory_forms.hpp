@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loads and stores do with the bytes they move.
+// Conversions of loaded and stored values.
 #pragma once
 #include <cstring>
 
@@ -18,7 +18,7 @@ enum class Widen : std::uint8_t {
   high_sign  ///< to 16 bits, into the high half
 };
 
-/// Puts what was loaded into a lane of the registers from `index` on.
+/// Writes a loaded value to a lane of the registers, starting at `index`.
 template <unsigned bytes, Widen widen>
 void place(Wave& w, unsigned index, unsigned lane, const u32* value) {
   if constexpr (widen == Widen::none) {
@@ -34,15 +34,15 @@ void place(Wave& w, unsigned index, unsigned lane, const u32* value) {
   }
 }
 
-/// What a lane stores: registers from `index` on, or their upper half.
+/// The value that a lane stores: registers starting at `index`, or their upper half.
 template <unsigned bytes, bool high>
 void take(const Wave& w, unsigned index, unsigned lane, u32* value) {
   for (unsigned k = 0; k < (bytes + 3) / 4; ++k) value[k] = w.v[index + k][lane];
   if constexpr (high) value[0] >>= 16;
 }
 
-/// Calls `add(name, bytes, widen)` for each load and `store(name, bytes, high)` for each store, with the
-/// names that the generations gave them, less the prefix such as "global_".
+/// Calls `add(name, bytes, widen)` for each load and `store(name, bytes, high)` for each store. Names are
+/// those of all generations, without the prefix such as "global_".
 template <class Load, class Store>
 void each_form(Load load, Store store) {
   using W = Widen;

@@ -9,7 +9,7 @@
 namespace weir::hipsim {
 namespace {
 
-/// Whether all lanes stay within one good block, so that one look into the table is enough.
+/// Whether all lanes stay within one valid block, so that one lookup in the table suffices.
 bool all_good(Wave& w, const FlatAddress& at, unsigned bytes) {
   u64 lowest = ~0ull, highest = 0;
   each_lane(w.exec(), [&](unsigned l) {
@@ -32,7 +32,7 @@ void load(Wave& w, const Instruction& i, Space space) {
     });
     return;
   }
-  // The result may be one of the registers of the address: lanes do not touch each other's.
+  // The result may be a register of the address: lanes do not access each other's.
   const FlatAddress at(w, i.src[1], i.src[2], i.offset);
   if (space == Space::flat)
     each_lane(w.exec(), [&](unsigned l) {
@@ -97,7 +97,7 @@ void define_global_memory(OperationTable& t) {
   define_space<Space::global>(t, "global_");
   define_space<Space::flat>(t, "flat_");
   define_space<Space::scratch>(t, "scratch_");
-  // Caches are kept coherent by the host.
+  // The host keeps its caches coherent.
   for (const char* name :
        {"buffer_wbl2", "buffer_inv", "buffer_invl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_gl0_inv",
         "buffer_gl1_inv", "global_wb", "global_inv", "global_wbinv"})

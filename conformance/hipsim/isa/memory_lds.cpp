@@ -7,7 +7,7 @@
 namespace weir::hipsim {
 namespace {
 
-/// ds_read: result, address.
+/// ds_read: operands are result, address.
 template <unsigned bytes, Widen widen>
 void load_lds(Wave& w, const Instruction& i) {
   const u32* address = w.v[i.src[1].index];
@@ -18,7 +18,7 @@ void load_lds(Wave& w, const Instruction& i) {
   });
 }
 
-/// ds_write: address, data.
+/// ds_write: operands are address, data.
 template <unsigned bytes, bool high>
 void store_lds(Wave& w, const Instruction& i) {
   const u32* address = w.v[i.src[0].index];
@@ -29,7 +29,7 @@ void store_lds(Wave& w, const Instruction& i) {
   });
 }
 
-/// Two elements, at distances that count elements (or 64 of them).
+/// Two elements, whose offsets count elements (or 64 of them).
 template <unsigned bytes, unsigned step>
 void load_two(Wave& w, const Instruction& i) {
   const u32* address = w.v[i.src[1].index];
@@ -54,7 +54,7 @@ void store_two(Wave& w, const Instruction& i) {
   });
 }
 
-/// Each lane sends to the lane that its address names (modulo the wave, 4 bytes each).
+/// Each lane writes to the lane that its address names (4 bytes per lane, modulo the wave size).
 void permute(Wave& w, const Instruction& i) {
   u32 out[64] = {};
   const u64 exec = w.exec();
@@ -65,7 +65,7 @@ void permute(Wave& w, const Instruction& i) {
   each_lane(exec, [&](unsigned l) { w.v[i.src[0].index][l] = out[l]; });
 }
 
-/// Each lane fetches from the lane that its address names; from a lane that is not active it gets 0.
+/// Each lane reads from the lane that its address names; inactive lanes read as 0.
 void backward_permute(Wave& w, const Instruction& i) {
   u32 out[64] = {};
   const u64 exec = w.exec();
@@ -76,7 +76,7 @@ void backward_permute(Wave& w, const Instruction& i) {
   each_lane(exec, [&](unsigned l) { w.v[i.src[0].index][l] = out[l]; });
 }
 
-/// Rows of 32 lanes, or of four, permuted as the offset says.
+/// Permutes rows of 32 lanes, or of four, as the offset specifies.
 void swizzle(Wave& w, const Instruction& i) {
   u32 out[64] = {};
   const u64 exec = w.exec();

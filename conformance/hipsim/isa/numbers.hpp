@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the types that AMD's documents use for operands.
+// Short names of AMD's operand types.
 #pragma once
 #include <cstdint>
 
@@ -14,7 +14,7 @@ using f32 = float;
 using f64 = double;
 static_assert(sizeof(f32) == 4 && sizeof(f64) == 8);
 
-/// The quiet NaN that AMD's arithmetic makes of an invalid operation.
+/// The quiet NaN that an invalid operation returns.
 inline constexpr u32 quiet_nan_f32 = 0x7fc00000u;
 inline constexpr u64 quiet_nan_f64 = 0x7ff8000000000000ull;
 inline constexpr u16 quiet_nan_f16 = 0x7e00u;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function for each family of instructions adds it to the table.
+// Each function adds one family of instructions to the table.
 #pragma once
 #include "isa/semantics.hpp"
 

@@ -16,7 +16,7 @@ bool is_branch(std::string_view text) {
          text.starts_with("s_subvector_loop");
 }
 
-/// The signed count of words that a branch jumps, which stands last in its text.
+/// The signed distance of a branch in words, the last operand of its text.
 std::int64_t branch_distance(std::string_view text) {
   const std::size_t blank = text.find_last_of(" \t");
   const auto raw = parse_integer(text.substr(blank + 1));
@@ -43,11 +43,11 @@ Program::Program(std::span<const std::uint8_t> code, const std::string& architec
     const unsigned size = disassembler.instruction(code.subspan(at, window), at, text);
     Instruction instruction;
     if (size == 0) {
-      instruction.problem = "is no instruction of " + architecture;
+      instruction.problem = "is not an instruction of " + architecture;
     } else {
       instruction = decode_text(text, generation, lanes);
       const std::size_t start = text.find_first_not_of(" \t");
-      // The text of this one's offset is a name of the pattern; the bits are the low half of the first word.
+      // The text gives this offset as the name of a pattern; the bits are the low half of the first word.
       if (start != text.npos && text.compare(start, 10, "ds_swizzle") == 0)
         instruction.offset = code[at] | code[at + 1] << 8;
       if (start != text.npos && is_branch(std::string_view(text).substr(start)))
@@ -67,13 +67,13 @@ Program::Program(std::span<const std::uint8_t> code, const std::string& architec
     if (inside) {
       instructions_[index].target = std::uint32_t(starts_[std::size_t(target) / 4]);
     } else {
-      instructions_[index].problem = "goes to where no instruction is";
+      instructions_[index].problem = "branches to an address without an instruction";
       instructions_[index].run = find_operation("unknown")->run;
     }
   }
-  Instruction end;  // running off the end of the code is reported as such
+  Instruction end;  // executed when a kernel runs past the end of its code
   end.pc = std::uint32_t(code.size() & ~std::size_t(3));
-  end.problem = "lies behind the end of the code";
+  end.problem = "is after the end of the code";
   end.run = find_operation("unknown")->run;
   instructions_.push_back(std::move(end));
 }

@@ -12,7 +12,7 @@ void add(OperationTable& t, const std::string& name, F) {
         }));
 }
 
-/// Against an immediate of 16 bits, extended as the type says.
+/// Compares with an immediate of 16 bits, extended according to the type.
 template <class T, class F>
 void add_immediate(OperationTable& t, const std::string& name, F) {
   t.add(name, scalar(2, [](Wave& w, const Instruction& i) {

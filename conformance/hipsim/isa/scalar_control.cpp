@@ -73,7 +73,7 @@ u32 hardware_register(const Wave& w, unsigned id) {
   }
 }
 
-/// i.offset holds id, first bit and size as the instruction packs them.
+/// i.offset holds id, first bit and size, packed as in the instruction.
 u32 field_mask(const Instruction& i) {
   const unsigned size = u32(i.offset) >> 11 & 31;
   return size == 31 ? ~0u : (1u << (size + 1)) - 1;
@@ -117,8 +117,8 @@ void define_registers(OperationTable& t) {
         }));
 }
 
-/// Runs the instructions that follow with vector registers taken relative to M0, up to s_set_gpr_idx_off.
-/// LLVM puts nothing but moves between.
+/// Runs the following instructions, up to s_set_gpr_idx_off, with vector registers indexed relative to M0.
+/// LLVM puts only moves in between.
 void indexed(Wave& w, const Instruction& i) {
   w.s[slot::m0] = (w.s[slot::m0] & ~0xf0ffu) | (scalar32(w, i.src[0]) & 0xff) | u32(i.offset & 15) << 12;
   w.gpr_index_mode = u32(i.offset) & 15;
@@ -151,9 +151,9 @@ void define_scalar_control(OperationTable& t) {
         scalar(0, [](Wave& w, const Instruction&) { w.state = WaveState::at_barrier; }));
   t.add("s_trap", scalar(0, [](Wave&, const Instruction&) {
           throw Fault(FaultKind::trap,
-                      "the kernel stopped itself, as at a failed check or an unreachable place");
+                      "the kernel stopped itself (s_trap), as after a failed check or in unreachable code");
         }));
-  // Memory operations are complete when the next instruction starts, and time does not matter.
+  // No effect: memory operations complete before the next instruction begins, and time is not simulated.
   for (const char* name : {"s_nop",
                            "s_waitcnt",
                            "s_waitcnt_vscnt",
@@ -199,7 +199,7 @@ void define_scalar_control(OperationTable& t) {
                            "v_clrexcp",
                            "v_pipeflush"})
     t.add(name, memory(nothing));
-  // Whoever sleeps waits for somebody, who gets the processor meanwhile.
+  // A sleeping wave waits for another one, so the other waves run.
   for (const char* name : {"s_sleep", "s_sleep_var"})
     t.add(name, memory([](Wave&, const Instruction&) {
             std::this_thread::sleep_for(std::chrono::microseconds(5));

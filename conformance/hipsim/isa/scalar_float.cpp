@@ -15,7 +15,7 @@ constexpr f32 quiet_nan = std::bit_cast<f32>(quiet_nan_f32);
 f32 number(const Wave& w, const Operand& o) {
   return std::bit_cast<f32>(scalar32(w, o));
 }
-/// Minima and maxima give NaN for these, as those of vectors do.
+/// True for signalling NaNs, which minima and maxima propagate, as in vector instructions.
 bool signals(f32 x) {
   return x != x && !(std::bit_cast<u32>(x) & 0x400000);
 }

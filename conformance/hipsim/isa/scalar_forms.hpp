@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes scalar operations of lambdas.
+// Builds scalar operations from lambdas.
 #pragma once
 #include "isa/memory_address.hpp"
 #include "isa/operations.hpp"
@@ -21,7 +21,7 @@ void write_scalar(Wave& w, const Operand& o, T value) {
     w.s[o.index] = u32(value);
 }
 
-/// A result and SCC = (result is not zero).
+/// Writes a result, and SCC = (result != 0).
 template <class D, class... S, class F>
 Operation scalar_test(F) {
   return scalar(int(sizeof...(S)), [](Wave& w, const Instruction& i) {
@@ -33,7 +33,7 @@ Operation scalar_test(F) {
     (std::index_sequence_for<S...>{});
   });
 }
-/// A result that leaves SCC as it is.
+/// Writes a result and leaves SCC unchanged.
 template <class D, class... S, class F>
 Operation scalar_keep(F) {
   return scalar(int(sizeof...(S)), [](Wave& w, const Instruction& i) {
@@ -43,7 +43,7 @@ Operation scalar_keep(F) {
     (std::index_sequence_for<S...>{});
   });
 }
-/// A result and SCC, which the lambda takes by reference as its last argument.
+/// Writes a result and SCC; the lambda takes SCC by reference as its last argument.
 template <class D, class... S, class F>
 Operation scalar_carry(F) {
   return scalar(int(sizeof...(S)), [](Wave& w, const Instruction& i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar 16-bit floating point, which GFX11.5 and GFX12 have. It reads the low halves of registers and clears
-// the upper half of its result ("RDNA4" ISA document, 6.8).
+// Scalar 16-bit floating point of GFX11.5 and GFX12. It reads the low halves of registers and clears the
+// upper half of its result ("RDNA4" ISA document, 6.8).
 #include <bit>
 #include <cmath>
 #include <string>
@@ -57,13 +57,12 @@ void define_arithmetic(OperationTable& t) {
         half_binary([](const Wave& w, Half a, Half b) { return half_strict(w, a, b, false); }));
   t.add("s_maximum_f16",
         half_binary([](const Wave& w, Half a, Half b) { return half_strict(w, a, b, true); }));
-  t.add("s_fmac_f16", Operation{[](Wave& w, const Instruction& i) {
-                                  const Half addend{u16(w.s[i.dst[0].index])};
-                                  write_half(w, i,
-                                             half_fma(w, half_number(w, i.src[0]), half_number(w, i.src[1]),
-                                                      addend));
-                                },
-                                2, FloatGroup::half_and_double});
+  t.add("s_fmac_f16",
+        Operation{[](Wave& w, const Instruction& i) {
+                    const Half addend{u16(w.s[i.dst[0].index])};
+                    write_half(w, i, half_fma(w, half_number(w, i.src[0]), half_number(w, i.src[1]), addend));
+                  },
+                  2, FloatGroup::half_and_double});
   t.add("s_ceil_f16", half_unary([](f64 x) { return std::ceil(x); }));
   t.add("s_floor_f16", half_unary([](f64 x) { return std::floor(x); }));
   t.add("s_trunc_f16", half_unary([](f64 x) { return std::trunc(x); }));

@@ -8,12 +8,13 @@
 namespace weir::hipsim {
 namespace {
 
-/// Result, base, and an offset that is a register, a constant, "null", or a register with offset:N.
+/// Operands: result, base, and an offset, which is a register, a constant, "null", or a register with
+/// offset:N.
 template <unsigned words>
 void load(Wave& w, const Instruction& i) {
   u64 address = scalar64(w, i.src[1]);
   const Operand& o = i.src[2];
-  // A constant stands for a signed immediate; a register for an unsigned offset.
+  // A constant is a signed immediate; a register is an unsigned offset.
   address += o.kind == OperandKind::constant ? u64(i64(o.k64)) : u64(scalar32(w, o));
   address = (address + u64(i64(i.offset))) & ~3ull;
   u32 value[16];
@@ -21,7 +22,7 @@ void load(Wave& w, const Instruction& i) {
   for (unsigned k = 0; k < words; ++k) w.s[i.src[0].index + k] = value[k];
 }
 
-/// From a buffer resource; beyond its range reads give zero.
+/// Loads from a buffer resource; reads beyond its range return zero.
 template <unsigned words>
 void buffer_load(Wave& w, const Instruction& i) {
   const unsigned r = i.src[1].index;

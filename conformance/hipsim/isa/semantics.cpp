@@ -59,7 +59,7 @@ Table make_table() {
 const Operation* find_operation(std::string_view mnemonic) {
   static const Table& table = *new Table(make_table());
   if (const Operation* found = table.find(mnemonic)) return found;
-  // One half of a dual instruction does what the instruction of that name does.
+  // Each half of a dual instruction has the operation of the single instruction.
   if (mnemonic.starts_with("v_dual_")) return table.find("v_" + std::string(mnemonic.substr(7)));
   return nullptr;
 }

@@ -6,31 +6,31 @@
 
 namespace weir::hipsim {
 
-/// What an instruction does and how its operands are read from its text.
+/// The handler of an instruction, and how its operands are read from the text.
 struct Operation {
   Handler run = nullptr;
-  /// How many of the operands are sources; those before them are results. -1: all stand in Instruction::src,
-  /// in the order of the text, as memory instructions want them.
+  /// The number of sources, which follow the results in the text. -1: all operands are in Instruction::src,
+  /// in the order of the text, as memory instructions require.
   int inputs = -1;
   FloatGroup group = FloatGroup::none;
-  bool half = false;  ///< gives a 16-bit result
+  bool half = false;  ///< the result has 16 bits
 };
 
-/// Collects operations by the name that the assembler gives them, without the suffix of the encoding.
+/// Operations by the assembler's name, without the suffix of the encoding.
 class OperationTable {
  public:
   virtual ~OperationTable() = default;
   virtual void add(std::string_view name, Operation operation) = 0;
-  /// The same under the names that generations gave it.
+  /// Adds one operation under the names of all generations.
   void add(std::initializer_list<std::string_view> names, const Operation& operation) {
     for (std::string_view name : names) add(name, operation);
   }
 };
 
-/// The operation of a mnemonic such as "v_add_f32", or null if the simulator does not know it.
+/// The operation of a mnemonic such as "v_add_f32"; null if the simulator does not support it.
 const Operation* find_operation(std::string_view mnemonic);
 
-/// A scalar or memory operation, whose handler looks at its operands itself.
+/// A scalar or memory operation, whose handler reads its operands.
 inline Operation scalar(int inputs, Handler run) {
   return Operation{run, inputs};
 }

@@ -21,7 +21,7 @@ u32 reversed(u32 x) {
   return __builtin_bswap32(x);
 }
 
-/// A byte of the eight bytes of b (0 to 3) and a (4 to 7), a sign, or a constant, as the selector says.
+/// The byte that the selector names: of b (0 to 3) or a (4 to 7), a sign, or a constant.
 u32 permuted_byte(u32 a, u32 b, u32 selector) {
   const u64 both = u64(a) << 32 | b;
   if (selector < 8) return u32(both >> 8 * selector) & 0xff;

@@ -15,8 +15,8 @@ u64 mask_source(const Wave& w, const Operand& o) {
 
 enum class Sum { add, subtract, subtract_reversed };
 
-/// The carry out of the highest bit of x + y + carry, or the borrow of x - y - carry, which both are `all`.
-/// Bits alone, no comparison: the loops below become vectors.
+/// The carry out of the highest bit of x + y + carry, or the borrow of x - y - carry; `all` is that result.
+/// Uses bit operations only, so that the loops below vectorise.
 template <class U>
 constexpr U carry_of(U x, U y, U all) {
   return ((x & y) | ((x | y) & ~all)) >> (sizeof(U) * 8 - 1);
@@ -26,7 +26,7 @@ constexpr U borrow_of(U x, U y, U all) {
   return ((~x & y) | ((~x | y) & all)) >> (sizeof(U) * 8 - 1);
 }
 
-// 32 lanes; gives their carries.
+// Processes 32 lanes; returns their carries.
 template <Sum kind>
 u32 sum_of_32(const u32* a, const u32* b, u32 in, bool clamp, u32* __restrict out) {
   u32 carries = 0;
@@ -89,7 +89,7 @@ void multiply_add(Wave& w, const Instruction& i) {
   if (i.dst[1]) w.set_mask(i.dst[1].index, carries & mask);
 }
 
-/// `implicit`: the mask is VCC and not in the text.
+/// `implicit`: the mask is VCC, which the text omits.
 template <class T, bool implicit>
 void select(Wave& w, const Instruction& i) {
   const u64 mask = implicit ? w.vcc() : mask_source(w, i.src[2]);

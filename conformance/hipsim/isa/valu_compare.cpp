@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons, which write a lane mask. Lanes that are not active give 0.
+// Comparisons, which write a lane mask. Inactive lanes write 0.
 #include "isa/define.hpp"
 #include "isa/floating.hpp"
 #include "isa/lanes.hpp"
@@ -25,7 +25,7 @@ u32 compare_row(const Raw<A>* a, const Raw<B>* b) {
   return mask;
 }
 
-// Takes the comparison as an argument, so that it is compiled once and not for every comparison.
+// Takes the comparison as an argument, so it is compiled once and not once per comparison.
 template <class A, class B>
 [[gnu::noinline]] void compare(Wave& w, const Instruction& i, CompareRow<A, B> row, bool to_exec) {
   const Source<A> first(w, i, 0);
@@ -51,12 +51,14 @@ void add(OperationTable& t, const std::string& name, F) {
   t.add("v_cmpx_" + name, to_exec);
 }
 
-/// Without a branch, so that the loops over lanes become vector code.
-bool either(bool a, bool b) { return (int(a) | int(b)) != 0; }
+/// Without a branch, so that the loops over lanes vectorise.
+bool either(bool a, bool b) {
+  return (int(a) | int(b)) != 0;
+}
 
 template <class T>
 void define_float_compare(OperationTable& t, const std::string& s) {
-  // 32-bit numbers are compared as such so that the host's denormal mode applies.
+  // 32-bit numbers are compared directly, so that the host's denormal mode applies.
   const auto value = [](T x) {
     if constexpr (std::is_same_v<T, Half>)
       return to_double(x);
@@ -94,7 +96,7 @@ void define_integer_compare(OperationTable& t, const std::string& s) {
   add<T, T>(t, "t_" + s, [](T, T) { return true; });
 }
 
-/// Which of the ten classes of numbers a value is in, one bit each, in the order of the documents.
+/// The class of a number, one of ten, as a bit mask in the documents' order.
 template <class B, unsigned fraction_bits, unsigned top = sizeof(B) * 8 - 1>
 u32 class_of(B bits) {
   const bool negative = bits >> top & 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions. Those to integers round to zero, saturate, and give 0 for NaN.
+// Conversions. Those to integers round to zero, saturate, and return 0 for NaN.
 #include "isa/define.hpp"
 #include "isa/floating.hpp"
 #include "isa/lanes.hpp"
@@ -25,7 +25,7 @@ unsigned rounding(C c) {
   return c.wave.mode >> 2 & 3;
 }
 
-/// To half as the mode says; denormal results are flushed where the mode wants it.
+/// Converts to half according to the mode, including its flush of denormals.
 Half half_of(C c, f64 x) {
   Half h = round_to_half(x, rounding(c));
   if ((c.wave.mode >> 6 & 3) < 2 && (h.bits & 0x7c00) == 0) h.bits &= 0x8000;

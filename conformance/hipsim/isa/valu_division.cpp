@@ -35,7 +35,7 @@ template <class T>
 bool is_denormal(T x) {
   return exponent_field(x) == 0 && !is_zero(x);
 }
-/// Whether a quotient, computed with more range, is below the normal numbers of T.
+/// Whether a quotient, computed with extended range, is below the normal numbers of T.
 template <class T>
 bool below_normal(typename Format<T>::Wider q) {
   const auto smallest = std::ldexp(typename Format<T>::Wider(1), 1 - Format<T>::bias);
@@ -140,7 +140,7 @@ T fixup(T quotient, T denominator, T numerator) {
   if (is_zero(denominator) || n_infinite) return with_sign(infinity);
   if (d_infinite || is_zero(numerator)) return with_sign(T(0));
   if (exponent_field(numerator) - exponent_field(denominator) < Format<T>::vanishing) return with_sign(T(0));
-  // Only a quotient that overflowed before it was scaled back is no number here.
+  // A NaN arises here only from a quotient that overflowed before it was scaled back.
   return with_sign(quotient != quotient ? infinity : quotient);
 }
 

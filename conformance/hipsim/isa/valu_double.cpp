@@ -39,7 +39,7 @@ void define_double(OperationTable& t) {
   t.add("v_ldexp_f64", wide<f64, f64, i32>([](f64 a, i32 n) {
           return settled(std::ldexp(a, n < -5000 ? -5000 : n > 5000 ? 5000 : n), a, a);
         }));
-  // Documented with an error of 2^29 units in the last place; the simulator gives the nearest number.
+  // The documents allow an error of 2^29 units in the last place; the simulator returns the nearest number.
   t.add("v_rcp_f64", wide<f64, f64>([](f64 a) { return settled(1.0 / a, a, a); }));
   t.add("v_rsq_f64", wide<f64, f64>([](f64 a) { return settled(1.0 / std::sqrt(a), a, a); }));
   t.add("v_sqrt_f64", wide<f64, f64>([](f64 a) { return settled(std::sqrt(a), a, a); }));

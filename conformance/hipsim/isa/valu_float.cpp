@@ -11,7 +11,7 @@ namespace {
 
 using C = const Context&;
 
-/// The transcendental units read and write no denormals, whatever the mode.
+/// The transcendental units flush denormal inputs and outputs in every mode.
 f32 unit_input(f32 x) {
   return flushed(x, 0);
 }
@@ -32,7 +32,7 @@ void define_basic(OperationTable& t) {
         single<f32, f32, f32, f32>([](f32 a, f32 b, f32 c) {
           return a == 0 || b == 0 ? c : settled(__builtin_fmaf(a, b, c), a, b, c);
         }));
-  // Rounded twice, and without denormals on either side.
+  // Rounded twice, with denormal inputs and outputs flushed.
   t.add({"v_mad_legacy_f32", "v_mac_legacy_f32"}, single<f32, f32, f32, f32>([](f32 a, f32 b, f32 c) {
           a = flushed(a, 0), b = flushed(b, 0), c = flushed(c, 0);
           if (a == 0 || b == 0) return settled(0.0f + c, c, c);
@@ -64,7 +64,7 @@ void define_order(OperationTable& t) {
         }));
   t.add({"v_med3_f32", "v_med3_num_f32"},
         single<f32, f32, f32, f32>([](C c, f32 x, f32 y, f32 z) { return median(c.wave, x, y, z); }));
-  // Unlike the others these give NaN if either source is one (GFX12).
+  // Unlike the other minima and maxima, these return NaN if either source is NaN (GFX12).
   t.add("v_minimum_f32", single<f32, f32, f32>([](C c, f32 a, f32 b) {
           return a != a ? quieted(a) : b != b ? quieted(b) : extreme<false>(c.wave, a, b);
         }));
@@ -88,8 +88,8 @@ void define_rounding(OperationTable& t) {
         }));
 }
 
-// The documents allow these an error of one unit in the last place. The simulator gives the nearest number,
-// so that results do not depend on one chip's tables.
+// The documents allow an error of one unit in the last place. The simulator returns the nearest number, so
+// results do not depend on one chip's tables.
 void define_transcendental(OperationTable& t) {
   t.add({"v_rcp_f32", "v_rcp_iflag_f32"}, single<f32, f32>([](f32 a) {
           a = unit_input(a);
@@ -111,7 +111,7 @@ void define_transcendental(OperationTable& t) {
           a = unit_input(a);
           return unit_output(f32(std::log2(f64(a))), a);
         }));
-  // The argument counts turns; beyond 256 of them these give the value for 0.
+  // The argument is in turns; beyond 256 turns the result is that of 0.
   constexpr f64 turn = 6.283185307179586476925286766559;
   t.add("v_sin_f32", single<f32, f32>([](f32 a) {
           const f32 x = std::fabs(a) > 256.0f && std::isfinite(a) ? 0.0f : unit_input(a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit numbers, floating and whole.
+// 16-bit arithmetic, floating point and integer.
 #include "isa/define.hpp"
 #include "isa/floating.hpp"
 #include "isa/half_ops.hpp"
@@ -15,7 +15,7 @@ Operation from_one(F) {
   return wide<Half, Half>([](C c, Half a) { return half_result(c.wave, F{}(to_double(a)), a, a, a); });
 }
 
-/// A NaN keeps its sign through a difference.
+/// The negation in a subtraction, which keeps the sign of a NaN.
 Half minus(Half a) {
   return is_nan(a) ? a : negated(a);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GFX950 and GFX12 added: any function of three bits, minima and maxima that give NaN, and
-// transcendental functions of scalars.
+// Instructions of GFX950 and GFX12: bitwise functions of three operands by truth table, minima and maxima
+// that propagate NaN, and transcendental functions of scalars.
 #include "isa/define.hpp"
 #include "isa/floating.hpp"
 #include "isa/half_ops.hpp"
@@ -66,7 +66,7 @@ void define_strict_halves(OperationTable& t) {
         }));
 }
 
-/// A function of one scalar half; the upper half of the result is cleared, as other scalar halves have it.
+/// A function of one scalar half; clears the upper half of the result, like other scalar half operations.
 template <class F>
 void scalar_half_function(OperationTable& t, const char* name, F) {
   t.add(name, Operation{[](Wave& w, const Instruction& i) {

@@ -11,7 +11,7 @@
 namespace weir::hipsim::HIPSIM_SIMD {
 namespace {
 
-/// A source that op_sel_hi makes a half (op_sel says which), and a single otherwise.
+/// Reads a source: a half if op_sel_hi is set (op_sel selects which half), else a single.
 void read_mixed(Wave& w, const Instruction& i, unsigned k, f32* out) {
   u32 raw[64];
   Instruction bare = i;
@@ -73,7 +73,7 @@ void integer_dot(Wave& w, const Instruction& i) {
   commit_row(w, i.dst[0].index, out, w.exec());
 }
 
-/// For GFX11's "iu" forms, neg_lo says which source is signed.
+/// In GFX11's "iu" forms, neg_lo selects the signed sources.
 template <unsigned bits>
 void integer_dot_by_sign(Wave& w, const Instruction& i) {
   Instruction bare = i;

@@ -9,7 +9,7 @@
 namespace weir::hipsim::HIPSIM_SIMD {
 namespace {
 
-/// The halves that source k gives to the low and to the high result.
+/// The halves of source k for the low and the high result.
 struct Pair {
   u32 low[64], high[64];
 };
@@ -18,7 +18,8 @@ void read_pair(Wave& w, const Instruction& i, unsigned k, bool floating, Pair& p
   const Operand& o = i.src[k];
   u32 raw[64];
   if (o.kind == OperandKind::constant)
-    // Inline numbers that are no integers stand in the low half, below zeros; all others have 32 bits.
+    // Inline floating-point constants occupy the low half, with zeros above; all other constants have 32
+    // bits.
     for (u32& x : raw) x = floating && o.k16 != u16(o.k32) ? o.k16 : o.k32;
   else
     read32(w, i, k, raw);
@@ -95,7 +96,7 @@ void define_integers(OperationTable& t, const std::string& s) {
   t.add("v_pk_mad_" + s, packed<T, 3>([](C, T x, T y, T z) { return T(u32(x) * u32(y) + u32(z)); }));
 }
 
-/// A source of 64 bits as two singles, with the selections and signs for each.
+/// Reads a 64-bit source as two singles, with the selections and signs of each.
 template <class F, unsigned sources>
 void packed_single(Wave& w, const Instruction& i) {
   f32 in[3][2][64];

@@ -5,7 +5,7 @@ namespace weir::hipsim {
 
 void Wave::set_mode(std::uint32_t bits) {
   mode = bits;
-  // The host's control word (MXCSR): all exceptions masked; rounding in bits 13 and 14; denormals are zero:
+  // The host's control word (MXCSR): all exceptions masked; rounding in bits 13 and 14; denormals-are-zero in
   // bit 6 for inputs, bit 15 for results.
   constexpr std::uint32_t rounding[4] = {0u << 13, 2u << 13, 1u << 13, 3u << 13};
   const auto control = [&](std::uint32_t round, std::uint32_t denormals) {

@@ -10,7 +10,7 @@ namespace weir::hipsim {
 struct Workgroup;
 class Program;
 
-/// The MODE register, as AMD's "Instruction Set Architecture" documents lay it out.
+/// The MODE register, laid out as in AMD's "Instruction Set Architecture" documents.
 namespace mode {
 inline constexpr std::uint32_t round_single = 3u, round_double = 3u << 2, denormal_single = 3u << 4,
                                denormal_double = 3u << 6, dx10_clamp = 1u << 8, ieee = 1u << 9;
@@ -28,7 +28,7 @@ struct Wave {
   unsigned lanes = 64;
   std::uint64_t full = ~0ull;  ///< a bit for each lane of the wave
   std::uint64_t dpp_valid = ~0ull;
-  std::uint32_t current = 0;  ///< index of the instruction that is executed
+  std::uint32_t current = 0;  ///< index of the instruction being executed
   std::uint32_t next = 0;     ///< index of the next one
   std::uint32_t mode = 0;
   std::uint32_t float_control[3] = {};  ///< the host's control word for each FloatGroup
@@ -39,7 +39,7 @@ struct Wave {
   const Program* program = nullptr;
   std::uint8_t* scratch = nullptr;  ///< the wave's private memory, swizzled by lane
   std::uint32_t scratch_bytes = 0;  ///< for each lane
-  bool gpr_index = false;           ///< registers are indexed relative to M0
+  bool gpr_index = false;           ///< s_set_gpr_idx_on: registers are indexed relative to M0
   std::uint32_t gpr_index_mode = 0;
 
   [[gnu::always_inline]] std::uint64_t exec() const { return mask_at(slot::exec) & full; }

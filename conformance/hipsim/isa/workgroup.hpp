@@ -11,20 +11,20 @@
 
 namespace weir::hipsim {
 
-/// What the waves of one workgroup share. All of them run on one host thread.
+/// The shared state of a workgroup's waves, all of which run on one host thread.
 struct Workgroup {
   std::uint32_t id[3] = {};
   std::uint8_t* lds = nullptr;
   std::uint32_t lds_bytes = 0;
-  LdsShadow* shadow = nullptr;  ///< null: races are not looked for
+  LdsShadow* shadow = nullptr;  ///< null: races are not checked
   MemoryView* memory = nullptr;
-  /// Called for each race that is found; throws if races are errors.
+  /// Called for each race; throws if races are errors.
   void (*report_race)(const Wave& wave, const LdsRace& race) = nullptr;
   const void* launch = nullptr;  ///< for report_race
 };
 
 namespace aperture {
-/// Flat addresses whose upper half is one of these are LDS and private memory.
+/// The upper halves of flat addresses of LDS and private memory.
 inline constexpr std::uint32_t shared_high = 0x00010000, private_high = 0x00020000;
 }  // namespace aperture
 

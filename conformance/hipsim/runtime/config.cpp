@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Refuses names that are not in the list, so that a misspelt one does not go unnoticed.
+/// Rejects names that are not in the list, so that misspelt ones are reported.
 void require_names(const json& object, const std::string& where,
                    std::initializer_list<std::string_view> names) {
   if (!object.is_object()) throw std::runtime_error(where + " must be an object");
@@ -51,7 +51,7 @@ DeviceConfig read_device(const json& object) {
   d.name = "Simulated " + d.architecture;
   d.wave_size = generation >= 10 ? 32 : 64;
   Disassembler(d.architecture,
-               d.wave_size);  // refuses what LLVM does not know, now and not at the first launch
+               d.wave_size);  // rejects architectures unknown to LLVM now, not at the first launch
   d.sramecc = d.architecture == "gfx90a" || d.architecture == "gfx942" || d.architecture == "gfx950";
   take(object, "name", d.name);
   take(object, "compute_units", d.compute_units);
@@ -93,7 +93,7 @@ std::string DeviceConfig::target_name() const {
 
 Config parse_config(const std::string& text) {
   const json object = json::parse(text, nullptr, false);
-  if (object.is_discarded()) throw std::runtime_error("is no JSON");
+  if (object.is_discarded()) throw std::runtime_error("is not JSON");
   require_names(object, "the configuration",
                 {"hip_version", "devices", "missing", "fail", "races", "quarantine_mib", "instruction_limit",
                  "stack_bytes", "threads", "report", "code_objects"});
@@ -102,7 +102,7 @@ Config parse_config(const std::string& text) {
   take(object, "hip_version", version);
   if (!version.empty() &&
       std::sscanf(version.c_str(), "%d.%d.%d", &c.version_major, &c.version_minor, &c.version_patch) < 2)
-    throw std::runtime_error("\"hip_version\" is \"" + version + "\"; expected one such as 6.3.0");
+    throw std::runtime_error("\"hip_version\" is \"" + version + "\"; expected for example 6.3.0");
   if (object.contains("devices")) {
     c.devices.clear();
     for (const json& device : object.at("devices")) c.devices.push_back(read_device(device));

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulator imitates, as a JSON file says. The environment variable HIPSIM_CONFIG names the file;
-// without it there is one gfx90a. All members are optional:
+// The configuration of the simulator, a JSON file. The environment variable HIPSIM_CONFIG names the file; the
+// default is one gfx90a. All members are optional:
 //
 //   {
-//     "hip_version": "6.3.0",               what hipRuntimeGetVersion and hipDriverGetVersion say
+//     "hip_version": "6.3.0",               result of hipRuntimeGetVersion and hipDriverGetVersion
 //     "devices": [{
-//       "arch": "gfx90a",                   any architecture of LLVM's from gfx900 on
+//       "arch": "gfx90a",                   any architecture of LLVM from gfx900 on
 //       "name": "AMD Instinct MI210",
 //       "compute_units": 104,
-//       "memory_mib": 1024,                 more is refused with hipErrorOutOfMemory
-//       "wave_size": 64,                    as in the device's properties; code decides for itself
-//       "xnack": false, "sramecc": true,    features of the target, in gcnArchName and for loading code
+//       "memory_mib": 1024,                 allocations beyond it fail with hipErrorOutOfMemory
+//       "wave_size": 64,                    for the device's properties; code objects name their own
+//       "xnack": false, "sramecc": true,    target features, for gcnArchName and loading code
 //       "integrated": false,
 //       "memory_pools": true                false: hipMallocAsync fails with hipErrorNotSupported
 //     }],
 //     "missing": ["hipLaunchHostFunc"],     these fail with hipErrorNotSupported
 //     "fail": [{"call": "hipMalloc", "nth": 3, "error": 2, "times": 1, "late": false}],
-//                                           the third call of hipMalloc and those after it, "times" in all
-//                                           (0: ever); late: what the call puts on its stream fails
-//     "races": "report",                    of LDS: "off", "report" (on the report stream), "error" (the
-//                                           launch fails)
-//     "quarantine_mib": 64,                 how much freed memory is kept, so that use after free is
-//                                           recognised
-//     "instruction_limit": 0,               for each wave; beyond it a launch fails with
-//                                           hipErrorLaunchFailure; 0: none
-//     "stack_bytes": 16384,                 for each lane of kernels whose stack is not known
-//     "threads": 0,                         that execute workgroups; 0: one for each processor
-//     "code_objects": "folder",             where each code object that is loaded is kept as a file
-//     "report": "stderr"                    where faults and races are written: "stderr", "none" or a path
+//                                           from the third call of hipMalloc on, "times" calls fail (0: all);
+//                                           late: the work that a call enqueues fails instead
+//     "races": "report",                    on LDS: "off", "report" (write a report) or "error" (the launch
+//                                           fails too)
+//     "quarantine_mib": 64,                 freed memory that is kept, so that use after free is detected
+//     "instruction_limit": 0,               per wave; a launch that exceeds it fails with
+//                                           hipErrorLaunchFailure; 0: no limit
+//     "stack_bytes": 16384,                 per lane, for kernels of unknown stack size
+//     "threads": 0,                         workers that execute workgroups; 0: one per processor
+//     "code_objects": "folder",             folder to which each loaded code object is written
+//     "report": "stderr"                    destination of fault and race reports: "stderr", "none" or a path
 //   }
 #pragma once
 #include <cstdint>
@@ -51,7 +50,7 @@ struct FailureConfig {
   std::string call;
   std::uint64_t nth = 1, times = 1;
   int error = 0;
-  bool late = false;  ///< the call goes well, and what it put on its stream breaks the device with the error
+  bool late = false;  ///< the call succeeds, and its work on the stream breaks the device with the error
 };
 
 struct Config {
@@ -67,9 +66,9 @@ struct Config {
   std::string code_objects;  ///< a folder, or ""
 };
 
-/// Reads the text of a configuration. Throws std::runtime_error that names what is wrong in it.
+/// Parses the text of a configuration. Throws std::runtime_error that names the faulty member.
 Config parse_config(const std::string& json);
-/// The file that HIPSIM_CONFIG names, or the default. Throws std::runtime_error.
+/// The configuration that HIPSIM_CONFIG names, or the default. Throws std::runtime_error.
 Config load_config();
 
 }  // namespace weir::hipsim

@@ -21,7 +21,7 @@ class Device {
   const int index;
   const DeviceConfig config;
 
-  /// Memory of the device, counted against its size; null if there is not enough.
+  /// Allocates memory of the device, counted against its size; null if it is exhausted.
   std::shared_ptr<Allocation> allocate(std::uint64_t size);
   void free(const std::shared_ptr<Allocation>& block);
   std::uint64_t used() const { return used_; }
@@ -30,13 +30,13 @@ class Device {
   void remove_stream(const std::shared_ptr<Stream>& stream);
   std::shared_ptr<Stream> null_stream();
   std::vector<std::shared_ptr<Stream>> streams() const;
-  /// Enqueues on a stream, in the order that the null stream and blocking streams keep among each other.
+  /// Enqueues on a stream, in the order that HIP defines between the null stream and blocking streams.
   void enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work);
   void synchronize();
-  /// The error that breaks the device behind the next work which this thread enqueues; hipSuccess: none.
+  /// The error that breaks the device after the next work that this thread enqueues; hipSuccess for none.
   static hipError_t& late_failure();
 
-  /// The first fault of a kernel or copy; it stays until the device is reset. 0 if there was none.
+  /// The first fault of a kernel or copy, kept until the device is reset; 0 if there was none.
   hipError_t error() const { return error_; }
   void set_error(hipError_t error);
   void clear_error() { error_ = hipSuccess; }

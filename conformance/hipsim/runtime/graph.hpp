@@ -8,7 +8,7 @@
 
 namespace weir::hipsim {
 
-/// A node of a graph that is being built.
+/// A node of a graph under construction.
 struct GraphNode {
   Work work;
   std::vector<const GraphNode*> before;
@@ -21,8 +21,8 @@ struct Graph {
   std::vector<std::shared_ptr<GraphNode>> nodes;
 };
 
-/// A graph that can be launched: its work in an order that its dependencies allow. Launches that were
-/// enqueued keep the work that they were enqueued with.
+/// An executable graph: its work in an order that satisfies its dependencies. Updates do not change launches
+/// that were already enqueued.
 struct GraphExec {
   struct Step {
     hipGraphNode_t node;
@@ -33,8 +33,7 @@ struct GraphExec {
   int device = 0;
 };
 
-/// The nodes in an order in which each stands behind those it depends on; empty if they depend on each other
-/// in a ring.
+/// The nodes in an order in which each follows its dependencies; empty if the dependencies form a cycle.
 std::vector<std::shared_ptr<GraphNode>> in_order(const std::vector<std::shared_ptr<GraphNode>>& nodes);
 
 }  // namespace weir::hipsim

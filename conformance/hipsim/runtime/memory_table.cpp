@@ -15,7 +15,8 @@ constexpr std::uint64_t alignment = 256, gap = 256;
 void MemoryTable::insert(const std::shared_ptr<Allocation>& block) {
   const std::unique_lock lock(mutex_);
   block->number = next_number_++;
-  // Addresses come back from the host when a quarantined block is really freed; nothing else can overlap.
+  // The host returns an address again only after a quarantined block was released; no other block can
+  // overlap.
   blocks_[block->begin] = block;
 }
 
@@ -43,7 +44,7 @@ std::shared_ptr<Allocation> MemoryTable::adopt(std::uint64_t begin, std::uint64_
 }
 
 void MemoryTable::free(const std::shared_ptr<Allocation>& block) {
-  std::deque<std::shared_ptr<Allocation>> dropped;  // destroyed after the lock
+  std::deque<std::shared_ptr<Allocation>> dropped;  // destroyed after the lock is released
   const std::unique_lock lock(mutex_);
   block->freed.store(true, std::memory_order_release);
   quarantine_.push_back(block);
@@ -86,7 +87,7 @@ std::string MemoryTable::describe(std::uint64_t address) const {
   if (before && address < before->end()) return fmt::format("in {}", name(*before));
   constexpr std::uint64_t near = 1 << 20;
   if (before && address - before->end() < near)
-    return fmt::format("{} bytes behind the end of {}", address - before->end(), name(*before));
+    return fmt::format("{} bytes after the end of {}", address - before->end(), name(*before));
   if (next != blocks_.end() && next->first - address < near)
     return fmt::format("{} bytes before {}", next->first - address, name(*next->second));
   return "in no allocation";
@@ -98,7 +99,7 @@ std::string MemoryTable::judge(std::uint64_t address, std::uint64_t size) const 
   if (!block) return fmt::format("{:#x} is {}", address, describe(address));
   if (block->freed.load()) return fmt::format("{:#x} is {}", address, describe(address));
   if (size > block->end() - address)
-    return fmt::format("{} bytes at {:#x} reach {} bytes behind the end of the block that is {}", size,
+    return fmt::format("{} bytes at {:#x} extend {} bytes past the end of the block; the address is {}", size,
                        address, address + size - block->end(), describe(address));
   return {};
 }

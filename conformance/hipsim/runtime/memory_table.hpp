@@ -12,39 +12,39 @@ namespace weir::hipsim {
 
 enum class MemoryKind : std::uint8_t { device, host, code };
 
-/// A live or freed block of memory. Freed blocks stay known, and mapped, for a while, so that later use is
-/// recognised.
+/// A live or freed block of memory. Freed blocks stay in the table, and mapped, for a while, so that later
+/// use is detected.
 struct Allocation {
   std::uint64_t begin = 0, size = 0;
   int device = 0;
   MemoryKind kind = MemoryKind::device;
   std::uint32_t number = 0;  ///< counts allocations, for messages
   std::atomic<bool> freed{false};
-  std::shared_ptr<std::uint8_t[]> storage;  ///< empty if the memory belongs to something else
+  std::shared_ptr<std::uint8_t[]> storage;  ///< empty if the memory belongs to another owner
   std::uint64_t end() const { return begin + size; }
 };
 
-/// All blocks that kernels and copies may touch, by address. Any thread may use it.
+/// All blocks that kernels and copies may access, by address. Thread-safe.
 class MemoryTable {
  public:
-  /// `quarantine` is how many bytes of freed blocks are kept.
+  /// `quarantine` is the number of bytes of freed blocks that are kept.
   explicit MemoryTable(std::uint64_t quarantine) : quarantine_limit_(quarantine) {}
 
-  /// Allocates; the block is aligned to 256 bytes and has unmapped-like gaps, known to no one, on both sides.
-  /// Null if the host has no memory.
+  /// Allocates a block, aligned to 256 bytes. Gaps before and after it are in no block, so accesses there are
+  /// detected. Returns null if the host has no memory.
   std::shared_ptr<Allocation> allocate(std::uint64_t size, int device, MemoryKind kind);
-  /// Makes memory known that something else owns.
+  /// Adds memory of another owner to the table.
   std::shared_ptr<Allocation> adopt(std::uint64_t begin, std::uint64_t size, int device, MemoryKind kind);
-  /// Marks a block as freed; the memory goes when the quarantine overflows.
+  /// Marks a block as freed; its memory is released when the quarantine overflows.
   void free(const std::shared_ptr<Allocation>& block);
-  /// Forgets an adopted block at once.
+  /// Removes an adopted block at once.
   void forget(const std::shared_ptr<Allocation>& block);
 
-  /// The block that holds `address`, freed ones included; null if there is none.
+  /// The block that contains `address`, freed blocks included; null if there is none.
   std::shared_ptr<Allocation> find(std::uint64_t address) const;
-  /// What lies at and around an address, in words.
+  /// A description of the address and the blocks near it.
   std::string describe(std::uint64_t address) const;
-  /// What is wrong with an access, in words; empty if nothing.
+  /// A description of an access's fault; empty for a valid access.
   std::string judge(std::uint64_t address, std::uint64_t size) const;
 
  private:
@@ -56,15 +56,15 @@ class MemoryTable {
   std::uint32_t next_number_ = 1;
 };
 
-/// One thread's quick way into the table: remembers the blocks that were found last.
+/// One thread's cache of the table: keeps the blocks that were found last.
 class MemoryView {
  public:
   explicit MemoryView(const MemoryTable& table) : table_(table) {}
-  /// A range of this launch only, such as its arguments.
+  /// A range that only this launch may access, such as its arguments.
   void set_private_range(std::uint64_t begin, std::uint64_t end) {
     private_begin_ = begin, private_end_ = end;
   }
-  /// Whether an access is good.
+  /// Whether an access is valid.
   bool good(std::uint64_t address, std::uint64_t size) {
     for (std::size_t k = 0; k < 4; ++k) {
       const Allocation* block = recent_[k].get();

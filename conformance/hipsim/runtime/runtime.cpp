@@ -12,7 +12,7 @@ Config config_or_none() {
   try {
     return load_config();
   } catch (const std::exception& error) {
-    // A mistake in the file must not look like a machine that works.
+    // An invalid configuration must not look like a working machine.
     std::fprintf(stderr, "hipsim: %s; there are no devices\n", error.what());
     Config none;
     none.devices.clear();

@@ -11,8 +11,7 @@
 
 namespace weir::hipsim {
 
-/// Objects by the handle that the program has. A handle is never used twice, so that a stale one is
-/// recognised.
+/// Objects by the program's handles. Handles are never reused, so stale ones are detected.
 template <class T>
 class Handles {
  public:
@@ -20,7 +19,7 @@ class Handles {
   template <class Handle>
   Handle add(std::shared_ptr<T> object) {
     const std::scoped_lock lock(mutex_);
-    // The numbers are no addresses; they are far from null and from small values that HIP gives a meaning.
+    // Handles are no addresses. They differ from null and from small values to which HIP gives a meaning.
     const auto handle = (next_++ << 4) + 0x1000;
     objects_[handle] = std::move(object);
     return reinterpret_cast<Handle>(handle);
@@ -49,7 +48,7 @@ struct Event {
   unsigned flags = 0;
   int device = 0;
   std::mutex mutex;
-  std::shared_ptr<Marker> marker;  ///< of the last record; null before the first
+  std::shared_ptr<Marker> marker;  ///< of the last record; null before the first record
 };
 
 struct Module {
@@ -65,7 +64,7 @@ struct Function {
   int device = 0;
 };
 
-/// A pool that the program made. Pools keep nothing: freed memory goes back at once.
+/// A pool that the program created. Pools retain no memory: freed memory is returned at once.
 struct MemPool {
   int device = 0;
 };
@@ -74,12 +73,12 @@ struct Graph;
 struct GraphExec;
 struct GraphNode;
 
-/// Everything that the process's one simulator holds. Never destroyed: programs may call HIP while they exit.
+/// The process's simulator. Never destroyed: programs may call HIP while they exit.
 class Runtime {
  public:
   static Runtime& instance();
 
-  /// Reads the configuration and makes the devices; at the first call of any entry point.
+  /// Creates the devices of the configuration, at the first call of any entry point.
   explicit Runtime(const Config& config);
 
   const Config config;
@@ -94,20 +93,20 @@ class Runtime {
   Handles<GraphExec> execs;
   Handles<MemPool> pools;
 
-  /// The calling thread's device.
+  /// The calling thread's current device.
   Device& current();
   static int& current_index();
 
   struct Failure {
     hipError_t error = hipSuccess;  ///< hipSuccess: none
-    bool late = false;              ///< of the work that the call puts on a stream, not of the call
+    bool late = false;              ///< the work that the call enqueues fails, not the call
   };
-  /// Counts a call of an entry point and says how it is to fail.
+  /// Counts a call of an entry point, and returns its scheduled failure.
   Failure scheduled_failure(const std::string& call);
-  /// Makes the `nth` call from now on fail, `times` times (0: ever).
+  /// Makes the `nth` call from now on fail, `times` times (0: always).
   void schedule_failure(const FailureConfig& failure);
 
-  /// Writes a fault or race to where the configuration says, and keeps it.
+  /// Keeps a report of a fault or race, and writes it where the configuration says.
   void report(const std::string& text);
   std::vector<std::string> reports() const;
   void clear_reports();

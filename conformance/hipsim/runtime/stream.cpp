@@ -40,7 +40,7 @@ Stream::~Stream() {
     queue_->closing = true;
   }
   queue_->changed.notify_all();
-  thread_.detach();  // it owns its queue and ends when the work has
+  thread_.detach();  // the thread owns its queue and ends after the last work
 }
 
 void Stream::serve(const std::shared_ptr<Queue>& queue) {
@@ -52,7 +52,7 @@ void Stream::serve(const std::shared_ptr<Queue>& queue) {
     queue->work.pop_front();
     lock.unlock();
     work();
-    work = nullptr;  // lets go of what the work holds before it counts as done
+    work = nullptr;  // destroys the work's resources before it counts as done
     lock.lock();
     ++queue->completed;
     queue->changed.notify_all();

@@ -10,13 +10,13 @@
 
 namespace weir::hipsim {
 
-/// A point in a stream's work that others can wait for.
+/// A point in a stream's work that other streams can wait for.
 class Marker {
  public:
   void reach();
   void wait();
   bool reached() const;
-  /// When it was reached, in nanoseconds of a steady clock; 0 before.
+  /// The time when it was reached, in nanoseconds of a steady clock; 0 before.
   std::int64_t time() const;
 
  private:
@@ -26,8 +26,7 @@ class Marker {
   std::int64_t time_ = 0;
 };
 
-/// Work in order, executed by a thread of its own. Destroying a stream lets its work end without waiting for
-/// it.
+/// An in-order queue with a thread of its own. The destructor does not wait; submitted work still completes.
 class Stream {
  public:
   Stream(int device, unsigned flags, int priority);
@@ -36,10 +35,10 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   void enqueue(std::function<void()> work);
-  /// Waits until everything that was enqueued before is done.
+  /// Waits until all work enqueued before this call is done.
   void synchronize();
   bool idle() const;
-  /// Whether the calling thread is the one that executes this stream.
+  /// Whether the calling thread is this stream's thread.
   bool on_own_thread() const;
 
   const int device;

@@ -21,7 +21,7 @@ hipError_t error_of(FaultKind kind) {
   }
 }
 
-/// Whether memory that was live when the work was enqueued still is.
+/// Whether memory that was live when the work was enqueued is still live.
 bool still_good(Device& device, const char* doing, std::uint64_t address, std::uint64_t bytes) {
   Runtime& runtime = Runtime::instance();
   const std::string problem = runtime.memory.judge(address, bytes);
@@ -87,7 +87,7 @@ hipError_t prepare_launch(const Function& function, const LaunchShape& shape, vo
     if (shape.block[axis] > 1024 || items[axis] > UINT32_MAX) return hipErrorInvalidConfiguration;
   }
   if (threads > 1024 || threads > kernel.max_threads) {
-    runtime.report(fmt::format("kernel {}: a block of {} threads, but it was compiled for at most {}",
+    runtime.report(fmt::format("kernel {}: the block has {} threads; the kernel was compiled for at most {}",
                                kernel.name, threads, kernel.max_threads));
     return hipErrorInvalidConfiguration;
   }
@@ -118,7 +118,7 @@ hipError_t prepare_launch(const Function& function, const LaunchShape& shape, vo
         return hipErrorInvalidValue;
     }
     if (size < kernel.explicit_bytes || (size && !buffer)) {
-      runtime.report(fmt::format("kernel {}: {} bytes of arguments, but it takes {}", kernel.name, size,
+      runtime.report(fmt::format("kernel {}: {} bytes of arguments; the kernel takes {}", kernel.name, size,
                                  kernel.explicit_bytes));
       return hipErrorInvalidValue;
     }
@@ -150,7 +150,7 @@ hipError_t prepare_copy(void* to, const void* from, std::size_t bytes, hipMemcpy
   work.from_device = automatic ? is_known(work.from) : kind >= hipMemcpyDeviceToHost;
   for (const auto& [needed, address, what] :
        {std::tuple(work.to_device, work.to, "to"), std::tuple(work.from_device, work.from, "from")}) {
-    // Pinned memory of the host counts as known too: HIP lets it stand for device memory.
+    // Pinned host memory is known too: HIP accepts it as device memory.
     const std::string problem = needed || is_known(address) ? runtime.memory.judge(address, bytes) : "";
     if (problem.empty()) continue;
     runtime.report(fmt::format("a copy {} device memory: {}", what, problem));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pieces of work that streams and graphs execute, once checked.
+// The work that streams and graphs execute, after its parameters were checked.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@ struct KernelWork {
 };
 struct CopyWork {
   std::uint64_t to = 0, from = 0, bytes = 0;
-  bool to_device = false, from_device = false;  ///< which sides must be live allocations
+  bool to_device = false, from_device = false;  ///< sides that must be live allocations
 };
 struct FillWork {
   std::uint64_t to = 0, count = 0;
@@ -32,14 +32,14 @@ struct HostWork {
 struct NoWork {};
 using Work = std::variant<NoWork, KernelWork, CopyWork, FillWork, HostWork>;
 
-/// Executes on the calling thread. A fault is reported and breaks `device`; on a broken device nothing but
-/// host functions is executed.
+/// Executes on the calling thread. A fault is reported and breaks `device`. A broken device executes host
+/// functions only.
 void perform(Device& device, const Work& work);
 
-/// Builds and checks a launch; the arguments come as HIP's two forms give them. Fills `work` on success.
+/// Checks a launch with arguments in either of HIP's two forms. Fills `work` on success.
 hipError_t prepare_launch(const Function& function, const LaunchShape& shape, void** parameters, void** extra,
                           KernelWork& work);
-/// Checks a copy; with hipMemcpyDefault the addresses decide.
+/// Checks a copy; with hipMemcpyDefault the addresses determine its direction.
 hipError_t prepare_copy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind, CopyWork& work);
 hipError_t prepare_fill(void* to, std::uint32_t value, unsigned element, std::size_t count, std::size_t rows,
                         std::size_t pitch, FillWork& work);

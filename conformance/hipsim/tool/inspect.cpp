@@ -25,7 +25,8 @@ std::string architecture_of(const std::vector<std::uint8_t>& image) {
   // The metadata names the target, such as amdgcn-amd-amdhsa--gfx90a:xnack-.
   constexpr std::string_view start = "amdgcn-amd-amdhsa--";
   auto at = std::search(image.begin(), image.end(), start.begin(), start.end());
-  if (at == image.end()) throw std::runtime_error("the file names no AMDGPU target");
+  if (at == image.end())
+    throw std::runtime_error("the file is no AMDGPU code object: its metadata names no target");
   at += std::ptrdiff_t(start.size());
   const auto end = std::find_if(
       at, image.end(), [](std::uint8_t c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); });
@@ -34,7 +35,7 @@ std::string architecture_of(const std::vector<std::uint8_t>& image) {
 
 namespace {
 
-/// The target with the features that the code asks for.
+/// The target, with the features that the code requires.
 Target target_of(const std::vector<std::uint8_t>& image) {
   const std::string text(image.begin(), image.end());
   return {architecture_of(image), text.find(":xnack+") != text.npos, text.find(":sramecc-") == text.npos, 0};
@@ -73,8 +74,8 @@ int check_instructions(const std::string& file) {
     problem = text + " " + instructions[n].problem;
   }
   for (const auto& [name, found] : unknown) fmt::print("{} times {}: {}\n", found.first, name, found.second);
-  fmt::print("{}: {} instructions, {} kinds that are not executed\n", file, instructions.size() - 1,
-             unknown.size());
+  fmt::print("{}: {} instructions, {} kinds that the simulator cannot execute\n", file,
+             instructions.size() - 1, unknown.size());
   return unknown.empty() ? 0 : 1;
 }
 
@@ -82,8 +83,8 @@ int hide_functions(const std::string& library, const std::vector<std::string>& f
                    const std::string& output) {
   std::vector<std::uint8_t> bytes = read_file(library);
   for (const std::string& function : functions) {
-    // In the table of dynamic names each stands between zeros. Another first letter keeps it from being
-    // found, under either name: the hash tables still hold the old one's hash.
+    // In the table of dynamic names, each name has a zero before and after it. Changing the first letter
+    // hides both names: the hash tables still hold the hash of the old one.
     std::string whole(1, '\0');
     whole += function;
     whole += '\0';

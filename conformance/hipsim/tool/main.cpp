@@ -24,9 +24,9 @@ static int run_tool(int argc, char** argv) {
 
   CLI::App* list = app.add_subcommand("list", "Print the kernels of a code object");
   list->add_option("FILE", file, "the code object")->required();
-  CLI::App* check = app.add_subcommand("check", "Print the instructions that the simulator does not execute");
+  CLI::App* check = app.add_subcommand("check", "Print the instructions that the simulator cannot execute");
   check->add_option("FILE", file, "the code object")->required();
-  CLI::App* run = app.add_subcommand("run", "Execute a kernel, with checks of its memory accesses");
+  CLI::App* run = app.add_subcommand("run", "Execute a kernel and check its memory accesses");
   run->add_option("FILE", request.file, "the code object")->required();
   run->add_option("KERNEL", request.kernel, "the kernel's name")->required();
   run->add_option("--grid", request.grid, "workgroups: X, X,Y or X,Y,Z")->delimiter(',')->expected(1, 3);
@@ -34,11 +34,10 @@ static int run_tool(int argc, char** argv) {
   run->add_option("--arg", request.arguments, argument_help);
   run->add_option("--lds", request.dynamic_lds, "bytes of dynamic LDS");
   run->add_option("--threads", request.threads, "host threads besides the first");
-  run->add_option("--show", request.shown, "how many values of each block are printed");
+  run->add_option("--show", request.shown, "number of values to print of each block");
   run->add_option("--races", request.races, "races on LDS: off, report or error")
       ->check(CLI::IsMember({"off", "report", "error"}));
-  CLI::App* hide =
-      app.add_subcommand("hide", "Write a copy of a HIP library in which functions cannot be found");
+  CLI::App* hide = app.add_subcommand("hide", "Write a copy of a HIP library without some functions");
   hide->add_option("LIBRARY", file, "such as libamdhip64.so.6")->required();
   hide->add_option("OUTPUT", output, "the copy")->required();
   hide->add_option("FUNCTION", functions, "names to hide")->required();

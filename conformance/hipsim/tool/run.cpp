@@ -25,7 +25,7 @@ auto with_type(const std::string& type, F f) {
   if (type == "i64") return f(std::int64_t());
   if (type == "f32") return f(float());
   if (type == "f64") return f(double());
-  throw std::runtime_error("\"" + type + "\" is no type; expected i32, u32, i64, f32 or f64");
+  throw std::runtime_error("\"" + type + "\" is not a type; expected i32, u32, i64, f32 or f64");
 }
 
 double number(const std::string& text) {
@@ -36,7 +36,7 @@ double number(const std::string& text) {
   } catch (const std::exception&) {
     used = 0;
   }
-  if (used == 0 || used != text.size()) throw std::runtime_error("\"" + text + "\" is no number");
+  if (used == 0 || used != text.size()) throw std::runtime_error("\"" + text + "\" is not a number");
   return value;
 }
 
@@ -57,12 +57,12 @@ void put(std::vector<std::uint8_t>& bytes, const void* value, std::size_t size) 
   std::memcpy(bytes.data() + bytes.size() - size, value, size);
 }
 
-/// Appends an argument, and remembers the block if it has one.
+/// Appends an argument, and records its block if it has one.
 void add_argument(const std::string& text, MemoryTable& memory, std::vector<std::uint8_t>& bytes,
                   std::vector<Block>& blocks) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos)
-    throw std::runtime_error("\"" + text + "\" has no colon; expected such as f32*:1024 or i32:5");
+    throw std::runtime_error("\"" + text + "\" has no colon; expected for example f32*:1024 or i32:5");
   std::string type = text.substr(0, colon);
   const std::string value = text.substr(colon + 1);
   if (!type.ends_with('*')) {
@@ -78,7 +78,7 @@ void add_argument(const std::string& text, MemoryTable& memory, std::vector<std:
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
     auto block = memory.allocate(count * sizeof(T), 0, MemoryKind::device);
-    if (!block) throw std::runtime_error("there is no memory for " + text);
+    if (!block) throw std::runtime_error("the simulated device has no memory left for " + text);
     fill(reinterpret_cast<T*>(block->begin), count, equals == value.npos ? "" : value.substr(equals + 1));
     put(bytes, &block->begin, 8);
     blocks.push_back({type, std::move(block), count});

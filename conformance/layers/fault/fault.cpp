@@ -18,7 +18,7 @@ void Fault::configure(std::string_view text) {
   Options options = parse_options(text);
   if ((options.delay || options.reorder) && !held_)
     fail(WEIR_ERROR_INVALID,
-         "layer fault: delay and reorder hold only when they are there from the start, in WEIR_LAYERS or "
+         "layer fault: delay and reorder cannot be set later; expected them at load time, in WEIR_LAYERS or "
          "weir::set_layers");
   const std::lock_guard lock(mutex_);
   options_ = std::move(options);
@@ -43,7 +43,7 @@ std::uint64_t Fault::get(std::string_view what) const {
     return found == calls_.end() ? 0 : found->second;
   }
   fail(WEIR_ERROR_NOT_FOUND,
-       "layer fault keeps no number '%.64s'; there are calls, calls.FUNCTION, failed, held, memory",
+       "layer fault has no counter '%.64s'; expected calls, calls.FUNCTION, failed, held, memory",
        std::string(what).c_str());
 }
 
@@ -68,12 +68,12 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
     ++all_calls_;
     std::uint64_t& calls = calls_.try_emplace(std::string(slot), 0).first->second;
     ++calls;
-    // Hosts may flush a stream on behalf of others, who do not listen for its failures.
-    const bool tells = stream && !lets_go(slot) && slot != "stream_flush";
-    if (const auto found = late_.find(handle(stream)); tells && found != late_.end()) {
+    // Hosts may flush streams of other callers and ignore the result, so a flush does not report the failure.
+    const bool reports = stream && !lets_go(slot) && slot != "stream_flush";
+    if (const auto found = late_.find(handle(stream)); reports && found != late_.end()) {
       result = found->second.result;
-      words = sdk::words("work that was submitted to this stream was made to fail (result=%s:late)",
-                         result_word(result));
+      words = sdk::format_text("work that was submitted to this stream was made to fail (result=%s:late)",
+                               result_word(result));
       if (--found->second.times == 0) late_.erase(found);
     }
     for (Rule& rule : options_.rules) {
@@ -88,20 +88,20 @@ weir_result Fault::judge(std::string_view slot, std::int64_t device, weir_stream
       }
       result = rule.result;
       skipped |= result == WEIR_OK;
-      words = sdk::words("call %" PRIu64 " of %.*s was made to fail (result=%s)", seen,
-                         static_cast<int>(slot.size()), slot.data(), result_word(result));
+      words = sdk::format_text("call %" PRIu64 " of %.*s was made to fail (result=%s)", seen,
+                               static_cast<int>(slot.size()), slot.data(), result_word(result));
     }
     if (result == WEIR_ERROR_DEVICE_LOST) lost_.insert(device);
     if (lost_.contains(device) && !lets_go(slot)) {
       result = WEIR_ERROR_DEVICE_LOST;
-      if (words.empty()) words = "the device was made to be lost, and answers nothing else";
+      if (words.empty()) words = "the device was made to be lost; every later call fails";
     }
   }
   if (result != WEIR_OK)
     sdk::report(status, result, ("fault layer: " + words).c_str(), static_cast<std::int64_t>(result),
                 "FAULT");
   else if (skipped)
-    throw sdk::Failure{WEIR_OK, {}};  // ends the call with that answer
+    throw sdk::Failure{WEIR_OK, {}};  // ends the call with that result
   return result;
 }
 
@@ -114,9 +114,9 @@ weir_result Fault::take_memory(std::int64_t device, std::uint64_t bytes, weir_al
     if (options_.memory && (bytes > *options_.memory || used > *options_.memory - bytes)) {
       ++failed_;
       sdk::report(status, WEIR_ERROR_OUT_OF_MEMORY,
-                  sdk::words("fault layer: %" PRIu64 " bytes were asked for; of the limit of %" PRIu64
-                             " bytes %" PRIu64 " are in use",
-                             bytes, *options_.memory, used)
+                  sdk::format_text("fault layer: %" PRIu64 " bytes were asked for; of the limit of %" PRIu64
+                                   " bytes %" PRIu64 " are in use",
+                                   bytes, *options_.memory, used)
                       .c_str(),
                   WEIR_ERROR_OUT_OF_MEMORY, "FAULT");
       return WEIR_ERROR_OUT_OF_MEMORY;
@@ -194,7 +194,7 @@ weir_result Fault::memory_allocate_async(weir_stream stream, const weir_memory_o
 }
 weir_result Fault::memory_free(weir_allocation allocation, weir_status* status) {
   if (held_) held_->start_all();
-  give_memory(allocation);  // first, because the handle may be given out anew at once
+  give_memory(allocation);  // first, because the driver may return the same handle again at once
   return next.memory_free(allocation, status);
 }
 weir_result Fault::memory_free_async(weir_stream stream, weir_allocation allocation, weir_status* status) {
@@ -222,7 +222,7 @@ weir_result Fault::graph_destroy(weir_graph graph, weir_status* status) {
   return next.graph_destroy(graph, status);
 }
 
-// The other functions differ only in who does them.
+// The other functions differ only in the object that performs them.
 #define WEIR_FAULT_HELD(slot, parameters, arguments)            \
   weir_result Fault::slot parameters {                          \
     return held_ ? held_->slot arguments : next.slot arguments; \

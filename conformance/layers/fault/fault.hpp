@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault layer: lets calls fail that would have succeeded, and holds work back. sdk/docs/layers.md says
-// what it can be told.
+// The fault layer: makes calls fail that would have succeeded, and delays submitted work. sdk/docs/layers.md
+// lists its options.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ class Fault {
   void configure(std::string_view text);
   std::uint64_t get(std::string_view what) const;
 
-  /// Before every call: counts it, and decides whether it fails.
+  /// Called before every call: counts it and decides whether it fails.
   template <class Slot, class... A>
   weir_result enter(Slot, A... arguments) {
     weir_status* const status = sdk::argument_of<weir_status*>(arguments...);
     const Handle first = first_handle(arguments...);
-    std::int64_t device = first.kind ? owners_.device_of(first) : Owners::nobody;
+    std::int64_t device = first.kind ? owners_.device_of(first) : Owners::no_device;
     if constexpr (std::is_same_v<Slot, sdk::slots::device_open_slot> ||
                   std::is_same_v<Slot, sdk::slots::device_get_info_slot>)
       device = sdk::argument_of<std::uint32_t>(arguments...);
@@ -41,7 +41,7 @@ class Fault {
     return result;
   }
 
-  // What makes objects, so that their devices are known.
+  // Functions that create objects; they record each object's device.
   weir_result device_open(std::uint32_t index, weir_device* out, weir_status* status);
   weir_result stream_create(weir_device device, const weir_stream_options* options, weir_stream* out,
                             weir_status* status);
@@ -54,7 +54,7 @@ class Fault {
   weir_result graph_create(weir_device device, std::uint32_t count, const weir_graph_node* const* nodes,
                            weir_graph* out, weir_status* status);
 
-  // Memory, whose bytes are counted.
+  // Memory functions; they count allocated bytes.
   weir_result memory_allocate(weir_device device, const weir_memory_options* options, weir_allocation* out,
                               weir_status* status);
   weir_result memory_allocate_async(weir_stream stream, const weir_memory_options* options,
@@ -62,7 +62,7 @@ class Fault {
   weir_result memory_free(weir_allocation allocation, weir_status* status);
   weir_result memory_free_async(weir_stream stream, weir_allocation allocation, weir_status* status);
 
-  // What is held back, when that was asked for.
+  // Functions that the options delay and reorder may hold back.
   weir_result device_close(weir_device device, weir_status* status);
   weir_result stream_destroy(weir_stream stream, weir_status* status);
   weir_result stream_flush(weir_stream stream, weir_status* status);
@@ -100,9 +100,9 @@ class Fault {
     std::uint64_t times;
   };
 
-  /// Whether a call only lets go of an object, which a lost device still does.
+  /// Whether a call only releases an object, which still works on a lost device.
   static bool lets_go(std::string_view slot) noexcept;
-  /// Before the driver may give the handle out anew.
+  /// Called before the driver may return the same handle again.
   void forget(Handle gone);
   weir_result judge(std::string_view slot, std::int64_t device, weir_stream stream, weir_status* status);
   template <class Call>
@@ -115,7 +115,7 @@ class Fault {
   Owners owners_;
   std::unique_ptr<Held> held_;
 
-  mutable std::mutex mutex_;  // guards what follows; never held during a call
+  mutable std::mutex mutex_;  // guards the members below; never held during a call
   Options options_;
   std::map<std::string, std::uint64_t, std::less<>> calls_;
   std::uint64_t all_calls_ = 0, failed_ = 0;

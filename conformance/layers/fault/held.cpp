@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queues, and how they are emptied.
+// The queues of held calls, and their submission to the driver.
 #include "held.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ weir_result Held::late_failure(Queue& queue, weir_status* status) {
   return failure;
 }
 
-weir_result Held::hold(weir_stream stream, Call call, weir_status* status, std::shared_ptr<Mark> behind,
+weir_result Held::hold(weir_stream stream, Call call, weir_status* status, std::shared_ptr<Mark> after,
                        std::shared_ptr<Mark> record) {
   const std::shared_ptr<Queue> queue = queue_of(stream);
   if (const weir_result failure = late_failure(*queue, status); failure != WEIR_OK) return failure;
@@ -49,7 +49,7 @@ weir_result Held::hold(weir_stream stream, Call call, weir_status* status, std::
     record->queue = queue;
     record->number = number;
   }
-  queue->operations.push_back({number, std::move(call), std::move(behind), std::move(record)});
+  queue->operations.push_back({number, std::move(call), std::move(after), std::move(record)});
   if (held_++ == 0) oldest_ = Clock::now();
   if (!watched_) {
     watched_ = true;
@@ -59,8 +59,9 @@ weir_result Held::hold(weir_stream stream, Call call, weir_status* status, std::
   return WEIR_OK;
 }
 
-// Starts what `queue` holds up to that number, each behind what it waits for. A wait was submitted after the
-// record that it names, so the numbers fall and this ends. With order_ held.
+// Submits the calls of `queue` up to that number, each after the record that it waits for. A wait is
+// submitted after the record that it names, so the numbers decrease and the recursion ends. order_ must be
+// held.
 void Held::start(Queue& queue, std::uint64_t up_to) {
   for (;;) {
     Operation operation;
@@ -71,13 +72,13 @@ void Held::start(Queue& queue, std::uint64_t up_to) {
       queue.operations.pop_front();
       --held_;
     }
-    if (operation.behind) {
+    if (operation.after) {
       bool started;
       {
         const std::lock_guard lock(mutex_);
-        started = operation.behind->started;
+        started = operation.after->started;
       }
-      if (!started) start(*operation.behind->queue, operation.behind->number);
+      if (!started) start(*operation.after->queue, operation.after->number);
     }
     weir_status status{};
     status.struct_size = sizeof status;
@@ -91,7 +92,7 @@ void Held::start(Queue& queue, std::uint64_t up_to) {
   }
 }
 
-// With order_ held.
+// order_ must be held.
 void Held::start_in_some_order() {
   std::vector<std::shared_ptr<Queue>> queues;
   {
@@ -116,7 +117,7 @@ void Held::start_for(weir_stream stream) {
   start(*queue, ~std::uint64_t{0});
 }
 
-// Work starts within a bounded time, whether the host flushes or not.
+// Submits held work within a bounded time, even if the host never flushes.
 void Held::watch() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -140,7 +141,7 @@ void Held::watch() {
           const std::lock_guard again(mutex_);
           alive = queues_.contains(stream);
         }
-        if (alive) next_.stream_flush(stream, nullptr);  // destroying waits for order_
+        if (alive) next_.stream_flush(stream, nullptr);  // the stream exists: destroying it waits for order_
       }
     }
     lock.lock();

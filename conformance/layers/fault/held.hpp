@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds submitted work back, as driver.h allows: until the host flushes or waits, or a bounded time has
-// passed. Then work of independent streams may be started in another order than it was submitted in.
+// Holds submitted work back, as driver.h allows, until the host flushes or waits, or a bounded time has
+// passed. Work of independent streams may then be submitted to the driver in another order.
 //
-// Each stream has a queue of calls. A wait for an event names the record that the event held when the wait
-// was submitted, and is started behind it; every record has an event of the driver of its own, because the
-// host may record an event again while earlier waits are still held.
+// Each stream has a queue of calls. A wait for an event names the event's record at the time of the wait, and
+// is submitted after that record. Each record has a driver event of its own, because the host may record an
+// event again while earlier waits are still held.
 #pragma once
 
 #include <weir/driver.h>
@@ -29,12 +29,12 @@ class Held {
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
 
-  /// Starts everything; then whatever the host does next sees the driver as if nothing had been held.
+  /// Submits everything, so that the next call finds the driver as if nothing had been held.
   void start_all();
-  /// Calls that are held now.
+  /// The number of calls that are held now.
   std::uint64_t count() const;
 
-  // As the slots of the same names.
+  // Same contracts as the slots of these names.
   weir_result stream_destroy(weir_stream stream, weir_status* status);
   weir_result stream_flush(weir_stream stream, weir_status* status);
   weir_result stream_query(weir_stream stream, weir_status* status);
@@ -72,13 +72,13 @@ class Held {
   struct Operation {
     std::uint64_t number;  // in the order of submission, over all streams
     Call call;
-    std::shared_ptr<Mark> behind;  // a record that must be started before
-    std::shared_ptr<Mark> record;  // that this is
+    std::shared_ptr<Mark> after;   // a record that must be started before
+    std::shared_ptr<Mark> record;  // the record that this call performs
   };
   struct Queue {
     weir_stream stream = nullptr;
     std::deque<Operation> operations;
-    weir_result failure = WEIR_OK;  // of a call that was started late
+    weir_result failure = WEIR_OK;  // of a call that was submitted late
     std::string words;
   };
   /// One record of an event.
@@ -96,13 +96,13 @@ class Held {
   struct Event {
     weir_device device;
     std::uint32_t flags;
-    weir_event real;  // never recorded: stands for the event until its first record
+    weir_event real;  // never recorded; used until the event's first record
     std::shared_ptr<Mark> last;
   };
 
   static Event& real(weir_event event) { return *reinterpret_cast<Event*>(event); }
   std::shared_ptr<Queue> queue_of(weir_stream stream);
-  weir_result hold(weir_stream stream, Call call, weir_status* status, std::shared_ptr<Mark> behind = {},
+  weir_result hold(weir_stream stream, Call call, weir_status* status, std::shared_ptr<Mark> after = {},
                    std::shared_ptr<Mark> record = {});
   weir_result late_failure(Queue& queue, weir_status* status);
   void start(Queue& queue, std::uint64_t up_to);
@@ -115,10 +115,10 @@ class Held {
   const Clock::duration most_;
   const bool reorder_;
 
-  std::mutex order_;         // held while calls are started, which never block, so that they start in order
+  std::mutex order_;         // held while calls are submitted, which never block, so that their order is kept
   std::minstd_rand random_;  // guarded by order_
 
-  mutable std::mutex mutex_;  // guards what follows; never held during a call
+  mutable std::mutex mutex_;  // guards the members below; never held during a call
   std::condition_variable submitted_;
   std::unordered_map<weir_stream, std::shared_ptr<Queue>> queues_;
   std::uint64_t next_number_ = 1, held_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that are held back, with copies of what they were given, and those that start what is held.
+// The calls that are held back, with copies of their arguments, and the calls that submit held work.
 #include <cstring>
 #include <vector>
 #include <weir/sdk/status.hpp>
@@ -36,7 +36,7 @@ weir_result Held::stream_query(weir_stream stream, weir_status* status) {
       return WEIR_NOT_READY;
     }
   }
-  // What is being started by another thread at this moment is in no queue and not in the driver yet.
+  // A call that another thread is submitting now is in no queue and not in the driver yet.
   const std::lock_guard order(order_);
   return next_.stream_query(stream, status);
 }
@@ -86,7 +86,7 @@ weir_result Held::event_record(weir_event handle, weir_stream stream, weir_statu
       stream, [=, this](weir_status* e) { return next_.event_record(mark->event, stream, e); }, status, {},
       mark);
   if (result != WEIR_OK) return result;
-  std::shared_ptr<Mark> before;  // goes when the lock is gone: its end is a call
+  std::shared_ptr<Mark> before;  // released after the lock: its destructor calls the driver
   const std::lock_guard lock(mutex_);
   before = std::exchange(event.last, mark);
   return WEIR_OK;
@@ -94,7 +94,8 @@ weir_result Held::event_record(weir_event handle, weir_stream stream, weir_statu
 
 weir_result Held::stream_wait_event(weir_stream stream, weir_event event, weir_status* status) {
   const std::shared_ptr<Mark> mark = last_mark(event);
-  if (!mark) return next_.stream_wait_event(stream, real(event).real, status);  // no effect, but checked
+  if (!mark)
+    return next_.stream_wait_event(stream, real(event).real, status);  // no effect, but checks the arguments
   return hold(
       stream, [=, this](weir_status* e) { return next_.stream_wait_event(stream, mark->event, e); }, status,
       mark);
@@ -144,7 +145,7 @@ weir_result Held::memory_allocate_async(weir_stream stream, const weir_memory_op
                                         weir_allocation* out, weir_status* status) {
   weir_result result = next_.memory_allocate_async(stream, options, out, status);
   if (result != WEIR_ERROR_OUT_OF_MEMORY) return result;
-  start_all();  // what would have been freed by now is held
+  start_all();  // memory that the program has freed may still be waiting in a queue
   return next_.memory_allocate_async(stream, options, out, status);
 }
 
@@ -202,7 +203,7 @@ weir_result Held::fill(weir_stream stream, weir_allocation to, std::uint64_t at,
 weir_result Held::kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
   if (!launch || (launch->argument_bytes && !launch->arguments))
     return next_.kernel_launch(stream, launch, status);
-  // 16 bytes at a time, so that the copy is aligned as the arguments are.
+  // 16 bytes at a time, so that the copy has the alignment of the arguments.
   struct alignas(16) Unit {
     std::byte bytes[16];
   };
@@ -220,7 +221,8 @@ weir_result Held::kernel_launch(weir_stream stream, const weir_launch* launch, w
 }
 
 weir_result Held::graph_launch(weir_graph graph, weir_stream stream, weir_status* status) {
-  return hold(stream, [=, this](weir_status* e) { return next_.graph_launch(graph, stream, e); }, status);
+  return hold(
+      stream, [=, this](weir_status* e) { return next_.graph_launch(graph, stream, e); }, status);
 }
 
 }  // namespace weir::fault

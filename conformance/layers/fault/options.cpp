@@ -12,8 +12,8 @@ namespace weir::fault {
 namespace {
 
 constexpr const char* layer = "fault";
-/// Whether a function fills something in for its caller. Copies to the host do not count: their bytes are
-/// there.
+/// Whether a function fills an output of its caller. Copies to the host do not count: their destination is
+/// already initialised.
 template <class A>
 constexpr bool is_filled = std::is_pointer_v<A> && !std::is_const_v<std::remove_pointer_t<A>> &&
                            !std::is_function_v<std::remove_pointer_t<A>> && kind_of<A> == 0 &&
@@ -37,7 +37,7 @@ const Slot* find_slot(std::string_view name) noexcept {
   return found == std::end(table_slots) ? nullptr : found;
 }
 
-// By number, from WEIR_ERROR_UNKNOWN on.
+// In numeric order, from WEIR_ERROR_UNKNOWN on.
 constexpr std::string_view result_words[] = {"unknown",   "invalid",    "unsupported",     "abi",
                                              "no_device", "no_library", "out_of_memory",   "code_object",
                                              "not_found", "launch",     "illegal_address", "device_lost",
@@ -96,11 +96,11 @@ Options parse_options(std::string_view text) {
       if (rule().result == WEIR_OK && !may_be_lost(rule().call))
         sdk::refuse_layer_value(
             layer, option,
-            ("an error: a caller of " + rule().call + " uses what it fills in when it succeeds").c_str());
+            ("an error: after success, a caller of " + rule().call + " uses its outputs").c_str());
     } else if (key == "device") {
       rule().device = static_cast<std::int64_t>(sdk::layer_number(layer, option, 0));
     } else if (key == "late") {
-      if (!option.value.empty()) sdk::refuse_layer_value(layer, option, "nothing behind it");
+      if (!option.value.empty()) sdk::refuse_layer_value(layer, option, "no value");
       rule().late = true;
     } else if (key == "memory") {
       options.memory = sdk::layer_number(layer, option, 0);

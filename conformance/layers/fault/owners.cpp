@@ -12,7 +12,7 @@ void Owners::open(weir_device device, std::uint32_t index) {
 void Owners::add(Handle made, Handle owner) {
   const std::lock_guard lock(mutex_);
   const auto found = devices_.find(owner);
-  devices_[made] = {found == devices_.end() ? nobody : found->second.device};
+  devices_[made] = {found == devices_.end() ? no_device : found->second.device};
 }
 
 void Owners::remove(Handle gone) {
@@ -24,7 +24,7 @@ void Owners::remove(Handle gone) {
 std::int64_t Owners::device_of(Handle handle) const {
   const std::lock_guard lock(mutex_);
   const auto found = devices_.find(handle);
-  return found == devices_.end() ? nobody : found->second.device;
+  return found == devices_.end() ? no_device : found->second.device;
 }
 
 }  // namespace weir::fault

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device a handle is of, so that a fault can concern one device while others go on.
+// Maps handles to devices, so that a fault can affect one device only.
 #pragma once
 
 #include <weir/driver.h>
@@ -12,7 +12,8 @@
 
 namespace weir::fault {
 
-/// A number for each type of handle, because drivers may give equal handles of different types; 0 for others.
+/// A number for each type of handle, because drivers may use equal handles for different types; 0 for other
+/// types.
 template <class T>
 constexpr int kind_of = 0;
 template <>
@@ -44,7 +45,7 @@ Handle handle(T value) noexcept {
     return {};
 }
 
-/// The first of the arguments that is a handle.
+/// The first argument that is a handle.
 template <class... A>
 Handle first_handle(A... arguments) noexcept {
   Handle found;
@@ -52,20 +53,20 @@ Handle first_handle(A... arguments) noexcept {
   return found;
 }
 
-/// Devices by the index that they were opened with. Thread-safe.
+/// Handles' devices, by the index that they were opened with. Thread-safe.
 class Owners {
  public:
-  static constexpr std::int64_t nobody = -1;
+  static constexpr std::int64_t no_device = -1;
 
   void open(weir_device device, std::uint32_t index);
   void add(Handle made, Handle owner);
-  /// A device stays known until it is closed as often as it was opened.
+  /// A device stays in the table until it has been closed as often as it was opened.
   void remove(Handle gone);
   std::int64_t device_of(Handle handle) const;
 
  private:
   struct Known {
-    std::int64_t device = nobody;
+    std::int64_t device = no_device;
     std::uint64_t openings = 1;
   };
   mutable std::mutex mutex_;

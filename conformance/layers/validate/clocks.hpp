@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector clocks: who knows of how much of whose work. Each stream has a place and counts what is submitted to
-// it; an event carries the clock of the stream at its record, a wait takes it over, and the host takes over
-// what it waits for. All host threads count as one, because what they tell one another cannot be seen: that
-// loses races between threads that do not, and invents none.
+// Vector clocks. Each stream has an entry, which counts the stream's submissions. A record copies the
+// stream's clock into the event; a wait joins the event's clock into the stream's; the host joins the clocks
+// of completed waits. All host threads count as one, because their synchronisation cannot be observed. That
+// misses races between threads that do not synchronise, and reports no false ones.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ class Clock {
   Count at(std::uint32_t place) const noexcept { return place < counts_.size() ? counts_[place] : 0; }
   void set(std::uint32_t place, Count count);
   void join(const Clock& other);
-  /// Whether everything that `other` knows of is known here.
+  /// Whether this clock includes all work that `other` includes.
   bool covers(const Clock& other) const noexcept;
 
  private:
   std::vector<Count> counts_;
 };
 
-/// Gives places to streams. The place of a stream that is gone passes on to another one only when the host
-/// knows that all its work is done, so that counts of a place never mean two things.
+/// Assigns clock entries to streams. The entry of a destroyed stream is reused only after the host has
+/// observed the end of all its work, so each count of an entry has one meaning.
 class Places {
  public:
   struct Place {
     std::uint32_t number;
-    Count count;  ///< where its owner goes on counting
+    Count count;  ///< where the next owner continues to count
   };
   Place take(const Clock& host);
   void give(std::uint32_t number, Count count) { parked_.push_back({number, count}); }

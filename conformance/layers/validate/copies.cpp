@@ -9,7 +9,7 @@ namespace weir::validate {
 void Validate::check_range(const Allocation& allocation, std::uint64_t at, std::uint64_t size,
                            const char* what) {
   if (at > allocation.size || size > allocation.size - at)
-    refuse("argument", "%s: %" PRIu64 " bytes at offset %" PRIu64 " do not lie inside %s", what, size, at,
+    refuse("argument", "%s: %" PRIu64 " bytes at offset %" PRIu64 " are not inside %s", what, size, at,
            describe(allocation).c_str());
 }
 

@@ -34,7 +34,7 @@ weir_result Validate::device_open(std::uint32_t index, weir_device* out, weir_st
   return WEIR_OK;
 }
 
-// Objects must be gone by the last closing.
+// All objects must be destroyed before the last closing.
 weir_result Validate::device_close(weir_device handle, weir_status* status) {
   const std::shared_ptr<Device> device = live<Device>(handle, "device");
   std::vector<std::shared_ptr<Object>> left;
@@ -50,7 +50,7 @@ weir_result Validate::device_close(weir_device handle, weir_status* status) {
     }
   }
   std::erase_if(left,
-                [](const auto& object) { return object->kind == Kind::kernel; });  // go with their modules
+                [](const auto& object) { return object->kind == Kind::kernel; });  // unloaded with modules
   if (!left.empty() && options_.leaks) {
     constexpr std::size_t most_named = 8;
     std::string names;
@@ -71,12 +71,12 @@ weir_result Validate::device_get_memory(weir_device handle, std::uint64_t* out_f
   return next.device_get_memory(live<Device>(handle, "device")->real, out_free, out_total, status);
 }
 
-// The driver's own extensions would get handles of this layer, which they do not know.
+// Calls of the driver's own extensions would pass this layer's handles to a driver that cannot resolve them.
 weir_result Validate::get_extension(const char* extension, std::uint32_t, const void** out, weir_status*) {
   if (!extension) refuse("null", "name is null; expected the name of an extension");
   out_argument(out, "out_table");
-  sdk::fail(WEIR_ERROR_NOT_FOUND, "the validate layer hides extension '%.64s': it could not check its calls",
-            extension);
+  sdk::fail(WEIR_ERROR_NOT_FOUND,
+            "the validate layer hides extension '%.64s', because it cannot check its calls", extension);
 }
 
 }  // namespace weir::validate

@@ -35,7 +35,7 @@ weir_result Validate::event_record(weir_event handle, weir_stream stream_handle,
   const Lock lock(mutex_);
   event->recorded = true;
   event->clock = std::move(before);
-  event->clock.join(stream->clock);  // what other threads have submitted meanwhile may stand before the mark
+  event->clock.join(stream->clock);  // other threads may have submitted more before the record
   return WEIR_OK;
 }
 

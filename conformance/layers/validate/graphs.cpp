@@ -70,13 +70,13 @@ Validate::PreparedNode Validate::prepare(const Device& device, const weir_graph_
   return prepared;
 }
 
-// Nodes of which neither is behind the other may run at once.
+// Two nodes may run at once unless one depends on the other.
 void Validate::check_inside(const Graph& graph, const Graph::Node& node, std::uint32_t index,
                             const std::vector<Graph::Node>& others, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
     if (i == index) continue;
     const Graph::Node& other = others[i];
-    const bool ordered = i < index ? node.behind[i] : other.behind[index];
+    const bool ordered = i < index ? node.predecessors[i] : other.predecessors[index];
     if (ordered) continue;
     for (const Use& mine : node.uses)
       for (const Use& its : other.uses) {
@@ -89,8 +89,8 @@ void Validate::check_inside(const Graph& graph, const Graph::Node& node, std::ui
         }
         if (report_it)
           report_race(mine.allocation.get(), its.access, mine.access, sure,
-                      sdk::words("they are nodes %u and %u of %s, and neither depends on the other", i, index,
-                                 graph.handle ? describe(graph).c_str() : "a graph"));
+                      sdk::format_text("they are nodes %u and %u of %s, and neither depends on the other", i,
+                                       index, graph.handle ? describe(graph).c_str() : "a graph"));
       }
   }
 }
@@ -105,7 +105,7 @@ weir_result Validate::graph_create(weir_device handle, std::uint32_t count,
   auto graph = std::make_shared<Graph>();
   graph->device = device;
   std::vector<PreparedNode> prepared;
-  prepared.reserve(count);  // nodes point into their own launches
+  prepared.reserve(count);  // reserved, because nodes point into their own launches
   std::vector<const weir_graph_node*> real;
   for (std::uint32_t i = 0; i < count; ++i) {
     PreparedNode& node = prepared.emplace_back(prepare(*device, nodes[i], i));
@@ -113,13 +113,13 @@ weir_result Validate::graph_create(weir_device handle, std::uint32_t count,
     if (node.node.dependency_count && !node.node.dependencies)
       refuse("null", "node %u: dependencies is null, but dependency_count is %u", i,
              node.node.dependency_count);
-    node.kept.behind.assign(i, false);
+    node.kept.predecessors.assign(i, false);
     for (std::uint32_t d = 0; d < node.node.dependency_count; ++d) {
       const std::uint32_t before = node.node.dependencies[d];
       if (before >= i) refuse("argument", "node %u depends on node %u; expected a node before it", i, before);
-      node.kept.behind[before] = true;
+      node.kept.predecessors[before] = true;
       for (std::uint32_t j = 0; j < before; ++j)
-        if (graph->nodes[before].behind[j]) node.kept.behind[j] = true;
+        if (graph->nodes[before].predecessors[j]) node.kept.predecessors[j] = true;
     }
     graph->nodes.push_back(node.kept);
     real.push_back(&node.node);
@@ -139,7 +139,7 @@ weir_result Validate::graph_update(weir_graph handle, std::uint32_t index, const
     refuse("argument", "index is %u; %s has %u nodes", index, describe(*graph).c_str(), count);
   PreparedNode prepared = prepare(*graph->device, asked, index);
   if (prepared.node.kind == WEIR_GRAPH_KERNEL) prepared.node.launch = &prepared.launch.launch;
-  Graph::Node& node = graph->nodes[index];  // the caller keeps calls on one graph apart
+  Graph::Node& node = graph->nodes[index];  // callers must not use one graph concurrently
   if (prepared.kept.kind != node.kind)
     refuse("argument", "node %u of %s is of kind %u; it was of kind %u when the graph was made", index,
            describe(*graph).c_str(), prepared.kept.kind, node.kind);
@@ -151,7 +151,7 @@ weir_result Validate::graph_update(weir_graph handle, std::uint32_t index, const
   return WEIR_OK;
 }
 
-// Updates come one by one, so what they let nodes do to one another is looked at here.
+// Updates happen one node at a time, so conflicts between nodes are checked at the next launch.
 weir_result Validate::graph_launch(weir_graph handle, weir_stream stream_handle, weir_status* status) {
   const std::shared_ptr<Graph> graph = live<Graph>(handle, "graph");
   const std::shared_ptr<Stream> stream = live<Stream>(stream_handle, "stream");
@@ -163,10 +163,10 @@ weir_result Validate::graph_launch(weir_graph handle, weir_stream stream_handle,
     for (std::uint32_t i = 0; i < graph->nodes.size(); ++i) {
       for (const auto& module : graph->nodes[i].modules)
         if (!module->alive && dead.empty())
-          dead = sdk::words("node %u names %s", i, describe(*module).c_str());
+          dead = sdk::format_text("node %u names %s", i, describe(*module).c_str());
       for (const Use& use : graph->nodes[i].uses) {
         if (use.allocation && !use.allocation->alive && dead.empty())
-          dead = sdk::words("node %u names %s", i, describe(*use.allocation).c_str());
+          dead = sdk::format_text("node %u names %s", i, describe(*use.allocation).c_str());
         uses.push_back(use);
       }
     }

@@ -6,7 +6,8 @@
 namespace weir::validate {
 namespace {
 
-// Beyond this the oldest accesses are forgotten: races with them are missed, none is invented.
+// The oldest accesses beyond this number are dropped: races with them are missed, and none is reported
+// falsely.
 constexpr std::size_t most_accesses = 512;
 
 }  // namespace
@@ -20,13 +21,14 @@ Conflict conflict(const Access& a, const Access& b) noexcept {
     if (!((a.how | b.how) & changes)) return Conflict::none;
     return vague ? Conflict::possible : Conflict::certain;
   }
-  // Whatever the unknown one does, it meets a plain write; with anything else it may be a race or not.
+  // An access of unknown kind conflicts with a plain write for certain; with any other access it may
+  // conflict.
   return !vague && ((a.how | b.how) & WEIR_ACCESS_WRITE) ? Conflict::certain : Conflict::possible;
 }
 
 void History::add(const Access& access, const Clock& clock, const Clock& host) {
-  // Whoever races with an access that a write covers and is known to it races with that write too; and nobody
-  // races with what the host knows to be over.
+  // A race with an access that an ordered write covers is also a race with that write, so the access can be
+  // dropped. Accesses that the host has waited for cannot race.
   std::erase_if(accesses_, [&](const Access& earlier) {
     if (earlier.at <= host.at(earlier.place)) return true;
     const bool inside = access.begin <= earlier.begin && earlier.end <= access.end && access.bounds_known;

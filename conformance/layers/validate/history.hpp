@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was done to a piece of memory and is not yet known by the host to be over.
+// The accesses to a piece of memory that the host has not yet waited for.
 #pragma once
 
 #include <weir/layer.h>
@@ -13,33 +13,33 @@
 
 namespace weir::validate {
 
-/// Who touches memory, for messages.
+/// The source of an access, for messages.
 struct Actor {
   std::string what;    ///< "kernel 'step' (river.cpp:12)", "copy_to_host"
-  std::string array;   ///< its name there, or ""
-  std::string kernel;  ///< its name alone, or ""
+  std::string array;   ///< its name for the memory, or ""
+  std::string kernel;  ///< the kernel's name alone, or ""
 };
 
 struct Access {
   enum class Special : std::uint8_t { none, birth, end };
   std::uint64_t begin = 0, end = 0;  ///< bytes of the allocation
   std::uint32_t how = 0;             ///< enum weir_access
-  Special special = Special::none;   ///< of memory that comes and goes in a stream's order
+  Special special = Special::none;   ///< for memory that a stream allocates or frees
   bool bounds_known = true;
-  std::uint32_t place = 0;  ///< of the stream
+  std::uint32_t place = 0;  ///< the stream's clock entry
   Count at = 0;
-  std::uint64_t stream = 0;  ///< its number, for messages
+  std::uint64_t stream = 0;  ///< the stream's number, for messages
   std::shared_ptr<const Actor> actor;
 };
 
-/// How sure it is that two accesses of the same bytes cannot go on at once.
+/// How certain it is that two accesses of the same bytes must not run at once.
 enum class Conflict : std::uint8_t { none, possible, certain };
 Conflict conflict(const Access& a, const Access& b) noexcept;
 
 class History {
  public:
-  /// Calls `found(earlier, how_sure)` for each earlier access that `access` conflicts with and that neither
-  /// `clock` nor `host` knows to be over.
+  /// Calls `found(earlier, how_sure)` for each earlier access that conflicts with `access` and precedes it
+  /// neither in `clock` nor in `host`.
   template <class Found>
   void check(const Access& access, const Clock& clock, const Clock& host, Found&& found) const {
     for (const Access& earlier : accesses_) {
@@ -48,7 +48,7 @@ class History {
     }
   }
   void add(const Access& access, const Clock& clock, const Clock& host);
-  /// The first access, other than a birth, that the host does not know to be over; null when there is none.
+  /// The first access, other than an allocation, that the host has not waited for; null if there is none.
   const Access* unfinished(const Clock& host) const noexcept;
   void clear() noexcept { accesses_.clear(); }
 

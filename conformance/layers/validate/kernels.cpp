@@ -7,7 +7,7 @@
 namespace weir::validate {
 namespace {
 
-constexpr std::size_t size_bytes = sizeof(std::uint64_t);  // of a part, behind a launch's arguments
+constexpr std::size_t size_bytes = sizeof(std::uint64_t);  // of each size after the arguments
 
 }  // namespace
 
@@ -55,7 +55,7 @@ weir_result Validate::annotate_kernel(weir_module handle, const char* symbol,
                                       weir_status* status) {
   calling = "get_kernel of weir.annotate";
   check_thread();
-  if (!annotation) refuse("null", "annotation is null; expected what the kernel touches");
+  if (!annotation) refuse("null", "annotation is null; expected the kernel's accesses");
   return find_kernel(handle, symbol, layout, annotation, out, status);
 }
 
@@ -79,16 +79,17 @@ weir_result Validate::find_kernel(weir_module handle, const char* symbol, const 
   for (std::uint32_t i = 0; i < given.parameter_count; ++i) {
     const weir_parameter& parameter = kernel->parameters[i];
     if (parameter.offset > given.argument_bytes || parameter.size > given.argument_bytes - parameter.offset)
-      refuse("argument", "parameter %u of '%s', %u bytes at offset %u, lies outside of %u argument bytes", i,
-             symbol, parameter.size, parameter.offset, given.argument_bytes);
+      refuse("argument", "parameter %u of '%s', %u bytes at offset %u, is outside of the %u argument bytes",
+             i, symbol, parameter.size, parameter.offset, given.argument_bytes);
   }
   if (annotation) {
-    const weir_kernel_annotation told = sdk::read_struct(annotation, "annotation");
-    const std::string kernel_name = told.name ? told.name : symbol;
-    const std::string what = "kernel '" + kernel_name + "'" +
-                             (told.source && *told.source ? " (" + std::string(told.source) + ")" : "");
-    for (std::uint32_t i = 0; i < told.touched_count; ++i) {
-      const weir_touched& part = told.touched[i];
+    const weir_kernel_annotation access_info = sdk::read_struct(annotation, "annotation");
+    const std::string kernel_name = access_info.name ? access_info.name : symbol;
+    const std::string what =
+        "kernel '" + kernel_name + "'" +
+        (access_info.source && *access_info.source ? " (" + std::string(access_info.source) + ")" : "");
+    for (std::uint32_t i = 0; i < access_info.touched_count; ++i) {
+      const weir_touched& part = access_info.touched[i];
       if (part.parameter >= given.parameter_count ||
           kernel->parameters[part.parameter].kind != WEIR_PARAMETER_BUFFER)
         refuse("argument", "part %u of the annotation of '%s' names parameter %u, which is no buffer", i,
@@ -161,7 +162,7 @@ Validate::PreparedLaunch Validate::prepare(const Device& device, const weir_laun
   if (kernel->argument_bytes) std::memcpy(bytes, launch.arguments, kernel->argument_bytes);
   const auto* tail = static_cast<const std::byte*>(launch.arguments) + kernel->argument_bytes;
 
-  // Where each buffer lies; arrays that a device takes as handles become the driver's.
+  // Where each buffer is. Array handles are replaced by the driver's.
   struct Place {
     std::shared_ptr<Allocation> allocation;
     std::uint64_t offset = 0;
@@ -177,7 +178,7 @@ Validate::PreparedLaunch Validate::prepare(const Device& device, const weir_laun
       places[i] = {live<Allocation>(argument.allocation, what.c_str()), argument.offset};
       check_device(*places[i].allocation, device, what.c_str());
       if (argument.offset > places[i].allocation->size)
-        refuse("argument", "%s: offset %" PRIu64 " lies outside of %s", what.c_str(), argument.offset,
+        refuse("argument", "%s: offset %" PRIu64 " is outside of %s", what.c_str(), argument.offset,
                describe(*places[i].allocation).c_str());
       argument.allocation = places[i].allocation->real;
       std::memcpy(bytes + parameter.offset, &argument, sizeof argument);
@@ -197,8 +198,8 @@ Validate::PreparedLaunch Validate::prepare(const Device& device, const weir_laun
       }
     }
     if (!gone.empty())
-      refuse("dead", "kernel '%s': argument %zu is the address 0x%" PRIx64 ", which lay in %s", symbol, i + 1,
-             address, gone.c_str());
+      refuse("dead", "kernel '%s': argument %zu is the address 0x%" PRIx64 ", which belonged to %s", symbol,
+             i + 1, address, gone.c_str());
   }
 
   for (const Touched& part : kernel->touched) {

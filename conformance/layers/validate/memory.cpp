@@ -7,7 +7,7 @@
 namespace weir::validate {
 
 weir_memory_options Validate::check_options(const weir_memory_options* asked) {
-  if (!asked) refuse("null", "options is null; expected what to allocate");
+  if (!asked) refuse("null", "options is null; expected a weir_memory_options");
   const weir_memory_options options = sdk::read_struct(asked, "options");
   if (options.size == 0) refuse("argument", "options.size is 0; expected at least 1 byte");
   if (options.kind > WEIR_MEMORY_PINNED)
@@ -46,7 +46,7 @@ weir_result Validate::memory_allocate_async(weir_stream handle, const weir_memor
   return WEIR_OK;
 }
 
-// With the lock.
+// mutex_ must be held.
 void Validate::forget_memory(Allocation& allocation, const char* by) {
   objects_.remove(allocation, by);
   Device& device = *allocation.device;
@@ -66,10 +66,10 @@ weir_result Validate::memory_free(weir_allocation handle, weir_status* status) {
     const Lock lock(mutex_);
     if (const Access* access = allocation->history.unfinished(host_))
       if (options_.races != Options::Races::off)
-        busy =
-            sdk::words("%s: %s is freed while %s on stream %" PRIu64
-                       " may still use it; wait on the host first, or use memory_free_async",
-                       calling, describe(*allocation).c_str(), access->actor->what.c_str(), access->stream);
+        busy = sdk::format_text("%s: %s is freed while %s on stream %" PRIu64
+                                " may still use it; wait on the host first, or use memory_free_async",
+                                calling, describe(*allocation).c_str(), access->actor->what.c_str(),
+                                access->stream);
     forget_memory(*allocation, "memory_free");
   }
   if (!busy.empty()) report("busy", busy);
@@ -93,7 +93,7 @@ weir_result Validate::memory_free_async(weir_stream handle, weir_allocation allo
   return WEIR_OK;
 }
 
-// Here the layer learns where memory lies, because a caller who passes addresses must ask as well.
+// The layer learns addresses here, because callers that pass addresses also obtain them from this call.
 weir_result Validate::memory_get_info(weir_allocation handle, weir_memory_info* info, weir_status* status) {
   const std::shared_ptr<Allocation> allocation = live<Allocation>(handle, "allocation");
   out_argument(info, "info");
@@ -115,7 +115,7 @@ weir_result Validate::memory_get_info(weir_allocation handle, weir_memory_info* 
   return WEIR_OK;
 }
 
-// With the lock.
+// mutex_ must be held.
 std::shared_ptr<Allocation> Validate::allocation_at(const Device& device, std::uint64_t address) const {
   auto found = device.by_address.upper_bound(address);
   if (found == device.by_address.begin()) return nullptr;

@@ -7,8 +7,8 @@
 namespace weir::validate {
 namespace {
 
-// A handle, from its highest bit: mark, kind, layer, uses, place. The mark makes it an address that no
-// pointer can be.
+// The fields of a handle, from the highest bit: mark, kind, layer, uses, place. The mark makes the handle an
+// address that no pointer can have.
 constexpr int place_bits = 24, uses_bits = 24, layer_bits = 4, kind_bits = 4;
 constexpr std::uint64_t mark = 0xa5, most_places = (std::uint64_t{1} << place_bits) - 1;
 
@@ -55,7 +55,7 @@ std::string Objects::describe(const Object& object) const {
 
 std::uint64_t Objects::put(const std::shared_ptr<Object>& object) {
   std::uint32_t place;
-  // Places are used again late, and never when a few are enough.
+  // Places are reused as late as possible, and not at all for small numbers of objects.
   if (free_.size() > 1024 || places_.size() == most_places) {
     if (free_.empty())
       sdk::fail(WEIR_ERROR_OUT_OF_MEMORY, "layer validate: too many objects are alive at once");
@@ -79,7 +79,7 @@ std::uint64_t Objects::put(const std::shared_ptr<Object>& object) {
 void Objects::remove(const Object& object, std::string_view by) {
   const auto place = static_cast<std::uint32_t>(parts_of(object.handle).place);
   Place& at = places_[place];
-  if (at.object.get() != &object) return;  // another thread was first
+  if (at.object.get() != &object) return;  // another thread has removed it
   at.last = describe(object) + ", which " + std::string(by) + " ended";
   --live_[static_cast<int>(object.kind)];
   at.object->alive = false;
@@ -89,28 +89,31 @@ void Objects::remove(const Object& object, std::string_view by) {
 
 std::shared_ptr<Object> Objects::find(std::uint64_t handle, Kind kind, const char* what) const {
   const std::string expected = std::string(word(kind));
-  if (handle == 0) throw WrongHandle{"null", sdk::words("%s is null; expected a %s", what, expected.c_str())};
+  if (handle == 0)
+    throw WrongHandle{"null", sdk::format_text("%s is null; expected a %s", what, expected.c_str())};
   const Parts parts = parts_of(handle);
   const auto refuse_unknown = [&] {
-    throw WrongHandle{"foreign", sdk::words("%s is 0x%" PRIx64
-                                            ", which this driver never gave out; expected a %s of driver %s",
-                                            what, handle, expected.c_str(), driver_.c_str())};
+    throw WrongHandle{
+        "foreign",
+        sdk::format_text("%s is 0x%" PRIx64 ", which is no handle of this driver; expected a %s of driver %s",
+                         what, handle, expected.c_str(), driver_.c_str())};
   };
   if (parts.mark != mark || parts.kind == 0 || parts.kind >= kind_count) refuse_unknown();
   if (parts.layer != layer_)
-    throw WrongHandle{"foreign", sdk::words("%s is a %s of another driver; expected a %s of driver %s", what,
-                                            std::string(word(static_cast<Kind>(parts.kind))).c_str(),
-                                            expected.c_str(), driver_.c_str())};
+    throw WrongHandle{"foreign",
+                      sdk::format_text("%s is a %s of another driver; expected a %s of driver %s", what,
+                                       std::string(word(static_cast<Kind>(parts.kind))).c_str(),
+                                       expected.c_str(), driver_.c_str())};
   if (parts.place >= places_.size()) refuse_unknown();
   const Place& at = places_[parts.place];
   const bool alive = at.object && at.object->handle == handle;
   if (!alive)
-    throw WrongHandle{"dead",
-                      sdk::words("%s is dead: it was %s; keep it until its last use", what,
+    throw WrongHandle{
+        "dead", sdk::format_text("%s is dead: it was %s; keep it until its last use", what,
                                  at.object || at.last.empty() ? "destroyed long ago" : at.last.c_str())};
   if (at.object->kind != kind)
-    throw WrongHandle{
-        "kind", sdk::words("%s is %s; expected a %s", what, describe(*at.object).c_str(), expected.c_str())};
+    throw WrongHandle{"kind", sdk::format_text("%s is %s; expected a %s", what, describe(*at.object).c_str(),
+                                               expected.c_str())};
   return at.object;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handles that callers of this layer get, and what stands behind them. A handle names its kind, the
-// layer's object, a place in the table and how often that place was used before, so that every wrong handle
-// is known for what it is: of another kind, of another driver, dead, or no handle at all. No two objects ever
-// have the same.
+// The handles that the layer returns, and the objects that they denote. A handle encodes its kind, the
+// layer's instance, a place in the table and the number of earlier uses of that place. Each wrong handle can
+// therefore be classified: of another kind, of another driver, dead, or no handle at all. No two objects ever
+// have the same handle.
 #pragma once
 
 #include <weir/layer.h>
@@ -34,7 +34,7 @@ struct Object {
   virtual ~Object() = default;
 
   const Kind kind;
-  std::uint64_t number = 0;  ///< among the objects of its kind, from 1
+  std::uint64_t number = 0;  ///< among objects of its kind, counted from 1
   std::uint64_t handle = 0;
   bool alive = false;
   std::shared_ptr<Device> device;  ///< null for devices
@@ -45,20 +45,20 @@ struct ObjectOf : Object {
   static constexpr Kind object_kind = kind_of;
   using Handle = HandleOf;
   ObjectOf() : Object(kind_of) {}
-  Handle real = nullptr;  ///< the driver's own
+  Handle real = nullptr;  ///< the driver's handle
 };
 
 struct Device : ObjectOf<Kind::device, weir_device> {
   std::uint32_t index = 0;
   std::uint32_t openings = 0;
-  weir_device_info info{};  ///< struct_size 0 when the driver did not say
-  /// Allocations by the address of their first byte, as the device and as the host see it.
+  weir_device_info info{};  ///< struct_size is 0 if the driver did not fill it
+  /// Allocations by the address of their first byte, on the device and on the host.
   std::map<std::uint64_t, std::weak_ptr<struct Allocation>> by_address, by_host_address;
   struct Gone {
     std::uint64_t begin, end;
     std::string what;
   };
-  std::deque<Gone> gone;  ///< addresses of memory that was freed, the latest first
+  std::deque<Gone> gone;  ///< addresses of freed memory, the latest first
 };
 
 struct Stream : ObjectOf<Kind::stream, weir_stream> {
@@ -80,17 +80,17 @@ struct Allocation : ObjectOf<Kind::allocation, weir_allocation> {
 
 struct Module : ObjectOf<Kind::module, weir_module> {
   std::string name;
-  /// By the driver's handle and the bytes that launches carry behind its arguments.
+  /// By the driver's handle and the number of bytes that follow a launch's arguments.
   std::map<std::pair<const void*, std::uint32_t>, std::weak_ptr<struct Kernel>> kernels;
   Clock used;  ///< launches of its kernels
 };
 
-/// A part of a buffer parameter that launches touch.
+/// A part of a buffer parameter that launches access.
 struct Touched {
   std::uint32_t parameter = 0;
   std::uint32_t how = 0;
   std::uint64_t offset = 0, bytes = 0;
-  bool bytes_follow = false;  ///< behind the launch's arguments
+  bool bytes_follow = false;  ///< the size follows the launch's arguments
   bool bounds_known = true;
   std::shared_ptr<const Actor> actor;
 };
@@ -99,21 +99,21 @@ struct Kernel : ObjectOf<Kind::kernel, weir_kernel> {
   std::weak_ptr<Module> module;
   std::string name;
   std::uint32_t argument_bytes = 0;  ///< as the driver takes them
-  std::uint32_t tail_bytes = 0;      ///< sizes that follow them
+  std::uint32_t tail_bytes = 0;      ///< of the sizes that follow them
   std::vector<weir_parameter> parameters;
   std::vector<Touched> touched;
 };
 
-/// Memory that an operation touches.
+/// An access of memory by an operation.
 struct Use {
-  std::shared_ptr<Allocation> allocation;  ///< null for memory of the host
+  std::shared_ptr<Allocation> allocation;  ///< null for host memory
   Access access;
 };
 
 struct Graph : ObjectOf<Kind::graph, weir_graph> {
   struct Node {
     std::uint32_t kind = 0;
-    std::vector<bool> behind;  ///< nodes that end before it begins
+    std::vector<bool> predecessors;  ///< nodes that end before this one begins
     std::vector<Use> uses;
     std::vector<std::shared_ptr<Module>> modules;
   };
@@ -122,13 +122,13 @@ struct Graph : ObjectOf<Kind::graph, weir_graph> {
   Clock last_run;
 };
 
-/// Why a handle is not the object that was asked for.
+/// The reason why a handle does not denote the expected object.
 struct WrongHandle {
   const char* rule;
   std::string message;
 };
 
-/// Guarded by whoever owns it.
+/// Not thread-safe; the owner's mutex guards it.
 class Objects {
  public:
   explicit Objects(std::uint32_t layer) : layer_(layer) {}
@@ -137,7 +137,7 @@ class Objects {
   typename T::Handle add(const std::shared_ptr<T>& object) {
     return reinterpret_cast<typename T::Handle>(put(object));
   }
-  /// Throws WrongHandle; `what` is the argument's name.
+  /// Throws WrongHandle; `what` is the argument's name, for the message.
   template <class T>
   std::shared_ptr<T> get(typename T::Handle handle, const char* what) const {
     return std::static_pointer_cast<T>(find(reinterpret_cast<std::uint64_t>(handle), T::object_kind, what));
@@ -152,7 +152,7 @@ class Objects {
   struct Place {
     std::shared_ptr<Object> object;
     std::uint64_t uses = 0;
-    std::string last;  ///< what was here, for messages
+    std::string last;  ///< the previous object of this place, for messages
   };
   std::uint64_t put(const std::shared_ptr<Object>& object);
   std::shared_ptr<Object> find(std::uint64_t handle, Kind kind, const char* what) const;
@@ -160,7 +160,7 @@ class Objects {
   const std::uint32_t layer_;
   std::string driver_;
   std::deque<Place> places_;
-  std::deque<std::uint32_t> free_;  // the longest free first, so that dead handles stay known for long
+  std::deque<std::uint32_t> free_;  // oldest first, so that dead handles are recognised for long
   std::uint64_t live_[kind_count] = {}, made_[kind_count] = {};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the validate layer was told.
+// The options of the validate layer.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct Options {
   enum class Races : std::uint8_t { off, known, all };
   Races races = Races::known;
   bool leaks = true;
-  std::set<std::string, std::less<>> ignored;  ///< kernels whose races are meant
+  std::set<std::string, std::less<>> ignored;  ///< kernels whose races are intended
 };
 
-/// Throws Failure that names the word that is wrong.
+/// Throws Failure that names the invalid option.
 Options parse_options(std::string_view text);
 
 }  // namespace weir::validate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens before what, and what does not.
+// The happens-before order of accesses, and reports of races.
 #include <cinttypes>
 
 #include "validate.hpp"
@@ -68,26 +68,26 @@ void Validate::report_race(const Allocation* allocation, const Access& earlier, 
     }
   }
   const std::string where =
-      allocation ? sdk::words("%s, bytes %" PRIu64 " to %" PRIu64, describe(*allocation).c_str(),
-                              std::max(earlier.begin, later.begin), std::min(earlier.end, later.end))
-                 : sdk::words("host memory at 0x%" PRIx64, std::max(earlier.begin, later.begin));
+      allocation ? sdk::format_text("%s, bytes %" PRIu64 " to %" PRIu64, describe(*allocation).c_str(),
+                                    std::max(earlier.begin, later.begin), std::min(earlier.end, later.end))
+                 : sdk::format_text("host memory at 0x%" PRIx64, std::max(earlier.begin, later.begin));
   const char* const maybe = sure == Conflict::possible ? "possible race: " : "";
   std::string text;
   if (earlier.special == Access::Special::birth) {
-    text = sdk::words(
-        "%s%s on stream %" PRIu64 " %s %s before its allocation in the order of stream %" PRIu64
-        " is known to be done; let the stream wait for an event recorded behind memory_allocate_async. "
+    text = sdk::format_text(
+        "%s%s on stream %" PRIu64 " %s %s before its allocation on stream %" PRIu64
+        " is complete; let the stream wait for an event recorded after memory_allocate_async. "
         "Memory: %s",
         maybe, later.actor->what.c_str(), later.stream, verb(later.how).c_str(), thing(later).c_str(),
         earlier.stream, where.c_str());
   } else {
     const std::string order = extra.empty()
-                                  ? sdk::words("nothing orders them: let stream %" PRIu64
-                                               " wait for an event that is recorded on stream %" PRIu64
-                                               " behind the first, or wait on the host",
-                                               later.stream, earlier.stream)
+                                  ? sdk::format_text("nothing orders them: let stream %" PRIu64
+                                                     " wait for an event that is recorded on stream %" PRIu64
+                                                     " after the first, or wait on the host",
+                                                     later.stream, earlier.stream)
                                   : extra;
-    text = sdk::words(
+    text = sdk::format_text(
         "%s%s on stream %" PRIu64 " %s %s, which %s on stream %" PRIu64 " %s%s%s; %s. Memory: %s", maybe,
         later.actor->what.c_str(), later.stream, verb(later.how).c_str(), thing(later).c_str(),
         earlier.actor->what.c_str(), earlier.stream, verb(earlier.how).c_str(),
@@ -110,7 +110,7 @@ Use Validate::use_of(const std::shared_ptr<Allocation>& allocation, std::uint64_
   return use;
 }
 
-// Memory of the host may be an allocation that the host sees, as pinned memory is.
+// Host memory may be an allocation that the host can access, such as pinned memory.
 Use Validate::host_use(const Device& device, const void* at, std::uint64_t size, std::uint32_t how,
                        const char* what) const {
   const auto address = reinterpret_cast<std::uint64_t>(at);

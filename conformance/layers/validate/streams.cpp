@@ -3,7 +3,7 @@
 
 namespace weir::validate {
 
-/// Takes a stream in that the driver has made, if it has.
+/// Registers a stream, if the driver has created it.
 weir_result Validate::put_stream(weir_result made, const std::shared_ptr<Stream>& stream,
                                  const std::shared_ptr<Device>& device, weir_stream& out) {
   if (made != WEIR_OK) return made;
@@ -72,11 +72,11 @@ weir_result Validate::stream_wait_event(weir_stream handle, weir_event event_han
   if (result != WEIR_OK) return result;
   const Lock lock(mutex_);
   stream->clock.join(mark);
-  stream->clock.join(event->clock);  // when another thread recorded it meanwhile, the wait may be for that
+  stream->clock.join(event->clock);  // includes a record that another thread made meanwhile
   return WEIR_OK;
 }
 
-/// A host callback on its way. When it runs, the host knows what its stream knew.
+/// A submitted host callback. When it runs, the host joins the clock of its stream.
 struct CallbackCall {
   Validate* layer;
   Clock clock;

@@ -46,22 +46,23 @@ std::uint64_t Validate::get(std::string_view what) const {
   if (what.starts_with("live."))
     for (const Kind kind : kinds)
       if (what.substr(5) == word(kind)) return objects_.live(kind);
-  sdk::fail(
-      WEIR_ERROR_NOT_FOUND,
-      "layer validate keeps no number '%.64s'; there are reports, reports.RULE, and live.KIND for device, "
-      "stream, event, allocation, module, kernel and graph",
-      std::string(what).c_str());
+  sdk::fail(WEIR_ERROR_NOT_FOUND,
+            "layer validate has no counter '%.64s'; expected reports, reports.RULE, or live.KIND for device, "
+            "stream, event, allocation, module, kernel and graph",
+            std::string(what).c_str());
 }
 
 void Validate::check_thread() {
-  if (in_callback) refuse("callback", "a host callback calls the driver; it must only tell others to do so");
+  if (in_callback)
+    refuse("callback",
+           "a host callback calls the driver; expected it to signal another thread, which makes the call");
 }
 
 void Validate::report(const char* rule, const std::string& message) {
   {
     const Lock lock(mutex_);
     ++reports_[rule];
-    if (!said_.insert(message).second) return;  // the same again
+    if (!said_.insert(message).second) return;  // each message is printed once
   }
   layer_.report(rule, message);
 }
@@ -69,7 +70,7 @@ void Validate::report(const char* rule, const std::string& message) {
 void Validate::refuse(const char* rule, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const std::string message = std::string(calling) + ": " + sdk::detail::formatted(format, arguments);
+  const std::string message = std::string(calling) + ": " + sdk::detail::format_text(format, arguments);
   va_end(arguments);
   report(rule, message);
   throw sdk::Failure{WEIR_ERROR_INVALID, "validate layer: " + message};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The validate layer: checks what callers of a driver do. sdk/docs/layers.md lists its rules.
+// The validate layer: checks the callers of a driver. sdk/docs/layers.md lists its rules.
 //
-// Every call looks its handles up under the one lock, calls the driver without it, and under the lock again
-// takes down what the call has done. What a caller could not rely on before the call returned may so be seen
-// a little earlier or later than it happened; what he can rely on is seen.
+// Every call resolves its handles under the one mutex, calls the driver without it, and records the call's
+// effects under the mutex again. Concurrent effects may therefore be recorded slightly earlier or later than
+// they happened. Effects that a caller may rely on when the call returns are always recorded in order.
 #pragma once
 
 #include <cstdint>
@@ -114,24 +114,24 @@ class Validate {
   using Lock = std::lock_guard<std::mutex>;
   friend struct CallbackCall;
 
-  /// A launch as the driver takes it, with what it touches.
+  /// A launch in the driver's form, with its accesses.
   struct PreparedLaunch {
     weir_launch launch{};
     std::vector<std::uint64_t> arguments;
     std::vector<Use> uses;
     std::shared_ptr<Module> module;
   };
-  /// A node of a graph as the driver takes it.
+  /// A node of a graph in the driver's form.
   struct PreparedNode {
     weir_graph_node node{};
     PreparedLaunch launch;
     Graph::Node kept;
   };
 
-  // -- what is wrong (validate.cpp)
+  // -- checks and reports (validate.cpp)
   void check_thread();
   void report(const char* rule, const std::string& message);
-  /// Reports, and throws the Failure that refuses the call.
+  /// Reports the fault, and throws the Failure that refuses the call.
   [[noreturn, gnu::format(printf, 3, 4)]] void refuse(const char* rule, const char* format, ...);
   template <class T>
   T& out_argument(T* out, const char* what) {
@@ -139,7 +139,7 @@ class Validate {
     return *out;
   }
 
-  // -- handles; each takes the lock
+  // -- handles; each function locks mutex_
   template <class T>
   std::shared_ptr<T> live(typename T::Handle handle, const char* what) {
     try {
@@ -172,31 +172,32 @@ class Validate {
   void check_inside(const Graph& graph, const Graph::Node& node, std::uint32_t index,
                     const std::vector<Graph::Node>& others, std::uint32_t count);
 
-  /// Whether a wait or query with that result says that the work is over: done, or ended by a failure of its
-  /// own. Other failures say nothing of the work.
+  /// Whether that result of a wait or query means that the work has ended, successfully or with a failure of
+  /// its own. Other failures say nothing about the work.
   static bool ended(weir_result result) noexcept {
     return result == WEIR_OK || result == WEIR_ERROR_LAUNCH || result == WEIR_ERROR_ILLEGAL_ADDRESS ||
            result == WEIR_ERROR_DEVICE_LOST;
   }
 
-  // -- time
-  /// What a stream or event knew at this moment; takes the lock.
+  // -- clocks
+  /// A copy of the present clock of a stream or event. Locks mutex_.
   template <class T>
   Clock clock_of(const T& object) {
     const Lock lock(mutex_);
     return object.clock;
   }
-  /// Takes down the answer of a wait or query for what `clock` says; takes the lock. Gives the answer back.
+  /// Joins `clock` into the host's if that result means that its work has ended. Locks mutex_. Returns the
+  /// result.
   weir_result waited(weir_result result, const Clock& clock) {
     const Lock lock(mutex_);
     if (ended(result)) done(clock);
     return result;
   }
 
-  // -- time (races.cpp); with the lock
+  // -- clocks (races.cpp); mutex_ must be held
   void tick(Stream& stream);
   void done(const Clock& clock) { host_.join(clock); }
-  /// Takes down what an operation that was just submitted to `stream` touches.
+  /// Records the accesses of an operation that was just submitted to `stream`.
   void touch(Stream& stream, std::vector<Use> uses);
   Use use_of(const std::shared_ptr<Allocation>& allocation, std::uint64_t at, std::uint64_t size,
              std::uint32_t how, const char* what) const;
@@ -214,7 +215,7 @@ class Validate {
   static thread_local const void* in_callback;
 
   const sdk::LayerHost layer_;
-  mutable std::mutex mutex_;  // guards what follows; never held during a call of the driver or of the host
+  mutable std::mutex mutex_;  // guards the members below; never held during a call of the driver or the host
   Objects objects_;
   Options options_;
   Clock host_;

@@ -22,11 +22,11 @@ struct CompileTarget {
   std::string cpu = "native";  ///< LLVM's -mcpu; "native" is the machine this runs on
   std::string features;        ///< LLVM's -mattr, or ""
   /// Properties of every launch of the code, separated by commas, on which the code may rely:
-  /// "distinct" (an array that is written shares no memory with another argument), "narrow" (arrays have less
-  /// than 2^31 scalars, loops have bounds within i32 and less than 2^30 iterations), "aligned" (arrays and
-  /// their rows begin at multiples of 16 bytes), "resident" (arrays lie in ordinary memory of the device
-  /// itself: not in pinned host memory, nor in memory that HIP calls fine-grained). Code for "" is right for
-  /// every launch.
+  /// "no_alias" (an array that is written shares no memory with another argument), "index32" (arrays have
+  /// less than 2^31 scalars, loops have bounds within i32 and less than 2^30 iterations), "aligned" (arrays
+  /// and their rows begin at multiples of 16 bytes), "device_local" (arrays lie in ordinary memory of the
+  /// device itself: not in pinned host memory, nor in memory that HIP calls fine-grained). Code for "" is
+  /// right for every launch.
   std::string assume = {};
 };
 

@@ -49,13 +49,13 @@ struct Lowering {
 /// "vector loop of 8", "packets of 4, packet edges, tiles", ...
 WEIR_API std::string to_string(const Lowering& lowering);
 
-/// The code for one set of facts that launches of a program kept to.
+/// The code for one set of assumptions that launches of a program kept to.
 struct CompiledVariant {
   struct Task {
     std::string symbol;
     Lowering lowering;
   };
-  std::string assume;       ///< the facts, as CompileTarget::assume takes them
+  std::string assume;       ///< the assumptions, as CompileTarget::assume takes them
   std::vector<Task> tasks;  ///< in program order
 };
 

@@ -81,8 +81,8 @@ class WEIR_API Program {
   /// Compiles for the stream's device now instead of at the first launch.
   void prepare(const StreamRef& stream) const;
 
-  /// The code that launches and prepare() have made for the stream's device: one variant for each set of facts.
-  /// Empty before the first of them.
+  /// The code that launches and prepare() have made for the stream's device: one variant for each set of
+  /// assumptions. Empty before the first of them.
   std::vector<CompiledVariant> variants(const StreamRef& stream) const;
 
   explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept : state_(std::move(state)) {}

@@ -15,27 +15,27 @@
 
 namespace weir::codegen {
 
-/// What is proven of a launch's arguments, so that the code for it may rely on it. Each set of facts is code
-/// of its own; code for no facts is right for every launch.
-struct Facts {
+/// Properties of a launch's arguments that the launch has proven and its code may rely on. Each set of
+/// assumptions has separate code; code for the empty set is correct for every launch.
+struct LaunchAssumptions {
   /// No array that the kernel writes shares memory with another of its arrays.
-  bool distinct = false;
+  bool no_alias = false;
   /// Every loop's bounds are known to the host and fit an i32, and the product of its extents is below 2^30.
   /// Every extent of an array is below 2^31, and so is the product of its extents and its element's lanes.
   /// Extents of 0 count as 1 in these products, so that no part of a product overflows before it is
   /// multiplied by 0.
-  bool narrow = false;
+  bool index32 = false;
   /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
   bool aligned = false;
-  /// Every array lies in ordinary memory of the device itself, neither pinned on the host nor shared while
+  /// Every array is in ordinary memory of the device, neither pinned on the host nor shared while
   /// kernels run (fine-grained, in HIP's words), so that atomics need not reach beyond the device.
-  bool resident = false;
+  bool device_local = false;
 
   static constexpr std::uint32_t sets = 16;
   constexpr std::uint32_t number() const noexcept {
-    return (distinct ? 1 : 0) | (narrow ? 2 : 0) | (aligned ? 4 : 0) | (resident ? 8 : 0);
+    return (no_alias ? 1 : 0) | (index32 ? 2 : 0) | (aligned ? 4 : 0) | (device_local ? 8 : 0);
   }
-  friend bool operator==(const Facts&, const Facts&) = default;
+  friend bool operator==(const LaunchAssumptions&, const LaunchAssumptions&) = default;
 };
 
 /// What to generate code for: a weir_code_target and what generation must know of the device.
@@ -45,7 +45,7 @@ struct Target {
   std::string features;  ///< LLVM's -mattr, or ""
   std::uint32_t lanes = 1;
   std::uint32_t max_block_threads = 1;
-  Facts facts{};  ///< of the launches that the code will serve
+  LaunchAssumptions assumptions{};  ///< of the launches that the code will serve
 };
 
 /// A finished code object with one entry per task, in the order of the request.

@@ -62,14 +62,14 @@ void fields(auto& archive, Is<ir::Task> auto& task) {
           result_offset, reduce_type, reduce_kind, location);
 }
 
-void fields(auto& archive, Is<codegen::Facts> auto& facts) {
-  auto& [distinct, narrow, aligned, resident] = facts;
-  archive(distinct, narrow, aligned, resident);
+void fields(auto& archive, Is<codegen::LaunchAssumptions> auto& assumptions) {
+  auto& [no_alias, index32, aligned, device_local] = assumptions;
+  archive(no_alias, index32, aligned, device_local);
 }
 
 void fields(auto& archive, Is<codegen::Target> auto& target) {
-  auto& [format, cpu, features, lanes, max_block_threads, facts] = target;
-  archive(format, cpu, features, lanes, max_block_threads, facts);
+  auto& [format, cpu, features, lanes, max_block_threads, assumptions] = target;
+  archive(format, cpu, features, lanes, max_block_threads, assumptions);
 }
 
 void fields(auto& archive, Is<Lowering> auto& lowering) {

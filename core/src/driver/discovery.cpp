@@ -85,7 +85,7 @@ void Discovery::take_step(std::size_t number, Step step) {
   const auto refuse = [&](const Refusal& refusal) {
     Candidate& candidate = candidates_[number];
     examinations_[number].refused = true;
-    candidate.fate = refusal.fate;
+    candidate.status = refusal.status;
     candidate.reason = refusal.reason;
     candidate.remedy = refusal.remedy;
     candidate.devices.clear();
@@ -103,7 +103,7 @@ void Discovery::take_step(std::size_t number, Step step) {
     refuse(refusal);
   } catch (const std::exception& error) {
     refuse(
-        {DriverFate::broken, fmt::format("examining it failed: {}", error.what()), "reinstall the driver"});
+        {DriverStatus::broken, fmt::format("examining it failed: {}", error.what()), "reinstall the driver"});
   }
 }
 
@@ -132,7 +132,7 @@ void Discovery::finish(std::size_t number) {
   Examination& examination = examinations_[number];
   take_step(number, [&] {
     if (const Candidate* first = find_namesake(number))
-      throw Refusal{DriverFate::shadowed,
+      throw Refusal{DriverStatus::shadowed,
                     fmt::format("the driver of the same name from {} comes first", first->manifest.string()),
                     "nothing, unless this one is wanted: then put its folder first in WEIR_DRIVER_PATH"};
     if (!examination.trial) try_out(number);
@@ -143,7 +143,7 @@ void Discovery::finish(std::size_t number) {
       load_driver(candidate, examination.manifest);
       add_layers(candidate);
     }
-    candidate.fate = DriverFate::usable;
+    candidate.status = DriverStatus::usable;
   });
 }
 
@@ -169,7 +169,7 @@ void Discovery::examine(std::optional<std::string_view> name) {
       Candidate& candidate = candidates_[number];
       examinations_[number].trial.reset();
       examinations_[number].refused = false;
-      candidate.fate = DriverFate::broken;
+      candidate.status = DriverStatus::broken;
       candidate.probed = ProbePlace::nowhere;
       for (std::string* words : {&candidate.reason, &candidate.remedy, &candidate.note}) words->clear();
       candidate.devices.clear();
@@ -187,7 +187,7 @@ std::optional<const Candidate*> Discovery::known(std::string_view name) const no
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (candidates_[i].name != name) continue;
     if (!examinations_[i].done.load(std::memory_order_acquire)) return std::nullopt;
-    if (candidates_[i].fate == DriverFate::usable) return &candidates_[i];
+    if (candidates_[i].status == DriverStatus::usable) return &candidates_[i];
   }
   return nullptr;
 }

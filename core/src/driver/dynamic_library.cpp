@@ -44,21 +44,22 @@ Refusal explain_loader_words(std::string_view words, const std::filesystem::path
     const std::string_view missing = words.substr(0, at);
     const bool vendor =
         std::find(vendor_libraries.begin(), vendor_libraries.end(), missing) != vendor_libraries.end();
-    return {vendor ? DriverFate::no_vendor_library : DriverFate::broken,
+    return {vendor ? DriverStatus::no_vendor_library : DriverStatus::broken,
             fmt::format("{} needs the library {}, which was not found", file, missing),
             fmt::format("install the package that provides {}", missing)};
   }
   // "/path/libweir-x.so: undefined symbol: name" with ", version V" at times
   if (const std::string_view symbol = between(words, "undefined symbol: ", ","); !symbol.empty())
-    return {DriverFate::broken, fmt::format("{} uses the symbol {}, which no library provides", file, symbol),
+    return {DriverStatus::broken,
+            fmt::format("{} uses the symbol {}, which no library provides", file, symbol),
             "reinstall the driver, or rebuild it with the library that defines the symbol"};
   // "/lib/libc.so.6: version `GLIBC_2.38' not found (required by /path/libweir-x.so)"
   if (const std::string_view version = between(words, "version `", "'"); !version.empty())
-    return {DriverFate::broken,
+    return {DriverStatus::broken,
             fmt::format("{} needs {} of {}, which is not there", file, version,
                         words.substr(0, words.find(": version"))),
             "install a build of the driver made for this system, or update the system"};
-  return {DriverFate::broken, fmt::format("{} cannot be loaded: {}", file, words), "reinstall the driver"};
+  return {DriverStatus::broken, fmt::format("{} cannot be loaded: {}", file, words), "reinstall the driver"};
 }
 
 // The library is opened by its path, not by /proc/self/fd/N: a debugger opens the name that the loader
@@ -83,7 +84,7 @@ weir_driver_entry_function open_driver_library(const TrustedFile& file,
   keep_for_ever(std::move(library));
   file.verify();
   if (!entry)
-    throw Refusal{DriverFate::broken,
+    throw Refusal{DriverStatus::broken,
                   fmt::format("{} exports no symbol {}", path.filename().string(), WEIR_DRIVER_ENTRY_NAME),
                   "reinstall the driver; a driver's author exports the symbol with WEIR_DRIVER_EXPORT"};
   return entry;

@@ -65,7 +65,7 @@ std::string encode(const Findings& findings) {
   FindingsWriter out;
   out.number(findings.refusal.has_value());
   if (findings.refusal) {
-    out.number(static_cast<std::uint64_t>(findings.refusal->fate));
+    out.number(static_cast<std::uint64_t>(findings.refusal->status));
     out.text(findings.refusal->reason);
     out.text(findings.refusal->remedy);
   }
@@ -93,11 +93,11 @@ std::optional<Findings> decode_findings(std::string_view bytes) {
   Findings findings;
   if (in.number(1) != 0) {
     findings.refusal.emplace();
-    findings.refusal->fate =
-        static_cast<DriverFate>(in.number(static_cast<std::uint64_t>(DriverFate::broken)));
+    findings.refusal->status =
+        static_cast<DriverStatus>(in.number(static_cast<std::uint64_t>(DriverStatus::broken)));
     findings.refusal->reason = in.text();
     findings.refusal->remedy = in.text();
-    if (findings.refusal->fate == DriverFate::usable) return std::nullopt;
+    if (findings.refusal->status == DriverStatus::usable) return std::nullopt;
   }
   if (in.number(1) != 0) {
     findings.identity.emplace();

@@ -34,23 +34,23 @@ std::string_view failure_remedy(weir_result result) {
              : reinstall;
 }
 
-[[noreturn]] void refuse(DriverFate fate, std::string reason, std::string_view remedy) {
-  throw Refusal{fate, std::move(reason), std::string(remedy)};
+[[noreturn]] void refuse(DriverStatus status, std::string reason, std::string_view remedy) {
+  throw Refusal{status, std::move(reason), std::string(remedy)};
 }
 
 TrustedFile open_judged(const std::filesystem::path& file, std::string_view remedy) {
   try {
     return open_trusted(file);
   } catch (const UntrustedFile& untrusted) {
-    refuse(DriverFate::untrusted, untrusted.reason(), untrusted.remedy());
+    refuse(DriverStatus::untrusted, untrusted.reason(), untrusted.remedy());
   } catch (const Error& error) {
-    refuse(DriverFate::broken, error.what(), remedy);
+    refuse(DriverStatus::broken, error.what(), remedy);
   }
 }
 
 void check_architecture(std::string_view found, std::string_view where) {
   if (found != machine)
-    refuse(DriverFate::wrong_architecture,
+    refuse(DriverStatus::wrong_architecture,
            fmt::format("{} is for {}; this process is {}", where, found, machine),
            fmt::format("install the driver's build for {}", machine));
 }
@@ -68,10 +68,10 @@ weir_result call_driver(std::string_view what, Call call) {
   try {
     return call();
   } catch (const std::exception& error) {
-    refuse(DriverFate::broken, fmt::format("{} threw an exception (\"{}\"); {}", what, error.what(), must),
+    refuse(DriverStatus::broken, fmt::format("{} threw an exception (\"{}\"); {}", what, error.what(), must),
            tell_author);
   } catch (...) {
-    refuse(DriverFate::broken, fmt::format("{} threw an exception; {}", what, must), tell_author);
+    refuse(DriverStatus::broken, fmt::format("{} threw an exception; {}", what, must), tell_author);
   }
 }
 
@@ -81,20 +81,20 @@ std::unique_ptr<GpuDriver> take_table(weir_driver_entry_function entry) {
   Status status;
   const weir_result result = call_driver("its entry point", [&] { return entry(&host, &table, &status); });
   if (result == WEIR_ERROR_ABI)
-    refuse(DriverFate::abi_refused,
+    refuse(DriverStatus::abi_refused,
            fmt::format("the driver refuses ABI {}: {}", abi_range_text(abi_min, abi_max),
                        failure_words(result, status)),
            "install a version of the driver made for this Weir");
   if (result != WEIR_OK)
-    refuse(DriverFate::broken, fmt::format("its entry point failed: {}", failure_words(result, status)),
+    refuse(DriverStatus::broken, fmt::format("its entry point failed: {}", failure_words(result, status)),
            failure_remedy(result));
-  if (!table) refuse(DriverFate::broken, "its entry point succeeded and gave no table", tell_author);
+  if (!table) refuse(DriverStatus::broken, "its entry point succeeded and gave no table", tell_author);
   try {
     return std::make_unique<GpuDriver>(*table, abi_min, abi_max);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::abi)
-      refuse(DriverFate::abi_refused, error.what(), abi_remedy(table->abi_version));
-    refuse(DriverFate::broken, error.what(), tell_author);
+      refuse(DriverStatus::abi_refused, error.what(), abi_remedy(table->abi_version));
+    refuse(DriverStatus::broken, error.what(), tell_author);
   }
 }
 
@@ -113,16 +113,17 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
             ? "install the vendor's runtime library if this machine has such a device"
             : fmt::format("install the package that provides {} if this machine has such a device",
                           fmt::join(manifest.vendor_libraries, " or "));
-    refuse(DriverFate::no_vendor_library, failure_words(result, status), remedy);
+    refuse(DriverStatus::no_vendor_library, failure_words(result, status), remedy);
   }
   if (result == WEIR_ERROR_NO_DEVICE)
-    refuse(DriverFate::no_device, failure_words(result, status), no_device_remedy);
+    refuse(DriverStatus::no_device, failure_words(result, status), no_device_remedy);
   if (result != WEIR_OK)
-    refuse(DriverFate::broken, fmt::format("it cannot count its devices: {}", failure_words(result, status)),
+    refuse(DriverStatus::broken,
+           fmt::format("it cannot count its devices: {}", failure_words(result, status)),
            failure_remedy(result));
-  if (count == 0) refuse(DriverFate::no_device, "it found no device", no_device_remedy);
+  if (count == 0) refuse(DriverStatus::no_device, "it found no device", no_device_remedy);
   if (count > most_driver_devices)
-    refuse(DriverFate::broken,
+    refuse(DriverStatus::broken,
            fmt::format("it reports {} devices; at most {} are expected", count, most_driver_devices),
            tell_author);
   return count;
@@ -130,7 +131,7 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
 
 void check_device(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info) {
   const auto fault = [&](std::string what) {
-    refuse(DriverFate::broken, fmt::format("device {} {}", index, what), tell_author);
+    refuse(DriverStatus::broken, fmt::format("device {} {}", index, what), tell_author);
   };
   if (const std::uint64_t bits = info.capabilities & ~driver.possible_capabilities(); bits != 0) {
     const std::uint64_t bit = std::uint64_t{1} << std::countr_zero(bits);
@@ -159,7 +160,7 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
   const weir_result result =
       call_driver("device_get_info", [&] { return driver.table().device_get_info(index, &info, &status); });
   if (result != WEIR_OK)
-    refuse(DriverFate::broken,
+    refuse(DriverStatus::broken,
            fmt::format("it cannot describe device {}: {}", index, failure_words(result, status)),
            failure_remedy(result));
   terminate_texts(info);
@@ -171,17 +172,17 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
 TrustedFile open_checked_library(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
-    refuse(DriverFate::broken,
+    refuse(DriverStatus::broken,
            fmt::format("the library {} that the manifest names is not there", path.string()), reinstall);
   TrustedFile library = open_judged(path, reinstall);
   try {
     const ElfHeader header = read_elf_header(library);
     if (!header.native) check_architecture(header.machine, path.filename().string());
     if (!header.shared_object)
-      refuse(DriverFate::broken,
+      refuse(DriverStatus::broken,
              fmt::format("{} is an ELF file, but not a shared object", path.filename().string()), reinstall);
   } catch (const Error& unreadable) {
-    refuse(DriverFate::broken, unreadable.what(), reinstall);
+    refuse(DriverStatus::broken, unreadable.what(), reinstall);
   }
   return library;
 }
@@ -194,14 +195,14 @@ Manifest check_manifest(Candidate& candidate) {
   try {
     manifest = read_manifest(open_judged(candidate.manifest, remedy));
   } catch (const Error& error) {
-    refuse(DriverFate::broken, error.what(), remedy);
+    refuse(DriverStatus::broken, error.what(), remedy);
   }
   candidate.name = manifest.name;
   candidate.description = manifest.description;
   candidate.library = manifest.library;
   check_architecture(manifest.architecture, "the driver");
   if (manifest.abi_max < abi_min || manifest.abi_min > abi_max)
-    refuse(DriverFate::abi_refused,
+    refuse(DriverStatus::abi_refused,
            fmt::format("the driver speaks ABI {}; this Weir speaks {}",
                        abi_range_text(manifest.abi_min, manifest.abi_max), abi_range_text(abi_min, abi_max)),
            abi_remedy(manifest.abi_max));
@@ -224,7 +225,7 @@ void load_driver(Candidate& candidate, const Manifest& manifest,
   begin(ProbeStep::entry);
   std::unique_ptr<GpuDriver> driver = take_table(entry);
   if (driver->name() != manifest.name)
-    refuse(DriverFate::broken,
+    refuse(DriverStatus::broken,
            fmt::format("the library calls itself \"{}\", its manifest \"{}\"", driver->name(), manifest.name),
            reinstall);
   candidate.driver = std::move(driver);

@@ -13,7 +13,7 @@ namespace weir {
 
 /// Why a candidate is not usable; thrown by the steps of a probe.
 struct Refusal {
-  DriverFate fate;
+  DriverStatus status;
   std::string reason;
   std::string remedy;
 };

@@ -97,7 +97,7 @@ Refusal refusal_of(const ProbeOutcome& outcome) {
                            outcome.step == ProbeStep::exit ? "return from them" : "return an error");
       break;
     case Ending::interrupted:
-      return {DriverFate::broken,
+      return {DriverStatus::broken,
               fmt::format("somebody else ended its probe in {} with {}", where, signal_text(outcome.number)),
               "try again; if it happens again, look whether the machine runs out of memory"};
     case Ending::completed:
@@ -106,7 +106,7 @@ Refusal refusal_of(const ProbeOutcome& outcome) {
   for (const std::string& words : words_of(kept_part(outcome).effects, true))
     reason += (reason.empty() ? "" : "; ") + words;
   if (outcome.ending == Ending::completed) reason += "; a driver must leave its process as it found it";
-  return {DriverFate::broken, reason + " (in a process of its own)", std::string(remedy)};
+  return {DriverStatus::broken, reason + " (in a process of its own)", std::string(remedy)};
 }
 
 }  // namespace weir

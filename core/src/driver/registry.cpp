@@ -54,23 +54,23 @@ Discovery& process_discovery() {
 
 }  // namespace
 
-std::string_view to_string(DriverFate fate) noexcept {
-  switch (fate) {
-    case DriverFate::usable:
+std::string_view to_string(DriverStatus status) noexcept {
+  switch (status) {
+    case DriverStatus::usable:
       return "usable";
-    case DriverFate::no_device:
+    case DriverStatus::no_device:
       return "no device";
-    case DriverFate::no_vendor_library:
+    case DriverStatus::no_vendor_library:
       return "vendor library missing";
-    case DriverFate::wrong_architecture:
+    case DriverStatus::wrong_architecture:
       return "wrong architecture";
-    case DriverFate::abi_refused:
+    case DriverStatus::abi_refused:
       return "ABI refused";
-    case DriverFate::untrusted:
+    case DriverStatus::untrusted:
       return "not trusted";
-    case DriverFate::shadowed:
+    case DriverStatus::shadowed:
       return "shadowed";
-    case DriverFate::broken:
+    case DriverStatus::broken:
       return "broken";
   }
   return "broken";

@@ -19,7 +19,7 @@
 namespace weir {
 
 /// What became of a candidate driver. Each has its own plain sentence and remedy in Candidate.
-enum class DriverFate : std::uint8_t {
+enum class DriverStatus : std::uint8_t {
   usable,
   no_device,          ///< its runtime is there, a device is not; not an error
   no_vendor_library,  ///< e.g. libcuda.so.1 is not installed; not an error
@@ -29,7 +29,7 @@ enum class DriverFate : std::uint8_t {
   shadowed,   ///< a driver of the same name was found earlier in the search order
   broken,     ///< anything else: missing file or symbol, malformed manifest, an exception, an error
 };
-WEIR_API std::string_view to_string(DriverFate fate) noexcept;
+WEIR_API std::string_view to_string(DriverStatus status) noexcept;
 
 /// Where it was found out whether a driver can be loaded without harm.
 enum class ProbePlace : std::uint8_t {
@@ -57,7 +57,7 @@ struct Candidate {
   std::filesystem::path manifest;
   std::string description;        ///< from the manifest
   std::filesystem::path library;  ///< absolute; empty when the manifest could not be read
-  DriverFate fate = DriverFate::broken;
+  DriverStatus status = DriverStatus::broken;
   std::string reason;  ///< one sentence: what was expected, what was found
   std::string remedy;  ///< one sentence: what to do; empty when usable
   std::string note;    ///< what else a user may want to know of it, or empty

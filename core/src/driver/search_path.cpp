@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <new>
 #include <string_view>
 
 #include "driver/trust.hpp"
@@ -25,6 +26,7 @@ fs::path own_library() {
   // dli_fname of a program is what it was started as, possibly without a folder.
   const fs::path named = info.dli_fname;
   fs::path real = fs::canonical(named.has_parent_path() ? named : fs::path("/proc/self/exe"), error);
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
   return error ? fs::path() : real;
 }
 

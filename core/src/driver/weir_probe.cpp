@@ -102,7 +102,7 @@ class Trial {
         shared_.effects.add(Change::exception, shared_.step, "");
       findings.refusal = refusal;
     } catch (const std::exception& error) {
-      findings.refusal = Refusal{DriverFate::broken, std::string("examining it failed: ") + error.what(),
+      findings.refusal = Refusal{DriverStatus::broken, std::string("examining it failed: ") + error.what(),
                                  "reinstall the driver"};
     }
     begin(ProbeStep::idle);

@@ -25,16 +25,16 @@ struct Use {
 };
 
 // An array parameter, or a local variable of the kernel's body.
-struct Thing {
+struct Variable {
   bool local;
   std::uint32_t index;
-  friend auto operator<=>(const Thing&, const Thing&) = default;
+  friend auto operator<=>(const Variable&, const Variable&) = default;
 };
 
-using Uses = std::map<Thing, Use>;
+using Uses = std::map<Variable, Use>;
 
-void note(Uses& uses, Thing thing, const Location& where, bool writes) {
-  Use& use = uses.try_emplace(thing, Use{where, {}}).first->second;
+void note(Uses& uses, Variable variable, const Location& where, bool writes) {
+  Use& use = uses.try_emplace(variable, Use{where, {}}).first->second;
   if (writes && !use.written) use.written = where;
 }
 
@@ -92,17 +92,17 @@ class Conflicts {
   };
 
   void region(const Statement& region) {
-    std::map<Thing, std::vector<Place>> places;
+    std::map<Variable, std::vector<Place>> places;
     std::size_t number = 0;
     for (const Block& block : region.bodies) {
       Uses uses;
       if (has_effect(block)) gather(block, uses);
-      for (const auto& [thing, use] : uses) places[thing].push_back({number, use});
+      for (const auto& [variable, use] : uses) places[variable].push_back({number, use});
       ++number;
     }
-    for (const auto& [thing, users] : places) same_thing(thing, users);
+    for (const auto& [variable, users] : places) check_variable(variable, users);
     // Parameters, which sort before locals, are few.
-    const auto end = places.lower_bound(Thing{true, 0});
+    const auto end = places.lower_bound(Variable{true, 0});
     for (auto written = places.begin(); written != end; ++written) {
       for (auto touched = places.begin(); touched != end; ++touched) {
         if (written != touched)
@@ -118,25 +118,25 @@ class Conflicts {
     return false;
   }
 
-  void same_thing(Thing thing, const std::vector<Place>& users) {
+  void check_variable(Variable variable, const std::vector<Place>& users) {
     for (const Place& writer : users) {
       if (!writer.use.written) continue;
       for (const Place& other : users) {
         if (other.block == writer.block) continue;
-        if (diagnostics_.size() < ir::max_diagnostics) refuse(thing, writer, other);
+        if (diagnostics_.size() < ir::max_diagnostics) refuse(variable, writer, other);
         return;
       }
     }
   }
 
-  void refuse(Thing thing, const Place& writer, const Place& other) {
+  void refuse(Variable variable, const Place& writer, const Place& other) {
     const ir::Kernel& kernel = *draft_.kernel;
     std::string what;
-    if (thing.local) {
+    if (variable.local) {
       what = "the variable declared at " +
-             ir::describe(kernel, draft_.locals[thing.index].declaration->location);
+             ir::describe(kernel, draft_.locals[variable.index].declaration->location);
     } else {
-      what = ir::describe_parameter(kernel, thing.index);
+      what = ir::describe_parameter(kernel, variable.index);
     }
     const std::string verb = other.use.written ? "written" : "read";
     const Location at = other.use.written.value_or(other.use.touched);
@@ -150,7 +150,7 @@ class Conflicts {
   }
 
   // A pair that is written on both sides is checked once.
-  void two_parameters(Thing written, const std::vector<Place>& writers, Thing touched,
+  void two_parameters(Variable written, const std::vector<Place>& writers, Variable touched,
                       const std::vector<Place>& users) {
     for (const Place& writer : writers) {
       if (!writer.use.written) continue;

@@ -2,7 +2,7 @@
 // Rough weights, in additions: the host only needs to know whether an iteration is tens or thousands of them.
 #include <algorithm>
 
-#include "passes/arguments.hpp"
+#include "passes/argument_layout.hpp"
 
 namespace weir::passes {
 

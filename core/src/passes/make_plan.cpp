@@ -4,7 +4,7 @@
 #include <weir/error.hpp>
 
 #include "ir/verifier.hpp"
-#include "passes/arguments.hpp"
+#include "passes/argument_layout.hpp"
 #include "passes/bounds.hpp"
 #include "passes/conflicts.hpp"
 #include "passes/draft.hpp"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The smallest driver that runs kernels: one device, the machine's processor, on which a stream does at once
- * what is submitted to it. It fills every required slot of the table and offers one capability.
- * sdk/docs/driver-abi.md walks through it. */
+ * The smallest driver that runs kernels. Its one device is the machine's processor, and streams execute work
+ * immediately. It fills every required slot of the table and offers one capability. sdk/docs/driver-abi.md
+ * explains it step by step. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 enum { alignment = 64, max_argument_bytes = 4096, max_shared_bytes = 64 * 1024 };
 
-/* -- objects: what the handles point to -- */
+/* -- objects, to which the handles point -- */
 
 struct weir_device_t {
   int unused; /* there is nothing to open */
@@ -33,7 +33,7 @@ struct weir_allocation_t {
 };
 struct weir_module_t {
   void* library;
-  int file; /* stays open: the dynamic linker knows the library by the file's number */
+  int file; /* stays open: the dynamic linker identifies libraries by inode number */
 };
 /* A weir_kernel is the address of its function. */
 
@@ -55,7 +55,7 @@ static weir_result out_of_memory(weir_status* status) {
   return fail(status, WEIR_ERROR_OUT_OF_MEMORY, "the host has no memory left");
 }
 
-/* A struct for the caller, who may know fewer fields than this driver. */
+/* Copies a struct to the caller, whose version may have fewer fields than this driver's. */
 static void give(void* out, const void* mine, uint32_t my_size) {
   const uint32_t size = *(uint32_t*)out;
   memcpy((char*)out + sizeof size, (const char*)mine + sizeof size,
@@ -243,14 +243,13 @@ static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t
 static weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t offset,
                                   const void* source, uint64_t size, weir_status* status) {
   if (!inside(destination, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the destination");
+    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the destination");
   return copy(stream, destination->bytes + offset, source, size);
 }
 
 static weir_result copy_to_host(weir_stream stream, void* destination, weir_allocation source,
                                 uint64_t offset, uint64_t size, weir_status* status) {
-  if (!inside(source, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the source");
+  if (!inside(source, offset, size)) return fail(status, WEIR_ERROR_INVALID, "the range exceeds the source");
   return copy(stream, destination, source->bytes + offset, size);
 }
 
@@ -258,7 +257,7 @@ static weir_result copy_on_device(weir_stream stream, weir_allocation destinatio
                                   uint64_t destination_offset, weir_allocation source, uint64_t source_offset,
                                   uint64_t size, weir_status* status) {
   if (!inside(destination, destination_offset, size) || !inside(source, source_offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "a range lies outside of its allocation");
+    return fail(status, WEIR_ERROR_INVALID, "a range exceeds its allocation");
   if (destination == source && destination_offset < source_offset + size &&
       source_offset < destination_offset + size)
     return fail(status, WEIR_ERROR_INVALID, "the ranges overlap");
@@ -268,7 +267,7 @@ static weir_result copy_on_device(weir_stream stream, weir_allocation destinatio
 static weir_result fill(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
                         const void* pattern, uint32_t pattern_size, weir_status* status) {
   if (!inside(destination, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the destination");
+    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the destination");
   const int power_of_two = pattern_size != 0 && (pattern_size & (pattern_size - 1)) == 0;
   if (!power_of_two || pattern_size > 16 || offset % pattern_size != 0 || size % pattern_size != 0)
     return fail(status, WEIR_ERROR_INVALID,
@@ -286,11 +285,11 @@ static weir_result module_load(weir_device device, const weir_code_object* objec
                                weir_status* status) {
   (void)device;
   if (strcmp(object->format, "elf-x86_64") != 0)
-    return fail(status, WEIR_ERROR_CODE_OBJECT,
-                "the format is not elf-x86_64, which is all that this driver loads");
+    return fail(status, WEIR_ERROR_CODE_OBJECT, "the format is unknown; expected elf-x86_64");
   const char* target = object->target ? object->target : "";
   if (strcmp(target, "x86-64") != 0 && strcmp(target, "x86-64-v2") != 0 && strcmp(target, "x86-64-v3") != 0)
-    return fail(status, WEIR_ERROR_CODE_OBJECT, "the target is none of x86-64, x86-64-v2 and x86-64-v3");
+    return fail(status, WEIR_ERROR_CODE_OBJECT,
+                "the target is unknown; expected x86-64, x86-64-v2 or x86-64-v3");
   const int file = memfd_create("weir-minimal", MFD_CLOEXEC);
   if (file < 0) return fail(status, WEIR_ERROR_SYSTEM, "memfd_create failed");
   void* library = NULL;
@@ -303,7 +302,7 @@ static weir_result module_load(weir_device device, const weir_code_object* objec
   if (!module) {
     const char* why = library ? "the host has no memory left" : dlerror();
     const weir_result result =
-        fail(status, WEIR_ERROR_CODE_OBJECT, why ? why : "the code object was cut short");
+        fail(status, WEIR_ERROR_CODE_OBJECT, why ? why : "the code object is truncated");
     if (library) dlclose(library);
     close(file);
     return result;
@@ -323,7 +322,7 @@ static weir_result module_unload(weir_module module, weir_status* status) {
 
 static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
                                      weir_kernel* out_kernel, weir_status* status) {
-  (void)layout; /* addresses and values stand in the block as the kernel reads them */
+  (void)layout; /* the argument block already has the form that the kernel reads */
   void* function = dlsym(module->library, name);
   if (!function) return fail(status, WEIR_ERROR_NOT_FOUND, dlerror());
   *out_kernel = (weir_kernel)function;
@@ -339,7 +338,7 @@ static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, w
 
 static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
   if (launch->argument_bytes > max_argument_bytes || launch->dynamic_shared_bytes > max_shared_bytes)
-    return fail(status, WEIR_ERROR_INVALID, "there are too many bytes of arguments or of shared memory");
+    return fail(status, WEIR_ERROR_INVALID, "the arguments or the shared memory exceed the device's limit");
   if (launch->block[0] != 1 || launch->block[1] != 1 || launch->block[2] != 1)
     return fail(status, WEIR_ERROR_INVALID, "the block is not 1 x 1 x 1");
   if (launch->grid[0] - 1 >= INT32_MAX || launch->grid[1] - 1 >= UINT16_MAX ||
@@ -405,7 +404,7 @@ static const weir_driver_table table = {
 weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,
                               weir_status* status) {
   if (host->abi_min > table.abi_version || host->abi_max < table.abi_version)
-    return fail(status, WEIR_ERROR_ABI, "this driver speaks ABI 1.0 only");
+    return fail(status, WEIR_ERROR_ABI, "this driver supports ABI 1.0 only");
   *out_table = &table;
   return WEIR_OK;
 }

@@ -15,7 +15,7 @@ void Callbacks::call_after(const Owned<cl_event>& reached, std::unique_ptr<Call>
   }
   const cl_int code = api.clSetEventCallback(reached.get(), CL_COMPLETE, &arrive, call.get());
   if (code == CL_SUCCESS) {
-    call.release();  // `run` has it
+    call.release();  // owned by `run` now
     return;
   }
   api.clSetUserEventStatus(call->held.get(), CL_COMPLETE);
@@ -24,15 +24,15 @@ void Callbacks::call_after(const Owned<cl_event>& reached, std::unique_ptr<Call>
     --pending_;
   }
   changed_.notify_all();
-  raise(code, "ask to be told of an event");
+  raise(code, "set an event's callback");
 }
 
-// On a thread of the implementation. A stream that failed comes here too: whoever waits for the call must not
-// wait for ever.
+// Runs on a thread of the implementation. Also called for failed streams, because the stream's queue waits
+// for the call and must not wait forever.
 void CL_CALLBACK Callbacks::arrive(cl_event, cl_int, void* user) {
   auto* call = static_cast<Call*>(user);
   Callbacks& self = *call->owner;
-  // Under the lock to the end: after it, `stop` may take the object away.
+  // Locked to the end: once unlocked, `stop` may let the object be destroyed.
   std::lock_guard lock(self.mutex_);
   *self.end_ = call;
   self.end_ = &call->next;

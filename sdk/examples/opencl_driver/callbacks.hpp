@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host callbacks. OpenCL's own callbacks come on a thread of the implementation, which must not be held up
-// and lets the queue go on meanwhile. So they only hand the call over to a thread of the device's own, and
-// the queue stands behind an event that this thread sets when the call has returned.
+// Host callbacks. OpenCL calls its callbacks on a thread of the implementation, which must not block, and
+// does not wait for them before it continues the queue. They therefore only pass the call to a thread of the
+// device. The queue waits for an event, which that thread sets when the call has returned.
 #pragma once
 
 #include <weir/driver.h>
@@ -17,16 +17,16 @@ namespace opencl {
 
 class Callbacks {
  public:
-  /// One call, until it has returned.
+  /// A submitted call that has not returned yet.
   struct Call {
     Callbacks* owner;
     weir_host_callback function;
     void* user;
-    Owned<cl_event> held;  ///< what the queue waits for; set when the call has returned
+    Owned<cl_event> held;  ///< the queue waits for it; set when the call has returned
     Call* next = nullptr;
   };
 
-  /// Makes `call` when `reached` is. Throws when OpenCL refuses; the queue then goes on without it.
+  /// Runs `call` after `reached`. Throws if OpenCL refuses; the queue then continues without it.
   void call_after(const Owned<cl_event>& reached, std::unique_ptr<Call> call);
 
   /// Starts the thread if it does not run yet.
@@ -41,9 +41,9 @@ class Callbacks {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::thread thread_;
-  Call* first_ = nullptr;  // those whose time has come, in that order
+  Call* first_ = nullptr;  // calls that are due, in their order
   Call** end_ = &first_;
-  std::size_t pending_ = 0;  // handed to OpenCL, and not returned yet
+  std::size_t pending_ = 0;  // passed to OpenCL, and not returned yet
   bool stopping_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device is. Makes no context.
+// Device descriptions. Creates no context.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 
 using sdk::put;
 
-// Questions of newer versions and of vendors; devices that do not know them say so.
+// Queries of newer versions and of vendors; other devices return an error for them.
 constexpr cl_device_info preferred_multiple = 0x1067;  // OpenCL 3.0
 constexpr cl_device_info warp_size = 0x4003;           // cl_nv_device_attribute_query
 constexpr cl_device_info wavefront_width = 0x4043;     // cl_amd_device_attribute_query
@@ -33,17 +33,17 @@ std::uint32_t lanes_of(cl_device_id device, std::uint32_t kind) {
       1, static_cast<std::uint32_t>(device_value<std::size_t>(device, preferred_multiple)));
 }
 
-/// "OpenCL 3.0": without what vendors add.
+/// "OpenCL 3.0", without the vendor's part.
 std::string version_of(cl_device_id device) {
   const std::string text = device_text(device, CL_DEVICE_VERSION);
   return text.substr(0, text.find(' ', text.find(' ') + 1));
 }
 
-/// The newest language version that the device names, as -cl-std takes it.
+/// The newest language version of the device, in the form of -cl-std.
 std::string language_of(cl_device_id device) {
   int major = 1, minor = 2;
   std::sscanf(device_text(device, CL_DEVICE_OPENCL_C_VERSION).c_str(), "OpenCL C %d.%d", &major, &minor);
-  return sdk::words("CL%d.%d", major, minor);
+  return sdk::format_text("CL%d.%d", major, minor);
 }
 
 template <class T>
@@ -77,10 +77,10 @@ void describe(const FoundDevice& found, weir_device_info& info) {
   info.lanes = lanes_of(device, info.kind);
   info.max_block_threads = to_32_bits(device_value<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1));
   struct Sizes {
-    std::size_t of[8];  // devices may have more dimensions than the three that are used here
+    std::size_t of[8];  // devices may have more dimensions than the three used here
   };
   const auto sizes = device_value<Sizes>(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, {{1, 1, 1}});
-  // OpenCL counts threads over the whole grid, in numbers as wide as the device's addresses.
+  // OpenCL counts threads over the whole grid, in integers of the device's address width.
   const bool wide = device_value<cl_uint>(device, CL_DEVICE_ADDRESS_BITS, 32) == 64;
   for (int i = 0; i < 3; ++i) {
     info.max_block[i] = std::min(to_32_bits(sizes.of[i]), info.max_block_threads);
@@ -90,14 +90,14 @@ void describe(const FoundDevice& found, weir_device_info& info) {
   info.max_argument_bytes = to_32_bits(device_value<std::size_t>(device, CL_DEVICE_MAX_PARAMETER_SIZE, 256));
   info.memory_alignment = memory_alignment(device);
 
-  // A processor with one core runs one kernel after the other.
+  // A processor with one core runs kernels one after the other.
   if (info.kind != WEIR_DEVICE_CPU || info.multiprocessors > 1)
     info.capabilities |= WEIR_CAP_CONCURRENT_STREAMS;
   const auto queues = device_value<cl_command_queue_properties>(device, CL_DEVICE_QUEUE_PROPERTIES);
   if (!(queues & CL_QUEUE_PROFILING_ENABLE)) info.capabilities &= ~std::uint64_t{WEIR_CAP_TIMED_EVENTS};
 
   std::string notes =
-      "memory: OpenCL does not tell how much is free; what other processes use is not counted";
+      "memory: OpenCL does not report free memory; memory of other processes is not subtracted";
   if (const std::string& left_out = all_devices().left_out; !left_out.empty()) notes += "\n" + left_out;
   put(info.notes, notes);
 }

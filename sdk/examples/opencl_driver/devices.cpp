@@ -11,10 +11,9 @@ std::vector<cl_platform_id> platforms() {
   cl_uint count = 0;
   const cl_int code = api.clGetPlatformIDs(0, nullptr, &count);
   if (code == platform_not_found || (code == CL_SUCCESS && count == 0))
-    sdk::fail(
-        WEIR_ERROR_NO_DEVICE,
-        "libOpenCL.so.1 is there, but no implementation of OpenCL is installed for it; the loader looks "
-        "for them in /etc/OpenCL/vendors and where OCL_ICD_VENDORS says");
+    sdk::fail(WEIR_ERROR_NO_DEVICE,
+              "libOpenCL.so.1 is installed, but no implementation of OpenCL; the loader searches "
+              "/etc/OpenCL/vendors and the folder that OCL_ICD_VENDORS names");
   check(code, "list its platforms");
   std::vector<cl_platform_id> found(count);
   check(api.clGetPlatformIDs(count, found.data(), nullptr), "list its platforms");
@@ -32,7 +31,7 @@ std::vector<cl_device_id> devices_of(cl_platform_id platform) {
   return found;
 }
 
-/// Why a device cannot be used; "" when it can.
+/// The reason why a device cannot be used; "" if it can.
 std::string trouble_with(cl_device_id device) {
   int major = 0, minor = 0;
   const std::string version = device_text(device, CL_DEVICE_VERSION);  // "OpenCL 1.2 ..."

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices there are, over all of OpenCL's platforms.
+// The usable devices of all OpenCL platforms.
 #pragma once
 
 #include <weir/driver.h>
@@ -15,17 +15,17 @@ struct FoundDevice {
   cl_device_id device;
 };
 
-/// Never changes once it was found.
+/// Immutable after the first successful search.
 struct FoundDevices {
   std::vector<FoundDevice> devices;
-  std::string left_out;  ///< devices that cannot be used and why, one per line, for `weir info`
+  std::string left_out;  ///< unusable devices and the reasons, one per line, for `weir info`
 };
 
-/// Every usable device of every platform, in OpenCL's order. Throws a Failure{NO_LIBRARY} or
-/// {NO_DEVICE} that says what is missing; the next call then looks again.
+/// Every usable device of every platform, in OpenCL's order. Throws a Failure{NO_LIBRARY} or {NO_DEVICE} that
+/// names the missing part; the next call then searches again.
 const FoundDevices& all_devices();
 
-/// Fills in all but the bits of those capabilities that are functions.
+/// Fills in all fields, except for the bits of capabilities that are functions.
 void describe(const FoundDevice& found, weir_device_info& info);
 
 /// Alignment of every buffer, in bytes; at least 64.

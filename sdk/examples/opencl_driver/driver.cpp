@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point; the table and all that is around each call come from the SDK.
+// The entry point. The SDK provides the table and the common part of each call.
 #include "driver.hpp"
 
 #include <weir/sdk/table.hpp>
@@ -8,7 +8,7 @@
 
 namespace opencl {
 
-/// What table.hpp asks of a driver.
+/// The class that table.hpp requires.
 struct Driver {
   static constexpr const char* name = "opencl";
   static constexpr const char* version = DRIVER_VERSION;

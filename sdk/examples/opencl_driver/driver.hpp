@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's objects. What they must have is said by weir/sdk/table.hpp; how they map to OpenCL:
+// The driver's objects. weir/sdk/table.hpp lists their required members; they map to OpenCL as follows:
 //
 //   device      a context with one device
-//   stream      an in-order command queue, and the event of what was submitted to it last
-//   event       the event of the last command in front of the mark
+//   stream      an in-order command queue, and the event of its last command
+//   event       the event of the last command before the record
 //   allocation  a buffer
 //   module      a program, built from OpenCL C
-//   kernel      as many kernel objects as there are threads that launch it at the same time
+//   kernel      one kernel object for each thread that launches it at the same time
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ struct Module;
 struct Device : sdk::DeviceObject {
   cl_device_id id = nullptr;
   Owned<cl_context> context;
-  Owned<cl_command_queue> housekeeping;  ///< for work of no stream, which its caller waits for
+  Owned<cl_command_queue> housekeeping;  ///< for work without a stream, for which its caller waits
   std::uint64_t total_memory = 0;
   std::uint64_t largest_buffer = 0;
   std::atomic<std::uint64_t> used_memory{0};
@@ -53,7 +53,7 @@ struct Event : sdk::EventObject<Device> {
   void synchronize();
   double elapsed(Event& end);
 
-  /// None when it was never recorded, or on a stream that had nothing to do.
+  /// Empty if it was never recorded, or recorded on an idle stream.
   Owned<cl_event> mark();
   void set_mark(Owned<cl_event> mark) noexcept;
 
@@ -66,21 +66,21 @@ struct Allocation : sdk::AllocationObject<Device> {
   Owned<cl_mem> buffer;
 
   void free() noexcept;
-  /// OpenCL has no addresses, and host memory only while a buffer is mapped.
+  /// OpenCL has no addresses, and host access only while a buffer is mapped.
   void place(std::uint64_t&, void*&) const noexcept {}
 };
 
 struct Kernel : sdk::KernelObject<Device> {
-  cl_program program = nullptr;  ///< the module's
-  bool takes_offsets = false;    ///< each array is followed by the ulong at which it begins, in bytes
-  bool takes_local = false;      ///< the last parameter is local memory, as much as a launch says
+  cl_program program = nullptr;  ///< owned by the module
+  bool takes_offsets = false;    ///< each array is followed by its offset in bytes, an ulong
+  bool takes_local = false;      ///< the last parameter is local memory, whose size the launch gives
 
-  /// Fills in all of the above, and `info`, from a kernel object that then serves launches. Throws a Failure
-  /// when its parameters are not those of the layout.
+  /// Fills in the members above and `info` from a kernel object, which later serves launches. Throws a
+  /// Failure if its parameters differ from the layout's.
   void describe(Owned<cl_kernel> object);
   void unload() noexcept;
 
-  /// A kernel object of this kernel that is nobody else's meanwhile: OpenCL keeps arguments in it.
+  /// Exclusive use of a kernel object of this kernel, because OpenCL stores arguments in it.
   class Lease {
    public:
     explicit Lease(Kernel& kernel) : kernel_(kernel), object_(kernel.take()) {}
@@ -93,9 +93,9 @@ struct Kernel : sdk::KernelObject<Device> {
     Owned<cl_kernel> object_;
   };
 
-  /// The views of buffers that a launch needs until it was submitted.
+  /// Sub-buffers of a launch, needed until it has been submitted.
   using Views = std::vector<Owned<cl_mem>>;
-  /// Sets all arguments of a launch. Throws a Failure when an array is none of this device.
+  /// Sets all arguments of a launch. Throws a Failure if an array belongs to another device.
   Views bind(const Lease& lease, const weir_launch& launch);
 
  private:
@@ -139,8 +139,8 @@ struct Stream : sdk::StreamObject<Device> {
   void answer_failure();
   Owned<cl_event> last();
 
-  std::mutex mutex_;      // makes "submitted last" and `last_` agree; nothing blocks under it
-  Owned<cl_event> last_;  // none when all is known to be done
+  std::mutex mutex_;      // keeps submission order and `last_` consistent; nothing blocks while it is held
+  Owned<cl_event> last_;  // empty if all work is complete
   std::string last_doing_;
 };
 

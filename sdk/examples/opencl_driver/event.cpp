@@ -10,7 +10,7 @@ double end_of(const Owned<cl_event>& event) {
   cl_ulong nanoseconds = 0;
   check(api.clGetEventProfilingInfo(event.get(), CL_PROFILING_COMMAND_END, sizeof nanoseconds, &nanoseconds,
                                     nullptr),
-        "tell the time of an event");
+        "read the time of an event");
   return static_cast<double>(nanoseconds);
 }
 
@@ -35,7 +35,7 @@ Owned<cl_event> Event::mark() {
 
 void Event::set_mark(Owned<cl_event> mark) noexcept {
   std::lock_guard lock(mutex_);
-  mark_ = std::move(mark);  // the earlier one leaves with the parameter
+  mark_ = std::move(mark);  // the earlier mark is released with the parameter
 }
 
 bool Event::query() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels and their arguments. OpenCL binds buffers, not addresses, and only at offsets that are multiples of
-// the device's alignment. So a kernel comes in two forms: with just the parameters of its layout, or with an
-// ulong behind each array, the byte at which the array begins. The second form takes arrays that begin
-// anywhere.
+// the device's alignment. A kernel therefore has one of two forms: just the parameters of its layout, or an
+// additional ulong after each array, the array's offset in bytes. Only the second form accepts arrays that
+// begin anywhere.
 #include <cstring>
 
 #include "driver.hpp"
@@ -37,7 +37,7 @@ std::uint32_t group_value(cl_kernel object, cl_device_id device, cl_kernel_work_
 
 }  // namespace
 
-/// In which form the kernel takes its parameters; gives back their number without local memory.
+/// Determines the kernel's form. Returns the number of its parameters without local memory.
 cl_uint Kernel::find_form(cl_kernel object) {
   cl_uint taken = 0;
   check(api.clGetKernelInfo(object, CL_KERNEL_NUM_ARGS, sizeof taken, &taken, nullptr), "describe a kernel");
@@ -49,14 +49,14 @@ cl_uint Kernel::find_form(cl_kernel object) {
   if (taken != given && !takes_offsets)
     sdk::fail(
         WEIR_ERROR_INVALID,
-        "kernel '%.128s' takes %u parameters%s; expected the %u of its layout, or %u with an ulong behind "
+        "kernel '%.128s' takes %u parameters%s; expected the %u of its layout, or %u with an ulong after "
         "each array",
         name.c_str(), taken, takes_local ? " and local memory" : "", given, given + arrays);
   return taken;
 }
 
-/// That the kernel's parameters are those of its layout. Sizes are not told: setting a value shows whether
-/// its size is right.
+/// Checks that the kernel's parameters match its layout. OpenCL does not report sizes; they are checked by
+/// setting a value.
 void Kernel::check_parameters(cl_kernel object, cl_uint taken) const {
   const auto takes = [&](cl_uint at, std::size_t size) {
     const std::vector<std::byte> zeros(size);
@@ -71,7 +71,7 @@ void Kernel::check_parameters(cl_kernel object, cl_uint taken) const {
     if (array && takes_offsets && !takes(++at, sizeof(cl_ulong)))
       sdk::fail(
           WEIR_ERROR_INVALID,
-          "kernel '%.128s' takes %u parameters for a layout of %zu, but no ulong behind parameter %u, an "
+          "kernel '%.128s' takes %u parameters for a layout of %zu, but no ulong after parameter %u, an "
           "array",
           name.c_str(), taken, parameters.size(), i);
     if (!array && !takes(at, parameters[i].size))
@@ -106,7 +106,7 @@ Owned<cl_kernel> Kernel::take() {
   }
   cl_int code = CL_SUCCESS;
   Owned<cl_kernel> object(api.clCreateKernel(program, name.c_str(), &code));
-  if (code != CL_SUCCESS) raise(code, sdk::words("make kernel '%.128s' once more", name.c_str()));
+  if (code != CL_SUCCESS) raise(code, sdk::format_text("make kernel '%.128s' once more", name.c_str()));
   return object;
 }
 
@@ -115,14 +115,14 @@ void Kernel::give(Owned<cl_kernel> object) noexcept {
     std::lock_guard lock(mutex_);
     idle_.push_back(std::move(object));
   } catch (const std::bad_alloc&) {
-    // Then it is released, and the next launch makes a new one.
+    // On failure the object is released, and the next launch creates another one.
   }
 }
 
 Kernel::Views Kernel::bind(const Lease& lease, const weir_launch& launch) {
   const auto set = [&](cl_uint at, std::size_t size, const void* value) {
     if (const cl_int code = api.clSetKernelArg(lease.get(), at, size, value); code != CL_SUCCESS) [[unlikely]]
-      raise(code, sdk::words("set argument %u of kernel '%.128s'", at, name.c_str()));
+      raise(code, sdk::format_text("set argument %u of kernel '%.128s'", at, name.c_str()));
   };
   Views views;
   cl_uint at = 0;
@@ -153,7 +153,7 @@ Kernel::Views Kernel::bind(const Lease& lease, const weir_launch& launch) {
   return views;
 }
 
-/// The rest of a buffer from an offset, for kernels without offsets.
+/// The part of a buffer from an offset on, for kernels without offsets.
 Owned<cl_mem> Kernel::view_of(const sdk::ArrayArgument<Allocation>& array, std::uint32_t parameter) const {
   const cl_buffer_region region{array.offset, array.allocation->size - array.offset};
   cl_int code = CL_SUCCESS;
@@ -162,13 +162,13 @@ Owned<cl_mem> Kernel::view_of(const sdk::ArrayArgument<Allocation>& array, std::
   if (code == CL_MISALIGNED_SUB_BUFFER_OFFSET)
     throw sdk::Failure{
         WEIR_ERROR_UNSUPPORTED,
-        sdk::words("kernel '%.128s', parameter %u: the array begins at byte %zu of its memory; "
-                   "OpenCL binds arrays of this device at multiples of %u only. Let the kernel "
-                   "take an ulong behind each array, the byte at which it begins",
-                   name.c_str(), parameter, region.origin, device->limits.memory_alignment),
+        sdk::format_text("kernel '%.128s', parameter %u: the array begins at byte %zu of its memory; "
+                         "OpenCL binds arrays of this device at multiples of %u only. Let the kernel "
+                         "take an ulong after each array, the byte at which it begins",
+                         name.c_str(), parameter, region.origin, device->limits.memory_alignment),
         code, error_name(code)};
   if (code != CL_SUCCESS)
-    raise(code, sdk::words("bind parameter %u of kernel '%.128s'", parameter, name.c_str()));
+    raise(code, sdk::format_text("bind parameter %u of kernel '%.128s'", parameter, name.c_str()));
   return view;
 }
 

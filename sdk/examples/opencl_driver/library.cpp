@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libOpenCL, the loader that stands in front of the vendors' implementations.
+// libOpenCL, the loader of the vendors' implementations.
 #include <mutex>
 #include <weir/sdk/fork.hpp>
 #include <weir/sdk/library.hpp>

@@ -5,7 +5,7 @@
 namespace opencl {
 namespace {
 
-/// Bytes of the device's memory that are spoken for; given back when nothing comes of it.
+/// A reservation of device memory, released unless it is kept.
 class Reservation {
  public:
   Reservation(Device& device, std::uint64_t size) : device_(device), size_(size) {
@@ -27,16 +27,16 @@ class Reservation {
   std::uint64_t size_;
 };
 
-/// Implementations say in several ways that memory is short.
+/// Implementations report a lack of memory with several codes.
 [[noreturn]] void raise_for(cl_int code, std::uint64_t size) {
-  sdk::Failure failure =
-      failure_of(code, sdk::words("make a buffer of %llu bytes", static_cast<unsigned long long>(size)));
+  sdk::Failure failure = failure_of(
+      code, sdk::format_text("make a buffer of %llu bytes", static_cast<unsigned long long>(size)));
   if (code == CL_OUT_OF_RESOURCES) failure.code = WEIR_ERROR_OUT_OF_MEMORY;
   throw failure;
 }
 
-/// Waits until the device has the buffer. Implementations may put the real allocation off until the first
-/// use, where its failure would surprise.
+/// Waits until the device has allocated the buffer. Implementations may delay the allocation to the first
+/// use, where a failure would be unexpected.
 cl_int place(const Device& device, cl_mem buffer) {
   Owned<cl_event> there;
   cl_int code =

@@ -8,7 +8,7 @@
 namespace opencl {
 namespace {
 
-/// "CL1.2" and the like, as -cl-std takes it.
+/// True for "CL1.2" and similar values of -cl-std.
 bool is_language(std::string_view target) {
   const auto digit = [&](std::size_t at) { return target[at] >= '0' && target[at] <= '9'; };
   return target.size() == 5 && target.starts_with("CL") && digit(2) && target[3] == '.' && digit(4);
@@ -55,7 +55,7 @@ Module& Device::load_module(const weir_code_object& object) {
   if (*object.target) options += std::string(" -cl-std=") + object.target;
   code = api.clBuildProgram(program.get(), 1, &id, options.c_str(), nullptr, nullptr);
   if (code != CL_SUCCESS) {
-    sdk::Failure failure = failure_of(code, sdk::words("build code object '%.64s'", object.name));
+    sdk::Failure failure = failure_of(code, sdk::format_text("build code object '%.64s'", object.name));
     failure.code = WEIR_ERROR_CODE_OBJECT;
     if (const std::string log = build_log(program.get(), id); !log.empty()) failure.message += "\n" + log;
     throw failure;
@@ -79,10 +79,10 @@ void Module::find_kernel(Kernel& kernel) {
   Owned<cl_kernel> object(api.clCreateKernel(program.get(), kernel.name.c_str(), &code));
   if (code == CL_INVALID_KERNEL_NAME)
     throw sdk::Failure{WEIR_ERROR_NOT_FOUND,
-                       sdk::words("module '%.64s' has no kernel '%.128s'; it has %.512s", name.c_str(),
-                                  kernel.name.c_str(), kernel_names(program.get()).c_str()),
+                       sdk::format_text("module '%.64s' has no kernel '%.128s'; it has %.512s", name.c_str(),
+                                        kernel.name.c_str(), kernel_names(program.get()).c_str()),
                        code, error_name(code)};
-  if (code != CL_SUCCESS) raise(code, sdk::words("make kernel '%.128s'", kernel.name.c_str()));
+  if (code != CL_SUCCESS) raise(code, sdk::format_text("make kernel '%.128s'", kernel.name.c_str()));
   kernel.program = program.get();
   kernel.describe(std::move(object));
 }

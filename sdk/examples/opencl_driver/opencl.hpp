@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCL as this driver sees it: its functions, found at run time, its errors as Failures, and counted
-// references to its objects.
+// The driver's interface to OpenCL: functions resolved at run time, errors converted to Failures, and counted
+// references to objects.
 #pragma once
 
 #include <CL/cl.h>
@@ -13,10 +13,10 @@ namespace opencl {
 
 namespace sdk = weir::sdk;
 
-/// The loader's word for an empty list of implementations: CL_PLATFORM_NOT_FOUND_KHR of CL/cl_ext.h.
+/// The loader's result for an empty list of implementations: CL_PLATFORM_NOT_FOUND_KHR of CL/cl_ext.h.
 constexpr cl_int platform_not_found = -1001;
 
-/// All that the driver calls; OpenCL 1.2 has every one of them.
+/// The functions that the driver calls, all of which exist since OpenCL 1.2.
 #define OPENCL_FUNCTIONS(X)       \
   X(clGetPlatformIDs)             \
   X(clGetPlatformInfo)            \
@@ -65,19 +65,19 @@ struct Api {
 #undef OPENCL_SLOT
 };
 
-/// Complete once open_library() has returned.
+/// Complete after open_library() has returned.
 extern Api api;
 
-/// Opens libOpenCL.so.1 and fills `api`, or throws a Failure{NO_LIBRARY}. Once it has succeeded it does
-/// nothing.
+/// Opens libOpenCL.so.1 and fills `api`, or throws a Failure{NO_LIBRARY}. Does nothing after it has
+/// succeeded.
 void open_library();
 
 // -- errors --
 
-/// "CL_OUT_OF_RESOURCES", or a sentence for numbers that OpenCL does not name.
+/// "CL_OUT_OF_RESOURCES", or a phrase for codes without a name.
 const char* error_name(cl_int code) noexcept;
 
-/// What OpenCL answered, as a Failure. `doing` reads on from "OpenCL could not": "create a queue".
+/// An OpenCL error as a Failure. `doing` completes "OpenCL could not": "create a queue".
 sdk::Failure failure_of(cl_int code, const std::string& doing);
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void raise(cl_int code, const std::string& doing) {
@@ -125,7 +125,7 @@ class Owned {
 
   T get() const noexcept { return object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
-  /// Where a function of OpenCL stores a new object; there must be none yet.
+  /// For OpenCL functions that store a new object. This owner must be empty.
   T* out() noexcept { return &object_; }
   T give_up() noexcept { return std::exchange(object_, nullptr); }
   void reset() noexcept {
@@ -136,28 +136,28 @@ class Owned {
   T object_ = nullptr;
 };
 
-/// Another reference to an event, or none to none.
+/// Returns another reference to an event; empty if `event` is empty.
 inline Owned<cl_event> share(const Owned<cl_event>& event) noexcept {
   if (event) api.clRetainEvent(event.get());
   return Owned<cl_event>(event.get());
 }
 
-/// True when an event is reached, false before that; its failure is thrown.
+/// True if an event is reached, false if not yet. Throws the event's failure.
 bool is_reached(cl_event event, const std::string& doing);
 
-/// Blocks until an event is reached; CL_SUCCESS or what it failed with.
+/// Blocks until an event is reached. Returns CL_SUCCESS or the event's error.
 cl_int outcome_of(cl_event event) noexcept;
 
-// -- what OpenCL tells --
+// -- queries --
 
-/// A value of fixed size, `otherwise` where the device does not know the question.
+/// A value of fixed size; `otherwise` if the device does not support the query.
 template <class T>
 T device_value(cl_device_id device, cl_device_info what, T otherwise = {}) noexcept {
   T value{};
   return api.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
 }
 
-/// A text of any length from `query(size, out, out_size)`, "" where there is none.
+/// A text of any length from `query(size, out, out_size)`; "" if there is none.
 template <class Query>
 std::string text_of(Query&& query) {
   std::size_t size = 0;

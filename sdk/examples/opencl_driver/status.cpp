@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OpenCL's results mean.
+// Translation of OpenCL's error codes.
 #include <weir/sdk/status.hpp>
 
 #include "opencl.hpp"
@@ -13,14 +13,15 @@ struct Meaning {
   weir_result result;
 };
 
-#define MEANS(name, result) {name, #name, result}
+#define MEANS(name, result) \
+  { name, #name, result }
 constexpr Meaning meanings[] = {
     MEANS(CL_DEVICE_NOT_FOUND, WEIR_ERROR_NO_DEVICE),
     {platform_not_found, "CL_PLATFORM_NOT_FOUND_KHR", WEIR_ERROR_NO_DEVICE},
     MEANS(CL_DEVICE_NOT_AVAILABLE, WEIR_ERROR_NO_DEVICE),
     MEANS(CL_COMPILER_NOT_AVAILABLE, WEIR_ERROR_UNSUPPORTED),
     MEANS(CL_MEM_OBJECT_ALLOCATION_FAILURE, WEIR_ERROR_OUT_OF_MEMORY),
-    // A queue or kernel that needs more than there is, or a kernel that failed; OpenCL says no more.
+    // Either a lack of resources for a queue or kernel, or a failed kernel; OpenCL does not distinguish them.
     MEANS(CL_OUT_OF_RESOURCES, WEIR_ERROR_LAUNCH),
     MEANS(CL_OUT_OF_HOST_MEMORY, WEIR_ERROR_OUT_OF_MEMORY),
     MEANS(CL_PROFILING_INFO_NOT_AVAILABLE, WEIR_ERROR_UNKNOWN),
@@ -28,7 +29,7 @@ constexpr Meaning meanings[] = {
     MEANS(CL_BUILD_PROGRAM_FAILURE, WEIR_ERROR_CODE_OBJECT),
     MEANS(CL_MAP_FAILURE, WEIR_ERROR_UNKNOWN),
     MEANS(CL_MISALIGNED_SUB_BUFFER_OFFSET, WEIR_ERROR_UNSUPPORTED),
-    // Work that waited for work that failed.
+    // Work that waited for failed work.
     MEANS(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, WEIR_ERROR_LAUNCH),
     MEANS(CL_COMPILE_PROGRAM_FAILURE, WEIR_ERROR_CODE_OBJECT),
     MEANS(CL_LINKER_NOT_AVAILABLE, WEIR_ERROR_UNSUPPORTED),
@@ -81,7 +82,7 @@ const char* error_name(cl_int code) noexcept {
 sdk::Failure failure_of(cl_int code, const std::string& doing) {
   const Meaning* meaning = meaning_of(code);
   return {meaning ? meaning->result : WEIR_ERROR_UNKNOWN,
-          sdk::words("OpenCL could not %.800s: %s (%d)", doing.c_str(), error_name(code), code), code,
+          sdk::format_text("OpenCL could not %.800s: %s (%d)", doing.c_str(), error_name(code), code), code,
           meaning ? meaning->name : ""};
 }
 
@@ -96,7 +97,7 @@ bool is_reached(cl_event event, const std::string& doing) {
 cl_int outcome_of(cl_event event) noexcept {
   const cl_int code = api.clWaitForEvents(1, &event);
   if (code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) return code;
-  // The event's own status says more than the wait's.
+  // The event's status is more specific than the wait's result.
   cl_int status = 0;
   const cl_int asked =
       api.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-order queues. Everything is handed to the device at once: a queue that waits for an event of another one
-// could else wait for work that its host keeps back.
+// In-order queues. Every command is flushed at once. Otherwise a queue could wait for an event whose command
+// is still in the host's buffer.
 #include "driver.hpp"
 
 namespace opencl {
 
 using namespace std::string_view_literals;
 
-/// `enqueue(event)` submits one command. Gives back its event.
+/// `enqueue(event)` submits one command. Returns its event.
 template <class Enqueue>
 Owned<cl_event> Stream::submit(std::string_view doing, Enqueue&& enqueue) {
   Owned<cl_event> done, before;
@@ -23,7 +23,7 @@ Owned<cl_event> Stream::submit(std::string_view doing, Enqueue&& enqueue) {
   return done;
 }
 
-/// Throws what the last of the stream's work failed with, once. With the mutex held.
+/// Throws the error of the stream's last work, once. The mutex must be held.
 void Stream::answer_failure() {
   if (!last_) return;
   try {
@@ -47,7 +47,7 @@ Stream& Device::create_stream(std::int32_t) {
   return stream.publish();
 }
 
-/// OpenCL lets a queue go when its work is done.
+/// OpenCL releases a queue after its work is done.
 void Stream::destroy() noexcept {
   {
     std::lock_guard lock(mutex_);
@@ -87,8 +87,8 @@ void Stream::wait(Event& event) {
          [&](cl_event* done) { return api.clEnqueueBarrierWithWaitList(queue.get(), 1, list, done); });
 }
 
-/// The last command's end is the mark. Only time needs a command of its own, because the last one may have
-/// ended long ago.
+/// The event of the last command serves as the mark. Timed events need a command of their own, because the
+/// last one may have ended long ago.
 void Stream::record(Event& event) {
   if (!event.timed) return event.set_mark(last());
   event.set_mark(submit("mark the time"sv, [&](cl_event* done) {
@@ -152,7 +152,7 @@ void Stream::launch(Kernel& kernel, const weir_launch& launch) {
     block[i] = launch.block[i];
     threads[i] = block[i] * launch.grid[i];
   }
-  submit(sdk::words("run kernel '%.128s'", kernel.name.c_str()), [&](cl_event* done) {
+  submit(sdk::format_text("run kernel '%.128s'", kernel.name.c_str()), [&](cl_event* done) {
     return api.clEnqueueNDRangeKernel(queue.get(), lease.get(), 3, nullptr, threads, block, 0, nullptr, done);
   });
 }

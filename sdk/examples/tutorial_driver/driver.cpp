@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver that sdk/docs/driver-tutorial.md ends with: the one that `weir new-driver` writes, with streams
-// that are queues, events that mark places in them, and kernels. Its device is one core of the processor.
+// The finished driver of sdk/docs/driver-tutorial.md: the output of `weir new-driver` with queues for
+// streams, events that mark positions in them, and kernels. Its device is one core of the processor.
 #include <unistd.h>
 #include <weir/sdk/cpu_kernel.h>
 
@@ -22,7 +22,7 @@ std::uint64_t bytes_of(int pages) {
 struct Driver {
   static constexpr const char *name = "tutorial", *version = "0.1.0", *vendor = "Weir's examples";
 
-  // -- what there is --
+  // -- devices --
 
   static std::uint32_t device_count() {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
@@ -95,7 +95,7 @@ struct Driver {
 
   // -- streams and events --
 
-  /// A place in a queue: behind what was submitted when it was marked.
+  /// A position in a queue: after the work submitted before the record.
   struct Mark {
     std::shared_ptr<Queue> queue;  ///< null: never recorded
     std::uint64_t number = 0;

@@ -12,8 +12,8 @@
 #include <string>
 #include <weir/sdk/status.hpp>
 
-/// Whether all bytes that the program headers speak of are there. The dynamic linker does not look: it would
-/// die.
+/// Whether the file contains all bytes that its program headers name. The dynamic linker does not check this
+/// and would crash.
 inline bool is_whole_library(std::span<const unsigned char> bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header) return false;
@@ -33,11 +33,11 @@ inline bool is_whole_library(std::span<const unsigned char> bytes) {
 
 class LoadedLibrary {
  public:
-  /// Throws Failure{CODE_OBJECT}, or Failure{SYSTEM} when there are no descriptors left.
+  /// Throws Failure{CODE_OBJECT}, or Failure{SYSTEM} if no file descriptor is left.
   void open(std::span<const unsigned char> bytes) {
     using namespace weir::sdk;
     if (!is_whole_library(bytes))
-      fail(WEIR_ERROR_CODE_OBJECT, "the %zu bytes are no complete ELF shared object for x86-64",
+      fail(WEIR_ERROR_CODE_OBJECT, "the %zu bytes are not a complete ELF shared object for x86-64",
            bytes.size());
     file_ = memfd_create("weir-module", MFD_CLOEXEC);
     if (file_ < 0) fail_system(errno, "memfd_create failed");
@@ -63,5 +63,6 @@ class LoadedLibrary {
 
  private:
   void* handle_ = nullptr;
-  int file_ = -1;  ///< open as long as the library: the dynamic linker knows libraries by their file's number
+  int file_ = -1;  ///< open as long as the library: the dynamic linker identifies libraries by their file's
+                   ///< inode number
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream of the tutorial's driver is made of: work that runs in order, on a thread of its own.
+// The queue of a stream of the tutorial's driver: work that runs in order, on a thread of its own.
 #pragma once
 
 #include <condition_variable>
@@ -14,12 +14,12 @@ class Queue {
  public:
   static std::shared_ptr<Queue> start() {
     auto queue = std::make_shared<Queue>();
-    // The thread shares the queue, so that work which was submitted is done whoever lets go of it.
+    // The thread shares ownership of the queue, so submitted work completes after the stream is destroyed.
     std::thread([queue] { queue->run(); }).detach();
     return queue;
   }
 
-  /// Puts `work` behind what was submitted before and returns its number; the first is 1.
+  /// Appends `work` to the queue and returns its number; the first is 1.
   std::uint64_t submit(std::function<void()> work) {
     std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(work));
@@ -27,7 +27,7 @@ class Queue {
     return ++submitted_;
   }
 
-  /// The number of what was submitted last, 0 for nothing.
+  /// The number of the last submitted work, 0 if there is none.
   std::uint64_t submitted() const {
     std::lock_guard lock(mutex_);
     return submitted_;
@@ -43,7 +43,7 @@ class Queue {
     changed_.wait(lock, [&] { return done_ >= number; });
   }
 
-  /// Nothing more will be submitted. Does not wait: the thread ends when all is done.
+  /// Ends submission. Does not wait: the thread exits when all work is done.
   void close() {
     std::lock_guard lock(mutex_);
     closed_ = true;
@@ -60,7 +60,7 @@ class Queue {
       waiting_.pop_front();
       lock.unlock();
       work();
-      work = nullptr;  // what it holds goes before anybody is told that it is done
+      work = nullptr;  // releases the work's resources before waiters see it as done
       lock.lock();
       ++done_;
       changed_.notify_all();

@@ -1,7 +1,7 @@
-// The @NAME@ driver: one device, whose memory is the host's. Streams do at once what is submitted to them,
-// and there is no code to run yet. It passes levels 0 and 1 of weir-conformance; put your device in its
-// place, function by function. <weir/driver.h> is the contract, <weir/sdk/table.hpp> says what is checked
-// before these functions are called.
+// The @NAME@ driver: one device, whose memory is the host's. Streams execute work immediately, and no code
+// can be loaded yet. It passes levels 0 and 1 of weir-conformance; replace the functions by those of your
+// device one by one. <weir/driver.h> is the contract. <weir/sdk/table.hpp> documents the checks that precede
+// each call of these functions.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ std::uint64_t bytes_of(int pages) {
 struct Driver {
   static constexpr const char *name = "@NAME@", *version = "0.1.0", *vendor = "Say who you are";
 
-  // -- what there is --
+  // -- devices --
 
   /// The first call that may touch the vendor's runtime. Without one: fail(WEIR_ERROR_NO_LIBRARY, ...).
   static std::uint32_t device_count() { return 1; }
@@ -28,7 +28,8 @@ struct Driver {
     info.kind = WEIR_DEVICE_OTHER;
     put(info.name, "The @NAME@ device");
     put(info.vendor, vendor);
-    // The formats that the device will load; level 0 wants at least one. Replace it when load_module takes code.
+    // The formats that the device loads; level 0 requires at least one. Replace it when load_module accepts
+    // code.
     info.code_target_count = 1;
     put(info.code_targets[0].format, "none-yet");
     info.total_memory = bytes_of(_SC_PHYS_PAGES);
@@ -70,7 +71,7 @@ struct Driver {
 
   // -- streams and events --
 
-  /// All work is done by the time an event is recorded.
+  /// All work is done when an event is recorded.
   struct Event : EventObject<Device> {
     void destroy() { Pool<Event>::of().give(*this); }
     bool query() { return true; }
@@ -78,7 +79,7 @@ struct Driver {
   };
 
   struct Stream : StreamObject<Device> {
-    std::mutex busy;  ///< held while work runs, so that work from several threads runs one after the other
+    std::mutex busy;  ///< held while work runs, so that work of several threads is serialised
 
     void destroy() { Pool<Stream>::of().give(*this); }
     void flush() {}

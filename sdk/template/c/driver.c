@@ -1,7 +1,7 @@
-/* The @NAME@ driver: one device, whose memory is the host's. Streams do at once what is submitted to them,
- * and there is no code to run yet. It passes levels 0 and 1 of weir-conformance; put your device in its
- * place, function by function. <weir/driver.h> is the contract. In C++, <weir/sdk/table.hpp> does most of the
- * checks that stand here. */
+/* The @NAME@ driver: one device, whose memory is the host's. Streams execute work immediately, and no code
+ * can be loaded yet. It passes levels 0 and 1 of weir-conformance; replace the functions by those of your
+ * device one by one. <weir/driver.h> is the contract. In C++, <weir/sdk/table.hpp> does most of these
+ * checks. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { alignment = 64 };
 
-/* -- objects: what the handles point to -- */
+/* -- objects, to which the handles point -- */
 
 struct weir_device_t {
   int unused; /* there is nothing to open */
@@ -44,7 +44,7 @@ static weir_result out_of_memory(weir_status* status) {
   return fail(status, WEIR_ERROR_OUT_OF_MEMORY, "the host has no memory left");
 }
 
-/* A struct for the caller, who may know fewer fields than this driver. */
+/* Copies a struct to the caller, whose version may have fewer fields than this driver's. */
 static void give(void* out, const void* mine, uint32_t my_size) {
   const uint32_t size = *(uint32_t*)out;
   memcpy((char*)out + sizeof size, (const char*)mine + sizeof size,
@@ -228,14 +228,14 @@ static weir_result copy(weir_stream stream, void* to, const void* from, uint64_t
 static weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t offset,
                                   const void* source, uint64_t size, weir_status* status) {
   if (!inside(destination, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the destination");
+    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the destination");
   return copy(stream, destination->bytes + offset, source, size);
 }
 
 static weir_result copy_to_host(weir_stream stream, void* destination, weir_allocation source,
                                 uint64_t offset, uint64_t size, weir_status* status) {
   if (!inside(source, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the source");
+    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the source");
   return copy(stream, destination, source->bytes + offset, size);
 }
 
@@ -243,7 +243,7 @@ static weir_result copy_on_device(weir_stream stream, weir_allocation destinatio
                                   uint64_t destination_offset, weir_allocation source, uint64_t source_offset,
                                   uint64_t size, weir_status* status) {
   if (!inside(destination, destination_offset, size) || !inside(source, source_offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "a range lies outside of its allocation");
+    return fail(status, WEIR_ERROR_INVALID, "a range exceeds its allocation");
   if (destination == source && destination_offset < source_offset + size &&
       source_offset < destination_offset + size)
     return fail(status, WEIR_ERROR_INVALID, "the ranges overlap");
@@ -253,7 +253,7 @@ static weir_result copy_on_device(weir_stream stream, weir_allocation destinatio
 static weir_result fill(weir_stream stream, weir_allocation destination, uint64_t offset, uint64_t size,
                         const void* pattern, uint32_t pattern_size, weir_status* status) {
   if (!inside(destination, offset, size))
-    return fail(status, WEIR_ERROR_INVALID, "the range lies outside of the destination");
+    return fail(status, WEIR_ERROR_INVALID, "the range exceeds the destination");
   const int power_of_two = pattern_size != 0 && (pattern_size & (pattern_size - 1)) == 0;
   if (!power_of_two || pattern_size > 16 || offset % pattern_size != 0 || size % pattern_size != 0)
     return fail(status, WEIR_ERROR_INVALID,
@@ -265,7 +265,7 @@ static weir_result fill(weir_stream stream, weir_allocation destination, uint64_
   return WEIR_OK;
 }
 
-/* -- code: none yet, so that there are no modules and no kernels -- */
+/* -- code: none yet, so there are no modules and no kernels -- */
 
 static weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out_module,
                                weir_status* status) {
@@ -338,7 +338,7 @@ static const weir_driver_table table = {
 weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table,
                               weir_status* status) {
   if (host->abi_min > table.abi_version || host->abi_max < table.abi_version)
-    return fail(status, WEIR_ERROR_ABI, "this driver speaks ABI 1.0 only");
+    return fail(status, WEIR_ERROR_ABI, "this driver supports ABI 1.0 only");
   *out_table = &table;
   return WEIR_OK;
 }

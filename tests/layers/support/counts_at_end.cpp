@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/kept_code.hpp"
 
 namespace weir::test {

@@ -23,7 +23,7 @@ class KeptCode : public codegen::Compiler {
   codegen::CodeObject compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                               const codegen::Target& target) override {
     std::string key = target.format + " " + target.cpu + " " + target.features + " " +
-                      std::to_string(target.facts.number()) + "\n" + ir::print(kernel);
+                      std::to_string(target.assumptions.number()) + "\n" + ir::print(kernel);
     for (const ir::Task* task : tasks) key += ir::print(kernel, *task);
     const std::lock_guard lock(mutex_);
     if (const auto found = kept_.find(key); found != kept_.end()) return found->second;

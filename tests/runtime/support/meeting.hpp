@@ -11,7 +11,7 @@
 #include <thread>
 #include <weir/stream.hpp>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "support/watched_driver.hpp"
 
 namespace weir::test {
@@ -30,7 +30,7 @@ bool comes_between(const StreamRef& stream, std::string_view slot, int n, First&
   Watch::get().before(slot, [&, state = stream.state()] {
     if (!is_first || ++calls != n) return;
     stopped = true;
-    while (!ended && !state->turn.is_wanted()) {
+    while (!ended && !state->submission_lock.has_waiters()) {
       if (Clock::now() > limit) {
         ADD_FAILURE() << "the second thread neither ends nor waits for the submission lock";
         break;

@@ -10,7 +10,7 @@
 #include "driver/prober.hpp"
 #include "driver/registry.hpp"
 #include "places.hpp"
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "tested_device.hpp"
 
 namespace weir::test {
@@ -31,7 +31,7 @@ const Candidate& real_driver() {
   }());
   for (const Candidate& candidate : found)
     if (candidate.name == driver_name()) {
-      if (candidate.fate == DriverFate::usable) return candidate;
+      if (candidate.status == DriverStatus::usable) return candidate;
       throw std::runtime_error("the driver " + driver_name() + " is not usable: " + candidate.reason);
     }
   throw std::runtime_error("there is no driver " + driver_name() + " in " +

@@ -22,7 +22,7 @@ Space space_of(TaskFunction& f, const Iteration& around, const ir::Statement& lo
 }
 
 Value* saturating_product(TaskFunction& f, Value* a, Value* b) {
-  if (f.device.facts().narrow) return f.b.CreateMul(a, b, "", true, true);
+  if (f.device.assumptions().index32) return f.b.CreateMul(a, b, "", true, true);
   Value* both = f.b.CreateBinaryIntrinsic(llvm::Intrinsic::umul_with_overflow, a, b);
   Value* most = f.i64(~std::uint64_t{0} >> 1);
   Value* product = f.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, f.b.CreateExtractValue(both, 0), most);

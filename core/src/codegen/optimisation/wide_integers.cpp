@@ -19,7 +19,7 @@ using Builder = llvm::IRBuilder<>;
 
 constexpr unsigned word_bits = 32;
 
-bool is_narrow(const llvm::Type* type) {
+bool has_index32(const llvm::Type* type) {
   return type->isIntegerTy() && type->getIntegerBitWidth() > 1 && type->getIntegerBitWidth() < word_bits;
 }
 
@@ -147,7 +147,7 @@ class Widening {
 
   void rewrite(llvm::Instruction& i) {
     b_.SetInsertPoint(&i);
-    if (is_narrow(i.getType())) {
+    if (has_index32(i.getType())) {
       if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&i)) {
         llvm::PHINode* wide = b_.CreatePHI(word_, phi->getNumIncomingValues());
         phis_.emplace_back(phi, wide);
@@ -158,11 +158,11 @@ class Widening {
       return replace(i, v);
     }
     if (auto* branch = llvm::dyn_cast<llvm::SwitchInst>(&i);
-        branch && is_narrow(branch->getCondition()->getType()))
+        branch && has_index32(branch->getCondition()->getType()))
       return rewrite_switch(*branch);
     if (llvm::isa<llvm::PHINode>(i)) return;
     for (llvm::Use& use : i.operands())
-      if (is_narrow(use->getType()) && words_.contains(use.get())) {
+      if (has_index32(use->getType()) && words_.contains(use.get())) {
         use.set(narrow_of(use.get()));
         changed_ = true;
       }
@@ -207,7 +207,7 @@ class Widening {
       case I::Freeze:
         return {b_.CreateFreeze(low(0))};
       case I::Trunc:
-        if (is_narrow(operand(0)->getType())) return {low(0)};
+        if (has_index32(operand(0)->getType())) return {low(0)};
         return {b_.CreateTrunc(operand(0), word_)};
       case I::ZExt:
         if (operand(0)->getType()->isIntegerTy(1)) return {b_.CreateZExt(operand(0), word_), true, true};
@@ -296,7 +296,7 @@ class Widening {
       case ucmp:
       case scmp: {
         Value *a = operand(0), *b = operand(1);
-        if (is_narrow(a->getType())) {
+        if (has_index32(a->getType())) {
           a = extension_of(a, id == scmp ? Extension::sign : Extension::zero);
           b = extension_of(b, id == scmp ? Extension::sign : Extension::zero);
         }
@@ -311,7 +311,7 @@ class Widening {
 
   /// What an instruction with narrow operands and another result becomes; null where it must stay.
   Value* from_narrow(llvm::Instruction& i) {
-    if (i.getNumOperands() == 0 || !is_narrow(i.getOperand(0)->getType())) return nullptr;
+    if (i.getNumOperands() == 0 || !has_index32(i.getOperand(0)->getType())) return nullptr;
     const auto zero = [&](unsigned k) { return zero_extended(i.getOperand(k)); };
     const auto sign = [&](unsigned k) { return sign_extended(i.getOperand(k)); };
     using I = llvm::Instruction;
@@ -357,7 +357,7 @@ class Widening {
 
 bool has_narrow_vectors(const llvm::Function& function) {
   const auto narrow = [](const llvm::Type* type) {
-    return type->isVectorTy() && is_narrow(type->getScalarType());
+    return type->isVectorTy() && has_index32(type->getScalarType());
   };
   for (const llvm::Instruction& i : llvm::instructions(function)) {
     if (narrow(i.getType())) return true;

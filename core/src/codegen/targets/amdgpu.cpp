@@ -133,11 +133,14 @@ class AmdgpuModel final : public GpuModel {
   }
 
   // The memory instructions of these two have one denormal mode, which takes subnormal f32 for 0. Later
-  // processors keep them: LLVM's FeatureMemoryAtomicFAddF32DenormalSupport. Without facts LLVM writes loops.
-  bool adds_flush() const override { return facts().resident && (cpu_ == "gfx908" || cpu_ == "gfx90a"); }
+  // processors keep them: LLVM's FeatureMemoryAtomicFAddF32DenormalSupport. Without assumptions LLVM writes
+  // loops.
+  bool adds_flush() const override {
+    return assumptions().device_local && (cpu_ == "gfx908" || cpu_ == "gfx90a");
+  }
   // LLVM writes loops for operations that buses to other devices or to the host may not carry out.
   void mark_atomic(llvm::AtomicRMWInst& atomic) const override {
-    if (!facts().resident) return;
+    if (!assumptions().device_local) return;
     llvm::MDNode* const yes = llvm::MDNode::get(atomic.getContext(), {});
     atomic.setMetadata("amdgpu.no.fine.grained.memory", yes);
     atomic.setMetadata("amdgpu.no.remote.memory", yes);

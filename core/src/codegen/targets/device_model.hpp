@@ -53,7 +53,7 @@ class DeviceModel {
   virtual llvm::SyncScope::ID device_scope(llvm::LLVMContext&) const { return llvm::SyncScope::System; }
   /// Whether atomic additions of f32 take numbers below the normal range for 0.
   virtual bool adds_flush() const { return false; }
-  /// Lets an atomic operation be an instruction of the device's where the launch's facts allow it.
+  /// Lets an atomic operation be an instruction of the device's where the launch's assumptions allow it.
   virtual void mark_atomic(llvm::AtomicRMWInst&) const {}
   /// What local arrays of one iteration may take.
   virtual std::uint64_t max_stack_bytes() const = 0;
@@ -68,7 +68,7 @@ class DeviceModel {
   /// How to launch a task: all of an entry but its symbol.
   virtual CodeObject::Entry launch_shape(const ir::Kernel& kernel, const ir::Task& task) const = 0;
   /// What a launch has proven, for the code to rely on.
-  virtual Facts facts() const { return {}; }
+  virtual LaunchAssumptions assumptions() const { return {}; }
   /// A function in fast mode, where the device has something better than the library; else null.
   virtual llvm::Value* fast_math(Builder&, ir::MathFunction, llvm::ArrayRef<llvm::Value*>) const {
     return nullptr;

@@ -33,9 +33,10 @@ bool is_address(const ir::TaskArgument& argument) {
   return argument.kind == Kind::array || argument.kind == Kind::temporaries || argument.kind == Kind::error;
 }
 
-/// The parameters of an entry, whose natural layout is the task's argument block. With narrow extents, the
+/// The parameters of an entry, whose natural layout is the task's argument block. With index32 extents, the
 /// upper half of an extent is padding.
-std::vector<Field> parameters(llvm::LLVMContext& context, const ir::Task& task, bool narrow, unsigned space) {
+std::vector<Field> parameters(llvm::LLVMContext& context, const ir::Task& task, bool index32,
+                              unsigned space) {
   std::vector<std::size_t> order(task.arguments.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -55,7 +56,7 @@ std::vector<Field> parameters(llvm::LLVMContext& context, const ir::Task& task, 
   for (const std::size_t i : order) {
     const ir::TaskArgument& argument = task.arguments[i];
     pad_to(argument.offset);
-    const bool half = narrow && argument.kind == Kind::extent;
+    const bool half = index32 && argument.kind == Kind::extent;
     fields.push_back({half ? llvm::Type::getInt32Ty(context) : argument_type(context, argument, space), i});
     at += half ? 4 : argument.size;
   }
@@ -81,7 +82,7 @@ const ir::Statement* loop_of(const ir::Task& task) {
 llvm::Function* GpuModel::declare_entry(llvm::Module& module, const ir::Kernel& kernel,
                                         const ir::Task& task) const {
   llvm::LLVMContext& context = module.getContext();
-  const std::vector<Field> fields = parameters(context, task, facts_.narrow, global_space());
+  const std::vector<Field> fields = parameters(context, task, assumptions_.index32, global_space());
   std::vector<llvm::Type*> types;
   for (const Field& field : fields) types.push_back(field.type);
   auto* f = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false),
@@ -100,10 +101,11 @@ llvm::Function* GpuModel::declare_entry(llvm::Module& module, const ir::Kernel& 
     }
     if (!is_address(argument)) continue;
     const bool array = argument.kind == Kind::array;
-    if (!array || facts_.distinct) f->addParamAttr(p, llvm::Attribute::NoAlias);
+    if (!array || assumptions_.no_alias) f->addParamAttr(p, llvm::Attribute::NoAlias);
     if (array && !writes(task.body, argument.parameter)) f->addParamAttr(p, llvm::Attribute::ReadOnly);
-    const std::uint64_t align =
-        !array || facts_.aligned ? 16 : size_of(kernel.parameters.at(argument.parameter).element.scalar);
+    const std::uint64_t align = !array || assumptions_.aligned
+                                    ? 16
+                                    : size_of(kernel.parameters.at(argument.parameter).element.scalar);
     f->addParamAttr(p, llvm::Attribute::getWithAlignment(context, llvm::Align(align)));
   }
   mark_entry(*f, kernel, task);
@@ -111,12 +113,12 @@ llvm::Function* GpuModel::declare_entry(llvm::Module& module, const ir::Kernel& 
 }
 
 Value* GpuModel::argument(Builder& b, llvm::Function& entry, const ir::Task& task, std::size_t index) const {
-  const std::vector<Field> fields = parameters(b.getContext(), task, facts_.narrow, global_space());
+  const std::vector<Field> fields = parameters(b.getContext(), task, assumptions_.index32, global_space());
   const auto found =
       std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.argument == index; });
   Value* v = entry.getArg(unsigned(found - fields.begin()));
   const ir::TaskArgument& argument = task.arguments[index];
-  return argument.kind == Kind::extent ? b.CreateZExt(v, b.getInt64Ty(), "", facts_.narrow) : v;
+  return argument.kind == Kind::extent ? b.CreateZExt(v, b.getInt64Ty(), "", assumptions_.index32) : v;
 }
 
 /// Adjacent threads take adjacent iterations.
@@ -148,7 +150,7 @@ std::uint32_t GpuModel::block_threads(const ir::Kernel& kernel, const ir::Task& 
 
 bool GpuModel::counts_in_blocks(const ir::Kernel& kernel, const ir::Task& task) const {
   const ir::Statement* loop = loop_of(task);
-  return loop && facts_.distinct && counters_of(kernel, *loop);
+  return loop && assumptions_.no_alias && counters_of(kernel, *loop);
 }
 
 CodeObject::Entry GpuModel::launch_shape(const ir::Kernel& kernel, const ir::Task& task) const {
@@ -157,12 +159,12 @@ CodeObject::Entry GpuModel::launch_shape(const ir::Kernel& kernel, const ir::Tas
   entry.block[0] = threads;
   entry.block_share = threads;
   if (const ir::Statement* loop = loop_of(task)) {
-    entry.block_share *= packet_width(kernel, *loop, facts_);
+    entry.block_share *= packet_width(kernel, *loop, assumptions_);
     if (counts_in_blocks(kernel, task)) {
       entry.waves = 1;
     } else {
-      entry.block_share *= tile_packets(kernel, *loop, facts_);
-      if (accesses_wide(kernel, *loop, facts_)) entry.waves = CodeObject::every_block;
+      entry.block_share *= tile_packets(kernel, *loop, assumptions_);
+      if (accesses_wide(kernel, *loop, assumptions_)) entry.waves = CodeObject::every_block;
     }
   }
   if (task.kind == ir::TaskKind::reduce_partial) entry.block_share = threads / ir::reduce_lanes;

@@ -10,7 +10,7 @@ namespace weir::codegen {
 class GpuModel : public DeviceModel, public ThreadModel {
  public:
   explicit GpuModel(const Target& target)
-      : facts_(target.facts), max_block_threads_(target.max_block_threads) {}
+      : assumptions_(target.assumptions), max_block_threads_(target.max_block_threads) {}
 
   llvm::Function* declare_entry(llvm::Module& module, const ir::Kernel& kernel,
                                 const ir::Task& task) const final;
@@ -23,7 +23,7 @@ class GpuModel : public DeviceModel, public ThreadModel {
               llvm::Value* n, bool whole) const final;
   std::size_t vector_bytes() const final { return 0; }
   CodeObject::Entry launch_shape(const ir::Kernel& kernel, const ir::Task& task) const final;
-  Facts facts() const final { return facts_; }
+  LaunchAssumptions assumptions() const final { return assumptions_; }
   std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const final;
 
   // Local arrays take memory for every thread that the device can hold.
@@ -37,7 +37,7 @@ class GpuModel : public DeviceModel, public ThreadModel {
  private:
   bool counts_in_blocks(const ir::Kernel& kernel, const ir::Task& task) const;
 
-  Facts facts_;
+  LaunchAssumptions assumptions_;
   std::uint32_t max_block_threads_;
 };
 

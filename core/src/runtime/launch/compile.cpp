@@ -8,15 +8,15 @@
 
 #include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/annotate.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/stream_errors.hpp"
 
 namespace weir::detail {
 namespace {
 
 codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan, const DeviceState& device,
-                             const codegen::Facts& facts) {
+                             const codegen::LaunchAssumptions& assumptions) {
   std::vector<const ir::Task*> tasks;
   for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
   std::exception_ptr refusal;
@@ -26,7 +26,7 @@ codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan,
                                  device.info.target_features,
                                  device.info.lanes,
                                  device.info.max_block_threads,
-                                 facts};
+                                 assumptions};
     try {
       return compilation::compiler().compile(kernel, tasks, target);
     } catch (const Error& error) {
@@ -74,14 +74,14 @@ std::uint32_t resident_blocks_of(DeviceState& device, const CompiledTask& task) 
   if (device.info.kind == DeviceKind::cpu) return 0;
   weir_kernel_info info{};
   info.struct_size = sizeof info;
-  device.quiet(
+  device.call_no_throw(
       [&](weir_status* status) { return device.table().kernel_get_info(task.kernel, &info, status); });
   return resident_blocks(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes);
 }
 
-std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceState& device,
-                                         const codegen::Facts& facts) {
-  auto compiled = std::make_unique<CompiledProgram>();
+std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
+                                       const codegen::LaunchAssumptions& assumptions) {
+  auto compiled = std::make_unique<DeviceProgram>();
   compiled->plan =
       device.address_bytes == 8
           ? program.plan
@@ -97,7 +97,7 @@ std::unique_ptr<CompiledProgram> compile(const ProgramState& program, DeviceStat
     compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));
   if (plan.tasks.empty()) return compiled;
 
-  const codegen::CodeObject object = generate(*program.kernel, plan, device, facts);
+  const codegen::CodeObject object = generate(*program.kernel, plan, device, assumptions);
   compiled->module = load_module(
       device, {object.format, object.target, std::as_bytes(std::span(object.bytes)), program.kernel->name});
   std::uint32_t site = compiled->first_site;
@@ -137,23 +137,25 @@ CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
 
 }  // namespace
 
-const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, const codegen::Facts& facts) {
-  std::atomic<const CompiledProgram*>& slot = variants_of(program, device.number).by_facts[facts.number()];
-  if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
+                                  const codegen::LaunchAssumptions& assumptions) {
+  std::atomic<const DeviceProgram*>& slot =
+      variants_of(program, device.number).by_assumptions[assumptions.number()];
+  if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
     return *ready;
   device.check_not_forked();
   {
     std::unique_lock lock(program.mutex);
     program.done.wait(lock, [&] { return !program.compiling[device.number]; });
-    if (const CompiledProgram* ready = slot.load(std::memory_order_acquire)) return *ready;
+    if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) return *ready;
     program.compiling[device.number] = true;
   }
   // Others who want the program on this device wait for the outcome; those who have it, or want another one,
   // do not.
-  const CompiledProgram* ready = nullptr;
+  const DeviceProgram* ready = nullptr;
   std::exception_ptr error;
   try {
-    ready = compile(program, device, facts).release();
+    ready = compile(program, device, assumptions).release();
     slot.store(ready, std::memory_order_release);
   } catch (...) {
     error = std::current_exception();
@@ -167,7 +169,7 @@ const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, 
   return *ready;
 }
 
-CompiledProgram::~CompiledProgram() {
+DeviceProgram::~DeviceProgram() {
   if (first_site) forget_failure_sites(first_site);
 }
 
@@ -175,7 +177,7 @@ ProgramState::~ProgramState() {
   for (const auto& slot : compiled) {
     const std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
     if (!variants) continue;
-    for (const auto& variant : variants->by_facts) delete variant.load(std::memory_order_relaxed);
+    for (const auto& variant : variants->by_assumptions) delete variant.load(std::memory_order_relaxed);
   }
 }
 

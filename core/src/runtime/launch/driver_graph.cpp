@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/driver_graph.hpp"
-#include "runtime/submission.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -36,7 +37,7 @@ DriverGraph::~DriverGraph() {
 }
 
 void DriverGraph::destroy(weir_graph graph) noexcept {
-  device_.quiet([&](weir_status* status) { return device_.table().graph_destroy(graph, status); });
+  device_.call_no_throw([&](weir_status* status) { return device_.table().graph_destroy(graph, status); });
   device_.graphs.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -124,34 +125,35 @@ void DriverGraph::launch(StreamState& stream, const KernelOrigin* kernel) {
   if (!graph_ || stale_ || given_back_ != device_.memory.times_given_back()) [[unlikely]]
     build();
   Status status;
-  const Submission turn(stream);
+  const Submission submission(stream);
   const weir_result result = device_.attempt(
       status, [&](weir_status* s) { return device_.table().graph_launch(graph_, stream.stream, s); });
   if (result != WEIR_OK) [[unlikely]]
-    device_.fail(kernel ? fmt::format("launch kernel '{}' as a graph", kernel->name) : std::string("launch a graph"),
-                 result, status, kernel);
+    device_.fail(
+        kernel ? fmt::format("launch kernel '{}' as a graph", kernel->name) : std::string("launch a graph"),
+        result, status, kernel);
   if (kernel) stream.last_kernel.store(kernel, std::memory_order_relaxed);
   stream.note_submission();
 }
 
-void GraphOrder::fork(std::uint32_t lanes) {
+void GraphOrder::fork(std::uint32_t branch_count) {
   Ends entry = here();
-  // Where several ends meet several lanes, one empty node between them saves edges.
-  if (entry.size() > 1 && lanes > 1 && entry.size() * lanes > entry.size() + lanes)
+  // Where several ends meet several branch_count, one empty node between them saves edges.
+  if (entry.size() > 1 && branch_count > 1 && entry.size() * branch_count > entry.size() + branch_count)
     entry = {graph_.add(WEIR_GRAPH_EMPTY, entry, nullptr)};
-  forks_.push_back({entry, std::vector<Ends>(lanes, entry), 0});
+  forks_.push_back({entry, std::vector<Ends>(branch_count, entry), 0});
 }
 
-void GraphOrder::lane(std::uint32_t lane) {
-  if (!forks_.empty()) forks_.back().lane = lane;
+void GraphOrder::branch(std::uint32_t branch) {
+  if (!forks_.empty()) forks_.back().branch = branch;
 }
 
 void GraphOrder::join() {
   const Fork fork = std::move(forks_.back());
   forks_.pop_back();
   Ends ends;
-  for (const Ends& lane : fork.lanes)
-    if (lane != fork.entry) ends.insert(ends.end(), lane.begin(), lane.end());
+  for (const Ends& branch : fork.branches)
+    if (branch != fork.entry) ends.insert(ends.end(), branch.begin(), branch.end());
   here() = ends.empty() ? fork.entry : std::move(ends);
 }
 
@@ -168,12 +170,12 @@ void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const Kerne
     const KernelOrigin* kernel;
     std::vector<std::uint32_t>& nodes;
     bool in_region = false;
-    void fork(std::uint32_t lanes) {
-      order.fork(lanes);
+    void fork(std::uint32_t branch_count) {
+      order.fork(branch_count);
       in_region = true;
     }
-    void task(std::size_t, std::uint32_t lane) {
-      if (in_region) order.lane(lane);
+    void task(std::size_t, std::uint32_t branch) {
+      if (in_region) order.branch(branch);
       nodes.push_back(order.add(WEIR_GRAPH_KERNEL, kernel));
     }
     void join() {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "runtime/launch/executor.hpp"
 
 namespace weir::detail {
@@ -28,7 +28,8 @@ class DriverGraph {
   ~DriverGraph();  // runs in flight complete
 
   /// A node behind those in `dependencies`; returns its number. `kernel` (may be null) is for messages.
-  std::uint32_t add(std::uint32_t kind, std::span<const std::uint32_t> dependencies, const KernelOrigin* kernel);
+  std::uint32_t add(std::uint32_t kind, std::span<const std::uint32_t> dependencies,
+                    const KernelOrigin* kernel);
 
   /// What a kernel node does from the next launch on. Throws what the driver refuses; the node holds it all
   /// the same.
@@ -68,15 +69,15 @@ class DriverGraph {
   std::uint32_t builds_ = 0;
 };
 
-/// Finds what each node depends on while work is told in program order: fork, lanes, join, as the streams
-/// executor sees it. Regions may stand inside lanes.
+/// Finds what each node depends on while work is told in program order: fork, branch_count, join, as the
+/// streams executor sees it. Regions may stand inside lanes.
 class GraphOrder {
  public:
   explicit GraphOrder(DriverGraph& graph) : graph_(graph) {}
 
-  void fork(std::uint32_t lanes);
-  /// What follows belongs to that lane of the innermost fork.
-  void lane(std::uint32_t lane);
+  void fork(std::uint32_t branch_count);
+  /// What follows belongs to that branch of the innermost fork.
+  void branch(std::uint32_t branch);
   void join();
   /// Adds a node behind what stands before it here.
   std::uint32_t add(std::uint32_t kind, const KernelOrigin* kernel);
@@ -85,10 +86,10 @@ class GraphOrder {
   using Ends = std::vector<std::uint32_t>;
   struct Fork {
     Ends entry;
-    std::vector<Ends> lanes;
-    std::uint32_t lane = 0;
+    std::vector<Ends> branches;
+    std::uint32_t branch = 0;
   };
-  Ends& here() noexcept { return forks_.empty() ? ends_ : forks_.back().lanes[forks_.back().lane]; }
+  Ends& here() noexcept { return forks_.empty() ? ends_ : forks_.back().branches[forks_.back().branch]; }
 
   DriverGraph& graph_;
   Ends ends_;

@@ -26,7 +26,7 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
               begin, region));
     seen.push_back(region);
     while (end < places.size() && places[end].region == region) ++end;
-    std::vector<std::int32_t> blocks;  // by lane; the smallest number stays on the caller's stream
+    std::vector<std::int32_t> blocks;  // by branch; the smallest number stays on the caller's stream
     for (std::size_t i = begin; i < end; ++i) {
       if (places[i].block < 0)
         throw Error(ErrorCode::invalid,
@@ -35,7 +35,8 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
     }
     std::ranges::sort(blocks);
     for (std::size_t i = begin; i < end; ++i)
-      tasks[i].lane = static_cast<std::uint32_t>(std::ranges::find(blocks, places[i].block) - blocks.begin());
+      tasks[i].branch =
+          static_cast<std::uint32_t>(std::ranges::find(blocks, places[i].block) - blocks.begin());
     if (blocks.size() > 1) {
       tasks[begin].fork = static_cast<std::uint32_t>(blocks.size());
       tasks[end - 1].join = true;
@@ -45,13 +46,13 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
   return tasks;
 }
 
-void StreamFork::fork(std::uint32_t lanes) {
+void StreamFork::fork(std::uint32_t branch_count) {
   DeviceState& device = caller_.device;
   const weir_driver_table& table = device.table();
-  while (leased_ < lanes - 1 && leased_ < lanes_.size()) {
-    StreamState* lane = device.streams.lease(caller_);
-    if (!lane) break;  // other regions have the rest; blocks share what there is
-    lanes_[leased_++] = lane;
+  while (leased_ < branch_count - 1 && leased_ < leased_streams_.size()) {
+    StreamState* leased = device.streams.lease(caller_);
+    if (!leased) break;  // other regions hold the rest; branches share the streams that were leased
+    leased_streams_[leased_++] = leased;
   }
   if (!leased_) return;
   const KernelOrigin* kernel = caller_.launched_last();
@@ -61,9 +62,9 @@ void StreamFork::fork(std::uint32_t lanes) {
   caller_.note_submission();
   for (std::uint32_t i = 0; i < leased_; ++i) {
     device.call_for(kernel, "begin a block of a region", [&](weir_status* status) {
-      return table.stream_wait_event(lanes_[i]->stream, caller_.mark, status);
+      return table.stream_wait_event(leased_streams_[i]->stream, caller_.mark, status);
     });
-    lanes_[i]->note_submission();
+    leased_streams_[i]->note_submission();
   }
 }
 
@@ -71,18 +72,18 @@ void StreamFork::join() {
   StreamManager& streams = caller_.device.streams;
   std::exception_ptr first;
   while (leased_) {
-    StreamState* lane = lanes_[--leased_];
+    StreamState* leased = leased_streams_[--leased_];
     StreamState* joined = &caller_;
     try {
-      streams.join(caller_, *lane);
+      streams.join(caller_, *leased);
     } catch (...) {
-      // The device cannot order the streams any more: the host does, and keeps the caller's turn meanwhile,
-      // so that nothing runs past the region's end.
-      streams.wait_for_all_of(*lane);
+      // The device cannot order the streams any more. The host waits instead and keeps the caller's
+      // submission lock, so nothing runs past the region's end.
+      streams.wait_for_all_of(*leased);
       joined = nullptr;
       if (!first) first = std::current_exception();
     }
-    streams.give_back(lane, joined);
+    streams.give_back(leased, joined);
   }
   if (first) std::rethrow_exception(first);
 }

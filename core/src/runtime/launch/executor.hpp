@@ -12,35 +12,36 @@
 #include <vector>
 #include <weir/task_list.hpp>
 
-#include "runtime/device_state.hpp"
-#include "runtime/module_state.hpp"
+#include "runtime/devices/device_state.hpp"
+#include "runtime/modules/module_state.hpp"
 
 namespace weir::detail {
 
-/// A task's part in the walk. Lane 0 is the caller's stream.
+/// A task's place in the walk. Branch 0 runs on the caller's stream.
 struct PlacedTask {
-  std::uint32_t lane = 0;
-  std::uint32_t fork = 0;  ///< lanes of the region that begins before this task; 0 for none
-  bool join = false;       ///< the region ends behind this task
+  std::uint32_t branch = 0;
+  std::uint32_t fork = 0;  ///< branches of the region that begins before this task; 0 for none
+  bool join = false;       ///< the region ends after this task
 };
 
-/// Turns regions and block numbers into lanes. Blocks without tasks take no lane; a region with one block is
-/// no region. Throws Error{invalid} when a region is entered again after it was left, or a block is negative.
+/// Turns regions and block numbers into branches. Blocks without tasks take no branch; a region with one
+/// block is no region. Throws Error{invalid} when a region is entered again after it was left, or a block is
+/// negative.
 std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places);
 
-/// The one walk over a list. `target` has fork(lanes), task(index, lane) and join().
+/// The one walk over a list. `target` has fork(branch_count), task(index, branch) and join().
 template <class Target>
 void walk(std::span<const PlacedTask> tasks, Target& target) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].fork) target.fork(tasks[i].fork);
-    target.task(i, tasks[i].lane);
+    target.task(i, tasks[i].branch);
     if (tasks[i].join) target.join();
   }
 }
 
-/// Forks by one event of the caller's stream that every lane waits on, and joins by one event of each lane
-/// that the caller waits on. Never waits on the host. When something throws, what was submitted is joined all
-/// the same. From fork to join the caller's stream is in the turn of whoever owns this.
+/// Forks by one event of the caller's stream that every leased stream waits for, and joins by one event of
+/// each leased stream that the caller waits for. Never waits on the host. After an exception the submitted
+/// work is still joined. The owner holds the caller's submission lock from fork to join.
 class StreamFork {
  public:
   explicit StreamFork(StreamState& caller) noexcept : caller_(caller) {}
@@ -48,17 +49,17 @@ class StreamFork {
   StreamFork& operator=(const StreamFork&) = delete;
   ~StreamFork();
 
-  void fork(std::uint32_t lanes);
+  void fork(std::uint32_t branch_count);
   void join();
-  /// More lanes than the pool has streams share them in turn.
-  StreamState& stream(std::uint32_t lane) noexcept {
-    const std::uint32_t place = leased_ ? lane % (leased_ + 1) : 0;
-    return place == 0 ? caller_ : *lanes_[place - 1];
+  /// If there are more branches than leased streams, branches share streams round-robin.
+  StreamState& stream(std::uint32_t branch) noexcept {
+    const std::uint32_t place = leased_ ? branch % (leased_ + 1) : 0;
+    return place == 0 ? caller_ : *leased_streams_[place - 1];
   }
 
  private:
   StreamState& caller_;
-  std::array<StreamState*, StreamManager::max_lanes> lanes_;
+  std::array<StreamState*, StreamManager::max_leased> leased_streams_;
   std::uint32_t leased_ = 0;
 };
 
@@ -68,8 +69,8 @@ void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, Subm
   struct Target {
     StreamFork streams;
     Submit& submit;
-    void fork(std::uint32_t lanes) { streams.fork(lanes); }
-    void task(std::size_t index, std::uint32_t lane) { submit(index, streams.stream(lane)); }
+    void fork(std::uint32_t branch_count) { streams.fork(branch_count); }
+    void task(std::size_t index, std::uint32_t branch) { submit(index, streams.stream(branch)); }
     void join() { streams.join(); }
   } target{StreamFork(caller), submit};
   walk(tasks, target);

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "ir/error_record.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/stream_errors.hpp"
 
 namespace weir::detail {
 namespace {

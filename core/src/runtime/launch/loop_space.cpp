@@ -37,11 +37,11 @@ LoopSpace loop_space(const passes::Plan& plan, const passes::PlannedTask& task,
   for (std::uint8_t d = 0; d < task.rank; ++d) {
     if (task.low[d].kind == passes::HostBound::Kind::device ||
         task.high[d].kind == passes::HostBound::Kind::device) {
-      space.known = space.narrow = false;
+      space.known = space.index32 = false;
       continue;
     }
     const std::int64_t low = evaluate(task.low[d], plan, values), high = evaluate(task.high[d], plan, values);
-    space.narrow = space.narrow && fits_i32(low) && fits_i32(high);
+    space.index32 = space.index32 && fits_i32(low) && fits_i32(high);
     if (high <= low) {
       empty = true;
       continue;
@@ -51,7 +51,7 @@ LoopSpace loop_space(const passes::Plan& plan, const passes::PlannedTask& task,
   }
   // Generated code multiplies extents in any order, so a product before the one with 0 must not overflow
   // either.
-  space.narrow = space.narrow && space.count < narrow_iterations;
+  space.index32 = space.index32 && space.count < narrow_iterations;
   if (empty) {
     space.count = 0;
     space.known = true;

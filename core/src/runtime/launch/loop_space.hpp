@@ -15,7 +15,7 @@ struct LoopSpace {
 
   std::uint64_t count = 1;  ///< iterations, where `known`; `most + 1` for any number beyond `most`
   bool known = true;        ///< false when a bound is decided on the device, unless the loop is empty anyway
-  bool narrow = true;       ///< as codegen::Facts::narrow asks of loops, of empty ones too
+  bool index32 = true;      ///< meets codegen::LaunchAssumptions::index32; empty loops too
 };
 
 LoopSpace loop_space(const passes::Plan& plan, const passes::PlannedTask& task,

@@ -16,11 +16,11 @@ constexpr std::array<std::string_view, lowering_path_count> path_names{
     "packet edges",    "shared loops",  "tiles",         "tile packets", "staged reads", "block counters",
     "direct counters", "reduce chunks", "reduce blocks", "reduce final"};
 
-std::string words_of(std::uint32_t facts) {
-  constexpr std::array<std::string_view, 4> names{"distinct", "narrow", "aligned", "resident"};
+std::string words_of(std::uint32_t assumptions) {
+  constexpr std::array<std::string_view, 4> names{"no_alias", "index32", "aligned", "device_local"};
   std::string words;
   for (std::size_t bit = 0; bit < names.size(); ++bit)
-    if (facts >> bit & 1u) words += fmt::format("{}{}", words.empty() ? "" : ",", names[bit]);
+    if (assumptions >> bit & 1u) words += fmt::format("{}{}", words.empty() ? "" : ",", names[bit]);
   return words;
 }
 
@@ -49,8 +49,8 @@ std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
   const detail::CompiledVariants* all =
       state_->compiled[detail::live(on).device.number].load(std::memory_order_acquire);
   std::vector<CompiledVariant> result;
-  for (std::uint32_t number = 0; all && number < codegen::Facts::sets; ++number) {
-    const detail::CompiledProgram* compiled = all->by_facts[number].load(std::memory_order_acquire);
+  for (std::uint32_t number = 0; all && number < codegen::LaunchAssumptions::sets; ++number) {
+    const detail::DeviceProgram* compiled = all->by_assumptions[number].load(std::memory_order_acquire);
     if (!compiled) continue;
     CompiledVariant& variant = result.emplace_back();
     variant.assume = words_of(number);

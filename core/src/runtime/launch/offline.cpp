@@ -9,8 +9,8 @@
 
 #include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/stream_errors.hpp"
 
 namespace weir {
 namespace {
@@ -21,25 +21,26 @@ std::vector<const ir::Task*> tasks_of(const passes::Plan& plan) {
   return tasks;
 }
 
-codegen::Facts facts_of(std::string_view words) {
-  codegen::Facts facts;
+codegen::LaunchAssumptions assumptions_of(std::string_view words) {
+  codegen::LaunchAssumptions assumptions;
   while (!words.empty()) {
     const std::size_t comma = std::min(words.find(','), words.size());
     const std::string_view word = words.substr(0, comma);
     words.remove_prefix(std::min(comma + 1, words.size()));
-    bool* fact = word == "distinct"   ? &facts.distinct
-                 : word == "narrow"   ? &facts.narrow
-                 : word == "aligned"  ? &facts.aligned
-                 : word == "resident" ? &facts.resident
-                                      : nullptr;
-    if (!fact)
+    // distinct, narrow and resident are the names of version 0.1, accepted until 0.3.
+    bool* assumption = word == "no_alias" || word == "distinct"       ? &assumptions.no_alias
+                       : word == "index32" || word == "narrow"        ? &assumptions.index32
+                       : word == "aligned"                            ? &assumptions.aligned
+                       : word == "device_local" || word == "resident" ? &assumptions.device_local
+                                                                      : nullptr;
+    if (!assumption)
       throw Error(ErrorCode::invalid,
-                  fmt::format("'{}' is nothing that code can rely on; expected distinct, narrow, "
-                              "aligned or resident, separated by commas",
+                  fmt::format("'{}' is not a launch assumption; expected no_alias, index32, aligned or "
+                              "device_local, separated by commas",
                               word));
-    *fact = true;
+    *assumption = true;
   }
-  return facts;
+  return assumptions;
 }
 
 codegen::Target target_of(const CompileTarget& target) {
@@ -47,7 +48,7 @@ codegen::Target target_of(const CompileTarget& target) {
   result.format = target.format;
   result.cpu = target.cpu;
   result.features = target.features;
-  result.facts = facts_of(target.assume);
+  result.assumptions = assumptions_of(target.assume);
   return result;
 }
 

@@ -7,10 +7,10 @@
 #include "ir/printer.hpp"
 #include "ir/round_trip.hpp"
 #include "ir/verifier.hpp"
-#include "runtime/array_use.hpp"
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/program_internal.hpp"
 #include "runtime/launch/temporaries.hpp"
-#include "runtime/stream_errors.hpp"
+#include "runtime/memory/array_use.hpp"
 
 namespace weir {
 
@@ -70,7 +70,7 @@ std::span<const ParameterInfo> Program::parameters() const try {
 
 void Program::prepare(const StreamRef& on) const try {
   DeviceState& device = detail::live(on).device;
-  detail::compiled_for(alive(state_), device, detail::usual_facts(device));
+  detail::compiled_for(alive(state_), device, detail::usual_assumptions(device));
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -82,8 +82,8 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   DeviceState& device = stream.device;
   detail::check_arguments(program, device, arguments);
   LaunchValues values(arguments);
-  const codegen::Facts facts = detail::check_launch(program, device, values);
-  const detail::CompiledProgram& compiled = detail::compiled_for(program, device, facts);
+  const codegen::LaunchAssumptions assumptions = detail::check_launch(program, device, values);
+  const detail::DeviceProgram& compiled = detail::compiled_for(program, device, assumptions);
   const passes::Plan& plan = *compiled.plan;
   detail::throw_failure(stream);
 

@@ -18,11 +18,11 @@
 #include "ir/evaluate.hpp"
 #include "ir/ir.hpp"
 #include "passes/plan.hpp"
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "runtime/launch/executor.hpp"
 #include "runtime/launch/loop_space.hpp"
 #include "runtime/launch/program_graph.hpp"
-#include "runtime/module_state.hpp"
+#include "runtime/modules/module_state.hpp"
 
 namespace weir::detail {
 
@@ -42,7 +42,7 @@ struct CompiledTask {
 };
 
 /// A program on one device; immutable once made, but for what its launches as graphs keep.
-struct CompiledProgram {
+struct DeviceProgram {
   std::shared_ptr<const passes::Plan> plan;
   std::shared_ptr<ModuleState> module;
   std::vector<CompiledTask> tasks;
@@ -50,12 +50,13 @@ struct CompiledProgram {
   std::uint32_t argument_bytes = 0;  ///< the most that a task takes
   std::uint32_t first_site = 0;      ///< 0 when nothing can fail
   mutable ProgramGraphs graphs;      ///< goes before the module whose kernels they name
-  ~CompiledProgram();
+  ~DeviceProgram();
 };
 
-/// The code of a program on one device, by the facts that it relies on; compiled when a launch needs it.
+/// The code of a program on one device, by the assumptions that it relies on; compiled when a launch needs
+/// it.
 struct CompiledVariants {
-  std::array<std::atomic<const CompiledProgram*>, codegen::Facts::sets> by_facts{};
+  std::array<std::atomic<const DeviceProgram*>, codegen::LaunchAssumptions::sets> by_assumptions{};
 };
 
 struct ProgramState {
@@ -76,8 +77,9 @@ struct ProgramState {
   const std::string& name() const noexcept { return origin->name; }
 };
 
-/// The program on `device` for launches with these facts, compiled by the first who asks.
-const CompiledProgram& compiled_for(ProgramState& program, DeviceState& device, const codegen::Facts& facts);
+/// The program on `device` for launches with these assumptions, compiled by the first who asks.
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
+                                  const codegen::LaunchAssumptions& assumptions);
 
 /// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and keep the
 /// blocks of each region apart.
@@ -110,13 +112,14 @@ struct LaunchValues final : ir::HostValues {
   std::size_t known_spaces_ = 0;
 };
 
-/// What codegen::Facts::narrow asks of an array whose elements have `lanes` scalars.
-bool is_narrow(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept;
+/// Whether an array whose elements have `lanes` scalars meets codegen::LaunchAssumptions::index32.
+bool has_index32(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept;
 /// What most launches prove: what is compiled ahead of a first launch.
-codegen::Facts usual_facts(const DeviceState& device) noexcept;
+codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept;
 /// What this launch proves of its arguments, which are checked. Throws Error{invalid} for a loop with more
 /// iterations than can be counted.
-codegen::Facts check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values);
+codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device,
+                                        LaunchValues& values);
 
 /// Writes the argument block of one task.
 void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
@@ -131,7 +134,7 @@ std::uint32_t choose_grid(const DeviceInfo& device, const passes::Plan& plan, co
                           const CompiledTask& compiled, const LaunchValues& values) noexcept;
 
 /// Submits all tasks of a launch whose arguments are checked and ordered behind their earlier life.
-void run_tasks(const ProgramState& program, const CompiledProgram& compiled, StreamState& stream,
+void run_tasks(const ProgramState& program, const DeviceProgram& compiled, StreamState& stream,
                const LaunchValues& values, LaunchMode mode);
 
 /// The key of a launch's random numbers: the same on every device.

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/devices/profile.hpp"
 #include "runtime/launch/program_internal.hpp"
-#include "runtime/profile.hpp"
-#include "runtime/submission.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
 namespace {
@@ -18,7 +18,7 @@ using Choice = ProgramGraphs::Choice;
 
 struct Launch {
   const ProgramState& program;
-  const CompiledProgram& compiled;
+  const DeviceProgram& compiled;
   StreamState& stream;
   const LaunchValues& values;
 
@@ -36,14 +36,14 @@ struct Launch {
 
 void run_over_streams(const Launch& launch) {
   ArgumentBuffer block(launch.compiled.argument_bytes);
-  const Submission turn(launch.stream);
-  run_on_streams(launch.stream, launch.compiled.placed, [&](std::size_t index, StreamState& lane) {
+  const Submission submission(launch.stream);
+  run_on_streams(launch.stream, launch.compiled.placed, [&](std::size_t index, StreamState& target) {
     const std::uint32_t grid = launch.grid(index);
     if (grid == 0) return;
     const weir_launch packed = launch.pack(index, grid, block.data());
     const passes::PlannedTask& planned = launch.compiled.plan->tasks[index];
-    submit_timed(lane, {&launch.program.name(), planned.task.name, planned.region, planned.block},
-                 [&] { submit_launch(lane, packed, launch.compiled.tasks[index].origin); });
+    submit_timed(target, {&launch.program.name(), planned.task.name, planned.region, planned.block},
+                 [&] { submit_launch(target, packed, launch.compiled.tasks[index].origin); });
   });
 }
 
@@ -153,7 +153,7 @@ LaunchMode launch_mode(LaunchMode asked) {
   return forced == LaunchMode::automatic ? asked : forced;
 }
 
-void run_tasks(const ProgramState& program, const CompiledProgram& compiled, StreamState& stream,
+void run_tasks(const ProgramState& program, const DeviceProgram& compiled, StreamState& stream,
                const LaunchValues& values, LaunchMode asked) {
   const Launch launch{program, compiled, stream, values};
   const LaunchMode mode = launch_mode(asked);

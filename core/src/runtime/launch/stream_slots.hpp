@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/stream_state.hpp"
+#include "runtime/streams/stream_state.hpp"
 
 namespace weir::detail {
 

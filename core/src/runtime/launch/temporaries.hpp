@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/device_state.hpp"
+#include "runtime/devices/device_state.hpp"
 
 namespace weir::detail {
 

@@ -58,7 +58,7 @@ class Parser {
     if (word.empty()) fail("a number, a name or '('");
     if (std::isdigit(static_cast<unsigned char>(word[0]))) return node(Expression::Kind::number, word);
     if (find_function(word)) {
-      if (!one_of("(")) fail("'(' behind '" + word + "'");
+      if (!one_of("(")) fail("'(' after '" + word + "'");
       return node(Expression::Kind::operation, word, closed(sum()));
     }
     return node(word == "i" ? Expression::Kind::index : Expression::Kind::variable, word);

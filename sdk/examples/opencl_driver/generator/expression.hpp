@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of single precision: as a tree, as OpenCL C, and as a value on the host.
+// Single-precision arithmetic: as a tree, as OpenCL C, and evaluated on the host.
 #pragma once
 
 #include <functional>
@@ -14,21 +14,21 @@ namespace generator {
 struct Expression {
   enum class Kind { number, index, variable, operation };
   Kind kind;
-  std::string text;  ///< the number as it was written, or the name of what it is
+  std::string text;  ///< the number's text, or the name of the variable or operation
   std::unique_ptr<Expression> left, right;
 };
 
-/// Reads all of `text`. Throws std::invalid_argument that says what was expected and where.
+/// Parses all of `text`. Throws std::invalid_argument that names the position and the expected token.
 std::unique_ptr<Expression> parse_expression(std::string_view text);
 
-/// Adds the variables that it reads.
+/// Adds the variables that the expression reads.
 void add_variables(const Expression& expression, std::set<std::string>& names);
 
-/// As OpenCL C, with `i` as the index; `element` says how a variable's element is written.
+/// Returns OpenCL C with `i` as the index; `element` returns the text of a variable's element.
 std::string to_opencl_c(const Expression& expression,
                         const std::function<std::string(const std::string&)>& element);
 
-/// The value for index `i`; `element` gives those of variables.
+/// The value for index `i`; `element` returns the values of variables.
 float evaluate(const Expression& expression, long i, const std::function<float(const std::string&)>& element);
 
 }  // namespace generator

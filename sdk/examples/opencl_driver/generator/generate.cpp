@@ -6,7 +6,7 @@
 namespace generator {
 namespace {
 
-/// The head of a kernel. Each array comes with the byte at which it begins, so that it may begin anywhere.
+/// The head of a kernel. Each array has its offset in bytes, so it may begin anywhere.
 std::string head(const std::string& name, std::size_t arrays) {
   std::string out = "kernel void " + name + "(";
   for (std::size_t a = 0; a < arrays; ++a) {
@@ -22,7 +22,7 @@ std::string head(const std::string& name, std::size_t arrays) {
   return out;
 }
 
-/// The statement's expression for index i, where array 0 is what it computes.
+/// The statement's expression for index i. Array 0 is the result.
 std::string value_of(const Program& program, const Statement& statement,
                      const std::vector<std::string>& arrays) {
   return to_opencl_c(*statement.value, [&](const std::string& name) {
@@ -52,7 +52,8 @@ Code generate(const Program& program) {
       code.tasks.push_back(task);
       continue;
     }
-    // Each thread sums some elements, each block its threads, and one thread of a second kernel the blocks.
+    // Each thread sums some elements, each block sums its threads, and one thread of a second kernel sums the
+    // blocks.
     text << "  local float part[" << threads << "];\n  float sum = 0;\n  " << loop << "sum += " << value
          << ";\n  const uint t = get_local_id(0);\n  part[t] = sum;\n"
          << "  for (uint step = " << threads / 2 << "; step > 0; step /= 2) {\n"

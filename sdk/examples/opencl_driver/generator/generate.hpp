@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From statements to kernels in OpenCL C.
+// Generates kernels in OpenCL C from statements.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace generator {
 
-/// One kernel. Its arguments are the arrays, then the number of elements as an i64 (the partial sums for
-/// `part` of 1).
+/// One kernel. Its arguments are the arrays, then the number of elements as an i64; for `part` 1 the number
+/// of partial sums.
 struct Task {
   std::string kernel;
   const Statement* statement;
-  std::vector<std::string> arrays;  ///< variables; "NAME.parts" holds the sums of the blocks of a sum
-  int part = 0;                     ///< a sum takes two tasks, 0 and 1
+  std::vector<std::string> arrays;  ///< variables; "NAME.parts" holds the block sums of a sum
+  int part = 0;                     ///< a sum has two tasks, 0 and 1
 };
 
-/// How many threads and blocks sums are cut into; other kernels are right for any number.
+/// Threads of a block and blocks of a sum; other kernels work with any number.
 inline constexpr std::uint32_t threads = 64, blocks = 32;
 
 struct Code {

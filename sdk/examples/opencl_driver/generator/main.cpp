@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// opencl-generator [--print] FILE: compiles a program of the little language (program.hpp) to OpenCL C, runs
-// it through Weir on a device that takes OpenCL C, and compares every value with those that the host
-// computes. With --print it prints the OpenCL C instead.
+// opencl-generator [--print] FILE: compiles a program of the small language in program.hpp to OpenCL C, runs
+// it through Weir on a device that loads OpenCL C, and compares every value with the host's results. With
+// --print it prints the OpenCL C instead.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -22,7 +22,7 @@ static std::string read_file(const char* path) {
   return text.str();
 }
 
-/// How far apart two values of a variable are, measured by its largest one.
+/// The largest difference of two values of a variable, relative to its largest value.
 static double largest_error(const std::vector<float>& seen, const std::vector<float>& expected) {
   double error = 0, scale = 1e-30;
   for (std::size_t i = 0; i < expected.size(); ++i) {

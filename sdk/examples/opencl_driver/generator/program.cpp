@@ -61,7 +61,7 @@ class Reader {
       if (program_.size < 1) throw std::invalid_argument("expected n = NUMBER, at least 1, first");
       return;
     }
-    if (!is_name(name)) throw std::invalid_argument("'" + name + "' is no name of a variable");
+    if (!is_name(name)) throw std::invalid_argument("'" + name + "' is not the name of a variable");
     for (const Statement& earlier : program_.statements)
       if (earlier.name == name) throw std::invalid_argument("'" + name + "' has a value already");
     Statement statement;
@@ -74,7 +74,7 @@ class Reader {
     if (!in_braces_) complete_ = program_.statements.size();
   }
 
-  /// What is read must have been computed in front of these braces.
+  /// Variables must have been computed before these braces.
   void check_variables(const Expression& expression) const {
     std::set<std::string> names;
     add_variables(expression, names);
@@ -89,7 +89,7 @@ class Reader {
   Program program_;
   int region_ = -1, block_ = 0;
   bool in_braces_ = false;
-  std::size_t complete_ = 0;  // so many statements may be read by the next one
+  std::size_t complete_ = 0;  // the number of statements that the next one may read
 };
 
 }  // namespace

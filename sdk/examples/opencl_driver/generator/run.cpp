@@ -14,7 +14,8 @@ bool takes_opencl_c(const Device& device) {
                              [](const CodeTarget& target) { return target.format == "opencl-c"; });
 }
 
-/// The memory of all variables. Each array leaves its first element out, to begin where no allocation does.
+/// The memory of all variables. Each array skips its first element, so that it begins inside of an
+/// allocation.
 class Memory {
  public:
   Memory(const Stream& stream, const Program& program) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conformance suite cannot know: the forms in which this driver takes kernels, and its words.
+// Driver-specific behaviour, which the conformance suite cannot test: the forms of kernels, and messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,13 +80,14 @@ TEST_F(Kernels, RefuseSlicesInBetweenAndSayWhatToDo) {
   const Module module = load(add);
   const KernelFunction kernel = module.kernel("add", {array, i32});
   const Stream stream = device->create_stream();
-  const std::string words = refusal(
-      ErrorCode::unsupported, [&] { kernel.launch(stream, {.grid = 1, .block = 8}, {x.slice(1, 9), 1000}); });
+  const std::string words = refusal(ErrorCode::unsupported, [&] {
+    kernel.launch(stream, {.grid = 1, .block = 8}, {x.slice(1, 9), 1000});
+  });
   EXPECT_THAT(words,
               AllOf(HasSubstr("kernel 'add', parameter 0"), HasSubstr("begins at byte 4"),
-                    HasSubstr("an ulong behind each array"), HasSubstr("CL_MISALIGNED_SUB_BUFFER_OFFSET")));
+                    HasSubstr("an ulong after each array"), HasSubstr("CL_MISALIGNED_SUB_BUFFER_OFFSET")));
   kernel.launch(stream, {.grid = 1, .block = 1}, {x, 1});
-  EXPECT_EQ(x.to_host(stream)[0], 1) << "the kernel is no longer right after a refusal";
+  EXPECT_EQ(x.to_host(stream)[0], 1) << "the kernel fails after a refusal";
 }
 
 TEST_F(Kernels, WithOffsetsTakeSlicesThatBeginAnywhere) {
@@ -123,13 +124,22 @@ TEST_F(Kernels, GetLocalMemoryAsTheirLastParameter) {
 
 TEST_F(Kernels, AreComparedWithTheirLayout) {
   const Module module = load(add);
-  EXPECT_THAT(refusal(ErrorCode::invalid, [&] { module.kernel("add", {array, i32, i32, i32}); }),
+  EXPECT_THAT(refusal(ErrorCode::invalid,
+                      [&] {
+                        module.kernel("add", {array, i32, i32, i32});
+                      }),
               HasSubstr("takes 2 parameters; expected the 4 of its layout, or 5 with"));
   EXPECT_THAT(refusal(ErrorCode::invalid, [&] { module.kernel("add", {array}); }),
-              HasSubstr("no ulong behind parameter 0"));
-  EXPECT_THAT(refusal(ErrorCode::invalid, [&] { module.kernel("add", {i32, array}); }),
+              HasSubstr("no ulong after parameter 0"));
+  EXPECT_THAT(refusal(ErrorCode::invalid,
+                      [&] {
+                        module.kernel("add", {i32, array});
+                      }),
               HasSubstr("parameter 0: the layout says a value, the kernel takes an array"));
-  EXPECT_THAT(refusal(ErrorCode::invalid, [&] { module.kernel("add", {array, i64}); }),
+  EXPECT_THAT(refusal(ErrorCode::invalid,
+                      [&] {
+                        module.kernel("add", {array, i64});
+                      }),
               HasSubstr("parameter 1: it does not take a value of 8 bytes"));
 }
 

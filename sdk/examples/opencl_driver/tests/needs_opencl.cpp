@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// needs-opencl COMMAND...: runs the command where OpenCL has a device; where it has none, says so and exits
-// with 77, which CTest calls a skipped test. It asks OpenCL itself, so that a driver which finds no device
-// cannot skip.
+// needs-opencl COMMAND...: runs the command if OpenCL has a device. Otherwise prints the reason and exits
+// with 77, which CTest counts as skipped. It queries OpenCL directly, so that a driver that fails to find a
+// device cannot skip its tests.
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -16,13 +16,15 @@ namespace {
 constexpr int skipped = 77;
 constexpr int not_run = 127;
 
-// Why OpenCL has no device here; "" where it has one.
+// The reason why OpenCL has no device; "" if it has one.
 std::string why_no_device() {
   void* const library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return dlerror();
   const auto platforms_of = reinterpret_cast<decltype(&clGetPlatformIDs)>(dlsym(library, "clGetPlatformIDs"));
   const auto devices_of = reinterpret_cast<decltype(&clGetDeviceIDs)>(dlsym(library, "clGetDeviceIDs"));
-  if (!platforms_of || !devices_of) return "";  // there, and broken: the command's own words tell more
+  if (!platforms_of || !devices_of)
+    return "";  // installed but broken: the command's own message is more
+                // specific
   cl_uint count = 0;
   platforms_of(0, nullptr, &count);
   if (count == 0) return "no implementation of OpenCL is installed";

@@ -21,7 +21,7 @@ struct GraphSlots : Slots<D> {
       return check_graph_node<typename D::Allocation, typename D::Kernel>(device, node,
                                                                           dependencies ? &index : nullptr);
     } catch (Failure& failure) {
-      failure.message = words("node %u of the graph: %s", index, failure.message.c_str());
+      failure.message = format_text("node %u of the graph: %s", index, failure.message.c_str());
       throw;
     }
   }
@@ -61,7 +61,7 @@ struct GraphSlots : Slots<D> {
         fail(WEIR_ERROR_INVALID, "node %u launches kernel '%.128s'; expected %s, which it was made with",
              index, node.kernel->name.c_str(),
              was.kernel.ended() ? "one that was unloaded"
-                                : words("'%.128s'", was.kernel.object->name.c_str()).c_str());
+                                : format_text("'%.128s'", was.kernel.object->name.c_str()).c_str());
       graph.update(index, node);
     });
   }

@@ -10,7 +10,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr std::uint64_t row_bytes = 16;  // see Facts::aligned
+constexpr std::uint64_t row_bytes = 16;  // see LaunchAssumptions::aligned
 
 }  // namespace
 
@@ -19,7 +19,7 @@ constexpr std::uint64_t row_bytes = 16;  // see Facts::aligned
 Value* BodyLowering::row_extent(std::uint32_t parameter, std::uint32_t dimension) {
   Value* all = f_.arguments.extent(parameter, dimension);
   const ir::Parameter& array = kernel_.parameters.at(parameter);
-  if (!device_.facts().aligned || dimension + 1 != array.rank) return all;
+  if (!device_.assumptions().aligned || dimension + 1 != array.rank) return all;
   const std::uint64_t size = array.element.size();
   const std::uint64_t multiple = row_bytes / std::min(row_bytes, size & (~size + 1));
   return multiple > 1 ? b_.CreateAnd(all, i64(~(multiple - 1))) : all;

@@ -139,7 +139,7 @@ void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) 
         for (std::size_t d = 0; d < at.size(); ++d) indices.push_back(words_.index_of(space.low[d], at[d]));
         reduction_.accumulate(around, loop, indices, sum);
         Value* further =
-            b_.CreateAdd(b_.CreateLoad(words_.type(), position), lanes, "", true, words_.narrow());
+            b_.CreateAdd(b_.CreateLoad(words_.type(), position), lanes, "", true, words_.index32());
         digits.advance(steps);
         b_.CreateStore(further, position);
         unroll(f_, b_.CreateCondBr(b_.CreateICmpULT(further, end), body, done), unroll_count(loop));

@@ -97,7 +97,7 @@ void PacketLoops::run(const std::vector<Value*>& place) {
 
 void PacketLoops::walk(const Share& share) {
   const auto further = [&](Value* packet) {
-    return b_.CreateAdd(packet, share.step, "", true, words_.narrow());
+    return b_.CreateAdd(packet, share.step, "", true, words_.index32());
   };
   const auto first = [&](Value* packet) { return first_index(words_.index_of(low_[0], packet)); };
   llvm::AllocaInst* at = stack_slot(words_.type(), 1, "packet");

@@ -125,11 +125,12 @@ std::optional<StraightBody> straight_body(const ir::Kernel& kernel, const ir::St
 
 }  // namespace
 
-std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop, const Facts& facts) {
+std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop,
+                           const LaunchAssumptions& assumptions) {
   if (kernel.options.check_bounds) return 1;
-  if (has_staged_arrays(kernel, loop, facts)) return 1;
+  if (has_staged_arrays(kernel, loop, assumptions)) return 1;
   if (SharedLoops(loop).gain()) return loop_width;
-  if (!facts.aligned) return 1;
+  if (!assumptions.aligned) return 1;
   const auto body = straight_body(kernel, loop);
   if (!body || body->smallest == 0) return 1;
   std::uint32_t width = std::min(access_bytes / body->smallest, most);
@@ -137,9 +138,10 @@ std::uint32_t packet_width(const ir::Kernel& kernel, const ir::Statement& loop, 
   return width;
 }
 
-bool accesses_wide(const ir::Kernel& kernel, const ir::Statement& loop, const Facts& facts) {
+bool accesses_wide(const ir::Kernel& kernel, const ir::Statement& loop,
+                   const LaunchAssumptions& assumptions) {
   const auto body = straight_body(kernel, loop);
-  return body && body->largest * packet_width(kernel, loop, facts) >= access_bytes;
+  return body && body->largest * packet_width(kernel, loop, assumptions) >= access_bytes;
 }
 
 bool loads_several_rows(const ir::Statement& loop) {
@@ -154,8 +156,9 @@ bool loads_several_rows(const ir::Statement& loop) {
   return false;
 }
 
-std::uint32_t tile_packets(const ir::Kernel& kernel, const ir::Statement& loop, const Facts& facts) {
-  return loads_several_rows(loop) && accesses_wide(kernel, loop, facts) ? 2 : 1;
+std::uint32_t tile_packets(const ir::Kernel& kernel, const ir::Statement& loop,
+                           const LaunchAssumptions& assumptions) {
+  return loads_several_rows(loop) && accesses_wide(kernel, loop, assumptions) ? 2 : 1;
 }
 
 }  // namespace weir::codegen

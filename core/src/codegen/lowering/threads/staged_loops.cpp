@@ -35,7 +35,7 @@ StagedLoops::StagedLoops(TaskFunction& f, const ir::Statement& parallel, Words& 
 bool StagedLoops::lower(BodyLowering& body, Iteration& iteration, const ir::Statement& s) {
   const auto* step = llvm::dyn_cast<llvm::ConstantInt>(iteration.value(s.operands.at(2)));
   if (!step || !step->isOne()) return false;
-  const std::vector<std::uint32_t> arrays = staged_arrays(kernel_, parallel_, s, device_.facts());
+  const std::vector<std::uint32_t> arrays = staged_arrays(kernel_, parallel_, s, device_.assumptions());
   if (arrays.empty()) return false;
   f_.lowering.take(LoweringPath::staged_reads);
   const std::uint32_t length = stage_length(kernel_, arrays);

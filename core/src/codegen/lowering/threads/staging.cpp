@@ -57,9 +57,9 @@ std::uint64_t bytes_of(const ir::Kernel& kernel, const std::vector<std::uint32_t
 }  // namespace
 
 std::vector<std::uint32_t> staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop,
-                                         const ir::Statement& inner, const Facts& facts) {
+                                         const ir::Statement& inner, const LaunchAssumptions& assumptions) {
   std::vector<std::uint32_t> arrays;
-  if (!facts.distinct || kernel.options.check_bounds) return arrays;
+  if (!assumptions.no_alias || kernel.options.check_bounds) return arrays;
   const Body body(loop);
   if (!body.straight() || std::any_of(inner.operands.begin(), inner.operands.end(),
                                       [&](ir::ValueId v) { return body.varies(v); }))
@@ -74,10 +74,11 @@ std::vector<std::uint32_t> staged_arrays(const ir::Kernel& kernel, const ir::Sta
   return arrays;
 }
 
-bool has_staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop, const Facts& facts) {
+bool has_staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop,
+                       const LaunchAssumptions& assumptions) {
   const auto& statements = loop.bodies.at(0).statements;
   return std::any_of(statements.begin(), statements.end(), [&](const ir::Statement& s) {
-    return s.op == Op::for_ && !staged_arrays(kernel, loop, s, facts).empty();
+    return s.op == Op::for_ && !staged_arrays(kernel, loop, s, assumptions).empty();
   });
 }
 

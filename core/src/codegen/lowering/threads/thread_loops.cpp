@@ -18,8 +18,8 @@ using llvm::Value;
 
 namespace {
 
-/// A narrow space has fewer iterations than this, so no thread needs a longer step.
-constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 30;
+/// A space with 32-bit indices has fewer iterations than this, so no thread needs a longer step.
+constexpr std::uint64_t index32_limit = std::uint64_t{1} << 30;
 
 /// Walks this thread's share of a loop once.
 class ThreadLoop : private FunctionPart {
@@ -30,7 +30,7 @@ class ThreadLoop : private FunctionPart {
   void run() {
     std::vector<Value*> count = space_.count;  // of places, each a packet or an iteration
     Value* total = space_.total;
-    const std::uint32_t width = packet_width(kernel_, loop_, device_.facts());
+    const std::uint32_t width = packet_width(kernel_, loop_, device_.assumptions());
     f_.lowering.packet_width = width;
     f_.lowering.take(width > 1 ? LoweringPath::packets : LoweringPath::thread_loop);
     if (width > 1) {
@@ -42,13 +42,13 @@ class ThreadLoop : private FunctionPart {
     }
     Share share;
     if (loads_several_rows(loop_)) {
-      const std::uint32_t packets = tile_packets(kernel_, loop_, device_.facts());
+      const std::uint32_t packets = tile_packets(kernel_, loop_, device_.assumptions());
       f_.lowering.take(packets > 1 ? LoweringPath::tile_packets : LoweringPath::tiles);
       tiles_.emplace(f_, words_.to_words(count), packets);
       count = tiles_->count();
       total = count[0];  // at most as many as iterations, which fit into a word
       for (std::size_t d = 1; d < count.size(); ++d)
-        total = words_.narrow() ? b_.CreateNUWMul(total, count[d]) : saturating_product(f_, total, count[d]);
+        total = words_.index32() ? b_.CreateNUWMul(total, count[d]) : saturating_product(f_, total, count[d]);
       share = tiles_->share(total);
     } else {
       share = device_.share(b_, *f_.function, kernel_, task_, total, false);
@@ -63,9 +63,9 @@ class ThreadLoop : private FunctionPart {
 
  private:
   Share in_words(Share share) {
-    if (words_.narrow())
+    if (words_.index32())
       share.step = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, share.step,
-                                            llvm::ConstantInt::get(share.step->getType(), narrow_limit));
+                                            llvm::ConstantInt::get(share.step->getType(), index32_limit));
     Value* begin = words_.to_word(share.begin);
     Value* step = words_.to_word(share.step);
     return {begin, words_.to_word(share.end), step};
@@ -80,7 +80,7 @@ class ThreadLoop : private FunctionPart {
     }
     Digits digits(f_, words_, count, share.begin);
     // Threads that have one packet each need no step, and divisions for it would cost as much as the packet.
-    const bool one_each = accesses_wide(kernel_, loop_, device_.facts());
+    const bool one_each = accesses_wide(kernel_, loop_, device_.assumptions());
     std::vector<Value*> steps;
     if (!one_each) steps = words_.digits_of(count, share.step);
     llvm::AllocaInst* position = count.size() > 1 ? stack_slot(words_.type(), 1, "position") : digits.only();
@@ -99,7 +99,7 @@ class ThreadLoop : private FunctionPart {
     jump(latch);
     b_.SetInsertPoint(latch);
     Value* further =
-        b_.CreateAdd(b_.CreateLoad(words_.type(), position), share.step, "", true, words_.narrow());
+        b_.CreateAdd(b_.CreateLoad(words_.type(), position), share.step, "", true, words_.index32());
     b_.CreateCondBr(b_.CreateICmpULT(further, share.end), next, done);
     b_.SetInsertPoint(next);
     digits.advance(one_each ? words_.digits_of(count, share.step) : steps);
@@ -113,7 +113,7 @@ class ThreadLoop : private FunctionPart {
     std::vector<Value*> indices;
     for (std::size_t d = 0; d < place.size(); ++d)
       indices.push_back(words_.index_of(space_.low[d], place[d]));
-    if (tiles_ || !has_staged_arrays(kernel_, loop_, device_.facts()))
+    if (tiles_ || !has_staged_arrays(kernel_, loop_, device_.assumptions()))
       return lower_iteration(f_, around_, loop_, indices);
     StagedLoops staged(f_, loop_, words_, b_.CreateLoad(words_.type(), position), end);
     lower_iteration(f_, around_, loop_, indices, nullptr, &staged);
@@ -133,7 +133,7 @@ void lower_thread_loop(TaskFunction& f, const Iteration& around, const ir::State
   const Space space = space_of(f, around, loop);
   const auto walk = [&](const Iteration& surroundings) { ThreadLoop(f, surroundings, loop, space).run(); };
   const auto counters = counters_of(f.kernel, loop);
-  if (counters && f.device.facts().distinct)
+  if (counters && f.device.assumptions().no_alias)
     count_in_blocks(f, around, space, *counters, walk);
   else
     walk(around);

@@ -6,7 +6,9 @@ namespace weir::codegen {
 using llvm::Value;
 
 Words::Words(TaskFunction& f)
-    : FunctionPart(f), narrow_(device_.facts().narrow), type_(narrow_ ? b_.getInt32Ty() : b_.getInt64Ty()) {}
+    : FunctionPart(f),
+      index32_(device_.assumptions().index32),
+      type_(index32_ ? b_.getInt32Ty() : b_.getInt64Ty()) {}
 
 std::vector<Value*> Words::to_words(std::vector<Value*> values) {
   for (Value*& v : values) v = to_word(v);
@@ -14,7 +16,7 @@ std::vector<Value*> Words::to_words(std::vector<Value*> values) {
 }
 
 Value* Words::index_of(Value* low, Value* digit) {
-  if (!narrow_) return b_.CreateAdd(low, digit);
+  if (!index32_) return b_.CreateAdd(low, digit);
   return b_.CreateSExt(b_.CreateNSWAdd(to_word(low), digit), b_.getInt64Ty());
 }
 

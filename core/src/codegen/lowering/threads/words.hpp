@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions in loops of many threads, as unsigned words: 32 bits where the launch's facts bound them,
+// Positions in loops of many threads, as unsigned words: 32 bits where the launch's assumptions bound them,
 // else 64.
 #pragma once
 
@@ -14,7 +14,7 @@ class Words : private FunctionPart {
   explicit Words(TaskFunction& f);
 
   llvm::IntegerType* type() const { return type_; }
-  bool narrow() const { return narrow_; }
+  bool index32() const { return index32_; }
   llvm::ConstantInt* word(std::uint64_t v) { return llvm::ConstantInt::get(type_, v); }
   llvm::Value* to_word(llvm::Value* v) { return b_.CreateZExtOrTrunc(v, type_); }
   std::vector<llvm::Value*> to_words(std::vector<llvm::Value*> values);
@@ -24,7 +24,7 @@ class Words : private FunctionPart {
   std::vector<llvm::Value*> digits_of(const std::vector<llvm::Value*>& count, llvm::Value* number);
 
  private:
-  bool narrow_;
+  bool index32_;
   llvm::IntegerType* type_;
 };
 

@@ -3,16 +3,16 @@
 //
 // Of the vendor's traits V this needs
 //   struct ModuleData;
-//       what V keeps for a module
+//       V's data of a module
 //   static void check_target(const Device<V>&, const weir_code_object&);
-//       a Failure refuses code for another device
+//       throws a Failure for code of another device
 //   static Code load_module(Module<V>&, const weir_code_object&, std::string& log);
-//       sets module.native, or `log` to what the vendor's compiler says
+//       sets module.native, or `log` to the vendor's compiler log
 //   static Code prepare_function(void* function) noexcept;
-//       loads it now, so that no launch does it
+//       loads the function now, so that no launch must
 //   static std::size_t block_bytes(const Module<V>&, const Kernel<V>&);
-//       bytes of the argument block that the code takes: those of the kernel's layout, or fewer where the
-//       layout is padded; a Failure when they are more
+//       bytes of the argument block that the code takes: those of the kernel's layout, or fewer if the layout
+//       is padded; throws a Failure if they are more
 #pragma once
 
 #include "launch.hpp"
@@ -32,10 +32,11 @@ struct Module : ModuleObject<Device<V>, Kernel<V>> {
     Code code = V::calls().module_get_function(&kernel.function, native, kernel.name.c_str());
     if (code == not_found)
       throw Failure{WEIR_ERROR_NOT_FOUND,
-                    words("module '%.64s' has no kernel '%.128s'", name.c_str(), kernel.name.c_str()), code,
-                    V::error_name(code)};
+                    format_text("module '%.64s' has no kernel '%.128s'", name.c_str(), kernel.name.c_str()),
+                    code, V::error_name(code)};
     if (code == success) code = V::prepare_function(kernel.function);
-    if (code != success) device->raise(code, words("load kernel '%.128s'", kernel.name.c_str()).c_str());
+    if (code != success)
+      device->raise(code, format_text("load kernel '%.128s'", kernel.name.c_str()).c_str());
     kernel.block_bytes = V::block_bytes(*this, kernel);
     kernel.describe();
   }
@@ -62,9 +63,10 @@ Module<V>& Device<V>::load_module(const weir_code_object& object) {
   const Code code = V::load_module(*module, object, log);
   if (code == success) return module.publish();
   if (verdict_of<V>(code).lost) raise(code, "load a code object");
-  Failure failure = failure_of<V>(code, words("load code object '%.64s' of format '%.32s' for target '%.64s'",
-                                              object.name, object.format, object.target)
-                                            .c_str());
+  Failure failure =
+      failure_of<V>(code, format_text("load code object '%.64s' of format '%.32s' for target '%.64s'",
+                                      object.name, object.format, object.target)
+                              .c_str());
   if (failure.code != WEIR_ERROR_OUT_OF_MEMORY) failure.code = WEIR_ERROR_CODE_OBJECT;
   if (!log.empty()) failure.message += "; its log says: " + log;
   throw failure;

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/devices/device_state.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "driver/bounded.hpp"
+#include "runtime/streams/host_callback.hpp"
+
+namespace weir::detail {
+namespace {
+
+// Everything that lives as long as the process. Never destroyed, so that static objects of the program may be
+// destroyed in any order.
+struct Runtime {
+  std::mutex mutex;  // taken when a device is seen for the first time
+  std::map<std::pair<const GpuDriver*, std::uint32_t>, DeviceState*> devices;
+  std::array<std::atomic<DeviceState*>, max_devices> by_number{};
+  std::uint32_t count = 0;
+
+  std::mutex names_mutex;  // taken when kernels are looked up
+  std::set<std::string, std::less<>> names;
+  std::set<KernelOrigin> origins;
+
+  std::atomic<bool> exiting{false};
+};
+
+Runtime& runtime() {
+  static auto* instance = new Runtime;
+  return *instance;
+}
+
+/// Gives the work that does not wait for a running host callback a second to end. On a thread of its own,
+/// since a host callback must not call a driver.
+void wait_in_callback(const StreamState& stream) noexcept {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  try {
+    std::thread([&] {
+      for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+        if (!device->lost() && !device->forked()) device->streams.wait_for_others(stream, deadline);
+    }).join();
+  } catch (const std::system_error&) {  // without a thread the process ends at once
+  }
+}
+
+// Work in flight ends before static objects are destroyed and before drivers' own exit handlers run; later
+// destructors leave the drivers alone. The work of a stream whose callback ends the process cannot end
+// before.
+void at_exit() {
+  if (const StreamState* const callback = HostCallback::running_on())
+    wait_in_callback(*callback);
+  else
+    for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+      if (!device->lost() && !device->forked()) device->streams.wait_for_all();
+  runtime().exiting.store(true);
+}
+
+void in_child() {
+  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+    if (device->streams.size() > 0) device->leave_to_parent();
+}
+
+DeviceInfo to_info(const weir_device_info& raw) {
+  DeviceInfo info;
+  info.name = bounded(raw.name);
+  info.vendor = bounded(raw.vendor);
+  info.driver_version = bounded(raw.driver_version);
+  info.location = bounded(raw.location);
+  info.kind = raw.kind <= WEIR_DEVICE_OTHER ? static_cast<DeviceKind>(raw.kind) : DeviceKind::other;
+  std::memcpy(info.uuid.data(), raw.uuid, sizeof raw.uuid);
+  info.capabilities = raw.capabilities;
+  info.total_memory = raw.total_memory;
+  info.memory_bandwidth = raw.memory_bandwidth;
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(raw.code_target_count, WEIR_MAX_CODE_TARGETS); ++i)
+    info.code_targets.push_back(
+        {std::string(bounded(raw.code_targets[i].format)), std::string(bounded(raw.code_targets[i].target))});
+  info.target_features = bounded(raw.target_features);
+  info.multiprocessors = raw.multiprocessors;
+  info.lanes = std::max(raw.lanes, 1u);
+  info.max_block_threads = raw.max_block_threads;
+  std::memcpy(info.max_block.data(), raw.max_block, sizeof raw.max_block);
+  std::memcpy(info.max_grid.data(), raw.max_grid, sizeof raw.max_grid);
+  info.max_shared_bytes = raw.max_shared_bytes;
+  info.max_argument_bytes = raw.max_argument_bytes;
+  info.memory_alignment = raw.memory_alignment;
+  info.min_priority = raw.min_priority;
+  info.max_priority = raw.max_priority;
+  info.recommended_streams = raw.recommended_streams;
+  info.max_threads_per_multiprocessor = raw.max_threads_per_multiprocessor;
+  info.max_blocks_per_multiprocessor = raw.max_blocks_per_multiprocessor;
+  info.shared_bytes_per_multiprocessor = raw.shared_bytes_per_multiprocessor;
+  info.max_registers_per_multiprocessor = raw.max_registers_per_multiprocessor;
+  info.max_registers_per_block = raw.max_registers_per_block;
+  info.notes = bounded(raw.notes);
+  return info;
+}
+
+}  // namespace
+
+DeviceState::DeviceState(const GpuDriver& driver, std::uint32_t index_, std::uint32_t number_,
+                         const weir_device_info& raw)
+    : DriverCaller(driver),
+      index(index_),
+      number(number_),
+      info(to_info(raw)),
+      argument_style(raw.argument_style),
+      address_bytes(raw.argument_style == WEIR_ARGUMENT_BUFFER ? 16 : 8),
+      streams(*this),
+      events(*this),
+      memory(*this) {
+  device_name_ = fmt::format("{}:{}", driver.name(), index);
+}
+
+// Two threads may open at once: openings are counted by the driver and give the same device.
+weir_device DeviceState::open() {
+  weir_device device = nullptr;
+  call(fmt::format("open device {}", device_name_),
+       [&](weir_status* status) { return table().device_open(index, &device, status); });
+  weir_device expected = nullptr;
+  if (handle_.compare_exchange_strong(expected, device, std::memory_order_acq_rel)) return device;
+  call_no_throw([&](weir_status* status) { return table().device_close(device, status); });
+  return expected;
+}
+
+void DeviceState::leave_to_parent() noexcept {
+  forked_.store(true, std::memory_order_relaxed);
+  streams.invalidate_all();
+}
+
+void DeviceState::throw_forked() const {
+  throw Error(
+      ErrorCode::system,
+      fmt::format("this process was forked from one that had used device {}, which does not work in the "
+                  "child; start the child with exec, or use the device only after the fork",
+                  device_name_));
+}
+
+DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info) {
+  Runtime& r = runtime();
+  std::lock_guard lock(r.mutex);
+  DeviceState*& state = r.devices[{&driver, index}];
+  if (state) return *state;
+  if (r.count == max_devices)
+    throw Error(ErrorCode::system,
+                fmt::format("this process uses {} devices, the most that Weir keeps", max_devices));
+  state = new DeviceState(driver, index, r.count, info);
+  r.by_number[r.count++].store(state, std::memory_order_release);
+  return *state;
+}
+
+DeviceState& device_state(const GpuDriver& driver, std::uint32_t index) {
+  return device_state(driver, index, driver.device_get_info(index));
+}
+
+DeviceState* device_by_number(std::uint32_t number) noexcept {
+  return number < max_devices ? runtime().by_number[number].load(std::memory_order_acquire) : nullptr;
+}
+
+void watch_process() {
+  static const int registered = std::atexit(at_exit) | pthread_atfork(nullptr, nullptr, in_child);
+  (void)registered;
+}
+
+bool process_is_exiting() noexcept {
+  return runtime().exiting.load(std::memory_order_relaxed);
+}
+
+std::vector<const KernelOrigin*> DeviceState::running_kernels() {
+  std::vector<const KernelOrigin*> kernels;
+  for (std::uint32_t slot = 0; slot < streams.size(); ++slot) {
+    const StreamState& stream = *streams.at(slot);
+    const KernelOrigin* kernel = stream.launched_last();
+    if (kernel && !stream.known_idle() && std::ranges::find(kernels, kernel) == kernels.end())
+      kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+const std::string* intern(std::string_view text) {
+  Runtime& r = runtime();
+  std::lock_guard lock(r.names_mutex);
+  return &*r.names.emplace(text).first;
+}
+
+void throw_dead(std::string_view what) {
+  throw Error(
+      ErrorCode::invalid,
+      fmt::format(
+          "this {0} is gone: it was destroyed, moved from, or never made; keep its owner alive while it "
+          "is used",
+          what));
+}
+
+StreamState& live(const StreamRef& stream) {
+  if (!stream.alive()) [[unlikely]] {
+    if (stream.state()) stream.state()->device.check_not_forked();
+    throw_dead("stream");
+  }
+  return *stream.state();
+}
+
+EventState& live(const EventRef& event) {
+  if (!event.alive()) throw_dead("event");
+  return *event.state();
+}
+
+}  // namespace weir::detail
+
+namespace weir {
+
+const KernelOrigin* intern_origin(std::string_view kernel, std::string_view file, std::uint32_t line) {
+  detail::Runtime& r = detail::runtime();
+  std::lock_guard lock(r.names_mutex);
+  return &*r.origins.emplace(std::string(kernel), std::string(file), line).first;
+}
+
+std::string describe(const KernelOrigin& origin) {
+  if (origin.line == 0) return fmt::format("'{}'", origin.name);
+  return fmt::format("'{}' ({}:{})", origin.name, origin.file, origin.line);
+}
+
+}  // namespace weir

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind a Device. States are made once per process and never destroyed, so that handles never
+// dangle and the order of destruction among objects, and at process exit, does not matter.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+#include <weir/device.hpp>
+#include <weir/error.hpp>
+#include <weir/stream.hpp>
+
+#include "driver/gpu_driver.hpp"
+#include "runtime/errors/driver_call.hpp"
+#include "runtime/memory/memory_pool.hpp"
+#include "runtime/streams/event_pool.hpp"
+#include "runtime/streams/stream_manager.hpp"
+
+namespace weir::detail {
+
+struct DeviceState final : DriverCaller {
+  DeviceState(const GpuDriver& driver, std::uint32_t index, std::uint32_t number,
+              const weir_device_info& raw);
+
+  /// The driver's device, opened on first use.
+  weir_device handle() {
+    weir_device device = handle_.load(std::memory_order_acquire);
+    return device ? device : open();
+  }
+  bool has(Capability capability) const noexcept { return info.has(capability); }
+
+  /// Throws Error{system} in a child of a fork, see forked().
+  void check_not_forked() const {
+    if (forked()) [[unlikely]]
+      throw_forked();
+  }
+  /// In the child, before anything else: handles of streams die, so that calls with them find out.
+  void leave_to_parent() noexcept;
+  const std::string& device_name() const noexcept { return device_name_; }
+
+  const std::uint32_t index;   ///< among the driver's devices
+  const std::uint32_t number;  ///< among the process's devices, below max_devices
+  const DeviceInfo info;
+  const std::uint32_t argument_style;
+  const std::uint32_t address_bytes;  ///< of an array in argument blocks
+
+  StreamManager streams;
+  EventPool events;
+  MemoryPool memory;
+  std::atomic<std::uint32_t> graphs{0};  ///< of the driver that are alive
+
+ private:
+  weir_device open();
+  std::vector<const KernelOrigin*> running_kernels() override;
+  [[noreturn]] void throw_forked() const;
+
+  std::atomic<weir_device> handle_{nullptr};
+};
+
+inline constexpr std::uint32_t max_devices = 256;
+
+/// The state of device `index` of `driver`, made on first use. Tests hand in drivers of their own; `driver`
+/// must live until the process ends.
+DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info);
+DeviceState& device_state(const GpuDriver& driver, std::uint32_t index);
+
+/// Devices that were made so far, by number; null past the end.
+DeviceState* device_by_number(std::uint32_t number) noexcept;
+
+/// True once the process has begun to exit: drivers are no longer called by destructors.
+bool process_is_exiting() noexcept;
+
+/// Sees to it that work in flight ends when the process exits, and that a child of a fork leaves devices
+/// alone. Called behind the first stream of a device, so that the end comes before the exit handlers that the
+/// driver and its vendor's libraries have registered by then.
+void watch_process();
+
+/// A copy of `text` that lives as long as the process; equal texts give the same copy.
+const std::string* intern(std::string_view text);
+
+/// Set when a stream has waited on an event of another device.
+inline std::atomic<bool> waits_across_devices{false};
+
+/// The state behind a handle; throws Error{invalid} when the object is gone.
+StreamState& live(const StreamRef& stream);
+EventState& live(const EventRef& event);
+[[noreturn]] void throw_dead(std::string_view what);
+
+}  // namespace weir::detail

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing a device by name, by environment, or the best one.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "driver/registry.hpp"
+#include "near_words.hpp"
+#include "runtime/devices/device_state.hpp"
+
+namespace weir {
+namespace {
+
+std::string devices_of(const Candidate& candidate) {
+  const std::size_t count = candidate.devices.size();
+  return fmt::format("{} device{}", count, count == 1 ? "" : "s");
+}
+
+std::string driver_report() {
+  std::string text;
+  for (const Candidate& candidate : drivers()) {
+    text += fmt::format("\n  {}: {}", candidate.name, to_string(candidate.status));
+    if (!candidate.reason.empty()) text += fmt::format(": {}", candidate.reason);
+    if (!candidate.remedy.empty()) text += fmt::format("; {}", candidate.remedy);
+    if (candidate.status == DriverStatus::usable) text += " (" + devices_of(candidate) + ")";
+  }
+  if (text.empty()) {
+    text = "\n  no driver was found in:";
+    for (const auto& folder : driver_search_path()) text += "\n    " + folder.string();
+  }
+  return text;
+}
+
+// "; did you mean 'cpu:1'?" where a usable driver is called almost so, else ".".
+std::string near_devices(std::string_view driver, std::string_view index) {
+  std::vector<std::string> usable;
+  for (const Candidate& candidate : drivers())
+    if (candidate.status == DriverStatus::usable) usable.push_back(candidate.name);
+  std::string text;
+  for (const std::string& name : near_words(driver, usable))
+    text += fmt::format("{}'{}{}'", text.empty() ? "" : " or ", name, index);
+  return text.empty() ? "." : fmt::format("; did you mean {}?", text);
+}
+
+int preference(std::uint32_t kind) {
+  switch (kind) {
+    case WEIR_DEVICE_DISCRETE:
+      return 3;
+    case WEIR_DEVICE_INTEGRATED:
+      return 2;
+    case WEIR_DEVICE_OTHER:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+Device open_named(std::string_view name, std::string_view origin) {
+  const std::size_t colon = name.find(':');
+  const std::string_view driver = name.substr(0, colon);
+  std::uint32_t index = 0;
+  if (colon != std::string_view::npos) {
+    const std::string_view number = name.substr(colon + 1);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+    if (error != std::errc() || end != number.data() + number.size() || number.empty())
+      throw Error(
+          ErrorCode::invalid,
+          fmt::format("device name '{}'{}: expected a number after ':', as in \"cpu:1\"", name, origin));
+  }
+  if (driver.empty())
+    throw Error(ErrorCode::invalid,
+                fmt::format("device name '{}'{}: expected a driver's name, as in \"cpu\" or \"cpu:1\"", name,
+                            origin));
+  if (const Candidate* candidate = find_driver(driver)) {
+    if (index < candidate->devices.size())
+      return Device(&detail::device_state(*candidate->driver, index, candidate->devices[index]));
+    throw Error(ErrorCode::no_device, fmt::format("no device '{}'{}: driver {} has {}, numbered from 0", name,
+                                                  origin, driver, devices_of(*candidate)));
+  }
+  throw Error(ErrorCode::no_device,
+              fmt::format("no device '{}'{}: no usable driver has that name{} The drivers are:{}", name,
+                          origin, near_devices(driver, name.substr(driver.size())), driver_report()));
+}
+
+}  // namespace
+
+std::vector<Device> devices() try {
+  std::vector<Device> result;
+  for (const Candidate& candidate : drivers())
+    if (candidate.status == DriverStatus::usable)
+      for (std::uint32_t i = 0; i < candidate.devices.size(); ++i)
+        result.emplace_back(&detail::device_state(*candidate.driver, i, candidate.devices[i]));
+  return result;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+Device open() try {
+  if (const char* name = secure_getenv("WEIR_DEVICE"); name && *name)
+    return open_named(name, " (from WEIR_DEVICE)");
+  const Candidate* best = nullptr;
+  std::uint32_t best_index = 0;
+  for (const Candidate& candidate : drivers()) {
+    if (candidate.status != DriverStatus::usable) continue;
+    for (std::uint32_t i = 0; i < candidate.devices.size(); ++i)
+      if (!best || preference(candidate.devices[i].kind) > preference(best->devices[best_index].kind)) {
+        best = &candidate;
+        best_index = i;
+      }
+  }
+  if (!best) throw Error(ErrorCode::no_device, "no device is present. The drivers are:" + driver_report());
+  return Device(&detail::device_state(*best->driver, best_index, best->devices[best_index]));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+Device open(std::string_view name) try { return open_named(name, ""); } catch (...) {
+  detail::rethrow_as_error();
+}
+
+}  // namespace weir

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/devices/profile.hpp"
+
+#include <weir/profile.hpp>
+
+namespace weir {
+namespace detail {
+namespace {
+
+void record(EventState& event, StreamState& stream) {
+  DeviceState& device = stream.device;
+  device.call("time a task", [&](weir_status* status) {
+    return device.table().event_record(event.event, stream.stream, status);
+  });
+  event.recorded.store(true, std::memory_order_release);
+  stream.note_submission();
+}
+
+/// Nanoseconds from `start` to `end`; false when one is not reached yet.
+bool elapsed(DeviceState& device, const EventState& start, const EventState& end, double& nanoseconds) {
+  return device.query(nullptr, "read the time of a task", [&](weir_status* status) {
+    return device.table().event_elapsed(start.event, end.event, &nanoseconds, status);
+  });
+}
+
+/// Takes `profile` out of this thread's chain, wherever it stands.
+void unlink(ProfileState* profile) noexcept {
+  for (ProfileState** link = &innermost_profile; *link; link = &(*link)->previous) {
+    if (*link == profile) {
+      *link = profile->previous;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+ProfileState::~ProfileState() {
+  for (const Record& record : records) {
+    device.events.release(record.start);
+    if (record.end) device.events.release(record.end);
+  }
+}
+
+void ProfileState::begin(StreamState& stream, const TaskLabel& label) {
+  EventState* start = device.events.acquire(true);
+  try {
+    std::lock_guard lock(mutex);
+    records.push_back(
+        {label.kernel, intern(label.task), label.region, label.block, stream.slot, start, nullptr});
+  } catch (...) {
+    device.events.release(start);
+    throw;
+  }
+  record(*start, stream);
+}
+
+void ProfileState::end(StreamState& stream) {
+  EventState* end = device.events.acquire(true);
+  try {
+    record(*end, stream);
+  } catch (...) {
+    device.events.release(end);
+    throw;
+  }
+  std::lock_guard lock(mutex);
+  records.back().end = end;
+}
+
+}  // namespace detail
+
+using detail::ProfileState;
+
+Profile::Profile(const Device& device) try {
+  if (!device.info().has(Capability::timed_events)) {
+    throw Error(ErrorCode::unsupported, device.name() + " cannot be profiled: its driver '" +
+                                            device.driver() + "' has no timed events");
+  }
+  state_ = std::make_unique<ProfileState>(*device.state());
+  state_->previous = detail::innermost_profile;
+  detail::innermost_profile = state_.get();
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+Profile::~Profile() {
+  stop();
+}
+
+void Profile::stop() noexcept {
+  detail::unlink(state_.get());
+}
+
+std::vector<TaskTime> Profile::results() const try {
+  std::vector<ProfileState::Record> records;
+  {
+    std::lock_guard lock(state_->mutex);
+    records = state_->records;
+  }
+  state_->device.streams.flush_all();
+  std::vector<TaskTime> times;
+  const detail::EventState* origin = nullptr;
+  for (const ProfileState::Record& record : records) {
+    double start = 0, duration = 0;
+    if (!record.end || !detail::elapsed(state_->device, *record.start, *record.end, duration)) continue;
+    if (!origin) origin = record.start;
+    if (!detail::elapsed(state_->device, *origin, *record.start, start)) continue;
+    times.push_back(
+        {*record.kernel, *record.task, record.stream, record.region, record.block, start, duration});
+  }
+  return times;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+std::size_t Profile::size() const noexcept {
+  std::lock_guard lock(state_->mutex);
+  return state_->records.size();
+}
+
+}  // namespace weir

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// How those who submit tasks let them be timed.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/devices/device_state.hpp"
+
+namespace weir::detail {
+
+/// What a task is called in a profile.
+struct TaskLabel {
+  const std::string* kernel;  ///< interned
+  std::string_view task;      ///< copied when a profile watches
+  std::int32_t region = -1;
+  std::int32_t block = -1;
+};
+
+struct ProfileState {
+  explicit ProfileState(DeviceState& device_) : device(device_) {}
+  ~ProfileState();
+
+  /// Marks the beginning and the end of a task on its stream; what happens between is the task.
+  void begin(StreamState& stream, const TaskLabel& label);
+  void end(StreamState& stream);
+
+  struct Record {
+    const std::string* kernel;
+    const std::string* task;
+    std::int32_t region, block;
+    std::uint32_t stream;
+    EventState* start;
+    EventState* end;  ///< null when the task could not be submitted
+  };
+
+  DeviceState& device;
+  ProfileState* previous = nullptr;  ///< the profile around this one, of any device
+  mutable std::mutex mutex;          ///< between the thread that submits and those that read
+  std::vector<Record> records;
+};
+
+/// The innermost profile of this thread.
+inline thread_local constinit ProfileState* innermost_profile = nullptr;
+
+/// The profile that tasks of `device` go to, or null: one load when nobody profiles.
+inline ProfileState* profile_of(const DeviceState& device) noexcept {
+  ProfileState* profile = innermost_profile;
+  while (profile && &profile->device != &device) profile = profile->previous;
+  return profile;
+}
+
+/// Submits one task to `stream` by `submit()`, timed when a profile watches.
+template <class Submit>
+void submit_timed(StreamState& stream, const TaskLabel& label, Submit&& submit) {
+  ProfileState* profile = profile_of(stream.device);
+  if (!profile) [[likely]]
+    return submit();
+  profile->begin(stream, label);
+  submit();
+  profile->end(stream);
+}
+
+}  // namespace weir::detail

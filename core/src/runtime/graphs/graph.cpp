@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <weir/graph.hpp>
+
+#include "runtime/devices/profile.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/graphs/graph_state.hpp"
+#include "runtime/launch/temporaries.hpp"
+#include "runtime/memory/array_use.hpp"
+
+namespace weir {
+
+using detail::GraphCall;
+using detail::GraphState;
+using detail::StreamState;
+
+namespace {
+
+GraphState& alive(const std::unique_ptr<GraphState>& state) {
+  if (!state) detail::throw_dead("graph");
+  return *state;
+}
+
+std::string words(const GraphCall& call) {
+  const KernelOrigin* kernel = call.kernel();
+  return kernel ? fmt::format("kernel '{}'", kernel->name) : std::string("a copy or fill");
+}
+
+[[noreturn]] void throw_dead_array(const GraphState& graph) {
+  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
+    const GraphCall& call = graph.calls[i];
+    for (std::size_t a = 0; a < call.arrays.size(); ++a)
+      if (!call.arrays[a].alive())
+        throw Error(
+            ErrorCode::invalid,
+            fmt::format(
+                "call {} of the graph ({}): its array {} is gone: it was freed or moved from since it "
+                "was recorded; keep arrays alive as long as the graph is launched, or update the call",
+                i + 1, words(call), a + 1));
+  }
+  detail::throw_dead("array of a graph");
+}
+
+/// Launches as one driver graph, or does nothing and answers false when that is not possible now.
+bool launch_as_graph(detail::GraphRun& run) {
+  const GraphState& graph = run.graph;
+  if (!graph.device.has(Capability::graphs) || graph.refused.load(std::memory_order_relaxed) ||
+      detail::launch_mode(LaunchMode::graph) != LaunchMode::graph || detail::profile_of(graph.device))
+    return false;
+  const auto own = graph.instances.take(run.stream);
+  if (!own) return false;
+  try {
+    detail::launch_instance(run, *own);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    graph.refused.store(true, std::memory_order_relaxed);
+    if (graph.uses_keys) run.keys = own->keys.data();  // this launch has taken its numbers already
+    detail::replay(run);
+  }
+  return true;
+}
+
+/// The call behind a node of this graph, which must be of kind Call.
+template <class Call>
+Call& call_of(GraphState& graph, bool own, std::uint32_t index, std::string_view expected) {
+  if (!own || index >= graph.calls.size())
+    throw Error(ErrorCode::invalid, "the node is not of this graph; pass what its builder gave");
+  Call* call = std::get_if<Call>(&graph.calls[index].what);
+  if (!call)
+    throw Error(ErrorCode::invalid, fmt::format("call {} of the graph is {}, and was given arguments for {}",
+                                                index + 1, words(graph.calls[index]), expected));
+  return *call;
+}
+
+}  // namespace
+
+Graph::Graph(std::unique_ptr<GraphState> state) noexcept : state_(std::move(state)) {}
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
+void Graph::launch(const StreamRef& on) const try {
+  const GraphState& graph = alive(state_);
+  StreamState& stream = detail::live(on);
+  if (&stream.device != &graph.device)
+    throw Error(ErrorCode::invalid, fmt::format("the graph is for {}, but the stream is of {}",
+                                                graph.device.device_name(), stream.device.device_name()));
+  for (const auto& [block, generation] : graph.blocks)
+    if (block->generation.load(std::memory_order_acquire) != generation) [[unlikely]]
+      throw_dead_array(graph);
+  detail::throw_failure(stream);
+  for (const auto& [block, generation] : graph.blocks) graph.device.memory.use(*block, stream);
+  const detail::Temporaries temporaries(stream, graph.temporary_bytes);
+  detail::GraphRun run{graph, stream, temporaries.block(), nullptr, nullptr};
+  if (graph.uses_record) run.record = &detail::failure_record(stream);
+  if (!launch_as_graph(run)) detail::replay(run);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void Graph::update(const GraphNode& node, std::span<const LaunchArgument> arguments) try {
+  GraphState& graph = alive(state_);
+  const auto& call =
+      call_of<detail::ProgramCall>(graph, node.graph_ == &graph, node.index_, "a kernel in IR form");
+  graph.replace(node.index_, detail::program_call(graph.device, call.program, arguments, call.options));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void Graph::update(const GraphNode& node, const LaunchShape& shape,
+                   std::span<const KernelArgument> arguments) try {
+  GraphState& graph = alive(state_);
+  const auto& call = call_of<detail::KernelCall>(graph, node.graph_ == &graph, node.index_, "a ready kernel");
+  graph.replace(node.index_, detail::kernel_call(graph.device, call.kernel, shape, arguments));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void Graph::update_copy(const GraphNode& node, const AnyArrayView& to, const AnyArrayView& from) try {
+  GraphState& graph = alive(state_);
+  call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
+  graph.replace(node.index_, detail::copy_call(graph.device, to, from));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void Graph::update_copy_from_bytes(const GraphNode& node, const AnyArrayView& to,
+                                   std::span<const std::byte> from) try {
+  GraphState& graph = alive(state_);
+  call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
+  graph.replace(node.index_, detail::upload_call(graph.device, to, from));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void Graph::update_copy_to_bytes(const GraphNode& node, const AnyArrayView& from,
+                                 std::span<std::byte> to) try {
+  GraphState& graph = alive(state_);
+  call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a copy");
+  graph.replace(node.index_, detail::download_call(graph.device, from, to));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void Graph::update_fill_bytes(const GraphNode& node, const AnyArrayView& to, const void* element) try {
+  GraphState& graph = alive(state_);
+  call_of<detail::TransferCall>(graph, node.graph_ == &graph, node.index_, "a fill");
+  graph.replace(node.index_, detail::fill_call(graph.device, to, element));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+std::size_t Graph::size() const try { return alive(state_).calls.size(); } catch (...) {
+  detail::rethrow_as_error();
+}
+
+Device Graph::device() const try { return Device(&alive(state_).device); } catch (...) {
+  detail::rethrow_as_error();
+}
+
+bool Graph::native() const try {
+  const GraphState& graph = alive(state_);
+  return graph.device.has(Capability::graphs) && !graph.refused.load(std::memory_order_relaxed) &&
+         detail::launch_mode(LaunchMode::graph) == LaunchMode::graph;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+}  // namespace weir

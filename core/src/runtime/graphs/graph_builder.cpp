@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+#include <weir/graph.hpp>
+
+#include "runtime/graphs/graph_state.hpp"
+#include "runtime/modules/task_list_state.hpp"
+
+namespace weir {
+
+using detail::GraphState;
+using detail::GraphStep;
+
+namespace {
+
+GraphState& recording(const std::unique_ptr<GraphState>& state) {
+  if (!state) detail::throw_dead("graph builder");
+  return *state;
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(const Device& device) try : state_(std::make_unique<GraphState>(*device.state())) {
+} catch (...) {
+  detail::rethrow_as_error();
+}
+GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
+GraphBuilder& GraphBuilder::operator=(GraphBuilder&&) noexcept = default;
+GraphBuilder::~GraphBuilder() = default;
+
+GraphNode GraphBuilder::launch(const Program& program, std::span<const LaunchArgument> arguments,
+                               const LaunchOptions& options) try {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::program_call(graph.device, program, arguments, options))};
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+GraphNode GraphBuilder::launch(const KernelFunction& kernel, const LaunchShape& shape,
+                               std::span<const KernelArgument> arguments) try {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::kernel_call(graph.device, kernel.state(), shape, arguments))};
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void GraphBuilder::launch(const TaskList& tasks) try {
+  GraphState& graph = recording(state_);
+  if (!tasks.state()) detail::throw_dead("task list");
+  const detail::TaskListState& list = *tasks.state();
+  if (&list.device != &graph.device)
+    throw Error(ErrorCode::invalid, "the task list is for " + list.device.device_name() +
+                                        ", but the graph is for " + graph.device.device_name());
+  struct Target {
+    GraphState& graph;
+    const detail::TaskListState& list;
+    bool in_region = false;
+    void fork(std::uint32_t branch_count) {
+      graph.steps.push_back({GraphStep::Kind::fork, branch_count});
+      in_region = true;
+    }
+    void task(std::size_t index, std::uint32_t branch) {
+      if (in_region) graph.steps.push_back({GraphStep::Kind::branch, branch});
+      const detail::TaskListState::Task& task = list.tasks[index];
+      const auto arguments = list.argument_bytes.begin() + static_cast<std::ptrdiff_t>(task.arguments);
+      const TaskPlace& place = list.places[index];
+      detail::KernelCall call{
+          task.kernel, task.shape, {arguments, arguments + task.kernel->argument_bytes}, -1, -1};
+      if (place.region != TaskPlace::none) {
+        call.region = place.region;
+        call.block = place.block;
+      }
+      const auto arrays = list.argument_arrays.begin() + static_cast<std::ptrdiff_t>(task.first_array);
+      graph.record({std::move(call), {arrays, arrays + static_cast<std::ptrdiff_t>(task.arrays)}, 1});
+    }
+    void join() {
+      graph.steps.push_back({GraphStep::Kind::join, 0});
+      in_region = false;
+    }
+  } target{graph, list};
+  const std::size_t steps = graph.steps.size(), calls = graph.calls.size();
+  try {
+    detail::walk(std::span<const detail::PlacedTask>(list.placed), target);
+  } catch (...) {
+    graph.truncate(steps, calls);
+    throw;
+  }
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+GraphNode GraphBuilder::copy(const AnyArrayView& to, const AnyArrayView& from) try {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::copy_call(graph.device, to, from))};
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+GraphNode GraphBuilder::copy_from_bytes(const AnyArrayView& to, std::span<const std::byte> from) try {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::upload_call(graph.device, to, from))};
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+GraphNode GraphBuilder::copy_to_bytes(const AnyArrayView& from, std::span<std::byte> to) try {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::download_call(graph.device, from, to))};
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+GraphNode GraphBuilder::fill_bytes(const AnyArrayView& to, const void* element) try {
+  GraphState& graph = recording(state_);
+  return {&graph, graph.record(detail::fill_call(graph.device, to, element))};
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+GraphBuilder::Branches::Branches(GraphBuilder& builder, std::size_t count) try : builder_(builder) {
+  GraphState& graph = recording(builder.state_);
+  steps_ = graph.steps.size();
+  items_ = graph.calls.size();
+  graph.steps.push_back({GraphStep::Kind::fork, static_cast<std::uint32_t>(count)});
+  ++graph.open_branches;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+GraphBuilder::Branches::~Branches() {
+  if (!builder_.state_) return;  // a branch moved the builder away
+  --builder_.state_->open_branches;
+  if (!complete_) builder_.state_->truncate(steps_, items_);
+}
+
+// Branches in which nothing was recorded take no branch, and one branch alone needs no fork.
+void GraphBuilder::Branches::complete() try {
+  std::vector<GraphStep>& steps = recording(builder_.state_).steps;
+  std::vector<std::vector<GraphStep>> branches;
+  std::uint32_t depth = 0;
+  for (std::size_t i = steps_ + 1; i < steps.size(); ++i) {
+    if (steps[i].kind == GraphStep::Kind::fork) ++depth;
+    if (depth == 0 && steps[i].kind == GraphStep::Kind::branch)
+      branches.emplace_back();
+    else
+      branches.back().push_back(steps[i]);
+    if (steps[i].kind == GraphStep::Kind::join) --depth;
+  }
+  std::erase_if(branches, [](const auto& branch) { return branch.empty(); });
+  const auto branch_count = static_cast<std::uint32_t>(branches.size());
+  steps.resize(steps_);
+  if (branch_count > 1) steps.push_back({GraphStep::Kind::fork, branch_count});
+  for (std::uint32_t branch = 0; branch < branch_count; ++branch) {
+    if (branch_count > 1) steps.push_back({GraphStep::Kind::branch, branch});
+    steps.insert(steps.end(), branches[branch].begin(), branches[branch].end());
+  }
+  if (branch_count > 1) steps.push_back({GraphStep::Kind::join, 0});
+  complete_ = true;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void GraphBuilder::enter_branch(std::uint32_t index) try {
+  recording(state_).steps.push_back({GraphStep::Kind::branch, index});
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+Graph GraphBuilder::build() try {
+  if (recording(state_).open_branches)
+    throw Error(ErrorCode::invalid, "a graph is built behind its branches, not inside one of them");
+  return Graph(std::move(state_));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+}  // namespace weir

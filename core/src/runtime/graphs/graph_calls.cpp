@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls as a graph records them: checked like the calls that they stand for, with copies of what they were
+// given.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/graphs/graph_state.hpp"
+#include "runtime/memory/array_use.hpp"
+#include "runtime/memory/fill_pattern.hpp"
+
+namespace weir::detail {
+namespace {
+
+constexpr std::size_t scalar_alignment = 16;
+
+void check_place(const DeviceState& device, const AnyArrayView& view) {
+  const Block& block = live(view);
+  if (&block.device != &device)
+    throw Error(ErrorCode::invalid,
+                fmt::format("the array lies on {}, but the graph is for {}; copy the array there "
+                            "first",
+                            block.device.device_name(), device.device_name()));
+}
+
+void check_size(std::size_t host, const AnyArrayView& view) {
+  if (host != view.size_bytes())
+    throw Error(ErrorCode::invalid,
+                fmt::format("a copy needs {} bytes on the host, as the array has, but was given {}",
+                            view.size_bytes(), host));
+}
+
+/// A copy or fill of no bytes becomes a node that does nothing: not every vendor takes it.
+TransferCall transfer(std::uint32_t kind, std::uint64_t size) {
+  TransferCall call;
+  call.work.struct_size = sizeof call.work;
+  call.work.kind = size == 0 ? std::uint32_t{WEIR_GRAPH_EMPTY} : kind;
+  call.work.size = size;
+  return call;
+}
+
+void write_to(TransferCall& call, const AnyArrayView& to) {
+  call.work.destination = to.block()->allocation;
+  call.work.destination_offset = to.offset();
+}
+
+void read_from(TransferCall& call, const AnyArrayView& from) {
+  call.work.source = from.block()->allocation;
+  call.work.source_offset = from.offset();
+}
+
+}  // namespace
+
+const KernelOrigin* GraphCall::kernel() const noexcept {
+  if (const auto* call = std::get_if<ProgramCall>(&what)) return call->program.state()->origin;
+  if (const auto* call = std::get_if<KernelCall>(&what)) return call->kernel->origin;
+  return nullptr;
+}
+
+GraphCall program_call(DeviceState& device, const Program& program, std::span<const LaunchArgument> arguments,
+                       const LaunchOptions& options) {
+  if (!program.state()) throw_dead("program");
+  ProgramState& state = *program.state();
+  check_arguments(state, device, arguments);
+  ProgramCall call{program, options, {}, {}, {arguments.begin(), arguments.end()}, nullptr, 0};
+  std::size_t scalars = 0, views = 0;
+  for (const LaunchArgument& argument : arguments) {
+    if (argument.array) ++views;
+    scalars += argument.array ? 0 : (argument.element.size() + scalar_alignment - 1) / scalar_alignment;
+  }
+  call.scalars.resize(scalars * scalar_alignment);
+  call.views.reserve(views);
+  std::byte* at = call.scalars.data();
+  for (LaunchArgument& argument : call.arguments) {
+    if (argument.array) {
+      argument.array = &call.views.emplace_back(*argument.array);
+      continue;
+    }
+    std::memcpy(at, argument.data, argument.element.size());
+    argument.data = at;
+    at += (argument.element.size() + scalar_alignment - 1) / scalar_alignment * scalar_alignment;
+  }
+  LaunchValues values(call.arguments);
+  call.compiled = &compiled_for(state, device, check_launch(state, device, values));
+  GraphCall result{std::move(call), {}, 1};
+  result.arrays = std::get<ProgramCall>(result.what).views;
+  return result;
+}
+
+GraphCall kernel_call(DeviceState& device, const std::shared_ptr<const KernelState>& kernel,
+                      const LaunchShape& shape, std::span<const KernelArgument> arguments) {
+  if (!kernel) throw_dead("kernel");
+  if (&kernel->module->device != &device)
+    throw Error(ErrorCode::invalid,
+                fmt::format("kernel '{}' is loaded on {}, but the graph is for {}", kernel->name(),
+                            kernel->module->device.device_name(), device.device_name()));
+  check_shape(device, kernel->name(), shape);
+  KernelCall call{kernel, shape, std::vector<std::byte>(kernel->argument_bytes), -1, -1};
+  pack(*kernel, arguments, call.arguments.data());
+  GraphCall result{std::move(call), {}, 1};
+  for (const KernelArgument& argument : arguments)
+    if (argument.is_array()) result.arrays.push_back(argument.view());
+  return result;
+}
+
+GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayView& from) {
+  const Block &target = live(to), &source = live(from);
+  if (&target.device != &source.device)
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("a graph holds work of one device, here {}, and no copy from {} to {}; copy on a stream "
+                    "between two launches instead",
+                    device.device_name(), source.device.device_name(), target.device.device_name()));
+  check_place(device, to);
+  check_place(device, from);
+  if (from.size_bytes() != to.size_bytes())
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the destination {}",
+                    from.size_bytes(), to.size_bytes()));
+  if (to.block() == from.block() && to.size_bytes() != 0 && to.offset() < from.offset() + from.size_bytes() &&
+      from.offset() < to.offset() + to.size_bytes())
+    throw Error(ErrorCode::invalid,
+                "a copy between overlapping parts of one array; copy through a third array");
+  TransferCall call = transfer(WEIR_GRAPH_COPY_ON_DEVICE, to.size_bytes());
+  write_to(call, to);
+  read_from(call, from);
+  return {std::move(call), {to, from}, 1};
+}
+
+GraphCall upload_call(DeviceState& device, const AnyArrayView& to, std::span<const std::byte> from) {
+  check_place(device, to);
+  check_size(from.size(), to);
+  TransferCall call = transfer(WEIR_GRAPH_COPY_TO_DEVICE, from.size());
+  write_to(call, to);
+  call.work.host_source = from.data();
+  return {std::move(call), {to}, 1};
+}
+
+GraphCall download_call(DeviceState& device, const AnyArrayView& from, std::span<std::byte> to) {
+  check_place(device, from);
+  check_size(to.size(), from);
+  TransferCall call = transfer(WEIR_GRAPH_COPY_TO_HOST, to.size());
+  read_from(call, from);
+  call.work.host_destination = to.data();
+  return {std::move(call), {from}, 1};
+}
+
+GraphCall fill_call(DeviceState& device, const AnyArrayView& to, const void* element) {
+  check_place(device, to);
+  const auto* bytes = static_cast<const std::byte*>(element);
+  const std::size_t size = to.element().size();
+  if (const std::uint32_t pattern = pattern_size(bytes, size)) {
+    TransferCall call = transfer(WEIR_GRAPH_FILL, to.size_bytes());
+    write_to(call, to);
+    call.work.pattern_size = pattern;
+    std::memcpy(call.pattern, bytes, pattern);
+    return {std::move(call), {to}, 1};
+  }
+  const auto values = std::make_shared<std::vector<std::byte>>(to.size_bytes());
+  for (std::size_t i = 0; i < values->size(); i += size)
+    std::copy_n(bytes, size, values->begin() + static_cast<std::ptrdiff_t>(i));
+  GraphCall result = upload_call(device, to, *values);
+  std::get<TransferCall>(result.what).host = values;
+  return result;
+}
+
+std::uint64_t next_key(const ProgramCall& call) noexcept {
+  const std::uint64_t asked = call.options.launch_number;
+  const std::uint64_t number = asked == LaunchOptions::automatic
+                                   ? call.program.state()->launches.fetch_add(1, std::memory_order_relaxed)
+                                   : asked;
+  return launch_key(call.options.seed, number);
+}
+
+LaunchValues values_of(const GraphRun& run, const ProgramCall& call, std::uint64_t key) noexcept {
+  LaunchValues values(call.arguments);
+  values.temporaries = run.temporaries;
+  values.temporaries_offset = call.temporaries_offset;
+  values.record = run.record;
+  values.key = key;
+  return values;
+}
+
+}  // namespace weir::detail

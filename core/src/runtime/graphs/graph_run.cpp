@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch of a recorded graph, by the one executor or the other.
+
+#include "runtime/devices/profile.hpp"
+#include "runtime/graphs/graph_state.hpp"
+#include "runtime/streams/submission.hpp"
+
+namespace weir::detail {
+namespace {
+
+std::uint64_t key_of(const GraphRun& run, std::uint32_t index, const ProgramCall& call) noexcept {
+  if (!call.plan().uses_launch_key) return 0;
+  return run.keys ? run.keys[index] : next_key(call);
+}
+
+weir_launch pack_program_task(const DeviceState& device, const ProgramCall& call, std::size_t index,
+                              std::uint32_t grid, const LaunchValues& values, std::byte* block) noexcept {
+  const ir::Task& task = call.plan().tasks[index].task;
+  const CompiledTask& ready = call.compiled->tasks[index];
+  pack_task(device, task, ready, values, block);
+  return make_launch(ready.kernel, {grid, ready.block, ready.shared_bytes}, block, task.argument_bytes);
+}
+
+// -- over streams
+
+void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, StreamState& stream) {
+  const LaunchValues values = values_of(run, call, key_of(run, index, call));
+  const std::string* name = &call.program.state()->name();
+  ArgumentBuffer block(call.compiled->argument_bytes);
+  run_on_streams(stream, call.compiled->placed, [&](std::size_t task, StreamState& target) {
+    const passes::PlannedTask& planned = call.plan().tasks[task];
+    const std::uint32_t grid =
+        choose_grid(stream.device.info, call.plan(), planned, call.compiled->tasks[task], values);
+    if (grid == 0) return;
+    const weir_launch packed = pack_program_task(stream.device, call, task, grid, values, block.data());
+    submit_timed(target, {name, planned.task.name, planned.region, planned.block},
+                 [&] { submit_launch(target, packed, call.compiled->tasks[task].origin); });
+  });
+}
+
+void submit(const GraphRun&, std::uint32_t, const KernelCall& call, StreamState& stream) {
+  const KernelState& kernel = *call.kernel;
+  submit_timed(stream, {&kernel.name(), kernel.name(), call.region, call.block}, [&] {
+    submit_launch(stream,
+                  make_launch(kernel.kernel, call.shape, call.arguments.data(), kernel.argument_bytes),
+                  kernel.origin);
+  });
+}
+
+void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamState& stream) {
+  DeviceState& device = stream.device;
+  const weir_driver_table& table = device.table();
+  const weir_graph_node& work = call.work;
+  if (work.kind == WEIR_GRAPH_EMPTY) return;
+  const KernelOrigin* kernel = stream.launched_last();
+  device.call_for(kernel, "copy or fill for a graph", [&](weir_status* status) {
+    switch (work.kind) {
+      case WEIR_GRAPH_COPY_TO_DEVICE:
+        return table.copy_to_device(stream.stream, work.destination, work.destination_offset,
+                                    work.host_source, work.size, status);
+      case WEIR_GRAPH_COPY_TO_HOST:
+        return table.copy_to_host(stream.stream, work.host_destination, work.source, work.source_offset,
+                                  work.size, status);
+      case WEIR_GRAPH_COPY_ON_DEVICE:
+        return table.copy_on_device(stream.stream, work.destination, work.destination_offset, work.source,
+                                    work.source_offset, work.size, status);
+      default:
+        return table.fill(stream.stream, work.destination, work.destination_offset, work.size, call.pattern,
+                          work.pattern_size, status);
+    }
+  });
+  stream.note_submission();
+}
+
+/// Replays from step `i` until the branch or region that it stands in ends; returns where that is.
+std::size_t replay_from(const GraphRun& run, std::size_t i, StreamState& stream) {
+  const std::vector<GraphStep>& steps = run.graph.steps;
+  while (i < steps.size() && steps[i].kind != GraphStep::Kind::branch &&
+         steps[i].kind != GraphStep::Kind::join) {
+    const GraphStep& step = steps[i++];
+    if (step.kind == GraphStep::Kind::call) {
+      std::visit([&](const auto& call) { submit(run, step.value, call, stream); },
+                 run.graph.calls[step.value].what);
+      continue;
+    }
+    StreamFork streams(stream);
+    if (step.value > 1) streams.fork(step.value);
+    while (steps[i].kind == GraphStep::Kind::branch) {
+      StreamState& target = streams.stream(steps[i].value);
+      i = replay_from(run, i + 1, target);
+    }
+    streams.join();
+    ++i;
+  }
+  return i;
+}
+
+// -- as a graph
+
+void add_nodes(const GraphRun& run, GraphInstance& own) {
+  GraphOrder order(own.graph.emplace(run.graph.device));
+  for (const GraphStep& step : run.graph.steps) {
+    switch (step.kind) {
+      case GraphStep::Kind::fork:
+        order.fork(step.value);
+        break;
+      case GraphStep::Kind::branch:
+        order.branch(step.value);
+        break;
+      case GraphStep::Kind::join:
+        order.join();
+        break;
+      case GraphStep::Kind::call: {
+        const GraphCall& call = run.graph.calls[step.value];
+        own.first_nodes.push_back(static_cast<std::uint32_t>(own.nodes.size()));
+        if (const auto* program = std::get_if<ProgramCall>(&call.what))
+          add_tasks(order, program->compiled->placed, call.kernel(), own.nodes);
+        else if (const auto* transfer = std::get_if<TransferCall>(&call.what))
+          own.nodes.push_back(order.add(transfer->work.kind, nullptr));
+        else
+          own.nodes.push_back(order.add(WEIR_GRAPH_KERNEL, call.kernel()));
+        break;
+      }
+    }
+  }
+}
+
+void set(const GraphRun& run, GraphInstance& own, std::uint32_t index, const ProgramCall& call) {
+  const LaunchValues values = values_of(run, call, call.plan().uses_launch_key ? own.keys[index] : 0);
+  const std::uint32_t* nodes = own.nodes.data() + own.first_nodes[index];
+  ArgumentBuffer block(call.compiled->argument_bytes);
+  for (std::size_t task = 0; task < call.plan().tasks.size(); ++task) {
+    const std::uint32_t grid = choose_grid(run.graph.device.info, call.plan(), call.plan().tasks[task],
+                                           call.compiled->tasks[task], values);
+    // A task with nothing to do finds that out by itself.
+    own.graph->set(nodes[task],
+                   pack_program_task(run.graph.device, call, task, std::max(grid, 1u), values, block.data()));
+  }
+}
+
+void set(const GraphRun&, GraphInstance& own, std::uint32_t index, const KernelCall& call) {
+  own.graph->set(
+      own.nodes[own.first_nodes[index]],
+      make_launch(call.kernel->kernel, call.shape, call.arguments.data(), call.kernel->argument_bytes));
+}
+
+void set(const GraphRun&, GraphInstance& own, std::uint32_t index, const TransferCall& call) {
+  weir_graph_node work = call.work;
+  work.pattern = call.pattern;
+  own.graph->set(own.nodes[own.first_nodes[index]], work);
+}
+
+/// Tells the nodes what changed since the instance was launched last.
+void set_changed(const GraphRun& run, GraphInstance& own) {
+  const GraphState& graph = run.graph;
+  const auto set_call = [&](std::uint32_t index) {
+    std::visit([&](const auto& call) { set(run, own, index, call); }, graph.calls[index].what);
+  };
+  for (const std::uint32_t index : graph.keyed)
+    own.keys[index] = next_key(std::get<ProgramCall>(graph.calls[index].what));
+  const std::pair<weir_allocation, std::uint64_t> temporaries =
+      run.temporaries ? std::pair(run.temporaries->allocation, run.temporaries->address) : own.temporaries;
+  const bool moved = temporaries != own.temporaries || run.record != own.record;
+  if (own.version != graph.version) {
+    for (std::uint32_t i = 0; i < graph.calls.size(); ++i)
+      if (graph.calls[i].version > own.version) set_call(i);
+  }
+  if (moved)
+    for (const std::uint32_t index : graph.stream_bound) set_call(index);
+  for (const std::uint32_t index : graph.keyed) set_call(index);
+  own.version = graph.version;
+  own.temporaries = temporaries;
+  own.record = run.record;
+}
+
+const KernelOrigin* last_kernel(const GraphState& graph) noexcept {
+  for (auto call = graph.calls.rbegin(); call != graph.calls.rend(); ++call)
+    if (const KernelOrigin* kernel = call->kernel()) return kernel;
+  return nullptr;
+}
+
+}  // namespace
+
+void replay(const GraphRun& run) {
+  const Submission submission(run.stream);
+  replay_from(run, 0, run.stream);
+}
+
+void launch_instance(const GraphRun& run, GraphInstance& own) {
+  try {
+    if (!own.graph) {
+      own.nodes.clear();
+      own.first_nodes.clear();
+      own.keys.assign(run.graph.uses_keys ? run.graph.calls.size() : 0, 0);
+      own.version = 0;
+      add_nodes(run, own);
+    }
+    if (own.graph->size() == 0) return;
+    set_changed(run, own);
+    own.graph->launch(run.stream, last_kernel(run.graph));
+  } catch (...) {  // what its nodes hold is not known now
+    own.graph.reset();
+    throw;
+  }
+}
+
+}  // namespace weir::detail

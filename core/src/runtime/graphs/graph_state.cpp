@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/graphs/graph_state.hpp"
+
+#include <functional>
+
+namespace weir::detail {
+namespace {
+
+constexpr std::uint64_t temporaries_alignment = 256;
+
+/// Host memory that runs in flight may still read lives until they are done.
+void keep_host_memory(DeviceState& device, GraphCall& call) noexcept {
+  auto* transfer = std::get_if<TransferCall>(&call.what);
+  if (transfer && transfer->host) device.memory.when_unused([host = std::move(transfer->host)] {});
+}
+
+}  // namespace
+
+GraphState::~GraphState() {
+  for (GraphCall& call : calls) keep_host_memory(device, call);
+}
+
+void GraphState::count(const GraphCall& call) {
+  std::size_t counted = 0;
+  try {
+    for (const AnyArrayView& view : call.arrays) {
+      const Owned block{view.block(), view.generation()};
+      const auto [found, fresh] = uses_.try_emplace(block, Uses{blocks.size()});
+      if (fresh) try {
+          blocks.push_back(block);
+        } catch (...) {
+          uses_.erase(found);
+          throw;
+        }
+      ++found->second.count;
+      ++counted;
+    }
+  } catch (...) {
+    for (std::size_t i = 0; i < counted; ++i) drop_use({call.arrays[i].block(), call.arrays[i].generation()});
+    throw;
+  }
+}
+
+void GraphState::discount(const GraphCall& call) noexcept {
+  for (const AnyArrayView& view : call.arrays) drop_use({view.block(), view.generation()});
+}
+
+void GraphState::drop_use(const Owned& block) noexcept {
+  const auto found = uses_.find(block);
+  if (found == uses_.end() || --found->second.count) return;
+  const std::size_t place = found->second.place;
+  uses_.erase(found);
+  if (place + 1 != blocks.size()) {
+    blocks[place] = blocks.back();
+    uses_.find(blocks[place])->second.place = place;
+  }
+  blocks.pop_back();
+}
+
+std::uint32_t GraphState::record(GraphCall call) {
+  const auto index = static_cast<std::uint32_t>(calls.size());
+  bool keyed_call = false, bound = false, recorded = false;
+  std::uint64_t bytes = 0;
+  if (auto* program = std::get_if<ProgramCall>(&call.what)) {
+    const passes::Plan& plan = program->plan();
+    program->temporaries_offset = temporary_bytes;
+    bytes =
+        (plan.temporary_bytes + temporaries_alignment - 1) / temporaries_alignment * temporaries_alignment;
+    keyed_call = plan.uses_launch_key;
+    recorded = plan.uses_error_record;
+    bound = recorded || bytes != 0;
+  }
+  keyed.reserve(keyed.size() + 1);
+  stream_bound.reserve(stream_bound.size() + 1);
+  steps.push_back({GraphStep::Kind::call, index});
+  try {
+    calls.push_back(std::move(call));
+    count(calls.back());
+  } catch (...) {
+    steps.pop_back();
+    if (calls.size() > index) calls.pop_back();
+    throw;
+  }
+  temporary_bytes += bytes;
+  uses_record |= recorded;
+  uses_keys |= keyed_call;
+  if (keyed_call) keyed.push_back(index);
+  if (bound) stream_bound.push_back(index);
+  return index;
+}
+
+void GraphState::replace(std::uint32_t index, GraphCall call) {
+  GraphCall& held = calls[index];
+  if (auto* program = std::get_if<ProgramCall>(&call.what))
+    program->temporaries_offset = std::get<ProgramCall>(held.what).temporaries_offset;
+  if (auto* kernel = std::get_if<KernelCall>(&call.what)) {
+    kernel->region = std::get<KernelCall>(held.what).region;
+    kernel->block = std::get<KernelCall>(held.what).block;
+  }
+  count(call);
+  discount(held);
+  keep_host_memory(device, held);
+  call.version = ++version;
+  held = std::move(call);
+}
+
+void GraphState::truncate(std::size_t step_count, std::size_t call_count) noexcept {
+  steps.resize(std::min(steps.size(), step_count), GraphStep{GraphStep::Kind::join, 0});
+  while (calls.size() > call_count) {
+    discount(calls.back());
+    calls.pop_back();
+  }
+  const auto gone = [&](std::uint32_t call) { return call >= call_count; };
+  std::erase_if(keyed, gone);
+  std::erase_if(stream_bound, gone);
+  uses_keys = !keyed.empty();
+}
+
+}  // namespace weir::detail

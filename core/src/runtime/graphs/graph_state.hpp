@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind a Graph: the calls that were recorded, their order, and per stream the driver's graph of
+// them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+#include <weir/graph.hpp>
+
+#include "runtime/launch/driver_graph.hpp"
+#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/stream_slots.hpp"
+
+namespace weir::detail {
+
+/// A launch of a kernel in IR form, with copies of its arguments.
+struct ProgramCall {
+  Program program;
+  LaunchOptions options;
+  std::vector<std::byte> scalars;
+  std::vector<AnyArrayView> views;
+  std::vector<LaunchArgument> arguments;  ///< point into the two above
+  const DeviceProgram* compiled = nullptr;
+  std::uint64_t temporaries_offset = 0;
+
+  const passes::Plan& plan() const noexcept { return *compiled->plan; }
+};
+
+/// A launch of a ready kernel, with its arguments packed.
+struct KernelCall {
+  std::shared_ptr<const KernelState> kernel;
+  LaunchShape shape;
+  std::vector<std::byte> arguments;
+  std::int32_t region = -1, block = -1;  ///< for profiles
+};
+
+/// A copy or a fill.
+struct TransferCall {
+  weir_graph_node work{};
+  std::byte pattern[16] = {};
+  std::shared_ptr<std::vector<std::byte>> host;  ///< what a fill with long elements copies
+};
+
+struct GraphCall {
+  std::variant<ProgramCall, KernelCall, TransferCall> what;
+  std::vector<AnyArrayView> arrays;
+  std::uint64_t version = 1;  ///< of its arguments; those of a graph count on together
+
+  const KernelOrigin* kernel() const noexcept;
+};
+
+struct GraphStep {
+  enum class Kind : std::uint8_t { call, fork, branch, join };
+  Kind kind;
+  std::uint32_t value = 0;  ///< call: its number; fork: number of branch_count; lane: which
+};
+
+/// The driver's graph for launches on one stream, and what its nodes were last told.
+struct GraphInstance {
+  std::optional<DriverGraph> graph;
+  std::vector<std::uint32_t> nodes;        ///< of all calls, in order
+  std::vector<std::uint32_t> first_nodes;  ///< by call, in `nodes`
+  std::uint64_t version = 0;
+  std::pair<weir_allocation, std::uint64_t> temporaries{};
+  const StreamRecord* record = nullptr;
+  std::vector<std::uint64_t> keys;  ///< by call, of the launch under way
+};
+
+struct GraphState {
+  explicit GraphState(DeviceState& device_) : device(device_) {}
+  GraphState(const GraphState&) = delete;
+  GraphState& operator=(const GraphState&) = delete;
+  ~GraphState();
+
+  /// Appends a call that is checked and complete.
+  std::uint32_t record(GraphCall call);
+  /// Replaces a call; the others' order and temporaries stay what they are.
+  void replace(std::uint32_t index, GraphCall call);
+  /// Drops what was recorded from there on.
+  void truncate(std::size_t steps, std::size_t calls) noexcept;
+
+  DeviceState& device;
+  std::vector<GraphStep> steps;
+  std::deque<GraphCall> calls;
+  std::uint32_t open_branches = 0;  ///< of the builder
+
+  /// Blocks of memory in use, each once, with the generation in which the array owned it.
+  using Owned = std::pair<Block*, std::uint64_t>;
+  std::vector<Owned> blocks;
+
+  std::uint64_t version = 1;
+  std::uint64_t temporary_bytes = 0;
+  bool uses_record = false, uses_keys = false;
+  std::vector<std::uint32_t> keyed;         ///< calls with a launch key: new arguments each time
+  std::vector<std::uint32_t> stream_bound;  ///< calls that name temporaries or the stream's error record
+
+  mutable std::atomic<bool> refused{false};  ///< the driver cannot make this graph
+  mutable StreamSlots<GraphInstance> instances;
+
+ private:
+  void count(const GraphCall& call);
+  void discount(const GraphCall& call) noexcept;
+  void drop_use(const Owned& block) noexcept;
+
+  struct Uses {
+    std::size_t place;  // in `blocks`
+    std::uint32_t count = 0;
+  };
+  std::map<Owned, Uses> uses_;
+};
+
+// Checked calls; each throws as the call that it stands for.
+GraphCall program_call(DeviceState& device, const Program& program, std::span<const LaunchArgument> arguments,
+                       const LaunchOptions& options);
+GraphCall kernel_call(DeviceState& device, const std::shared_ptr<const KernelState>& kernel,
+                      const LaunchShape& shape, std::span<const KernelArgument> arguments);
+GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayView& from);
+GraphCall upload_call(DeviceState& device, const AnyArrayView& to, std::span<const std::byte> from);
+GraphCall download_call(DeviceState& device, const AnyArrayView& from, std::span<std::byte> to);
+GraphCall fill_call(DeviceState& device, const AnyArrayView& to, const void* element);
+
+/// One launch of a graph, on `stream`.
+struct GraphRun {
+  const GraphState& graph;
+  StreamState& stream;
+  const Block* temporaries = nullptr;
+  const StreamRecord* record = nullptr;
+  const std::uint64_t* keys = nullptr;  ///< by call; null when each call takes its own
+};
+
+/// Over streams, as the calls would by hand.
+void replay(const GraphRun& run);
+/// As one driver graph. Throws Error{unsupported} when there can be none; nothing was submitted then.
+void launch_instance(const GraphRun& run, GraphInstance& own);
+
+/// The key of the next launch of the program.
+std::uint64_t next_key(const ProgramCall& call) noexcept;
+/// The call's values in that run.
+LaunchValues values_of(const GraphRun& run, const ProgramCall& call, std::uint64_t key) noexcept;
+
+}  // namespace weir::detail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch proves of its arguments before code that relies on it runs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/launch/loop_space.hpp"
+#include "runtime/launch/program_internal.hpp"
+#include "runtime/memory/array_use.hpp"
+
+namespace weir::detail {
+namespace {
+
+constexpr std::uint64_t access_bytes = 16;  // the widest that a thread loads or stores at a time
+constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
+                                         << 31;  // also of an extent, which is passed as an i32
+
+[[noreturn]] void refuse_space(const ProgramState& program, const passes::PlannedTask& planned) {
+  const ir::Location& at = planned.task.location;
+  const bool known = program.kernel->knows(at);
+  throw Error(
+      ErrorCode::invalid,
+      fmt::format(
+          "kernel '{}': the loop at {} has more than the {} iterations that a loop may have; check the "
+          "bounds that it was given",
+          program.name(),
+          known ? fmt::format("{}:{}", program.kernel->files[at.file], at.line) : "an unknown line",
+          LoopSpace::most));
+}
+
+/// Bits that are set in the address of the array's start or in the distance of its rows.
+std::uint64_t places(const AnyArrayView& view) noexcept {
+  const std::uint64_t row =
+      view.rank() > 1 ? std::uint64_t(view.extent(view.rank() - 1)) * view.element().size() : 0;
+  return (view.block()->address + view.offset()) | row;
+}
+
+}  // namespace
+
+bool has_index32(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept {
+  std::uint64_t scalars = lanes;
+  for (const std::int64_t extent : extents) {
+    if (std::uint64_t(extent) >= narrow_scalars) return false;
+    // Both factors are below 2^31. Other extents may be 0, but no product of some of them may be large.
+    scalars *= std::max<std::uint64_t>(std::uint64_t(extent), 1);
+    if (scalars >= narrow_scalars) return false;
+  }
+  return true;
+}
+
+codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept {
+  if (device.info.kind == DeviceKind::cpu) return {};
+  // Arrays are made of WEIR_MEMORY_DEVICE and used on their own device alone; pinned memory takes part in
+  // copies only.
+  return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
+}
+
+codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device,
+                                        LaunchValues& values) {
+  codegen::LaunchAssumptions assumptions = usual_assumptions(device);
+  const passes::Plan& plan = *program.plan;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const LoopSpace space = loop_space(plan, plan.tasks[i], values);
+    if (space.count > LoopSpace::most) [[unlikely]]
+      refuse_space(program, plan.tasks[i]);
+    values.remember(i, space);
+    assumptions.index32 = assumptions.index32 && space.index32;
+  }
+  if (device.info.kind == DeviceKind::cpu) return {};  // its code is the same for all launches
+
+  std::uint64_t unaligned = 0;
+  for (std::size_t i = 0; i < values.arguments.size(); ++i) {
+    const AnyArrayView* view = values.arguments[i].array;
+    if (!view) continue;
+    std::array<std::int64_t, max_rank> extents;
+    for (std::uint8_t d = 0; d < view->rank(); ++d) extents[d] = view->extent(d);
+    assumptions.index32 = assumptions.index32 &&
+                          has_index32({extents.data(), std::size_t(view->rank())}, view->element().lanes());
+    unaligned |= places(*view);
+    if (!program.parameters[i].written) continue;
+    for (std::size_t j = 0; j < values.arguments.size(); ++j) {
+      const AnyArrayView* other = values.arguments[j].array;
+      if (other && j != i && overlap(*view, *other)) assumptions.no_alias = false;
+    }
+  }
+  assumptions.aligned = unaligned % access_bytes == 0;
+  return assumptions;
+}
+
+}  // namespace weir::detail

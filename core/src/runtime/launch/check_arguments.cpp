@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch checks before anything is submitted.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "ir/verifier.hpp"
+#include "runtime/launch/program_internal.hpp"
+#include "runtime/memory/array_use.hpp"
+
+namespace weir::detail {
+namespace {
+
+// "argument 2 ('x')". Arguments are counted from 1. A name that Weir made counts from 0 and is left out.
+std::string argument_words(const ProgramState& program, std::size_t i) {
+  const std::string& name = program.parameters[i].name;
+  return ir::is_generated_name(name, i) ? fmt::format("argument {}", i + 1)
+                                        : fmt::format("argument {} ('{}')", i + 1, name);
+}
+
+[[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
+  throw Error(ErrorCode::invalid,
+              fmt::format("kernel '{}', {}: {}", program.name(), argument_words(program, i), words),
+              program.name(), std::string(), 0);
+}
+
+std::string count_of(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+std::string scalar_words(const ElementType& element) {
+  const std::string name = to_string(element);
+  return fmt::format("{} {}", name[0] == 'i' || name[0] == 'f' ? "an" : "a", name);
+}
+
+std::string array_words(const ElementType& element, std::size_t rank) {
+  return fmt::format("an array of {} with {}", to_string(element), count_of(rank, "dimension"));
+}
+
+std::string describe(const ParameterInfo& parameter) {
+  if (parameter.kind == ParameterInfo::Kind::scalar) return scalar_words(parameter.element);
+  return array_words(parameter.element, parameter.rank);
+}
+
+std::string describe(const LaunchArgument& argument) {
+  if (argument.array) return array_words(argument.array->element(), argument.array->rank());
+  return argument.data ? scalar_words(argument.element) : "nothing";
+}
+
+bool is_plain_integer(const ElementType& element) {
+  return element.shape == ElementType::Shape::scalar && is_integer(element.scalar);
+}
+
+std::string number_words(std::uint64_t bits, bool is_signed) {
+  return is_signed ? std::to_string(static_cast<std::int64_t>(bits)) : std::to_string(bits);
+}
+
+/// What is wrong with an integer that its parameter does not hold; empty when that is not what is wrong.
+std::string misfit_words(const ElementType& expected, const LaunchArgument& given) {
+  if (!given.data || !is_plain_integer(expected) || !is_plain_integer(given.element) ||
+      size_of(given.element.scalar) != 8)
+    return {};
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, given.data, sizeof bits);
+  const bool negative = is_signed(given.element.scalar) && static_cast<std::int64_t>(bits) < 0;
+  const std::size_t width = size_of(expected.scalar) * 8;
+  const std::uint64_t most = ~std::uint64_t{0} >> (64 - width + is_signed(expected.scalar));
+  const std::uint64_t least = is_signed(expected.scalar) ? ~most : 0;
+  const bool fits =
+      negative ? static_cast<std::int64_t>(bits) >= static_cast<std::int64_t>(least) : bits <= most;
+  if (fits) return {};
+  return fmt::format(
+      "{} does not fit {}, which holds {} to {}; pass another number, or give the kernel a wider Value",
+      number_words(bits, is_signed(given.element.scalar)), scalar_words(expected),
+      number_words(least, is_signed(expected.scalar)), number_words(most, false));
+}
+
+std::string place(const ir::Kernel& kernel, const ir::Location& at) {
+  if (!kernel.knows(at)) return "an unknown line";
+  return fmt::format("{}:{}", kernel.files[at.file], at.line);
+}
+
+}  // namespace
+
+void check_arguments(const ProgramState& program, const DeviceState& device,
+                     std::span<const LaunchArgument> arguments) {
+  const std::vector<ParameterInfo>& parameters = program.parameters;
+  if (arguments.size() != parameters.size())
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} and was given {}", program.name(),
+                                                count_of(parameters.size(), "argument"), arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ParameterInfo& parameter = parameters[i];
+    const LaunchArgument& argument = arguments[i];
+    if (parameter.kind == ParameterInfo::Kind::scalar) {
+      if (argument.array || !argument.data || argument.element != parameter.element) [[unlikely]] {
+        const std::string misfit = argument.array ? std::string() : misfit_words(parameter.element, argument);
+        if (!misfit.empty()) refuse(program, i, misfit);
+        refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+      }
+      continue;
+    }
+    if (!argument.array) [[unlikely]]
+      refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+    const AnyArrayView& view = *argument.array;
+    if (!is_alive(view)) [[unlikely]]
+      refuse(program, i, "the array is gone: it was freed, moved from, or never made");
+    if (view.element() != parameter.element || view.rank() != parameter.rank) [[unlikely]]
+      refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+    if (&view.block()->device != &device) [[unlikely]]
+      refuse(program, i,
+             fmt::format("the array lies on {}, but the stream is of {}; copy the array there first",
+                         view.block()->device.device_name(), device.device_name()));
+  }
+  for (const passes::AliasCheck& check : program.plan->alias_checks) {
+    const AnyArrayView& written = *arguments[check.written].array;
+    const AnyArrayView& touched = *arguments[check.touched].array;
+    if (!overlap(written, touched)) [[likely]]
+      continue;
+    const ir::Location& at = check.written_at;
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format(
+            "kernel '{}': {} and {} share memory, but one stream_parallel block "
+            "writes the "
+            "first ({}) while another block uses the second ({}); pass separate arrays, or put both into "
+            "one block",
+            program.name(), argument_words(program, check.written), argument_words(program, check.touched),
+            place(*program.kernel, check.written_at), place(*program.kernel, check.touched_at)),
+        program.name(), program.kernel->knows(at) ? program.kernel->files[at.file] : std::string(), at.line);
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <weir/array.hpp>
+#include <weir/current_stream.hpp>
+
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/memory/array_use.hpp"
+
+namespace weir {
+
+using detail::Block;
+using detail::DeviceState;
+using detail::live;
+using detail::StreamState;
+
+namespace detail {
+
+std::size_t checked_bytes(std::size_t count, std::size_t size) try {
+  if (size != 0 && count > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / size)
+    throw Error(ErrorCode::invalid,
+                fmt::format("an array of {} elements of {} bytes is larger than any memory; check "
+                            "for a negative number that became unsigned",
+                            count, size));
+  return count * size;
+} catch (...) {
+  rethrow_as_error();
+}
+
+Block& live(const AnyArrayView& view) {
+  if (!view.alive()) throw_dead("array");
+  return *view.block();
+}
+
+PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
+    : device_(device.state()), bytes_(bytes) {
+  if (bytes == 0) return;
+  if (!device_->has(Capability::pinned_memory)) {
+    data_ = ::operator new (bytes, std::align_val_t{64});
+    std::memset(data_, 0, bytes);
+    return;
+  }
+  weir_memory_options options{};
+  options.struct_size = sizeof options;
+  options.kind = WEIR_MEMORY_PINNED;
+  options.size = bytes;
+  const weir_device handle = device_->handle();
+  weir_allocation allocation = nullptr;
+  device_->call([&] { return fmt::format("allocate {} bytes of pinned memory", bytes); },
+                [&](weir_status* status) {
+                  return device_->table().memory_allocate(handle, &options, &allocation, status);
+                });
+  weir_memory_info info{};
+  info.struct_size = sizeof info;
+  try {
+    device_->call("ask where pinned memory lies", [&](weir_status* status) {
+      return device_->table().memory_get_info(allocation, &info, status);
+    });
+    if (!info.host_pointer)
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("the {} driver's pinned memory has no host address", device_->driver().name()));
+  } catch (...) {
+    device_->call_no_throw(
+        [&](weir_status* status) { return device_->table().memory_free(allocation, status); });
+    throw;
+  }
+  allocation_ = allocation;
+  data_ = info.host_pointer;
+  std::memset(data_, 0, bytes);
+} catch (...) {
+  rethrow_as_error();
+}
+
+// Copies that still use the memory end before it goes away.
+PinnedMemory::~PinnedMemory() {
+  if (!data_) return;
+  // At most two words, which std::function keeps without memory of its own.
+  if (allocation_)
+    device_->memory.when_unused([device = device_, allocation = allocation_]() noexcept {
+      device->call_no_throw([&](weir_status* status) {
+        return device->table().memory_free(static_cast<weir_allocation>(allocation), status);
+      });
+    });
+  else
+    device_->memory.when_unused(
+        [data = data_]() noexcept { ::operator delete (data, std::align_val_t{64}); });
+}
+
+}  // namespace detail
+
+AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const std::int64_t> extents) try
+    : AnyArrayView(stream.device(), &stream, element, extents) {
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
+                           std::span<const std::int64_t> extents) try
+    : element_(element), rank_(static_cast<std::uint8_t>(extents.size())) {
+  if (extents.empty() || extents.size() > max_rank)
+    throw Error(ErrorCode::invalid,
+                fmt::format("an array of {} extents; arrays have 1 to {}", extents.size(), max_rank));
+  if (element.scalar > ScalarType::f64 || element.rows < 1 || element.rows > 16 || element.cols < 1 ||
+      element.cols > 16)
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format(
+            "an array of elements of scalar type {} with {} rows and {} columns; rows and columns are 1 to "
+            "16, scalar types those of ScalarType",
+            static_cast<int>(element.scalar), element.rows, element.cols));
+  std::int64_t count = 1, bytes = 0;
+  bool too_large = false;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] < 0)
+      throw Error(ErrorCode::invalid,
+                  fmt::format("array extent {} is {}; extents are 0 or more", d, extents[d]));
+    extents_[d] = extents[d];
+    too_large |= __builtin_mul_overflow(count, extents[d], &count);
+  }
+  if (too_large || __builtin_mul_overflow(count, static_cast<std::int64_t>(element.size()), &bytes))
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format(
+            "an array of {} elements of {} bytes is larger than any memory; check for a negative number "
+            "that became unsigned",
+            fmt::join(extents, " x "), element.size()));
+  size_ = static_cast<std::uint64_t>(count);
+  const StreamRef on = stream ? *stream : current_stream(device);
+  StreamState& state = live(on);
+  if (&state.device != device.state())
+    throw Error(ErrorCode::invalid, "an array of " + device.name() + " cannot be allocated on a stream of " +
+                                        state.device.device_name());
+  detail::throw_failure(state);
+  block_ = state.device.memory.allocate(state, static_cast<std::uint64_t>(bytes));
+  generation_ = block_->generation.load(std::memory_order_relaxed);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+bool AnyArrayView::alive() const noexcept {
+  return detail::is_alive(*this);
+}
+
+void AnyArrayView::release() noexcept {
+  if (alive()) block_->device.memory.release(block_);
+  block_ = nullptr;
+}
+
+Device AnyArrayView::device() const try { return Device(&live(*this).device); } catch (...) {
+  detail::rethrow_as_error();
+}
+
+std::uint64_t AnyArrayView::device_address() const try {
+  const Block& block = live(*this);
+  if (!block.address)
+    throw Error(ErrorCode::unsupported, "device " + block.device.device_name() +
+                                            " gives no addresses; pass the array itself instead");
+  return block.address + offset_;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+StreamRef AnyArrayView::stream_or_current() const try { return current_stream(device()); } catch (...) {
+  detail::rethrow_as_error();
+}
+
+AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const try {
+  if (rank_ == 0) detail::throw_dead("array");
+  if (begin < 0 || begin > end || end > extents_[0])
+    throw Error(ErrorCode::invalid,
+                fmt::format("slice [{}, {}) lies outside an array of {} along its first dimension", begin,
+                            end, extents_[0]));
+  AnyArrayView part = *this;
+  const std::uint64_t row = extents_[0] ? size_ / static_cast<std::uint64_t>(extents_[0]) : 0;
+  part.extents_[0] = end - begin;
+  part.size_ = row * static_cast<std::uint64_t>(end - begin);
+  part.offset_ += row * static_cast<std::uint64_t>(begin) * element_.size();
+  return part;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+AnyArrayView AnyArrayView::flattened() const noexcept {
+  AnyArrayView flat = *this;
+  flat.extents_ = {static_cast<std::int64_t>(size_), 0, 0, 0};
+  flat.rank_ = 1;
+  return flat;
+}
+
+}  // namespace weir

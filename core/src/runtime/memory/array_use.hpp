@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays as arguments of work: alive, on the right device, in the right order.
+#pragma once
+
+#include <weir/array.hpp>
+
+#include "runtime/devices/device_state.hpp"
+
+namespace weir::detail {
+
+/// The block behind a view; throws Error{invalid} when it was freed.
+Block& live(const AnyArrayView& view);
+
+/// AnyArrayView::alive(), for those who ask at each launch.
+inline bool is_alive(const AnyArrayView& view) noexcept {
+  return view.block() && view.block()->generation.load(std::memory_order_acquire) == view.generation();
+}
+
+/// Whether two views share memory.
+inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
+  return a.block() == b.block() && a.size_bytes() != 0 && b.size_bytes() != 0 &&
+         a.offset() < b.offset() + b.size_bytes() && b.offset() < a.offset() + a.size_bytes();
+}
+
+/// The block behind a view that work on `stream` will use, ordered behind its earlier life. `what` names the
+/// view in errors: "argument 2".
+template <class What>
+Block& use_on(const AnyArrayView& view, StreamState& stream, What&& what) {
+  Block& block = live(view);
+  if (&block.device != &stream.device) [[unlikely]]
+    throw Error(ErrorCode::invalid, what() + " lies on " + block.device.device_name() +
+                                        ", but the stream is of " + stream.device.device_name() +
+                                        "; copy the array there first");
+  block.device.memory.use(block, stream);
+  return block;
+}
+
+}  // namespace weir::detail

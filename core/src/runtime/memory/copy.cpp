@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies and fills.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/memory/array_use.hpp"
+#include "runtime/memory/fill_pattern.hpp"
+#include "runtime/streams/submission.hpp"
+
+namespace weir {
+
+using detail::Block;
+using detail::DeviceState;
+using detail::live;
+using detail::StreamManager;
+using detail::StreamState;
+using detail::Submission;
+
+namespace {
+
+std::string array_word() {
+  return "the array";
+}
+
+/// Of the caller's memory.
+void wait_for_copy(StreamState& stream) {
+  StreamManager& streams = stream.device.streams;
+  streams.wait_before_throwing(stream, [&] { streams.synchronize(stream); });
+}
+
+void check_size(std::size_t host, const AnyArrayView& view) {
+  if (host == view.size_bytes()) return;
+  const std::size_t element = view.element().size();
+  throw Error(ErrorCode::invalid,
+              fmt::format("a copy needs {} elements ({} bytes) on the host, as the array has, but "
+                          "was given {} bytes ({} elements)",
+                          view.size(), view.size_bytes(), host, host / element));
+}
+
+}  // namespace
+
+void AnyArrayView::copy_from_bytes_async(const StreamRef& on, std::span<const std::byte> source) const try {
+  StreamState& stream = live(on);
+  live(*this);
+  check_size(source.size(), *this);
+  detail::throw_failure(stream);
+  if (source.empty()) return;
+  Block& block = detail::use_on(*this, stream, array_word);
+  DeviceState& device = stream.device;
+  const Submission submission(stream);
+  device.call_for(stream.launched_last(), "copy to the device", [&](weir_status* status) {
+    return device.table().copy_to_device(stream.stream, block.allocation, offset_, source.data(),
+                                         source.size(), status);
+  });
+  stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void AnyArrayView::copy_to_bytes_async(const StreamRef& on, std::span<std::byte> destination) const try {
+  StreamState& stream = live(on);
+  live(*this);
+  check_size(destination.size(), *this);
+  detail::throw_failure(stream);
+  if (destination.empty()) return;
+  Block& block = detail::use_on(*this, stream, array_word);
+  DeviceState& device = stream.device;
+  const Submission submission(stream);
+  device.call_for(stream.launched_last(), "copy to the host", [&](weir_status* status) {
+    return device.table().copy_to_host(stream.stream, destination.data(), block.allocation, offset_,
+                                       destination.size(), status);
+  });
+  stream.note_submission();
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void AnyArrayView::copy_from_bytes(const StreamRef& on, std::span<const std::byte> source) const try {
+  copy_from_bytes_async(on, source);
+  wait_for_copy(live(on));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void AnyArrayView::copy_to_bytes(const StreamRef& on, std::span<std::byte> destination) const try {
+  copy_to_bytes_async(on, destination);
+  wait_for_copy(live(on));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& source) const try {
+  StreamState& stream = live(on);
+  Block& to = live(*this);
+  Block& from = live(source);
+  if (source.size_bytes() != size_bytes())
+    throw Error(ErrorCode::invalid,
+                fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the "
+                            "destination {}",
+                            source.size_bytes(), size_bytes()));
+  if (&to == &from && offset_ < source.offset_ + size_bytes() && source.offset_ < offset_ + size_bytes() &&
+      size_ != 0)
+    throw Error(ErrorCode::invalid,
+                "a copy between overlapping parts of one array; copy through a third array");
+  detail::throw_failure(stream);
+  if (size_bytes() == 0) return;
+  DeviceState& device = stream.device;
+  if (&to.device == &from.device) {
+    detail::use_on(*this, stream, array_word);
+    detail::use_on(source, stream, array_word);
+    const Submission submission(stream);
+    device.call_for(stream.launched_last(), "copy on the device", [&](weir_status* status) {
+      return device.table().copy_on_device(stream.stream, to.allocation, offset_, from.allocation,
+                                           source.offset_, size_bytes(), status);
+    });
+    stream.note_submission();
+    return;
+  }
+  const bool possible = &to.device.driver() == &from.device.driver() && device.has(Capability::peer_copy);
+  if (!possible || (&device != &to.device && &device != &from.device))
+    throw Error(ErrorCode::unsupported,
+                fmt::format("cannot copy from {} to {} on a stream of {}: {}; copy through the host",
+                            from.device.device_name(), to.device.device_name(), device.device_name(),
+                            possible ? "the stream must be of one of the two devices"
+                                     : "there are no peer copies between them"));
+  to.device.memory.use_by_peer(to, stream);
+  from.device.memory.use_by_peer(from, stream);
+  {
+    const Submission submission(stream);
+    device.call_for(stream.launched_last(), "copy between devices", [&](weir_status* status) {
+      return device.table().copy_peer(stream.stream, to.allocation, offset_, from.allocation, source.offset_,
+                                      size_bytes(), status);
+    });
+    stream.note_submission();
+  }
+  Block& other = &to.device == &device ? from : to;
+  other.device.memory.order_free_after(other, stream);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void AnyArrayView::fill_zero(const StreamRef& stream) const try {
+  const std::byte zeros[16 * 16 * 8] = {};
+  fill_bytes(stream, zeros);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void AnyArrayView::fill_bytes(const StreamRef& on, const void* element) const try {
+  StreamState& stream = live(on);
+  live(*this);
+  const std::size_t size = element_.size();
+  const auto* bytes = static_cast<const std::byte*>(element);
+  const std::uint32_t pattern = detail::pattern_size(bytes, size);
+  detail::throw_failure(stream);
+  if (size_ == 0) return;
+  Block& block = detail::use_on(*this, stream, array_word);
+  DeviceState& device = stream.device;
+  const weir_driver_table& table = device.table();
+  const auto submit = [&](const auto& call) {
+    device.call_for(stream.launched_last(), "fill an array", call);
+    stream.note_submission();
+  };
+  const auto fill = [&](std::uint64_t offset, std::uint64_t length, const std::byte* pattern_bytes,
+                        std::uint32_t pattern_bytes_size) {
+    submit([&](weir_status* status) {
+      return table.fill(stream.stream, block.allocation, offset, length, pattern_bytes, pattern_bytes_size,
+                        status);
+    });
+  };
+  const Submission submission(stream);
+  if (pattern) return fill(offset_, size_bytes(), bytes, pattern);
+  detail::fill_by_copies(
+      bytes, size, offset_, size_bytes(),
+      [&](std::uint64_t at, const std::byte* piece, std::uint32_t length) {
+        fill(at, length, piece, length);
+      },
+      [&](std::uint64_t to, std::uint64_t from, std::uint64_t length) {
+        submit([&](weir_status* status) {
+          return table.copy_on_device(stream.stream, block.allocation, to, block.allocation, from, length,
+                                      status);
+        });
+      });
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+}  // namespace weir

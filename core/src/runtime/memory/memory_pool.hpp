@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device's memory: stream-ordered blocks above the driver's allocator.
+//
+// A block belongs to the order of one stream, its home: work of that stream may use it at once. The first use
+// on another stream makes that stream wait for the home stream, unless the block was ready for all by then.
+// Each use sets the stream's bit, so that freeing finds the streams to wait for. A block that one stream used
+// goes to the cache of that stream, which takes it again without a wait. A block of several streams waits in
+// `pending_` for one event of each.
+//
+// Policy. A request takes a cached block of its size class, else one of at most 1.25 times that class; with
+// the waste of the class itself, a block above 512 bytes is at most 1.41 times the bytes asked for. The bytes
+// that are cached are bounded, see memory_limit.hpp. The bound is held when memory is freed and before the
+// driver is asked for memory: the blocks that were freed longest ago go back to the driver, at once when
+// their work is done, else in the order of their stream, else when an event is reached. The host never waits
+// for that. Before the device has less than one sixteenth of its memory free, cached blocks go back first.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <deque>
+#include <forward_list>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+#include <weir/device.hpp>
+
+#include "runtime/errors/driver_call.hpp"
+#include "runtime/memory/memory_limit.hpp"
+#include "runtime/streams/event_pool.hpp"
+#include "runtime/streams/stream_state.hpp"
+
+namespace weir::detail {
+
+/// Streams with a slot from 63 on. Bits are set without a lock.
+class ManyStreams {
+ public:
+  bool contains(std::uint32_t slot) const noexcept {
+    return words_[slot / 64].load(std::memory_order_acquire) >> slot % 64 & 1;
+  }
+  void add(std::uint32_t slot) noexcept {
+    words_[slot / 64].fetch_or(std::uint64_t{1} << slot % 64, std::memory_order_release);
+  }
+  void clear() noexcept {
+    for (auto& word : words_) word.store(0, std::memory_order_relaxed);
+  }
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (std::uint32_t i = 0; i < words_.size(); ++i)
+      for (std::uint64_t rest = words_[i].load(std::memory_order_acquire); rest; rest &= rest - 1)
+        visit(i * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
+  }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, max_streams / 64> words_{};
+};
+
+struct Block {
+  explicit Block(DeviceState& device_) : device(device_) {}
+  DeviceState& device;
+  std::atomic<std::uint64_t> generation{0};  ///< odd while an array owns it
+  weir_allocation allocation = nullptr;
+  std::uint64_t address = 0;  ///< 0 where the driver gives none
+  std::uint32_t size_class = 0;
+  bool ready = false;  ///< for all streams, not only in the order of `home`
+  StreamState* home = nullptr;
+  std::uint64_t available_at = 0;  ///< the block is ready for all once `home` has completed so much
+  EventState* available =
+      nullptr;                 ///< or once this is reached; for memory that the driver allocated in order
+  std::uint64_t freed_at = 0;  ///< in allocations of the driver; the oldest leave the cache first
+  std::atomic<std::uint64_t> used{0};  ///< bit per stream slot; the last bit covers all in `more_users`
+  /// Users with slots from 63; made by the first of them and kept with the block. Valid while the last bit of
+  /// `used` is set.
+  std::atomic<ManyStreams*> more_users{nullptr};
+  /// Last copies on streams of other devices, a share of each event; guarded by the pool. The last bit of
+  /// `used` covers these too.
+  std::vector<std::pair<const StreamState*, EventState*>> peer_uses;
+  Block* next = nullptr;  ///< in a cache
+};
+
+class MemoryPool {
+ public:
+  /// Throws Error{invalid} when WEIR_POOL_BYTES is malformed.
+  explicit MemoryPool(DeviceState& device);
+
+  /// A block of at least `bytes` in the order of `stream`. Throws Error{out_of_memory}.
+  Block* allocate(StreamState& stream, std::uint64_t bytes);
+  /// Takes the block back, in the order of every stream that used it.
+  void release(Block* block) noexcept;
+
+  /// Called for each block before work that uses it is submitted to `stream`: orders the stream after the
+  /// block's earlier life and records the use. Later uses by the same stream take no lock, whatever its slot.
+  void use(Block& block, StreamState& stream) {
+    const std::uint64_t used = block.used.load(std::memory_order_acquire);
+    if (stream.slot < exact_slots) [[likely]] {
+      if (used >> stream.slot & 1) [[likely]]
+        return;
+    } else if (used & more_bit) {
+      const ManyStreams* more = block.more_users.load(std::memory_order_acquire);
+      if (more && more->contains(stream.slot)) return;
+    }
+    first_use(block, stream);
+  }
+  /// As use, for a copy between devices: `stream` may be of the other one.
+  void use_by_peer(Block& block, StreamState& stream);
+  /// After a copy on `stream`, of another device: the block is reused after it. No stream of this device
+  /// waits.
+  void order_free_after(Block& block, StreamState& stream);
+
+  /// Polls pending events; recycles blocks and runs the actions that are ready.
+  void collect_pending();
+
+  /// Gives cached blocks back to the driver after waiting for their uses; returns the bytes.
+  std::uint64_t trim();
+  /// Makes a retiring stream's cache available to all after `mark`, which is null when the stream is idle.
+  /// Borrows the mark.
+  void adopt_cache(StreamState& stream, EventState* mark) noexcept;
+
+  /// Calls `action` once every stream of the device has passed its work so far: at once, or on a thread that
+  /// calls into the device later. For what must not be destroyed while work uses it. `action` must not throw.
+  void when_unused(std::function<void()> action) noexcept;
+
+  MemoryStatistics statistics() noexcept;
+
+  /// Counts the times that memory went back to the driver: what names allocations, as graphs do, may name
+  /// dead ones once it has grown.
+  std::uint64_t times_given_back() const noexcept { return given_back_.load(std::memory_order_acquire); }
+
+ private:
+  static constexpr std::uint32_t exact_slots = 63;
+  static constexpr std::uint64_t more_bit = std::uint64_t{1} << exact_slots;
+
+  using Marks = std::vector<EventState*>;
+  struct Pending {         // a block that becomes ready, or an action that runs, when all marks are reached
+    std::uint64_t id = 0;  // ascending in `pending_`
+    Block* block = nullptr;
+    std::function<void()> action;
+    Marks marks;
+    bool leaving = false;  // the block goes to the driver
+  };
+  struct Users {
+    std::vector<std::uint32_t> slots;  // streams not known to be idle
+    bool retired = false;              // one of them is gone
+  };
+
+  void first_use(Block& block, StreamState& stream);
+  static ManyStreams& more_users_of(Block& block);
+  void order_after_earlier_life(Block& block, StreamState& stream);
+  StreamState* only_user(const Block& block) noexcept;
+  void release_shared(Block* block) noexcept;
+
+  Block* take_from(StreamState& owner, std::uint32_t first, std::uint32_t last, bool count = false) noexcept;
+  Block* take_ready(std::uint32_t index) noexcept;
+  Block* take_idle(StreamState& stream, std::uint32_t index);
+  Block* take_behind_events(StreamState& stream, std::uint32_t index);
+  Block* allocate_from_driver(StreamState& stream, std::uint32_t index);
+  weir_result ask_driver(StreamState& stream, std::uint64_t bytes, weir_allocation* out, Status& status);
+  Block* hand_out(Block* block, StreamState& home, bool ready) noexcept;
+  EventState* mark_allocation(StreamState& stream) noexcept;
+
+  void make_room(std::uint64_t bytes) noexcept;
+  void keep_within_limit(StreamState* owner) noexcept;
+  void evict(std::uint64_t bytes) noexcept;
+  std::uint64_t evict_older(std::uint64_t before, std::uint64_t bytes) noexcept;
+  void evict_from(StreamState& owner, Block* list) noexcept;
+  void free_in_order(StreamState& owner, Block* list) noexcept;
+  void push_list(StreamState& owner, Block* list) noexcept;
+  void recycle(Block* block) noexcept;
+  bool is_idle(StreamState& owner) noexcept;
+  std::uint64_t trim_caches();
+
+  bool push(StreamState& owner, Block* block) noexcept;
+  void put(StreamState& owner, Block* block) noexcept;
+  void put_ready(Block* block) noexcept;
+  void push_ready(Block* block) noexcept;
+  Pending& new_pending();
+  void add_pending(Block* block, Marks& marks, bool leaving);
+  void keep_until(Block* block, EventState* mark, bool leaving) noexcept;
+  Pending remove(std::vector<Pending>::iterator entry) noexcept;
+  std::vector<Pending>::iterator pending_from(std::uint64_t id) noexcept;
+  void finish(Pending& entry) noexcept;
+  std::uint64_t give_to_driver(Block* list) noexcept;
+  Block* new_block();
+  Users users_of(const Block& block);
+  void add_user(Users& users, std::uint32_t slot);
+  Marks marks_of(const Users& users);
+  static void drop(Marks& marks) noexcept;
+  static bool is_reached(const EventState& mark) noexcept;
+  void wait_on_host(const Marks& marks) noexcept;
+  std::uint64_t bytes_in_use() const noexcept;
+  [[noreturn]] void throw_out_of_memory(std::uint64_t bytes, const Status& status);
+
+  DeviceState& device_;
+  CacheLimit limit_;
+  std::mutex mutex_;  // guards what follows up to the atomics; never held during a driver call
+  std::deque<Block> blocks_;
+  Block* unused_blocks_ = nullptr;
+  std::array<Block*, size_class_count> ready_{};
+  std::vector<Pending> pending_;
+  std::uint64_t next_pending_ = 0;
+  std::forward_list<std::function<void()>> never_run_;
+
+  std::atomic<std::uint32_t> pending_count_{0};
+  std::atomic<std::uint64_t> cached_bytes_{0};   // in `ready_` and `pending_`, but for what is leaving
+  std::atomic<std::uint64_t> leaving_bytes_{0};  // in `pending_`, on the way to the driver
+  std::atomic<std::uint32_t> trimming_{0};       // threads that give all caches back
+  std::atomic<std::uint64_t> allocated_since_look_{0}, spare_at_look_{0};
+  std::atomic<std::uint64_t> driver_bytes_{0}, peak_bytes_{0}, last_trim_{0};
+  std::atomic<std::uint64_t> driver_allocations_{0}, cross_stream_{0}, given_back_{0};
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lanes: the streams that the blocks of a region run on beside the caller's. Leasing is a few loads and one
+// compare-and-swap; the driver is called only when the pool grows or a lane has failed.
+#include <algorithm>
+#include <bit>
+#include <exception>
+
+#include "runtime/devices/device_state.hpp"
+#include "runtime/streams/stream_manager.hpp"
+
+namespace weir::detail {
+
+std::uint32_t StreamManager::lease_limit() const noexcept {
+  return std::clamp(device_.info.recommended_streams, min_leasable, max_leased);
+}
+
+std::uint32_t StreamManager::leased() const noexcept {
+  const std::uint64_t free = free_leasable_.load(std::memory_order_relaxed);
+  const std::uint32_t count = leasable_count_.load(std::memory_order_relaxed);
+  return count - std::min<std::uint32_t>(count, static_cast<std::uint32_t>(std::popcount(free)));
+}
+
+StreamState* StreamManager::lease(StreamState& caller) {
+  std::uint64_t free = free_leasable_.load(std::memory_order_acquire);
+  for (;;) {
+    int idle = -1, oldest = -1, chosen = -1;
+    std::uint64_t oldest_lease = ~std::uint64_t{0};
+    for (std::uint64_t rest = free; rest; rest &= rest - 1) {
+      const int i = std::countr_zero(rest);
+      const StreamState& candidate = *leasable_[i].load(std::memory_order_acquire);
+      if (candidate.priority == caller.priority) {
+        // What the caller joined is done when its next region begins, so taking it again delays nothing.
+        if (candidate.joined_into.load(std::memory_order_relaxed) == &caller) {
+          chosen = i;
+          break;
+        }
+        if (idle < 0 && candidate.known_idle()) idle = i;
+      }
+      if (const std::uint64_t at = candidate.leased_at.load(std::memory_order_relaxed); at < oldest_lease) {
+        oldest_lease = at;
+        oldest = i;
+      }
+    }
+    if (chosen < 0) chosen = idle;
+    if (chosen < 0 && leasable_count_.load(std::memory_order_relaxed) < lease_limit()) {
+      if (StreamState* leased = add_leasable_if_possible(caller.priority)) return leased;
+    }
+    if (chosen < 0) chosen = oldest;
+    if (chosen < 0) return nullptr;
+    if (free_leasable_.compare_exchange_weak(free, free & ~(std::uint64_t{1} << chosen),
+                                             std::memory_order_acq_rel)) {
+      StreamState* leased = leasable_[chosen].load(std::memory_order_acquire);
+      leased->joined_into.store(nullptr, std::memory_order_release);
+      leased->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed),
+                              std::memory_order_relaxed);
+      return leased->failed.load(std::memory_order_relaxed) ? renew(leased) : leased;
+    }
+  }
+}
+
+// A lane that is leased gets another driver stream, else one that is dead would fail each region that leases
+// it. Without another one to be had it is tried as it is, and what is wrong shows in the next call.
+StreamState* StreamManager::renew(StreamState* leased) noexcept {
+  try {
+    StreamState* fresh = make(leased->priority, nullptr);
+    fresh->generation.fetch_add(1, std::memory_order_release);
+    fresh->leased_at.store(leased->leased_at.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    fresh->lease_slot = leased->lease_slot;
+    leasable_[leased->lease_slot].store(fresh, std::memory_order_release);
+    leased->generation.fetch_add(1, std::memory_order_release);
+    retire(leased);
+    return fresh;
+  } catch (...) {
+    return leased;
+  }
+}
+
+StreamState* StreamManager::add_leasable_if_possible(int priority) noexcept {
+  try {
+    return add_leasable(priority);
+  } catch (
+      ...) {  // fewer lanes cost time, not the launch; what is wrong with the device shows in the next call
+    return nullptr;
+  }
+}
+
+// A new leased, leased; null when other threads took the last places.
+StreamState* StreamManager::add_leasable(int priority) {
+  const std::uint32_t limit = lease_limit();
+  std::uint32_t place = leasable_count_.load(std::memory_order_relaxed);
+  if (place >= limit) return nullptr;
+  StreamState* leased = make(priority, nullptr);
+  place = leasable_count_.load(std::memory_order_relaxed);
+  do {
+    if (place >= limit) {
+      retire(leased);
+      return nullptr;
+    }
+  } while (!leasable_count_.compare_exchange_weak(place, place + 1, std::memory_order_acq_rel));
+  leased->generation.fetch_add(1, std::memory_order_release);
+  leased->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  leased->lease_slot = static_cast<std::int32_t>(place);
+  leasable_[place].store(leased, std::memory_order_release);
+  return leased;
+}
+
+void StreamManager::give_back(StreamState* leased, StreamState* joined_into) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << leased->lease_slot;
+  if (joined_into) {
+    leased->joined_at.store(joined_into->submitted.load(std::memory_order_acquire),
+                            std::memory_order_release);
+    leased->joined_into.store(joined_into, std::memory_order_release);
+    if (!(joined_into->joined_streams.load(std::memory_order_relaxed) & bit))
+      joined_into->joined_streams.fetch_or(bit, std::memory_order_relaxed);
+  } else {
+    leased->failed.store(true, std::memory_order_relaxed);
+  }
+  free_leasable_.fetch_or(bit, std::memory_order_acq_rel);
+}
+
+// Failures of lanes surface at the caller, whose work they were. All lanes are asked, so that each one that
+// failed is replaced; the first failure is thrown.
+void StreamManager::check_joined_streams(StreamState& stream) {
+  std::uint64_t used = stream.joined_streams.exchange(0, std::memory_order_acq_rel);
+  std::exception_ptr first;
+  for (; used; used &= used - 1) {
+    StreamState& leased = *leasable_[std::countr_zero(used)].load(std::memory_order_acquire);
+    if (!pin(leased)) continue;  // replaced meanwhile: its failure was reported
+    try {
+      device_.query(leased.launched_last(), "wait for a block of a region",
+                    [&](weir_status* status) { return device_.table().stream_query(leased.stream, status); });
+    } catch (...) {
+      leased.failed.store(true, std::memory_order_relaxed);
+      if (!first) first = std::current_exception();
+    }
+    unpin(leased);
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owns every stream of a device: those that users hold, a bounded pool of idle ones, and the lanes that
+// regions lease. No lock but a stream's turn is held while the driver is called, and leasing takes no lock
+// and makes no driver call, but to grow or to replace what failed.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/streams/stream_state.hpp"
+
+namespace weir::detail {
+
+class StreamManager {
+ public:
+  static constexpr std::uint32_t max_leased = 32;
+  static constexpr std::uint32_t min_leasable = 8;
+  static constexpr std::size_t kept_streams = 32;  ///< destroyed streams that are kept for reuse at most
+
+  explicit StreamManager(DeviceState& device) : device_(device) {
+    kept_.reserve(kept_streams);  // so that giving a stream back cannot fail
+  }
+
+  /// A stream for a user: an idle one of the pool, or a new one.
+  StreamState* create(int priority);
+  StreamState* wrap(void* native);
+  /// Takes a user's stream back without waiting for its work, which completes. Waits for a thread that is
+  /// submitting to the stream.
+  void destroy(StreamState* stream) noexcept;
+  StreamState* default_stream();
+
+  /// Leases a lane for work that is forked from `caller`: one that `caller` used last, else one known to be
+  /// idle, else a new one while the bound allows, else the one leased longest ago. Null when every lane is
+  /// leased, or there is none and the driver cannot make one: blocks then share what there is. One that has
+  /// failed gets another driver stream.
+  StreamState* lease(StreamState& caller);
+  /// `joined_into` has been made to wait for the lane's work, or is null when that failed.
+  void give_back(StreamState* leased, StreamState* joined_into) noexcept;
+
+  /// Makes later work of `stream` begin after everything submitted to `other`, of the same or another device.
+  /// Takes the turn of each, one after the other.
+  void wait(StreamState& stream, StreamState& other);
+  /// The same for a lane of the launch that has the caller's turn.
+  void join(StreamState& caller, StreamState& leased);
+  /// A mark behind the work so far of the stream in `slot`, retired or not; null when it is known to be done.
+  /// The caller releases the event.
+  EventState* mark(std::uint32_t slot);
+
+  /// Starts gathered work of all streams of this device, and of all devices when any stream waits across
+  /// devices.
+  void flush_all() noexcept;
+  /// Waits for one stream; throws its error, or that of a lane that was joined into it, or Error{invalid}
+  /// when the stream is gone.
+  void synchronize(StreamState& stream);
+  /// Waits for one stream where no error can be reported; a wait that fails is tried again.
+  void wait_for_all_of(StreamState& stream) noexcept;
+  /// Runs `wait`, which waits for the stream. When it throws, what the stream's work uses may go, so that the
+  /// stream is waited for again first.
+  template <class Wait>
+  void wait_before_throwing(StreamState& stream, const Wait& wait) {
+    try {
+      wait();
+    } catch (...) {
+      wait_for_all_of(stream);
+      throw;
+    }
+  }
+  /// The same for what stands before a mark, of any device.
+  static void wait_for(EventState& mark) noexcept;
+  /// Waits for every stream, then throws the first error.
+  void synchronize_all();
+  /// Waits for every stream too, and leaves what has failed to those whose work it was.
+  void wait_for_all() noexcept;
+  /// As wait_for_all, for every stream but `stream`, and until `deadline` at most.
+  void wait_for_others(const StreamState& stream, std::chrono::steady_clock::time_point deadline) noexcept;
+  /// Whether everything submitted to the stream is done.
+  bool query(StreamState& stream);
+
+  /// Ends the life of every handle without a lock, for a child of a fork.
+  void invalidate_all() noexcept;
+
+  /// Destroys idle streams that are kept for reuse.
+  void trim() noexcept;
+
+  /// Keeps a stream's driver handle alive until unpin; false when it is retired. For walks over all streams:
+  /// a handle's owner needs no pin.
+  bool pin(StreamState& stream) noexcept;
+  void unpin(StreamState& stream) noexcept;
+
+  StreamState* at(std::uint32_t slot) noexcept {
+    return table_[slot / chunk].load(std::memory_order_acquire) + slot % chunk;
+  }
+  std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  std::uint32_t created() const noexcept { return created_.load(std::memory_order_relaxed); }
+  std::uint32_t leased() const noexcept;
+  std::uint32_t lease_limit() const noexcept;
+
+ private:
+  static constexpr std::uint32_t chunk = 64, chunks = max_streams / chunk;
+
+  StreamState* make(int priority, void* native);
+  StreamState* add_leasable(int priority);
+  StreamState* add_leasable_if_possible(int priority) noexcept;
+  StreamState* renew(StreamState* leased) noexcept;
+  StreamState* take_kept(int priority);
+  StreamState* free_slot();
+  StreamState* reusable_slot();
+  void list_free_slot(StreamState& stream) noexcept;
+  void retire(StreamState* stream) noexcept;
+  void destroy_driver_stream(StreamState& stream) noexcept;
+  EventState* last_mark(StreamState& stream) noexcept;
+  template <class Live, class Retired>
+  void walk(const Live& live, const Retired& retired) noexcept;
+  void check_joined_streams(StreamState& stream);
+  void record_mark(StreamState& stream);
+  void wait_for_mark(StreamState& stream, StreamState& other);
+  void flush_own() noexcept;
+
+  DeviceState& device_;
+  std::mutex mutex_;  // guards the table's growth, the free slots and the kept streams
+  std::array<std::atomic<StreamState*>, chunks> table_{};
+  std::atomic<std::uint32_t> size_{0};
+  StreamState* first_free_ = nullptr;  // the slot that has been free for longest
+  StreamState* last_free_ = nullptr;
+  std::size_t free_count_ = 0;
+  std::vector<StreamState*> kept_;
+  std::atomic<StreamState*> default_{nullptr};
+
+  std::array<std::atomic<StreamState*>, max_leased> leasable_{};
+  std::atomic<std::uint32_t> leasable_count_{0};
+  std::atomic<std::uint64_t> free_leasable_{0};
+  std::atomic<std::uint64_t> lease_clock_{0};
+  std::atomic<std::uint32_t> created_{0};
+};
+
+}  // namespace weir::detail
