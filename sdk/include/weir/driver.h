@@ -26,8 +26,8 @@
  *  - A function returns a weir_result. On failure it leaves its outputs untouched. If `status` is not null,
  *    it then also fills `*status`: a message, and the vendor's error code and name if there are any.
  *  - No function aborts, exits, prints, or lets a C++ exception or longjmp cross the table.
- *  - A process that has loaded a driver must be able to exit. Exit handlers of the driver must neither crash
- *    nor wait, and processes that the driver started by fork alone must not outlive it.
+ *  - A process that has loaded a driver must be able to exit promptly. Exit handlers of the driver must
+ *    neither crash nor wait, and processes that the driver started by fork alone must not outlive it.
  *  - Every function may be called from any thread, and from several threads at once for one object. The
  *    exception is destruction: no other call may use an object while it is destroyed. Calls that submit to
  *    one stream from several threads take effect one after the other in an unspecified order.

@@ -90,7 +90,7 @@ struct LayerHost {
   }
 };
 
-/// Whether the layer defines `enter`, which sees every call.
+/// Whether the layer defines `enter`, which runs before every call.
 template <class L>
 inline constexpr bool layer_enters =
     requires(L& l) { l.enter(slots::device_count_slot{}, (std::uint32_t*)nullptr, (weir_status*)nullptr); };
