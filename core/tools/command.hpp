@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a subcommand joins the `weir` command: its file defines one Command at namespace scope, and main finds
-// it.
+// Registers a subcommand of `weir`: its file defines one Command at namespace scope, which main() finds.
 //
 //   int run_hello(const Options& options);
 //   const weir::tool::Command hello("hello", "Says hello.", [](CLI::App& app) -> std::function<int()> {
 //     auto options = std::make_shared<Options>();
-//     app.add_option("name", options->name, "Whom to greet")->required();
+//     app.add_option("name", options->name, "The person to greet")->required();
 //     return [options] { return run_hello(*options); };
 //   });
 #pragma once
@@ -23,8 +22,8 @@ namespace weir::tool {
 
 class Command {
  public:
-  /// Adds the subcommand's options to `app` and returns what to do when it was chosen: a function that
-  /// returns the exit status, or throws weir::Error, which main prints.
+  /// Adds the subcommand's options to `app` and returns its action. The action returns the exit status, or
+  /// throws weir::Error, which main() prints.
   using SetUp = std::function<std::function<int()>(CLI::App& app)>;
 
   Command(std::string name, std::string description, SetUp set_up)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir compile`: a kernel in text form to a code object, or to the text on the way there.
+// `weir compile`: translates a kernel in text form to a code object or to an intermediate text form.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
@@ -41,7 +41,7 @@ constexpr const char* standard_output = "-";
 
 void write(const std::string& file, std::span<const std::byte> bytes) {
   if (file == standard_output) {
-    std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // main checks it
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // main() checks for errors
     return;
   }
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
@@ -81,14 +81,13 @@ const Command compile_command(
       app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
       app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
           ->capture_default_str();
-      app.add_option("--assume", options->assume,
-                     "Assumptions that every launch will meet, for faster code: "
-                     "no_alias,index32,aligned,device_local; see "
-                     "weir/compile.hpp");
+      app.add_option(
+          "--assume", options->assume,
+          "Properties of launches that the code may rely on: no_alias,index32,aligned,device_local; see "
+          "weir/compile.hpp");
       app.add_option("-o,--output", options->output, "File to write, or - for standard output");
-      app.add_flag("--explain", options->explain,
-                   "Also print the forms of each task's code; see sdk/docs/ir.md");
-      app.add_option("--emit", options->emit, "What to write")
+      app.add_flag("--explain", options->explain, "Also print the lowering of each task; see sdk/docs/ir.md");
+      app.add_option("--emit", options->emit, "Form to write")
           ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
           ->capture_default_str();
       return [options] { return compile_kernel(*options); };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir completion SHELL`: prints a completion script, made from the subcommands and options of the program
-// itself.
+// `weir completion SHELL`: prints a completion script generated from the program's subcommands and options.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -44,7 +43,7 @@ std::string words_of(const Completion& completion) {
   return words;
 }
 
-/// The text as one word of a shell, between single quotes.
+/// The text as one word of a shell, in single quotes.
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -59,8 +58,7 @@ std::string cases_of(const std::vector<Completion>& all) {
   return cases;
 }
 
-// The path is made of the words that are no options, so that an argument of an option does not end a
-// subcommand.
+// The path consists of the words that are not options, so an option's argument does not end a subcommand.
 void print_bash(const std::vector<Completion>& all) {
   std::printf(
       "# Completion of weir for bash.\n"

@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Pages by topic: the file's name without its ending. A guide is preferred to a reference page of the same
-/// name, which is then listed as NAME-reference.
+/// Pages by topic, the file's name without its extension. A guide takes precedence over a reference page of
+/// the same name, which is then listed as NAME-reference.
 std::map<std::string, fs::path> documentation_pages() {
   std::map<std::string, fs::path> pages;
   std::error_code error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir info`: every place where drivers are looked for, every driver found there, and what became of it.
+// `weir info`: lists all driver folders, the drivers found in them, and the state of each driver.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,7 +14,8 @@
 namespace weir::tool {
 namespace {
 
-// Keeps the output of drivers and vendors' libraries out of the report, where a driver must be loaded here.
+// Keeps the output of drivers and vendors' libraries out of the report while a driver is loaded in this
+// process.
 class QuietOutput {
  public:
   QuietOutput() : output_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) {
@@ -58,19 +59,18 @@ int run_info(const InfoOptions& options) {
   if (any_usable(candidates)) return 0;
   std::fflush(stdout);
   std::fputs(
-      "weir: no usable driver was found; install one (the package weir-driver-cpu is for every machine), or "
-      "name the folder of its manifest in WEIR_DRIVER_PATH\n",
+      "weir: found no usable driver; install one (the package weir-driver-cpu works on every machine), or "
+      "add the folder of its manifest to WEIR_DRIVER_PATH\n",
       stderr);
   return 1;
 }
 
 const Command info_command(
-    "info", "List the drivers, what became of each, and their devices",
-    [](CLI::App& app) -> std::function<int()> {
+    "info", "List the drivers, their state and their devices", [](CLI::App& app) -> std::function<int()> {
       auto options = std::make_shared<InfoOptions>();
       app.add_flag("--json", options->json, "Print JSON");
       app.add_flag("--probe-again", options->probe_again,
-                   "Forget what is known of drivers, and try each again in a process of its own");
+                   "Discard the recorded trials and examine each driver again in a separate process");
       return [options] { return run_info(*options); };
     });
 

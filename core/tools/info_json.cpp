@@ -111,7 +111,7 @@ std::string info_json(std::span<const SearchFolder> folders, std::span<const Can
                                  {"searched", folder.ignored.empty()},
                                  {"state", folder_state(folder, candidates)}});
   for (const Candidate& candidate : candidates) report["drivers"].push_back(candidate_json(candidate));
-  // Text from drivers may be no UTF-8; replaced, the output stays valid JSON.
+  // Text from drivers may be invalid UTF-8; replacing invalid bytes keeps the output valid JSON.
   return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weir info` prints, as functions of what the loader found.
+// The reports of `weir info`, as functions of the loader's findings.
 #pragma once
 
 #include <span>
@@ -11,15 +11,15 @@ namespace weir::tool {
 
 bool any_usable(std::span<const Candidate> candidates);
 
-/// For people. Text that comes from drivers and file names is made printable.
+/// The report for people. Text from drivers and file names is made printable.
 std::string info_text(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
                       bool coloured);
 
-/// For programs: one JSON object with the keys weir_version, abi_version, usable, folders, drivers. Keys are
-/// only ever added.
+/// The report for programs: one JSON object with the keys weir_version, abi_version, usable, folders,
+/// drivers. Later versions may add keys but never remove or rename them.
 std::string info_json(std::span<const SearchFolder> folders, std::span<const Candidate> candidates);
 
-/// A capability bit, its key in JSON, and words that follow "can".
+/// A capability bit, its key in JSON, and a phrase that follows "can".
 struct CapabilityWords {
   std::uint64_t bit;
   const char* key;
@@ -27,13 +27,13 @@ struct CapabilityWords {
 };
 std::span<const CapabilityWords> all_capabilities();
 
-/// "2 drivers", "not there", "cannot be read: ..." or why it is ignored.
+/// "2 drivers", "not there", "cannot be read: ..." or the reason why it is ignored.
 std::string folder_state(const SearchFolder& folder, std::span<const Candidate> candidates);
 
-/// The word for a fate in JSON, which never changes.
+/// The JSON word for a driver's status; it never changes.
 const char* status_key(DriverStatus status);
 
-/// The same for where it was probed.
+/// The JSON word for the place of the trial; it never changes.
 const char* probe_key(ProbePlace place);
 
 const char* kind_word(std::uint32_t kind);

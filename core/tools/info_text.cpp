@@ -12,7 +12,7 @@
 namespace weir::tool {
 namespace {
 
-// A driver's words and a file's name may hold anything; control characters would reach the terminal.
+// Drivers' texts and file names may contain control characters, which must not reach the terminal.
 std::string printable(std::string_view text) {
   std::string clean(text);
   std::replace_if(
@@ -64,7 +64,7 @@ class TextReport {
   }
 
   void add_folders(std::span<const SearchFolder> folders, std::span<const Candidate> candidates) {
-    out_ += paint(bold, "Where drivers are looked for, in this order") + "\n";
+    out_ += paint(bold, "Driver folders, in search order") + "\n";
     std::size_t width = 0;
     for (const SearchFolder& folder : folders) width = std::max(width, folder.path.native().size());
     for (const SearchFolder& folder : folders)
@@ -90,7 +90,7 @@ class TextReport {
       case SearchOrigin::user:
         return "this user's";
       case SearchOrigin::install:
-        return "Weir's own";
+        return "this installation's";
       case SearchOrigin::system:
         return "the system's";
     }

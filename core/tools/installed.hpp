@@ -6,12 +6,12 @@
 
 namespace weir::tool {
 
-/// The prefix that this program was installed to, wherever the tree has been moved.
+/// The installation prefix of this program, valid after the tree has been moved.
 inline std::filesystem::path installation_prefix() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
 }
 
-/// The folder of the installed documentation; it exists only where the SDK is installed.
+/// The folder of the installed documentation; exists only if the SDK is installed.
 inline std::filesystem::path documentation_folder() {
   return installation_prefix() / WEIR_DATADIR "/doc/weir/docs";
 }

@@ -15,12 +15,12 @@
 namespace weir::tool {
 namespace {
 
-// The word given for the parameter is wrong.
+// For an invalid word on the command line.
 [[noreturn]] void fail(const ParameterInfo& parameter, const std::string& what) {
   throw UsageError("parameter " + parameter.name + ": " + what);
 }
 
-// The file given for the parameter holds something else.
+// For a file whose content does not fit the parameter.
 [[noreturn]] void refuse_file(const ParameterInfo& parameter, const std::string& what) {
   throw Error(ErrorCode::invalid, "parameter " + parameter.name + ": " + what);
 }
@@ -121,7 +121,7 @@ std::vector<std::int64_t> parse_extents(const ParameterInfo& parameter, std::str
   return extents;
 }
 
-/// The dimensions that a Vec's or Mat's components take at the end of an .npy shape.
+/// The trailing dimensions of an .npy shape that hold a Vec's or Mat's components.
 std::vector<std::int64_t> component_shape(const ElementType& element) {
   switch (element.shape) {
     case ElementType::Shape::vector:
@@ -159,7 +159,7 @@ AnyArray zeros(const ParameterInfo& parameter, std::span<const std::int64_t> ext
   return array;
 }
 
-/// Before anything is said to be missing: what is missing may be what was misspelled.
+/// Runs before the check for missing arguments, since a missing argument may have been misspelled.
 void refuse_unknown(const Program& program, const std::map<std::string, std::string>& values) {
   std::string known;
   for (const ParameterInfo& parameter : program.parameters()) known += " " + parameter.name;
@@ -205,7 +205,7 @@ KernelArguments::KernelArguments(const Program& program, const std::map<std::str
     }
     slots_.push_back(std::move(slot));
   }
-  // What is left out takes the shape of what was given.
+  // Omitted arrays take the extents of the first given array of their rank.
   for (Slot& slot : slots_) {
     if (slot.parameter.kind != ParameterInfo::Kind::array || slot.array.alive()) continue;
     for (const Slot& other : slots_) {
@@ -216,7 +216,7 @@ KernelArguments::KernelArguments(const Program& program, const std::map<std::str
       break;
     }
     if (!slot.array.alive())
-      fail(slot.parameter, "its extents are not known; add --arg " + slot.parameter.name + "=zeros:EXTENTS");
+      fail(slot.parameter, "has no known extents; add --arg " + slot.parameter.name + "=zeros:EXTENTS");
   }
 }
 
@@ -261,7 +261,7 @@ void KernelArguments::write(const std::string& name, const std::string& file, co
     write_npy(file, npy);
     return;
   }
-  throw UsageError("--out names '" + name + "', which is no array parameter of the kernel");
+  throw UsageError("--out names '" + name + "', expected an array parameter of the kernel");
 }
 
 }  // namespace weir::tool

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns words of the command line into launch arguments, and arrays back into files: the inside of `weir
-// run`.
+// Converts words of the command line to launch arguments, and arrays to files, for `weir run`.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +11,19 @@
 
 namespace weir::tool {
 
-/// "name=value" as given, in order. Throws UsageError for a word without '=', or a name given twice.
+/// Splits "name=value". Throws UsageError for a word without '=' or a repeated name.
 std::map<std::string, std::string> split_assignments(const std::vector<std::string>& words,
                                                      const char* option);
 
 /// The arguments of one launch, in device memory.
 ///
-/// An array parameter takes "@FILE.npy" or "zeros:EXTENTS" (zeros:100x20); one that is only written to may be
-/// left out and then has the extents of the first given array of its rank. A scalar parameter takes a number,
-/// "true" or "false"; Vec and Mat take their components separated by commas.
+/// An array parameter takes "@FILE.npy" or "zeros:EXTENTS" (zeros:100x20). An array that is only written may
+/// be omitted; it then takes the extents of the first given array of its rank. A scalar parameter takes a
+/// number, "true" or "false"; Vec and Mat take their components, separated by commas.
 class KernelArguments {
  public:
-  /// Throws UsageError, or Error for what a file holds, that names the parameter, what it takes and what was
-  /// given.
+  /// Throws UsageError for an invalid word and Error for an invalid file; both name the parameter, the
+  /// expectation and the finding.
   KernelArguments(const Program& program, const std::map<std::string, std::string>& values,
                   const StreamRef& stream);
 

@@ -16,7 +16,7 @@ Program read_kernel(const std::string& file) {
     text << std::cin.rdbuf();
     return Program::parse(text.str(), "<standard input>");
   }
-  // A folder opens as a stream and reads as nothing, which would be reported as an empty kernel.
+  // A folder can be opened as a stream and reads as empty, which would be reported as an empty kernel.
   std::ifstream in(file);
   if (!in || std::filesystem::is_directory(file))
     throw Error(ErrorCode::system, file + ": cannot read the file; expected a kernel in IR text form");

@@ -7,8 +7,8 @@
 
 namespace weir::tool {
 
-/// Reads a kernel in IR text form; "-" is standard input. Throws Error{system} when the file cannot be read,
-/// Error{parse} with file, line and column when it cannot be understood.
+/// Reads a kernel in IR text form; "-" is standard input. Throws Error{system} if the file cannot be read,
+/// and Error{parse} with file, line and column if its text is invalid.
 Program read_kernel(const std::string& file);
 
 }  // namespace weir::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `weir` command: reads the command line and hands over to a subcommand.
+// The `weir` command: reads the command line and runs a subcommand.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -23,8 +23,8 @@ std::string subcommands_of(CLI::App& app) {
   return names;
 }
 
-// Follows `words` from subcommand to subcommand. Where one is missing or unknown, says which there are: the
-// parser would only say that one is required.
+// Follows `words` from subcommand to subcommand. If one is missing or unknown, lists the valid ones; the
+// parser would only report that one is required.
 void check_subcommands(CLI::App& app, std::span<char* const> words) {
   CLI::App* current = &app;
   std::string path = "weir";
@@ -70,7 +70,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& asked) {
     return app.exit(asked);  // prints the help or the version
   } catch (const CLI::ParseError& error) {
-    throw weir::tool::UsageError(error.what() + std::string("; --help lists what there is"));
+    throw weir::tool::UsageError(error.what() + std::string("; --help lists the arguments"));
   }
   for (const auto& [subcommand, action] : actions)
     if (subcommand->parsed()) return action();

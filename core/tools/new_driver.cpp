@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir new-driver`: a project for a driver, made from the templates that the SDK installs.
+// `weir new-driver`: creates a driver project from the templates that the SDK installs.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -29,7 +29,7 @@ struct NewDriverOptions {
   std::string language = "c++";
 };
 
-// As <weir/driver.h> says for the name in a driver's table.
+// The rule of <weir/driver.h> for the name in a driver's table.
 void check_name(const std::string& name) {
   const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
   if (name.empty() || name.size() > 32 || name.front() == '-' ||
@@ -38,7 +38,7 @@ void check_name(const std::string& name) {
         "'" + name +
         "' cannot be a driver's name; expected at most 32 lower case letters, digits and '-', not '-' "
         "first, such as acme");
-  // Its package would take the place of Weir's own of that name.
+  // The new driver's package would replace Weir's package of that name.
   constexpr std::string_view taken[] = {"amdgpu", "cpu", "cuda", "sdk"};
   if (std::find(std::begin(taken), std::end(taken), name) != std::end(taken))
     throw UsageError("'" + name + "' cannot be a driver's name: the package weir-driver-" + name +
@@ -49,7 +49,7 @@ fs::path templates_of(const std::string& language) {
   const fs::path prefix = installation_prefix();
   fs::path folder = prefix / WEIR_DATADIR "/weir/template" / language;
   if (!fs::is_directory(folder))
-    throw Error(ErrorCode::system, "the templates for drivers are not at " + folder.string() +
+    throw Error(ErrorCode::system, "the driver templates are missing from " + folder.string() +
                                        "; install Weir's driver SDK (weir-driver-sdk) into " +
                                        prefix.string());
   return folder;
@@ -61,12 +61,12 @@ void check_out(const fs::path& out) {
     if (fs::is_symlink(out, error))
       throw Error(ErrorCode::system,
                   out.string() + " is a symbolic link to " + fs::read_symlink(out, error).string() +
-                      ", which is not there; make that folder, or name another with --out");
+                      ", which does not exist; create that folder, or choose another with --out");
     return;
   }
   if (!fs::is_directory(out, error) || !fs::is_empty(out, error))
     throw Error(ErrorCode::system,
-                out.string() + " is there already and not an empty folder; name another with --out");
+                out.string() + " exists and is not an empty folder; choose another with --out");
 }
 
 std::string read(const fs::path& file) {
@@ -89,8 +89,8 @@ void write(const fs::path& file, const std::string& text) {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
   if (error)
-    throw Error(ErrorCode::system, file.parent_path().string() + ": cannot make the folder: " +
-                                       error.message() + "; name another with --out");
+    throw Error(ErrorCode::system, file.parent_path().string() + ": cannot create the folder: " +
+                                       error.message() + "; choose another with --out");
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   out << text;
   out.flush();
@@ -112,9 +112,9 @@ int write_project(const NewDriverOptions& options) {
   std::sort(written.begin(), written.end());
   for (const fs::path& file : written) std::printf("%s\n", file.c_str());
   std::printf(
-      "\nBuild it and let the conformance suite judge it:\n"
+      "\nBuild the driver and run the conformance suite:\n"
       "  cd %s\n  cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure\n"
-      "\nHow to go on is in driver-tutorial.md, step by step, and the other documents of\n  %s\n",
+      "\nNext steps: driver-tutorial.md and the other documents listed in\n  %s\n",
       out.c_str(), (documentation_folder() / "README.md").c_str());
   return 0;
 }
@@ -124,7 +124,7 @@ const Command new_driver_command(
       auto options = std::make_shared<NewDriverOptions>();
       app.add_option("name", options->name, "The driver's name: lower case letters, digits and '-'")
           ->required();
-      app.add_option("--out", options->out, "The folder to write; by default one of the driver's name");
+      app.add_option("--out", options->out, "The folder to create; by default the driver's name");
       app.add_option("--language", options->language, "The driver's language")
           ->check(CLI::IsMember({"c++", "c"}))
           ->capture_default_str();

@@ -19,7 +19,7 @@ constexpr std::string_view magic{"\x93NUMPY", 6};
 constexpr std::size_t max_header = 64 * 1024;
 constexpr std::int64_t max_dimensions = 32;
 
-// NumPy's words for the types that kernels know; '|' because one byte has no order.
+// NumPy's type strings for the supported scalar types; '|' because a single byte has no byte order.
 constexpr std::array<std::pair<std::string_view, ScalarType>, 12> type_words{{
     {"|b1", ScalarType::boolean},
     {"|i1", ScalarType::i8},
@@ -101,7 +101,7 @@ class HeaderReader {
   const std::filesystem::path& path_;
 };
 
-/// Bytes of the data, or nothing when they do not fit into 63 bits.
+/// Size of the data in bytes, or nullopt if it does not fit in 63 bits.
 std::optional<std::uint64_t> bytes_of(const std::vector<std::int64_t>& shape, ScalarType type) {
   std::uint64_t bytes = size_of(type);
   for (const std::int64_t extent : shape) {
@@ -162,7 +162,7 @@ void write_npy(const std::filesystem::path& path, const NpyArray& array) {
   header += "', 'fortran_order': False, 'shape': (";
   for (const std::int64_t extent : array.shape) header += std::to_string(extent) + ",";
   header += "), }";
-  // The data begins at a multiple of 64, with a line end before it.
+  // The data begins at a multiple of 64; a newline ends the header.
   const std::size_t unpadded = 10 + header.size() + 1;
   header.append((64 - unpadded % 64) % 64, ' ');
   header += '\n';

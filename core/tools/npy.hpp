@@ -25,11 +25,11 @@ struct NpyArray {
   }
 };
 
-/// Throws Error{parse} that names the file and what is wrong with it: not an .npy file, a type that kernels do not know,
-/// Fortran order, big endian, fewer or more bytes than the shape needs.
+/// Throws Error{parse} that names the file and the fault: not an .npy file, an unsupported type, Fortran
+/// order, big endian, or fewer or more bytes than the shape needs.
 NpyArray read_npy(const std::filesystem::path& path);
 
-/// Throws Error{system} when the file cannot be written.
+/// Throws Error{system} if the file cannot be written.
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
 
 }  // namespace weir::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir run`: one launch of a kernel in text form, with its arguments from the command line and NumPy files.
+// `weir run`: launches a kernel in text form once, with arguments from the command line and from NumPy files.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -26,7 +26,7 @@ struct RunOptions {
   bool explain = false;
 };
 
-/// Standard output, unless an array is written there.
+/// Standard output, unless an array is written to it.
 std::FILE* report_stream(const std::map<std::string, std::string>& outputs) {
   std::error_code error;
   for (const auto& [name, file] : outputs)
@@ -74,14 +74,14 @@ const Command run_command("run", "Run a kernel in text form once", [](CLI::App& 
   app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
   app.add_option(
          "--arg", options->arguments,
-         "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an array that the kernel writes "
-         "and that is left out takes the extents of the first array of its rank")
+         "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an omitted array that the kernel "
+         "writes takes the extents of the first array of its rank")
       ->allow_extra_args(false);
   app.add_option("--out", options->outputs, "PARAMETER=FILE.npy: write an array after the run")
       ->allow_extra_args(false);
   app.add_option("--device", options->device, "Device such as cpu or cpu:1; see weir info");
   app.add_flag("--explain", options->explain,
-               "Print what the launch's code relies on, and the forms of each task's code");
+               "Print the assumptions of the launch's code and the lowering of each task");
   app.add_option("--seed", options->launch.seed, "Seed of the kernel's random numbers");
   return [options] { return run_kernel(*options); };
 });

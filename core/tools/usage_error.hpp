@@ -5,7 +5,7 @@
 
 namespace weir::tool {
 
-/// The words of the command line are wrong. `weir` ends with 2 then, and with 1 when what they ask for failed.
+/// The command line is invalid. `weir` then exits with 2; it exits with 1 if a valid command failed.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ready kernels for the overhead cases, built as a code object of their own.
+// Precompiled kernels for the overhead cases, built as a separate code object.
 #include <weir/sdk/cpu_kernel.h>
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 KERNEL empty(const void*, const weir_cpu_run*) {}
 
-// Runs until the host opens the gate whose address it is given.
+// Runs until the host opens the gate at the given address.
 KERNEL gate(const void* arguments, const weir_cpu_run*) {
   auto* open = *static_cast<std::atomic<std::uint32_t>* const*>(arguments);
   while (open->load(std::memory_order_acquire) == 0) {

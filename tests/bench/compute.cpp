@@ -121,8 +121,8 @@ void add_map(const std::string& name, const std::string& bar, OurKernel& kernel,
        .higher_is_better = true});
 }
 
-/// One function over an array, in fast and in portable mode. `Body` computes one element, so that every
-/// function has kernels of its own.
+/// One function over an array, in fast and in portable mode. `Body` computes one element, so each function
+/// has separate kernels.
 template <class T, class Body>
 void add_map_pair(const std::string& name, Body, Peer<T> peer, T low, T high) {
   constexpr auto body = [](View<T> out, View<const T> in) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole process: open the device that WEIR_DEVICE names, the CPU if none, build a small new kernel, run it, look at the result. What a user waits for.
+// Measures a whole process as users experience it: opens the device in WEIR_DEVICE (default: the CPU), builds
+// a small new kernel, runs it and reads the result.
 #include <weir/weir.hpp>
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches a kernel of 4 or 19 arguments so many times, for a profiler that counts instructions
+// Launches a kernel of 4 or 19 arguments a given number of times, for a profiler that counts instructions
 // (launch-profile).
 //
-//   weir-bench-launch-counts 4|19 LAUNCHES      on the device that WEIR_DEVICE names
+//   weir-bench-launch-counts 4|19 LAUNCHES      on the device in WEIR_DEVICE
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir-bench: what Weir costs, beside a peer in the same process. --json FILE writes all figures; --gpu runs
-// the cases for a GPU instead of those for the CPU.
+// weir-bench: measures Weir's costs in comparison with a peer in the same process. --json FILE writes all
+// figures; --gpu runs the cases for a GPU instead of those for the CPU.
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -12,7 +12,7 @@
 #include "gpu/figures.hpp"
 #include "paired.hpp"
 
-// Google Benchmark does not check what it writes.
+// Google Benchmark does not check its output for write errors.
 static bool is_complete(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
@@ -23,7 +23,7 @@ static bool is_complete(const std::string& file) {
 }
 
 static int run(int argc, char** argv) {
-  // --json is Google Benchmark's own output under a name that one can remember.
+  // --json is a shorter name for Google Benchmark's output option.
   std::vector<std::string> words{argv[0]};
   bool gpu = false;
   std::string figures;

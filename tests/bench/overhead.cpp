@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launching, forking and allocating cost, with next to no work inside.
+// Costs of launching, forking and allocating, with minimal work inside.
 #include <weir/kernel.hpp>
 #include <weir/weir.hpp>
 
@@ -24,7 +24,8 @@ Machine& machine() {
   return one;
 }
 
-// The grid that Weir chooses depends on the work, so an empty kernel of `blocks` blocks is a ready code object's affair.
+// The grid that Weir chooses depends on the work, so an empty kernel with `blocks` blocks needs a precompiled
+// code object.
 void add_launch(std::size_t blocks, const KernelFunction& empty) {
   add({.name = "launch_and_wait_empty/" + std::to_string(blocks) + "_blocks",
        .bar = "at most 1.5x tbb::parallel_for",
@@ -39,7 +40,7 @@ void add_launch(std::size_t blocks, const KernelFunction& empty) {
 }
 
 void add_enqueue(const KernelFunction& empty, const KernelFunction& gate) {
-  // The stream is kept busy by a kernel that waits, so that nothing but submitting is timed.
+  // A waiting kernel keeps the stream busy, so that only submission is timed.
   auto run = [empty, gate](benchmark::State& state) {
     Stream& stream = machine().stream;
     constexpr int launches = 1000;
@@ -82,7 +83,7 @@ void add_regions(const KernelFunction& empty) {
   }
 }
 
-// The same region as a recorded graph whose every node gets a new argument each time, against streams.
+// The same region as a recorded graph with a new argument for every node at each run, compared with streams.
 void add_region_graphs(const KernelFunction& spin) {
   for (std::int32_t blocks : {2, 4, 8}) {
     struct Recorded {
@@ -120,7 +121,7 @@ void add_region_graphs(const KernelFunction& spin) {
   }
 }
 
-// A chain of empty kernels as one graph, against the same launches one by one.
+// A chain of empty kernels as one graph, compared with separate launches.
 void add_chain_graphs(const KernelFunction& empty) {
   for (int tasks : {10, 100, 1000}) {
     GraphBuilder record(machine().device);
@@ -143,7 +144,7 @@ void add_chain_graphs(const KernelFunction& empty) {
   }
 }
 
-// A kernel of two small loops side by side, launched with another value each time, in both modes.
+// A kernel of two concurrent small loops, launched with a changing value, in both modes.
 void add_kernel_modes() {
   static Kernel both{"both", [](View<float> x, View<float> y, Value<float> a) {
                        stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + a; }); });
@@ -168,13 +169,13 @@ void add_kernel_modes() {
 
 // proves R21
 void add_concurrency(const KernelFunction& spin) {
-  // One-core work of about a millisecond each; the peer runs the same four one after the other.
+  // Single-core work of about a millisecond each; the peer runs the same four in sequence.
   constexpr std::uint64_t steps = 2'000'000;
-  auto beside = std::make_shared<TaskList>(machine().device);
-  auto after = std::make_shared<TaskList>(machine().device);
+  auto concurrent = std::make_shared<TaskList>(machine().device);
+  auto sequential = std::make_shared<TaskList>(machine().device);
   for (std::int32_t block = 0; block < 4; ++block) {
-    beside->add(spin, {}, {steps}, {.region = 0, .block = block});
-    after->add(spin, {}, {steps});
+    concurrent->add(spin, {}, {steps}, {.region = 0, .block = block});
+    sequential->add(spin, {}, {steps});
   }
   auto run = [](const std::shared_ptr<TaskList>& list) {
     list->launch(machine().stream);
@@ -183,8 +184,8 @@ void add_concurrency(const KernelFunction& spin) {
   add({.name = "four_one_core_blocks_against_one_at_a_time",
        .bar = "at least 1.8x on 2 cores",
        .samples = 31,
-       .ours = [=] { run(beside); },
-       .peer = [=] { run(after); },
+       .ours = [=] { run(concurrent); },
+       .peer = [=] { run(sequential); },
        .higher_is_better = true});
 }
 

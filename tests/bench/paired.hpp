@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures two ways of doing one thing in one process, in turn, so that a machine whose speed drifts drifts for both.
+// Measures two implementations in one process, in turn, so that changes of the machine's speed affect both.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -14,7 +14,7 @@
 
 namespace weir::bench {
 
-/// Seconds that `work` takes.
+/// Duration of `work` in seconds.
 template <class Work>
 double seconds_of(Work&& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -28,31 +28,32 @@ inline double median(std::vector<double> values) {
   return *middle;
 }
 
-/// One case: `ours` against `peer`, each called `repeats` times per sample.
+/// One case: `ours` compared with `peer`, each called `repeats` times per sample.
 struct Pair {
   std::string name;
-  std::string bar;  ///< what the project promises, in words
-  int repeats = 1;  ///< calls per sample, for things too short to time alone
+  std::string bar;  ///< the project's target, in words
+  int repeats = 1;  ///< calls per sample, for calls too short to time singly
   int samples = 15;
-  double units = 1;      ///< what one call handles: bytes, elements, launches; 1 if time itself is the figure
+  double units = 1;      ///< bytes, elements or launches per call; 1 if time is the figure
   std::function<void()> ours;
-  std::function<void()> peer;  ///< empty when there is none
+  std::function<void()> peer;  ///< empty if there is none
   bool higher_is_better = false;  ///< ratio = peer time / our time instead of the inverse
   std::function<double()> peak_mib =
-      {};  ///< resident memory of the program that is run; empty if it is not the figure
+      {};  ///< resident memory of the measured program; empty if not the figure
 };
 
 /// Registers a case with Google Benchmark. Counters, all medians over samples: ours_us, peer_us (per call),
-/// ratio, and rate_per_s where units are given, peak_mib where it is the figure.
+/// ratio, rate_per_s if units are given, and peak_mib if it is the figure.
 inline void add(Pair pair) {
   const std::string name = pair.name;
   const int samples = pair.samples;
   auto run = [pair = std::move(pair)](benchmark::State& state) {
     std::vector<double> ours, peer, ratio;
     auto sample = [&](const std::function<void()>& call) {
-      // Idle threads of the other side's pool spin for a while before they sleep, and would take a core from this side.
+      // Idle threads of the other side's pool spin for a while before they sleep, and would occupy a core of
+      // this side.
       if (pair.peer) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      call();  // wakes this side's own threads and fills the caches
+      call();  // wakes this side's threads and fills the caches
       return seconds_of([&] {
                for (int i = 0; i < pair.repeats; ++i) call();
              }) /

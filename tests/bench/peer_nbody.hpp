@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The n-body loop of both peers: static, so that each file that includes it compiles it with its own flags.
+// The n-body loop of both peers; static, so that each including file compiles it with its own flags.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a careful C++ programmer writes without Weir: OpenMP loops, compiled for the machine at hand.
+// Peers written without Weir by a careful C++ programmer: OpenMP loops, compiled for this machine.
 #pragma once
 
 #include <cstddef>

@@ -20,12 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path beside(const char* program) {
+fs::path installed(const char* program) {
   return fs::read_symlink("/proc/self/exe").parent_path() / program;
 }
 
-// posix_spawn rather than std::system: a shell's start is not part of what is measured. `variable` is put
-// into the program's environment.
+// Uses posix_spawn instead of std::system, since the start of a shell must not be measured. `variable` is
+// added to the program's environment.
 void run(const std::vector<std::string>& command, const std::string& variable = {}) {
   std::vector<char*> words, variables;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -46,7 +46,7 @@ void run(const std::vector<std::string>& command, const std::string& variable = 
   if (waitpid(child, &status, 0) < 0 || status != 0) throw std::runtime_error(command[0] + " failed");
 }
 
-// A folder for what `weir info` keeps, so that the user's own is left alone.
+// A folder for the cache of `weir info`, so that the user's cache is left unchanged.
 class Cache {
  public:
   Cache() : folder_((fs::temp_directory_path() / "weir-bench-XXXXXX").string()) {
@@ -64,7 +64,7 @@ class Cache {
 
 void add_info_case(const char* name, std::vector<std::string> command) {
   static const Cache cache;
-  command.insert(command.begin(), beside("weir").string());
+  command.insert(command.begin(), installed("weir").string());
   add({.name = name,
        .bar = "at most 50 ms and 30 MiB",
        .samples = 21,
@@ -82,7 +82,7 @@ void add_startup_cases() {
   add({.name = "process_start_to_first_result",
        .bar = "at most 120 ms",
        .samples = 11,
-       .ours = [program = beside("weir-bench-first-result").string()] { run({program}); },
+       .ours = [program = installed("weir-bench-first-result").string()] { run({program}); },
        .peer = {}});
   add_info_case("weir_info_known_drivers", {"info"});
   add_info_case("weir_info_unknown_drivers", {"info", "--probe-again"});  // as at the first start

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler as a whole: loops become vector code, bad targets are refused.
+// The whole compiler: loops become vector code, invalid targets are refused.
 #include <gmock/gmock.h>
 
 #include <algorithm>

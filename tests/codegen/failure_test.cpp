@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What generated code writes down when an assert or a bounds check fails, and how the host reads it.
+// The error record that generated code writes when an assert or a bounds check fails, and its reader on the
+// host.
 #include <thread>
 
 #include "harness.hpp"

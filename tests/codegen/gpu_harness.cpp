@@ -81,7 +81,7 @@ void launch(const LoadedModule& module, const codegen::CodeObject::Entry& entry,
   HIP(hipDeviceSynchronize());
 }
 
-/// What the host's code leaves in the arrays, in the result of a reduction, and in the error record.
+/// Results of the host's code: the arrays, the result of a reduction, and the error record.
 struct Expected {
   std::map<std::string, std::vector<std::byte>> arrays;
   std::uint64_t result = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a kernel's text as AMD machine code on the HIP simulator and as host code, and compares what they
-// leave behind.
+// Runs a kernel's text as AMD machine code on the HIP simulator and as host code, and compares the results.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +42,8 @@ struct GpuArguments {
   }
 };
 
-/// What differs after a run in `grid` blocks on a simulated device of that architecture, or "". The
-/// simulator's reports, of races for example, count as differences.
+/// Differences after a run in `grid` blocks on a simulated device of the architecture, or "". Reports of the
+/// simulator, such as races, count as differences.
 std::string difference(const std::string& text, const GpuArguments& arguments,
                        const std::string& architecture, const codegen::LaunchAssumptions& assumptions,
                        const std::vector<std::uint32_t>& grids);

@@ -96,8 +96,8 @@ Code::Code(Program program)
 }
 
 void Code::load() {
-  // dlopen takes a path that it knows for the same library, so the number stays taken while this one is
-  // loaded.
+  // dlopen treats a path that is already open as the same library, so this file's descriptor stays open while
+  // it is loaded.
   file_ = ::memfd_create("kernel", MFD_CLOEXEC);
   if (file_ < 0 ||
       ::write(file_, object_.bytes.data(), object_.bytes.size()) != ssize_t(object_.bytes.size()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles a kernel's text and calls the machine code directly, with no driver in between.
+// Compiles a kernel's text and calls the machine code directly, without a driver.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ inline codegen::Target host_target() {
   return {"elf-x86_64", "native", "", 1, 1};
 }
 
-/// A kernel of one loop, or of none: its task, or for a reduction its two tasks.
+/// A kernel with at most one loop: its task, or the two tasks of a reduction.
 struct Program {
   ir::Kernel kernel;
   std::vector<ir::Task> tasks;
@@ -62,8 +62,8 @@ class Code {
     return *this;
   }
 
-  /// Runs the first task in `grid` blocks, handed over in runs of `blocks_per_run`. All tasks follow for
-  /// reductions.
+  /// Runs the first task in `grid` blocks, in runs of `blocks_per_run`. For reductions, runs the remaining
+  /// tasks too.
   void run(std::uint32_t grid = 1, std::uint32_t blocks_per_run = 0);
   /// One run of the first task, for tests that use several threads.
   void run_blocks(std::uint32_t grid, std::uint64_t first, std::uint64_t end) const;
@@ -94,7 +94,7 @@ class Code {
   mutable std::vector<std::byte> temporaries_;
 };
 
-/// What LLVM makes of a kernel: "llvm", "llvm-opt" or "asm".
+/// LLVM's output for a kernel: "llvm", "llvm-opt" or "asm".
 std::string emit(const std::string& text, std::string_view what);
 
 }  // namespace weir::test

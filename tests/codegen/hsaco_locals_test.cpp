@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locals and local arrays of one iteration in every lowering of loops for GPUs: AMD machine code on the HIP
-// simulator leaves the bits that host code leaves, for each way to use locals and each set of assumptions
-// that changes how the loop is walked.
+// Locals and local arrays of one iteration in every lowering of loops for GPUs. AMD machine code on the HIP
+// simulator must produce the same bits as host code, for each use of locals and each set of assumptions that
+// changes the loop's lowering.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace weir::test {
 namespace {
 
-/// Statements that take the f32 %v through locals and leave an f32 in %w.
+/// Statements that pass the f32 %v through locals and leave an f32 in %w.
 struct LocalUse {
   const char* name;
   const char* statements;
@@ -145,7 +145,7 @@ const std::string constants = R"(
 
 class HsacoLocals : public testing::TestWithParam<std::tuple<const char*, LocalUse>> {
  protected:
-  /// `loop` has the place of the statements marked by "<use>", and %last names its last index.
+  /// "<use>" in `loop` marks the position of the statements; %last is its last index.
   static std::string kernel(const std::string& parameters, std::string loop, const std::string& last) {
     std::string use = std::get<1>(GetParam()).statements;
     for (std::size_t at; (at = use.find("%last")) != std::string::npos;) use.replace(at, 5, last);
@@ -166,7 +166,7 @@ class HsacoLocals : public testing::TestWithParam<std::tuple<const char*, LocalU
   }
 };
 
-/// Whole numbers, whose sums are exact.
+/// Integers, whose sums are exact.
 std::vector<float> whole_numbers(std::size_t count, unsigned seed = 1) {
   std::mt19937 random(seed);
   std::vector<float> values(count);
@@ -213,7 +213,7 @@ TEST_P(HsacoLocals, InPacketsOfRows) {
                 columns % 4 == 0);
 }
 
-/// Adds the element below, so that a block covers a tile in which each thread has two packets.
+/// Adds the element below, so that a block covers a tile with two packets per thread.
 const char* const tile_loop = R"(  %rows = extent @from, 0 : i64
   %n = sub %rows, %one : i64
   %m = extent @from, 1 : i64
@@ -260,7 +260,7 @@ TEST_P(HsacoLocals, InTilesOfThreeDimensions) {
                   .array("to", whole_numbers(2 * 75 * 44, 2), {2, 75, 44}));
 }
 
-/// Distinct arrays are staged; where they may be one, neighbours share the loop.
+/// Distinct arrays are staged; if two may be one array, neighbours share the loop.
 // proves R37
 TEST_P(HsacoLocals, InStagedAndSharedLoops) {
   expect_same(kernel("param @x: array<f32, 1>\nparam @b: array<f32, 1>\nparam @y: array<f32, 1>\n",
@@ -288,7 +288,7 @@ TEST_P(HsacoLocals, InStagedAndSharedLoops) {
               true, {no_facts, aligned_facts, distinct_facts, usual_assumptions});
 }
 
-/// The innermost loop reads @b at the index of the loop around it, which stages @c only. Elements of 64 bytes
+/// The innermost loop reads @b at the index of the enclosing loop, so only @c is staged. Elements of 64 bytes
 /// are staged 32 at a time.
 // proves R37
 TEST_P(HsacoLocals, InStagedLoopsInOneAnother) {
@@ -327,7 +327,8 @@ TEST_P(HsacoLocals, InStagedLoopsInOneAnother) {
                   .array("y", whole_numbers(70, 4)));
 }
 
-/// With few bins the loop is lowered twice: with counters of the block, and for grids where they do not pay.
+/// With few bins the loop has two lowerings: with counters of the block, and without for grids where counters
+/// do not pay.
 // proves R37
 TEST_P(HsacoLocals, InCountingLoops) {
   const std::string text = kernel("param @x: array<u8, 1>\nparam @bins: array<u32, 1>\n",

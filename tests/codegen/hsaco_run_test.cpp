@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPUs have in common, executed: AMD machine code on the HIP simulator leaves what host code leaves, to
-// the bit, in waves of 64 and of 32, with assumptions and without, in grids of any size.
+// Execution of common GPU code: AMD machine code on the HIP simulator produces the same bits as host code, in
+// waves of 64 and of 32, with and without assumptions, in grids of any size.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ std::vector<T> random_values(std::size_t count, unsigned seed = 1) {
 
 class Hsaco : public testing::TestWithParam<const char*> {
  protected:
-  /// LaunchAssumptions that hold for the arguments are tried, and none.
+  /// Tries the LaunchAssumptions that hold for the arguments, and none.
   void expect_same(const std::string& text, const GpuArguments& arguments, bool aligned = true) {
     codegen::LaunchAssumptions all = everything;
     all.aligned = aligned;
@@ -50,7 +50,7 @@ TEST_P(Hsaco, RunsLoopsOfAnyLength) {
                            .array("y", random_values<float>(n, 2)));
 }
 
-/// Iterations from `low` to `n`; what they visit twice or not at all shows.
+/// Iterations from `low` to `n`, counted so that repeated and missing visits are detected.
 std::string visits(int low) {
   return "weir-ir 1\nkernel \"visits\"\nparam @n: i64\nparam @x: array<u32, 1>\n{\n  %low = const " +
          std::to_string(low) +
@@ -58,7 +58,7 @@ std::string visits(int low) {
          "    %v = load @x[%i] : u32\n    %w = add %v, %one : u32\n    store @x[%i], %w\n  }\n}\n";
 }
 
-// A block has 1024 iterations in packets of 4, and the grid goes around.
+// A block has 1024 iterations in packets of 4, and the grid strides over the loop.
 TEST_P(Hsaco, VisitsEachIterationOnceWhereverPacketsAreCut) {
   for (const auto& [low, n] : std::initializer_list<std::pair<int, std::int64_t>>{{0, 0},
                                                                                   {0, 3},
@@ -222,7 +222,7 @@ param @x: array<i32, 1>
 }
 
 TEST_P(Hsaco, AddsFloatsInMemoryWithoutLosingSmallOnes) {
-  // Each element gets one value, so that no order matters: every sum of these values.
+  // All updates of an element add the same value, so every sum is independent of the order.
   constexpr float least = 0x1p-149f, small = 0x1p-126f, edge = 0x1p-101f;
   const std::vector<float> values = {0,        -0.0f,     least,    -least,  small - least, -small,
                                      small,    edge,      edge / 2, 1.5f,    -1.5f,         0x1.fffffep127f,
@@ -232,7 +232,7 @@ TEST_P(Hsaco, AddsFloatsInMemoryWithoutLosingSmallOnes) {
   std::vector<double> doubles;
   for (const float a : values)
     for (const float b : values) {
-      if (std::isinf(a) && a == -b) continue;  // the bits of NaN are not promised
+      if (std::isinf(a) && a == -b) continue;  // the bits of NaN are unspecified
       places.push_back(std::int64_t(places.size()));
       sums.push_back(a);
       added.push_back(b);
@@ -243,7 +243,7 @@ TEST_P(Hsaco, AddsFloatsInMemoryWithoutLosingSmallOnes) {
   const GpuArguments arguments =
       GpuArguments().array("i", places).array("v", added).array("s", sums).array("d", doubles);
   expect_same(float_sums, arguments);
-  // In fast mode small ones may be lost, and are where the instruction takes them for 0.
+  // In fast mode subnormal sums may be lost, and are lost if the instruction flushes them to 0.
   std::string fast(float_sums);
   fast.replace(fast.find("\"float_sums\""), 12, "\"float_sums\" fast_math");
   if (std::string_view(GetParam()) == "gfx90a") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HSACO files, which need no GPU: every processor, the kernels' descriptors, and what is refused.
+// HSACO files, without a GPU: every processor, the kernels' descriptors, and refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(HsacoTarget, TakesTheFeaturesThatHipNames) {
   const Request request(dot);
   const std::string text = request.assembly({"hsaco", "gfx90a:sramecc+:xnack-", "", 64, 1024});
   EXPECT_THAT(text, HasSubstr("gfx90a:sramecc+:xnack-"));
-  // The command line's FORMAT:CPU:FEATURES hands the rest over as features.
+  // In the command line's FORMAT:CPU:FEATURES, everything after the second colon is features.
   EXPECT_EQ(request.assembly({"hsaco", "gfx90a", "sramecc+:xnack-", 64, 1024}), text);
 }
 
@@ -113,15 +113,14 @@ TEST(HsacoEntry, TakesTheArgumentBlockAsItIsPacked) {
   }
 }
 
-/// How a processor adds floats to memory: by which instructions, and whether by loops too.
+/// A processor's atomic additions of floats: the instructions, and whether loops are used too.
 struct Adds {
   const char* cpu;
   bool f32, f64, loops;
 };
 
 TEST(HsacoAtomics, AddFloatsByTheProcessorsOwnInstructions) {
-  // Loops: for f64 where there is no instruction, and for small f32 where the instruction would take them for
-  // 0.
+  // Loops: for f64 without an instruction, and for subnormal f32 if the instruction would flush them to 0.
   for (const Adds& adds : {Adds{"gfx906", false, false, true},
                            {"gfx908", true, false, true},
                            {"gfx90a", true, true, true},
@@ -137,7 +136,7 @@ TEST(HsacoAtomics, AddFloatsByTheProcessorsOwnInstructions) {
   }
 }
 
-/// Every atomic operation on integers, whose old values are dropped and stored.
+/// Every atomic operation on integers, with the old value discarded and with it stored.
 std::string integer_atomics() {
   std::string parameters, body;
   for (const std::string& type : std::vector<std::string>{"i32", "u32", "i64", "u64"}) {

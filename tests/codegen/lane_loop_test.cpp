@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops inside iterations: the iterations run side by side in vector lanes, with the results of running one
-// by one.
+// Loops inside iterations: iterations run in parallel vector lanes, with the results of sequential execution.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -150,7 +149,7 @@ param @r: array<i64, 1>
   for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(r[std::size_t(i)], i * (i - 1) / 2);
 }
 
-// The inner loop writes what later passes of it read: order within an iteration is kept.
+// Later passes of the inner loop read its earlier writes: order within an iteration is kept.
 TEST(LaneLoop, StoresInInnerLoopsKeepTheOrderWithinAnIteration) {
   Code code(R"(weir-ir 1
 kernel "prefix by columns"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linking: it needs no disk, changes nothing of the process, and keeps source lines out of the code.
+// Linking needs no disk, leaves the process's state unchanged, and keeps source lines out of the code.
 #include <elf.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -37,7 +37,7 @@ param @x: array<f32, 1>
 }
 )";
 
-/// The bytes of a section; empty when there is none of that name.
+/// The bytes of a section; empty if there is no section of that name.
 std::vector<std::byte> section(const std::vector<std::byte>& object, std::string_view name) {
   const auto at = [&]<class T>(std::size_t offset, T& out) {
     if (offset + sizeof out > object.size()) throw std::runtime_error("the object is cut short");
@@ -113,7 +113,7 @@ TEST(Linking, LeavesSignalsAndDescriptorsAlone) {
     }
     return all;
   };
-  // In a process that has not compiled before.
+  // The child process has not compiled before.
   const pid_t child = fork();
   if (child == 0) {
     const auto handlers_before = handlers();
@@ -129,7 +129,7 @@ TEST(Linking, LeavesSignalsAndDescriptorsAlone) {
   EXPECT_EQ(WEXITSTATUS(status) & 2, 0) << "descriptors were left open";
 }
 
-// A child holds copies of all descriptors that were open when it was forked.
+// A forked child holds copies of all descriptors open at the time of the fork.
 TEST(Linking, DoesNotWaitForChildrenThatWereForkedMeanwhile) {
   std::atomic<bool> done = false;
   std::vector<pid_t> children;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops: every iteration runs once, whatever the rank, the extents, the grid and the split into runs.
+// Loops: every iteration runs once, for every rank, extent, grid and split into runs.
 #include <atomic>
 #include <numeric>
 #include <thread>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops that call functions of the math library: what vectors of them become, and that a vector gives every
-// element the bits that the element gets alone.
+// Loops that call functions of the math library: their vector code, and bit-identical results of vector and
+// scalar calls.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -52,7 +52,7 @@ TEST(MathLoop, Avx512ScalesVectorsWithoutConvertingTheirExponents) {
   EXPECT_THAT(code, Not(HasSubstr("vcvtdq2pd")));
 }
 
-/// How many vectors the main loop computes: its stores, beside those of the loop for the last few elements.
+/// The number of vectors per pass of the main loop: its stores, besides those of the remainder loop.
 std::size_t vectors_in_loop(const std::string& text) {
   return count_in(emit_for(text, "+prefer-256-bit", "llvm-opt"), "store <4 x double>");
 }
@@ -63,7 +63,7 @@ TEST(MathLoop, ComputesSeveralVectorsSideBySide) {
   EXPECT_GE(vectors_in_loop(chain("exp", "f64", 2)), 2u);
   EXPECT_LE(vectors_in_loop(chain("exp", "f64", 2)), 3u);
   EXPECT_LE(vectors_in_loop(chain("exp", "f64", 5)), 2u);
-  EXPECT_LE(vectors_in_loop(chain("log", "f64")), 2u);  // it divides
+  EXPECT_LE(vectors_in_loop(chain("log", "f64")), 2u);  // log divides
 }
 
 template <class T>
@@ -72,7 +72,7 @@ void expect_bits_of_elements_alone(const std::string& function) {
   std::vector<T> x{
       T(0),          T(-0.0),        Limits::infinity(),   -Limits::infinity(), Limits::quiet_NaN(),
       Limits::max(), -Limits::max(), Limits::denorm_min(), Limits::min(),       T(1)};
-  const T far = sizeof(T) == 4 ? 160 : 1100;  // beyond where any of the functions overflows and underflows
+  const T far = sizeof(T) == 4 ? 160 : 1100;  // beyond the overflow and underflow limits of all functions
   for (int i = 0; i < 600; ++i) x.push_back(far * T(i - 300) / 299);
   std::vector<T> together(x.size()), alone(x.size());
   Code code(chain(function, sizeof(T) == 4 ? "f32" : "f64"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation on every type it takes, over the values where machines differ, against what ir.hpp says.
+// Every operation on every type, over values where machines differ, compared with the definitions of ir.hpp.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -254,7 +254,7 @@ param @r: array<f32, 1>
   EXPECT_EQ(r[0], 0.0f);
 }
 
-// Half precision, in software and exact: round to nearest even of the double nearest to nothing else.
+// Half precision in software: exact rounding of the long double to nearest even.
 std::uint16_t half_of(long double v) {
   if (std::isnan(v)) return 0x7e00;
   const std::uint16_t sign = std::signbit(v) ? 0x8000 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose PTX is looked at.
+// Kernels whose PTX the tests inspect.
 #pragma once
 
 #include <string>
@@ -268,7 +268,7 @@ kernel "nbody" fast_math
 }
 )";
 
-/// Those that compile.
+/// The kernels that compile.
 inline std::vector<std::string> ptx_kernels() {
   return {saxpy, triad, stencil, dot, roots, histogram, scalars, nbody};
 }

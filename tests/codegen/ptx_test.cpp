@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX text, which needs no GPU: every architecture, the parameter block, what portable mode keeps out, and
-// what assumptions about a launch let in.
+// PTX text, without a GPU: every architecture, the parameter block, instructions excluded by portable mode,
+// and optimisations enabled by assumptions about a launch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ struct Ptx {
   passes::Plan plan;
 
   const ir::Task& task(std::size_t i) const { return plan.tasks.at(i).task; }
-  /// The text of one entry, from its name to its end.
+  /// The text of one entry point, from its name to its end.
   std::string entry(std::size_t i) const {
     const std::size_t begin = text.find(".entry " + task(i).name);
     return text.substr(begin, text.find("\n}", begin) - begin);
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(All, Architecture,
                          [](const auto& info) { return std::string(info.param.first); });
 
 TEST(PtxTarget, IsNeverNewerThanWhatTheDriverTakes) {
-  // PTX 8.6 knows architectures up to sm_101, and its code runs on newer ones.
+  // PTX 8.6 supports architectures up to sm_101; its code runs on newer ones.
   const Ptx ptx = compile(saxpy, nothing, "sm_120", "+ptx86");
   EXPECT_THAT(ptx.text, HasSubstr(".version 8.6\n"));
   EXPECT_THAT(ptx.text, HasSubstr(".target sm_101\n"));
@@ -125,7 +125,7 @@ TEST(PtxTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal("gfx942", ""), HasSubstr("'gfx942' is no NVIDIA architecture; expected sm_NN"));
   EXPECT_THAT(refusal("native", ""), HasSubstr("found 'native': name it behind the format, as in ptx:sm_90"));
   EXPECT_THAT(refusal("sm90", ""), HasSubstr("did you mean sm_90?"));
-  // Without the PTX version that a device's driver takes, an unknown number is a mistake.
+  // Without the PTX version of a device's driver, an unknown architecture is an error.
   for (const char* unknown : {"sm_999", "sm_91", "sm_130", "sm_71"})
     EXPECT_THAT(refusal(unknown, ""),
                 HasSubstr("is no NVIDIA architecture that code is generated for: sm_70, sm_72"));
@@ -134,14 +134,15 @@ TEST(PtxTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal("sm_90", "+avx2"), HasSubstr("expected +ptxNN"));
 }
 
-/// Where the parameters of an entry lie, in the order of the text, by natural alignment; the last is the end.
+/// Offsets of an entry's parameters, in the order of the text, with natural alignment; the last element is
+/// the end.
 std::vector<std::uint32_t> parameter_offsets(const std::string& entry) {
   std::vector<std::uint32_t> offsets;
   std::uint32_t at = 0;
   const std::regex parameter(R"(\.param (?:\.align \d+ )?\.[a-z](\d+)[^,\n[]*(?:\[(\d+)\])?)");
   const std::string head = entry.substr(0, entry.find(')'));
   for (auto m = std::sregex_iterator(head.begin(), head.end(), parameter); m != std::sregex_iterator(); ++m) {
-    // Halves are written as arrays of two bytes, with the alignment of one value.
+    // Halves are arrays of two bytes, with the alignment of one value.
     const auto size = std::uint32_t(std::stoul((*m)[1]) / 8 * ((*m)[2].matched ? std::stoul((*m)[2]) : 1));
     at = (at + size - 1) / size * size;
     offsets.push_back(at);
@@ -278,14 +279,14 @@ TEST(PtxAccesses, AreScalarWhereNothingIsKnownOfTheAddress) {
   EXPECT_EQ(ptx.object.entries[0].block_share, 256u);
 }
 
-// Iterations may run in any order, so that loads of a packet come before its stores whatever they touch.
+// Iterations may run in any order, so a packet's loads may precede its stores even if they overlap.
 TEST(PtxAccesses, AreWideWithoutKnowingThatArraysAreDistinct) {
   EXPECT_EQ(compile(triad, {.no_alias = false, .index32 = false, .aligned = true}).count("ld.global.v4.b32"),
             2u);
 }
 
 TEST(PtxIndices, AreDividedInThirtyTwoBitsAndOutsideTheLoop) {
-  // Without packets, threads go around with a grid of limited size.
+  // Without packets, threads stride over the loop with a grid of limited size.
   const Ptx ptx = compile(stencil, {.no_alias = true, .index32 = true, .aligned = false});
   EXPECT_EQ(ptx.object.entries[0].waves, 0u);
   const std::string entry = ptx.entry(0);
@@ -309,7 +310,7 @@ TEST(PtxAtomics, AreNativeAndOfTheDevice) {
   EXPECT_EQ(ptx.count(".sys."), 0u);
 }
 
-// The device takes subnormal numbers for 0 when it adds f32 by itself.
+// The device flushes subnormal numbers to 0 in its atomic f32 addition.
 TEST(PtxAtomics, OfF32KeepSubnormalNumbersUnlessFastMathIsAskedFor) {
   std::string text = R"(weir-ir 1
 kernel "sums"
@@ -340,7 +341,7 @@ TEST(PtxCounters, OfFewBinsAreKeptByTheBlock) {
   EXPECT_THAT(ptx.text, HasSubstr("atom.shared.add.u32"));
   EXPECT_EQ(ptx.count("bar.sync"), 2u);
   EXPECT_EQ(ptx.object.entries[0].waves, 1u);
-  EXPECT_EQ(ptx.object.entries[0].block[0], 512u);  // so that few blocks add to the array
+  EXPECT_EQ(ptx.object.entries[0].block[0], 512u);  // so that fewer blocks add to the array
   EXPECT_EQ(compile(histogram, nothing).object.entries[0].block[0], 256u);
 }
 
@@ -351,7 +352,7 @@ TEST(PtxCounters, WhoseOldValuesAreUsedAreNot) {
   EXPECT_EQ(compile(text, everything).count(".shared"), 0u);
 }
 
-// Another argument may be the same array, which then would not show what was counted.
+// Another argument may be the same array, which would then lack the counts kept in shared memory.
 TEST(PtxCounters, ThatMayBeAnotherArgumentAreNot) {
   EXPECT_EQ(compile(histogram, {.no_alias = false, .index32 = true, .aligned = true}).count(".shared"), 0u);
 }
@@ -364,7 +365,7 @@ TEST(PtxLoops, InWhichAllThreadsReadTheSameTakeItFromTheBlocksMemory) {
   EXPECT_EQ(ptx.count("bar.warp.sync"), 2u);
 }
 
-// Another argument may be the array that is written.
+// Another argument may be the written array.
 TEST(PtxLoops, ThatNeighboursShareLoadOnceForTwo) {
   const Ptx ptx = compile(nbody, {.no_alias = false, .index32 = true, .aligned = true});
   EXPECT_EQ(ptx.count(".shared"), 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions add in one order, that of task.hpp, whatever the grid, so that their bits never change.
+// Reductions add in the order of task.hpp for every grid, so their bits never change.
 #include <bit>
 #include <cmath>
 #include <limits>

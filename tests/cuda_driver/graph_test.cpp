@@ -180,12 +180,12 @@ TEST_F(FakeGraph, ChangeThatCudaRefusesIsUnsupportedAndOfKindInvalid) {
   const weir_graph_node narrow = fill(&seven, 1), wider = fill(&wide, 8), empty = node(WEIR_GRAPH_EMPTY);
   const weir_graph graph = create({narrow});
   fake().fail_next("cuGraphExecMemsetNodeSetParams", 1);
-  EXPECT_THAT(refusal(WEIR_ERROR_UNSUPPORTED, table().graph_update, graph, 0u, &index32),
+  EXPECT_THAT(refusal(WEIR_ERROR_UNSUPPORTED, table().graph_update, graph, 0u, &narrow),
               HasSubstr("CUDA_ERROR_INVALID_VALUE"));
   EXPECT_THAT(refusal(WEIR_ERROR_UNSUPPORTED, table().graph_update, graph, 0u, &wider),
               HasSubstr("make a new graph"));
   EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 0u, &empty), HasSubstr("of kind 0"));
-  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 1u, &index32),
+  EXPECT_THAT(refusal(WEIR_ERROR_INVALID, table().graph_update, graph, 1u, &narrow),
               HasSubstr("has 1 nodes"));
   call(table().graph_destroy, graph);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `weir demo river` as a user gives it: cmake -DWEIR=... -DCASE=command|refusal -DOUT=... -P
-# A PASS_REGULAR_EXPRESSION of CTest would not look at the exit status.
+# `weir demo river` as users run it: cmake -DWEIR=... -DCASE=command|refusal -DOUT=... -P
+# CTest's PASS_REGULAR_EXPRESSION ignores the exit status.
 if(CASE STREQUAL "command")
   set(steps 8)
   set(expected_status 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps, and the PNG files they become, decoded again with libpng.
+// Maps and their PNG files, decoded with libpng.
 #include "maps.hpp"
 
 #include <gmock/gmock.h>

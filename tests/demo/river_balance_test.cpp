@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the river must never lose: water, dye and silt.
+// Conservation of water, dye and silt in the river.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@ namespace {
 
 using RiverBalance = RiverTest;
 
-/// Rain as hard as it gets from the first second, so that few steps see films, rivers and outflow.
+/// Maximum rain from the first second, so that a few steps produce films, rivers and outflow.
 RiverParameters downpour() {
   RiverParameters parameters;
   parameters.rain_peak = 0.01f;
@@ -32,7 +32,7 @@ TEST_F(RiverBalance, KeepsAllWaterOfTheShippedValley) {
 TEST_F(RiverBalance, NoticesWhenAFluxLosesALittle) {
   River river(device, valley(), downpour());
   run(river, steps(100, 20));
-  // What a flux that is wrong by one part in a thousand at one place in a hundred would do.
+  // The effect of a flux that is wrong by one part in a thousand in one of a hundred places.
   RiverState state = river.state(stream);
   for (std::size_t i = 0; i < state.depth.size(); i += 100) state.depth[i] *= 0.999f;
   river.restore(stream, state);
@@ -52,7 +52,7 @@ TEST_F(RiverBalance, LetsNothingOutOverAClosedBorder) {
 
 TEST_F(RiverBalance, KeepsADrizzleOnADeepLake) {
   RiverParameters parameters;
-  parameters.rain = 1e-3f;  // less per step than a depth of 500 m can hold in single precision
+  parameters.rain = 1e-3f;  // less per step than the single-precision resolution at a depth of 500 m
   parameters.open_border = false;
   const std::vector<float> depth(30 * 30, 500);
   River river(device, flat(30, 30, 100), parameters, depth);
@@ -62,8 +62,8 @@ TEST_F(RiverBalance, KeepsADrizzleOnADeepLake) {
 }
 
 TEST_F(RiverBalance, NoCellGivesMoreThanItHas) {
-  // A block of water that collapses in steps far beyond the stable ones, which try to take more than there
-  // is.
+  // A block of water collapses in steps far beyond the stable limit, which would remove more water than
+  // exists.
   RiverParameters parameters = without_rain();
   parameters.courant = 3;
   parameters.open_border = false;
@@ -73,7 +73,7 @@ TEST_F(RiverBalance, NoCellGivesMoreThanItHas) {
   River river(device, flat(40, 40, 10), parameters, depth);
   run(river, steps(10));
   const RiverState state = river.state(stream);
-  // What is not in depth is rounding, not water that was owed.
+  // The remainder outside of `depth` is rounding error, not missing water.
   EXPECT_GE(*std::min_element(state.rest.begin(), state.rest.end()), -1e-6f);
   EXPECT_LT(std::abs(river.totals(stream).imbalance()), balance_tolerance);
 }

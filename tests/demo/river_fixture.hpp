@@ -15,7 +15,7 @@
 
 namespace weir::demo {
 
-/// A device and a stream for one test, and kernels that all tests of the program share.
+/// A device and a stream for one test, and kernels shared by all tests of the program.
 class RiverTest : public testing::Test {
  protected:
   static const RiverKernels& kernels(Regions regions = Regions::on) {
@@ -25,7 +25,8 @@ class RiverTest : public testing::Test {
   void run(River& river, int steps, Regions regions = Regions::on) {
     for (int i = 0; i < steps; ++i) river.step(stream, kernels(regions));
   }
-  /// How many steps a test makes that usually makes so many, and of which fewer than `least` show nothing.
+  /// The number of steps for a test that usually makes `usual` steps and needs at least `least` to be
+  /// meaningful.
   static int steps(int usual, int least = 1) { return std::max(test::rounds_of(usual), least); }
   static Terrain valley() {
     Terrain terrain = read_terrain(test::built("share/weir/valley.asc"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows whose answer is known: lakes at rest, breaking dams, water that runs downhill.
+// Flows with known solutions: lakes at rest, breaking dams, water that runs downhill.
 #include <algorithm>
 #include <cmath>
 
@@ -24,16 +24,17 @@ TEST_F(RiverPhysics, ALakeOverRoughGroundStaysStill) {
   float change = 0;
   for (std::size_t i = 0; i < depth.size(); ++i)
     change = std::max(change, std::abs(state.depth[i] - depth[i]));
-  // Depths of up to 450 m hold 3e-5 m in single precision; anything the scheme adds would be centimetres.
+  // Depths of up to 450 m have a resolution of 3e-5 m in single precision; errors of the scheme would be
+  // centimetres.
   EXPECT_LT(change, 1e-3f);
   EXPECT_LT(river.totals(stream).speed, 1e-2);
 }
 
-/// Water `left` deep in the western half of a smooth channel and `right` deep in the eastern half, after some
-/// steps.
+/// A smooth channel with water `left` deep in the western half and `right` deep in the eastern half, after
+/// some steps.
 struct Channel {
   double time = 0;
-  std::vector<float> depth;  ///< per cell, west to east; the dam stands in the middle
+  std::vector<float> depth;  ///< per cell, west to east; the dam is in the middle
 };
 Channel break_dam(const Device& device, const StreamRef& stream, const RiverKernels& kernels,
                   const Terrain& terrain, RiverParameters parameters, float left, float right, int steps) {
@@ -48,15 +49,15 @@ Channel break_dam(const Device& device, const StreamRef& stream, const RiverKern
   return {river.totals(stream).time, {after.begin() + terrain.cols, after.begin() + 2 * terrain.cols}};
 }
 
-/// Mean difference to the exact depth, as a part of the depth behind the dam.
+/// Mean difference from the exact depth, relative to the depth upstream of the dam.
 template <class Exact>
-double error_of(const Channel& channel, double cell, double behind, Exact exact) {
+double error_of(const Channel& channel, double cell, double upstream, Exact exact) {
   double sum = 0;
   const double middle = static_cast<double>(channel.depth.size()) / 2;
   for (std::size_t i = 0; i < channel.depth.size(); ++i)
     sum += std::abs(static_cast<double>(channel.depth[i]) -
                     exact((static_cast<double>(i) + 0.5 - middle) * cell / channel.time));
-  return sum / static_cast<double>(channel.depth.size()) / behind;
+  return sum / static_cast<double>(channel.depth.size()) / upstream;
 }
 
 TEST_F(RiverPhysics, ADamBreaksOntoWetGroundAsStokerSays) {
@@ -64,7 +65,7 @@ TEST_F(RiverPhysics, ADamBreaksOntoWetGroundAsStokerSays) {
   const Channel channel =
       break_dam(device, stream, kernels(), flat(3, 800, 1), without_rain(), left, right, 200);
   const double c_left = std::sqrt(gravity * left);
-  // The depth between the wave that runs back and the bore: both give it the same speed.
+  // The depth between the receding wave and the bore, for which both have the same speed.
   double low = right, high = left;
   for (int i = 0; i < 60; ++i) {
     const double h = (low + high) / 2;
@@ -73,7 +74,7 @@ TEST_F(RiverPhysics, ADamBreaksOntoWetGroundAsStokerSays) {
     (excess > 0 ? low : high) = h;
   }
   const double speed = 2 * (c_left - std::sqrt(gravity * low)), bore = low * speed / (low - right);
-  const auto exact = [&](double velocity) {  // at the place that a traveller of this velocity has reached
+  const auto exact = [&](double velocity) {  // at the position reached with this velocity
     if (velocity < -c_left) return left;
     if (velocity < speed - std::sqrt(gravity * low))
       return std::pow(2 * c_left - velocity, 2) / (9 * gravity);
@@ -95,7 +96,7 @@ TEST_F(RiverPhysics, ADamBreaksOntoDryGroundAsRitterSays) {
 }
 
 TEST_F(RiverPhysics, RainOnASlopeRunsOffAsFastAsManningSays) {
-  // Steady sheet flow on a plane: what falls above a place passes it, q = i x, and h = (n q /
+  // Steady sheet flow on a plane: all rain above a point passes it, q = i x, and h = (n q /
   // sqrt(slope))^(3/5).
   constexpr std::int64_t rows = 100;
   constexpr double cell = 10, slope = 0.1, duration = 40 * 3600, rain = 3.6;
@@ -106,7 +107,7 @@ TEST_F(RiverPhysics, RainOnASlopeRunsOffAsFastAsManningSays) {
   RiverParameters parameters;
   parameters.rain = static_cast<float>(rain);
   parameters.rain_duration = static_cast<float>(duration);
-  parameters.rain_peak = 1e-4f;  // rises at once, then stays nearly the same for long
+  parameters.rain_peak = 1e-4f;  // rises immediately, then stays almost constant for long
   parameters.orographic = 0;
   parameters.open_border = true;
   parameters.longest_step = 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same river whether the parts of a step stand in stream_parallel blocks or not, and on real ground.
+// The river is identical with and without stream_parallel blocks, and on real terrain.
 #include <cmath>
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole demo: what it writes and prints, and what it says about options that cannot work.
+// The whole demo: its files, its output, and its messages for invalid options.
 #include "river_run.hpp"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ RiverOptions short_run(const TemporaryFolder& folder) {
   return options;
 }
 
-/// The demo is run once for all tests that look at what it left.
+/// The demo runs once for all tests of its results.
 class RiverRun : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -118,7 +118,7 @@ TEST_F(RiverRun, AnnouncesNothingWhenTheDeviceComputedWrongly) {
   }
   RiverReport changed = report;
   changed.same_bits = false;
-  EXPECT_THAT(conclusion(changed, said), HasSubstr("the river differs with regions on and off"));
+  EXPECT_THAT(conclusion(changed, said), HasSubstr("the results with and without regions differ"));
   EXPECT_EQ(said, "");
 }
 

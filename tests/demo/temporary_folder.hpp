@@ -9,7 +9,7 @@
 
 namespace weir::demo {
 
-/// A folder of its own for one test, removed with all that is in it.
+/// A separate folder for one test, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terrain files: what can be wrong with a path, and the files that the project and its users have.
+// Terrain files: invalid paths, and the files of the project and of users.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

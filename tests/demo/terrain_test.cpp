@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader of ESRI ASCII grids makes of text, and what it says about text that is wrong.
+// The reader of ESRI ASCII grids: its results for valid text and its messages for invalid text.
 #include "terrain.hpp"
 
 #include <gmock/gmock.h>

@@ -8,7 +8,7 @@
 namespace weir::test {
 namespace {
 
-/// What code in a form needs of a launch and of the kernel.
+/// Requirements of a form of code on the launch and on the kernel.
 struct Needs {
   bool no_alias = false, aligned = false, unchecked = false, straight = false;
 };
@@ -45,7 +45,7 @@ bool is_between_loops(Row row) {
 bool is_facts(Row row) {
   return row >= Row::gpu_facts;
 }
-/// Statements that LLVM's vectorisers leave alone in the loop around them.
+/// Statements that keep LLVM's vectorisers from vectorising the enclosing loop.
 bool is_scalar(Kind kind) {
   return kind == kind_of(Op::while_) || kind == kind_of(Op::for_) || kind == kind_of(Op::break_) ||
          kind == kind_of(Op::continue_) || kind == assert_kind || kind == local_array_kind ||
@@ -67,7 +67,7 @@ class AimedGenerator : private AimedStatements {
     if (c_.chance(aim_.kind == kind_of(Op::extent) ? 2 : 8)) {
       huge_ = add_array(Role::input, ScalarType::u8, 2, ElementType::Shape::scalar);
       extents_[huge_] = {(std::int64_t{1} << 32) + 5, 0};
-      arrays_.pop_back();  // it has no element to load
+      arrays_.pop_back();  // the array has no element to load
     }
     for (int n = 0; n < 2; ++n) insert(k_.body, kind_of(Op::temp_load));
     const std::size_t loops = c_.chance(3) ? 2 + c_.below(2) : 1, aimed = c_.below(loops);
@@ -118,7 +118,7 @@ class AimedGenerator : private AimedStatements {
     full_[3] = {1 + below(4), 1 + below(9), columns(48)};
   }
 
-  // Something that suits the launch and goes with what the kernel is aimed at.
+  // An aim that is compatible with the launch and with the kernel's main aim.
   Aim other() {
     for (int tries = 0; tries < 8; ++tries) {
       const Aim aim = others_[c_.below(others_.size())];
@@ -166,7 +166,7 @@ class AimedGenerator : private AimedStatements {
     k_.body.statements.push_back(std::move(s));
   }
 
-  // From `low` to at most the iterations that arrays of the rank have elements for.
+  // From `low` to at most the number of iterations for which arrays of the rank have elements.
   void bounds(Block& out, std::size_t rank, std::vector<ValueId>& operands) {
     for (std::size_t d = 0; d < rank; ++d) {
       const std::int64_t all = full_[rank][d];
@@ -308,7 +308,7 @@ class AimedGenerator : private AimedStatements {
     if (aim.row == Row::gpu_packets_2 && aim.kind == kind_of(Op::for_))
       return around_loop(out, aim, shared_loop);
     insert(out, aim.kind);
-    // More of the same loop; not in wide packets, whose size bounds what a body may cost.
+    // More statements of the same loop, except in wide packets, whose size limits a body's cost.
     if (needs_of(aim.row).aligned) return;
     for (std::size_t n = c_.below(2); n > 0; --n) {
       const Kind kind = others_[c_.below(others_.size())].kind;
@@ -318,7 +318,7 @@ class AimedGenerator : private AimedStatements {
     }
   }
 
-  // Neighbouring elements of so many bytes, which GPUs access in packets.
+  // Adjacent elements with the given number of bytes, which GPUs access in packets.
   void neighbours(Block& out, std::size_t bytes) {
     least_size_ = bytes;
     std::vector<ScalarType> types;
@@ -333,7 +333,7 @@ class AimedGenerator : private AimedStatements {
   // Elements of two rows, the second of which is added to a variable.
   void rows(Block& out, bool packets) {
     static constexpr ScalarType wide[] = {ScalarType::f64, ScalarType::i64, ScalarType::f32, ScalarType::u32};
-    // Packets of elements of 8 bytes are the narrowest, and so have room for more statements.
+    // Packets of 8-byte elements are the narrowest, which leaves room for more statements.
     const std::size_t most = aim_.kind == kind_of(Op::philox) ? 2 : 4;
     const ScalarType type = packets || c_.chance(2) ? wide[c_.below(most)] : arithmetic();
     if (packets) least_size_ = size_of(type);
@@ -359,7 +359,7 @@ class AimedGenerator : private AimedStatements {
     keep(out, binary(out, Op::add, type, a, b), type);
   }
 
-  // A sequential loop that LLVM makes vectors of.
+  // A sequential loop that LLVM vectorises.
   void wide_sum(Block& out) {
     const std::uint32_t p = input(ScalarType::u32, 1);
     const std::int64_t rounds = std::min<std::int64_t>(full_[1][0], 9 + std::int64_t(c_.below(30)));
@@ -381,7 +381,7 @@ class AimedGenerator : private AimedStatements {
     out.statements.push_back(std::move(sum));
     ValueId high = number(out, rounds);
     if (!constant) {
-      // How many rounds there are is not known when the kernel is compiled.
+      // The number of rounds is unknown at compile time.
       Statement s = make(Op::argument, ScalarType::i64);
       s.index = scalar(ScalarType::i64);
       const ValueId any = emit(out, std::move(s));
@@ -431,7 +431,7 @@ class AimedGenerator : private AimedStatements {
     sequential(
         out, rounds, constant,
         [&](Block& body, ValueId k, std::uint32_t sum) {
-          // Staged elements are those at the loop's own index.
+          // Only elements at the loop's index are staged.
           const ValueId at =
               kind == shared_loop ? binary(body, Op::add, ScalarType::i64, k, number(body, 1)) : k;
           ValueId element = emit(body, access_of(Op::load, same, {at}));
@@ -446,7 +446,7 @@ class AimedGenerator : private AimedStatements {
     if ((!before && !inside) || c_.chance(4)) insert(out, aim.kind);
   }
 
-  // An array that nothing touches lies in the memory of one that is written.
+  // An array that no statement accesses shares the memory of a written one.
   void share(RunnableKernel& result) {
     std::uint32_t written = RunnableKernel::none;
     for (const Array& a : arrays_)

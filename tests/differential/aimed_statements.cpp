@@ -39,7 +39,7 @@ std::uint32_t AimedStatements::input(ScalarType type, std::size_t rank, Shape sh
   return add_array(Role::input, type, rank, shape);
 }
 
-// Outputs of earlier loops are written again, but not those of other blocks of a region.
+// Outputs of earlier loops are written again, except those of other blocks of a region.
 std::uint32_t AimedStatements::output(ScalarType type, std::size_t rank, Shape shape) {
   std::uint32_t found = no_parameter;
   for (const Array& a : arrays_) {
@@ -127,7 +127,7 @@ ValueId AimedStatements::element(Block& out, ScalarType type) {
   return loaded(out, input(type, rank), 0, column);
 }
 
-// Of an iteration: 0 to count - 1, at the cost of one division.
+// An index that differs between iterations: 0 to count - 1, at the cost of one division.
 ValueId AimedStatements::index_below(Block& out, std::uint64_t count) {
   const std::size_t visible = values_.size();
   const ValueId any = element(out, ScalarType::u32);
@@ -191,7 +191,7 @@ void AimedStatements::insert(Block& out, Kind kind) {
   if (kind < op_kinds) return insert_operation(out, static_cast<Op>(kind));
   if (kind == assert_kind) {
     ValueId holds = condition(out);
-    // A failure between loops would leave the arrays without a meaning.
+    // A failure between loops would leave the arrays undefined.
     if (loop_.indices.empty() || !c_.chance(8)) {
       const std::uint32_t p = arrays_.front().parameter;
       const ValueId extents = extent(out, p, 0);
@@ -318,7 +318,7 @@ void AimedStatements::insert_operation(Block& out, Op op) {
   if (logic && c_.chance(4)) type = ScalarType::boolean;
   std::vector<ValueId> operands{c_.chance(2) ? fresh(out, type) : element(out, type)};
   if ((op == Op::min || op == Op::max) && is_float(type) && c_.chance(2)) {
-    // What has no value in real numbers is NaN.
+    // Results without a value in real numbers are NaN.
     using F = ir::MathFunction;
     static constexpr F functions[] = {F::sqrt, F::sqrt, F::log1p, F::fmod};
     const F function = functions[c_.below(4)];
@@ -335,7 +335,7 @@ void AimedStatements::insert_operation(Block& out, Op op) {
   if (c_.chance(2)) follow(out, value, result);
 }
 
-// A comparison, a count of bits or a minimum of a result, which compilers like to merge with it.
+// A comparison, bit count or minimum of a result, which compilers tend to merge with it.
 void AimedStatements::follow(Block& out, ValueId value, ScalarType type) {
   if (type == ScalarType::boolean || type == ScalarType::f16) {
     const ScalarType chosen = any_type();
@@ -402,9 +402,9 @@ void AimedStatements::add_to_counters(Block& out, std::uint32_t p) {
 void AimedStatements::insert_atomic(Block& out, AtomicKind kind) {
   const bool ordered = kind >= AtomicKind::exchange;
   const bool bits = kind >= AtomicKind::bit_and && !ordered;
-  if (counting_ && kind == AtomicKind::add) return;  // the loop has one
+  if (counting_ && kind == AtomicKind::add) return;  // the loop already has one
   if (!ordered && !loop_.indices.empty() && c_.chance(2)) {
-    // Any iteration to any element: what was there before depends on their order.
+    // Any iteration may update any element, so the old value depends on their order.
     ScalarType type = atomic_types[c_.below(bits || kind <= AtomicKind::sub ? 4 : 6)];
     const std::uint32_t p = counter(type, 1 + static_cast<std::int64_t>(c_.below(c_.chance(3) ? 300 : 9)));
     const ValueId at = index_below(out, static_cast<std::uint64_t>(extents_[p][0]));
@@ -488,7 +488,7 @@ void AimedStatements::insert_if(Block& out, bool leaves) {
   keep(out, emit(out, std::move(get)), type);
 }
 
-// A few rounds, how many differs between iterations.
+// A few rounds; their number differs between iterations.
 void AimedStatements::short_while(Block& out, bool leaves) {
   Statement counter = make(Op::local, ScalarType::u32);
   counter.index = k_.local_count++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements of a wanted kind, whose results are stored where the comparison finds them.
+// Statements of a requested kind, whose results are stored where the comparison reads them.
 #pragma once
 
 #include <set>
@@ -13,10 +13,10 @@ class AimedStatements : protected RandomStatements {
  protected:
   explicit AimedStatements(Choices& choices) : RandomStatements(choices) { budget_ = 1 << 20; }
 
-  /// The statements of one kind, with operands that vary and a result that is kept.
+  /// The statements of one kind, with varying operands and a stored result.
   void insert(Block& out, Kind kind);
 
-  // parameters, made when they are needed
+  // parameters, created on demand
   std::uint32_t input(ScalarType type, std::size_t rank,
                       ElementType::Shape shape = ElementType::Shape::scalar);
   std::uint32_t output(ScalarType type, std::size_t rank,
@@ -29,13 +29,13 @@ class AimedStatements : protected RandomStatements {
   ScalarType integer() { return all_types[1 + c_.below(8)]; }
   ScalarType real() { return c_.chance(2) ? ScalarType::f64 : ScalarType::f32; }
   ValueId fresh(Block& out, ScalarType type);
-  ValueId element(Block& out, ScalarType type);  // what no compiler knows
+  ValueId element(Block& out, ScalarType type);  // unknown at compile time
   ValueId loaded(Block& out, std::uint32_t parameter, std::int64_t row_offset, std::int64_t column_offset);
   ValueId number_of(Block& out, ScalarType type, std::uint64_t bits);
   ValueId unary(Block& out, Op op, ScalarType type, ValueId a);
   ValueId index_below(Block& out, std::uint64_t count);
   ValueId condition(Block& out);
-  /// Stores a value to the iteration's own element of an array that nothing else in the loop touches.
+  /// Stores a value to the iteration's own element of an array that no other statement of the loop accesses.
   void keep(Block& out, ValueId value, ScalarType type,
             ElementType::Shape shape = ElementType::Shape::scalar);
   std::vector<ValueId> own_indices(Block& out, ScalarType type, std::size_t rank);
@@ -44,18 +44,18 @@ class AimedStatements : protected RandomStatements {
   void short_for(Block& out, Op exit);
   void add_to_counters(Block& out, std::uint32_t parameter);
 
-  static constexpr std::int64_t pad = 4;  // further than any offset from an index
+  static constexpr std::int64_t pad = 4;  // larger than any offset from an index
   std::int64_t last_pad(std::size_t rank) const { return rank > 1 && aligned_ ? 16 : pad; }
 
   bool aligned_ = false;
   bool counting_ = false;              // the loop may add atomically to one array only
-  std::size_t least_size_ = 0;         // of elements that are accessed at the innermost index itself
-  std::vector<std::int64_t> full_[4];  // by rank: the iterations at most
+  std::size_t least_size_ = 0;         // of elements accessed exactly at the innermost index
+  std::vector<std::int64_t> full_[4];  // by rank: maximum number of iterations
   std::vector<Value> top_;             // loaded between loops
   std::set<std::uint32_t> used_;       // output arrays of the loop
   static constexpr std::uint32_t no_parameter = ~std::uint32_t{0};
   std::uint32_t huge_ = no_parameter;  // an array of no elements whose first extent needs 33 bits
-  bool simple_math_ = false;           // functions that lane loops take
+  bool simple_math_ = false;           // functions supported by lane loops
   bool uniform_loops_ = false;         // sequential loops have the same bounds in all iterations
 
  private:

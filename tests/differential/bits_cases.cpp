@@ -15,7 +15,7 @@ std::string name(ScalarType type) {
   return std::string(to_string(type));
 }
 
-/// Keeps what the IR has; the rules are the verifier's, not this file's.
+/// Keeps the operations that the IR has; the verifier decides, independently of this file.
 std::vector<Operation> valid(std::vector<Operation> operations) {
   std::erase_if(operations, [](const Operation& operation) {
     try {
@@ -34,8 +34,8 @@ std::string operand_list(std::size_t count) {
   return list;
 }
 
-/// The operation's statements as text, the last of which defines %result: its operands become those of their
-/// type, and %c, %t and %z get its number.
+/// The operation's statements as text; the last one defines %result. Its operands are replaced by those of
+/// their type, and %c, %t and %z get its number.
 std::string statements(const Operation& operation, std::size_t number, const std::string& result) {
   const std::string& from = operation.words;
   const std::size_t last = from.find_last_of('\n') + 1;
@@ -127,7 +127,7 @@ std::vector<Operation> functions() {
   std::vector<Operation> operations;
   for (const ScalarType type : {ScalarType::f32, ScalarType::f64})
     for (const auto& [function, count] : list) {
-      // Operands and results that are integers are i32; the verifier says which signature holds.
+      // Integer operands and results are i32; the verifier selects the valid signature.
       std::vector<Operation> candidates;
       for (const ScalarType last : {type, ScalarType::i32})
         for (const ScalarType result : {type, ScalarType::i32, ScalarType::boolean}) {

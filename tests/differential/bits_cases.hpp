@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation on every type that it takes, as kernels of one loop.
+// Every operation on every supported type, as kernels of one loop.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace weir::test {
 
-/// One operation: `r` of %0, %1, %2, as the right side of a statement. Statements that it needs before that
-/// come first, each on a line, and define %c, %t and %z.
+/// One operation: `r` of %0, %1, %2, as the right side of a statement. Preceding statements that it needs are
+/// on separate lines and define %c, %t and %z.
 struct Operation {
   std::string words;  ///< "add %0, %1 : f32", or "%t = max %0, %1 : i16\nctz %t : i16"
   std::vector<ScalarType> operands;
@@ -22,23 +22,23 @@ struct Operation {
 
 /// Arithmetic, comparisons, bit operations, select.
 std::vector<Operation> arithmetic();
-/// Every operation whose result is of `type`, followed by every comparison, count of bits, minimum and
-/// maximum of that type: of its result with an operand and with 0. Operands of the first are arrays and
-/// constants.
+/// Every operation with a result of `type`, followed by every comparison, bit count, minimum and maximum of
+/// that type. The second operation combines the result with an operand and with 0. Operands of the first are
+/// arrays and constants.
 std::vector<Operation> chains(ScalarType type);
 /// Casts and bit casts between all types.
 std::vector<Operation> conversions();
 /// Math functions on f32 and f64.
 std::vector<Operation> functions();
-/// Atomics, each iteration on an element of its own; %0 is the element before.
+/// Atomics, each iteration on a separate element; %0 is the element's old value.
 std::vector<Operation> atomics();
 
-/// The loop around the operations: each form is lowered in a way of its own, and gives the same results.
+/// The loop around the operations: each form has a different lowering and must produce the same results.
 enum class LoopForm {
   line,         ///< one dimension from 0: vectors on the CPU, packets on GPUs
   single,       ///< rows of one element: scalar code on the CPU, edges of packets on GPUs
   edges,        ///< one dimension from 3 to 2 before the end: cut packets, remainders of vectors
-  tiles,        ///< two dimensions, with loads from rows that could differ: tiles of rows and columns on GPUs
+  tiles,        ///< two dimensions, with loads from possibly different rows: tiles on GPUs
   branches,     ///< under a condition that is true: masks on the CPU, one iteration at a time on GPUs
   inner_loops,  ///< in a sequential loop of one pass: lanes on the CPU
 };
@@ -47,14 +47,13 @@ inline constexpr LoopForm loop_forms[] = {LoopForm::line,  LoopForm::single,   L
 std::string_view to_string(LoopForm form);
 /// The shape of the arrays of a loop of that form over `count` elements, a multiple of 32.
 std::vector<std::int64_t> shape_of(LoopForm form, std::size_t count);
-/// Elements of a loop's results that are not written at their begin and end.
+/// Numbers of a loop's results at the begin and at the end that are not written.
 std::pair<std::size_t, std::size_t> margins_of(LoopForm form);
 
-/// A kernel that runs the operations on arrays @<type>0, @<type>1, ... and stores to @r0, @r1, ..., with an
-/// i64 scalar
-/// @none that is 0 in forms other than line; "weir-ir 1" text.
+/// A kernel that runs the operations on arrays @<type>0, @<type>1, ... and stores to @r0, @r1, ..., in
+/// "weir-ir 1" text. In forms other than line it has an i64 scalar @none, which is 0.
 std::string kernel_text(const std::vector<Operation>& operations, LoopForm form = LoopForm::line);
-/// The kernel's arrays in the order of its parameters: type, and which operand; results follow.
+/// The kernel's arrays in the order of its parameters: type and operand number; results follow.
 std::vector<std::pair<ScalarType, unsigned>> kernel_inputs(const std::vector<Operation>& operations);
 
 }  // namespace weir::test

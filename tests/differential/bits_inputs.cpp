@@ -30,7 +30,7 @@ std::uint64_t mask_of(ScalarType type) {
   return size_of(type) == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size_of(type))) - 1;
 }
 
-/// The float nearest below `v`, for small sets of ordinary numbers.
+/// The float nearest to `v`, rounded down, for small sets of ordinary numbers.
 std::uint64_t float_bits(ScalarType type, double v) {
   if (type == ScalarType::f64) return std::bit_cast<std::uint64_t>(v);
   if (type == ScalarType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(v));
@@ -42,7 +42,7 @@ std::uint64_t float_bits(ScalarType type, double v) {
   return sign | std::uint64_t(exponent + 15) << 10 | (bits >> 42 & 0x3ff);
 }
 
-/// A random float: all bits random, or a size that functions do something with.
+/// A random float: either all bits random, or a magnitude in the functions' significant range.
 std::uint64_t random_float(ScalarType type, std::uint64_t r, std::size_t i) {
   const Format f = format_of(type);
   const std::uint64_t sign = (r >> 63) << (f.bits() - 1);
@@ -162,7 +162,7 @@ std::vector<std::byte> operands(ScalarType type, std::size_t count, unsigned whi
     for (std::size_t i = begin; i < end; ++i) {
       std::uint64_t v;
       if (i < combinations) {
-        const std::size_t pair = i * 7919 % combinations;  // so that few of them have all values of each, too
+        const std::size_t pair = i * 7919 % combinations;  // every value of each occurs early
         const std::size_t k = which == 0   ? pair % 300
                               : which == 1 ? pair / 300
                                            : (pair * 7 + pair / 300) % 300;

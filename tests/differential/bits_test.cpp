@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that WEIR_DEVICE names gives the CPU's bits: every operation, conversion and math function in
-// portable mode, over special values with one another and random ones. On the CPU itself, operations are held
-// against the host's evaluator instead, over fewer values.
+// The device in WEIR_DEVICE produces the CPU's bits for every operation, conversion and math function in
+// portable mode, over combinations of special values and over random ones. On the CPU, operations are
+// compared with the host's evaluator instead, over fewer values.
 //
 // WEIR_BITS_COUNT=N compares N values per math function instead of 2^24, and fewer of the rest.
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ std::uint64_t element(const std::vector<std::byte>& bytes, ScalarType type, std:
   return bits;
 }
 
-/// Runs one kernel at a time on a device; its inputs stay there.
+/// Runs one kernel at a time on a device; its inputs stay on the device.
 class Runner {
  public:
   Runner(const std::string& device, std::size_t count)
@@ -86,7 +86,7 @@ class Runner {
       results.emplace_back(arrays[k].size_bytes());
       arrays[k].copy_to_bytes(stream_, results.back());
     }
-    // What atomics left behind counts as well.
+    // The arrays after atomics count as results too.
     for (std::size_t k = 0; fresh && k < first; ++k) {
       results.emplace_back(arrays[k].size_bytes());
       arrays[k].copy_to_bytes(stream_, results.back());
@@ -119,7 +119,7 @@ struct Tally {
   std::mutex mutex;
 };
 
-/// Counts where `found` differs from `expected`, and tells the first place.
+/// Counts the differences of `found` from `expected`, and reports the first one.
 void compare(const Operation& operation, const std::string& what, ScalarType type,
              const std::vector<std::byte>& found, const std::vector<std::byte>& expected, Tally& tally) {
   const std::size_t count = found.size() / size_of(type);
@@ -224,12 +224,12 @@ class Evaluator {
   ir::Kernel kernel_;
   std::vector<const ir::Statement*> statements_;
   std::vector<ir::ValueId> arguments_;
-  std::map<unsigned, ir::ValueId> place_;  // of operands
+  std::map<unsigned, ir::ValueId> place_;  // by operand
   std::vector<ScalarType> types_;
   std::vector<std::uint64_t> values_;
 };
 
-/// What the host's evaluator gives for `count` operands.
+/// The results of the host's evaluator for `count` operands.
 std::vector<std::byte> evaluated(const Operation& operation, std::size_t count) {
   std::vector<std::vector<std::byte>> given;
   for (unsigned k = 0; k < operation.operands.size(); ++k)
@@ -245,7 +245,7 @@ std::vector<std::byte> evaluated(const Operation& operation, std::size_t count) 
   return expected;
 }
 
-/// Clears the elements that a loop of that form leaves out.
+/// Clears the elements that a loop of the form does not write.
 std::vector<std::byte> without_margins(std::vector<std::byte> bytes, ScalarType type, LoopForm form) {
   const auto [begin, end] = margins_of(form);
   std::memset(bytes.data(), 0, begin * size_of(type));
@@ -253,8 +253,8 @@ std::vector<std::byte> without_margins(std::vector<std::byte> bytes, ScalarType 
   return bytes;
 }
 
-/// Every form of loop on the tested device against the host's evaluator, and against a line on the CPU where
-/// that cannot evaluate the operation.
+/// Compares every form of loop on the tested device with the host's evaluator. For operations that it cannot
+/// evaluate, the reference is a line on the CPU.
 void compare_forms(const std::vector<Operation>& operations, std::size_t count, std::size_t per_kernel,
                    std::span<const LoopForm> forms, Tally& tally) {
   Runner device(tested_device(), count), cpu("cpu", count);
@@ -330,7 +330,7 @@ std::vector<Operation> all_chains() {
   return all;
 }
 
-/// Calls `f` with kernels of `operations`, so many in each.
+/// Calls `f` with kernels of `operations`, with the given number in each.
 template <class F>
 void for_each_kernel(const std::vector<Operation>& operations, std::size_t per_kernel, F&& f) {
   for (std::size_t begin = 0; begin < operations.size(); begin += per_kernel) {
@@ -340,7 +340,7 @@ void for_each_kernel(const std::vector<Operation>& operations, std::size_t per_k
   }
 }
 
-/// Instructions that compute with 8 or 16 bits: all with such a type but those that move and convert.
+/// Instructions that compute with 8 or 16 bits: all with such a type except those that move and convert.
 std::set<std::string> narrow_arithmetic(const std::string& ptx) {
   static const std::set<std::string> harmless{"ld", "st", "mov", "cvt", ""};
   std::set<std::string> found;
@@ -357,7 +357,7 @@ std::set<std::string> narrow_arithmetic(const std::string& ptx) {
   return found;
 }
 
-// ptxas 12.8 to 13.3 takes the sign of a 16-bit maximum for a comparison: tests/evidence/ptxas-minmax.md.
+// ptxas 12.8 to 13.3 uses the sign of a 16-bit maximum as a comparison: tests/evidence/ptxas-minmax.md.
 // proves R36
 TEST(Bits, IntegersOfEightAndSixteenBitsAreComputedInThirtyTwoOnPtx) {
   std::set<std::string> found;
@@ -382,8 +382,8 @@ TEST(Bits, IntegersOfEightAndSixteenBitsAreComputedInThirtyTwoOnPtx) {
   EXPECT_THAT(found, testing::IsEmpty());
 }
 
-// LLVM 22 lowers llvm.maximumnum of scalars wrongly with vfpclass: tests/evidence/llvm-maximumnum.md. Nothing
-// else that kernels compute needs the instruction. proves R36
+// LLVM 22 lowers llvm.maximumnum of scalars incorrectly with vfpclass: tests/evidence/llvm-maximumnum.md.
+// Nothing else that kernels compute needs the instruction. proves R36
 TEST(Bits, MinimaAndMaximaDoNotClassifyOnProcessorsWithAvx512) {
   std::vector<Operation> operations = chains(ScalarType::f32);
   for (const std::vector<Operation>& more : {chains(ScalarType::f64), arithmetic(), conversions()})
@@ -400,7 +400,7 @@ TEST(Bits, ChainsOfTwoOperationsAreTheSame) {
   check("chains", all_chains(), wanted_count() / 64, 64);
 }
 
-// A new operation that no list has fails here.
+// A new operation that is missing from all lists fails here.
 // proves R36
 TEST(Bits, EveryOperationOfTheIrIsInALoopOfEachForm) {
   std::set<std::string> listed;
@@ -451,7 +451,7 @@ TEST(Bits, FormsOfLoopsAreLoweredInDifferentWays) {
   EXPECT_EQ(lowered(LoopForm::line, "").find("packet"), std::string::npos);
 }
 
-/// All operations but atomics, which change their operands, and functions, in every form of loop.
+/// All operations in every form of loop, except atomics, which change their operands, and functions.
 // proves R36
 TEST(Bits, OperationsAreTheSameInEveryLowering) {
   Tally tally;
@@ -462,7 +462,7 @@ TEST(Bits, OperationsAreTheSameInEveryLowering) {
   EXPECT_EQ(tally.differences, 0u);
 }
 
-// Vector variants of functions against scalar ones.
+// Vector variants of functions compared with scalar ones.
 // proves R36
 TEST(Bits, FunctionsAreTheSameInEveryLowering) {
   if (!on_cpu()) GTEST_SKIP() << "functions: GPUs have no vector variants of them";
@@ -490,7 +490,7 @@ TEST(Bits, MathFunctionsAreTheSame) {
 }
 
 /// Reductions of every kind and type, over one, two and three dimensions, with sizes that leave lanes and
-/// chunks unfilled.
+/// chunks partly filled.
 TEST(Bits, ReductionsAreTheSame) {
   if (on_cpu()) GTEST_SKIP() << "reductions: needs another device than the CPU to compare; set WEIR_DEVICE";
   Tally tally;

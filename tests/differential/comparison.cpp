@@ -27,7 +27,7 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
     return {true, "the verifier refuses it: " + wrong.front().message};
   Choices choices(mixed(seed));
   LaunchData data = random_data(runnable, choices);
-  // As the runtime makes it of seed and launch number 0.
+  // The runtime's launch key for the seed and launch number 0.
   const auto finished = [](std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -40,7 +40,7 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
   } catch (const CannotRun&) {
     return {};
   }
-  // The interpreter ends at a failure between loops. Devices go on, for any number of iterations.
+  // The interpreter stops at a failure between loops. Devices continue, for any number of iterations.
   if (machine.failed_between_loops()) return {};
   const Lanes expected = lanes_of(runnable, machine);
   const Program program = Program::parse(ir::print(kernel));
@@ -67,8 +67,8 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
 
 namespace {
 
-/// Calls `f` with a copy that lacks one statement, for each statement in turn from the last; takes the copy
-/// where `f` says so.
+/// For each statement in turn, starting with the last, calls `f` with a copy that lacks it. Keeps the copy if
+/// `f` returns true.
 class Shrinking {
  public:
   Shrinking(RunnableKernel& runnable, const std::function<bool(const RunnableKernel&)>& differs)

@@ -12,17 +12,17 @@
 namespace weir::test {
 
 struct Comparison {
-  bool ran = false;        ///< false: the interpreter gave up, and nothing was compared
-  std::string difference;  ///< on which device, and what; "" where all agree
+  bool ran = false;        ///< false: the interpreter stopped, and nothing was compared
+  std::string difference;  ///< the device and the difference; "" if all agree
 };
 
-/// Compares kernels on each of some devices with the interpreter. For one thread.
+/// Compares kernels on several devices with the interpreter. Not thread-safe.
 class Comparer {
  public:
   explicit Comparer(std::vector<Device> devices, const Device& cpu)
       : devices_(std::move(devices)), math_(cpu) {}
 
-  /// `seed` decides the arguments. What the kernel was compiled to goes into `coverage`, if given.
+  /// `seed` determines the arguments. The kernel's compiled forms are added to `coverage`, if given.
   Comparison compare(const RunnableKernel& runnable, std::uint64_t seed, Coverage* coverage);
 
  private:
@@ -30,7 +30,7 @@ class Comparer {
   CompiledMath math_;
 };
 
-/// The kernel with as few statements as `differs` stays true for, found by leaving out one after the other.
+/// The kernel reduced to as few statements as keep `differs` true, by removing one after the other.
 RunnableKernel reduced(RunnableKernel runnable, const std::function<bool(const RunnableKernel&)>& differs);
 
 }  // namespace weir::test

@@ -48,7 +48,7 @@ bool is_atomic(Kind kind) {
   return kind >= first_atomic_kind && kind < local_array_kind;
 }
 
-/// Extents of the array that the task's loop adds to; empty when there is none.
+/// Extents of the array that the task's loop adds to; empty if there is none.
 const std::vector<std::int64_t>* counted_array(const RunnableKernel& runnable, const ir::Block& block) {
   for (const ir::Statement& s : block.statements) {
     if (s.op == Op::atomic && static_cast<ir::AtomicKind>(s.immediate) == ir::AtomicKind::add)
@@ -175,7 +175,7 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     met(Path::staged_reads, Row::gpu_staged_reads);
     met(Path::reduce_blocks, Row::gpu_reduce);
     if (code.takes(Path::block_counters)) {
-      // The launch chooses between the two: by the array's extent, among others.
+      // The launch chooses between the two, for example by the array's extent.
       const auto* extents = counted_array(runnable, task.body);
       const bool large = extents && extents->at(0) > static_cast<std::int64_t>(most_block_counters);
       count(large ? Row::gpu_direct_counters : Row::gpu_block_counters, kinds);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which statement kinds random kernels had in which lowering paths, and which pairs there are.
+// Coverage of random kernels: the statement kinds that occurred in each lowering path, and the possible
+// pairs.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@
 
 namespace weir::test {
 
-/// One form of code on one kind of device: a lowering path, its width where that matters, or a set of facts
+/// One form of code on one kind of device: a lowering path, its width if relevant, or a set of assumptions
 /// that a launch proved.
 enum class Row : std::uint8_t {
   cpu_serial,
@@ -41,7 +42,7 @@ enum class Row : std::uint8_t {
   gpu_direct_counters,
   gpu_reduce,
   gpu_reduce_final,
-  gpu_facts  ///< the first of eight: distinct, narrow and aligned as bits 0, 1 and 2
+  gpu_facts  ///< the first of eight: no_alias, index32 and aligned as bits 0, 1 and 2
 };
 inline constexpr std::size_t facts_rows = 8;
 inline constexpr std::size_t row_count = static_cast<std::size_t>(Row::gpu_facts) + facts_rows;
@@ -50,10 +51,10 @@ std::string row_name(Row row);
 inline bool is_gpu_row(Row row) noexcept {
   return row >= Row::gpu_serial;
 }
-/// Why no kernel can have statements of the kind in this form of code, or null.
+/// The reason why statements of the kind cannot occur in this form of code, or null.
 const char* impossible(Row row, Kind kind) noexcept;
 
-/// What a kernel is to bring together.
+/// The pair that a kernel should cover.
 struct Aim {
   Row row;
   Kind kind;
@@ -63,13 +64,13 @@ std::vector<Aim> aims(bool cpu, bool gpu);
 
 class Coverage {
  public:
-  /// Counts one kernel that `device` has run.
+  /// Counts one kernel after its run on `device`.
   void add(const RunnableKernel& runnable, const CompiledVariant& variant, DeviceKind device);
-  /// Adds the counts that another process wrote.
+  /// Adds the counts written by another process.
   void read(std::istream& from);
   void write(std::ostream& to) const;
 
-  /// The pairs, and the reductions by kind and type, that no kernel had.
+  /// The pairs, and the reductions by kind and type, that occurred in no kernel.
   std::vector<Aim> missing(bool cpu, bool gpu) const;
   std::vector<std::string> missing_reductions(bool cpu, bool gpu) const;
   /// Markdown: the counts of all pairs, and the reasons of those that are impossible.

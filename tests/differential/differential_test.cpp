@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random kernels give, through parser, planner, compiler, launcher and CPU driver, what the IR says they
-// give.
+// Random kernels, passed through parser, planner, compiler, launcher and CPU driver, produce the results that
+// the IR defines.
 //
-// WEIR_DIFFERENTIAL_SEEDS=FIRST:COUNT runs other seeds than the usual ones, for as long as one likes.
+// WEIR_DIFFERENTIAL_SEEDS=FIRST:COUNT runs the given seeds instead of the default ones.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -53,8 +53,8 @@ std::uint64_t launch_key(std::uint64_t seed, std::uint64_t number) {
   return mix(mix(seed + 0x9e3779b97f4a7c15u) + number);
 }
 
-// Runs the kernel on as many streams at once as there are launches, each with data of its own. False when the
-// interpreter gave up, for kernels that run too long.
+// Runs the kernel on several streams at once, one launch with separate data on each. Returns false if the
+// interpreter stopped because the kernel runs too long.
 bool compare(std::uint64_t seed, const Device& device, CompiledMath& math) {
   Choices choices(seed);
   const RunnableKernel runnable = runnable_kernel(choices);
@@ -94,7 +94,7 @@ bool compare(std::uint64_t seed, const Device& device, CompiledMath& math) {
   return true;
 }
 
-// proves R8 for random kernels, too: launches on several streams share nothing
+// proves R8 for random kernels: launches on several streams share nothing
 TEST(Differential, RandomKernelsDoWhatTheInterpreterDoes) {
   const Seeds seeds = wanted_seeds();
   const Device device = open(tested_device());
@@ -110,7 +110,7 @@ TEST(Differential, RandomKernelsDoWhatTheInterpreterDoes) {
   }
   RecordProperty("kernels", std::to_string(ran));
   if (!HasFailure() && seeds.count >= 100) {
-    EXPECT_GT(ran, seeds.count / 2) << "too few kernels could be run to tell anything";
+    EXPECT_GT(ran, seeds.count / 2) << "too few kernels ran for a meaningful result";
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator knows every instruction that code generation emits for each processor: for every operation on
-// every type, and for random kernels. Nothing is executed here.
+// The simulator supports every instruction that code generation emits for each processor: for every operation
+// on every type, and for random kernels. No code is executed here.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -63,7 +63,7 @@ class Instructions : public testing::TestWithParam<const char*> {
 TEST_P(Instructions, OfEveryOperationAreKnown) {
   look_at(arithmetic(), 32);
   look_at(conversions(), 32);
-  // Math functions are made of the same arithmetic, and take long to compile: some of each kind will do.
+  // Math functions consist of the same arithmetic and compile slowly, so a sample of each kind suffices.
   std::vector<Operation> some;
   const std::vector<Operation> all = functions();
   for (std::size_t k = 0; k < all.size(); k += 5) some.push_back(all[k]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that common code may not be used for: arrays that are one, parts that begin anywhere, rows of any
-// length, loops of any bounds.
+// Launches that must not use common code: one array as several arguments, parts with any begin, rows of any
+// length, loops with any bounds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST(LaunchFacts, WhatOneArgumentWritesTheOtherReads) {
   one.fill(0);
   x.fill(5);
   y.fill(0);
-  chain()(y, x);  // first apart, so that the code for that exists
+  chain()(y, x);  // first with separate arrays, so that their code exists
   chain()(one, one);
   const std::vector<float> apart = y.to_host(), same = one.to_host();
   for (std::size_t i = 1; i < same.size(); ++i) {

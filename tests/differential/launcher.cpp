@@ -114,7 +114,7 @@ struct Shifted : AnyArrayView {
   AnyArrayView view() const { return sliced(1, extent(0)); }
 };
 
-/// The first element of a view as an array of its own.
+/// The first element of a view as a separate array.
 struct First : AnyArrayView {
   explicit First(const AnyArrayView& all) : AnyArrayView(all) {}
   AnyArrayView view() const { return First(flattened()).sliced(0, 1); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel through the public path, several times at once, against the interpreter.
+// One kernel through the public API, several times at once, compared with the interpreter.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ using Lanes = std::vector<std::vector<std::uint64_t>>;
 /// Random contents for the kernel's parameters.
 LaunchData random_data(const RunnableKernel& runnable, Choices& choices);
 
-/// Math functions as generated code computes them, one value at a time.
+/// Math functions as computed by generated code, one value at a time.
 class CompiledMath {
  public:
   explicit CompiledMath(const Device& device) : stream_(device.create_stream()) {}
@@ -33,15 +33,15 @@ class CompiledMath {
   std::map<std::pair<std::string, std::vector<std::uint64_t>>, std::uint64_t> known_;
 };
 
-/// Arrays and scalars of one launch on a stream of its own.
+/// Arrays and scalars of one launch on a separate stream.
 class Launch {
  public:
   Launch(const RunnableKernel& runnable, const LaunchData& data, const Device& device);
 
   void submit(const Program& program, const LaunchOptions& options);
-  /// Waits; what failed on the device, if anything.
+  /// Waits; returns the failure on the device, if any.
   std::optional<std::string> finish();
-  /// The arrays after it; nothing for scalars and for arrays in the memory of others.
+  /// The arrays after the launch; empty for scalars and for arrays in the memory of others.
   Lanes lanes() const;
   const Stream& stream() const { return stream_; }
 
@@ -53,7 +53,7 @@ class Launch {
   std::vector<std::vector<std::byte>> scalars_;
 };
 
-/// The interpreter's arrays, as Launch::lanes() gives them.
+/// The interpreter's arrays, in the form of Launch::lanes().
 Lanes lanes_of(const RunnableKernel& runnable, const Machine& machine);
 /// The first scalar that differs, or "". Every NaN equals every other.
 std::string difference(const RunnableKernel& runnable, const Lanes& found, const Lanes& expected);

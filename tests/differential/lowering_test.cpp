@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What code generation says of the code that it made.
+// Code generation's description of its code.
 #include <gtest/gtest.h>
 
 #include <weir/compile.hpp>
@@ -46,7 +46,7 @@ const std::string sum =
     "  %n = extent @x, 0 : i64\n  %s = reduce.sum (%i) in (%zero to %n) : f32 {\n    %a = load @x[%i] : f32\n"
     "    yield %a\n  }\n  store @y[%zero], %s\n}\n";
 
-/// The words for each task, with " | " between them.
+/// The description of each task, separated by " | ".
 std::string code_of(const std::string& text, const std::string& format, const std::string& cpu,
                     const std::string& assume) {
   std::string words;

@@ -46,7 +46,7 @@ class Generator : private RandomStatements {
     }
   }
 
-  // What is written belongs to one block of the region, so that the others leave it alone.
+  // A written array belongs to one block of the region; the other blocks do not access it.
   void region(Block& out) {
     Statement s = make(Op::region);
     const std::size_t blocks = 1 + c_.below(4);
@@ -67,7 +67,7 @@ class Generator : private RandomStatements {
   void bound(Block& out, std::vector<ValueId>& bounds, std::size_t rank) {
     static constexpr std::uint64_t counts[] = {40, 12, 6, 4};
     switch (c_.below(6)) {
-      case 0:  // read on the device, or made of it
+      case 0:  // read on the device, or computed from such a value
         bounds.push_back(modulo(out, operand(out, ScalarType::i64), 5));
         bounds.push_back(modulo(out, operand(out, ScalarType::i64), counts[rank - 1]));
         break;

@@ -14,7 +14,7 @@ class Collector {
  public:
   Collector(const ir::Kernel& kernel, std::uint32_t values) : kernel_(kernel), types_(values) {}
 
-  /// A statement before the loop: of those, only values from other tasks count.
+  /// A statement before the loop; only values from other tasks count.
   void skip(const ir::Statement& s) {
     if (s.op == Op::temp_load) kinds_.set(kind_of(s.op));
     define(s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of statements that lowering paths are crossed with: operations, atomics, locals, element types.
+// The kinds of statements that are combined with lowering paths: operations, atomics, locals, element types.
 #pragma once
 
 #include <bitset>
@@ -15,8 +15,8 @@ namespace weir::test {
 using Kind = std::size_t;
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(ir::Op::continue_) + 1;
 inline constexpr Kind assert_kind = op_kinds;
-inline constexpr Kind exact_math_kind = assert_kind + 1;        ///< functions with one right result
-inline constexpr Kind library_math_kind = exact_math_kind + 1;  ///< those of the math library
+inline constexpr Kind exact_math_kind = assert_kind + 1;        ///< functions with one correct result
+inline constexpr Kind library_math_kind = exact_math_kind + 1;  ///< functions of the math library
 inline constexpr Kind first_atomic_kind = library_math_kind + 1;
 inline constexpr Kind local_array_kind = first_atomic_kind + ir::atomic_kind_count;
 inline constexpr Kind first_type_kind = local_array_kind + 1;
@@ -36,12 +36,12 @@ constexpr Kind kind_of(ScalarType type) noexcept {
   return first_type_kind + static_cast<Kind>(type);
 }
 
-/// False for the numbers of operations that others stand for: math and atomic, which are split.
+/// False for the numbers of math and atomic operations, which are split into several kinds.
 bool is_kind(Kind kind) noexcept;
 /// "add", "atomic.xor", "local array", "type i16", "vec", ...
 std::string kind_name(Kind kind);
-/// The kinds in a task's loop, or in the whole of a task without one. Values that a loop takes from other
-/// tasks are loaded before it, and count as well.
+/// The kinds in a task's loop, or in the whole task if it has none. Values that a loop takes from other tasks
+/// are loaded before it and count too.
 Kinds kinds_of(const ir::Kernel& kernel, const ir::Task& task);
 
 }  // namespace weir::test

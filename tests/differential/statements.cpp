@@ -203,7 +203,7 @@ void RandomStatements::atomic(Block& out, const Place& place) {
   Statement s = access_of(Op::atomic, p, std::move(operands));
   s.immediate = static_cast<std::uint64_t>(kind);
   emit(out, std::move(s));
-  // What was there before depends on the order of the iterations.
+  // The old value depends on the order of the iterations.
   if (place.parallel) values_.pop_back();
 }
 
@@ -295,7 +295,7 @@ void RandomStatements::for_(Block& out, Place place) {
   out.statements.push_back(std::move(s));
 }
 
-// Counts its iterations, so that it ends.
+// The loop counts its iterations, so that it terminates.
 void RandomStatements::while_(Block& out, Place place) {
   Statement counter = make(Op::local, ScalarType::i32);
   counter.index = k_.local_count++;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random statements that have one meaning: what a loop's iteration may write, and which indices are inside.
+// Random statements with one meaning: the elements that a loop's iteration may write, and the indices inside
+// arrays.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,14 @@ class RandomStatements : protected RandomOperations {
     bool parallel = false;  // inside parallel or reduce
     int depth = 0;
   };
-  /// Input is never written. Output is written by the iteration whose indices name the element. A counter
-  /// takes one kind of commutative atomics in parallel loops.
+  /// An input is never written. An output is written by the iteration whose indices name the element. A
+  /// counter receives one kind of commutative atomics in parallel loops.
   enum class Role : std::uint8_t { input, output, counter };
   struct Array {
     std::uint32_t parameter;
     Role role;
     ir::AtomicKind kind;
-    int owner = -1;  // the block of the current region that may use it
+    int owner = -1;  // block of the current region that may access it
   };
   struct Variable {
     std::uint32_t id;
@@ -34,7 +35,7 @@ class RandomStatements : protected RandomOperations {
     bool in_loop;
     int owner;
   };
-  /// Which element of an output array an iteration of the current loop has for itself.
+  /// The element of an output array that belongs to an iteration of the current loop.
   struct Ownership {
     std::uint32_t parameter;
     std::vector<std::size_t> dimension;  // of the loop, by dimension of the array; none where it has no index

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many random kernels on one device or more, against the interpreter of the IR, with the coverage that they
-// reached: random_kernels --help.
+// Many random kernels on one device or more, compared with the interpreter of the IR, and their coverage:
+// random_kernels --help.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,13 +85,13 @@ Options options_of(int count, char** words) {
   return options;
 }
 
-/// Which pairs a run is about: those of the CPU, of GPUs or of both.
+/// The pairs that a run covers: those of the CPU, of GPUs or of both.
 struct Pairs {
   bool cpu, gpu;
   std::vector<Aim> all = aims(cpu, gpu);
 };
 
-/// Every 16th kernel has no aim: it is made by the generator that has no loop in mind.
+/// Every 16th kernel has no aim and comes from the general generator.
 bool is_aimed(std::uint64_t seed) {
   return seed % 16 != 15;
 }
@@ -105,9 +105,9 @@ RunnableKernel kernel_of(std::uint64_t seed, const Pairs& pairs) {
   return aimed_kernel(pairs.all[aim_of(seed, pairs)], pairs.all, choices);
 }
 
-/// What a process leaves for the one that started it, in memory that they share.
+/// Results that a process passes to its parent in shared memory.
 struct Progress {
-  std::uint64_t seed = 0;  ///< that is being run
+  std::uint64_t seed = 0;  ///< the current seed
   std::uint64_t ran = 0, left_out = 0, differing = 0;
 };
 
@@ -115,7 +115,7 @@ std::string describe(const Aim& aim) {
   return row_name(aim.row) + " with " + kind_name(aim.kind);
 }
 
-/// The kernel, and in comments how its arrays are laid out.
+/// The kernel, with the layout of its arrays in comments.
 std::string text_of(const RunnableKernel& runnable) {
   std::ostringstream text;
   for (std::uint32_t p = 0; p < runnable.extents.size(); ++p) {
@@ -139,14 +139,14 @@ class Worker {
     const Device cpu = open("cpu");
     std::vector<Device> devices;
     if (options.cpu) devices.push_back(cpu);
-    // One device for each process, so that none opens what it does not need.
+    // One device per process, so that no process opens unneeded devices.
     devices.push_back(open(options.devices[job % options.devices.size()]));
     comparer_.emplace(std::move(devices), cpu);
   }
 
   void run(std::uint64_t seed) {
     progress_.seed = seed;
-    ::alarm(180);  // a kernel that hangs ends the process, which is a finding
+    ::alarm(180);  // a kernel that hangs ends the process, which is reported
     const RunnableKernel runnable = kernel_of(seed, pairs_);
     const Comparison found = comparer_->compare(runnable, seed, &coverage);
     ++(found.ran ? progress_.ran : progress_.left_out);
@@ -181,7 +181,7 @@ class Worker {
 
 using Clock = std::chrono::steady_clock;
 
-/// Runs seeds in so many processes, which are begun again after the seed that one ended at.
+/// Runs seeds in the given number of processes. If a process ends early, another continues after its seed.
 class Sweep {
  public:
   Sweep(const Options& options, const Pairs& pairs) : options_(options), pairs_(pairs) {
@@ -197,7 +197,7 @@ class Sweep {
     std::vector<Child> children;
     for (std::uint64_t job = 0; job < options_.jobs; ++job)
       if (!shares[job].empty()) children.push_back(start(job, std::move(shares[job])));
-    for (std::size_t i = 0; i < children.size(); ++i) {  // grows while it is walked
+    for (std::size_t i = 0; i < children.size(); ++i) {  // the loop body appends to it
       int status = 0;
       ::waitpid(children[i].process, &status, 0);
       std::ifstream file(children[i].file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters, and values that statements are made of.
+// Parameters, and the values used by statements.
 #include <algorithm>
 #include <bit>
 
@@ -116,7 +116,7 @@ ValueId RandomStatements::within(Block& out, ValueId a, ValueId count) {
   const ValueId rest = binary(out, Op::rem, ScalarType::i64, a, count);
   const ValueId positive = binary(out, Op::add, ScalarType::i64, rest, count);
   const ValueId result = binary(out, Op::rem, ScalarType::i64, positive, count);
-  values_.resize(visible);  // operands are drawn from what is more varied
+  values_.resize(visible);  // operands are drawn from more varied values
   return result;
 }
 
@@ -127,7 +127,7 @@ ValueId RandomStatements::extent(Block& out, std::uint32_t p, std::size_t dimens
   return emit(out, std::move(s));
 }
 
-// Every NaN becomes a number, since nothing says which NaN an operation makes.
+// Replaces every NaN with a number, since the NaN that an operation returns is unspecified.
 ValueId RandomStatements::without_nan(Block& out, ValueId id, ScalarType type) {
   if (!is_float(type)) return id;
   ValueId tested = id;
@@ -142,7 +142,7 @@ ValueId RandomStatements::without_nan(Block& out, ValueId id, ScalarType type) {
   return values_.back().id;
 }
 
-// One number of `type` that every bit of the newest values takes part in, so that what they are shows in
+// Computes one number of `type` from every bit of the newest values, so that differences become visible in
 // memory.
 ValueId RandomStatements::digest(Block& out, ScalarType type) {
   static constexpr ScalarType unsigned_types[] = {ScalarType::u8, ScalarType::u16, ScalarType::u32,
@@ -218,8 +218,8 @@ const RandomStatements::Ownership& RandomStatements::ownership(std::uint32_t p) 
   return loop_.owned.back();
 }
 
-// Fills `indices` with those of an element that no other iteration has, and returns when there is one:
-// indices that the array has no dimension for must be the first ones.
+// Fills `indices` with those of an element that belongs to the current iteration only, and returns its
+// condition: indices without a dimension of the array must be the first ones.
 ValueId RandomStatements::own_element(Block& out, std::uint32_t p, std::vector<ValueId>& indices) {
   const Ownership o = ownership(p);
   const std::size_t visible = values_.size();

@@ -47,18 +47,18 @@ std::string reported(const Candidate& candidate) {
 void expect_as_stated(const Stub& stub, const Candidate& found) {
   SCOPED_TRACE(stub.name());
   switch (stub.status) {
-    case StubFate::refused:
+    case StubStatus::refused:
       EXPECT_EQ(found.status, DriverStatus::broken) << reported(found);
       EXPECT_THAT(found.reason, HasSubstr(stub.words));
       EXPECT_FALSE(found.remedy.empty());
       EXPECT_TRUE(found.devices.empty());
       break;
-    case StubFate::reported:
+    case StubStatus::reported:
       EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
       EXPECT_THAT(reported(found), HasSubstr(stub.words));
       EXPECT_EQ(found.devices.size(), 1u);
       break;
-    case StubFate::unnoticed:
+    case StubStatus::unnoticed:
       EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
       EXPECT_EQ(reported(found), stub.words);
       break;

@@ -10,84 +10,84 @@ namespace {
 
 struct Effect {
   const char* what;
-  StubFate fate;
+  StubStatus status;
   const char* words;
   bool of_thread = true;  // also found when another thread does it, and short
 };
 
 constexpr Effect effects[] = {
-    {"close-0", StubFate::refused, "closed descriptor 0"},
-    {"close-1", StubFate::refused, "closed descriptor 1"},
-    {"close-2", StubFate::refused, "closed descriptor 2"},
-    {"close-3", StubFate::refused, "closed descriptor 3, which it had not opened"},
-    {"close-all", StubFate::refused, "closed descriptor 0"},
-    {"close-above-2", StubFate::refused, "closed descriptor 3"},
-    {"close-high", StubFate::refused, "closed descriptor 250"},
-    {"dup2-0", StubFate::refused, "put another file at descriptor 0"},
-    {"dup2-1", StubFate::refused, "put another file at descriptor 1"},
-    {"dup2-3", StubFate::refused, "put another file at descriptor 3"},
-    {"nonblock", StubFate::refused, "changed the flags of descriptor 0"},
-    {"inherit", StubFate::refused, "changed the flags of descriptor 3"},
-    {"chdir", StubFate::refused, "changed the working folder"},
-    {"limit-nofile", StubFate::refused, "lowered RLIMIT_NOFILE from "},
-    {"limit-nofile-0", StubFate::refused, "lowered RLIMIT_NOFILE from "},
-    {"limit-as", StubFate::refused, "lowered RLIMIT_AS from "},
-    {"limit-data", StubFate::refused, "lowered RLIMIT_DATA from "},
-    {"limit-stack", StubFate::refused, "lowered RLIMIT_STACK from "},
-    {"limit-fsize", StubFate::refused, "lowered RLIMIT_FSIZE from "},
-    {"limit-cpu", StubFate::refused, "lowered RLIMIT_CPU from "},
-    {"limit-nproc", StubFate::refused, "lowered RLIMIT_NPROC from "},
-    {"limit-sigpending", StubFate::refused, "lowered RLIMIT_SIGPENDING from "},
-    {"limit-rss", StubFate::refused, "lowered RLIMIT_RSS from "},
-    {"limit-locks", StubFate::refused, "lowered RLIMIT_LOCKS from "},
-    {"limit-rttime", StubFate::refused, "lowered RLIMIT_RTTIME from "},
-    {"limit-core", StubFate::reported, "lowered RLIMIT_CORE from "},
-    {"set-layers", StubFate::refused, "added the environment variable WEIR_LAYERS"},
-    {"set-preload", StubFate::refused, "added the environment variable LD_PRELOAD"},
-    {"set-own", StubFate::reported, "added the environment variable STUB_VENDOR_OPTION"},
-    {"replace-home", StubFate::refused, "changed the environment variable HOME"},
-    {"unset-home", StubFate::refused, "removed the environment variable HOME"},
-    {"clearenv", StubFate::refused, "removed the environment variable "},
-    {"umask", StubFate::refused, "changed the umask from "},
-    {"locale", StubFate::refused, "changed the locale (LC_"},
-    {"locale-numeric", StubFate::refused, "changed the locale (LC_NUMERIC)"},
-    {"locale-thread", StubFate::refused, "changed the locale (of the calling thread)", false},
-    {"ignore-int", StubFate::refused, "ignores SIGINT"},
-    {"ignore-chld", StubFate::refused, "ignores SIGCHLD"},
-    {"ignore-pipe", StubFate::refused, "ignores SIGPIPE"},
-    {"handle-segv", StubFate::reported, "installed a handler for SIGSEGV"},
-    {"handle-term", StubFate::reported, "installed a handler for SIGTERM"},
-    {"block-all", StubFate::refused, "changed whether the calling thread blocks SIGHUP", false},
-    {"round", StubFate::refused, "changed the rounding mode of", false},
-    {"trap-fp", StubFate::refused, "changed the trapping of exceptions", false},
+    {"close-0", StubStatus::refused, "closed descriptor 0"},
+    {"close-1", StubStatus::refused, "closed descriptor 1"},
+    {"close-2", StubStatus::refused, "closed descriptor 2"},
+    {"close-3", StubStatus::refused, "closed descriptor 3, which it had not opened"},
+    {"close-all", StubStatus::refused, "closed descriptor 0"},
+    {"close-above-2", StubStatus::refused, "closed descriptor 3"},
+    {"close-high", StubStatus::refused, "closed descriptor 250"},
+    {"dup2-0", StubStatus::refused, "put another file at descriptor 0"},
+    {"dup2-1", StubStatus::refused, "put another file at descriptor 1"},
+    {"dup2-3", StubStatus::refused, "put another file at descriptor 3"},
+    {"nonblock", StubStatus::refused, "changed the flags of descriptor 0"},
+    {"inherit", StubStatus::refused, "changed the flags of descriptor 3"},
+    {"chdir", StubStatus::refused, "changed the working folder"},
+    {"limit-nofile", StubStatus::refused, "lowered RLIMIT_NOFILE from "},
+    {"limit-nofile-0", StubStatus::refused, "lowered RLIMIT_NOFILE from "},
+    {"limit-as", StubStatus::refused, "lowered RLIMIT_AS from "},
+    {"limit-data", StubStatus::refused, "lowered RLIMIT_DATA from "},
+    {"limit-stack", StubStatus::refused, "lowered RLIMIT_STACK from "},
+    {"limit-fsize", StubStatus::refused, "lowered RLIMIT_FSIZE from "},
+    {"limit-cpu", StubStatus::refused, "lowered RLIMIT_CPU from "},
+    {"limit-nproc", StubStatus::refused, "lowered RLIMIT_NPROC from "},
+    {"limit-sigpending", StubStatus::refused, "lowered RLIMIT_SIGPENDING from "},
+    {"limit-rss", StubStatus::refused, "lowered RLIMIT_RSS from "},
+    {"limit-locks", StubStatus::refused, "lowered RLIMIT_LOCKS from "},
+    {"limit-rttime", StubStatus::refused, "lowered RLIMIT_RTTIME from "},
+    {"limit-core", StubStatus::reported, "lowered RLIMIT_CORE from "},
+    {"set-layers", StubStatus::refused, "added the environment variable WEIR_LAYERS"},
+    {"set-preload", StubStatus::refused, "added the environment variable LD_PRELOAD"},
+    {"set-own", StubStatus::reported, "added the environment variable STUB_VENDOR_OPTION"},
+    {"replace-home", StubStatus::refused, "changed the environment variable HOME"},
+    {"unset-home", StubStatus::refused, "removed the environment variable HOME"},
+    {"clearenv", StubStatus::refused, "removed the environment variable "},
+    {"umask", StubStatus::refused, "changed the umask from "},
+    {"locale", StubStatus::refused, "changed the locale (LC_"},
+    {"locale-numeric", StubStatus::refused, "changed the locale (LC_NUMERIC)"},
+    {"locale-thread", StubStatus::refused, "changed the locale (of the calling thread)", false},
+    {"ignore-int", StubStatus::refused, "ignores SIGINT"},
+    {"ignore-chld", StubStatus::refused, "ignores SIGCHLD"},
+    {"ignore-pipe", StubStatus::refused, "ignores SIGPIPE"},
+    {"handle-segv", StubStatus::reported, "installed a handler for SIGSEGV"},
+    {"handle-term", StubStatus::reported, "installed a handler for SIGTERM"},
+    {"block-all", StubStatus::refused, "changed whether the calling thread blocks SIGHUP", false},
+    {"round", StubStatus::refused, "changed the rounding mode of", false},
+    {"trap-fp", StubStatus::refused, "changed the trapping of exceptions", false},
 #ifdef __x86_64__
-    {"flush", StubFate::refused, "changed the flushing of denormal numbers of", false},
-    {"x87", StubFate::refused, "changed the x87 control word of", false},
+    {"flush", StubStatus::refused, "changed the flushing of denormal numbers of", false},
+    {"x87", StubStatus::refused, "changed the x87 control word of", false},
 #endif
-    {"setsid", StubFate::refused, "made a session of its own"},
-    {"setpgid", StubFate::refused, "moved the process to another process group"},
-    {"alarm", StubFate::refused, "armed the timer ITIMER_REAL"},
-    {"itimer-virtual", StubFate::refused, "armed the timer ITIMER_VIRTUAL"},
-    {"itimer-prof", StubFate::refused, "armed the timer ITIMER_PROF"},
-    {"posix-timer", StubFate::refused, "armed the timer SIGUSR1"},
-    {"no-new-privs", StubFate::refused, "changed no_new_privs of", false},
-    {"death-signal", StubFate::refused, "changed the parent-death signal of", false},
-    {"subreaper", StubFate::refused, "changed the reaping of descendants of"},
-    {"dumpable", StubFate::reported, "changed whether the process is dumpable"},
-    {"thread-name", StubFate::reported, "changed the name of the calling thread", false},
-    {"nice", StubFate::refused, "changed the nice value of", false},
-    {"batch", StubFate::refused, "changed the scheduling policy of", false},
-    {"fork-stay", StubFate::refused, "left processes running ("},
-    {"daemon", StubFate::refused, "left processes running ("},
-    {"fork-family", StubFate::refused, "left processes running ("},
-    {"fork-wait", StubFate::unnoticed, ""},
-    {"threads", StubFate::reported, "keeps 3 threads running"},
-    {"open-files", StubFate::reported, "keeps 5 descriptors open"},
-    {"open-close", StubFate::unnoticed, ""},
-    {"stdout", StubFate::reported, "it wrote 6 bytes to standard output"},
-    {"stderr", StubFate::reported, "wrote 6 bytes to standard error"},
-    {"stdout-64mib", StubFate::reported, "it wrote 67108864 bytes to standard output", false},
-    {"stderr-64mib", StubFate::reported, "wrote 67108864 bytes to standard error", false},
+    {"setsid", StubStatus::refused, "made a session of its own"},
+    {"setpgid", StubStatus::refused, "moved the process to another process group"},
+    {"alarm", StubStatus::refused, "armed the timer ITIMER_REAL"},
+    {"itimer-virtual", StubStatus::refused, "armed the timer ITIMER_VIRTUAL"},
+    {"itimer-prof", StubStatus::refused, "armed the timer ITIMER_PROF"},
+    {"posix-timer", StubStatus::refused, "armed the timer SIGUSR1"},
+    {"no-new-privs", StubStatus::refused, "changed no_new_privs of", false},
+    {"death-signal", StubStatus::refused, "changed the parent-death signal of", false},
+    {"subreaper", StubStatus::refused, "changed the reaping of descendants of"},
+    {"dumpable", StubStatus::reported, "changed whether the process is dumpable"},
+    {"thread-name", StubStatus::reported, "changed the name of the calling thread", false},
+    {"nice", StubStatus::refused, "changed the nice value of", false},
+    {"batch", StubStatus::refused, "changed the scheduling policy of", false},
+    {"fork-stay", StubStatus::refused, "left processes running ("},
+    {"daemon", StubStatus::refused, "left processes running ("},
+    {"fork-family", StubStatus::refused, "left processes running ("},
+    {"fork-wait", StubStatus::unnoticed, ""},
+    {"threads", StubStatus::reported, "keeps 3 threads running"},
+    {"open-files", StubStatus::reported, "keeps 5 descriptors open"},
+    {"open-close", StubStatus::unnoticed, ""},
+    {"stdout", StubStatus::reported, "it wrote 6 bytes to standard output"},
+    {"stderr", StubStatus::reported, "wrote 6 bytes to standard error"},
+    {"stdout-64mib", StubStatus::reported, "it wrote 67108864 bytes to standard output", false},
+    {"stderr-64mib", StubStatus::reported, "wrote 67108864 bytes to standard error", false},
 };
 
 struct Fatal {
@@ -127,13 +127,13 @@ void add_where_the_machine_allows(std::vector<Stub>& stubs) {
   cpu_set_t processors;
   if (sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1)
     stubs.push_back(
-        {"count", "affinity", StubFate::refused, "changed the processors of the calling thread from "});
-  if (geteuid() == 0) stubs.push_back({"count", "chroot", StubFate::refused, "changed the root folder"});
+        {"count", "affinity", StubStatus::refused, "changed the processors of the calling thread from "});
+  if (geteuid() == 0) stubs.push_back({"count", "chroot", StubStatus::refused, "changed the root folder"});
   for (const auto& [limit, what] :
        {std::pair{RLIMIT_MEMLOCK, "memlock"}, std::pair{RLIMIT_MSGQUEUE, "msgqueue"}}) {
     rlimit now{};
     if (getrlimit(limit, &now) == 0 && now.rlim_cur > 0)
-      stubs.push_back({"count", std::string("limit-") + what, StubFate::refused, "lowered RLIMIT_M"});
+      stubs.push_back({"count", std::string("limit-") + what, StubStatus::refused, "lowered RLIMIT_M"});
   }
 }
 
@@ -149,7 +149,7 @@ std::vector<Stub> stub_drivers() {
       const bool output = what.starts_with("std");
       const bool at_end =
           what.starts_with("fork") || what == "daemon" || what == "threads" || what == "open-files";
-      if (effect.status == StubFate::refused && !at_end && !output)
+      if (effect.status == StubStatus::refused && !at_end && !output)
         words = std::string("in ") + words_for(when) + " it " + words;
       stubs.push_back({when, what, effect.status, words});
     }
@@ -158,37 +158,37 @@ std::vector<Stub> stub_drivers() {
   // Each remaining moment for one effect of each class.
   for (const char* when : {"entry", "info", "close"}) {
     const std::string in = std::string("in ") + words_for(when) + " it ";
-    stubs.push_back({when, "close-all", StubFate::refused, in + "closed descriptor 0"});
-    stubs.push_back({when, "limit-as", StubFate::refused, in + "lowered RLIMIT_AS"});
+    stubs.push_back({when, "close-all", StubStatus::refused, in + "closed descriptor 0"});
+    stubs.push_back({when, "limit-as", StubStatus::refused, in + "lowered RLIMIT_AS"});
     stubs.push_back(
-        {when, "set-layers", StubFate::refused, in + "added the environment variable WEIR_LAYERS"});
-    stubs.push_back({when, "round", StubFate::refused, in + "changed the rounding mode"});
-    stubs.push_back({when, "ignore-int", StubFate::refused, in + "ignores SIGINT"});
-    stubs.push_back({when, "daemon", StubFate::refused, "left processes running (1)"});
+        {when, "set-layers", StubStatus::refused, in + "added the environment variable WEIR_LAYERS"});
+    stubs.push_back({when, "round", StubStatus::refused, in + "changed the rounding mode"});
+    stubs.push_back({when, "ignore-int", StubStatus::refused, in + "ignores SIGINT"});
+    stubs.push_back({when, "daemon", StubStatus::refused, "left processes running (1)"});
   }
   // The state of a process that ends is its own; processes that it leaves are not.
   for (const char* what : {"close-all", "chdir", "limit-nofile", "umask", "clearenv", "block-all", "setsid"})
-    stubs.push_back({"end", what, StubFate::unnoticed, ""});
-  stubs.push_back({"end", "daemon", StubFate::refused, "left processes running (1)"});
-  stubs.push_back({"end", "fork-stay", StubFate::refused, "left processes running (1)"});
-  stubs.push_back({"end", "stdout", StubFate::reported, "it wrote 6 bytes to standard output"});
+    stubs.push_back({"end", what, StubStatus::unnoticed, ""});
+  stubs.push_back({"end", "daemon", StubStatus::refused, "left processes running (1)"});
+  stubs.push_back({"end", "fork-stay", StubStatus::refused, "left processes running (1)"});
+  stubs.push_back({"end", "stdout", StubStatus::reported, "it wrote 6 bytes to standard output"});
   for (const Fatal& effect : fatal) {
     for (const char* when : {"load", "entry", "count", "info", "open", "close"})
-      stubs.push_back({when, effect.what, StubFate::refused,
+      stubs.push_back({when, effect.what, StubStatus::refused,
                        std::string("in ") + words_for(when) + effect.separator + effect.words});
-    stubs.push_back({"thread", effect.what, StubFate::refused, effect.words});
+    stubs.push_back({"thread", effect.what, StubStatus::refused, effect.words});
     if (std::string_view(effect.what) != "exit-86")
-      stubs.push_back({"end", effect.what, StubFate::refused, effect.words});
+      stubs.push_back({"end", effect.what, StubStatus::refused, effect.words});
   }
-  stubs.push_back({"thread", "loop", StubFate::reported, "keeps 1 threads running"});
+  stubs.push_back({"thread", "loop", StubStatus::reported, "keeps 1 threads running"});
   add_where_the_machine_allows(stubs);
-  stubs.push_back({"lie", "control", StubFate::unnoticed, ""});
-  stubs.push_back({"lie", "utf8", StubFate::unnoticed, ""});
-  stubs.push_back({"lie", "unterminated", StubFate::unnoticed, ""});
-  stubs.push_back({"lie", "long", StubFate::unnoticed, ""});
-  stubs.push_back({"lie", "version", StubFate::unnoticed, ""});
-  stubs.push_back({"lie", "targets", StubFate::refused, "reports 1000000 code targets"});
-  stubs.push_back({"lie", "error-text", StubFate::refused, "it cannot count its devices: words"});
+  stubs.push_back({"lie", "control", StubStatus::unnoticed, ""});
+  stubs.push_back({"lie", "utf8", StubStatus::unnoticed, ""});
+  stubs.push_back({"lie", "unterminated", StubStatus::unnoticed, ""});
+  stubs.push_back({"lie", "long", StubStatus::unnoticed, ""});
+  stubs.push_back({"lie", "version", StubStatus::unnoticed, ""});
+  stubs.push_back({"lie", "targets", StubStatus::refused, "reports 1000000 code targets"});
+  stubs.push_back({"lie", "error-text", StubStatus::refused, "it cannot count its devices: words"});
   return stubs;
 }
 
@@ -197,9 +197,9 @@ std::vector<Stub> hanging_stub_drivers() {
   for (const char* what : {"loop", "pause", "stop"})
     for (const char* when : {"load", "entry", "count", "info", "open", "close"})
       stubs.push_back(
-          {when, what, StubFate::refused, std::string(words_for(when)) + " did not return within 1.5 s"});
+          {when, what, StubStatus::refused, std::string(words_for(when)) + " did not return within 1.5 s"});
   for (const char* what : {"loop", "pause", "stop"})
-    stubs.push_back({"end", what, StubFate::refused, "its exit handlers did not return within 1.5 s"});
+    stubs.push_back({"end", what, StubStatus::refused, "its exit handlers did not return within 1.5 s"});
   return stubs;
 }
 

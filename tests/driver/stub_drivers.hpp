@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drivers that stubs/stub.c makes, and the fate of each.
+// The drivers that stubs/stub.c makes, and the status that each gets.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace weir::test {
 
-enum class StubFate {
+enum class StubStatus {
   refused,    ///< broken, and `words` are in the reason
   reported,   ///< usable, and `words` are in the notes
   unnoticed,  ///< usable, and nothing is reported
@@ -19,7 +19,7 @@ enum class StubFate {
 
 struct Stub {
   std::string when, what;
-  StubFate fate;
+  StubStatus status;
   std::string words;
   std::string name() const { return when + "-" + what; }
 };

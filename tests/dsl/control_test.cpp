@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops and branches: what they record, where they may stand, and what is said when they may not.
+// Loops and branches: the recorded statements, the permitted places, and the messages for other places.
 #include "traced.hpp"
 
 namespace weir::test {
@@ -209,7 +209,7 @@ TEST(Jumps, StatementsAfterABreakAreDropped) {
 
 // proves R27
 TEST(Jumps, StatementsAfterAContinueAreDropped) {
-  const auto skip = [] { continue_(); };  // C++ is the macro language, so a helper may end an iteration
+  const auto skip = [] { continue_(); };  // C++ is the macro language, helpers may end an iteration
   EXPECT_EQ(body_of(with_constants([&](View<float> x) {
               range_for(x.size(), [&](Index i) {
                 x[i] = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as a whole: parameters, names, options, locations.
+// Whole kernels: parameters, names, options, locations.
 #include "traced.hpp"
 
 namespace weir::test {
@@ -56,7 +56,8 @@ TEST(Kernels, AreLocatedWhereTheyBegin) {
 
     x[i] = 2;
   });
-  // g++ reports the last line of the definition, so the first statement's line is the best that is known.
+  // g++ reports the last line of the definition, so the first statement's line is the best available
+  // location.
   EXPECT_GE(kernel.parameters[0].location.line, static_cast<std::uint32_t>(first));
   EXPECT_LE(kernel.parameters[0].location.line, static_cast<std::uint32_t>(first + 1));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that leave their kernel, their scope or their thread, and kernels that cannot be made where they
-// are.
+// Values used outside their kernel, scope or thread, and kernels created in places where this is not allowed.
 #include <functional>
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vec and Mat: taken apart component by component.
+// Vec and Mat, checked component by component.
 #include "traced.hpp"
 
 namespace weir::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions: each records its own statement, on numbers and on every component of a Vec.
+// Functions: each records its own statement, for numbers and for every component of a Vec.
 #include "traced.hpp"
 
 namespace weir::test {

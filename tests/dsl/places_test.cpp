@@ -5,7 +5,7 @@
 namespace weir::test {
 namespace {
 
-// Proxies are used in one expression and never kept.
+// Proxies are used in one expression and never stored.
 static_assert(!std::is_copy_constructible_v<Element<float>>);
 static_assert(!std::is_move_constructible_v<Element<float>>);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers: what keys and counts them.
+// Random numbers: their keys and counters.
 #include "traced.hpp"
 
 namespace weir::test {
 namespace {
 
-// FNV-1a of the kernel's name "test", as the documentation says.
+// FNV-1a of the kernel's name "test", as documented.
 constexpr std::uint32_t site(std::uint32_t number) {
   std::uint32_t hash = 2166136261u;
   for (const char c : {'t', 'e', 's', 't'}) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

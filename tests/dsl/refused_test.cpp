@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compilers say about kernels that C++ itself can refuse.
+// The compilers' messages for kernels that C++ itself can refuse.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(std::istream& in) {
   return lines;
 }
 
-// All that `compiler` prints about the mistakes, one entry per error with its context.
+// The complete output of `compiler` for the mistakes, one entry per error with its context.
 std::vector<std::string> errors_of(const std::string& compiler) {
   const bool clang = compiler.find("clang") != std::string::npos;
   const std::string command = compiler + " -std=c++20 -fsyntax-only -w " +
@@ -54,7 +54,7 @@ bool says(const std::string& error, const std::string& alternatives) {
   std::size_t begin = 0;
   while (true) {
     const std::size_t bar = alternatives.find('|', begin);
-    // "||" is an operator in a message, not a choice.
+    // "||" is an operator in a message, not a separator of alternatives.
     const bool is_operator = bar != std::string::npos && alternatives.compare(bar, 2, "||") == 0;
     if (is_operator) return error.find(alternatives) != std::string::npos;
     if (error.find(alternatives.substr(begin, bar - begin)) != std::string::npos) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stream_parallel: what forms a region, and where blocks are refused.
+// stream_parallel: the extent of regions, and the places where blocks are refused.
 #include "traced.hpp"
 
 namespace weir::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces lambdas for tests, without a device, and compares the text of what was recorded.
+// Traces lambdas for tests, without a device, and compares the text of the recorded kernel.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -32,8 +32,8 @@ ir::Kernel traced(F body, const KernelOptions& options = {}, std::string_view na
   return Tracer<detail::signature_t<F>>::trace(name, detail::lambda_of(body), options, where);
 }
 
-/// The kernel's body as text, one statement per line, without the lines that every kernel has. Checks that
-/// the text form reads back to the same text.
+/// The kernel's body as text, one statement per line, without the lines common to all kernels. Checks that
+/// parsing and printing the text reproduces it.
 template <class F>
 std::string body_of(F body, const KernelOptions& options = {},
                     detail::Where where = detail::Where::current()) {
@@ -44,7 +44,7 @@ std::string body_of(F body, const KernelOptions& options = {},
   return text.substr(begin, text.rfind("}\n") - begin);
 }
 
-/// What is said about a kernel that is refused; fails the test when it is not.
+/// The message of a refused kernel; fails the test if the kernel is accepted.
 template <class F>
 std::string refusal(F body, const KernelOptions& options = {},
                     detail::Where where = detail::Where::current()) {
@@ -59,7 +59,7 @@ std::string refusal(F body, const KernelOptions& options = {},
   return {};
 }
 
-/// "file.cpp:line" of `offset` lines after the caller's.
+/// "file.cpp:line", `offset` lines after the caller's line.
 inline std::string line(int offset, detail::Where where = detail::Where::current()) {
   return std::string(where.file_name()) + ":" + std::to_string(static_cast<int>(where.line()) + offset);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of values: what each operator records, constants and casts.
+// Arithmetic of values: the statement recorded by each operator, constants and casts.
 #include "traced.hpp"
 
 namespace weir::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer: text that begins with a zero byte steers the generator of kernels, other text goes to the
+// libFuzzer: input that begins with a zero byte steers the generator of kernels; other input goes to the
 // parser.
 #include "ir_target.hpp"
 

@@ -24,16 +24,16 @@ void plan(const ir::Kernel& kernel, const std::string& text, std::uint32_t addre
       require(!ir::print(kernel, planned.task).empty(), "a task does not print", text);
     }
   } catch (const Error& error) {
-    require(error.code() == ErrorCode::kernel, "a plan fails with a code of its own", text);
+    require(error.code() == ErrorCode::kernel, "a plan fails with an unexpected error code", text);
   }
 }
 
 void exercise(const ir::Kernel& kernel) {
   const std::string text = ir::print(kernel);
   ir::Kernel back = ir::parse(text);
-  require(ir::print(back) == text, "printing what was read gives another text", text);
-  require(ir::hash(back) == ir::hash(kernel), "what was read has another hash", text);
-  require(ir::verify(back).empty(), "what was read breaks a rule", text);
+  require(ir::print(back) == text, "printing the parsed kernel changes the text", text);
+  require(ir::hash(back) == ir::hash(kernel), "the parsed kernel has another hash", text);
+  require(ir::verify(back).empty(), "the parsed kernel breaks a rule", text);
   const std::string located = ir::print(back, true);
   require(ir::print(ir::parse(located), true) == located, "locations do not read back", located);
   ir::number(back);

@@ -6,12 +6,12 @@
 
 namespace weir::test {
 
-/// Reads `data` as kernel text; what it accepts must verify or be refused in words, print back to the same
-/// bytes, and plan. Aborts when one of these does not hold. Returns true when the text was a sound kernel.
+/// Reads `data` as kernel text. Accepted text must pass the verifier or be refused with a message; a verified
+/// kernel must print to the same bytes and must plan. Aborts if a condition is violated. Returns true if the
+/// kernel is valid.
 bool exercise_ir_text(const std::uint8_t* data, std::size_t size);
 
-/// Lets `data` steer the generator of random kernels, whose kernels must all be sound, and does the same with
-/// them.
+/// Generates random kernels from the choices in `data`. All must be valid; they undergo the same checks.
 void exercise_random_kernel(const std::uint8_t* data, std::size_t size);
 
 }  // namespace weir::test

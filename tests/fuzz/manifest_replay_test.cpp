@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the manifests that the fuzzer was given or found, with any compiler.
+// Replays the manifests of the fuzzer's corpus, with any compiler.
 #include <gtest/gtest.h>
 
 #include "kernels.hpp"

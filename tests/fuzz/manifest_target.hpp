@@ -6,9 +6,9 @@
 
 namespace weir::test {
 
-/// Reads `data` as a driver's manifest; it must be refused in words, or say what loading relies on: a name
-/// that can be written into a device's name, a library inside the manifest's folder, a range of ABIs that is
-/// not empty. Aborts when this does not hold. Returns true when the manifest was accepted.
+/// Reads `data` as a driver's manifest. It must be refused with a message or satisfy the assumptions of the
+/// loader: a name usable in device names, a library inside the manifest's folder, and a range of ABIs that is
+/// not empty. Aborts if they are violated. Returns true if the manifest was accepted.
 bool exercise_manifest(const std::uint8_t* data, std::size_t size);
 
 }  // namespace weir::test

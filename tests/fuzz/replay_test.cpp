@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs everything that the fuzzers were given or found, with any compiler.
+// Replays the corpora of all fuzzers, with any compiler.
 #include <gtest/gtest.h>
 
 #include "ir_target.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz target does when the code under test breaks its word: it says so and aborts, which is how a
-// fuzzer learns of it.
+// Reports a violated condition of the code under test and aborts, which a fuzzer records as a crash.
 #pragma once
 
 #include <cstdio>

@@ -23,7 +23,7 @@ class Api : public testing::Test {
   void TearDown() override { hipsimClear(); }
 };
 
-/// Holds a stream back until it is opened.
+/// Blocks a stream until it is opened.
 struct Gate {
   void hold(hipStream_t stream) {
     HIP(hipLaunchHostFunc(
@@ -279,13 +279,13 @@ TEST_F(Api, FailuresComeLateOnDemand) {
   hipsimFailLate("hipMemsetD8Async", 2, hipErrorIllegalAddress);
   HIP(hipMemsetD8Async(pointer, 1, 16, nullptr));
   HIP(hipStreamSynchronize(nullptr));
-  HIP(hipMemsetD8Async(pointer, 2, 16, nullptr));  // goes well, and so does its work
+  HIP(hipMemsetD8Async(pointer, 2, 16, nullptr));  // succeeds, as does its work
   EXPECT_EQ(hipErrorIllegalAddress, hipStreamSynchronize(nullptr));
   EXPECT_EQ(hipErrorIllegalAddress, hipMemsetD8Async(pointer, 3, 16, nullptr));
-  EXPECT_EQ(2, *static_cast<unsigned char*>(pointer));  // memory of simulated devices is the host's
+  EXPECT_EQ(2, *static_cast<unsigned char*>(pointer));  // simulated devices use host memory
   HIP(hipDeviceReset());
   HIP(hipFree(pointer));
-  hipsimFailLate("hipMalloc", 1, hipErrorOutOfMemory);  // which puts nothing on a stream
+  hipsimFailLate("hipMalloc", 1, hipErrorOutOfMemory);  // which submits nothing to a stream
   EXPECT_EQ(hipErrorOutOfMemory, hipMalloc(&pointer, 16));
 }
 
@@ -365,7 +365,7 @@ TEST_F(Api, GraphsRunNodesInTheOrderOfTheirDependencies) {
   HIP(hipGraphDestroy(graph));
 }
 
-// Launches from several threads on streams of their own, with a shared counter.
+// Launches from several threads on separate streams, with a shared counter.
 TEST_F(Api, ThreadsLaunchAtTheSameTime) {
   const LoadedModule module(compile_ir(kernels_ir, "gfx90a"));
   DeviceArray<int> sum(std::vector<int>(1));

@@ -24,13 +24,13 @@
 namespace weir::hipsim::test {
 namespace {
 
-/// What the assembler says of a line, counted from 1.
+/// The assembler's message for a line, counted from 1.
 struct Diagnostic {
   unsigned line;
   std::string words;
 };
 
-/// The code of the text's section .text; nothing if there are diagnostics.
+/// The code of the text's section .text; empty if there are diagnostics.
 std::vector<std::uint8_t> assemble_text(const std::string& text, const std::string& architecture,
                                         unsigned lanes, std::vector<Diagnostic>& diagnostics) {
   initialize_llvm();

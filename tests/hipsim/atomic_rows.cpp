@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics of global, flat and LDS memory, with and without the value before.
+// Atomics of global, flat and LDS memory, with and without returning the previous value.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace atomic_table {
 
 using Update = u64 (*)(u64 before, u64 data, u64 compared);
 
-/// An update under the names that it has in global and flat memory, and in LDS ("add_u32" for ds_add_u32 and
+/// An update with its names in global and flat memory, and in LDS ("add_u32" for ds_add_u32 and
 /// ds_add_rtn_u32).
 struct Atomic {
   const char *global, *lds;
@@ -32,8 +32,8 @@ template <class T>
 u64 larger(u64 a, u64 b, u64) {
   return raw(std::max(from_bits<T>(a), from_bits<T>(b)));
 }
-/// Floating-point minima and maxima: a number wins over NaN. Which of two zeros is smaller, and which of two
-/// NaNs comes through, is left open; those are not compared.
+/// Floating-point minima and maxima: a number takes precedence over NaN. The order of two zeros and the
+/// choice between two NaNs are unspecified; those results are not compared.
 template <class T, bool larger>
 u64 float_order(u64 a, u64 b, u64) {
   const T x = from_bits<T>(a), y = from_bits<T>(b);
@@ -74,7 +74,7 @@ const std::vector<u64>& words() {
 const std::vector<u64>& doubles() {
   return edges_of<u64>();
 }
-/// Numbers whose sums and orders are no NaN and no pair of zeros.
+/// Numbers whose sums and order involve neither NaN nor a pair of zeros.
 template <class T>
 const std::vector<u64>& numbers() {
   static const std::vector<u64> kept = [] {
@@ -167,17 +167,17 @@ const Atomic atomics[] = {
     {"max_f64 fmax_x2 max_num_f64", "max_f64 max_num_f64", 8, numbers<f64>, float_order<f64, true>},
 };
 
-/// gfx908 and gfx90a take subnormal numbers for zeros when they add in memory, and store none.
+/// gfx908 and gfx90a treat subnormal inputs of additions in memory as zero, and store no subnormal results.
 u64 flushed_sum(u64 a, u64 b, u64) {
   const auto flushed = [](f32 x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; };
   return raw(flushed(flushed(from_bits<f32>(a)) + flushed(from_bits<f32>(b))));
 }
 const Atomic flushing_add{"add_f32", "", 4, numbers<f32>, flushed_sum};
 
-// v[0:1] addresses, data from v4 on, what is compared behind or before it, v[10:11] the value before.
+// v[0:1] addresses, v4 and up data with the compared value before or after it, v[10:11] the previous value.
 constexpr unsigned data = 4, result = 10, offset = 8;
 
-/// How the instruction takes its values: one, then the one that is compared with, or the other way round.
+/// Order of an instruction's values: one value, value before compared value, or compared value before value.
 enum class Order { one, value_first, compared_first };
 
 struct Placement {
@@ -251,9 +251,9 @@ std::vector<Case> atomic_rows(const Target& t) {
       for (const char* space : {"global", "flat"}) {
         const std::string name = std::string(space) + "_atomic_" + stem;
         const std::string rest = "v[0:1], " + given + (name[0] == 'g' ? ", off" : "") + " offset:8";
-        // What saturates is told its value before always.
+        // Saturating operations always return the previous value.
         if (!stem.starts_with("csub")) add(cases, name, rest, a, {false, false, order});
-        if (t.is("gfx908") && (stem == "add_f32" || stem == "pk_add_f16")) continue;  // give no value there
+        if (t.is("gfx908") && (stem == "add_f32" || stem == "pk_add_f16")) continue;  // no return value there
         add(cases, name, registers('v', result, words) + ", " + rest + returning, a, {false, true, order});
       }
     }

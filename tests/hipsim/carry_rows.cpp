@@ -7,7 +7,7 @@
 namespace weir::hipsim::test {
 namespace carry_table {
 
-/// A sum or difference of 33 bits, of which the top one is the carry or borrow.
+/// A 33-bit sum or difference; the top bit is the carry or borrow.
 template <int sign, bool reversed, bool carries>
 u32 sum(Lane& l, u32 a, u32 b) {
   if (reversed) std::swap(a, b);
@@ -31,7 +31,7 @@ void add_sums(VectorTable& t, const std::string& plain, const std::string& with_
 __extension__ using Wide = unsigned __int128;
 __extension__ using SignedWide = __int128;
 
-/// a * b + c of 64 bits, and whether the sum left its type.
+/// a * b + c in 64 bits, and whether the sum overflowed.
 u64 wide_unsigned(Lane& l, u32 a, u32 b, u64 c) {
   const auto exact = Wide(u64(a) * b) + c;
   l.flag = exact >> 64 != 0;

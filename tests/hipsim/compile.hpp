@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine code for tests, made by LLVM in this process.
+// Generates machine code for tests with LLVM in this process.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,11 +11,11 @@ class Module;
 
 namespace weir::hipsim::test {
 
-/// Assembles AMDGPU text, such as "v_add_f32 v0, v1, v2\ns_endpgm", to the bytes of its code. Throws
-/// std::runtime_error with the assembler's words.
+/// Assembles AMDGPU text, such as "v_add_f32 v0, v1, v2\ns_endpgm", to bytes of code. Throws
+/// std::runtime_error with the assembler's message.
 std::vector<std::uint8_t> assemble(const std::string& text, const std::string& architecture, unsigned lanes);
 
-/// What the assembler says against each of these lines, each one instruction; empty for those that it takes.
+/// The assembler's error for each of these lines, one instruction each; empty if it accepts the line.
 std::vector<std::string> assembler_errors(const std::vector<std::string>& lines,
                                           const std::string& architecture, unsigned lanes);
 

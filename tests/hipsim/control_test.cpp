@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Branches, registers of the hardware, moves by register number, and what else no table of rows takes.
+// Branches, hardware registers, moves by register number, and other instructions that no table of rows
+// covers.
 #include <gtest/gtest.h>
 
 #include "instruction_set.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 class Control : public testing::TestWithParam<const char*> {
  protected:
-  /// Whether a branch is taken from here.
+  /// Whether a branch at this point is taken.
   bool taken(const std::string& branch) {
     m.s(30) = 0;
     m.run(branch + " there\ns_mov_b32 s30, 1\nthere:");
@@ -51,7 +52,7 @@ TEST_P(Control, PartsOfTheModeRegisterAreWritten) {
   EXPECT_EQ(0x96u, m.s(3));
 }
 
-// What the registers then are is seen in kernel_test.cpp.
+// kernel_test.cpp checks the resulting register accesses.
 TEST_P(Control, IndexedRegistersAreSwitchedOnAndOff) {
   if (m.wave.generation >= 10) return;
   m.wave.s[slot::m0] = 0xabcd0000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator knows every instruction that LLVM's disassembler knows for these processors, but those that
-// are listed here. None of these does code generation make of arithmetic, memory, atomics and barriers.
+// The simulator executes every instruction of LLVM's disassembler for these processors, except those listed
+// here. Code generation emits none of the listed ones for arithmetic, memory, atomics or barriers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace weir::hipsim::test {
 namespace {
 
-/// What is not executed: names, or with '*' the beginnings of names.
+/// Instructions that are not executed: names, or prefixes of names ending in '*'.
 constexpr std::string_view not_executed[] = {
     // matrices, numbers of 8 bits, bfloat16
     "v_mfma_*",
@@ -46,7 +46,7 @@ constexpr std::string_view not_executed[] = {
     "v_pk_maximum3_f16",
     "v_pk_minimum3_f16",
     "v_prng_b32",
-    // images, formats, what only graphics needs
+    // images, formats, instructions used only by graphics
     "image_*",
     "tbuffer_*",
     "buffer_load_format_*",
@@ -71,7 +71,8 @@ constexpr std::string_view not_executed[] = {
     "v_cvt_pkaccum_u8_f32",
     "v_screen_partition_4se_b32",
     "s_endpgm_ordered_ps_done",
-    // memory that compilers do not use so: atomics of buffers and scalars, scalar stores, GDS, loads into LDS
+    // memory operations that compilers do not emit: atomics of buffers and scalars, scalar stores, GDS, loads
+    // into LDS
     "buffer_atomic_*",
 
     "s_atomic_*",
@@ -200,9 +201,9 @@ TEST(Coverage, WhatIsListedIsNotKnown) {
   }
 }
 
-/// What is executed without a row in a table and without a snippet that names it.
+/// Executed instructions that neither a table's row nor a snippet names.
 constexpr std::string_view without_a_test[] = {
-    // nothing happens: memory operations are complete at once, caches are the host's, time does not matter
+    // no effect: memory operations complete at once, caches are the host's, timing is not simulated
     "s_nop",
     "s_waitcnt*",
     "s_wait_*",
@@ -231,17 +232,17 @@ constexpr std::string_view without_a_test[] = {
     "buffer_gl*",
     "global_wb*",
     "global_inv",
-    // a clock of the host's
+    // a clock of the host
     "s_memtime",
     "s_memrealtime",
     "s_sendmsg_rtn_b64",
-    // the end of a wave, which ends every snippet; barriers and traps, which kernel_test.cpp has in kernels
+    // the end of a wave, in every snippet; barriers and traps, tested by the kernels of kernel_test.cpp
     "s_endpgm*",
     "s_barrier*",
     "s_trap",
 };
 
-/// The texts of the tests with snippets.
+/// The texts of the test files with snippets.
 std::string snippets() {
   std::ostringstream all;
   for (const char* file : {"scalar_test", "vector_integer_test", "vector_float_test", "lanes_test",

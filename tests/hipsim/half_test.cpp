@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit numbers: products with sums, which half of a register a result goes to, and the scalar and
-// NaN-giving forms of GFX12.
+// 16-bit numbers: products with sums, the register half that receives a result, and GFX12's scalar and
+// NaN-propagating forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace {
 constexpr u32 one = 0x3c00, two = 0x4000, three = 0x4200, five = 0x4500, six = 0x4600, half_quiet = 0x7e00,
               half_infinity = 0x7c00;
 
-/// Products of all signs and sizes, and the sums that carry beyond 16 bits.
+/// Products of all signs and sizes, and sums that carry beyond 16 bits.
 constexpr u32 values[] = {0, 1, 2, 255, 256, 300, 0x7fff, 0x8000, 0x8001, 0xff00, 0xfffe, 0xffff};
 constexpr unsigned count = std::size(values);
 
-/// GFX9 has two forms of each: the legacy one clears the upper half of the result's register, the other keeps
+/// GFX9 has two forms of each: the legacy form clears the upper half of the result register, the other keeps
 /// it.
 class Gfx9Halves : public testing::TestWithParam<const char*> {
  protected:

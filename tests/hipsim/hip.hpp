@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HIP functions that tests call, and objects around them. Tests are linked with the simulator.
+// The HIP functions used by tests, and RAII objects for them. Tests are linked with the simulator.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ inline void require(hipError_t error, const char* what) {
 }
 #define HIP(call) ::weir::hipsim::test::require(call, #call)
 
-/// Makes the device of an architecture current; main.cpp configures one of each.
+/// Makes the device of an architecture current; main.cpp configures one device for each.
 inline void use_device_of(const std::string& architecture) {
   int count = 0;
   HIP(hipGetDeviceCount(&count));
@@ -119,7 +119,7 @@ class DeviceArray {
   std::size_t size_;
 };
 
-/// A kernel whose arguments are pointers and numbers, launched with one block of arguments.
+/// A kernel whose arguments are pointers and numbers, launched with one argument block.
 class LoadedKernel {
  public:
   explicit LoadedKernel(hipFunction_t function) : function_(function) {}

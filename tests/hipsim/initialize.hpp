@@ -3,7 +3,7 @@
 
 namespace weir::hipsim::test {
 
-/// Makes LLVM's AMDGPU and host targets known; any number of times, any thread.
+/// Initializes LLVM's AMDGPU and host targets. Idempotent and thread-safe.
 void initialize_llvm();
 
 }  // namespace weir::hipsim::test

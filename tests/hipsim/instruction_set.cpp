@@ -10,13 +10,13 @@
 namespace weir::hipsim::test {
 namespace {
 
-/// The first word of a format's instructions, and where its operation stands in it.
+/// The first word of a format's instructions, and the position of the opcode in it.
 struct Format {
   std::uint32_t word;
   unsigned shift, bits;
 };
 
-/// The formats of all generations, as the ISA documents draw them. What a generation lacks does not
+/// The formats of all generations, from the ISA documents. Formats that a generation lacks do not
 /// disassemble.
 constexpr Format formats[] = {
     {0x80000000, 23, 7},                                              // SOP2
@@ -40,11 +40,11 @@ constexpr Format formats[] = {
     {0xce000000, 20, 2},                                              // parameters in LDS
     {0xc8000000, 22, 4},  {0xc8000000, 17, 5}};                       // dual instructions
 
-/// What stands for the sources in the first word and in the second: scalar registers, vector registers, one
-/// vector register. Some instructions take only the one or the other.
+/// Encodings of the sources in the first and in the second word: scalar registers, vector registers, one
+/// vector register. Some instructions accept only some of them.
 constexpr std::pair<std::uint32_t, std::uint32_t> sources[] = {
     {0, 0},   {0x100, 0x04020100}, {0, 0x00020100}, {0, 0x100}, {0, 0x007c0000},
-    {0x7c, 0}};  // no scalar base, as flat addresses of GFX11 and of GFX12 have it
+    {0x7c, 0}};  // no scalar base, as in flat addresses of GFX11 and GFX12
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole kernels that LLVM compiled, launched through HIP; the host computes what is expected.
+// Whole kernels compiled by LLVM and launched through HIP; the host computes the expected results.
 #include <unistd.h>
 
 #include <cmath>
@@ -235,8 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Kernels,
                                          "gfx1030", "gfx1201"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// Launches a kernel with a race where the configuration makes races errors, and ends the process with 0 if
-/// that fails the launch.
+/// Launches a kernel with a race, with races configured as errors; exits with 0 if the launch fails.
 [[noreturn]] void launch_where_races_are_errors() {
   std::remove(std::getenv("HIPSIM_CONFIG"));
   const std::string path = testing::TempDir() + "hipsim-races-" + std::to_string(::getpid()) + ".json";
@@ -253,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, Kernels,
   std::_Exit(result == hipErrorLaunchFailure ? 0 : 1);
 }
 
-// The configuration is read once, so that this needs a process of its own.
+// The configuration is read once per process, so this test needs a separate process.
 TEST(RacesAsErrors, FailTheLaunch) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(launch_where_races_are_errors(), testing::ExitedWithCode(0),

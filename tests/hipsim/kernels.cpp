@@ -92,7 +92,7 @@ end:
   ret void
 }
 
-; the same without a barrier: a race
+; sums the block without a barrier: a race
 define amdgpu_kernel void @racy(ptr addrspace(1) %out) "amdgpu-flat-work-group-size"="256,256" {
   %t = call i32 @llvm.amdgcn.workitem.id.x()
   %mine = getelementptr i32, ptr addrspace(3) @tile, i32 %t
@@ -105,7 +105,7 @@ define amdgpu_kernel void @racy(ptr addrspace(1) %out) "amdgpu-flat-work-group-s
   ret void
 }
 
-; *sum += id for every item of the grid; LLVM makes a scan over the wave of it
+; *sum += id for every item of the grid; LLVM turns it into a scan over the wave
 define amdgpu_kernel void @count(ptr addrspace(1) %sum, ptr addrspace(1) %ticket) {
   %i = call i32 @global_id()
   %old = atomicrmw add ptr addrspace(1) %sum, i32 %i syncscope("agent") monotonic
@@ -171,7 +171,7 @@ end:
   ret i32 %n1
 }
 
-; calls a function whose loop ends at another time for each item
+; calls a function whose loop has a different length for each item
 define amdgpu_kernel void @call_function(ptr addrspace(1) %out) {
   %i = call i32 @global_id()
   %s = add i32 %i, 1
@@ -245,15 +245,15 @@ define amdgpu_kernel void @ids(ptr addrspace(1) %out) {
   ret void
 }
 
-; of 32 numbers per item that lie in registers, reads the one that a scalar counts, and writes the one behind it
+; keeps 32 numbers per item in registers, reads the one at the index in a scalar, and writes the next one
 define amdgpu_kernel void @indexed(ptr addrspace(1) %out, ptr addrspace(1) %in, i32 %index) {
   %item = call i32 @llvm.amdgcn.workitem.id.x()
   %first = mul i32 %item, 32
   %pi = getelementptr i32, ptr addrspace(1) %in, i32 %first
   %v = load <32 x i32>, ptr addrspace(1) %pi, align 4
   %picked = extractelement <32 x i32> %v, i32 %index
-  %behind = add i32 %index, 1
-  %w = insertelement <32 x i32> %v, i32 %picked, i32 %behind
+  %next = add i32 %index, 1
+  %w = insertelement <32 x i32> %v, i32 %picked, i32 %next
   %po = getelementptr i32, ptr addrspace(1) %out, i32 %first
   store <32 x i32> %w, ptr addrspace(1) %po, align 4
   ret void

@@ -3,7 +3,7 @@
 
 namespace weir::hipsim::test {
 
-/// LLVM IR of the kernels that the tests launch; each is described where it stands.
+/// LLVM IR of the kernels that the tests launch; comments in the text describe each.
 extern const char* const kernels_ir;
 
 }  // namespace weir::hipsim::test

@@ -11,7 +11,7 @@ namespace lane_table {
 
 constexpr f32 pi = 3.14159274f;
 
-/// One half of a dual instruction; the other moves between registers that the row does not use.
+/// One half of a dual instruction; the other half moves between registers that the row does not use.
 void add_dual(VectorTable& t) {
   const auto first = [](const std::string& operands, bool accumulates = false) {
     return Form{.text = operands + " :: v_dual_mov_b32 v13, v7", .accumulates = accumulates};
@@ -48,7 +48,7 @@ void add_dual(VectorTable& t) {
   t.add<u32, u32, u32>("v_dual_and_b32", [](u32 a, u32 b) { return a & b; }, second(two));
 }
 
-/// Where lane l reads with a control of data-parallel primitives; -1 where it has no source.
+/// The lane that lane l reads under a DPP control; -1 if it has no source.
 using From = int (*)(int lane, int lanes);
 struct Control {
   const char* text;
@@ -78,7 +78,7 @@ const Control controls[] = {
     {"row_xmask:5", [](int l, int) { return in_row(l, l % 16 ^ 5); }},
 };
 
-/// v10 = v2 of the lane that `from` names. Lanes that are not active give nothing; bound_ctrl makes that
+/// v10 = v2 of the lane that `from` returns. Inactive lanes provide no value; with bound_ctrl they provide
 /// zero.
 void check_control(Machine& m, unsigned index, From from, bool zero, unsigned rows, unsigned banks) {
   for (const u64 exec : {~0ull, 0xf0ff77ff0f3fffe1ull}) {

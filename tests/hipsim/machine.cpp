@@ -43,7 +43,7 @@ void Machine::step(std::uint32_t index) {
   execute_next();
 }
 
-/// With the rounding and denormal modes of the wave instead of the host's.
+/// Executes with the wave's rounding and denormal modes instead of the host's.
 void Machine::execute_next() {
   wave.current = wave.next++;
   const Instruction& i = program_->instructions()[wave.current];

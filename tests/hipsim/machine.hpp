@@ -15,12 +15,12 @@ namespace weir::hipsim::test {
 /// One wave that runs snippets of assembly.
 class Machine {
  public:
-  /// Waves have 64 lanes before GFX10, and 32 from there on unless `lanes` says otherwise.
+  /// Waves have 64 lanes before GFX10 and 32 from GFX10 on, unless `lanes` overrides this.
   explicit Machine(const std::string& architecture, unsigned lanes = 0);
 
-  /// Runs the text up to its end (an s_endpgm is added). Throws Fault as instructions do.
+  /// Runs the text to its end (an s_endpgm is added). Throws Fault, as instructions do.
   void run(const std::string& text);
-  /// Keeps a text for `step`, which runs one instruction of it, counted from 0.
+  /// Stores a text for `step`, which runs one of its instructions, counted from 0.
   void load(const std::string& text);
   void step(std::uint32_t index);
 
@@ -37,7 +37,7 @@ class Machine {
   double d(unsigned index, unsigned lane = 0) { return std::bit_cast<double>(v64(index, lane)); }
   std::uint64_t s64(unsigned index) const { return wave.mask_at(index); }
   void set_exec(std::uint64_t mask) { wave.set64(slot::exec, mask); }
-  /// A block of memory that the wave may touch; its address.
+  /// Allocates a block of memory that the wave may access; returns its address.
   std::uint64_t memory(std::uint64_t bytes);
 
   Wave wave;
@@ -57,7 +57,7 @@ class Machine {
   MemoryView view_{table_};
 };
 
-/// The architectures that everything is tested for.
+/// The architectures that every test covers.
 inline constexpr const char* architectures[] = {"gfx90a", "gfx942", "gfx1100"};
 
 }  // namespace weir::hipsim::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configures one device of each architecture that Weir makes code for before the simulator is used.
+// Configures one device of each architecture that Weir targets, before the simulator is used.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

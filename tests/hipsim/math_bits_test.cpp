@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weir's math library, compiled for each architecture and executed by the simulator, gives the bits that the
-// same IR gives on this machine.
+// Weir's math library, compiled for each architecture and executed by the simulator, returns the same bits as
+// its IR executed on this machine.
 #include <gtest/gtest.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -32,7 +32,7 @@ std::unique_ptr<llvm::Module> library(llvm::LLVMContext& context) {
   return std::move(*module);
 }
 
-/// The functions that are tested: one or two numbers of one type in, one of that type out.
+/// The tested functions take one or two numbers of a type and return one of that type.
 bool is_tested(const llvm::Function& f) {
   if (f.isDeclaration() || !f.getName().starts_with("weir_") || f.arg_empty() || f.arg_size() > 2)
     return false;
@@ -118,7 +118,7 @@ void compare(const std::string& name, const LoadedKernel& kernel,
   kernel.launch(count / block, block, out.pointer(), da.pointer(), db.pointer());
   got = out.read();
   for (unsigned n = 0; n < count; ++n) {
-    if (std::isnan(expected[n]) && std::isnan(got[n])) continue;  // which NaN is not part of the contract
+    if (std::isnan(expected[n]) && std::isnan(got[n])) continue;  // any NaN is accepted
     ASSERT_EQ(0, std::memcmp(&expected[n], &got[n], sizeof(T)))
         << name << "(" << a[n] << ", " << b[n] << ") is " << got[n] << ", on the host " << expected[n];
   }

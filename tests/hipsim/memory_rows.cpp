@@ -10,7 +10,7 @@
 namespace weir::hipsim::test {
 namespace memory_table {
 
-/// What a load does with its bytes, or a store takes its bytes from.
+/// Placement of a load's bytes in the register, or source of a store's bytes.
 enum class Place { whole, zeros, sign, low, low_sign, high, high_sign };
 
 struct Move {
@@ -40,7 +40,7 @@ constexpr Move stores[] = {{"store_dword store_b32", 4, Place::whole},
                            {"store_short store_b16", 2, Place::whole},
                            {"store_byte_d16_hi store_d16_hi_b8", 1, Place::high},
                            {"store_short_d16_hi store_d16_hi_b16", 2, Place::high}};
-// LDS names the same things otherwise.
+// LDS uses different names for the same operations.
 constexpr Move lds_loads[] = {{"ds_read_b32 ds_load_b32", 4, Place::whole},
                               {"ds_read_b64 ds_load_b64", 8, Place::whole},
                               {"ds_read_b96 ds_load_b96", 12, Place::whole},
@@ -69,7 +69,7 @@ constexpr unsigned data = 4, buffer = 4, base = 8, offset = 16, stride = 16,
                    bytes_in_all = 64 * stride + offset;
 constexpr u64 active = 0x5555555555555555ull;
 
-/// Where the bytes lie that instructions of a space reach, and how their addresses are set up.
+/// The location of the bytes that a space's instructions access, and the set-up of their addresses.
 enum class Space { global, global_base, flat, scratch, buffer, lds };
 
 class Ground {
@@ -91,7 +91,7 @@ class Ground {
       for (unsigned k = 0; k < 4; ++k) m.v(data + k, l) = u32(random_bits(l * 4 + k)) | 0x80008080u;
     }
   }
-  /// Byte n of a lane, counted from where its address and the offset lead.
+  /// Byte n of a lane, relative to its address plus the offset.
   std::uint8_t& byte(unsigned lane, unsigned n) {
     if (space_ == Space::lds) return m_.lds[lane * stride + offset + n];
     if (space_ == Space::scratch) {
@@ -149,7 +149,7 @@ void check_store(Machine& m, unsigned index, const Move& move, Space space) {
     }
 }
 
-/// The operands behind the data of a load, or around the data of a store.
+/// The operands after the data of a load, or around the data of a store.
 std::string operands(const Target& t, Space space, const std::string& moved, bool load) {
   const std::string at = "v[0:1]", tail = " offset:" + std::to_string(offset);
   const auto order = [&](const std::string& address) {
@@ -185,7 +185,7 @@ void add_moves(std::vector<Case>& cases, const Target& t, Space space, const std
     }
 }
 
-/// Two elements at once, at distances that count elements, or 64 of them.
+/// Two elements at once, with offsets in units of elements or of 64 elements.
 void add_pairs(std::vector<Case>& cases, const std::string& names, unsigned bytes, bool load) {
   for (const std::string& name : words_of(names)) {
     const unsigned step = name.find("64_") != name.npos ? 64 * bytes : bytes, words = bytes / 4;

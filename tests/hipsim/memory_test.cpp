@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory instructions and what the checker says about wrong ones.
+// Memory instructions, and the checker's reports on invalid accesses.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -164,7 +164,7 @@ TEST(LdsShadow, AtomicsDoNotRaceWithEachOther) {
   EXPECT_TRUE(shadow.touch(8, 4, 2, 0, LdsAccess::read));
 }
 
-// "Wave 0 clears the counter, all waves add, no barrier": wave 0's own atomic must not hide what it wrote.
+// "Wave 0 clears the counter, all waves add, no barrier": wave 0's atomic must not hide its earlier write.
 TEST(LdsShadow, AnAtomicDoesNotHideThePlainWriteOfItsWave) {
   LdsShadow shadow;
   shadow.begin(64);

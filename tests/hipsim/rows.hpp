@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of instructions: each case is one instruction, assembled for every processor that has it, and a
-// check that runs it and compares every bit with what the ISA documents say.
+// Tables of instructions. Each case is one instruction, assembled for every processor that has it, and a
+// check. The check runs the instruction and compares every bit with the ISA documents.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace weir::hipsim::test {
 
-/// A processor, and how its assembler writes registers.
+/// A processor, and its assembler's syntax of registers.
 struct Target {
   explicit Target(const std::string& processor);
   /// A lane mask in scalar registers: "s[20:21]", or "s20" for waves of 32 lanes.
@@ -24,32 +24,32 @@ struct Target {
   unsigned generation, lanes;
 };
 
-/// "s[2:3]", "v7", "a[0:3]": `words` registers of a kind from `index` on.
+/// "s[2:3]", "v7", "a[0:3]": `words` registers of a kind, starting at `index`.
 std::string registers(char kind, unsigned index, unsigned words);
 
-/// One instruction. `check` runs the instruction that stands at `index` of the machine's program, as often as
-/// it likes, and fails the test where a result is wrong.
+/// One instruction. `check` runs the instruction at `index` of the machine's program any number of times, and
+/// fails the test if a result is wrong.
 struct Case {
   std::string name, text;
   std::function<void(Machine& machine, unsigned index)> check;
 };
 
-/// The cases of one table for a target. Those of instructions that it does not have are left out later.
+/// The cases of one table for a target. Cases of instructions that the target lacks are removed later.
 using Table = std::vector<Case> (*)(const Target&);
 
-/// Checks a table on all processors. An instruction that a processor has, but not as written, is a failure.
+/// Checks a table on all processors. Fails if a processor has an instruction but rejects its written form.
 void check_table(Table table);
-/// What the assembler says against each case: empty where it takes it, "lacks" where the processor does not
-/// have the instruction.
+/// The assembler's error for each case: empty if it accepts the case, "lacks" if the processor lacks the
+/// instruction.
 std::vector<std::string> problems_of(const std::vector<Case>& cases, const Target& target);
 
-/// All tables of these tests, by the name of the test that checks them.
+/// All tables of these tests, by the name of their test.
 const std::map<std::string, Table>& all_tables();
 
-/// Cuts at blanks.
+/// Splits at blanks.
 std::vector<std::string> words_of(std::string_view text);
 
-// The tables, each in the file of its name.
+// The tables; each is defined in the file of its name.
 std::vector<Case> float_rows(const Target&);
 std::vector<Case> float_order_rows(const Target&);
 std::vector<Case> half_rows(const Target&);

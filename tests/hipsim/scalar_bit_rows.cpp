@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar logic, shifts, bit fields, counts, and what changes EXEC.
+// Scalar logic, shifts, bit fields, counts, and instructions that change EXEC.
 #include <gtest/gtest.h>
 
 #include "scalar_table.hpp"
@@ -28,7 +28,7 @@ T or_without(T a, T b) {
   return a | ~b;
 }
 
-/// SCC says whether the result is not zero.
+/// SCC is set if the result is not zero.
 template <class T, T f(T, T), bool inverted>
 T tested(T a, T b, bool& scc) {
   const T result = inverted ? T(~f(a, b)) : f(a, b);
@@ -92,7 +92,7 @@ void add_logic(ScalarTable& t, std::vector<Case>& cases, const std::string& s) {
     for (u32 n = 0; n < width; ++n) r |= (a >> n & 1) << (width - 1 - n);
     return r;
   });
-  // Quads of lanes of which one is set, as four bits and as one.
+  // Sets the four bits, or the one bit, of each quad with at least one active lane.
   t.add<T, T>("s_wqm_" + s, [](T a, bool& scc) {
     T r = 0;
     for (u32 n = 0; n < width; ++n)
@@ -155,7 +155,7 @@ void add_logic(ScalarTable& t, std::vector<Case>& cases, const std::string& s) {
   add_exec<T, without<T>, false, false, true>(cases, "s_andn2_wrexec_" + s + " s_and_not1_wrexec_" + s);
 }
 
-/// The field of a at the offset and of the width that k packs, bit for bit, with its sign above it.
+/// The field of a at the offset and width packed in k, bit for bit, sign-extended.
 template <class T, bool signs>
 T field(T a, u32 k, bool& scc) {
   constexpr u32 width = sizeof(T) * 8;

@@ -32,7 +32,7 @@ void add_comparisons(ScalarTable& t, const std::string& type) {
   t.compare<T, T>("s_cmp_nlt_" + type, holds<T, unordered | equal | greater>);
 }
 
-/// In a type wide enough for an exact sum or product of halves.
+/// Computes in a type wide enough for an exact sum or product of halves.
 template <class T>
 using Wide = std::conditional_t<sizeof(T) == 2, f64, f32>;
 f64 nearest_even(f64 x) {

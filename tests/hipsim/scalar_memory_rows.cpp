@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar loads, from memory and from buffers, whose range they keep to.
+// Scalar loads from memory and from buffers, with the buffer's range check.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -24,12 +24,12 @@ void check_load(Machine& m, unsigned index, unsigned bytes, bool sign, bool from
     m.step(index);
     u32 expected[17] = {};
     std::memcpy(expected, memory + offset, bytes);
-    // Negative, as every byte here is.
+    // Every byte here is negative.
     if (sign) expected[0] |= bytes == 1 ? 0xffffff00u : 0xffff0000u;
     const unsigned words = (bytes + 3) / 4;
     for (unsigned k = 0; k < words; ++k)
       EXPECT_EQ(from_buffer && !inside ? 0 : expected[k], m.s(result + k)) << "word " << k;
-    EXPECT_EQ(0x77777777u, m.s(result + words)) << "the register behind";
+    EXPECT_EQ(0x77777777u, m.s(result + words)) << "the register after the result";
   }
 }
 

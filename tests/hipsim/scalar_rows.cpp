@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar sums, products, moves, comparisons, and numbers as immediates.
+// Scalar sums, products, moves, comparisons, and immediate operands.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,14 +81,14 @@ void add_moves(ScalarTable& t) {
   t.add_update<u32, u32>("s_mulk_i32", [](u32 d, u32, bool&) { return d * u32(-32767); }, "%d, 0x8001");
 }
 
-/// The orders of two values that a condition holds for.
+/// The orders of two values for which a condition holds.
 enum : unsigned { less = 1, equal = 2, greater = 4 };
 template <class T, unsigned condition>
 bool holds(T a, T b) {
   return condition & (a < b ? less : a == b ? equal : greater);
 }
 
-/// Of two values, and of a value and the immediate 0x8001, extended as its type is.
+/// Compares two values, or a value and the immediate 0x8001, extended according to the type.
 template <class T, unsigned condition>
 void add_comparison(ScalarTable& t, const std::string& name) {
   t.compare<T, T>("s_cmp_" + name, holds<T, condition>);

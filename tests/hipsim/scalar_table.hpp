@@ -6,15 +6,15 @@
 
 namespace weir::hipsim::test {
 
-/// A row's operands: the sources stand in s[2:3] and s[4:5], the result in s[20:21]. %d, %a and %b stand for
-/// them in the text. A source of 0 bytes is none.
+/// A row's operands: the sources are in s[2:3] and s[4:5], the result in s[20:21]. The text refers to them as
+/// %d, %a and %b. A source of 0 bytes is absent.
 struct ScalarRow {
   std::string text;
   unsigned result, first, second;  ///< bytes
   const std::vector<u64>*first_edges, *second_edges;
   void (*function)();
   u64 (*call)(void (*function)(), u64 a, u64 b, u64 before, bool& scc);
-  /// Whether results are numbers, of which any NaN is as good as another, or other bits.
+  /// Whether results are numbers, for which any NaN is accepted, or raw bits.
   bool number;
 };
 
@@ -39,7 +39,7 @@ class ScalarTable {
     add_row(names, {text, sizeof(D), sizeof(A), 0, &edges_of<A>(), nullptr, reinterpret_cast<void (*)()>(f),
                     call, is_float<D>});
   }
-  /// One that changes its result's register: f takes what stood there and the source.
+  /// An instruction that modifies its result register: f takes the register's old value and the source.
   template <class D, class A>
   void add_update(const std::string& names, std::type_identity_t<D (*)(D, A, bool&)> f,
                   const std::string& text = "%d, %a") {
@@ -50,7 +50,7 @@ class ScalarTable {
     add_row(names, {text, sizeof(D), sizeof(A), 0, &edges_of<A>(), nullptr, reinterpret_cast<void (*)()>(f),
                     call, is_float<D>});
   }
-  /// A comparison, which has no result but SCC.
+  /// A comparison, whose only result is SCC.
   template <class A, class B>
   void compare(const std::string& names, std::type_identity_t<bool (*)(A, B)> f,
                const std::string& text = "%a, %b") {

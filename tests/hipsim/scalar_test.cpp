@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar instructions, by assembled snippets.
+// Scalar instructions in assembled snippets.
 #include <gtest/gtest.h>
 
 #include "machine.hpp"

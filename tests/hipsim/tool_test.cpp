@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weir-hipsim does to files.
+// Effects of weir-hipsim on files.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of instructions' operands, the values that tables try, and IEEE rules in plain C++, written from
-// the ISA documents and not from the simulator.
+// The types of instructions' operands, the test values of tables, and IEEE rules in plain C++. The rules
+// follow the ISA documents, independently of the simulator.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -55,7 +55,7 @@ template <class T>
 T quiet(T value) {
   return from_bits<T>(raw(value) | quiet_mask<T>);
 }
-/// A denormal number becomes a zero of its sign.
+/// Replaces a denormal number with a zero of its sign.
 template <class T>
 T without_denormal(T value) {
   const auto smallest = BitsOf<T>(BitsOf<T>(1) << fraction_bits<T>);
@@ -66,8 +66,8 @@ bool negative(T value) {
   return raw(value) & sign_mask<T>;
 }
 
-/// What an operation on `sources` gives whose IEEE result is `result`: the first NaN among the sources,
-/// quiet, or the positive quiet NaN where there was none.
+/// The result of an operation on `sources` whose IEEE result is `result`: the first NaN among the sources,
+/// made quiet, or the positive quiet NaN if there was none.
 template <class T, class R, class... S>
 T settle(R result, S... sources) {
   T nan = quiet_nan<T>();
@@ -90,8 +90,8 @@ inline f64 fused(f64 a, f64 b, f64 c) {
   return settle<f64>(std::fma(a, b, c), a, b, c);
 }
 
-/// V_MIN and V_MAX: a number wins over a quiet NaN, a signalling NaN over all where `ieee` is set, and -0 is
-/// below +0.
+/// V_MIN and V_MAX: a number takes precedence over a quiet NaN. If `ieee` is set, a signalling NaN takes
+/// precedence over all. -0 is below +0.
 template <class T>
 T extreme(bool ieee, bool larger, T a, T b) {
   if (ieee && signals(a)) return quiet(a);
@@ -103,7 +103,7 @@ T extreme(bool ieee, bool larger, T a, T b) {
   return (a < b) == larger ? b : a;
 }
 
-/// The median of three as V_MED3 has it.
+/// The median of three as defined for V_MED3.
 template <class T>
 T median(bool ieee, T a, T b, T c) {
   const auto low = [&](T x, T y) { return extreme(ieee, false, x, y); };
@@ -115,7 +115,7 @@ T median(bool ieee, T a, T b, T c) {
   return high(a, b);
 }
 
-/// Bit patterns of a type that are likely to be treated wrongly.
+/// Bit patterns of a type that are likely to reveal errors.
 template <class T>
 const std::vector<u64>& edges_of() {
   static const std::vector<u64> edges = [] {
@@ -170,7 +170,7 @@ const std::vector<u64>& edges_of() {
   return edges;
 }
 
-/// The same random bits in every run.
+/// Random bits, identical in every run.
 inline u64 random_bits(u64 n) {
   u64 x = (n + 1) * 0x9e3779b97f4a7c15ull;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;

@@ -21,8 +21,8 @@ u32 field(u32 width, u32 offset) {
   return mask << offset % 32;
 }
 
-/// The sum of the differences of parts of so many bits, added to c. `masked`: parts where b is 0 do not
-/// count.
+/// The sum of absolute differences of parts with the given width, added to c. `masked`: parts with b = 0 are
+/// skipped.
 template <unsigned bits, unsigned shift, bool masked>
 u32 differences(u32 a, u32 b, u32 c) {
   for (unsigned n = 0; n < 32; n += bits) {
@@ -32,7 +32,7 @@ u32 differences(u32 a, u32 b, u32 c) {
   return c;
 }
 
-/// A byte as the selector names it: 0 to 3 of b, 4 to 7 of a, four signs, 0 and 255.
+/// The byte that a selector chooses: 0 to 3 of b, 4 to 7 of a, four signs, 0 and 255.
 u32 selected(u32 a, u32 b, int selector) {
   if (selector >= 13) return 255;
   if (selector == 12) return 0;
@@ -47,7 +47,7 @@ void add_fields(VectorTable& t) {
   t.add<u32, u32, u32, u32>("v_bfe_i32", [](u32 a, u32 offset, u32 width) {
     u32 result = 0;
     const u32 n = width % 32;
-    // Above the top of the register stands its sign.
+    // The bits above the top of the register are its sign.
     for (u32 k = 0; k < 32 && n; ++k) {
       const u32 from = offset % 32 + (k < n ? k : n - 1);
       result |= u32(bit(a, from < 32 ? from : 31)) << k;

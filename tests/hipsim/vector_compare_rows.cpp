@@ -7,7 +7,7 @@
 namespace weir::hipsim::test {
 namespace vector_compare_table {
 
-/// What the four orders of two values make of a condition: a bit each for less, equal, greater, unordered.
+/// A condition as a set of the four orders of two values: less, equal, greater, unordered.
 enum : unsigned { less = 1, equal = 2, greater = 4, unordered = 8 };
 
 template <class T, unsigned condition>
@@ -16,7 +16,7 @@ bool holds(T a, T b) {
   return condition & order;
 }
 
-/// Into VCC or a mask, and into EXEC, which GFX9 writes along with the mask and later generations alone.
+/// Writes VCC or a mask, and EXEC. GFX9 writes EXEC in addition to the mask, later generations EXEC alone.
 template <class A, class B>
 void add_both(VectorTable& t, const std::string& name, bool f(A, B)) {
   t.add<bool, A, B>("v_cmp_" + name, f, {.text = "%m, %a, %b", .flags = FlagsTo::scalars});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions between types, packing, and the functions whose last bit the documents leave open.
+// Conversions between types, packing, and functions whose last bit the documents leave unspecified.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace weir::hipsim::test {
 namespace vector_convert_table {
 
-/// Towards zero, to the nearest number of the type, and 0 for NaN.
+/// Rounds towards zero and saturates to the type's range; NaN becomes 0.
 template <class I>
 I whole(f64 x) {
   if (x != x) return 0;
@@ -24,7 +24,7 @@ u32 pack(u16 low, u16 high) {
   return low | u32(high) << 16;
 }
 
-/// From one floating type to another; a NaN keeps the upper bits of its payload.
+/// Converts between floating types; a NaN keeps the upper bits of its payload.
 template <class To, class From>
 To converted(From x) {
   if (!is_nan(x)) return To(x);
@@ -33,7 +33,7 @@ To converted(From x) {
   const u64 moved = shift < 0 ? payload >> -shift : payload << shift;
   return from_bits<To>((negative(x) ? sign_mask<To> : 0) | infinity_mask<To> | quiet_mask<To> | moved);
 }
-/// Rounded towards zero, whatever the mode: what is too large becomes the largest number.
+/// Rounds towards zero in every mode; values that are too large become the largest number.
 u16 truncated_half(f32 x) {
   if (is_nan(x)) return raw(converted<f16>(x));
   const f64 magnitude = std::fabs(f64(x));
@@ -125,7 +125,7 @@ void add_packing(VectorTable& t) {
   });
 }
 
-/// A function of the transcendental unit, which reads and writes no denormals of 32 bits.
+/// A function of the transcendental unit, which flushes 32-bit denormals of sources and results.
 template <class T, f64 f(f64)>
 T unit(T a) {
   if (is_nan(a)) return quiet(a);
@@ -152,7 +152,7 @@ f64 power(f64 x) {
 f64 logarithm(f64 x) {
   return std::log2(x);
 }
-/// Of turns, taken to the first eighth, where sines are exact to the last bit.
+/// The sine of an angle in turns, reduced to the first eighth, where sines are exact to the last bit.
 f64 sine(f64 turns) {
   if (std::fabs(turns) > 256) return std::isinf(turns) ? NAN : 0.0;
   if (turns == 0) return turns;

@@ -15,7 +15,7 @@ template <class T>
 T high(const Lane& l, T a, T b) {
   return extreme(l.ieee, true, a, b);
 }
-/// The minimum and maximum of IEEE 754-2019, which give NaN if either source is one.
+/// The minimum and maximum of IEEE 754-2019, which return NaN if either source is NaN.
 template <class T>
 T strict(bool larger, T a, T b) {
   return is_nan(a) ? quiet(a) : is_nan(b) ? quiet(b) : extreme(false, larger, a, b);
@@ -49,7 +49,8 @@ void add_three(VectorTable& t, const std::string& type) {
                     [](T a, T b, T c) { return strict(false, strict(true, a, b), c); });
 }
 
-/// The nearest integer, the even one of two; by the binary digits, so that the host's rounding is not asked.
+/// The nearest integer, ties to even. Computed from the binary digits, independently of the host's rounding
+/// mode.
 f64 nearest_even(f64 x) {
   const f64 down = std::floor(x), rest = x - down;
   const bool odd = std::fmod(down, 2) != 0;
@@ -72,14 +73,14 @@ f64 trunc_of(f64 x) {
   return std::trunc(x);
 }
 
-/// Numbers and their exponents. `exponent` is the type of exponents that V_FREXP_EXP gives and V_LDEXP takes.
+/// Numbers and their exponents. `exponent` is the type of the exponents of V_FREXP_EXP and V_LDEXP.
 template <class T, class E>
 void add_parts(VectorTable& t, const std::string& type, const std::string& exponent_type) {
   add_one<T, floor_of>(t, "v_floor_" + type);
   add_one<T, ceil_of>(t, "v_ceil_" + type);
   add_one<T, trunc_of>(t, "v_trunc_" + type);
   add_one<T, nearest_even>(t, "v_rndne_" + type);
-  // The part above the next smaller integer, always below one.
+  // The distance to the next smaller integer, always below one.
   t.add<T, T>("v_fract_" + type, [](T a) {
     if (!std::isfinite(f64(a))) return is_nan(a) ? quiet(a) : quiet_nan<T>();
     const T below_one = from_bits<T>(raw(T(1)) - 1);

@@ -16,7 +16,7 @@ T product(T a, T b) {
   return settle<T>(a * b, a, b);
 }
 
-/// V_MAD and V_MAC of GFX9: rounded after the product too, and without denormals at any place.
+/// V_MAD and V_MAC of GFX9: rounded after the product too; denormals are flushed at every step.
 f32 product_and_sum(f32 a, f32 b, f32 c) {
   a = without_denormal(a), b = without_denormal(b), c = without_denormal(c);
   const f32 first = without_denormal(f32(a * b));

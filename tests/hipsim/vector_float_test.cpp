@@ -216,7 +216,7 @@ TEST_P(VectorFloat, HalfPrecisionRoundsAndFuses) {
   EXPECT_EQ(0u, m.v(5) & 0xffff);
 }
 
-/// The sequence that LLVM makes of a division that must be right.
+/// The sequence that LLVM emits for a correctly rounded division.
 std::string divide32(const std::string& vcc, const std::string& null) {
   return "v_div_scale_f32 v2, " + null +
          ", v1, v1, v0\nv_rcp_f32 v3, v2\nv_fma_f32 v4, -v2, v3, 1.0\n"

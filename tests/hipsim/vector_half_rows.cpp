@@ -43,10 +43,10 @@ std::vector<Case> half_rows(const Target& target) {
   t.add<f16, f16, f16>("v_subrev_f16", [](f16 a, f16 b) { return settle<f16>(f64(b) - f64(a), a, b); }, two);
   t.add<f16, f16, f16>("v_mul_f16", product, two);
   const auto fma = [](f16 a, f16 b, f16 c) { return fused(a, b, c); };
-  // Of GFX9's two forms of each, the legacy one clears the upper half of its result's register.
+  // GFX9 has two forms of each; the legacy form clears the upper half of its result register.
   Form keeps{.modifiers = true, .modes = true, .clears_high = false};
   t.add<f16, f16, f16, f16>("v_fma_f16", fma, keeps);
-  // The documents do not say whether the product is flushed, so that V_MAD runs in one mode.
+  // The documents do not specify whether the product is flushed, so V_MAD runs in one mode only.
   t.add<f16, f16, f16, f16>("v_mad_f16", product_and_sum, {.modifiers = true, .clears_high = false});
   t.add<f16, f16, f16, f16>("v_div_fixup_f16", fixup, {.clears_high = false});
   t.add<f16, f16, f16, f16>("v_fma_legacy_f16", fma, two);
@@ -56,12 +56,12 @@ std::vector<Case> half_rows(const Target& target) {
   t.add<f16, f16, f16, f16>("v_fmac_f16", fma, keeps);
   t.add<f16, f16, f16, f16>("v_mac_f16", product_and_sum,
                             {.modifiers = true, .accumulates = true, .clears_high = false});
-  const Form behind{.text = "%d, %a, %b, 0x4248", .clears_high = false},
-      between{.text = "%d, %a, 0x4248, %b", .clears_high = false};
-  t.add<f16, f16, f16>("v_fmaak_f16", [](f16 a, f16 b) { return fused(a, b, pi); }, behind);
-  t.add<f16, f16, f16>("v_fmamk_f16", [](f16 a, f16 b) { return fused(a, pi, b); }, between);
-  t.add<f16, f16, f16>("v_madak_f16", [](f16 a, f16 b) { return product_and_sum(a, b, pi); }, behind);
-  t.add<f16, f16, f16>("v_madmk_f16", [](f16 a, f16 b) { return product_and_sum(a, pi, b); }, between);
+  const Form last{.text = "%d, %a, %b, 0x4248", .clears_high = false},
+      middle{.text = "%d, %a, 0x4248, %b", .clears_high = false};
+  t.add<f16, f16, f16>("v_fmaak_f16", [](f16 a, f16 b) { return fused(a, b, pi); }, last);
+  t.add<f16, f16, f16>("v_fmamk_f16", [](f16 a, f16 b) { return fused(a, pi, b); }, middle);
+  t.add<f16, f16, f16>("v_madak_f16", [](f16 a, f16 b) { return product_and_sum(a, b, pi); }, last);
+  t.add<f16, f16, f16>("v_madmk_f16", [](f16 a, f16 b) { return product_and_sum(a, pi, b); }, middle);
   return t.take();
 }
 

@@ -9,7 +9,7 @@
 namespace weir::hipsim::test {
 namespace vector_integer_table {
 
-/// The low 32 bits, or the nearest number of the type where the instruction clamps.
+/// The low 32 bits, or the saturated value if the instruction clamps.
 template <class T>
 T within(const Lane& lane, std::int64_t exact) {
   using Limits = std::numeric_limits<T>;

@@ -9,8 +9,8 @@
 namespace weir::hipsim::test {
 namespace vector_packed_table {
 
-/// How op_sel, op_sel_hi, neg_lo and neg_hi are written in a test: the halves of a and b change places, and
-/// the high half's b is negated.
+/// Test syntax of op_sel, op_sel_hi, neg_lo and neg_hi: swaps the halves of a and b, and negates b in the
+/// high half.
 constexpr const char* crossed = "%d, %a, %b op_sel:[1,1] op_sel_hi:[0,0]";
 constexpr const char* negated = "%d, %a, %b neg_lo:[1,0] neg_hi:[0,1]";
 
@@ -131,7 +131,7 @@ void add_integers(VectorTable& t, const std::string& type) {
   add_three<T, product_and_sum<T>>(t, "v_pk_mad_" + type);
 }
 
-/// Dot products: sums of products of parts of so many bits.
+/// Dot products: sums of products of parts with the given width.
 template <unsigned bits, bool signs>
 std::int64_t part_of(u32 x, unsigned n) {
   const std::int64_t value = x >> n & ((1ll << bits) - 1);
@@ -149,7 +149,7 @@ u32 dot(Lane& l, u32 a, u32 b, u32 c) {
 template <unsigned bits>
 void add_dots(VectorTable& t, const std::string& wide, const std::string& narrow, const std::string& types) {
   const std::string count = std::to_string(32 / bits);
-  // GFX11's assembler takes this name for the form that neg_lo makes signed.
+  // GFX11's assembler uses this name for the form that neg_lo makes signed.
   t.add<u32, u32, u32, u32>("v_dot" + count + "_i32_" + wide, dot<bits, true, true>,
                             {.clamps = true, .to = 10});
   t.add<u32, u32, u32, u32>("v_dot" + count + "c_i32_" + wide, dot<bits, true, true>, {.accumulates = true});
@@ -162,14 +162,14 @@ void add_dots(VectorTable& t, const std::string& wide, const std::string& narrow
   t.add<u32, u32, u32, u32>(name, dot<bits, true, true>, {.text = "%d, %a, %b, %c neg_lo:[1,1,0]"});
 }
 
-/// Two products of halves and a single, added one after the other, each rounded.
+/// Two products of halves and a single, added in sequence with a rounding after each.
 f32 half_dot(u32 a, u32 b, f32 c) {
   f64 sum = c;
   for (unsigned n = 0; n < 2; ++n) sum = f32(f64(part<f16>(a, n)) * f64(part<f16>(b, n)) + sum);
   return f32(sum);
 }
 
-/// Mixed precision: op_sel_hi makes a source a half, op_sel says which one.
+/// Mixed precision: op_sel_hi marks a source as a half, op_sel selects which half.
 f32 mixed(u32 a, u32 b, f32 c) {
   return fused(f32(part<f16>(a, 1)), f32(part<f16>(b, 0)), c);
 }
@@ -215,7 +215,7 @@ std::vector<Case> mixed_rows(const Target& target) {
       {.text = "%d, %a, %b :: v_dual_mov_b32 v13, v7", .accumulates = true, .any_nan = true});
   const std::string selected = " op_sel:[1,0,0] op_sel_hi:[1,1,0]";
   t.add<f32, u32, u32, f32>("v_fma_mix_f32 v_mad_mix_f32", mixed, {.text = "%d, %a, %b, %c" + selected});
-  // Into one half of the result, whose other half stays.
+  // Writes one half of the result register; the other half is preserved.
   t.add<u32, u32, u32, f32>(
       "v_fma_mixlo_f16 v_mad_mixlo_f16",
       [](Lane& l, u32 a, u32 b, f32 c) { return (u32(l.before) & 0xffff0000u) | raw(f16(mixed(a, b, c))); },

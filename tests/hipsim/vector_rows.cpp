@@ -9,10 +9,10 @@
 namespace weir::hipsim::test {
 namespace {
 
-// The registers of rows.
+// Registers used by rows.
 constexpr unsigned source_at[] = {2, 4, 6}, result_at = 10, mask_out = 20, mask_in = 24;
 
-/// A way to write an instruction: signs of sources, and what happens to the result.
+/// A variant of an instruction: signs of sources, and modifiers of the result.
 struct Variant {
   unsigned negated = 0, absolute = 0;  // a bit for each source
   bool clamp = false, twice = false;
@@ -61,7 +61,7 @@ u64 modified(u64 bits, Shape shape, const Variant& variant, bool doubles) {
                             : modified<f64>(bits, variant, doubles);
 }
 
-/// Whether two numbers are so many units in the last place apart, or both NaN.
+/// Whether two numbers differ by at most so many units in the last place, or are both NaN.
 bool near(u64 a, u64 b, Shape shape, unsigned ulps) {
   const u64 sign = 1ull << (shape.bytes * 8 - 1);
   const auto place = [&](u64 x) { return x & sign ? -std::int64_t(x & ~sign) : std::int64_t(x); };
@@ -69,7 +69,7 @@ bool near(u64 a, u64 b, Shape shape, unsigned ulps) {
   return distance <= std::int64_t(ulps) && -distance <= std::int64_t(ulps);
 }
 
-/// The bits of source k in a lane: all pairs of edges first, then edges at random, then random bits.
+/// The bits of source k in a lane: first all pairs of edge values, then random edge values, then random bits.
 u64 input(const Operation& o, unsigned k, unsigned round, unsigned n) {
   const std::vector<u64>& edges = *o.edges[k];
   const u64 random = random_bits(n * 4 + k);
@@ -85,7 +85,7 @@ class Run {
   Run(Machine& m, unsigned index, const Spec& s, const Mode& mode)
       : m_(m), index_(index), s_(s), mode_(mode) {}
 
-  /// False if a lane was wrong.
+  /// Returns false if a lane was wrong.
   bool round(unsigned number) {
     fill(number);
     m_.wave.set_mode(mode_.bits);
@@ -121,7 +121,7 @@ class Run {
           before_[l] = o.sources[k].bytes == 2 ? (before_[l] & ~0xffffull) | bits : bits;
           continue;
         }
-        // What stands above a small source must not matter.
+        // The bits above a small source must have no effect.
         if (o.sources[k].bytes == 2) bits |= random_bits(n) << 16;
         m_.v(source_at[k], l) = u32(bits);
         m_.v(source_at[k] + 1, l) = u32(bits >> 32);
@@ -154,7 +154,7 @@ class Run {
     flags_ |= u64(lane.flag) << l;
     if (o.result.bytes == 0) return true;
     if (flush) result = flush_bits(result, o.result);
-    // Output modifiers count only where denormal results are flushed and MODE's IEEE bit is off.
+    // Output modifiers apply only if denormal results are flushed and MODE's IEEE bit is off.
     result = modified(result, o.result, s_.variant, flush);
     return compare(l, whole, result);
   }
@@ -177,7 +177,7 @@ class Run {
     const bool zeros = s_.variant.clamp && o.result.floating && !((got | expected) & ~sign);
     if (got == expected || zeros) return true;
     if (s_.form.any_nan && is_nan(from_bits<f32>(got)) && is_nan(from_bits<f32>(expected))) return true;
-    // The documents do not say whether a number that rounding made normal is flushed.
+    // The documents do not specify whether a number that rounding made normal is flushed.
     const bool flush = !(mode_.bits & mode::denormal_single) && o.result.floating;
     const u64 smallest = 1ull << (o.result.bytes == 2 ? 10 : o.result.bytes == 4 ? 23 : 52);
     const u64 borderline = s_.variant.twice ? 2 * smallest : smallest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of tables for what the vector units compute from lanes: VOP1, VOP2, VOP3, VOPC and VOP3P.
+// Rows of tables for lane-wise vector instructions: VOP1, VOP2, VOP3, VOPC and VOP3P.
 #pragma once
 #include <array>
 #include <memory>
@@ -9,24 +9,24 @@
 
 namespace weir::hipsim::test {
 
-/// What a reference may ask for besides its sources, and give besides its result.
+/// Inputs of a reference besides its sources, and outputs besides its result.
 struct Lane {
   unsigned generation;
-  bool ieee;          ///< signalling NaNs win minima and maxima
+  bool ieee;          ///< signalling NaNs take precedence in minima and maxima
   bool clamp;         ///< of an integer operation
   bool carry;         ///< the lane's bit of the mask that is read
   bool flag = false;  ///< the lane's bit of the mask that is written
-  u64 before = 0;     ///< what stood in the result's registers
+  u64 before = 0;     ///< previous value of the result's registers
 };
 
-/// Where the lanes' flags go.
+/// Destination of the lanes' flags.
 enum class FlagsTo { nowhere, scalars, vcc, exec, vcc_and_exec };
 
-/// How a row is written and checked.
+/// Syntax and checks of a row.
 struct Form {
-  std::string prefix = "";  ///< what stands before the name
-  /// The operands: %d result, %a %b %c sources, %m mask that is written, %n mask that is read, %v VCC. Empty:
-  /// the result and all sources.
+  std::string prefix = "";  ///< prefix of the name
+  /// The operands: %d result, %a %b %c sources, %m mask that is written, %n mask that is read, %v VCC. Empty
+  /// means the result and all sources.
   std::string text = "";
   bool modifiers = false;    ///< try negated and absolute sources, and a clamped result
   bool modes = false;        ///< try all roundings, flushed denormals, and output modifiers
@@ -34,12 +34,12 @@ struct Form {
   bool accumulates = false;  ///< the last source is the register of the result
   FlagsTo flags = FlagsTo::nowhere;
   unsigned from = 9, to = 99;  ///< generations
-  unsigned ulps = 0;           ///< by which the result may differ, where the documents allow that
-  bool any_nan = false;        ///< which NaN comes out, the documents leave open
+  unsigned ulps = 0;           ///< tolerance, if the documents allow one
+  bool any_nan = false;        ///< the documents leave the choice of NaN open
   bool whole =
-      false;  ///< 16-bit operands are written as whole registers on GFX11 too, whose assembler names halves
+      false;  ///< written with whole registers on GFX11 too, whose assembler otherwise names halves
   bool clears_high = true;  ///< before GFX10, the upper half of a 16-bit result becomes zero
-  bool high_open = false;   ///< before GFX10, the documents do not say what the upper half becomes
+  bool high_open = false;   ///< before GFX10, the documents do not specify the upper half
 };
 
 /// An operand's type.
@@ -48,7 +48,7 @@ struct Shape {
   bool floating;
 };
 
-/// What one instruction computes for a lane, with its types left behind.
+/// The computation of one instruction for a lane, type-erased.
 struct Operation {
   Shape result{};
   std::vector<Shape> sources;
@@ -61,8 +61,8 @@ class VectorTable {
  public:
   explicit VectorTable(const Target& target) : target_(target) {}
 
-  /// An instruction under all the names that generations gave it: add<f32, f32, f32>("v_add_f32", f), where f
-  /// takes the sources, and a Lane& before them if it wants. A result of type bool is the lane's flag.
+  /// An instruction under its names in all generations: add<f32, f32, f32>("v_add_f32", f). f takes the
+  /// sources, and optionally a Lane& before them. A result of type bool is the lane's flag.
   template <class D, class... S>
   void add(const std::string& names, std::type_identity_t<D (*)(S...)> f, const Form& form = {}) {
     add_names(names, make<D, D(S...), S...>(reinterpret_cast<void (*)()>(f)), form);

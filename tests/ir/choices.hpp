@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of choices: endless from a seed, or from the bytes of a fuzzer, which can then steer what is
-// generated.
+// A stream of choices: endless from a seed, or from the bytes of a fuzzer, which thus control the generated
+// input.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Choices {
   explicit Choices(std::uint64_t seed) : state_(seed) {}
   explicit Choices(std::span<const std::uint8_t> bytes) : bytes_(bytes), from_bytes_(true) {}
 
-  /// A number below `limit`; 0 once the bytes are used up.
+  /// A number below `limit`; 0 after the last byte.
   std::size_t below(std::size_t limit) {
     return limit < 2 ? 0 : (from_bytes_ ? take(limit) : next()) % limit;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of operations at their edges, as the host evaluates them.
+// The meaning of operations at their limits, as evaluated by the host.
 #include "ir/evaluate.hpp"
 
 #include <gtest/gtest.h>
@@ -168,7 +168,7 @@ TEST(Casts, ToFloatsRoundToNearestEven) {
 }
 
 TEST(Casts, FromDoubleToHalfRoundOnce) {
-  // Just above the middle of two halves, and exactly on it once rounded to float.
+  // Just above the midpoint of two halves, and exactly at it after rounding to float.
   const double above = 1.0 + 0x1p-11 + 0x1p-40;
   EXPECT_EQ(cast(above, ScalarType::f16), 0x3c01u);
   EXPECT_EQ(cast(1.0 + 0x1p-11, ScalarType::f16), 0x3c00u);
@@ -179,7 +179,7 @@ TEST(Half, EveryValueSurvivesTheWayThroughFloat) {
     const half h = half::from_bits(static_cast<std::uint16_t>(b));
     const half back{static_cast<float>(h)};
     const bool nan = (b & 0x7fff) > 0x7c00;
-    ASSERT_EQ(back.bits(), nan ? b | 0x200 : b) << b;  // NaNs come back quiet
+    ASSERT_EQ(back.bits(), nan ? b | 0x200 : b) << b;  // NaNs become quiet
   }
 }
 

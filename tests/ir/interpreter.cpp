@@ -20,7 +20,7 @@ std::uint64_t cut(ScalarType type, std::uint64_t bits) {
   return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
 }
 
-// Stands for functions whose bits only generated code knows.
+// Replaces functions whose result bits depend on generated code.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t bits) {
   std::uint64_t z = (seed ^ bits) * 0x9e3779b97f4a7c15u;
   return z ^ (z >> 29);
@@ -103,7 +103,7 @@ void Machine::run_task(const ir::Task& task, std::vector<std::byte>& temporaries
   start(task.value_count, task.local_count, steps);
   temporaries_ = &temporaries;
   if (task.kind == ir::TaskKind::reduce_partial) {
-    // The whole result at once, where the task that follows would leave it.
+    // Computes the whole result at once and stores it where the following task would.
     ir::Block body = task.body;
     const Statement loop = body.statements.back();
     body.statements.pop_back();
@@ -305,8 +305,7 @@ std::uint64_t Machine::reduce(const Statement& s) {
   return result;
 }
 
-// In the order that task.hpp fixes: chunks, 64 lanes in each, then the chunks as if they were elements, in
-// 1024 lanes.
+// In the order defined by task.hpp: within chunks, in 64 lanes each; then across the chunks, in 1024 lanes.
 std::uint64_t Machine::reduce_in_order(const Statement& s) {
   static constexpr Op ops[] = {Op::add, Op::min, Op::max, Op::bit_or, Op::bit_and};
   const Op op = ops[s.index];
@@ -353,7 +352,7 @@ bool Machine::has_element(const Statement& s) const {
   return true;
 }
 
-// False for accesses that have no element.
+// False if the access has no element.
 bool Machine::inside(const Statement& s) const {
   switch (s.op) {
     case Op::load:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs kernels and tasks one statement after the other: what the IR means, without a compiler.
+// Executes kernels and tasks statement by statement: the meaning of the IR, without a compiler.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@
 
 namespace weir::test {
 
-/// Thrown when a run takes more steps than it was allowed, or does what has no meaning.
+/// Thrown if a run exceeds its limit of steps or performs an operation without a defined meaning.
 struct CannotRun {};
 
-/// What a launch hands to a kernel, by parameter, as the bits of each scalar.
+/// Input of a launch, by parameter, as the bits of each scalar.
 struct LaunchData {
   std::vector<std::vector<std::int64_t>> extents;  ///< of arrays; empty for scalars
   std::vector<std::vector<std::uint64_t>> lanes;   ///< of all elements in row-major order, or of the scalar
   std::uint64_t launch_key = 0;
 };
 
-/// The bits of a math function that IEEE 754 leaves open.
+/// Computes the bits of a math function, which IEEE 754 leaves unspecified.
 using MathLibrary = std::function<std::uint64_t(const ir::Statement& s, std::span<const ScalarType> types,
                                                 std::span<const std::uint64_t> operands)>;
 
-/// The arguments of a launch and what it changes. A lenient machine gives every kernel some meaning: indices
-/// outside an array wrap around, functions that only generated code knows are replaced, and a false assert
-/// ends an iteration of a parallel loop and is passed over elsewhere. A strict one does what the IR says to
+/// The arguments of a launch, and their contents after it. A lenient machine gives every kernel a meaning:
+/// indices outside an array wrap around, and functions that depend on generated code are replaced. A false
+/// assert ends an iteration of a parallel loop and is ignored elsewhere. A strict machine follows the IR to
 /// the bit.
 class Machine {
  public:
@@ -39,18 +39,18 @@ class Machine {
   /// Strict.
   Machine(const ir::Kernel& kernel, LaunchData data, MathLibrary library);
 
-  /// Runs the whole kernel, blocks of regions one after the other.
+  /// Runs the whole kernel; the blocks of a region run one after the other.
   void run_kernel(std::uint64_t steps);
-  /// Runs one task. `temporaries` are shared by the tasks of a launch.
+  /// Runs one task. The tasks of a launch share `temporaries`.
   void run_task(const ir::Task& task, std::vector<std::byte>& temporaries, std::uint64_t steps);
 
-  /// Everything that a launch leaves behind, for comparison.
+  /// The contents of all arrays after a launch, for comparison.
   std::vector<std::uint64_t> contents() const;
   const std::vector<std::uint64_t>& lanes(std::size_t parameter) const { return arrays_[parameter].lanes; }
 
-  /// A strict run met a false assert or an index that bounds checks refuse.
+  /// A strict run reached a false assert or an index that bounds checks refuse.
   bool failed() const { return failed_; }
-  /// It did so outside of parallel loops, which leaves the arrays without a meaning.
+  /// The failure occurred outside of parallel loops, which leaves the arrays undefined.
   bool failed_between_loops() const { return failed_between_loops_; }
 
  private:

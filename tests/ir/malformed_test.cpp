@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A corpus of malformed kernels, one mistake each. The first line of a file is the message that it must give.
+// A corpus of malformed kernels, one mistake each. The first line of a file is the expected message.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,7 +18,7 @@ std::string expected_of(const std::string& text) {
   return text.substr(mark.size(), text.find('\n') - mark.size());
 }
 
-// What reading and verifying the text says, or "" if nothing.
+// The message from parsing and verifying the text, or "" if there is none.
 std::string complaint(const std::string& text) {
   try {
     ir::verify_or_throw(ir::parse(text, "FILE"));

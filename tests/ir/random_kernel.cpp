@@ -73,7 +73,7 @@ class Generator : private RandomOperations {
     const std::size_t rank = 1 + (c_.chance(3) ? c_.below(4) : 0);
     std::vector<ValueId> bounds;
     for (std::size_t i = 0; i < rank; ++i) {
-      const bool few = !c_.chance(3);  // mostly loops that run and end
+      const bool few = !c_.chance(3);  // mostly loops with a few iterations
       bounds.push_back(few ? small_number(out, 2) : value(out, ScalarType::i64));
       bounds.push_back(few ? small_number(out, 5) : value(out, ScalarType::i64));
     }
@@ -260,7 +260,7 @@ class Generator : private RandomOperations {
     out.statements.push_back(std::move(s));
   }
 
-  // Mostly inside the array, so that most kernels have a meaning.
+  // Mostly inside the array, so that most kernels have a defined meaning.
   ValueId local_index(Block& out, std::uint64_t count) {
     return c_.chance(8) ? value(out, ScalarType::i64) : small_number(out, count);
   }

@@ -6,11 +6,11 @@
 
 namespace weir::test {
 
-/// A kernel that keeps every rule of the verifier and uses all of the IR: types, operations, nesting,
+/// A kernel that satisfies all rules of the verifier and covers the whole IR: types, operations, nesting,
 /// regions.
 ir::Kernel random_kernel(Choices& choices);
 
-/// The same kernel with other value, local and string ids.
+/// The same kernel with different value, local and string ids.
 ir::Kernel renumbered(ir::Kernel kernel, Choices& choices);
 
 }  // namespace weir::test

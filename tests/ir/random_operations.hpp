@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random operations on values, for all who make random kernels.
+// Random operations on values, shared by the generators of random kernels.
 #pragma once
 
 #include <utility>
@@ -14,7 +14,7 @@ class RandomOperations : protected RandomValues {
   explicit RandomOperations(Choices& choices) : RandomValues(choices) {}
   ~RandomOperations() = default;
 
-  /// What an operation is given; may emit statements.
+  /// The operand of an operation; may emit statements.
   virtual ValueId operand(Block& out, ScalarType type) = 0;
 
   static bool ends(const Block& block) {

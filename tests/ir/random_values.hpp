@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ground that the generator of random kernels stands on: parameters, scopes, and values of a wanted type.
+// The base of the generator of random kernels: parameters, scopes, and values of a requested type.
 #pragma once
 
 #include <string>
@@ -123,7 +123,7 @@ class RandomValues {
     return constant(out, type);
   }
 
-  // A statement's operands come first, since making one may emit constants.
+  // A statement's operands come first, since creating one may emit constants.
   void with_result(Block& out, Op op, ScalarType type, std::vector<ValueId> operands) {
     Statement s = make(op, type);
     s.operands = std::move(operands);

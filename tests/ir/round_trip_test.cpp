@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text form: what is printed reads back to the same bytes.
+// The text form: printed text parses and prints to the same bytes.
 #include "ir/round_trip.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(RoundTrip, TheFirstLineThatDiffersIsNamed) {
   EXPECT_EQ(ir::first_difference("ab", "a"), "line 1 is 'ab' and reads back as 'a'");
 }
 
-// Printing writes an operand that is no value as "%?", which parsing refuses.
+// An operand without a value prints as "%?", which the parser refuses.
 TEST(RoundTrip, AKernelThatDoesNotReadBackIsRefused) {
   ir::Statement statement{};
   statement.op = ir::Op::neg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only kernels made in memory can get wrong: the text form cannot say it.
+// Faults that only kernels built in memory can have; the text form cannot express them.
 #include "ir/verifier.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ ir::Kernel sound() {
 }
 
 std::string first_of(const ir::Kernel& kernel) {
-  ir::print(kernel, true);  // malformed kernels print without harm
+  ir::print(kernel, true);  // printing malformed kernels must be safe
   const auto diagnostics = ir::verify(kernel);
   return diagnostics.empty() ? "" : diagnostics.front().message;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch takes for a Value.
+// The host values that a launch accepts for a Value.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators, casts, bits and functions against the host's.
+// Operators, casts, bits and functions, compared with the host's.
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics from many iterations at once.
+// Atomics executed by many iterations at once.
 #include "support.hpp"
 
 namespace weir::test {
@@ -43,7 +43,7 @@ class AtomicBits : public testing::Test {};
 using Integers = testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>;
 TYPED_TEST_SUITE(AtomicBits, Integers);
 
-// Every bit of the type is changed by an iteration of its own.
+// A separate iteration changes each bit of the type.
 TYPED_TEST(AtomicBits, AndOrXor) {
   using T = TypeParam;
   const Kernel kernel{"bits", [](View<T> x) {

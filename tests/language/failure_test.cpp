@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures inside kernels, and what is said about them.
+// Failures inside kernels, and their messages.
 #include "support.hpp"
 
 namespace weir::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that writes where no memory is: it takes its device for good, so that it runs in a process of its
-// own.
+// A kernel that writes to unmapped memory. Its device is lost permanently, so each test runs in a separate
+// process.
 #include "run_apart.hpp"
 #include "support.hpp"
 
@@ -15,7 +15,7 @@ TEST(IllegalAddress, DISABLED_TakesTheDevice) {
                         range_for(x.size(), [&](Index i) { x[i + far] = x[i] + 1.0f; });
                       }};
   const unsigned line = __LINE__ - 2;
-  // 4 TiB and 4 GiB off; the latter is what is left of it in 32 bits.
+  // Offsets of 4 TiB and 4 GiB; the latter remains after truncation to 32 bits.
   const std::int64_t nowhere = 0, far = (std::int64_t{1} << 40) + (std::int64_t{1} << 30);
   Stream stream = tested().create_stream();
   auto x = tested().array<float>(stream, 1000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that the language composes of others, against <cmath> and the words of OpenCL C. What the
-// math library itself computes is held to its limits in tests/math.
+// Functions that the language composes of others, compared with <cmath> and the OpenCL C specification.
+// tests/math checks the error limits of the math library.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ class Composed : public testing::Test {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   using Limits = std::numeric_limits<T>;
 
-  /// Every pair of these is tried.
+  /// Every pair of these values is tested.
   static std::vector<T> operands() {
     const T tiny = Limits::denorm_min(), small = Limits::min(), large = Limits::max(),
             inf = Limits::infinity();
@@ -150,7 +150,7 @@ int low_quotient(T x, T y) {
   const auto dividend = static_cast<std::uint64_t>(std::ldexp(std::frexp(std::fabs(x), &x_exponent), digits));
   const auto divisor = static_cast<std::uint64_t>(std::ldexp(std::frexp(std::fabs(y), &y_exponent), digits));
   if (x_exponent - y_exponent < -1) return 0;
-  // One bit at a time, from the quotient of the significands halved, which is below 1.
+  // One bit at a time, starting with half the quotient of the significands, which is below 1.
   std::uint64_t rest = dividend, doubled_divisor = 2 * divisor, quotient = 0;
   for (int bit = x_exponent - y_exponent + 1; bit > 0; --bit) {
     rest *= 2;

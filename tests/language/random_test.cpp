@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers: reproducible, independent, as the documentation lays them out.
+// Random numbers: reproducible, independent, and laid out as documented.
 #include <array>
 #include <cmath>
 #include <set>
@@ -11,7 +11,7 @@ namespace {
 
 using Block = std::array<std::uint32_t, 4>;
 
-// Philox 4x32-10 as its authors describe it.
+// Philox 4x32-10 as described by its authors.
 Block philox(Block counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0],

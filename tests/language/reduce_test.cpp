@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions against the host, and their order.
+// Reductions compared with the host's, and their order.
 #include <algorithm>
 #include <limits>
 #include <numeric>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stream_parallel: what runs in which order, and what is refused at build and at launch.
+// stream_parallel: the order of execution, and refusals at build and at launch.
 #include "support.hpp"
 
 namespace weir::test {

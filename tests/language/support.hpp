@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs kernels of the kernel language on the device under test and brings results back to the host.
+// Runs kernels of the kernel language on the device under test and copies results to the host.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@
 
 namespace weir::test {
 
-/// The device under test, open for the whole program.
+/// The device under test, open until the program ends.
 inline Device tested() {
   static const Device device = open(tested_device());
   return device;
@@ -36,7 +36,7 @@ std::vector<T> ramp(std::size_t count, T scale = 1) {
   return values;
 }
 
-/// What an array of `count` zeros holds after `kernel(array, arguments...)`.
+/// The contents of an array of `count` zeros after `kernel(array, arguments...)`.
 template <class T, class K, class... A>
 std::vector<T> run(const K& kernel, std::size_t count, const A&... arguments) {
   Array<T> result = tested().array<T>(count);

@@ -74,7 +74,7 @@ std::vector<T> special_values() {
   return values;
 }
 
-/// Half of the operands are spread over all bit patterns, half over where the function is interesting.
+/// Half of the operands are spread over all bit patterns, half over the function's significant range.
 template <class T>
 Inputs<T> make_inputs(const MathCase& function, std::size_t count) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -96,7 +96,7 @@ Inputs<T> make_inputs(const MathCase& function, std::size_t count) {
     const bool wide = i % 2 == 0;
     in.x[i] = wide ? pattern() : near(random);
     if (!in.y.empty()) in.y[i] = i % 4 < 2 ? near(random) : pattern();
-    // Results near both ends of the range are where the digits of pow's logarithm count most.
+    // Results near both ends of the range depend most on the digits of pow's logarithm.
     if (std::string_view(function.name).starts_with("pow") && !in.y.empty() && i % 8 == 7) {
       in.x[i] = base(random);
       in.y[i] = exponent(random) / std::log2(in.x[i]);
@@ -134,7 +134,7 @@ std::string kernel_of(const MathCase& function, const std::string& type, bool fa
          "\n    store @r[%i], %v\n  }\n}\n";
 }
 
-// OpenCL leaves lgamma's error open; near its zeros only the absolute error means anything.
+// OpenCL leaves lgamma's error unspecified; near its zeros only the absolute error is meaningful.
 double allowed(const MathCase& function, bool single, long double expected) {
   if (std::string_view(function.name) != "lgamma") return function.limit;
   return std::fabs(expected) > 1
@@ -144,7 +144,7 @@ double allowed(const MathCase& function, bool single, long double expected) {
                                        (single ? 23 : 52));
 }
 
-// One function's results, judged by the quickest oracle that suffices.
+// One function's results, judged by the fastest oracle that suffices.
 template <class T>
 class Judge {
  public:
@@ -160,8 +160,8 @@ class Judge {
 
   struct Verdict {
     double error, limit;     ///< in ULP
-    long double expected;    ///< rounded by the oracle that judged
-    double reference_error;  ///< of the first oracle, where MPFR says so; 0 elsewhere
+    long double expected;    ///< rounded by the oracle used
+    double reference_error;  ///< of the first oracle, if computed by MPFR; otherwise 0
   };
 
   Verdict operator()(const Operands& o, T got, bool sampled) {
@@ -185,7 +185,7 @@ class Judge {
     return v;
   }
 
-  // Exact: the oracle rounds to the result type, ties and all.
+  // Exact: the oracle rounds to the result type, including ties.
   Verdict exact(const Operands& o, long double got) const {
     const double quick = quick_(o);
     const double rounded = function_.integer_result ? quick : double(T(quick));
@@ -266,7 +266,7 @@ TEST_P(MathFunctions, F64IsWithinOpenClLimits) {
 INSTANTIATE_TEST_SUITE_P(OpenCl, MathFunctions, testing::ValuesIn(math_cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Fast mode lets products and sums contract inside these functions, and no more.
+// Fast mode permits contraction of products and sums inside these functions, and nothing else.
 class FastMathFunctions : public MathFunctions {};
 
 TEST_P(FastMathFunctions, AreWithinOpenClLimits) {

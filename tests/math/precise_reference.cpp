@@ -75,7 +75,7 @@ void PreciseReference::compute_unrounded(const Operands& o) {
   } else if (name == "powr" && o.x > 0 && !(o.x == 1 && std::isinf(o.y)) && !(std::isinf(o.x) && o.y == 0)) {
     mpfr_pow(result_, x_, y_, nearest);
   } else {
-    // Special cases by definition, and functions that pick, round or scale: exact in the first oracle.
+    // Special cases by definition, and functions that select, round or scale, are exact in the first oracle.
     mpfr_set_ld(result_, exact_(o), nearest);
   }
 }
@@ -86,7 +86,7 @@ void PreciseReference::compute(const Operands& o) {
   bound(result_);
 }
 
-// Infinity counts as the next power of two behind the largest finite number.
+// Infinity counts as the next power of two after the largest finite number.
 void PreciseReference::bound(mpfr_ptr v) const {
   const int top = single_ ? 128 : 1024;
   if (!mpfr_nan_p(v) && !mpfr_zero_p(v) && (mpfr_inf_p(v) || mpfr_get_exp(v) > top))

@@ -91,8 +91,9 @@ const std::map<std::string_view, Quick<Wide>>& functions() {
   {                                                         \
     #name, [](O o) -> Wide { return std::name(Wide(o.x)); } \
   }
-  // What OpenCL wants exactly is the same in every precision that holds the operands and the result; x87 has
-  // the remainders in its instructions. What rounds to the result's type has to be computed in it.
+  // Functions that OpenCL requires to be exact are equal in every precision that holds the operands and the
+  // result; x87 has instructions for the remainders. Functions that round to the result's type must be
+  // computed in that type.
   static const std::map<std::string_view, Quick<Wide>> table = {
       WEIR_UNARY(acos),
       WEIR_UNARY(acosh),

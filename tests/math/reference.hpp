@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a math function should give. The first oracle is the C library in double precision, which clears what
-// is further from the limit than this oracle can be wrong; where that leaves an f64 open, the C library in
-// x87 extended precision, 11 bits more, is the second. MPFR decides wherever the last of them is near a
-// limit, and on a sample of everything: of the function, and of how far the first oracle is to be trusted.
+// Expected results of math functions. The first oracle is the C library in double precision. It suffices if
+// the error is further from the limit than the oracle's own error. For undecided f64 results, the second
+// oracle is the C library in x87 extended precision, with 11 more bits. MPFR decides if the last of them is
+// near a limit. On a sample of all operands, it also checks the function and the assumed accuracy of the
+// first oracle.
 #pragma once
 
 #include <mpfr.h>
@@ -14,22 +15,21 @@
 
 namespace weir::test {
 
-/// One function of ir/math.def and what OpenCL C 3.0 (section 7.4, full profile) allows it, in ULP.
+/// One function of ir/math.def and the error that OpenCL C 3.0 (section 7.4, full profile) permits, in ULP.
 struct MathCase {
   const char* name;
   int operands;
   bool integer_second;  ///< ldexp, pown, rootn
   bool integer_result;  ///< ilogb
   double limit;         ///< 0: exact
-  double low, high;     ///< where the function is interesting, beside all bit patterns
+  double low, high;     ///< significant range, tested besides all bit patterns
 };
 inline void PrintTo(const MathCase& function, std::ostream* out) {
   *out << function.name;
 }
 const std::vector<MathCase>& math_cases();
 
-/// Operands as the function gets them; an integer operand is held exactly. `single` says that results are
-/// f32.
+/// Operands as passed to the function; an integer operand is exact. `single`: results are f32.
 struct Operands {
   long double x = 0, y = 0, z = 0;
   bool single = false;
@@ -41,16 +41,16 @@ using Quick = Wide (*)(const Operands&);
 template <class Wide>
 Quick<Wide> quick_reference(std::string_view name);
 
-/// How many ULP of the result type quick_reference<double> may be wrong by: above the largest errors known of
-/// glibc's functions, and infinity where they say nothing. Sampled against MPFR.
+/// Error bound of quick_reference<double> in ULP of the result type: above the largest known errors of
+/// glibc's functions, and infinity if glibc states none. Sampled against MPFR.
 double trust_in_double(std::string_view name, bool single);
 
-/// How many f64 lie between the two: the error in ULP where all of the exact result's neighbourhood has the
-/// same exponent, and infinity where it may not have. 0 when both are NaN.
+/// Number of f64 values between the two. It is the error in ULP if the exact result's neighbourhood has one
+/// exponent, and infinity if it may not. 0 if both are NaN.
 double steps_apart(double expected, double got);
 
-/// |got - expected| in ULP of the result type at `expected`. Infinity counts as the next power of two; 0 when
-/// both are NaN, infinity when only one is.
+/// |got - expected| in ULP of the result type at `expected`. Infinity counts as the next power of two. 0 if
+/// both are NaN, infinity if only one is.
 double error_in_ulp_of_f32(double expected, float got);
 double error_in_ulp_of_f64(long double expected, double got);
 
@@ -61,9 +61,9 @@ class PreciseReference {
   PreciseReference(const PreciseReference&) = delete;
   PreciseReference& operator=(const PreciseReference&) = delete;
 
-  /// Computes the function's value, which error() then compares with.
+  /// Computes the function's value for error().
   void compute(const Operands& operands);
-  /// The error of `got` in ULP of the result type; 0 when both are NaN, infinity when only one is.
+  /// The error of `got` in ULP of the result type; 0 if both are NaN, infinity if only one is.
   double error(long double got);
 
  private:

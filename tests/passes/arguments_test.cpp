@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Argument blocks, loop bounds that the host knows, and what a plan says of a kernel.
+// Argument blocks, loop bounds known on the host, and a plan's description of a kernel.
 #include <gmock/gmock.h>
 
 #include "ir/evaluate.hpp"
@@ -13,7 +13,7 @@ using testing::IsEmpty;
 using Kind = ir::TaskArgument::Kind;
 using Bound = passes::HostBound::Kind;
 
-// "array 1 @0+8": kind, parameter and index where they mean something, offset and size.
+// "array 1 @0+8": kind, parameter and index if applicable, offset and size.
 std::vector<std::string> layout(const ir::Task& task) {
   static const char* const words[] = {"array",  "temporaries", "error",    "extent",
                                       "scalar", "launch_key",  "site_base"};

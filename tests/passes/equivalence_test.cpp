@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running the tasks of a plan one after the other leaves the same memory behind as running the kernel.
+// Running the tasks of a plan in sequence leaves the same memory contents as running the kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t seeds = 4000;
 constexpr std::uint64_t steps = 20'000;
 
-// Nothing when the kernel's regions conflict.
+// Empty if the kernel's regions conflict.
 std::optional<passes::Plan> plan_of(const ir::Kernel& kernel) {
   try {
     return passes::make_plan(kernel, 8);
@@ -35,7 +35,7 @@ std::string text_of(const ir::Kernel& kernel, const passes::Plan& plan) {
   return text;
 }
 
-// Temporaries start as garbage: a task may rely on nothing that no task before it wrote.
+// Temporaries start with arbitrary contents: a task may read only values that an earlier task wrote.
 std::vector<std::uint64_t> run_tasks(Machine machine, const passes::Plan& plan,
                                      const std::vector<std::size_t>& order) {
   std::vector<std::byte> temporaries(plan.temporary_bytes, std::byte{0xa5});
@@ -49,7 +49,7 @@ std::vector<std::size_t> program_order(const passes::Plan& plan) {
   return order;
 }
 
-// The blocks of each region last to first; tasks of a block stay in order.
+// The blocks of each region in reverse order; tasks of a block stay in order.
 std::vector<std::size_t> backward_blocks(const passes::Plan& plan) {
   std::vector<std::size_t> order = program_order(plan);
   for (std::size_t begin = 0; begin < order.size();) {
@@ -68,7 +68,7 @@ std::vector<std::size_t> backward_blocks(const passes::Plan& plan) {
   return order;
 }
 
-// Runs kernel and plan on the same arguments. False when the kernel cannot be run.
+// Runs kernel and plan on the same arguments. Returns false if the kernel cannot be run.
 bool compare(const ir::Kernel& kernel, const passes::Plan& plan, const std::vector<std::size_t>& order,
              Choices& choices) {
   const Machine start(kernel, choices);
@@ -95,7 +95,7 @@ TEST(Equivalence, TasksOfRandomKernelsDoWhatTheKernelDoes) {
     const auto plan = plan_of(kernel);
     if (plan && compare(kernel, *plan, program_order(*plan), choices)) ++ran;
   }
-  EXPECT_GT(ran, 500) << "too few kernels could be run to tell anything";
+  EXPECT_GT(ran, 500) << "too few kernels ran for a meaningful result";
   RecordProperty("kernels", ran);
 }
 
@@ -104,7 +104,7 @@ bool allows_conflicts(const ir::Kernel& kernel) {
                      [](const ir::Statement& s) { return s.op == ir::Op::region && s.immediate != 0; });
 }
 
-// proves R18 as far as the plan goes: blocks that pass the check give the same in any order
+// proves R18 as far as the plan goes: blocks that pass the check produce the same results in any order
 TEST(Equivalence, BlocksOfARegionMayRunInAnyOrder) {
   int ran = 0;
   for (std::uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
@@ -116,7 +116,7 @@ TEST(Equivalence, BlocksOfARegionMayRunInAnyOrder) {
     if (!plan || plan->region_blocks.empty()) continue;
     if (compare(kernel, *plan, backward_blocks(*plan), choices)) ++ran;
   }
-  EXPECT_GT(ran, 5) << "too few kernels could be run to tell anything";
+  EXPECT_GT(ran, 5) << "too few kernels ran for a meaningful result";
   RecordProperty("kernels", ran);
 }
 

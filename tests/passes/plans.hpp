@@ -27,7 +27,7 @@ inline passes::Plan plan(const std::string& body, const std::string& options = "
   return passes::make_plan(kernel(body, options), 8);
 }
 
-/// One word per task, with region and block where it has them: "serial", "loop", "reduce", "combine",
+/// One word per task, with region and block if it has them: "serial", "loop", "reduce", "combine",
 /// "loop@0.1".
 inline std::vector<std::string> shape(const passes::Plan& plan) {
   static const char* const words[] = {"serial", "loop", "reduce", "combine"};
@@ -47,7 +47,7 @@ inline std::string task_text(const ir::Kernel& kernel, const passes::PlannedTask
   return text.substr(text.find('{'));
 }
 
-/// What planning `body` says, or "".
+/// The planner's message for `body`, or "".
 inline std::string refusal(const std::string& body) {
   try {
     plan(body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions in plans: blocks, what belongs to them, what is refused.
+// Regions in plans: blocks, their contents, and refusals.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -24,7 +24,7 @@ TEST(Region, BlocksBecomeTasksWithTheirNumbers) {
   EXPECT_THAT(p.region_blocks, ElementsAre(2u));
 }
 
-// proves R17 as far as the plan goes: each region is a join point of its own, in program order
+// proves R17 as far as the plan goes: each region is a separate join point, in program order
 TEST(Region, StatementsMayStandBetweenRegions) {
   const passes::Plan p =
       plan(one_f + "store @z[%zero], %f\nregion {\n" + fill("x", "0") + "} and {\n" + fill("y", "1") + "}\n" +
@@ -56,7 +56,7 @@ TEST(Region, AnEmptyRegionDoesNotEvenCutAStretch) {
               ElementsAre("serial"));
 }
 
-// proves R13 as far as the plan goes: whatever stands in a block belongs to it
+// proves R13 as far as the plan goes: all statements of a block belong to it
 TEST(Region, PlainStatementsConditionalsAndSequentialLoopsStayInTheirBlock) {
   const passes::Plan p = plan(
       one_f + "%t = const true : bool\nregion {\nstore @x[%zero], %f\nif %t {\n  store @x[%one], %f\n}\n" +
@@ -191,12 +191,12 @@ TEST(Conflict, ABlockThatDisappearsConflictsWithNobody) {
             "");
 }
 
-// proves R18: two parameters that turn out to be one array are for the launch to find
+// proves R18: the launch checks for two parameters that are one array
 TEST(Conflict, ParametersThatMayBeOneArrayAreCheckedAtLaunch) {
   const passes::Plan p = plan("region {\n" + copy("z", "x", "0") + "} and {\n" + fill("y", "1") + "}");
   std::vector<std::pair<int, int>> pairs;
   for (const auto& check : p.alias_checks) pairs.emplace_back(check.written, check.touched);
-  // x with y, and y with z, which the other block reads; not x with z, which are of one block.
+  // x with y, and y with z, which the other block reads; not x with z, since both are of one block.
   EXPECT_THAT(pairs, ElementsAre(std::pair(0, 1), std::pair(1, 2)));
   EXPECT_EQ(p.alias_checks[0].written_at.line, 17u);
   EXPECT_EQ(p.alias_checks[0].touched_at.line, 22u);
@@ -220,7 +220,7 @@ std::string verdict(const std::string& body) {
   return {};
 }
 
-// proves R16: both lines, and what to do instead
+// proves R16: both lines, and the remedy
 TEST(Nesting, ABlockInsideABlockIsRefused) {
   EXPECT_EQ(verdict("region {\nregion {\n} and {\n}\n} and {\n}"),
             "k.weir:15:1: a stream_parallel block stands inside the stream_parallel block at k.weir:14:1; "

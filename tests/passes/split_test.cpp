@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels are cut into tasks, and what travels between them.
+// Division of kernels into tasks, and the values that pass between them.
 #include <gmock/gmock.h>
 
 #include "plans.hpp"
@@ -49,7 +49,7 @@ TEST(Split, OneSerialTaskStandsForEachStretchBetweenLoops) {
               ElementsAre("serial", "loop", "serial"));
 }
 
-// A failed task ends early; a loop behind it must not take its bound from memory that nobody wrote.
+// A failed task ends early. A later loop must not read its bound from memory that was never written.
 TEST(Split, WhatATaskThatCanFailHandsOnIsZeroFirst) {
   const ir::Kernel k = kernel(
       "%count = load @n[%one] : i32\n%bound = cast %count : i64\n%f = arg @a : f32\n"

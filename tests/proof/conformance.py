@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver against its contract, as weir-conformance judges it."""
+"""The driver's conformance, checked by weir-conformance."""
 from .run import tail
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is proved, and on what."""
+"""The versions and the machine of a proof."""
 import datetime
 import platform
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nsight Compute over kernels of weir-bench and over their twins, and where the time to a first result goes. Only on request."""
+"""Profiles kernels of weir-bench and their twins with Nsight Compute, and the time to a first result. Only on request."""
 import csv
 import statistics
 
@@ -8,13 +8,13 @@ from .run import cuda_tool, tail
 from .speed import TWIN
 
 CASES = ["triad_3_GiB", "stencil_5_point_16384x16384", "dot_3_GiB", "sum_1_GiB", "histogram_256_bins"]
-# Weir's kernels have plain names, those of nvcc mangled ones.
+# Weir's kernels have plain names, nvcc's have mangled ones.
 KERNELS = "regex:^(triad|stencil|dot|sum|histogram)|_Z.*(triad_|stencil_|sum_kernel|histogram_)"
-# Both sides launch the same kernel, so that its time on the GPU tells whether the host or the GPU sets the pace.
+# Both sides launch the same kernel, so its GPU time shows whether the host or the GPU limits the rate.
 CHAIN, CHAIN_KERNELS = "chain_of_1000_launches", "regex:^bump$"
-# Kernels that run at the same time: a range of the program for each sample, first of one side and then of the other.
+# Concurrent kernels: one profiler range per sample, first of one side and then of the other.
 CONCURRENT = ["loops_of_8_Mi_elements_in_blocks"]
-LAUNCHES = 330  # the trials of all shapes of a twin come first, and then both sides in turn
+LAUNCHES = 330  # first the trials of all shapes of a twin, then both sides in turn
 METRICS = {
     "gpu__time_duration.sum": "time, us",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed": "memory, % of peak",
@@ -30,7 +30,7 @@ SCALES = {"dram__bytes.sum": 1e-9, "gpu__time_duration.sum": 1e-3, "smsp__inst_e
 
 
 def runs_of(text):
-    """What Nsight Compute measured: for each kernel, grid and block, a list of runs."""
+    """Nsight Compute's measurements: a list of runs for each kernel, grid and block."""
     lines = [line for line in text.splitlines() if line.startswith('"')]
     kernels = {}
     for row in csv.DictReader(lines):
@@ -47,7 +47,7 @@ def median(runs, metric):
 
 
 def measure(proof, ncu, case, options, environment=None):
-    """What Nsight Compute writes about one case."""
+    """Nsight Compute's output for one case."""
     command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--cache-control", "none",
                *options, proof.program("weir-bench"), "--gpu", f"--benchmark_filter=^{case}"]
     environment = {"WEIR_BENCH_TWIN": str(proof.logs / TWIN), "WEIR_PROBE": "off", **(environment or {})}
@@ -74,7 +74,7 @@ def prove_chain(proof, ncu):
 
 
 def ranges_of(text):
-    """What was measured of each range of a program."""
+    """The measurements of each range of a program."""
     rows = []
     for row in csv.DictReader(line for line in text.splitlines() if line.startswith('"')):
         try:

@@ -5,8 +5,8 @@ import re
 
 from .run import tail
 
-ASKED = 50_000  # kernels, when this part is asked for
-SHARE = 45  # seconds of it in a run of all parts
+ASKED = 50_000  # kernels, if this part is requested
+SHARE = 45  # seconds for this part in a run of all parts
 
 
 def prove(proof):
@@ -17,7 +17,7 @@ def prove(proof):
     if not proof.device.startswith("cpu"):
         command.append("--cpu")
     command += ["--complete", "--seconds", proof.left() - 60] if asked else ["--seconds", SHARE]
-    # A driver's cache of compiled code keeps what never comes again.
+    # A driver's cache of compiled code would keep kernels that never occur again.
     result = proof.run(command, proof.left() if asked else SHARE + 60, "random_kernels.log", {"CUDA_CACHE_DISABLE": "1"})
     for line in result.text.splitlines():
         if line.startswith(("seed ", "not met: ")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came out, as Markdown and as a table."""
+"""The results, as Markdown and as a table."""
 import time
 
 

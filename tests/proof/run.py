@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running programs with limits, and keeping what came of them."""
+"""Runs programs with limits, and records their results."""
 import os
 import shutil
 import signal
@@ -18,7 +18,7 @@ class Result:
     timed_out: bool
 
     def words(self):
-        """How it ended, for a table."""
+        """The program's end, for a table."""
         if self.timed_out:
             return f"stopped after {self.seconds:.0f} s"
         return f"signal {-self.status}" if self.status < 0 else f"exit status {self.status}"
@@ -42,7 +42,7 @@ class Proof:
     jobs: int
     part: list | None
     rows: list = field(default_factory=list)
-    facts: dict = field(default_factory=dict)  # what ran on what
+    facts: dict = field(default_factory=dict)  # versions and devices of the run
     skipped: list = field(default_factory=list)  # (program, test, reason)
     sections: list = field(default_factory=list)  # Markdown, after the table
 
@@ -55,7 +55,7 @@ class Proof:
         self.pool = ThreadPoolExecutor(self.jobs)
 
     def left(self):
-        """Seconds left of all that this may take."""
+        """Seconds left of the total limit."""
         return self.began + self.seconds - time.monotonic()
 
     def add(self, part, what, passed, words=""):
@@ -69,7 +69,7 @@ class Proof:
         return self.prefix / "bin" / name
 
     def run(self, command, limit, log=None, environment=None, device=None):
-        """Runs a command for at most `limit` seconds, and less when time is short."""
+        """Runs a command for at most `limit` seconds, or less if the total limit is near."""
         limit = max(1.0, min(limit, self.left()))
         variables = dict(os.environ, WEIR_DEVICE=device or self.device, **(environment or {}))
         began = time.monotonic()
@@ -93,11 +93,11 @@ class Proof:
 
 
 def cuda_tool(name):
-    """Where a program of the CUDA toolkit is, or None."""
+    """Path of a program of the CUDA toolkit, or None."""
     return shutil.which(name) or shutil.which(f"/usr/local/cuda/bin/{name}")
 
 
 def tail(text, lines=3):
-    """The last lines that say something, for a table."""
+    """The last lines that are not empty, for a table."""
     kept = [line.strip() for line in text.splitlines() if line.strip()]
     return " / ".join(kept[-lines:]).replace("|", "\\|")[:300]

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compute-sanitizer over the tests: memcheck, initcheck, synccheck, racecheck."""
+"""Runs the tests under compute-sanitizer: memcheck, initcheck, synccheck, racecheck."""
 import re
 from dataclasses import dataclass, field
 
 from .run import cuda_tool, tail
-from .tests import Outcome, run_tests, tell, tests_of
+from .tests import Outcome, report_outcome, run_tests, tests_of
 
-# Each tool slows kernels down many times over and may run them one after the other, so these are the tests that reach
-# every kind of generated code and the runtime's paths, without those in which a kernel waits for the host or for another
-# kernel, those that judge times, those that start processes, and those that launch from several threads, of which racecheck
-# loses track. The differential tests run a few of their seeds.
+# Each tool slows kernels down many times over and may run them one after the other. These tests therefore
+# cover every kind of generated code and the runtime's paths, with four exceptions: tests in which a kernel
+# waits for the host or for another kernel, tests that judge times, tests that start processes, and tests that
+# launch from several threads, which racecheck does not support. The differential tests run a few of their
+# seeds.
 
 
 @dataclass
@@ -51,7 +52,7 @@ JOBS = [
     Job("launch_facts_test", without=("*MoreScalarsThanAnI32*",)),
     Job("differential_test"),
 ]
-# compute-sanitizer ends the processes that a program starts, such as the one that tries a driver.
+# compute-sanitizer ends child processes, such as the one that examines a driver.
 ENVIRONMENT = {"WEIR_DIFFERENTIAL_SEEDS": "0:20", "WEIR_PROBE": "off"}
 TOOLS = {
     "memcheck": ["--padding", "32", "--report-api-errors", "no"],
@@ -59,15 +60,16 @@ TOOLS = {
     "synccheck": [],
     "racecheck": ["--racecheck-report", "all"],
 }
-# Two kernels that run at once and write near each other can undo what initcheck has marked of the other's memory: seen with
-# kernels that were launched by hand and ordered by events, where processes shared the GPU, and never with one hardware queue.
+# Two concurrent kernels that write adjacent memory can clear each other's initcheck marks. This was observed
+# with hand-written launches ordered by events, where processes shared the GPU, and never with one hardware
+# queue.
 QUEUES = {"initcheck": {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}}
 ERROR = 86
 LIMIT = 130
 
 
 def run_demo(proof, before, tool):
-    """A few steps of the demo; as an outcome of one test."""
+    """Runs a few steps of the demo, reported as one test."""
     result = proof.run([*before, proof.program("weir"), "demo", "river", "--device", proof.device, "--steps", 6, "--out",
                         proof.logs / f"river-{tool}"], LIMIT, f"demo.{tool}.log", {**ENVIRONMENT, **QUEUES.get(tool, {})})
     outcome = Outcome(seconds=result.seconds)
@@ -83,7 +85,8 @@ def prove(proof):
     if not sanitizer:
         proof.add("sanitizers", "compute-sanitizer", False, "is not on this machine")
         return
-    # Tests check refusals of the driver's API as well; its errors are theirs to judge, the kernels' are the tool's.
+    # Tests also check errors of the driver's API. The tests judge those errors; the tool judges errors in
+    # kernels.
     before = {tool: [sanitizer, "--tool", tool, *options, "--error-exitcode", ERROR, "--print-limit", "20"]
               for tool, options in TOOLS.items()}
     jobs = []
@@ -106,4 +109,4 @@ def prove(proof):
             outcome.ended.append(f"no summary of {tool}: {tail(result.text)}")
         elif result.status == ERROR or not re.search(r"SUMMARY: 0 (errors|hazards)", summary[-1]):
             outcome.ended.append(summary[-1])
-        tell(proof, "sanitizers", f"{tool} {name}", outcome)
+        report_outcome(proof, "sanitizers", f"{tool} {name}", outcome)

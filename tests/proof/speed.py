@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weir-bench's GPU part, against its twins."""
+"""weir-bench's GPU part, compared with its twins."""
 import json
 
 from .run import cuda_tool, tail
 
 TWIN = "libweir-bench-twin.so"
 
-# What a case must not fall under on an H200, beside the bar that it is held to: the bar, or a little under it, where it is
-# met, and about 5 % under what was reached where it is missed. Launch costs are those of a slow, busy host. What it means,
-# and whether more or less is better, is the bar's matter.
+# Floors on an H200, in addition to each case's bar. A floor is the bar or slightly less where the bar is met,
+# and about 5 % below the measured figure where it is missed. Launch costs are those of a slow, busy host. The
+# bar defines the figure's meaning and direction.
 FLOORS_FOR = "H200"
 FLOORS = {
     "launch_ready_kernel/0_arguments": 0.7,
@@ -35,7 +35,7 @@ FLOORS = {
     "loops_of_8_Mi_elements_in_blocks": 0.80,
     "loops_of_256_elements_in_blocks": 1.5,
     "stream_lease": 0.1,
-    "process_start_to_first_result": 1.25,  # HIP's library, where it is installed, is loaded at each start, too
+    "process_start_to_first_result": 1.25,  # HIP's library, if installed, is also loaded at each start
     "copy_3_GiB": 0.98,
     "triad_3_GiB": 0.98,
     "triad_3_GiB_terabytes_per_second": 4.1,
@@ -50,7 +50,7 @@ FLOORS = {
 
 
 def compile_twin(proof):
-    """Compiles the nvcc twins in the background; they are needed last."""
+    """Compiles the nvcc twins in the background; the last part needs them."""
     source = next((path for path in (proof.prefix / "tests/bench/gpu/twin.cu",
                                      proof.prefix / "../../tests/bench/gpu/twin.cu") if path.exists()), None)
     nvcc = cuda_tool("nvcc")
@@ -85,9 +85,9 @@ def prove(proof):
 
 
 def judge(proof, cases, seconds):
-    """A row for each case that failed or fell under its floor, one for all, and the table."""
+    """Adds a row for each case that failed or missed its floor, one row for all cases, and the table."""
     with_floors = FLOORS_FOR in proof.facts.get("device", "")
-    lines = ["## Speed", "", f"gpu-proof fails below a floor, on an {FLOORS_FOR}; a bar is the target of a case.", "",
+    lines = ["## Speed", "", f"gpu-proof fails below a floor, on an {FLOORS_FOR}; bars are the targets of the cases.", "",
              "| case | ours | peer | figure | floor | bar | |", "|---|---|---|---|---|---|---|"]
     met, fallen, seen = 0, 0, set()
     for case in cases:

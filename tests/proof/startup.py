@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time from the start of a process to its first result goes: what the dynamic loader says, by the clock."""
+"""Breaks down the time from the start of a process to its first result, by the dynamic loader's timestamped output."""
 import os
 import re
 import subprocess
@@ -7,14 +7,14 @@ import time
 
 PROGRAMS = {"Weir": "weir-bench-first-result", "NVRTC": "weir-bench-first-nvrtc"}
 RUNS = 9
-SHORTEST = 1.0  # ms; what lies between two words of the loader and takes less is not told
+SHORTEST = 1.0  # ms; shorter steps between two lines of the loader are not reported
 LIMIT = 20
-# The loader ends each line of its own with a name, and begins it with the process, as children speak as well.
+# Each line of the loader begins with the process, as children print too, and ends with a name.
 WORDS = re.compile(rb"\s*(\d+):\s+(calling init|calling fini|file=\S+ \[0\];  generating link map)(?:: (\S+))?")
 
 
 def timeline(proof, program):
-    """[(ms since the start, what the loader was at)], the last when the process had ended; empty when it failed."""
+    """[(ms since the start, the loader's step)], the last at the end of the process; empty if it failed."""
     environment = dict(os.environ, WEIR_DEVICE=proof.device, CUDA_CACHE_DISABLE="1", LD_DEBUG="files")
     began = time.monotonic()
     child = subprocess.Popen([proof.program(program)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -37,8 +37,8 @@ def timeline(proof, program):
 
 def prove(proof):
     lines = ["## Process start to first result", "",
-             f"Intervals of at least {SHORTEST:.0f} ms between messages of the dynamic loader (LD_DEBUG=files), medians of {RUNS} runs. "
-             "Printing the messages takes time as well.", "",
+             f"Steps of the dynamic loader (LD_DEBUG=files) in the median of {RUNS} runs: the time from one line of it to the next, "
+             f"if that took {SHORTEST:.0f} ms or more. Its output takes time as well.", "",
              "| program | from, ms | takes, ms | after | until |", "|---|---|---|---|---|"]
     for name, program in PROGRAMS.items():
         try:

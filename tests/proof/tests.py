@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .conformance import judge
 from .run import tail
 
-# What no device under test takes part in. Any other test program of the bundle runs.
+# Programs that use no device under test. Every other test program of the bundle runs.
 HOST_ONLY = {
     "amdgpu_driver_test": "the AMDGPU driver on the HIP simulator",
     "codegen_test": "x86-64 code and text of code generation",
@@ -53,7 +53,7 @@ class Outcome:
     passed: int = 0
     failed: list = field(default_factory=list)
     skipped: list = field(default_factory=list)  # (test, reason)
-    ended: list = field(default_factory=list)  # how it ended where it should not have
+    ended: list = field(default_factory=list)  # unexpected ends of the program
     seconds: float = 0
 
     def executed(self):
@@ -94,7 +94,7 @@ def tests_of(proof, name, filter_words):
 
 
 def run_tests(proof, name, left, environment=None, before=(), limit=LIMIT, label=""):
-    """Tests of one GoogleTest program. After a crash or a hang those that had not run yet are run, a few times over."""
+    """Tests of one GoogleTest program. After a crash or a hang, the remaining tests run in a new process, a limited number of times."""
     outcome = Outcome()
     base = f"{name}{label}"
     for attempt in range(4):
@@ -105,7 +105,7 @@ def run_tests(proof, name, left, environment=None, before=(), limit=LIMIT, label
         if results.exists() and not result.timed_out and (result.status in (0, 1) or before):
             read_results(results, outcome)
             return outcome, result
-        # It ended early: what ran is in its output.
+        # It ended early; its output lists the tests that ran.
         begun = re.findall(r"^\[ RUN      \] (\S+)", result.text, re.M)
         passed = set(re.findall(r"^\[       OK \] (\S+)", result.text, re.M))
         failed = set(re.findall(r"^\[  FAILED  \] (\S+?),? .*\(\d+ ms\)", result.text, re.M))
@@ -130,7 +130,7 @@ def programs(proof):
                   and path.name not in HOST_ONLY)
 
 
-def tell(proof, part, what, outcome):
+def report_outcome(proof, part, what, outcome):
     counts = f"{outcome.executed()} run, {len(outcome.failed)} failed, {len(outcome.skipped)} skipped"
     details = "; ".join(outcome.failed[:8] + outcome.ended)
     passed = not outcome.failed and not outcome.ended and outcome.executed() > 0
@@ -152,7 +152,7 @@ def prove(proof):
     for name, job in jobs:
         outcomes.setdefault(name, Outcome()).add(job.result()[0])
     for name in sorted(outcomes):
-        tell(proof, "tests", name, outcomes[name])
+        report_outcome(proof, "tests", name, outcomes[name])
     if not outcomes:
         proof.add("tests", "test programs", False, f"there are none in {proof.program('')}")
     conforming.result()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the examples on one simulated AMD GPU, and looks at the HSACO files that they load with llvm-readelf.
+"""Runs the examples on one simulated AMD GPU, and checks the HSACO files that they load with llvm-readelf.
 
-Each example must end with 0. Each of its code objects must be read without complaint, be of code object version 5 and for
-that processor with the features that the device reports, and tell of each kernel what the kernel's descriptor says, within
-what the processor has. Exits with 1 and a line for each thing that is wrong.
+Each example must exit with 0. llvm-readelf must read each of its code objects without a message. A code object must have
+version 5 and be for that processor with the features that the device reports. Its description of each kernel must agree
+with the kernel's descriptor and keep the processor's limits. Exits with 1 and a line for each violation.
 """
 import argparse
 import json
@@ -15,17 +15,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Of the ELF header's flags, as LLVM's AMDGPUUsage lists them.
+# Values in the ELF header's flags, from LLVM's AMDGPUUsage.
 MACHINES = {"gfx906": 0x2F, "gfx908": 0x30, "gfx90a": 0x3F, "gfx942": 0x4C, "gfx950": 0x4F, "gfx1030": 0x36,
             "gfx1100": 0x41, "gfx1201": 0x4E}
 FEATURES = {"xnack-": 0x200, "xnack+": 0x300, "sramecc-": 0x800, "sramecc+": 0xC00}
 HAS_XNACK = {"gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"}
-ALL_REGISTERS = {"gfx90a", "gfx942", "gfx950"}  # accumulation registers are numbered behind the others
+ALL_REGISTERS = {"gfx90a", "gfx942", "gfx950"}  # accumulation registers are numbered after the others
 ABI_OF_VERSION_5 = 3
 
 
 def features_of(processor):
-    """As hipsim's device reports them, with its features set as below."""
+    """The features that hipsim's device reports, set as below."""
     return ["sramecc+", "xnack-"] if processor in HAS_XNACK else []
 
 
@@ -85,7 +85,7 @@ class HsacoFile:
                 place = offset + address - start
                 data = self.path.read_bytes()[place : place + 12]
                 return [int.from_bytes(data[n : n + 4], "little") for n in (0, 4, 8)]
-        raise ValueError(f"{kernel['.symbol']} lies in no segment that is loaded")
+        raise ValueError(f"{kernel['.symbol']} is in no loaded segment")
 
 
 def wrong_in_kernel(file, kernel, processor):
@@ -103,13 +103,13 @@ def wrong_in_kernel(file, kernel, processor):
     if kernel[".symbol"] != name + ".kd" or file.symbols.get(name + ".kd", (0, 0, ""))[2] != "OBJECT":
         yield f"{name}: no descriptor {name}.kd among the dynamic symbols"
         return
-    told = [int(kernel[key]) for key in (".group_segment_fixed_size", ".private_segment_fixed_size", ".kernarg_segment_size")]
-    if file.descriptor(kernel) != told:
-        yield f"{name}: LDS, private memory and arguments are {told} in the metadata, {file.descriptor(kernel)} in the descriptor"
+    metadata = [int(kernel[key]) for key in (".group_segment_fixed_size", ".private_segment_fixed_size", ".kernarg_segment_size")]
+    if file.descriptor(kernel) != metadata:
+        yield f"{name}: LDS, private memory and arguments are {metadata} in the metadata, {file.descriptor(kernel)} in the descriptor"
     arguments = list(zip(kernel.get("argument .offset", []), kernel.get("argument .size", [])))
     end = max((offset + size for offset, size in arguments), default=0)
-    if not arguments or not end <= told[2] < end + int(kernel[".kernarg_segment_align"]):
-        yield f"{name}: {told[2]} bytes of arguments, of which the last one ends at {end}"
+    if not arguments or not end <= metadata[2] < end + int(kernel[".kernarg_segment_align"]):
+        yield f"{name}: {metadata[2]} bytes of arguments, of which the last one ends at {end}"
 
 
 def wrong_in_file(file, processor):
@@ -134,7 +134,7 @@ def wrong_in_file(file, processor):
 
 
 def run_example(program, arguments, folder):
-    """Runs it with its code objects kept in `folder`; gives what is wrong."""
+    """Runs the example with its code objects kept in `folder`; returns the violations."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     device = {"arch": arguments.processor, "sramecc": True, "xnack": False}

@@ -206,7 +206,7 @@ TEST(Info, WithoutAUsableDriverItFailsAndSaysWhatToDo) {
                                      "XDG_DATA_HOME", "WEIR_DRIVER_PATH=" + folder.path().string()});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.out, HasSubstr("no-device 1.2.3  no device"));
-  EXPECT_THAT(result.err, HasSubstr("no usable driver was found; install one"));
+  EXPECT_THAT(result.err, HasSubstr("found no usable driver; install one"));
 }
 
 }  // namespace

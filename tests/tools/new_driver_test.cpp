@@ -80,9 +80,11 @@ TEST(NewDriverCommand, SaysWhyAFolderCannotBeMade) {
   const fs::path dangling = folder.path() / "dangling", file = folder.write("file", "");
   fs::create_directory_symlink("nowhere", dangling);
   const std::pair<fs::path, std::string> cases[] = {
-      {dangling, dangling.string() + " is a symbolic link to nowhere, which is not there; make that folder"},
-      {dangling / "out", (dangling / "out").string() + ": cannot make the folder: "},
-      {file / "out", (file / "out").string() + ": cannot make the folder: Not a directory; name another"}};
+      {dangling,
+       dangling.string() + " is a symbolic link to nowhere, which does not exist; create that folder"},
+      {dangling / "out", (dangling / "out").string() + ": cannot create the folder: "},
+      {file / "out",
+       (file / "out").string() + ": cannot create the folder: Not a directory; choose another"}};
   for (const auto& [out, words] : cases) {
     const ProgramResult result = run_program({tool(), "new-driver", "acme", "--out", out.string()});
     EXPECT_EQ(result.status, 1);
@@ -96,7 +98,7 @@ TEST(NewDriverCommand, LeavesAloneWhatIsThere) {
   const fs::path kept = folder.write("driver.cpp", "mine");
   const ProgramResult result = run_program({tool(), "new-driver", "acme", "--out", folder.path().string()});
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err, HasSubstr("is there already and not an empty folder"));
+  EXPECT_THAT(result.err, HasSubstr("exists and is not an empty folder"));
   EXPECT_EQ(text_of(kept), "mine");
 }
 

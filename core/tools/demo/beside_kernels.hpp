@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the water carries and what is counted, in the kernel language: three dyes, sediment and statistics,
-// each in a stream_parallel block of its own.
+// The substances in the water and the statistics, in the kernel language: three dyes, sediment and
+// statistics, each in a separate stream_parallel block.
 #pragma once
 
 #include "flow_kernels.hpp"
@@ -8,23 +8,21 @@
 namespace weir::demo {
 
 inline constexpr int histogram_bins = 32;
-inline constexpr int histogram_lanes =
-    16;  ///< copies that rows take in turn, so that few threads meet in one
-inline constexpr float histogram_lowest =
-    1e-3f;                                 ///< metres: the lower end of bin 0; two bins for each doubling
-inline constexpr float wet_depth = 0.01f;  ///< metres: what counts as wet
+inline constexpr int histogram_lanes = 16;        ///< copies used by rows in turn, to reduce contention
+inline constexpr float histogram_lowest = 1e-3f;  ///< metres: lower bound of bin 0; two bins per doubling
+inline constexpr float wet_depth = 0.01f;         ///< metres: minimum depth of a wet cell
 
-/// Places in the statistics, all f64.
+/// Indices into the statistics, all f64.
 inline constexpr int stat_volume = 0, stat_outflow = 1, stat_depth = 2, stat_speed = 3, stat_wet = 4,
                      stat_places = 5;
 
-/// What flows over the edge into the east (or south) with the water: each side's concentration goes with what
-/// leaves it.
+/// Amount carried by the water across the edge to the east (or south). The concentration is that of the side
+/// that the water leaves.
 inline Value<float> carried(const Value<float>& flux, const Value<float>& here, const Value<float>& there) {
   return flux * select(flux > 0.0f, here, there);
 }
 
-/// Concentrations before the step, from amounts per area.
+/// Concentrations before the step, computed from amounts per area.
 inline void concentrate(const Field& amount, const ReadField& depth, const Field& concentration,
                         const Index& rows, const Index& cols,
                         detail::Where where = detail::Where::current()) {
@@ -37,7 +35,7 @@ inline void concentrate(const Field& amount, const ReadField& depth, const Field
       where);
 }
 
-/// An amount per area after the water has moved it; nothing stays where the terrain has a hole.
+/// An amount per area after transport by the water; 0 where the terrain has a hole.
 inline Value<float> advected(const Mask& inside, const Field& amount, const Field& concentration,
                              const ReadField& east, const ReadField& south, const Index& r, const Index& c) {
   const Value here = concentration(r, c);
@@ -49,9 +47,9 @@ inline Value<float> advected(const Mask& inside, const Field& amount, const Fiel
   return select(inside(r, c) == 1, moved, 0.0f);
 }
 
-/// Silt in kg per square metre: moved by the water, picked up where the flow drags at the bed harder than it
-/// can bear, and settling all the time. What leaves the water goes to the bed, which holds the net gain since
-/// the start.
+/// Silt in kg per square metre. Water transports it, and it settles at all times. The flow picks it up where
+/// the shear stress exceeds the critical stress. Silt that leaves the water is added to the bed, which holds
+/// the net gain since the start.
 struct Silt {
   const ReadField &depth, &qx, &qy;
   const Value<float>&step, &gravity, &manning, &erosion_rate, &critical_stress, &settling_velocity,
@@ -63,14 +61,14 @@ struct Silt {
   Exchange exchange(const Value<float>& amount, const Value<float>& bed, const Index& r,
                     const Index& c) const {
     const Value water = depth(r, c);
-    const Value deep = water > 1e-3f;  // thinner films carry nothing
+    const Value deep = water > 1e-3f;  // thinner films carry no silt
     const Value<float> inverse = select(deep, 1.0f / water, 0.0f);
     const Value u = qx(r, c) * inverse, v = qy(r, c) * inverse;
-    // Stress of Manning's friction on the bed.
+    // Bed shear stress from Manning's friction.
     const Value<float> stress = water_density * gravity * manning * manning * (u * u + v * v) / cbrt(water);
     const Value eroding = erosion_rate * max(stress / critical_stress - 1.0f, 0.0f);
     const Value<float> eroded = select(deep, eroding, 0.0f) * step;
-    // Implicit, so that a grain settles at most once.
+    // Implicit, so that no more than the suspended silt can settle.
     const Value<float> staying = select(deep, 1.0f / (1.0f + settling_velocity * step * inverse), 0.0f);
     const Value suspended = (amount + eroded) * staying;
     const Value<float> kept = select(suspended > negligible, suspended, 0.0f);
@@ -78,7 +76,7 @@ struct Silt {
   }
 };
 
-/// One block for each dye (metres of dyed rain, told apart by the zone it fell in), one for the silt, one for
+/// One block for each dye (metres of dyed rain, by the zone where it fell), one for the silt, one for
 /// statistics.
 inline auto beside_kernel(bool regions) {
   return Kernel{
@@ -143,7 +141,7 @@ inline auto beside_kernel(bool regions) {
           statistics[stat_volume] = reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
             return cast<double>(h(r, c)) + cast<double>(rest(r, c));
           });
-          // What crossed an edge between a cell inside and one outside in this step.
+          // Flow across edges between inside and outside cells in this step.
           statistics[stat_outflow] +=
               reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
                 const Value<float> to_east = select(inside(r, c + 1) == 0, east(r, c), 0.0f);
@@ -170,7 +168,7 @@ inline auto beside_kernel(bool regions) {
           range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
             const Value depth = h(r, c);
             if_(depth > histogram_lowest, [&] {
-              // A float's exponent and first digit: two bins for each doubling, without a logarithm.
+              // Exponent and leading mantissa bit of a float: two bins per doubling, without a logarithm.
               const Value bin = (bit_cast<std::uint32_t>(depth / histogram_lowest) >> 22u) - 254u;
               atomic_add(
                   counts(r % histogram_lanes, min(bin, static_cast<std::uint32_t>(histogram_bins - 1))), 1u);

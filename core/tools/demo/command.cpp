@@ -16,7 +16,7 @@
 namespace weir::demo {
 namespace {
 
-/// What the command line holds before it becomes RiverOptions.
+/// Values of the command line before their conversion to RiverOptions.
 struct RiverArguments {
   RiverOptions options;
   std::string units = "auto";
@@ -31,16 +31,18 @@ std::function<int()> set_up_river(CLI::App& app) {
                  "ESRI ASCII grid of elevations in metres; by default a valley that ships with Weir")
       ->type_name("FILE.asc");
   app.add_option("--device", options.device,
-                 "Where to run, such as cpu or cuda:1; by default WEIR_DEVICE or the best device present")
+                 "Device to run on, such as cpu or cuda:1; by default WEIR_DEVICE or the best device present")
       ->type_name("DEVICE");
-  app.add_option("--steps", options.steps, "How many time steps")->type_name("N")->capture_default_str();
+  app.add_option("--steps", options.steps, "Number of time steps")->type_name("N")->capture_default_str();
   app.add_option("--out", options.out, "Folder for the maps and the timeline")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_option("--rain", arguments->rain, "Rain in all, millimetres")
+  app.add_option("--rain", arguments->rain, "Total rain, millimetres")
       ->type_name("MM")
       ->capture_default_str();
-  app.add_option("--hours", arguments->hours, "How long it rains")->type_name("H")->capture_default_str();
+  app.add_option("--hours", arguments->hours, "Duration of the rain, hours")
+      ->type_name("H")
+      ->capture_default_str();
   app.add_option("--manning", options.parameters.manning, "Roughness of the ground after Manning, s/m^(1/3)")
       ->type_name("N")
       ->capture_default_str();
@@ -48,9 +50,9 @@ std::function<int()> set_up_river(CLI::App& app) {
       ->type_name("UNIT")
       ->check(CLI::IsMember({"auto", "degrees", "metres"}))
       ->capture_default_str();
-  app.add_flag("--closed", arguments->closed, "Let no water leave over the border");
+  app.add_flag("--closed", arguments->closed, "Let no water leave across the border");
   app.add_flag("--keep-hollows", options.keep_hollows,
-               "Do not cut channels through the dams that a coarse grid makes");
+               "Do not cut channels through the artificial dams of a coarse grid");
   return [arguments] {
     RiverOptions chosen = arguments->options;
     chosen.units = arguments->units == "degrees"  ? CellUnits::degrees
@@ -78,7 +80,8 @@ const tool::Command command(
           "river", "Rain on a real landscape: shallow water, dyes and silt, drawn as maps");
       return [&app, list, river, run_river = set_up_river(*river)]() -> int {
         if (river->parsed() && !*list) return run_river();
-        if (!*list) throw tool::UsageError("weir demo takes a demonstration; weir demo --list lists them");
+        if (!*list)
+          throw tool::UsageError("weir demo takes the name of a demonstration; weir demo --list lists them");
         for (const CLI::App* demo : app.get_subcommands([](const CLI::App*) { return true; }))
           std::printf("%-10s %s\n", demo->get_name().c_str(), demo->get_description().c_str());
         return 0;

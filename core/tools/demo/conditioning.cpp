@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Priority flood from the outlets inwards (Barnes, Lehman and Mulla 2014, Computers & Geosciences 62), which
-// gives each cell its way out, then breaching along those ways (Lindsay 2016, Hydrological Processes 30).
+// Priority flood from the outlets inwards (Barnes, Lehman and Mulla 2014, Computers & Geosciences 62) finds
+// the drainage path of each cell. Breaching along these paths follows (Lindsay 2016, Hydrological Processes
+// 30).
 #include "conditioning.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr std::int64_t outside = -1;
 std::vector<std::int64_t> neighbours(const Terrain& terrain, std::int64_t cell) {
   std::vector<std::int64_t> near;
   const std::int64_t row = cell / terrain.cols, col = cell % terrain.cols;
-  // The flow exchanges water over edges only, so corners do not count.
+  // The flow exchanges water across edges only, so diagonal neighbours are excluded.
   constexpr std::array<std::array<int, 2>, 4> steps = {{{-1, 0}, {0, -1}, {0, 1}, {1, 0}}};
   for (const auto& [dr, dc] : steps) {
     const std::int64_t r = row + dr, c = col + dc;
@@ -29,11 +30,10 @@ std::vector<std::int64_t> neighbours(const Terrain& terrain, std::int64_t cell) 
   return near;
 }
 
-/// For each cell the neighbour that its water leaves through, or `outside`.
+/// For each cell the neighbour that receives its water, or `outside`.
 std::vector<std::int64_t> ways_out(const Terrain& terrain) {
   constexpr std::int64_t unseen = -2;
-  // Cells of one level leave in the order in which they were reached, so that ways over flats are short and
-  // not all alike.
+  // Cells of equal level leave the queue in insertion order, which keeps paths across flats short and varied.
   using Entry = std::tuple<float, std::int64_t, std::int64_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> front;
   std::int64_t order = 0;
@@ -61,7 +61,8 @@ std::vector<std::int64_t> ways_out(const Terrain& terrain) {
 }  // namespace
 
 Conditioning open_hollows(Terrain& terrain, float limit) {
-  // A fall from cell to cell that single precision resolves at any elevation on Earth and that water follows.
+  // Minimum drop from cell to cell: resolved by single precision at any elevation on Earth, and enough for
+  // water to flow.
   constexpr float fall = 0.01f;
   Conditioning done;
   const std::vector<std::int64_t> way = ways_out(terrain);

@@ -3,7 +3,7 @@
 
 namespace weir::demo {
 
-/// How many cells have water of a depth in [from, to), metres.
+/// Number of cells with a water depth in [from, to), metres.
 struct DepthClass {
   float from, to;
   double cells;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow of shallow water over land, in the kernel language: a first-order finite-volume scheme with HLL
-// fluxes (Harten, Lax and van Leer 1983) on water depths that are reconstructed at each edge (Audusse et al.
-// 2004, SIAM J. Sci. Comput. 25, in the form of Chen and Noelle 2017, SIAM J. Numer. Anal. 55, which also
-// follows gravity where a thin film runs down a step). Lakes at rest stay at rest, depths stay positive, and
-// what leaves a cell enters its neighbour.
+// Shallow water flow over land, in the kernel language: a first-order finite-volume scheme with HLL fluxes
+// (Harten, Lax and van Leer 1983). Water depths are reconstructed at each edge (Audusse et al. 2004, SIAM J.
+// Sci. Comput. 25) in the form of Chen and Noelle 2017 (SIAM J. Numer. Anal. 55), which also follows gravity
+// where a thin film runs down a step. Lakes at rest stay at rest, depths stay positive, and outflow of a cell
+// enters its neighbour.
 //
-// All fields have one ring of cells around the terrain, which is outside like its holes. Cell (r, c) has its
-// neighbours (r, c + 1) in the east and (r + 1, c) in the south; edge fields at (r, c) belong to the edge
-// towards that neighbour.
+// All fields have one ring of cells around the terrain; the ring is outside, as are the terrain's holes. Cell
+// (r, c) has the neighbours (r, c + 1) in the east and (r + 1, c) in the south. Edge fields at (r, c) belong
+// to the edge towards that neighbour.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ using Field = View<float, 2>;
 using ReadField = View<const float, 2>;
 using Mask = View<const std::uint8_t, 2>;  ///< 1 inside, 0 outside
 
-inline constexpr float dry_depth = 1e-6f;  ///< metres; below it water does not move
-/// Momentum (m^2/s) and other small remains below this become 0: subnormal numbers are slow and mean nothing
-/// here.
+inline constexpr float dry_depth = 1e-6f;  ///< metres; shallower water does not move
+/// Momentum (m^2/s) and other values below this become 0: subnormal numbers are slow and physically
+/// meaningless here.
 inline constexpr float negligible = 1e-12f;
 
-/// A block beside others, or the same work in program order, to compare the two.
+/// A concurrent block, or the same work in program order, so that the two can be compared.
 template <class Body>
 void beside(bool regions, Body&& body, detail::Where where = detail::Where::current()) {
   if (regions)
@@ -33,7 +33,7 @@ void beside(bool regions, Body&& body, detail::Where where = detail::Where::curr
     body();
 }
 
-/// Places in the clock: what the host wants to know of a step, and what its kernels share.
+/// Indices into the clock: values of a step that the host reads and that kernels share.
 inline constexpr int clock_step = 0, clock_rain = 1,
                      clock_places = 2;  // seconds; metres of mean rain in this step
 
@@ -44,7 +44,7 @@ inline auto clock_kernel() {
                    Value<float> dx, Value<float> dy, Value<float> gravity, Value<float> courant,
                    Value<float> longest, Value<float> rain, Value<float> duration, Value<float> peak) {
                   const Index rows = h.extent(0), cols = h.extent(1);
-                  // Crossings of a cell per second by the fastest wave, along both axes together.
+                  // Cells crossed per second by the fastest wave, summed over both axes.
                   const Value fastest =
                       reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
                         const Value depth = h(r, c);
@@ -54,7 +54,7 @@ inline auto clock_kernel() {
                       });
                   const Value step = min(courant / fastest, longest);
                   const Value<double> now = time[0];
-                  // The triangle of the storm in the middle of the step, as a part of the duration.
+                  // The triangular storm profile at the middle of the step, as a fraction of the duration.
                   const Value at = cast<float>(now + 0.5 * cast<double>(step)) / duration;
                   const Value<float> rising = at / peak, falling = (1.0f - at) / (1.0f - peak);
                   const Value intensity = max(min(rising, falling), 0.0f) * 2.0f * rain / duration;
@@ -66,7 +66,7 @@ inline auto clock_kernel() {
                                      "longest", "rain", "duration", "peak"}}};
 }
 
-/// Water at one side of an edge: depth, and velocity across and along the edge.
+/// Water on one side of an edge: depth, and velocity across and along the edge.
 struct Side {
   Value<float> depth, across, along;
 };
@@ -78,17 +78,17 @@ inline Side side_of(const ReadField& h, const ReadField& q_across, const ReadFie
   return {depth, q_across(r, c) * inverse, q_along(r, c) * inverse};
 }
 
-/// What crosses an edge per metre of it: water (m^2/s), and momentum (m^3/s^2) as each side feels it, which
-/// differs by the push of the bottom's step.
+/// Flux across an edge per metre of its length: water (m^2/s), and momentum (m^3/s^2) for each side. The
+/// sides differ by the force of the step in the ground.
 struct EdgeFlux {
   Value<float> water, first, second, along;
 };
 
-/// `step_up`: how much higher the ground is at the second side, metres.
+/// `step_up`: height of the second side's ground above the first side's, metres.
 inline EdgeFlux edge_flux(const Side& a, const Side& b, const Value<float>& step_up,
                           const Value<float>& gravity) {
-  // The bottom at the edge, above the first side's: the higher one, but under both water levels. Measured
-  // from the first side, so that thin films keep their digits on high mountains.
+  // Ground at the edge, relative to the first side's: the higher ground, but below both water levels. The
+  // relative height keeps the precision of thin films on high mountains.
   const Value edge = min(max(step_up, 0.0f), min(a.depth, step_up + b.depth));
   const Value ha = max(min(a.depth - edge, a.depth), 0.0f);
   const Value hb = max(min(step_up + b.depth - edge, b.depth), 0.0f);
@@ -107,8 +107,8 @@ inline EdgeFlux edge_flux(const Side& a, const Side& b, const Value<float>& step
           water * select(water > 0.0f, a.along, b.along)};
 }
 
-/// The flux over an edge that may lie at a border. There, the other side mirrors this one: water flows out
-/// freely over an open border and never in, and bounces off a closed one. `open`: 1 or 0.
+/// The flux across an edge that may be at a border. There, the other side mirrors this one. At an open border
+/// (`open` 1) water flows out freely and never in; a closed border (`open` 0) reflects it.
 inline EdgeFlux border_flux(const Side& a, const Side& b, const Value<std::uint8_t>& a_inside,
                             const Value<std::uint8_t>& b_inside, const Value<float>& step_up,
                             const Value<float>& gravity, const Value<float>& open) {
@@ -126,8 +126,8 @@ inline EdgeFlux border_flux(const Side& a, const Side& b, const Value<std::uint8
           flux.along};
 }
 
-/// Fluxes over all edges, times the time step over the cell's width: metres of water, m^2/s of momentum. And
-/// beside them the rain of this step.
+/// Fluxes across all edges, times the time step over the cell's width: metres of water, m^2/s of momentum.
+/// Also computes the rain of this step, concurrently.
 inline auto flux_kernel(bool regions) {
   return Kernel{
       "river.flux",
@@ -175,7 +175,8 @@ inline auto flux_kernel(bool regions) {
                            "open"}}};
 }
 
-/// Scales outflow down where a cell would give more than it has: only where films run dry.
+/// Reduces the outflow of cells that would lose more water than they have; only films that run dry are
+/// affected.
 inline auto limit_kernel(bool regions) {
   return Kernel{"river.limit",
                 with_constants([regions](ReadField h, Field share, Field east, Field south) {
@@ -183,7 +184,7 @@ inline auto limit_kernel(bool regions) {
                   range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
                     const Value out = max(east(r, c), 0.0f) + max(-east(r, c - 1), 0.0f) +
                                       max(south(r, c), 0.0f) + max(-south(r - 1, c), 0.0f);
-                    // A little less than all, so that rounding cannot take more than there is.
+                    // Slightly less than all, so that rounding cannot remove more water than exists.
                     share(r, c) = select(out > h(r, c), 0.999999f * h(r, c) / out, 1.0f);
                   });
                   beside(regions, [&] {
@@ -202,9 +203,9 @@ inline auto limit_kernel(bool regions) {
                 {.parameter_names = {"h", "share", "east", "south"}}};
 }
 
-/// Moves water and momentum, adds the rain, and slows the flow by Manning's friction, implicitly, so that no
-/// film is turned back. `rest` holds what rounding kept out of h (a compensated sum): h + rest is the water
-/// that is there.
+/// Moves water and momentum, adds the rain, and applies Manning's friction implicitly, so that it cannot
+/// reverse a film's flow. `rest` holds the rounding error of h (a compensated sum): the exact water depth is
+/// h + rest.
 inline auto update_kernel() {
   return Kernel{"river.update",
                 [](Field h, Field rest, Field before, Field qx, Field qy, Mask inside,

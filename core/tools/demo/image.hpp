@@ -37,7 +37,7 @@ class Image {
                    static_cast<std::size_t>(x)];
   }
   const Colour& at(int x, int y) const { return const_cast<Image*>(this)->at(x, y); }
-  /// Lays `colour` over a pixel with an opacity of 0 to 1; outside the picture nothing happens.
+  /// Blends `colour` over a pixel with an opacity of 0 to 1; no effect outside the picture.
   void blend(int x, int y, Colour colour, float opacity) {
     if (x >= 0 && y >= 0 && x < width_ && y < height_) at(x, y) = mix(at(x, y), colour, opacity);
   }
@@ -47,7 +47,7 @@ class Image {
   std::vector<Colour> pixels_;
 };
 
-/// Writes 8-bit RGB. Throws Error{system} when the file cannot be written.
+/// Writes 8-bit RGB. Throws Error{system} if the file cannot be written.
 void write_png(const Image& image, const std::filesystem::path& path);
 
 }  // namespace weir::demo

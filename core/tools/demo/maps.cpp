@@ -14,7 +14,8 @@ constexpr Colour paper = rgb(0xf7f5f0), ink = rgb(0x2f3440), faint = rgb(0x7b7f8
 constexpr int legend_height = 78;
 constexpr float margin = 18;
 
-// Depths shown, metres: thinner sheets are invisible, deeper water has the darkest blue. Logarithmic between.
+// Range of depths shown, metres, on a logarithmic scale: smaller depths are invisible, larger ones have the
+// darkest blue.
 constexpr float shown_depth = 0.03f, deepest = 10;
 
 float depth_scale(float depth) {
@@ -22,8 +23,8 @@ float depth_scale(float depth) {
                     1.0f);
 }
 
-/// Depth per pixel on the logarithmic scale: interpolated after taking logarithms, so that narrow rivers stay
-/// whole.
+/// Depth per pixel on the logarithmic scale. Interpolation follows the logarithm, so that narrow rivers stay
+/// connected.
 std::vector<float> depth_pixels(const Relief& relief, std::span<const float> depth) {
   std::vector<float> scaled(depth.size());
   std::transform(depth.begin(), depth.end(), scaled.begin(), depth_scale);
@@ -53,14 +54,14 @@ const Ramp& sediment_ramp() {
   return ramp;
 }
 
-/// Concentrations shown, kilograms per cubic metre; logarithmic between.
+/// Range of concentrations shown, kilograms per cubic metre, on a logarithmic scale.
 constexpr float clear_water = 0.03f, thick_mud = 30;
 float sediment_scale(float concentration) {
   return std::clamp(
       std::log(std::max(concentration, 1e-9f) / clear_water) / std::log(thick_mud / clear_water), 0.0f, 1.0f);
 }
 
-/// The map with room for a legend below, wide enough for the legend's text.
+/// The map with space for a legend below, wide enough for the legend's text.
 Image with_legend(const Image& map) {
   constexpr int text_room = 600;
   Image sheet(std::max(map.width(), text_room), map.height() + legend_height, paper);
@@ -76,7 +77,7 @@ void draw_titles(Image& sheet, std::string_view title, std::string_view caption)
   draw_text(sheet, margin, top + 48, 9.5f, caption, faint);
 }
 
-/// A bar of a round length at the right end of the legend.
+/// Draws a bar of a round length at the right end of the legend.
 void draw_scale_bar(Image& sheet, double metres_per_pixel) {
   double length = 1;
   for (double step = 1; step * 2 <= 140 * metres_per_pixel; step *= 10)
@@ -99,7 +100,7 @@ struct Tick {
   std::string label;
 };
 
-/// Where a ramp stands in the legend.
+/// Position of a ramp in the legend.
 struct RampPlace {
   int left, top, width;
   static constexpr int height = 12;
@@ -124,7 +125,7 @@ void draw_ramp(Image& sheet, const Ramp& ramp, std::initializer_list<Tick> ticks
   }
 }
 
-/// Bars on the ramp: how much of the land has water of each depth.
+/// Draws bars on the ramp that show the share of land with water of each depth.
 void draw_depth_classes(Image& sheet, const Ramp& ramp, std::span<const DepthClass> classes) {
   constexpr float tallest = 24;
   const RampPlace place(sheet);
@@ -134,7 +135,7 @@ void draw_depth_classes(Image& sheet, const Ramp& ramp, std::span<const DepthCla
   for (const DepthClass& c : classes) {
     const float from = depth_scale(c.from), to = depth_scale(c.to);
     if (from < 0 || to <= from || most <= 0) continue;
-    // The root keeps the few cells of deep rivers visible beside the many of shallow ones.
+    // The square root keeps the few cells of deep rivers visible next to the many shallow cells.
     const float height = tallest * static_cast<float>(std::sqrt(c.cells / most));
     for (int x = static_cast<int>(place.at(from)); x < static_cast<int>(place.at(to)) - 1; ++x)
       for (int y = 0; static_cast<float>(y) < height; ++y)

@@ -11,11 +11,11 @@
 
 namespace weir::demo {
 
-/// What a simulation shows. Fields have rows * cols values, row by row, the northern row first.
+/// The fields of a simulation to show. Fields have rows * cols values, row by row, the northern row first.
 struct RiverFields {
   std::span<const float> depth;               ///< metres of water
   std::span<const float> concentration;       ///< kilograms of suspended sediment per cubic metre of water
-  std::array<std::span<const float>, 3> dye;  ///< part of the water that carries each dye, 0 to 1
+  std::array<std::span<const float>, 3> dye;  ///< fraction of the water with each dye, 0 to 1
   std::span<const DepthClass> depth_classes;  ///< drawn above the legend of the water map; may be empty
   std::string caption;                        ///< e.g. "2000 steps, 1 h 24 min after the rain began"
 };

@@ -5,7 +5,7 @@
 
 namespace weir::demo {
 
-/// Three digits or so, for people: 0.0123, 1.23, 123, 12345, 1.23e-08.
+/// About three significant digits: 0.0123, 1.23, 123, 12345, 1.23e-08.
 std::string short_number(double value);
 
 /// "42 s", "17 min", "2 h 49 min".

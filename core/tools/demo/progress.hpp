@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells how far a long run is: a bar that redraws itself on a terminal, a line every tenth elsewhere.
+// Reports the progress of a long run: a redrawn bar on a terminal, one line per tenth elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace weir::demo {
 
 class Progress {
  public:
-  /// `terminal`: whether `out` understands carriage returns and shows UTF-8.
+  /// `terminal`: whether `out` supports carriage returns and UTF-8.
   Progress(std::ostream& out, bool terminal, std::string label, std::int64_t total)
       : out_(out), terminal_(terminal), label_(std::move(label)), total_(total) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() { finish(); }
 
-  /// Shows that `done` of the total are done after `seconds`; cheap when nothing would change on the screen.
+  /// Reports `done` of the total after `seconds`; cheap if the output would not change.
   void show(std::int64_t done, double seconds, std::string_view note = {});
-  /// Ends the bar's line; nothing is shown afterwards.
+  /// Ends the bar's line; later calls of show() print nothing.
   void finish();
 
  private:
@@ -28,7 +28,7 @@ class Progress {
   bool terminal_;
   std::string label_;
   std::int64_t total_;
-  double next_ = 0;  ///< seconds: the terminal is redrawn ten times a second at most
+  double next_ = 0;  ///< seconds; the terminal is redrawn at most ten times a second
   std::int64_t tenths_ = 0;
   bool drawn_ = false;
 };

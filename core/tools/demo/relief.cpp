@@ -9,11 +9,11 @@
 namespace weir::demo {
 namespace {
 
-// Pixels of a map's longer side: four for each cell, which shows all that the spline has, but not fewer or
-// more than these.
+// Bounds for the pixels of a map's longer side. Within them a map has four pixels per cell, the full
+// resolution of the spline.
 constexpr double shortest_side = 640, longest_side = 1100;
 
-/// Elevations with the holes grown over from their rims, so that sampling near a hole sees no cliff.
+/// Elevations with the holes filled from their rims, so that sampling near a hole finds no cliff.
 std::vector<float> without_holes(const Terrain& terrain) {
   std::vector<float> z = terrain.elevation;
   double sum = 0;
@@ -44,7 +44,7 @@ std::vector<float> without_holes(const Terrain& terrain) {
   return z;
 }
 
-/// Three passes of a box filter: close to a Gaussian.
+/// Three passes of a box filter, which approximate a Gaussian.
 std::vector<float> blurred(std::vector<float> field, int width, int height, int radius) {
   std::vector<float> line;
   const auto blur_line = [&](std::size_t begin, std::size_t step, int count) {
@@ -86,8 +86,7 @@ std::array<float, 4> spline_weights(float t) {
           t * t * t / 6};
 }
 
-/// Light on a slope from a main lamp in the north-west and two weaker ones beside it; 1 where the ground is
-/// flat.
+/// Light on a slope from a main light in the north-west and two weaker ones next to it; 1 on flat ground.
 float lit(float east, float north) {
   struct Lamp {
     float azimuth, weight;
@@ -157,7 +156,7 @@ Relief::Relief(const Terrain& terrain) : rows_(terrain.rows), cols_(terrain.cols
       square += east[i] * east[i] + north[i] * north[i];
     }
   }
-  // Exaggerated until the typical slope is 0.5, so that plains and mountains both show their forms.
+  // Scales slopes so that the typical one is 0.5, which makes the relief of plains and of mountains visible.
   const double typical = std::sqrt(square / static_cast<double>(east.size()));
   const float exaggeration = static_cast<float>(std::clamp(0.5 / std::max(typical, 1e-6), 0.2, 40.0));
   const std::vector<float> around = blurred(height_field_, width_, height_, std::max(3, width_ / 60));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ground of every map: shaded relief on square pixels, and smooth sampling of a terrain's fields.
+// The background of every map: shaded relief on square pixels, and smooth sampling of a terrain's fields.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace weir::demo {
 
-/// Colours at places from 0 to 1, blended between.
+/// Colours at positions from 0 to 1, interpolated.
 class Ramp {
  public:
   struct Stop {
@@ -24,8 +24,7 @@ class Ramp {
   std::vector<Stop> stops_;
 };
 
-/// A terrain drawn as seen from above with soft light from the north-west. Made once, then copied under each
-/// map.
+/// A terrain seen from above with soft light from the north-west. Drawn once and copied for each map.
 class Relief {
  public:
   explicit Relief(const Terrain& terrain);
@@ -37,14 +36,14 @@ class Relief {
   float low() const noexcept { return low_; }
   float high() const noexcept { return high_; }
 
-  /// The relief in hypsometric tints, or nearly white where colour is kept for what lies upon it.
+  /// The relief in hypsometric tints, or nearly white to leave colour for the overlay.
   Image tinted() const { return draw(true); }
   Image pale() const { return draw(false); }
 
-  /// A field of rows * cols values, smoothed by a cubic B-spline and laid out as width * height pixels. Stays
-  /// inside the range of the values.
+  /// A field of rows * cols values, smoothed by a cubic B-spline and sampled at width * height pixels. Stays
+  /// in the range of the values.
   std::vector<float> resample(std::span<const float> field) const;
-  /// Whether the pixel lies where the terrain has data: 0 to 1.
+  /// Share of each pixel where the terrain has data: 0 to 1.
   std::span<const float> coverage() const noexcept { return coverage_; }
 
   static const Ramp& tints();

@@ -27,12 +27,12 @@ std::vector<float> without_ring(std::int64_t rows, std::int64_t cols, const std:
   return inner;
 }
 
-/// What a terrain means for water, made on the host.
+/// The terrain's inputs to the simulation, computed on the host.
 struct Ground {
   std::vector<float> height;  ///< metres; 0 outside
   std::vector<std::uint8_t> inside;
-  std::vector<std::uint8_t> zone;   ///< which dye marks the rain: 0 high ground, 1 slopes, 2 valleys
-  std::vector<float> rain_pattern;  ///< part of the mean rain; 0 outside
+  std::vector<std::uint8_t> zone;   ///< dye of the rain: 0 high ground, 1 slopes, 2 valleys
+  std::vector<float> rain_pattern;  ///< rain relative to the mean; 0 outside
 };
 
 Ground survey(const Terrain& terrain, const RiverParameters& parameters) {
@@ -61,7 +61,7 @@ Ground survey(const Terrain& terrain, const RiverParameters& parameters) {
   return ground;
 }
 
-/// The lower end of a bin of the histogram, metres.
+/// Lower bound of a bin of the histogram, metres.
 float class_start(std::size_t bin) {
   return histogram_lowest * std::ldexp(bin % 2 ? 1.5f : 1.0f, static_cast<int>(bin / 2));
 }

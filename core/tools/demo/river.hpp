@@ -15,39 +15,38 @@
 
 namespace weir::demo {
 
-/// Whether the parts of a step that do not depend on one another stand in stream_parallel blocks, or one
-/// after the other.
+/// Whether independent parts of a step are in stream_parallel blocks or run one after the other.
 enum class Regions : bool { off, on };
 
 /// Sums over the whole terrain, computed on the device in double precision.
 struct RiverTotals {
   double time = 0;                        ///< seconds since the start
   double initial = 0;                     ///< cubic metres of water at the start
-  double rain = 0;                        ///< cubic metres fallen
-  double outflow = 0;                     ///< cubic metres gone over the border
-  double volume = 0;                      ///< cubic metres there now
+  double rain = 0;                        ///< cubic metres of rain so far
+  double outflow = 0;                     ///< cubic metres that left across the border
+  double volume = 0;                      ///< cubic metres at present
   double depth = 0;                       ///< metres, the deepest
   double speed = 0;                       ///< metres per second, the fastest in at least 1 cm of water
   std::int64_t wet = 0;                   ///< cells with at least 1 cm of water
-  std::array<double, 3> dye{};            ///< cubic metres of rain that fell in each zone and is still there
+  std::array<double, 3> dye{};            ///< remaining cubic metres of the rain of each zone
   double silt = 0;                        ///< kilograms suspended
-  double bed = 0;                         ///< kilograms that the bed gained; negative after erosion
-  std::vector<DepthClass> depth_classes;  ///< from 1 mm, two for each doubling; the last one has no end
+  double bed = 0;                         ///< kilograms gained by the bed; negative after erosion
+  std::vector<DepthClass> depth_classes;  ///< from 1 mm, two per doubling; the last one is unbounded
 
-  /// How much water appeared (or vanished, when negative), as a part of all that was ever there.
+  /// Water that appeared (or vanished, if negative), as a fraction of all water so far.
   double imbalance() const;
 };
 
-/// How well the water balance of a run must close. Depths are single precision with a compensated sum, so
-/// that a step rounds only the change of a cell, by 2^-24 of it; totals are double precision. Such errors are
-/// as often up as down: 2000 steps leave about 1e-9, and the tolerance is enough for ten million.
+/// Tolerance of a run's water balance. Depths are single precision with a compensated sum, so a step rounds
+/// only the change of a cell, by 2^-24 of it; totals are double precision. Such errors have either sign with
+/// equal probability: 2000 steps leave about 1e-9, and the tolerance suffices for ten million steps.
 inline constexpr double balance_tolerance = 1e-7;
 
-/// All that the next step depends on, on the host: fields have rows * cols values from the north-west.
+/// The complete input of the next step, on the host. Fields have rows * cols values from the north-west.
 struct RiverState {
   double time = 0;                        ///< seconds
   std::vector<float> depth;               ///< metres
-  std::vector<float> rest;                ///< metres that rounding kept out of depth
+  std::vector<float> rest;                ///< metres, rounding error of depth
   std::vector<float> flow_x, flow_y;      ///< square metres per second, to the east and to the south
   std::array<std::vector<float>, 3> dye;  ///< metres of dyed water
   std::vector<float> silt, bed;           ///< kilograms per square metre: suspended, gained by the bed
@@ -60,7 +59,7 @@ class RiverKernels {
   explicit RiverKernels(Regions regions);
   RiverKernels(RiverKernels&&) noexcept;
   ~RiverKernels();
-  /// Compiles for the stream's device now, so that the first step is as fast as the others.
+  /// Compiles for the stream's device now, so that the first step has no compilation time.
   void prepare(const StreamRef& stream) const;
   /// Number of loops and reductions in a step.
   int loops() const;
@@ -73,23 +72,23 @@ class RiverKernels {
 
 class River {
  public:
-  /// A dry river, or with `depth` metres of water in each cell (rows * cols values; none where the terrain
-  /// has no data).
+  /// Creates a dry river, or one with `depth` metres of water in each cell (rows * cols values; no water
+  /// where the terrain has no data).
   River(const Device& device, const Terrain& terrain, const RiverParameters& parameters,
         std::span<const float> depth = {});
   River(River&&) noexcept;
   ~River();
 
-  /// Submits one step and returns without waiting. All steps go to one stream.
+  /// Submits one step and returns without waiting. The caller passes the same stream for all steps.
   void step(const StreamRef& stream, const RiverKernels& kernels);
 
-  /// Waits for `stream` and brings the totals to the host.
+  /// Waits for `stream` and copies the totals to the host.
   RiverTotals totals(const StreamRef& stream) const;
-  /// Submits a copy of the time, in seconds since the start. `time` must stay valid until `stream` has passed
-  /// it.
+  /// Submits a copy of the time in seconds since the start. `time` must stay valid until the copy is
+  /// complete.
   void read_time(const StreamRef& stream, std::span<double, 1> time) const;
   RiverState state(const StreamRef& stream) const;
-  /// Goes on from another moment. Totals of what came and went keep counting from where they are.
+  /// Continues from another state. Totals of rain and outflow keep their values.
   void restore(const StreamRef& stream, const RiverState& state);
 
  private:

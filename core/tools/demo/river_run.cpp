@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr float deepest_cut = 60;  // metres: what open_hollows may cut through
+constexpr float deepest_cut = 60;  // metres, limit for open_hollows
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -45,7 +45,7 @@ void make_folder(const std::filesystem::path& folder) {
   if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(std::strerror(errno));
 }
 
-/// The terrain as the file has it, for the maps, and as water sees it.
+/// The terrain as read from the file, for the maps, and as conditioned for the flow.
 struct Land {
   Terrain shown, wet;
 };
@@ -68,14 +68,14 @@ Land prepare_land(const RiverOptions& options, std::ostream& log) {
   return land;
 }
 
-/// Submits steps and keeps the host at most two batches ahead of the device, so that the progress shown is
-/// true.
+/// Submits steps and keeps the host at most two batches ahead of the device, so that the reported progress is
+/// accurate.
 class Pacer {
  public:
   explicit Pacer(const Device& device)
       : marks_{device.create_event(), device.create_event()}, times_(device.pinned_array<double>(2)) {}
 
-  /// Submits `steps` steps; calls `reached(n, time)` when the device has done the first n.
+  /// Submits `steps` steps; calls `reached(n, time)` when the device has completed the first n.
   template <class Reached>
   void run(River& river, const RiverKernels& kernels, const StreamRef& stream, std::int64_t steps,
            Reached reached) {
@@ -125,8 +125,8 @@ void draw_maps(const Relief& relief, const River& river, const StreamRef& stream
   write_png(draw_dye_map(relief, fields, {"on high ground", "on slopes", "in valleys"}), folder / "dye.png");
 }
 
-/// Takes the same steps with and without regions, in turn, and keeps the best time of each: other programs
-/// disturb both.
+/// Runs the same steps with and without regions, in turn, and keeps the best time of each, to reduce the
+/// effect of other programs.
 void compare(const Device& device, const Terrain& terrain, const RiverOptions& options,
              const RiverState& start, const StreamRef& stream,
              const std::array<const RiverKernels*, 2>& off_on, RiverReport& report) {
@@ -152,7 +152,7 @@ void compare(const Device& device, const Terrain& terrain, const RiverOptions& o
   report.same_bits = end[0] == end[1];
 }
 
-/// FNV-1a of the bits of every field: the same on all devices that compute the same.
+/// FNV-1a hash of the bits of every field; equal on all devices with equal results.
 std::uint64_t hash_of(const RiverState& state) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&hash](const auto& values) {
@@ -178,7 +178,7 @@ void print_balance(std::ostream& log, const RiverTotals& totals) {
       << short_number(totals.bed / 1e6) << " gained by the bed\n";
 }
 
-/// Takes all steps, with a timeline of a few in the middle; false when the device cannot time them.
+/// Runs all steps, with a timeline of a few in the middle; returns false if the device cannot time them.
 bool flow(River& river, const RiverKernels& kernels, const Device& device, const StreamRef& stream,
           const RiverOptions& options, std::ostream& log, bool terminal) {
   const bool timed = device.info().has(Capability::timed_events);
@@ -231,10 +231,12 @@ void conclude(const RiverReport& report, std::ostream& log, const std::string& w
   if (!(std::abs(report.imbalance) <= balance_tolerance)) {
     throw Error(ErrorCode::unknown, "the water balance is off by " + short_number(report.imbalance) +
                                         " of all the water, expected at most " +
-                                        short_number(balance_tolerance) + "; the device computes wrongly");
+                                        short_number(balance_tolerance) +
+                                        "; the device computes incorrectly");
   }
   if (!report.same_bits)
-    throw Error(ErrorCode::unknown, "the river differs with regions on and off; the device computes wrongly");
+    throw Error(ErrorCode::unknown,
+                "the results with and without regions differ; the device computes incorrectly");
   log << "wrote     " << written << '\n' << std::flush;
 }
 

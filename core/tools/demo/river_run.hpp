@@ -15,38 +15,36 @@ namespace weir::demo {
 inline constexpr std::int64_t max_steps = 10'000'000;
 
 struct RiverOptions {
-  std::filesystem::path terrain;  ///< empty: the valley that ships with Weir
-  std::string device;             ///< empty: as weir::open() chooses
+  std::filesystem::path terrain;  ///< empty: the valley included in Weir
+  std::string device;             ///< empty: the choice of weir::open()
   std::int64_t steps = 2000;
   std::filesystem::path out = "out";
   CellUnits units = CellUnits::automatic;
-  bool keep_hollows = false;  ///< do not cut channels through dams that the grid made
+  bool keep_hollows = false;  ///< do not cut channels through artificial dams of the grid
   RiverParameters parameters;
 };
 
-/// What a run found, beside the files it wrote.
+/// Results of a run, in addition to the files.
 struct RiverReport {
   double steps_per_second_on = 0;   ///< with stream_parallel regions
   double steps_per_second_off = 0;  ///< the same steps one after the other
-  bool same_bits = false;           ///< both gave the same fields
+  bool same_bits = false;           ///< both produced identical fields
   double imbalance = 0;             ///< see RiverTotals::imbalance
 };
 
 /// Throws Error{invalid} for numbers out of range, naming the option.
 void check_options(const RiverOptions& options);
 
-/// Runs the demo and writes water.png, sediment.png, dye.png and trace.json to options.out, and what it does
-/// to `log`. Throws Error for bad options, terrain and folders before any work, and for what fails on the
+/// Runs the demo. Writes water.png, sediment.png, dye.png and trace.json to options.out, and its report to
+/// `log`. Throws Error for invalid options, terrain and folders before any work, and for failures on the
 /// device.
 RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal);
 
-/// Says in `log` what was written where, after it made sure that the device computed rightly: throws
-/// Error{unknown} when the water balance is off or the river differs with regions on and off. run_river ends
-/// with it.
+/// Final step of run_river. Checks the device's results: throws Error{unknown} if the water balance is off or
+/// the results with and without regions differ. Then reports the written files in `log`.
 void conclude(const RiverReport& report, std::ostream& log, const std::string& written);
 
-/// Where the terrain that ships with Weir lies: found from the program's own place, so that a prefix may be
-/// moved.
+/// Path of the terrain included in Weir, relative to the program's location, so that a prefix may be moved.
 std::filesystem::path shipped_terrain();
 
 }  // namespace weir::demo

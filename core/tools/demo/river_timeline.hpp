@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the runtime's profile to a timeline file.
+// Converts the runtime's profile to a timeline file.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,8 @@
 
 namespace weir::demo {
 
-/// Writes what `profile` has timed, one row per stream. Throws Error{system} when the file cannot be written.
+/// Writes the tasks timed by `profile`, one row per stream. Throws Error{system} if the file cannot be
+/// written.
 void write_timeline(const std::filesystem::path& path, const Device& device, const Profile& profile);
 
 }  // namespace weir::demo

@@ -7,8 +7,8 @@
 namespace weir::demo {
 namespace {
 
-// A glyph is a list of strokes divided by spaces; a stroke is a list of points of two digits each: x from 0
-// to `width`, y from 0 (top of capitals) over 6 (the line they stand on) to 8 (depth of a g).
+// A glyph is a list of strokes separated by spaces. A stroke is a list of points with two digits each: x from
+// 0 to `width`, and y from 0 (top of capitals) through 6 (baseline) to 8 (descender of a g).
 struct Glyph {
   char letter;
   int width;

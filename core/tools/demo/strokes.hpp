@@ -12,12 +12,12 @@ namespace weir::demo {
 void draw_line(Image& image, float x0, float y0, float x1, float y1, float thickness, Colour colour,
                float opacity = 1);
 
-/// Draws printable ASCII with its top left corner at (x, y); capitals are `height` pixels tall. What the
-/// lettering has no glyph for is left blank.
+/// Draws printable ASCII with its top left corner at (x, y); capitals are `height` pixels tall. Characters
+/// without a glyph are left blank.
 void draw_text(Image& image, float x, float y, float height, std::string_view text, Colour colour,
                float opacity = 1);
 
-/// Pixels that draw_text advances over the whole text.
+/// Total advance of draw_text over the text, in pixels.
 float text_width(float height, std::string_view text);
 
 }  // namespace weir::demo

@@ -19,8 +19,8 @@ constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 30;
 constexpr double lowest_elevation = -12000;  // metres; below the deepest trench
 constexpr double highest_elevation = 10000;  // metres; above the highest mountain
 
-/// Remembers the first line that holds another number of values than the grid has columns: the likely culprit
-/// when the total is wrong, though the format allows rows to be broken anywhere.
+/// Records the first line whose number of values differs from the grid's columns. It is the likely cause of a
+/// wrong total, although the format allows line breaks anywhere in a row.
 class LineCounter {
  public:
   explicit LineCounter(std::int64_t cols) : cols_(cols) {}
@@ -57,8 +57,8 @@ std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& he
   };
   LineCounter lines(header.cols);
   std::vector<float> elevation;
-  // A value takes a digit and a separator, so that a lying header cannot make us allocate more than the
-  // file's size.
+  // A value takes a digit and a separator, so that a false header cannot cause an allocation larger than the
+  // file.
   elevation.reserve(std::min(static_cast<std::size_t>(total), scanner.left() / 2 + 1));
   bool any = false;
   for (std::int64_t i = 0; i < total; ++i) {
@@ -111,12 +111,12 @@ Terrain parse_terrain(std::string_view text, std::string_view name, CellUnits un
   terrain.cell_width = header.cell_x;
   terrain.cell_height = header.cell_y;
   if (units == CellUnits::degrees || (units == CellUnits::automatic && looks_geographic(header))) {
-    // A sphere of the Earth's mean radius, 6371.0088 km (IUGG): within 0.6 % of the ellipsoid, and water does
-    // not mind.
+    // A sphere of the Earth's mean radius, 6371.0088 km (IUGG); within 0.6 % of the ellipsoid, which is
+    // accurate enough.
     constexpr double metres_per_degree = 6371008.8 * std::numbers::pi / 180;
     const double latitude = header.south + header.cell_y * static_cast<double>(header.rows) / 2;
     if (!(std::abs(latitude) < 89))
-      scanner.fail("the grid's middle lies at latitude " + std::to_string(latitude) +
+      scanner.fail("the grid's centre is at latitude " + std::to_string(latitude) +
                    ", expected -89 to 89 for cells in degrees");
     terrain.cell_height *= metres_per_degree;
     terrain.cell_width *= metres_per_degree * std::cos(latitude * std::numbers::pi / 180);

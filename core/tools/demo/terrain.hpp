@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An elevation map, and the reader of ESRI ASCII grids that makes one.
+// An elevation map, and a reader of ESRI ASCII grids.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace weir::demo {
 
-/// In which unit a grid states its cell size; the format does not say.
+/// Unit of a grid's cell size, which the format does not state.
 enum class CellUnits {
-  automatic,  ///< degrees when the grid's corners are a longitude and a latitude and its cells at most 1,
+  automatic,  ///< degrees if the grid's corners are valid longitudes and latitudes and its cells at most 1,
               ///< else metres
   degrees,
   metres
@@ -35,11 +35,11 @@ inline constexpr std::int64_t min_terrain_side = 3;
 inline constexpr std::int64_t max_terrain_side = 16384;
 inline constexpr std::int64_t max_terrain_cells = std::int64_t{1} << 25;
 
-/// Reads a grid from text. Throws Error{parse} with "NAME:LINE: what is wrong". Allocates no more than the
-/// text can fill.
+/// Reads a grid from text. Throws Error{parse} with "NAME:LINE: fault". Its allocations are bounded by the
+/// length of the text.
 Terrain parse_terrain(std::string_view text, std::string_view name, CellUnits units = CellUnits::automatic);
 
-/// Reads a file. Throws Error{system} when it cannot be read, else as parse_terrain.
+/// Reads a file. Throws Error{system} if it cannot be read, else as parse_terrain.
 Terrain read_terrain(const std::filesystem::path& path, CellUnits units = CellUnits::automatic);
 
 }  // namespace weir::demo

@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, key_count> key_names = {
     "ncols",     "nrows",    "xllcorner", "xllcenter", "yllcorner",
     "yllcenter", "cellsize", "dx",        "dy",        "nodata_value"};
 
-/// What the header said, by key.
+/// Entries of the header, by key.
 struct Entries {
   std::array<std::optional<double>, key_count> value;
   std::array<std::int64_t, key_count> line{};
@@ -96,7 +96,7 @@ double length(const WordScanner& scanner, const Entries& entries, Key key) {
   return value;
 }
 
-/// The grid's outer corner from the key for the corner or the one for the centre of the first cell.
+/// The grid's outer corner, from the key for the corner or for the centre of the first cell.
 double corner(const WordScanner& scanner, const Entries& entries, Key at_corner, Key at_center, double cell) {
   if (entries.has(at_corner) && entries.has(at_center)) {
     scanner.fail_at(entries.line[at_center], "both '" + std::string(key_names[at_corner]) + "' and '" +
@@ -117,7 +117,7 @@ std::string_view WordScanner::next() {
   }
   const std::size_t begin = position_;
   while (position_ < text_.size() && !is_space(text_[position_])) ++position_;
-  // At the end the last word's line stays, so that a message points at text and not behind it.
+  // At the end the line of the last word is kept, so that a message refers to a line with text.
   if (position_ > begin) word_line_ = line_;
   return text_.substr(begin, position_ - begin);
 }

@@ -9,18 +9,18 @@
 
 namespace weir::demo {
 
-/// Walks over a text word by word and knows the line of each.
+/// Splits a text into words and records the line of each.
 class WordScanner {
  public:
   WordScanner(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
   /// The next word, or an empty one at the end. Spaces, tabs, CR and LF separate.
   std::string_view next();
-  /// The word that next() will give.
+  /// The word that next() will return.
   std::string_view peek() const;
-  /// Line of the word that next() gave last; from 1.
+  /// Line of the word last returned by next(); from 1.
   std::int64_t line() const noexcept { return word_line_; }
-  /// Bytes behind the last word.
+  /// Bytes after the last word.
   std::size_t left() const noexcept { return text_.size() - position_; }
 
   /// Throws Error{parse} "NAME:LINE: message".
@@ -35,10 +35,10 @@ class WordScanner {
   std::int64_t word_line_ = 1;
 };
 
-/// A word for a message: unprintable bytes as \xNN, in quotes, cut when long.
+/// Formats a word for a message: in quotes, unprintable bytes as \xNN, truncated if long.
 std::string quoted(std::string_view word);
 
-/// The finite number that `word` is, or nothing.
+/// The finite number in `word`, or nullopt.
 std::optional<double> number(std::string_view word);
 
 struct TerrainHeader {
@@ -51,7 +51,7 @@ struct TerrainHeader {
   std::optional<double> no_data;
 };
 
-/// Reads header lines up to the first elevation. Throws Error{parse} with the line.
+/// Reads header lines up to the first elevation. Throws Error{parse} that names the line.
 TerrainHeader read_header(WordScanner& scanner);
 
 }  // namespace weir::demo

@@ -16,7 +16,7 @@ void write_timeline(std::ostream& out, std::string_view process, std::span<const
   std::set<std::uint64_t> streams;
   for (const TimelineTask& task : tasks) streams.insert(task.stream);
   out << "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
-  // Names that are not UTF-8 must not stop a timeline from being written.
+  // Names that are invalid UTF-8 must not prevent writing a timeline.
   const auto put = [&](const Json& event) {
     out << event.dump(-1, ' ', false, Json::error_handler_t::replace);
   };

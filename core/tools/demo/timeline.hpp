@@ -14,17 +14,17 @@ namespace weir::demo {
 struct TimelineTask {
   std::string name;
   std::string kernel;
-  std::uint64_t stream = 0;  ///< the row it is drawn in
+  std::uint64_t stream = 0;  ///< row in the timeline
   double start = 0;          ///< nanoseconds since the first task
   double duration = 0;       ///< nanoseconds
-  std::int32_t region = -1;  ///< stream_parallel region of its kernel, -1 outside
+  std::int32_t region = -1;  ///< stream_parallel region of its kernel, -1 if none
   std::int32_t block = -1;   ///< block of the region
 };
 
 /// Writes complete events ("ph": "X") with one row per stream, and names for the rows.
 void write_timeline(std::ostream& out, std::string_view process, std::span<const TimelineTask> tasks);
 
-/// The same to a file. Throws Error{system} when it cannot be written.
+/// Writes the same to a file. Throws Error{system} if it cannot be written.
 void write_timeline(const std::filesystem::path& path, std::string_view process,
                     std::span<const TimelineTask> tasks);
 

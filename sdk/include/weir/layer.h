@@ -2,15 +2,17 @@
  *
  * The Weir layer interface, version 1.0.
  *
- * A layer stands between the host (libweir) and a driver. It takes the driver's table and gives out another one of
- * the same shape, whose functions do something of their own and call the driver's. It is a shared object
- * `libweir-layer-NAME.so` that exports one symbol, `weir_layer_entry`, and lies in a layer folder: `layers`
- * beside each folder of drivers that `weir info` lists, and what WEIR_LAYER_PATH names. Plain C11; it needs
- * nothing but this header and driver.h, whose rules hold for every function here too.
+ * A layer is placed between the host (libweir) and a driver. It receives the driver's table and returns
+ * another table of the same shape, whose functions add behaviour and call the driver's. A layer is a shared
+ * object `libweir-layer-NAME.so` that exports one symbol, `weir_layer_entry`, and is installed in a layer
+ * folder. Layer folders are the folder `layers` next to each driver folder that `weir info` lists, and those
+ * in WEIR_LAYER_PATH. A layer is plain C11 and needs only this header and driver.h, whose rules also apply to
+ * every function here.
  *
- * The host loads a layer once and calls its entry once for each driver that it is put over. Handles, allocations and
- * argument blocks pass through a layer as it likes, as long as the host sees a driver that keeps driver.h's rules.
- * Layers are for looking, testing and counting: one that is not asked for is not loaded and costs nothing.
+ * The host loads a layer once and calls its entry once for each driver that uses the layer. A layer may
+ * replace handles, allocations and argument blocks, as long as the host observes a driver that keeps
+ * driver.h's rules. Layers serve inspection, testing and counting. A layer that is not requested is not
+ * loaded and has no cost.
  */
 #ifndef WEIR_LAYER_H
 #define WEIR_LAYER_H
@@ -23,52 +25,53 @@ extern "C" {
 
 /* ------------------------------------------------------------------------------------- reports -- */
 
-/* What a layer has found. Strings are UTF-8, read before `report` returns. */
+/* A finding of a layer. Strings are UTF-8 and must stay valid until `report` returns. */
 typedef struct weir_layer_report {
   uint32_t struct_size;
   uint32_t reserved;
   const char *layer;   /* its name */
   const char *driver;  /* the name in the driver's table */
   const char *rule;    /* one word that never changes, such as "race"; the layer's docs list them */
-  const char *message; /* what was found, what was expected, what to do */
+  const char *message; /* the finding, the expectation, the remedy */
 } weir_layer_report;
 
-/* Called on the thread whose call is at fault, at times on a thread of the driver; must not call the driver. */
+/* Called on the thread of the faulty call, or on a thread of the driver; must not call the driver. */
 typedef void (*weir_layer_report_function)(void *user, const weir_layer_report *report);
 
 /* ------------------------------------------------------------------------------------ the entry -- */
 
-/* What the host gives a layer. Valid during the call of the entry; what the pointers name is valid for the life of the
- * process, but for `options`. */
+/* The host's input to a layer. Valid during the call of the entry. The objects it points to, except
+ * `options`, are valid until the process ends. */
 typedef struct weir_layer_host {
   uint32_t struct_size;
-  uint32_t abi_version;          /* of driver.h, that the host speaks */
-  const weir_driver_table *next; /* what to call: the driver's table, or that of the layer below */
-  const char *options;           /* what follows the layer's name in WEIR_LAYERS: "call=fill:nth=2", or "" */
+  uint32_t abi_version;          /* of the host's driver.h */
+  const weir_driver_table *next; /* table to call: the driver's, or the layer below */
+  const char *options;           /* the text after the layer's name in WEIR_LAYERS: "call=fill:nth=2", or "" */
   weir_layer_report_function report;
-  void *user; /* to be passed to `report` */
+  void *user; /* passed to `report` */
 } weir_layer_host;
 
-/* What a layer gives back. Filled by the entry up to the struct_size that the host sets. */
+/* The layer's results. Filled by the entry up to the struct_size that the host sets. */
 typedef struct weir_layer {
   uint32_t struct_size;
   uint32_t reserved;
   const weir_driver_table *table; /* name, version, vendor and abi_version are those of `next`; slots that are null
-                                   * there are null here; valid for the life of the process */
-  void *self;                     /* to be passed to the functions below */
+                                   * there are null here; valid until the process ends */
+  void *self;                     /* passed to the functions below */
 
-  /* Replaces the options while the layer is in use. May be null. WEIR_ERROR_INVALID changes nothing; the message
-   * names the word that is wrong. Thread-safe. */
+  /* Replaces the options while the layer is in use. May be null. WEIR_ERROR_INVALID changes nothing; its
+   * message names the invalid option. Thread-safe. */
   weir_result (*configure)(void *self, const char *options, weir_status *status);
 
-  /* A number that the layer keeps, by name; WEIR_ERROR_NOT_FOUND lists the names. May be null. Thread-safe. */
+  /* Reads one of the layer's counters; WEIR_ERROR_NOT_FOUND lists their names. May be null. Thread-safe. */
   weir_result (*get)(void *self, const char *name, uint64_t *out, weir_status *status);
 } weir_layer;
 
 #define WEIR_LAYER_ENTRY_NAME "weir_layer_entry"
 
-/* The one symbol that a layer exports. Calls no function of `next`. WEIR_ERROR_ABI when the host speaks a newer
- * driver.h than the layer knows, WEIR_ERROR_INVALID naming the option that is wrong. */
+/* The one symbol that a layer exports. Calls no function of `next`. Returns WEIR_ERROR_ABI if the host's
+ * driver.h is newer than the layer supports, and WEIR_ERROR_INVALID, naming the option, if an option is
+ * invalid. */
 typedef weir_result (*weir_layer_entry_function)(const weir_layer_host *host, weir_layer *out_layer,
                                                  weir_status *status);
 WEIR_DRIVER_EXPORT weir_result weir_layer_entry(const weir_layer_host *host, weir_layer *out_layer,
@@ -76,44 +79,45 @@ WEIR_DRIVER_EXPORT weir_result weir_layer_entry(const weir_layer_host *host, wei
 
 /* ------------------------------------------------------------------- the extension weir.annotate -- */
 
-/* driver.h says where a kernel's arrays stand in its argument block, and not what the kernel does to them. A layer that
- * wants to know has this extension, version 1, which get_extension gives out as a weir_annotate_table. A host that finds
- * it looks kernels up with get_kernel below instead of module_get_kernel. */
+/* driver.h gives the positions of a kernel's arrays in its argument block, but not how the kernel accesses
+ * them. A layer that needs this offers the extension below, version 1: get_extension returns a
+ * weir_annotate_table. A host that finds the extension looks kernels up with get_kernel instead of
+ * module_get_kernel. */
 #define WEIR_ANNOTATE_EXTENSION "weir.annotate"
 #define WEIR_ANNOTATE_VERSION 1u
 
 enum weir_access {
-  WEIR_ACCESS_UNKNOWN = 0,    /* reads, writes, or neither: nobody said */
+  WEIR_ACCESS_UNKNOWN = 0,    /* not annotated: reads, writes, or neither */
   WEIR_ACCESS_READ = 1u << 0,
   WEIR_ACCESS_WRITE = 1u << 1,
-  WEIR_ACCESS_SHARED = 1u << 2 /* in a way that allows others to do the same at the same time: atomics, or because
-                                * the author said so; two shared accesses are no race */
+  WEIR_ACCESS_SHARED = 1u << 2 /* allows other shared accesses at the same time: atomics, or declared so by the author.
+                                * Two shared accesses are no race. */
 };
 
-/* A part of an array that launches of a kernel may touch. Has no size of its own and never changes. */
+/* A part of an array that launches of a kernel may access. It has no size field and never changes. */
 typedef struct weir_touched {
   uint32_t parameter; /* index in the layout's parameters, of a buffer */
   uint32_t access;    /* enum weir_access */
-  uint64_t offset;    /* of the part's begin, from the address in the argument block */
-  uint64_t bytes;     /* of the part; 0 when each launch says it, see get_kernel */
+  uint64_t offset;    /* of the part's first byte from the address in the argument block */
+  uint64_t bytes;     /* of the part; 0 if each launch states it, see get_kernel */
   const char *name;   /* the array's, for messages: "position"; may be null */
 } weir_touched;
 
 typedef struct weir_kernel_annotation {
   uint32_t struct_size;
   uint32_t touched_count;
-  const weir_touched *touched; /* buffers that are not named here are not touched */
-  const char *name;            /* what users call the kernel; null for its name in the module */
-  const char *source;          /* where it was written, "river.cpp:120", or null */
+  const weir_touched *touched; /* buffers not listed here are not accessed */
+  const char *name;            /* the user's name of the kernel; null for its name in the module */
+  const char *source;          /* position in the source, "river.cpp:120", or null */
 } weir_kernel_annotation;
 
 typedef struct weir_annotate_table {
   uint32_t struct_size;
   uint32_t reserved;
 
-  /* As module_get_kernel; `annotation` is copied. For each part whose `bytes` is 0, in order, the argument blocks of
-   * the kernel's launches have a uint64_t with that number behind their layout.argument_bytes bytes, which
-   * weir_launch.argument_bytes counts too; the layer takes them off. */
+  /* Like module_get_kernel; `annotation` is copied. Each part whose `bytes` is 0 adds a uint64_t, its size,
+   * to the argument blocks of the kernel's launches, in the order of the parts, after the
+   * layout.argument_bytes bytes. weir_launch.argument_bytes includes them; the layer removes them. */
   weir_result (*get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,
                             const weir_kernel_annotation *annotation, weir_kernel *out_kernel, weir_status *status);
 } weir_annotate_table;

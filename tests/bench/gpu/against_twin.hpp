@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cases share that hold a whole kernel against its twin in twin.cu.
+// Shared code of the cases that compare a whole kernel with its twin in twin.cu.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace weir::bench::gpu {
 
 inline constexpr std::int64_t gibibyte_of_floats = std::int64_t{1} << 28;
 
-/// Seconds per run of `submit`, of `repeats` in a row.
+/// Seconds per run of `submit`, over `repeats` runs in a row.
 template <class Submit, class Wait>
 double per_run(int repeats, Submit&& submit, Wait&& wait) {
   const double begin = now();
@@ -27,8 +27,8 @@ double per_run(int repeats, Submit&& submit, Wait&& wait) {
   return (now() - begin) / repeats;
 }
 
-/// Sides of a case: `ours(stream)` and `theirs(variant, stream)` submit one run each. The peer is the fastest
-/// variant.
+/// The two sides of a case: `ours(stream)` and `theirs(variant, stream)` submit one run each. The peer is the
+/// fastest variant.
 template <class Ours, class Theirs>
 Sides sides(int repeats, Ours ours, Theirs theirs, std::function<void()> compare) {
   auto stream = std::make_shared<Stream>(device().create_stream());
@@ -72,7 +72,7 @@ T at(const ArrayView<T>& array, std::int64_t i) {
   return array.slice(i, i + 1).to_host(device().default_stream())[0];
 }
 
-/// Elements here and there of two arrays that should be equal.
+/// Compares a sample of elements of two arrays that should be equal.
 inline void expect_equal(const ArrayView<float>& ours, const ArrayView<float>& theirs, double tolerance,
                          const char* what) {
   device().synchronize();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What blocks that run at the same time gain, and that they lose nothing where there is nothing to gain.
+// Measures the gain of concurrent blocks, and the absence of a loss where there is no gain.
 #include <memory>
 #include <string>
 #include <weir/kernel.hpp>
@@ -20,17 +20,17 @@ std::function<double()> timed(std::shared_ptr<Stream> stream, int repeats, Run r
   };
 }
 
-/// `tasks` spins in four blocks, against the same ones one after the other.
+/// `tasks` spins in four blocks, compared with the same spins in sequence.
 Sides spins(int tasks, const LaunchShape& shape, double microseconds, int repeats) {
-  auto beside = std::make_shared<TaskList>(device()), after = std::make_shared<TaskList>(device());
+  auto concurrent = std::make_shared<TaskList>(device()), sequential = std::make_shared<TaskList>(device());
   const std::uint64_t cycles = cycles_for(microseconds);
   for (int task = 0; task < tasks; ++task) {
-    beside->add(spin(), shape, {cycles}, {0, task * 4 / tasks});
-    after->add(spin(), shape, {cycles});
+    concurrent->add(spin(), shape, {cycles}, {0, task * 4 / tasks});
+    sequential->add(spin(), shape, {cycles});
   }
   auto stream = std::make_shared<Stream>(device().create_stream());
-  return {.ours = timed(stream, repeats, [=](const Stream& s) { beside->launch(s); }),
-          .peer = timed(stream, repeats, [=](const Stream& s) { after->launch(s); })};
+  return {.ours = timed(stream, repeats, [=](const Stream& s) { concurrent->launch(s); }),
+          .peer = timed(stream, repeats, [=](const Stream& s) { sequential->launch(s); })};
 }
 
 // proves R21
@@ -67,7 +67,7 @@ void part(const A& x) {
     loops();
 }
 
-/// Four blocks of four loops each, over arrays of `size`, against the same loops outside of blocks.
+/// Four blocks of four loops each, over arrays of `size`, compared with the same loops outside of blocks.
 Sides loops(std::int64_t size, int repeats) {
   static const Kernel with{
       "with_blocks", [](A a, A b, A c, A d) { part<true>(a), part<true>(b), part<true>(c), part<true>(d); }};

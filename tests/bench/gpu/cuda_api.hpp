@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the peers use of the CUDA driver API, declared here and opened at run time, so that weir-bench builds
-// and starts on machines without it.
+// The peers' part of the CUDA driver API, declared here and opened at run time, so that weir-bench builds and
+// starts on machines without CUDA.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ struct KernelNode {
   CUcontext context;
 };
 
-/// The functions, under their names without "cu". All return 0 when they succeed.
+/// The functions, under their names without "cu". All return 0 on success.
 struct Cuda {
   CUresult (*Init)(unsigned);
   CUresult (*DeviceGet)(CUdevice*, int);
@@ -77,17 +77,17 @@ struct Cuda {
   CUresult (*ProfilerStop)();
 
   CUdevice device;
-  CUcontext context;  ///< the primary one, which Weir uses too
+  CUcontext context;  ///< the primary context, which Weir uses too
 };
 
-/// The functions, with device 0's primary context current on the calling thread. Throws std::runtime_error
-/// where there is no such driver.
+/// The functions, with device 0's primary context current on the calling thread. Throws std::runtime_error if
+/// the driver is missing.
 const Cuda& cuda();
 
-/// Throws std::runtime_error with the name of the error and `what` when `result` is none of success.
+/// Throws std::runtime_error with the error's name and `what` unless `result` means success.
 void check(CUresult result, const char* what);
 
-/// A function of a module that the driver makes of `ptx`.
+/// A function of a module that the driver compiles from `ptx`.
 CUfunction load(const std::string& ptx, const char* name);
 
 CUstream make_stream();

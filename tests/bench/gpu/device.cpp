@@ -6,7 +6,7 @@
 namespace weir::bench::gpu {
 namespace {
 
-/// An entry that does nothing with `arrays` addresses and `numbers` 32-bit numbers.
+/// An empty kernel with `arrays` addresses and `numbers` 32-bit numbers as parameters.
 std::string taking(std::size_t arrays, std::size_t numbers) {
   std::string list;
   for (std::size_t i = 0; i < arrays + numbers; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weir's side of the cases: the device under test, and ready kernels that both sides run.
+// Weir's side of the cases: the device under test, and precompiled kernels that both sides run.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@
 
 namespace weir::bench::gpu {
 
-/// The device that WEIR_DEVICE names, else device 0 of the CUDA driver.
+/// The device in WEIR_DEVICE, or device 0 of the CUDA driver.
 const Device& device();
 
-/// PTX of the kernels that both sides launch: take0, take4 and take19, which do nothing with that many
-/// arguments; bump, which adds 1 to a number; spin, which keeps its block busy for so many clock cycles.
+/// PTX of the kernels that both sides launch. take0, take4 and take19 are empty and take that many arguments;
+/// bump adds 1 to a number; spin keeps its block busy for the given number of clock cycles.
 const std::string& kernel_text();
 
 /// A kernel of kernel_text(), loaded by Weir.
@@ -23,7 +23,7 @@ KernelFunction take(std::size_t arguments);  // take0, take4, take19
 KernelFunction bump();
 KernelFunction spin();
 
-/// Cycles of spin() that last about so many microseconds.
+/// Cycles of spin() for a duration in microseconds.
 std::uint64_t cycles_for(double microseconds);
 
 inline double now() {

@@ -26,8 +26,8 @@ std::vector<Row>& rows() {
   return all;
 }
 
-/// A sample of the side that the environment variable WEIR_BENCH_RANGE names, "ours" or "peer", is a range
-/// for a profiler, which then sees kernels that run at the same time as they do.
+/// If WEIR_BENCH_RANGE names this side ("ours" or "peer"), the sample becomes a profiler range. The profiler
+/// then records concurrent kernels as such.
 double sample(const std::function<double()>& side, std::string_view name) {
   static const char* const ranged = std::getenv("WEIR_BENCH_RANGE");
   if (!ranged || name != ranged) return side();
@@ -48,7 +48,7 @@ void run(benchmark::State& state, const Case& one) {
     if (sides.check) sides.check();
     std::vector<double> ours, against, figures;
     for (auto _ : state) {
-      // Who goes first changes, and with it who meets warm clocks and caches.
+      // The sides alternate in order, so that warm clocks and caches favour neither.
       double a = 0, b = 0;
       if (ours.size() % 2 == 0)
         a = ours_now(), b = peer_now();

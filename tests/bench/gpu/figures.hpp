@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of the GPU part: two ways of doing one thing in one process, in turn, judged against a bar.
+// Cases of the GPU part: two implementations of a task in one process, run in turn and compared with a
+// target.
 #pragma once
 
 #include <functional>
@@ -10,12 +11,12 @@ namespace weir::bench::gpu {
 /// The two sides of a case, ready to run. Each call takes one sample and returns seconds per unit of work.
 struct Sides {
   std::function<double()> ours;
-  std::function<double()> peer;  ///< empty when there is none
-  /// Compares what both sides left behind; throws std::runtime_error when it differs. May be empty.
+  std::function<double()> peer;  ///< empty if there is none
+  /// Compares the results of both sides; throws std::runtime_error if they differ. May be empty.
   std::function<void()> check = {};
 };
 
-/// How a case is judged: what `figure` makes of one sample of each side, and whether that is enough.
+/// Evaluation of a case: `figure` of one sample of each side, and the criterion.
 struct Bar {
   std::string words;
   double (*figure)(double ours, double peer);
@@ -24,10 +25,10 @@ struct Bar {
 
 struct Case {
   std::string name;
-  std::string peer;  ///< what the peer is, in words
+  std::string peer;  ///< description of the peer
   Bar bar;
   std::function<Sides()>
-      prepare;  ///< runs when the case does, so that what it cannot have fails this case only
+      prepare;  ///< runs with the case, so that a missing resource fails only this case
   int samples = 11;
 };
 
@@ -38,14 +39,14 @@ void add(Case one);
 /// Prints a row for every case that ran.
 void print_table();
 
-/// "0.98", "0.999": a third digit where it says something.
+/// "0.98", "0.999": with a third digit where it is significant.
 inline std::string in_words(int thousandths) {
   std::string words = std::to_string(thousandths / 1000.0).substr(0, 5);
   if (words.back() == '0') words.pop_back();
   return words;
 }
 
-// Ratios where the smaller is the better, and where the larger is.
+// Ratios for which smaller is better, and for which larger is better.
 template <int Thousandths>
 Bar at_most() {
   return {"at most " + in_words(Thousandths) + "x", [](double a, double b) { return a / b; },
@@ -61,10 +62,10 @@ void add_launch_cases();       // one task, chains
 void add_region_cases();       // fork and join, over streams and as graphs
 void add_graph_cases();        // graphs of many tasks
 void add_memory_cases();       // the pool
-void add_concurrency_cases();  // what blocks gain, and do not lose
+void add_concurrency_cases();  // gain of concurrent blocks, and absence of a loss
 void add_streaming_cases();    // kernels that move memory, against nvcc's
 void add_kernel_cases();       // other kernels, against nvcc's
-void add_process_cases();      // stream leases and first results, in processes of their own
+void add_process_cases();      // stream leases and first results, in separate processes
 inline void add_all_cases() {
   add_launch_cases();
   add_region_cases();

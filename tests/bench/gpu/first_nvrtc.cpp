@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The peer of weir-bench-first-result: the same kernel as text, compiled with NVRTC, run with the driver API.
+// The peer of weir-bench-first-result: the same kernel as source text, compiled with NVRTC and run with the
+// driver API.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -28,7 +29,7 @@ void* open_nvrtc() {
   throw std::runtime_error(std::string("no NVRTC: ") + dlerror());
 }
 
-/// Machine code for the device at hand, which saves the driver's compilation.
+/// Compiles to machine code for the current device, which saves the driver's compilation.
 std::string compile() {
   void* library = open_nvrtc();
   const auto find = [library](const char* name) {

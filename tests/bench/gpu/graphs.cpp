@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of many small tasks, one after the other, as often as one likes.
+// Graphs of many small tasks in sequence, run repeatedly.
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one launch costs the host, and what a chain of launches costs in all.
+// The host's cost of one launch, and the total cost of a chain of launches.
 #include <array>
 #include <memory>
 #include <stdexcept>
@@ -13,7 +13,7 @@
 namespace weir::bench::gpu {
 namespace {
 
-constexpr int launches = 300;  // fewer than a queue takes before it makes the host wait
+constexpr int launches = 300;  // fewer than fill the queue and block the host
 
 /// Host seconds per call of `launch` while the stream is busy with `spin_first`.
 template <class Spin, class Launch, class Wait>
@@ -26,7 +26,7 @@ double host_time(Spin&& spin_first, Launch&& launch, Wait&& wait) {
   return seconds;
 }
 
-/// cuLaunchKernel with `count` arguments, as written by hand: an array of pointers to the arguments.
+/// cuLaunchKernel with `count` arguments, hand-written: an array of pointers to the arguments.
 std::function<double()> by_hand(std::size_t count, const Array<float>& array) {
   struct State {
     CUstream stream = make_stream();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what it costs a region to lease a stream from the pool and to give it back, in nanoseconds, and how
-// many calls the driver saw in a thousand leases. A program of its own because the pool is no part of the
-// public API.
+// Prints the cost of leasing and returning a stream of the pool, in nanoseconds, and the number of driver
+// calls per thousand leases. A separate program, because the pool is not part of the public API.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -15,11 +14,11 @@ namespace {
 
 using namespace weir;
 
-/// Leases and returns one stream `count` times; nanoseconds for each.
+/// Leases and returns one stream `count` times; returns nanoseconds per pair.
 double lease(const Device& device, int count) {
   const Stream stream = device.create_stream();
   detail::StreamManager& streams = device.state()->streams;
-  streams.give_back(streams.lease(*stream.state()), stream.state());  // now there is one
+  streams.give_back(streams.lease(*stream.state()), stream.state());  // now the pool has one stream
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) streams.give_back(streams.lease(*stream.state()), stream.state());
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / count;

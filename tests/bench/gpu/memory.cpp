@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory pool: sizes at random, four streams with four buffers each.
+// The memory pool: random sizes, four streams with four buffers each.
 #include <cmath>
 #include <memory>
 #include <random>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t stream_count = 4, buffers = 4, steps = 4000;
 
-/// Which buffer is replaced at each step, and by how many bytes: 256 bytes to 16 MiB, as many small as large
-/// ones.
+/// The buffer replaced at each step, and its new size: 256 bytes to 16 MiB, with equally many small and large
+/// sizes.
 struct Step {
   std::size_t place;
   std::size_t bytes;
@@ -33,14 +33,14 @@ const std::vector<Step>& order() {
   return all;
 }
 
-/// Throws when work on streams that allocate and free waits for a stream that stands still.
+/// Throws if work on streams that allocate and free waits for a blocked stream.
 void expect_no_waiting() {
   std::vector<Stream> streams;
   for (std::size_t i = 0; i < stream_count; ++i) streams.push_back(device().create_stream());
   std::vector<Array<std::uint8_t>> held;
   for (std::size_t i = 0; i < buffers; ++i) held.push_back(device().array<std::uint8_t>(streams[0], 1 << 20));
   spin().launch(streams[0], {}, {cycles_for(200'000)});
-  held.clear();  // in the order of the stream that stands still, so that nobody may have them yet
+  held.clear();  // in the order of the blocked stream, so that they must not be reused yet
   for (std::size_t i = 0; i < 200; ++i) {
     const Stream& stream = streams[1 + i % (stream_count - 1)];
     const auto array = device().array<std::uint8_t>(stream, 1 << (10 + i % 11));
@@ -64,7 +64,7 @@ Sides prepare() {
     state->streams.push_back(device().create_stream());
     state->by_hand.push_back(make_stream());
   }
-  // As an expert sets it up: the pool keeps what it has.
+  // Tuned for speed: the pool keeps its memory.
   CUmemoryPool pool = nullptr;
   std::uint64_t everything = ~std::uint64_t{0};
   check(cuda().DeviceGetDefaultMemPool(&pool, cuda().device), "cuDeviceGetDefaultMemPool");

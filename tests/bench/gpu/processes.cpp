@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured in processes of its own: the lease of a stream, and the time from the start of a process
-// to the first result of a kernel that nobody compiled before.
+// Measurements in separate processes: the lease of a stream, and the time from the start of a process to the
+// first result of a kernel that was never compiled before.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -19,7 +19,7 @@ extern char** environ;
 namespace weir::bench::gpu {
 namespace {
 
-std::string beside(const char* program) {
+std::string installed(const char* program) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string();
 }
 
@@ -42,15 +42,15 @@ void add_first_result() {
            [] {
              setenv("CUDA_CACHE_DISABLE", "1", 1);  // the kernel is new in every process
              setenv("WEIR_DEVICE", device().name().c_str(), 1);
-             return Sides{.ours = [] { return seconds_of_process(beside("weir-bench-first-result")); },
-                          .peer = [] { return seconds_of_process(beside("weir-bench-first-nvrtc")); }};
+             return Sides{.ours = [] { return seconds_of_process(installed("weir-bench-first-result")); },
+                          .peer = [] { return seconds_of_process(installed("weir-bench-first-nvrtc")); }};
            },
        .samples = 9});
 }
 
-/// Nanoseconds per lease and return, and driver calls per thousand of them, as weir-bench-lease prints them.
+/// Nanoseconds per lease and return, and driver calls per thousand pairs, from weir-bench-lease.
 double lease() {
-  FILE* pipe = popen(("exec " + beside("weir-bench-lease")).c_str(), "r");
+  FILE* pipe = popen(("exec " + installed("weir-bench-lease")).c_str(), "r");
   if (!pipe) throw std::runtime_error("cannot start weir-bench-lease");
   double nanoseconds = 0;
   unsigned long calls = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to fork a region and to join it, with next to no work inside.
+// The cost of forking and joining a region, with minimal work inside.
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int regions = 200;  // per sample
 
-/// The calls that fork, run one kernel per block and join, as one writes them by hand: events and streams
-/// made before.
+/// Hand-written calls that fork, run one kernel per block and join; events and streams are created in
+/// advance.
 struct ByHand {
   explicit ByHand(int count, const char* name) : blocks(count), function(load(kernel_text(), name)) {
     for (int i = 0; i < count; ++i) {
@@ -108,7 +108,7 @@ const auto& eight_blocks() {
   return kernel;
 }
 
-/// A kernel with one region, launched again and again with another number; `mode` says how Weir runs it.
+/// A kernel with one region, launched repeatedly with a changing number; `mode` selects how Weir runs it.
 template <class Launch>
 Sides repeated(int blocks, LaunchMode mode, Launch launch) {
   struct State {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that do little but move memory, on 3 GiB of random data: copy, triad, dot, sum.
+// Memory-bound kernels on 3 GiB of random data: copy, triad, dot, sum.
 #include "against_twin.hpp"
 
 namespace weir::bench::gpu {
 namespace {
 
-/// 3 GiB of random numbers, shared by the cases that need them.
+/// 3 GiB of random numbers, shared by several cases.
 const ArrayView<float>& three_gibibytes() {
   static const Array<float> all = [] {
     Array<float> array = device().array<float>(3 * gibibyte_of_floats);

@@ -14,7 +14,7 @@ const Twin& twin() {
     const char* path = std::getenv("WEIR_BENCH_TWIN");
     if (!path)
       throw std::runtime_error("no twin: set WEIR_BENCH_TWIN to what nvcc made of tests/bench/gpu/twin.cu");
-    (void)cuda();  // its runtime takes the context that is current
+    (void)cuda();  // its runtime uses the current context
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) throw std::runtime_error(dlerror());
     Twin all{};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CUDA programmer writes by hand for the cases of streaming_kernels.cpp and whole_kernels.cpp. tests/gpu-proof
+// Hand-written CUDA code for the cases of streaming_kernels.cpp and whole_kernels.cpp. tests/gpu-proof
 // compiles it with
 //   nvcc -O3 -std=c++17 -arch=native -shared -Xcompiler -fPIC
-// Each function takes the number of a variant (launch shape or way of writing the kernel) and submits one run to
-// `stream`. It returns 0, a CUDA error, or -1 when there is no such variant; weir-bench times all and keeps the best.
+// Each function takes the number of a variant (launch shape or implementation of the kernel) and submits one
+// run to `stream`. It returns 0, a CUDA error, or -1 for an unknown variant; weir-bench times all variants
+// and keeps the best.
 #include <cstdint>
 
 namespace {
@@ -22,7 +23,7 @@ struct Shape {
   unsigned grid, block;
 };
 
-/// Grid-stride shapes: so many blocks per multiprocessor of so many threads; the last ones cover `items`
+/// Grid-stride shapes: blocks per multiprocessor and threads per block; the last shapes cover `items`
 /// exactly.
 constexpr int shape_count = 9;
 bool shape_of(int variant, long items, Shape& shape) {
@@ -69,7 +70,7 @@ __device__ float sum_of_block(float value) {
   return value;
 }
 
-/// The sum of all blocks' values into *result: the block that comes last adds up what the others left.
+/// The sum of all blocks' values into *result: the last block to finish adds up the others' values.
 __device__ void finish_sum(float value, float* result) {
   __shared__ bool last;
   value = sum_of_block(value);
@@ -236,7 +237,7 @@ __global__ void solve_direct(float* __restrict__ x, const float* __restrict__ a,
   for (int k = 0; k < 3; ++k) x[3 * i + k] = s[k];
 }
 
-/// Through shared memory, so that every access to global memory is of neighbours.
+/// Uses shared memory, so that accesses to global memory are coalesced.
 template <int Threads>
 __global__ void solve_staged(float* __restrict__ x, const float* __restrict__ a, const float* __restrict__ b,
                              long n) {
@@ -378,7 +379,7 @@ TWIN twin_solve(int variant, float* x, const float* a, const float* b, long n, c
   return cudaGetLastError();
 }
 
-/// `bins` is a power of two; the histogram is added to what they hold.
+/// `bins` is a power of two; the counts are added to `histogram`.
 TWIN twin_histogram(int variant, unsigned* histogram, const unsigned* keys, long n, unsigned bins,
                     cudaStream_t stream) {
   Shape shape;

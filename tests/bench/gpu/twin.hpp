@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of twin.cu, from the shared object that WEIR_BENCH_TWIN names.
+// The functions of twin.cu, loaded from the shared object in WEIR_BENCH_TWIN.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Twin {
   int (*histogram)(int, CUdeviceptr, CUdeviceptr, long, unsigned, CUstream);
 };
 
-/// Throws std::runtime_error that says what is missing.
+/// Throws std::runtime_error that names the missing part.
 const Twin& twin();
 
 }  // namespace weir::bench::gpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of other kinds: a stencil, all pairs of bodies, small systems of equations, counting.
+// Other kernels: a stencil, all pairs of bodies, small systems of equations, counting.
 #include <vector>
 
 #include "against_twin.hpp"
@@ -37,7 +37,7 @@ void add_stencil() {
        .samples = 21});
 }
 
-using Body = Vec<float, 4>;  // position and mass; its pull
+using Body = Vec<float, 4>;  // position and mass; acceleration
 
 struct Bodies {
   static constexpr int n = 1 << 16;
@@ -189,7 +189,7 @@ void add_histogram(const char* name, unsigned bins) {
                    device().synchronize();
                    for (std::uint32_t i = 0; i < 16; ++i) {
                      const std::int64_t bin = i * (bins / 16);
-                     // Counts wrap around at 2^32, and both sides ran a different number of times.
+                     // Counts wrap around at 2^32, and the two sides ran different numbers of times.
                      const auto ours =
                          static_cast<std::uint32_t>(at<std::uint32_t>(state->ours, bin) * state->their_runs);
                      const auto theirs =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// clang-format off: a mistake and what is said about it stand on one line.
-// One mistake per line that a comment marks: `refuse: words` names words of the message that the compiler gives for
-// the line. Never compiled into anything; refused_test.cpp asks each compiler what it says.
+// clang-format off: a mistake and its message are on one line.
+// Each line with a comment contains one mistake: `refuse: words` quotes the compiler's message for the line.
+// The file is not part of any program; refused_test.cpp passes it to each compiler.
 #include <cstdio>
 #include <iostream>
 #include <weir/kernel.hpp>

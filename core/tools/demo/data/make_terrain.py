@@ -11,8 +11,8 @@ import heapq
 import math
 
 ROWS, COLS, CELL = 204, 240, 60.0  # cells, cells, metres
-CUT = 4  # southern rows that hold the base level and are left out of the file
-ROUNDS, STEP = 70, 9000.0  # rounds of that many years
+CUT = 4  # southern rows at the base level, omitted from the file
+ROUNDS, STEP = 70, 9000.0  # number of rounds, years per round
 UPLIFT = 0.0006  # metres per year in the north, less towards the south
 ERODE = 5e-6  # sqrt(1 / m^2) * m / year: hardness of the rock
 CREEP = 0.03  # square metres per year
@@ -56,7 +56,7 @@ NEAR = [list(neighbours(cell)) for cell in range(ROWS * COLS)]
 
 
 def drain(z):
-    """Fills hollows, and gives for each cell the one it drains to and how far that is."""
+    """Fills hollows; returns for each cell its downstream neighbour and the distance to it."""
     way = [None] * len(z)
     front = [(z[cell], cell) for cell in range((ROWS - 1) * COLS, ROWS * COLS)]
     for _, cell in front:
@@ -69,14 +69,14 @@ def drain(z):
                 way[near] = (cell, distance)
                 z[near] = max(z[near], level + 0.001 * (1 + random()))
                 heapq.heappush(front, (z[near], near))
-    for cell in range(len(z)):  # every cell but the outlets now has a lower neighbour
+    for cell in range(len(z)):  # every cell except the outlets now has a lower neighbour
         if way[cell][0] != cell:
             way[cell] = max(NEAR[cell], key=lambda n: (z[cell] - z[n[0]]) / n[1])
     return way
 
 
 def downstream_first(way):
-    """Every cell after the one that it drains to."""
+    """The cells in an order in which each follows its downstream neighbour."""
     above = [[] for _ in way]
     stack = []
     for cell, (target, _) in enumerate(way):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driver class offers, read from what it defines; table.hpp describes the class. A capability whose
-// functions are missing can neither be claimed nor called.
+// Capabilities of a driver class, derived from its member functions; table.hpp describes the class. A
+// capability without its functions can neither be claimed nor called.
 #pragma once
 
 #include "checks.hpp"
@@ -35,7 +35,7 @@ concept HasGraphs = requires {
   typename D::Graph;
 };
 
-/// The bits of those capabilities that are functions, for ABI 1.`minor`.
+/// The bits of the capabilities that consist of functions, for ABI 1.`minor`.
 template <class D>
 constexpr std::uint64_t function_capabilities(std::uint32_t minor) {
   std::uint64_t bits = 0;
@@ -48,7 +48,7 @@ constexpr std::uint64_t function_capabilities(std::uint32_t minor) {
   return bits;
 }
 
-/// Those that are properties of a device and no functions: the driver says which it has.
+/// The capabilities that are properties of a device; the driver sets their bits.
 inline constexpr std::uint64_t property_capabilities =
     WEIR_CAP_STREAM_PRIORITY | WEIR_CAP_PINNED_MEMORY | WEIR_CAP_DEVICE_ADDRESS | WEIR_CAP_CONCURRENT_STREAMS;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every driver must check before anything is submitted, whatever its vendor: ranges, patterns, layouts,
-// launches and the nodes of graphs. table.hpp calls these; a Failure names the argument, what was expected
-// and what was found.
+// Checks that every driver must make before it submits anything: ranges, patterns, layouts, launches and the
+// nodes of graphs. table.hpp calls them. A Failure names the argument, the expectation and the finding.
 #pragma once
 
 #include <bit>
@@ -20,7 +19,7 @@ void check_range(const Allocation& allocation, std::uint64_t offset, std::uint64
          what, size, offset, allocation.size);
 }
 
-/// That two ranges of `size` bytes do not overlap.
+/// Checks that two ranges of `size` bytes do not overlap.
 template <class Allocation>
 void check_apart(const Allocation& to, std::uint64_t to_offset, const Allocation& from,
                  std::uint64_t from_offset, std::uint64_t size) {
@@ -30,7 +29,7 @@ void check_apart(const Allocation& to, std::uint64_t to_offset, const Allocation
          size, from_offset, to_offset);
 }
 
-/// That an object belongs to the device of a stream or graph.
+/// Checks that an object belongs to the device of a stream or graph.
 template <class Device, class T>
 void check_device(const Device& device, const T& object, const char* what) {
   if (object.device != &device) [[unlikely]]
@@ -43,14 +42,13 @@ struct Pattern {
   std::uint32_t size = 0;
   alignas(16) std::uint8_t bytes[16] = {};
 
-  /// The pattern of `size` bytes with the smallest size that repeats to the same bytes: eight zeros are one
-  /// zero.
+  /// The shortest pattern that repeats to the same bytes: eight zero bytes become one.
   Pattern shortest() const noexcept {
     Pattern out = *this;
     while (out.size > 1 && std::memcmp(bytes, bytes + out.size / 2, out.size / 2) == 0) out.size /= 2;
     return out;
   }
-  /// Bytes [4 * index, 4 * index + 4) as a number, as the device's memory holds it.
+  /// Bytes [4 * index, 4 * index + 4) as a number in the device's byte order.
   std::uint32_t word(std::uint32_t index) const noexcept {
     std::uint32_t out;
     std::memcpy(&out, bytes + 4 * index, sizeof out);
@@ -93,7 +91,7 @@ inline weir_memory_options check_memory_options(const weir_memory_options* asked
   return options;
 }
 
-/// That a kernel's layout describes a block that the device takes.
+/// Checks that a kernel's layout describes an argument block that the device accepts.
 inline void check_layout(const weir_kernel_layout& layout, const DeviceObject& device, const char* kernel) {
   if (layout.argument_bytes > device.limits.max_argument_bytes)
     fail(WEIR_ERROR_INVALID, "kernel '%.128s': argument_bytes is %u; at most %u", kernel,
@@ -106,7 +104,7 @@ inline void check_layout(const weir_kernel_layout& layout, const DeviceObject& d
     const weir_parameter& parameter = layout.parameters[i];
     if (parameter.offset > layout.argument_bytes || parameter.size > layout.argument_bytes - parameter.offset)
       fail(WEIR_ERROR_INVALID,
-           "kernel '%.128s': parameter %u, %u bytes at offset %u, lies outside of %u argument bytes", kernel,
+           "kernel '%.128s': parameter %u, %u bytes at offset %u, is outside of %u argument bytes", kernel,
            i, parameter.size, parameter.offset, layout.argument_bytes);
     if (parameter.kind > WEIR_PARAMETER_BUFFER)
       fail(WEIR_ERROR_INVALID, "kernel '%.128s': parameter %u has kind %u; expected a value or a buffer",
@@ -139,13 +137,13 @@ namespace detail {
 
 inline void check_dimensions(const std::uint32_t (&given)[3], const std::uint32_t (&most)[3],
                              const char* what) {
-  // 0 - 1 wraps around to the largest number, so that one comparison finds both ends.
+  // 0 - 1 wraps around to the largest number, so one comparison covers both bounds.
   if (given[0] - 1 >= most[0] || given[1] - 1 >= most[1] || given[2] - 1 >= most[2]) [[unlikely]]
     refuse_dimensions(given, most, what);
 }
 }  // namespace detail
 
-/// That a launch fits the device, the kernel and the kernel's layout.
+/// Checks that a launch fits the device, the kernel and the kernel's layout.
 template <class Device, class Kernel>
 void check_launch(const Device& device, const Kernel& kernel, const weir_launch& launch) {
   const Limits& limits = device.limits;
@@ -182,7 +180,7 @@ struct ArrayArgument {
   std::uint64_t offset;  ///< at most the allocation's size
 };
 
-/// Reads the array that parameter `index` of the kernel's layout is, of a launch that check_launch has seen.
+/// Reads the array of parameter `index` of the kernel's layout; check_launch must have accepted the launch.
 template <class Allocation, class Kernel>
 ArrayArgument<Allocation> array_argument(const Kernel& kernel, const weir_launch& launch,
                                          std::uint32_t index) {
@@ -201,7 +199,7 @@ ArrayArgument<Allocation> array_argument(const Kernel& kernel, const weir_launch
   }
 }
 
-/// A node that was checked, with its objects in place of handles.
+/// A checked node, with objects instead of handles.
 template <class Allocation, class Kernel>
 struct GraphNode {
   std::uint32_t kind = WEIR_GRAPH_EMPTY;
@@ -216,7 +214,7 @@ struct GraphNode {
   Pattern pattern;
 };
 
-/// Checks one node as the call that it stands for is checked. Dependencies are read only with `index` given.
+/// Checks one node like the call of its kind. Dependencies are checked only if `index` is given.
 template <class Allocation, class Kernel, class Device>
 GraphNode<Allocation, Kernel> check_graph_node(const Device& device, const weir_graph_node* asked,
                                                const std::uint32_t* index) {

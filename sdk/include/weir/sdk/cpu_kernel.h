@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calling convention of kernels in "elf-x86_64" code objects, for code generators that hand their
- * own objects to the CPU driver. A code object is an ELF shared object; a kernel is an exported
- * function of type weir_cpu_kernel. Which segments, relocations and symbols it may hold, and how debuggers find its lines, is
- * in sdk/docs/debugging.md.
+ * The calling convention of kernels in "elf-x86_64" code objects, for code generators that pass their objects
+ * to the CPU driver. A code object is an ELF shared object; a kernel is an exported function of type
+ * weir_cpu_kernel. sdk/docs/debugging.md lists the permitted segments, relocations and symbols, and describes
+ * line tables for debuggers.
  *
- * The driver cuts the launch's grid into runs of consecutive blocks and calls the kernel once for each
- * run, from any thread, several at once. Blocks are numbered x fastest: n = x + grid_x * (y + grid_y * z).
- * A block's threads are the kernel's own business: on a CPU most kernels take a block of 1 x 1 x 1 and
- * loop inside. Blocks of one launch run in no particular order and must not wait for one another.
+ * The driver splits the launch's grid into runs of consecutive blocks and calls the kernel once for each run,
+ * from any thread, several at once. Blocks are numbered x fastest: n = x + grid_x * (y + grid_y * z). The
+ * kernel executes a block's threads itself: on a CPU most kernels use a block of 1 x 1 x 1 and loop inside.
+ * Blocks of one launch run in no particular order and must not wait for one another.
  */
 #ifndef WEIR_CPU_KERNEL_H
 #define WEIR_CPU_KERNEL_H

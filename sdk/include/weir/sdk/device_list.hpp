@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices of a driver: made when first opened, counted, and never destroyed, so that handles that are
-// kept too long are still read safely.
+// The devices of a driver: created at the first opening, reference counted, and never destroyed, so that late
+// use of a handle reads valid memory.
 #pragma once
 
 #include "capabilities.hpp"
@@ -24,11 +24,11 @@ class DeviceList {
            count == 1 ? "" : "s");
   }
 
-  /// What a device is, with the capabilities that the class and the host's ABI version allow.
+  /// A device's description, with the capabilities that the class and the host's ABI version allow.
   static weir_device_info describe(std::uint32_t index, std::uint32_t minor) {
     check_index(index);
     weir_device_info info{};
-    info.capabilities = function_capabilities<D>(minor);  // the driver takes away what this device lacks
+    info.capabilities = function_capabilities<D>(minor);  // the driver clears those that this device lacks
     D::describe(index, info);
     info.capabilities &= function_capabilities<D>(minor) | property_capabilities;
     return info;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtimes with threads or a device do not survive a fork: the child has the handles, not the threads and not
-// the device. A driver that calls `notice_forks` when it starts its own or a vendor's runtime knows it is in
-// such a child, and refuses calls with a sentence instead of hanging or crashing. A child that starts the
-// runtime itself is not concerned.
+// Runtimes with threads or a device do not survive a fork: the child has the handles, but neither the threads
+// nor the device. A driver calls `notice_forks` when it starts its own or a vendor's runtime. In a child
+// forked later, calls are then refused with a message instead of hanging or crashing. A child may start the
+// runtime itself if its parent did not.
 #pragma once
 
 #include <pthread.h>
@@ -17,16 +17,15 @@ namespace detail {
 inline std::atomic<bool> noticing{false}, forked{false};
 }
 
-/// To be called before the runtime is started, so that a child that is forked meanwhile knows too;
-/// thread-safe.
+/// Must be called before the runtime is started, to cover children forked during the start. Thread-safe.
 inline void notice_forks() {
   static const int registered =
       pthread_atfork(nullptr, nullptr, [] { detail::forked.store(detail::noticing.load()); });
-  if (registered != 0) fail_system(registered, "cannot ask to be told of forks");
+  if (registered != 0) fail_system(registered, "cannot register a fork handler");
   detail::noticing.store(true);
 }
 
-/// After a start that failed: children have lost nothing.
+/// Undoes notice_forks after a failed start, since later children lose nothing.
 inline void ignore_forks() noexcept {
   detail::noticing.store(false);
 }
@@ -36,7 +35,7 @@ inline bool was_forked() noexcept {
   return detail::forked.load(std::memory_order_relaxed);
 }
 
-/// Throws in such a child.
+/// Throws in a child that was forked after `notice_forks`.
 inline void check_not_forked(const char* driver) {
   if (was_forked()) [[unlikely]]
     fail(WEIR_ERROR_SYSTEM,

@@ -5,7 +5,7 @@
 //    public:
 //     static constexpr const char* name = "counter";
 //     explicit Counter(const weir::sdk::LayerHost& host) : next(host.next) {}
-//     const weir_driver_table next;  // what lies below; functions without a member go there at once
+//     const weir_driver_table next;  // the table below; slots without a member call it directly
 //
 //     weir_result fill(weir_stream s, weir_allocation to, uint64_t at, uint64_t size, const void* pattern,
 //                      uint32_t pattern_size, weir_status* status) {
@@ -18,13 +18,12 @@
 //   WEIR_LAYER(Counter)
 //
 // Members with the name of a slot replace it; they may throw (status.hpp). Further members, all optional:
-//   enter(Slot, arguments...)       before every call of every slot; a result other than WEIR_OK is the
-//   answer.
-//                                   Slot is a type of weir::sdk::slots, with `name`
+//   enter(Slot, arguments...)       before every call of every slot; a result other than WEIR_OK is returned
+//                                   instead; Slot is a type of weir::sdk::slots, with `name`
 //   annotate_kernel(...)            the extension weir.annotate: weir_annotate_table::get_kernel
 //   configure(std::string_view)     weir_layer::configure
 //   std::uint64_t get(std::string_view)   weir_layer::get; throws Failure{WEIR_ERROR_NOT_FOUND}
-// There is one object for each driver that the layer is put over, which lives until the process ends.
+// Each driver that uses the layer has a separate layer object, which lives until the process ends.
 #pragma once
 
 #include <weir/layer.h>
@@ -59,7 +58,7 @@ namespace slots {
 #undef WEIR_SLOT
 }  // namespace slots
 
-/// The argument of type T, or a T of nothing; the first of several.
+/// The first argument of type T, or a default T if there is none.
 template <class T, class... A>
 T argument_of(A... arguments) noexcept {
   T found{};
@@ -75,7 +74,7 @@ T argument_of(A... arguments) noexcept {
   return found;
 }
 
-/// What a layer's constructor gets.
+/// The input of a layer's constructor.
 struct LayerHost {
   weir_driver_table next{};  ///< a copy; slots that `next` lacks are null
   std::string options;
@@ -91,12 +90,12 @@ struct LayerHost {
   }
 };
 
-/// Whether it wants to see every call.
+/// Whether the layer defines `enter`, which sees every call.
 template <class L>
 inline constexpr bool layer_enters =
     requires(L& l) { l.enter(slots::device_count_slot{}, (std::uint32_t*)nullptr, (weir_status*)nullptr); };
 
-/// What a layer does in place of a slot. Not inlined, so that it is compiled once and not for every instance.
+/// A layer's replacement of a slot. Not inlined, so that it is compiled once and not for every instance.
 template <class L, class Slot, class Function>
 struct LayerCall;
 template <class L, class Slot, class... A>
@@ -113,7 +112,7 @@ struct LayerCall<L, Slot, weir_result (*)(A...)> {
   }
 };
 
-/// One layer object and the functions that lead to it; functions of the table have no place for a pointer.
+/// One layer object and the functions that call it; the table's functions have no parameter for a pointer.
 template <class L, int N>
 class LayerInstance {
  public:
@@ -188,17 +187,17 @@ class LayerInstance {
   static inline weir_driver_table table{};
 };
 
-/// A layer can be put over so many drivers of a process.
+/// Maximum number of drivers in a process that can use a layer.
 inline constexpr int most_layer_instances = 16;
 
-/// What WEIR_LAYER makes weir_layer_entry of.
+/// The body of the weir_layer_entry that WEIR_LAYER defines.
 template <class L>
 weir_result enter_layer(const weir_layer_host* host, weir_layer* out_layer, weir_status* status) noexcept {
   return guarded(status, [&] {
     const weir_layer_host given = read_struct(host, "host");
     if (!given.next) fail(WEIR_ERROR_INVALID, "host.next is null; expected the table of a driver");
     if (given.abi_version > WEIR_ABI_CURRENT)
-      fail(WEIR_ERROR_ABI, "layer %s knows driver ABI %u.%u at most; the host speaks %u.%u", L::name,
+      fail(WEIR_ERROR_ABI, "layer %s supports driver ABI up to %u.%u; the host uses %u.%u", L::name,
            WEIR_ABI_MAJOR(WEIR_ABI_CURRENT), WEIR_ABI_MINOR(WEIR_ABI_CURRENT),
            WEIR_ABI_MAJOR(given.abi_version), WEIR_ABI_MINOR(given.abi_version));
     LayerHost made;
@@ -215,7 +214,7 @@ weir_result enter_layer(const weir_layer_host* host, weir_layer* out_layer, weir
     static int used = 0;
     const std::lock_guard lock(mutex);
     if (used == most_layer_instances)
-      fail(WEIR_ERROR_UNSUPPORTED, "layer %s stands over %d drivers already, the most that it can", L::name,
+      fail(WEIR_ERROR_UNSUPPORTED, "layer %s is already used by %d drivers, the maximum", L::name,
            used);
     weir_layer filled{};
     [&]<int... N>(std::integer_sequence<int, N...>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a layer, as WEIR_LAYERS carries them: `key`, `key=value`, several of them between ':'. What
-// is wrong becomes a Failure that names the layer, the word, what was expected and what was found.
+// The options of a layer in WEIR_LAYERS: `key` or `key=value`, separated by ':'. An invalid option throws a
+// Failure that names the layer, the word, the expectation and the finding.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,7 @@
 
 namespace weir::sdk {
 
-/// One option. `value` is empty when there was no '='.
+/// One option. `value` is empty if there was no '='.
 struct LayerOption {
   std::string key, value;
 };
@@ -36,21 +36,21 @@ inline std::vector<LayerOption> split_layer_options(const char* layer, std::stri
   return options;
 }
 
-/// Refuses an option that the layer does not know; `known` lists those it does.
+/// Refuses an unknown option; `known` lists the valid ones.
 [[noreturn]] inline void refuse_layer_option(const char* layer, const LayerOption& option,
                                              const char* known) {
   fail(WEIR_ERROR_INVALID, "layer %s: there is no option '%s'; the options are %s", layer, option.key.c_str(),
        known);
 }
 
-/// Refuses an option's value; `expected` says what it may be.
+/// Refuses an option's value; `expected` describes the valid values.
 [[noreturn]] inline void refuse_layer_value(const char* layer, const LayerOption& option,
                                             const char* expected) {
   fail(WEIR_ERROR_INVALID, "layer %s: %s is '%s'; expected %s", layer, option.key.c_str(),
        option.value.c_str(), expected);
 }
 
-/// The value as a number of at least `least`, with K, M or G behind it for powers of 1024.
+/// The value as a number of at least `least`; a suffix K, M or G multiplies by a power of 1024.
 inline std::uint64_t layer_number(const char* layer, const LayerOption& option, std::uint64_t least) {
   const std::string& text = option.value;
   std::uint64_t number = 0;

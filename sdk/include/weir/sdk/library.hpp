@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vendor's runtime library, opened at run time and never linked, so that a driver builds on every machine
-// and can say what is missing where it runs.
+// The vendor's runtime library. It is opened at run time and never linked. A driver therefore builds on every
+// machine and can report a missing library where it runs.
 //
 //   struct Api { int (*init)(unsigned); int (*launch)(...); };
 //   constexpr EntryPoint entries[] = {
@@ -10,10 +10,10 @@
 //   Library library = Library::open({"libcuda.so.1"});
 //   const EntryPoint* missing = fill_entry_points(api, entries, find);
 //
-// `open` throws a Failure{NO_LIBRARY} that names all that was tried. One table says all that a driver asks of
-// its vendor. Rows of one slot stand together, the preferred one first: the first that is found counts. A
-// row's version is for libraries that hand entry points out by version; elsewhere it documents since when the
-// vendor has the function.
+// `open` throws a Failure{NO_LIBRARY} that lists all attempts. One table lists all functions that a driver
+// needs. Rows of one slot must be adjacent, the preferred one first; the first row with a symbol is used. A
+// row's version serves libraries that return entry points by version. For other libraries it documents the
+// first version with the function.
 #pragma once
 
 #include <dlfcn.h>
@@ -35,21 +35,21 @@ namespace weir::sdk {
 
 struct EntryPoint {
   enum Need : bool { required, optional };
-  std::size_t slot;    ///< offset of the function pointer in the struct that is filled
-  const char* name;    ///< as the vendor documents it
-  int version;         ///< of the vendor's interface, in the vendor's own numbers
-  const char* symbol;  ///< as the library exports it
+  std::size_t slot;    ///< offset of the function pointer in the struct to fill
+  const char* name;    ///< name in the vendor's documentation
+  int version;         ///< of the vendor's interface, in the vendor's numbering
+  const char* symbol;  ///< name exported by the library
   Need need = required;
 };
 
 class Library {
  public:
-  /// Opens the first of `names` that exists, and never closes it: vendors' libraries do not survive that. A
-  /// Failure with WEIR_ERROR_NO_LIBRARY holds every name with the dynamic linker's reason. Names with the
-  /// same reason share it: "tried libx.so.2, libx.so.1 (cannot open shared object file: No such file or
-  /// directory)".
+  /// Opens the first of `names` that exists, and never closes it, since vendors' libraries do not support
+  /// closing. A Failure with WEIR_ERROR_NO_LIBRARY holds every name with the dynamic linker's reason. Names
+  /// with the same reason share it: "tried libx.so.2, libx.so.1 (cannot open shared object file: No such file
+  /// or directory)".
   static Library open(std::span<const char* const> names) {
-    std::vector<std::pair<std::string, std::string>> tried;  // a reason, and the names that failed for it
+    std::vector<std::pair<std::string, std::string>> tried;  // a reason and the names that failed with it
     for (const char* name : names) {
       if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
       const std::string reason = reason_without(name, dlerror());
@@ -69,17 +69,17 @@ class Library {
     return open(std::span<const char* const>(names.begin(), names.size()));
   }
 
-  /// The same, but the file that an environment variable names comes instead of all of them, for tests.
-  /// Processes that run elevated do not look at it.
+  /// Like open(names), but if the environment variable `variable` names a file, only that file is tried. For
+  /// tests; processes with elevated privileges ignore the variable.
   static Library open(const char* variable, std::span<const char* const> names) {
     const char* named = secure_getenv(variable);
     return named && *named ? open({named}) : open(names);
   }
 
-  /// Null when the library has no such symbol.
+  /// Null if the library has no such symbol.
   void* symbol(const char* name) const noexcept { return dlsym(handle_, name); }
 
-  /// The same as a function pointer.
+  /// The symbol as a function pointer.
   template <class Function>
   Function function(const char* name) const noexcept {
     void* found = symbol(name);
@@ -89,14 +89,14 @@ class Library {
     return out;
   }
 
-  /// The file that was opened.
+  /// Path of the opened file.
   std::string path() const {
     link_map* map = nullptr;
     return dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
   }
 
  private:
-  /// The linker begins its words with the name: "libx.so.1: cannot open shared object file".
+  /// The linker's message begins with the name: "libx.so.1: cannot open shared object file".
   static std::string reason_without(const char* name, const char* why) {
     std::string reason = why ? why : "no reason given";
     const std::string prefix = std::string(name) + ": ";
@@ -107,8 +107,8 @@ class Library {
   void* handle_;
 };
 
-/// Fills the function pointers of `api` from the table. `find(row)` gives an address or null. Returns the
-/// first required row that was not found, null when there is none.
+/// Fills the function pointers of `api` from the table. `find(row)` returns an address or null. Returns the
+/// first required row that was not found, or null if there is none.
 template <class Api, class Find>
 const EntryPoint* fill_entry_points(Api& api, std::span<const EntryPoint> rows, Find&& find) {
   static_assert(std::is_standard_layout_v<Api>, "rows name slots by their offset");

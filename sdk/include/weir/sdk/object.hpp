@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driver's handles point to. Objects come from pools that never give memory back, so that a handle
-// used after its destruction is read safely and refused with a message instead of corrupting memory.
+// The objects of a driver's handles. They come from pools that never free memory. A handle used after its
+// destruction thus reads valid memory and is refused with a message instead of corrupting memory.
 //
 //   struct Event : weir::sdk::EventObject<Device> { ... };
 //
-//   weir::sdk::Fresh<Event> event;             // from the pool; back to it when an exception passes
+//   weir::sdk::Fresh<Event> event;             // from the pool; returned to it by an exception
 //   event->native = ...;
-//   return event.publish();                    // from here on its handle is alive
+//   return event.publish();                    // the handle is valid from now on
 //
-//   Event& event = live<Event>(handle, "event");   // or a Failure that says what is wrong with the handle
-//   retire(event);                                  // dead for the host; one of several threads succeeds
-//   Pool<Event>::of().give(event);                  // when nothing of the driver's refers to it any more
+//   Event& event = live<Event>(handle, "event");   // or a Failure that describes the invalid handle
+//   retire(event);                                  // invalidates the handle; succeeds on one thread only
+//   Pool<Event>::of().give(event);                  // once the driver holds no reference to it
 //
-// table.hpp does the last steps for drivers that use it. A driver's Device, Stream and so on derive from the
-// structs at the end, which hold what the checks of checks.hpp must know.
+// table.hpp does the last two steps for drivers that use it. A driver's Device, Stream and so on derive from
+// the structs at the end of this file, which hold the data for the checks of checks.hpp.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ enum class Kind : std::uint32_t {
 
 struct Object {
   std::atomic<Kind> kind{Kind::dead};
-  std::atomic<std::uint64_t> life{0};  ///< how often the object came back from its pool
+  std::atomic<std::uint64_t> life{0};  ///< number of times the object returned to its pool
   Object* next_in_pool = nullptr;
 };
 
@@ -47,7 +47,7 @@ struct Object {
 template <class T>
 class Pool {
  public:
-  /// The object that has been dead for longest, or a new one. What it held in its last life is still in it.
+  /// The object that has been unused for longest, or a new one. A reused object still holds its old values.
   T& take() {
     {
       std::lock_guard lock(mutex_);
@@ -80,7 +80,7 @@ class Pool {
   Object* newest_ = nullptr;
 };
 
-/// An object from the pool that becomes alive with `publish`, and goes back if that never happens.
+/// An object from the pool. `publish` makes its handle valid; without it the object returns to the pool.
 template <class T>
 class Fresh {
  public:
@@ -112,7 +112,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// The live object behind a handle, or a Failure that names `what`.
+/// The live object of a handle, or a Failure that names `what`.
 template <class T, class Handle>
 T& live(Handle* handle, const char* what) {
   auto* object = reinterpret_cast<Object*>(handle);
@@ -122,8 +122,8 @@ T& live(Handle* handle, const char* what) {
   return *static_cast<T*>(object);
 }
 
-/// An object in one of its lives: what is kept longer than the object lives must not take the next life for
-/// the same.
+/// A reference to an object and one of its lives, for holders that may outlive the object: a reused object
+/// differs.
 template <class T>
 struct InLife {
   T* object = nullptr;
@@ -143,7 +143,7 @@ Handle handle_of(T& object) noexcept {
   return reinterpret_cast<Handle>(static_cast<Object*>(&object));
 }
 
-/// Makes an object's handle dead; of several threads that try, one succeeds and the others fail.
+/// Invalidates an object's handle. If several threads try, one succeeds and the others fail.
 template <class T>
 void retire(T& object, const char* what) {
   Kind expected = T::object_kind;
@@ -151,7 +151,7 @@ void retire(T& object, const char* what) {
     fail(WEIR_ERROR_INVALID, "%s is being destroyed by another thread at the same time", what);
 }
 
-/// What a launch is held to; copied from weir_device_info when the device is opened.
+/// Limits of a launch; copied from weir_device_info when the device is opened.
 struct Limits {
   std::uint32_t max_grid[3] = {};
   std::uint32_t max_block[3] = {};
@@ -168,7 +168,7 @@ struct DeviceObject : Object {
   std::uint64_t capabilities = 0;
   std::uint32_t argument_style = WEIR_ARGUMENT_ADDRESS;
   Limits limits;
-  std::mutex opening;  ///< guards the count, and that `kind` agrees with it
+  std::mutex opening;  ///< guards the count and its consistency with `kind`
   std::uint32_t openings = 0;
 };
 
@@ -183,7 +183,7 @@ struct EventObject : Object {
   static constexpr Kind object_kind = Kind::event;
   Device* device = nullptr;
   bool timed = false;
-  std::atomic<bool> recorded{false};  ///< ever
+  std::atomic<bool> recorded{false};  ///< at least once
 };
 
 template <class Device>
@@ -221,7 +221,7 @@ struct GraphObject : Object {
     std::uint32_t kind;
     InLife<const Kernel> kernel;
   };
-  std::vector<Node> identities;  ///< what an update may not change
+  std::vector<Node> identities;  ///< properties that an update must not change
 };
 
 }  // namespace weir::sdk

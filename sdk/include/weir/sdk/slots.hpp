@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the C table, made from a driver class; table.hpp describes the class and is what a driver
-// includes. Each slot checks handles and arguments, calls one member function, and turns exceptions into
+// The functions of the C table, generated from a driver class. Drivers include table.hpp, which describes the
+// class. Each slot checks handles and arguments, calls one member function, and converts exceptions to
 // results.
 #pragma once
 
@@ -38,7 +38,7 @@ struct Slots {
     });
   }
 
-  /// Ends an object: its handle dies first, and lives on when `end` throws.
+  /// Ends an object. Invalidates its handle first, and restores it if `end` throws.
   template <class T, class End>
   static void end(T& object, const char* what, End&& end) {
     retire(object, what);
@@ -50,9 +50,8 @@ struct Slots {
     }
   }
 
-  /// Says in a new object what the caller asked for, so that a driver need not, whose objects come from pools
-  /// with what they held before. What is right already is not written: the driver's own threads may be
-  /// reading it.
+  /// Stores the caller's parameters in a new object, so that the driver need not. Objects come from pools and
+  /// hold old values. An equal value is not written again, since the driver's threads may be reading it.
   template <class T, class V>
   static void say(T& field, const V& value) {
     if (field != value) field = value;
@@ -167,7 +166,7 @@ struct Slots {
       const bool timed = flags & WEIR_EVENT_TIMED;
       if (timed) check_capability(device, WEIR_CAP_TIMED_EVENTS, "timed events");
       Event& event = device.create_event(timed);
-      event.recorded.store(false, std::memory_order_relaxed);  // its object may have been, as another event
+      event.recorded.store(false, std::memory_order_relaxed);  // set by an earlier life of the pooled object
       say(event.device, &device);
       say(event.timed, timed);
       out = handle_of<weir_event>(event);

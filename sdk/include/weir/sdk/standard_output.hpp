@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For programs whose results are read from standard output: a full disk or a closed reader is a failure.
+// For programs whose results are read from standard output: a full disk or a closed pipe is a failure.
 //
 //   int main(int argc, char** argv) {
 //     weir::sdk::hold_standard_descriptors();
@@ -17,8 +17,8 @@
 
 namespace weir::sdk {
 
-/// Opens descriptors 0 to 2 where the caller closed them, so that no file or driver gets their numbers.
-/// Reading and writing them still fails. To be called first.
+/// Opens descriptors 0 to 2 if the caller closed them, so that no file or driver gets these numbers. Reading
+/// and writing them still fails. Must be called first.
 inline void hold_standard_descriptors() noexcept {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(number, F_GETFD) < 0 && errno == EBADF) {
@@ -27,21 +27,21 @@ inline void hold_standard_descriptors() noexcept {
     }
 }
 
-/// Writes everything that is buffered. When something could not be written, prints a sentence that begins
-/// with `program` and returns 1 in place of a `status` of 0. To be called last.
+/// Flushes standard output. If a write failed, prints a message that begins with `program`, and returns 1
+/// instead of a `status` of 0. Must be called last.
 inline int check_standard_output(const char* program, int status) noexcept {
   errno = 0;
   bool complete = static_cast<bool>(std::cout.flush());
   if (std::fflush(stdout) != 0) complete = false;
   const int reason = errno;
   if (std::ferror(stdout)) complete = false;
-  // File systems over a network and quotas report some failures when the file is closed. A second descriptor
-  // is closed, because destructors may still print.
+  // Network file systems and quotas report some failures only on close. A duplicate descriptor is closed,
+  // because destructors may still print.
   int late = 0;
   if (const int copy = complete ? dup(STDOUT_FILENO) : -1; copy >= 0 && close(copy) != 0) late = errno;
   if (complete && late == 0) return status;
   int number = late != 0 ? late : reason;
-  // The reason of an earlier failure is lost. Another write fails for the same one.
+  // The errno of an earlier failure is lost. Another write fails with the same one.
   if (number == 0 && write(STDOUT_FILENO, "\n", 1) < 0) number = errno;
   std::fprintf(stderr,
                "%s: standard output could not be written%s%s; check the disk or the program that reads it\n",

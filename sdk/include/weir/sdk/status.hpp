@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures inside a driver are exceptions; `guarded` turns them into results and fills the caller's status.
+// Failures inside a driver are exceptions; `guarded` converts them to results and fills the caller's status.
 //
 //   weir_result my_slot(weir_stream stream, weir_status* status) {
 //     return weir::sdk::guarded(status, [&] {
@@ -8,8 +8,8 @@
 //     });
 //   }
 //
-// A message names the thing, what was expected and what was found; hosts show it as it is. Everything here
-// may be called from any thread.
+// A message names the thing, the expectation and the finding; hosts print it unchanged. All functions of this
+// header are thread-safe.
 #pragma once
 
 #include <weir/driver.h>
@@ -29,13 +29,13 @@
 
 namespace weir::sdk {
 
-/// A call that fails.
+/// The failure of a call.
 struct Failure {
   weir_result code;
   std::string message;
   std::int64_t vendor_code =
-      0;                      ///< the vendor's number, or errno when the operating system refused; 0 for none
-  std::string vendor_name{};  ///< the vendor's name for it, or ""
+      0;                      ///< the vendor's number, or errno of the operating system; 0 if none
+  std::string vendor_name{};  ///< the vendor's name of the number, or ""
 };
 
 namespace detail {
@@ -46,7 +46,7 @@ inline std::string format_text(const char* format, va_list arguments) {
   return text;
 }
 
-// Copies as much as fits, never half a UTF-8 character.
+// Copies as much as fits, without splitting a UTF-8 character.
 inline void copy_text(char* out, std::size_t capacity, const char* text) noexcept {
   std::size_t length = std::strlen(text);
   if (length >= capacity) {
@@ -59,7 +59,7 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
 
 }  // namespace detail
 
-/// A printf-style message as a string, cut at what a status can hold.
+/// A printf-style message as a string, cut at the capacity of a status.
 [[gnu::format(printf, 1, 2)]] inline std::string format_text(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -78,7 +78,7 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
   throw failure;
 }
 
-/// The same for a refusal of the operating system, whose errno becomes the vendor's code and name.
+/// Throws a Failure for a refusal of the operating system; its errno becomes the vendor's code and name.
 [[noreturn, gnu::format(printf, 2, 3), gnu::cold, gnu::noinline]] inline void fail_system(int error,
                                                                                           const char* format,
                                                                                           ...) {
@@ -91,7 +91,7 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
   throw failure;
 }
 
-/// Fills `status` (which may be null) up to the size that its owner states.
+/// Fills `status` (which may be null) up to its struct_size.
 inline void report(weir_status* status, weir_result code, const char* message, std::int64_t vendor_code = 0,
                    const char* vendor_name = "") noexcept {
   if (!status) return;
@@ -128,7 +128,7 @@ inline void report(weir_status* status, weir_result code, const char* message, s
   return WEIR_ERROR_UNKNOWN;
 }
 
-/// Runs the body of a table function; no exception leaves it. A body that returns nothing means WEIR_OK.
+/// Runs the body of a table function and catches every exception. A body without a result returns WEIR_OK.
 template <class Body>
 weir_result guarded(weir_status* status, Body&& body) noexcept {
   try {
@@ -143,7 +143,7 @@ weir_result guarded(weir_status* status, Body&& body) noexcept {
   }
 }
 
-/// A copy of a struct that the host filled, with zero for what its struct_size leaves out.
+/// A copy of a struct that the host filled; fields beyond its struct_size are zero.
 template <class Struct>
 Struct read_struct(const Struct* in, const char* what) {
   if (!in) [[unlikely]]
@@ -158,7 +158,7 @@ Struct read_struct(const Struct* in, const char* what) {
   return copy;
 }
 
-/// Fills a struct of the host as far as its struct_size reaches.
+/// Fills a struct of the host up to its struct_size.
 template <class Struct>
 void write_struct(Struct* out, Struct value, const char* what) {
   if (!out) fail(WEIR_ERROR_INVALID, "%s is null", what);
@@ -169,7 +169,7 @@ void write_struct(Struct* out, Struct value, const char* what) {
   std::memcpy(out, &value, std::min<std::size_t>(out->struct_size, sizeof value));
 }
 
-/// What `out` points to, or a Failure that names it.
+/// The object that `out` points to; throws a Failure that names `out` if it is null.
 template <class Value>
 Value& output(Value* out, const char* what) {
   if (!out) [[unlikely]]
@@ -177,7 +177,7 @@ Value& output(Value* out, const char* what) {
   return *out;
 }
 
-/// Stores text in a fixed field of a struct, cut at a character when it is too long.
+/// Stores text in a fixed field of a struct, cut at a character boundary if it is too long.
 template <std::size_t Size>
 void put(char (&out)[Size], const std::string& text) noexcept {
   detail::copy_text(out, Size, text.c_str());

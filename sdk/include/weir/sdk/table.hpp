@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a C++ class into a driver: the C table, the entry point, and everything around each call that is the
-// same for every driver. A driver's whole export is
+// Turns a C++ class into a driver: generates the C table, the entry point, and the parts of each call that
+// are the same for every driver. A driver's only export is
 //
 //   extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out,
 //                                            weir_status* status) {
 //     return weir::sdk::driver_entry<MyDriver>(host, out, status);
 //   }
 //
-// The class says what there is, and leaves out what there is not. Functions after which a capability stands
-// are optional: the driver has the capability when it has them all.
+// The class defines the functions below. Functions marked with a capability are optional; the driver has the
+// capability if it defines all of its functions.
 //
 //   struct MyDriver {
 //     static constexpr const char *name = "mine", *version = "1.0", *vendor = "Me";
 //     static std::uint32_t device_count();  // or a Failure: NO_LIBRARY, NO_DEVICE
 //     static void describe(std::uint32_t index, weir_device_info& info);
-//     static const void* extension(const char* name, std::uint32_t version);  // optional; null: no such
+//     static const void* extension(const char* name, std::uint32_t version);  // optional; null if unknown
 //     struct Device : DeviceObject {
 //       void open();   // at the first opening
 //       void close();  // at the last closing
@@ -28,7 +28,7 @@
 //     struct Stream : StreamObject<Device> {
 //       void destroy();
 //       void flush();
-//       bool query();  // true: all done
+//       bool query();  // true: all work is complete
 //       void synchronize();
 //       void wait(Event& event);
 //       void record(Event& event);
@@ -56,11 +56,11 @@
 //       void place(std::uint64_t& device_address, void*& host_pointer);
 //     };
 //     struct Kernel : KernelObject<Device> {
-//       void unload();  // optional: gives back what find_kernel got; before its module's unload
+//       void unload();  // optional: releases find_kernel's resources; runs before its module's unload
 //     };
 //     struct Module : ModuleObject<Device, Kernel> {
 //       void unload();
-//       void find_kernel(Kernel& kernel);  // fills in what launch needs, and kernel.info
+//       void find_kernel(Kernel& kernel);  // fills in the members for launch, and kernel.info
 //     };
 //     struct Graph : GraphObject<Device, Kernel> {  // GRAPHS
 //       void create(std::span<const GraphNode<Allocation, Kernel>> nodes);
@@ -69,53 +69,51 @@
 //     };
 //   };
 //
-// What the base classes hold (object.hpp), and who says it:
-//   - a device's index, capabilities, argument_style and limits: said before `open`, from `describe`;
+// Members of the base classes (object.hpp), and who sets them:
+//   - A device's index, capabilities, argument_style and limits are set before `open`, from `describe`.
 //   - `device` of streams, events, allocations and modules; `timed` and `recorded` of events; `size` and
-//     `memory_kind` of allocations; `name` of modules: said when the function that made the object returns. A
-//     function that needs one earlier, or shows the object to another thread, sets it itself;
-//   - a kernel's `device`, `name`, `argument_bytes` and `parameters`: said before `find_kernel`, which fills
-//   in
-//     `info` where the vendor tells it (0 is not known);
-//   - members of your own: yours. Objects come from pools, so that each still has what it held in its last
-//   life:
-//     whoever takes one with `Fresh`, or `find_kernel`, sets all of them, or the function that ends it clears
-//     them.
+//     `memory_kind` of allocations; and `name` of modules are set when the function that made the object
+//     returns. A function that needs one earlier, or publishes the object to another thread, sets it itself.
+//   - A kernel's `device`, `name`, `argument_bytes` and `parameters` are set before `find_kernel`. That
+//     function fills in `info` if the vendor reports it (0 means unknown).
+//   - The driver sets the members that it adds. Objects come from pools and still hold their old values: the
+//     function that takes one with `Fresh`, or `find_kernel`, sets all of them, or the function that ends it
+//     clears them.
 //
-// What a capability needs beside its functions, or where it is only a bit that `describe` sets:
+// Further requirements of capabilities; some are only a bit that `describe` sets:
 //   - STREAM_PRIORITY: info.min_priority (the least urgent) and info.max_priority, which is the smaller
-//   number;
-//     create_stream's priority is as the host asked, and is clamped by you;
-//   - PINNED_MEMORY: `allocate` looks at options.kind, and `place` gives a host_pointer for pinned memory;
-//   - DEVICE_ADDRESS: `place` gives a device_address that is not 0, aligned as was asked. Without it, arrays
-//   are
-//     bound: info.argument_style is WEIR_ARGUMENT_BUFFER;
-//   - CONCURRENT_STREAMS: nothing else; info.recommended_streams says how many are worth having;
-//   - TIMED_EVENTS: `record` of an event that is `timed` takes the time in the stream, when it comes there.
-//     `elapsed` is called when both events are timed, recorded and reached;
-//   - STREAM_ORDERED_ALLOCATION: `allocate` gives memory that work behind this place of the stream may use,
-//     and `free` gives it back when the stream comes there; neither blocks;
-//   - GRAPHS: what nodes point to (dependencies, launch.arguments) is the caller's again when `create` or
-//     `update` returns; host_source and host_destination are memory of the caller's that each run reads or
+//     number. create_stream receives the host's priority unchanged and clamps it.
+//   - PINNED_MEMORY: `allocate` reads options.kind, and `place` returns a host_pointer for pinned memory.
+//   - DEVICE_ADDRESS: `place` returns a device_address other than 0 with the requested alignment. Without it,
+//     arrays are bound: info.argument_style is WEIR_ARGUMENT_BUFFER.
+//   - CONCURRENT_STREAMS: no function; info.recommended_streams states the number worth using.
+//   - TIMED_EVENTS: `record` of a `timed` event takes the time when the stream reaches it. `elapsed` is
+//     called only if both events are timed, recorded and reached.
+//   - STREAM_ORDERED_ALLOCATION: `allocate` returns memory that later work of the stream may use, and `free`
+//     releases it when the stream reaches it. Neither blocks.
+//   - GRAPHS: the data that nodes point to (dependencies, launch.arguments) must be copied before `create` or
+//     `update` returns; host_source and host_destination are memory of the caller that each run reads or
 //     writes.
 //
-// What is done before one of these functions is called:
-//   - null and dead handles, handles of another kind and null outputs are refused; structs of another size
-//     are read and written as far as they go;
-//   - ranges, patterns, alignments, overlaps, objects of another device, launches against the limits of the
-//     device, the kernel and its layout, and nodes of graphs are checked as driver.h says (checks.hpp).
-//     Copies and fills of 0 bytes end there;
-//   - capabilities: `describe` finds the bits of all functions that the class has in info.capabilities. It
-//     takes away those that this device lacks, and adds those that are no functions (priority, pinned memory,
-//     addresses, concurrency). A call without its bit answers UNSUPPORTED;
-//   - openings of devices are counted, and kernels that are looked up again are found again;
-//   - the host's ABI range: versions 1.0 to 1.1 are spoken, and a host of 1.0 sees no graphs;
-//   - in a process forked after notice_forks() every call is refused (fork.hpp).
+// Before it calls one of these functions, this header does the following:
+//   - It refuses null and dead handles, handles of another kind, and null outputs. It reads and writes
+//     structs of another size up to that size.
+//   - It checks ranges, patterns, alignments, overlaps and objects of another device, as driver.h requires
+//     (checks.hpp). It also checks launches against the limits of the device, the kernel and its layout, and
+//     nodes of graphs. Copies and fills of 0 bytes end here.
+//   - It sets the bits of all functions that the class defines in info.capabilities. `describe` clears those
+//     that this device lacks, and adds those without functions (priority, pinned memory, addresses,
+//     concurrency). A call without its bit returns UNSUPPORTED.
+//   - It counts openings of devices, and returns the same kernel for repeated look-ups.
+//   - It negotiates the host's ABI range: versions 1.0 to 1.1 are supported, and a host of 1.0 gets no
+//     graphs.
+//   - It refuses every call in a process forked after notice_forks() (fork.hpp).
 //
-// Whatever these functions throw becomes the result and the status: `fail(code, "...")` is how they refuse.
-// `destroy`, `free` and `unload` are called when the handle is dead already; they give the object back with
-// `Pool<T>::of().give(*this)`, then or later. Where one throws, the handle lives on (but not that of a
-// module). All may be called from any thread, for one object from several at once but for what ends it.
+// An exception from these functions becomes the result and the status; `fail(code, "...")` refuses a call.
+// `destroy`, `free` and `unload` are called after the handle was invalidated. They return the object with
+// `Pool<T>::of().give(*this)`, immediately or later. If one throws, the handle is restored, except that of a
+// module. All functions may be called from any thread, and for one object from several at once, except the
+// one that ends it.
 #pragma once
 
 #include "graph_slots.hpp"
@@ -182,7 +180,8 @@ constexpr weir_driver_table make_table() {
   return t;
 }
 
-/// The body of weir_driver_entry: the newest version inside the host's range, or a refusal that names both.
+/// The body of weir_driver_entry: chooses the newest version in the host's range, or returns an error that
+/// names both ranges.
 template <class D>
 weir_result driver_entry(const weir_host* host, const weir_driver_table** out_table,
                          weir_status* status) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of weir_device_info that a vendor tells as numbered attributes, as a table.
+// Table of the weir_device_info fields that a vendor reports as numbered attributes.
 //
 //   constexpr AttributeField fields[] = {{offsetof(weir_device_info, lanes), 10}, ...};
 //   fill_attributes(info, fields, [&](int attribute) { return value_of(device, attribute); });
@@ -14,14 +14,14 @@
 
 namespace weir::sdk::vendor {
 
-/// A 32-bit field, and the vendor's number for what fills it.
+/// A 32-bit field, and the number of the vendor's attribute for it.
 struct AttributeField {
   std::size_t field;
   int attribute;
 };
 
-/// `value(attribute)` is 0 where the vendor's library does not know the attribute; the field keeps what it
-/// had then. So a later row of one field is the one that counts where both are known.
+/// `value(attribute)` returns 0 if the vendor's library lacks the attribute; the field then keeps its value.
+/// If a field has several rows, the last known attribute is used.
 template <class Value>
 void fill_attributes(weir_device_info& info, std::span<const AttributeField> rows, Value&& value) {
   for (const AttributeField& row : rows)

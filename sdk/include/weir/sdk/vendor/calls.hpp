@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that vendors' runtimes with streams have in common. CUDA's driver API and HIP have these
-// functions under their own names with the same arguments at the binary interface; a driver fills this struct
-// from its table of entry points (library.hpp), and the headers beside this one do everything with it that is
-// the same for all of them.
+// Calls shared by the vendors' runtimes with streams. CUDA's driver API and HIP have these functions under
+// different names, with the same arguments in the binary interface. A driver fills this struct from its table
+// of entry points (library.hpp). The other headers of this folder use it for all vendor-independent
+// operations.
 //
 // Handles are void*, device addresses 64-bit numbers, results an int that is 0 on success and `not_ready` for
 // queries.
@@ -24,11 +24,11 @@ inline constexpr Code no_device = 100;
 inline constexpr Code not_found = 500;
 inline constexpr Code not_ready = 600;
 
-inline constexpr unsigned stream_non_blocking = 1;  // never waits for the default stream, nor that for it
+inline constexpr unsigned stream_non_blocking = 1;  // no implicit synchronisation with the default stream
 inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned host_portable = 1, host_mapped = 2;
 
-/// Attributes of kernels, as function_get_attribute takes them.
+/// Attributes of kernels, as passed to function_get_attribute.
 enum FunctionAttribute : int {
   function_max_block_threads = 0,
   function_shared_bytes = 1,
@@ -37,7 +37,7 @@ enum FunctionAttribute : int {
   function_max_dynamic_shared_bytes = 8,
 };
 
-// What the list of extra launch options holds.
+// Keys of the list of extra launch options.
 inline void* const launch_buffer_pointer = reinterpret_cast<void*>(std::uintptr_t{1});
 inline void* const launch_buffer_size = reinterpret_cast<void*>(std::uintptr_t{2});
 
@@ -45,7 +45,7 @@ struct PoolProperties;  // pool.hpp
 struct PoolAccess;
 
 struct Calls {
-  int version;  // of the library, in the vendor's numbers
+  int version;  // of the library, in the vendor's numbering
   bool has_pools, has_graphs;
 
   Code (*init)(unsigned flags);
@@ -56,7 +56,7 @@ struct Calls {
   Code (*device_attribute)(int* out, int attribute, int device);
   Code (*device_total_memory)(std::size_t* out, int device);
   Code (*device_bus_id)(char* out, int bytes, int device);
-  Code (*device_uuid)(std::uint8_t* out, int device);  // null where devices have none
+  Code (*device_uuid)(std::uint8_t* out, int device);  // null if devices have none
   Code (*device_can_access_peer)(int* out, int device, int peer);
 
   // streams
@@ -81,7 +81,7 @@ struct Calls {
   Code (*memory_allocate)(Address* out, std::size_t size);
   Code (*memory_free)(Address address);
   Code (*memory_free_async)(Address address, void* stream);
-  Code (*pool_create)(void** out, const PoolProperties* properties);  // null, as those below, without pools
+  Code (*pool_create)(void** out, const PoolProperties* properties);  // null without pools, as below
   Code (*pool_destroy)(void* pool);
   Code (*pool_set_attribute)(void* pool, int attribute, void* value);
   Code (*pool_set_access)(void* pool, const PoolAccess* access, std::size_t count);
@@ -91,7 +91,7 @@ struct Calls {
   Code (*host_free)(void* pointer);
   Code (*host_get_address)(Address* out, void* pointer, unsigned flags);
 
-  // copies and fills; sizes of fills count elements
+  // copies and fills; the size of a fill is in elements
   Code (*copy_to_device)(Address to, const void* from, std::size_t size, void* stream);
   Code (*copy_to_host)(void* to, Address from, std::size_t size, void* stream);
   Code (*copy_on_device)(Address to, Address from, std::size_t size, void* stream);
@@ -104,7 +104,7 @@ struct Calls {
   Code (*module_get_function)(void** out, void* module, const char* name);
   Code (*function_get_attribute)(int* out, int attribute, void* function);
   Code (*function_set_attribute)(void* function, int attribute,
-                                 int value);  // null where shared memory needs no asking
+                                 int value);  // null if shared memory needs no request
   Code (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                  unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** parameters,
                  void** extra);
@@ -112,7 +112,7 @@ struct Calls {
   // the device as a whole
   Code (*synchronize)();
 
-  // graphs; null where the runtime has none. Nodes are the vendor's structs
+  // graphs; null if the runtime has none. Nodes are the vendor's structs
   Code (*graph_create)(void** out, unsigned flags);
   Code (*graph_destroy)(void* graph);
   Code (*graph_add_empty)(void** out_node, void* graph, void* const* dependencies, std::size_t count);

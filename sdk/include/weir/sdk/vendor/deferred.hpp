@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can only be let go of once a stream has passed a point, where the vendor's call would block or is not
-// ordered by the stream: it waits here behind an event, and goes at a later call that may block.
+// Resources to release once a stream has passed a point, for vendors whose release call would block or is not
+// ordered by the stream. Each resource waits for an event and is released by a later call that may block.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ class Deferred {
  public:
   using Release = void (*)(Device<V>&, void* what) noexcept;
 
-  /// Calls release(device, what) some time after `stream` has passed what was submitted to it until now. The
-  /// device's context is current. Throws, and does nothing, when the point cannot be marked.
+  /// Calls release(device, what) after `stream` has passed the work submitted so far. The device's context
+  /// must be current. Throws, without effect, if the event cannot be recorded.
   void add(Device<V>& device, void* stream, Release release, void* what) {
     auto item = std::make_unique<Item>(Item{nullptr, release, what, nullptr});
     device.check(V::calls().event_create(&item->event, event_disable_timing), "make an event");
@@ -31,12 +31,12 @@ class Deferred {
     keep(std::move(item));
   }
 
-  /// The same behind an event that was recorded, which is then this object's.
+  /// Like add(), but waits for an event that was already recorded; takes ownership of the event.
   void add_behind(void* event, Release release, void* what) {
     keep(std::make_unique<Item>(Item{event, release, what, nullptr}));
   }
 
-  /// Lets go of what is due. With the device's context current, in a call that may block.
+  /// Releases the resources that are due. The device's context must be current, in a call that may block.
   void sweep(Device<V>& device) noexcept {
     Item* due = nullptr;
     {
@@ -54,7 +54,7 @@ class Deferred {
     release_all(device, due);
   }
 
-  /// Lets go of everything, when the device is idle or lost.
+  /// Releases everything; the device must be idle or lost.
   void finish(Device<V>& device) noexcept {
     Item* all = nullptr;
     {

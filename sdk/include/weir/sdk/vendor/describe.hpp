@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device is, from its attributes alone: describing one makes no context, which would cost its memory.
+// Describes a device from its attributes alone, without a context, which would occupy device memory.
 //
 // Of the vendor's traits V this needs
 //   static const DeviceAttributes attributes;
-//       the vendor's numbers
+//       the vendor's attribute numbers
 #pragma once
 
 #include "attributes.hpp"
@@ -13,10 +13,10 @@ namespace weir::sdk::vendor {
 
 struct DeviceAttributes {
   int integrated, concurrent_kernels, stream_priorities, memory_clock_kilohertz, memory_bus_bits;
-  std::span<const AttributeField> fields;  // those that become one
+  std::span<const AttributeField> fields;  // attributes stored in a field
 };
 
-/// 0 where the library does not know the attribute.
+/// 0 if the library lacks the attribute.
 template <class V>
 std::uint32_t attribute(int device, int which) noexcept {
   int value = 0;
@@ -25,18 +25,18 @@ std::uint32_t attribute(int device, int which) noexcept {
              : 0;
 }
 
-/// A line for `weir info` on what is used instead of something.
+/// Adds a line for `weir info` about a fallback in use.
 inline void add_note(weir_device_info& info, const std::string& note) {
   put(info.notes, info.notes + std::string(*info.notes ? "\n" : "") + note);
 }
 
-/// Takes away a capability that the device lacks, with a note on what is used instead.
+/// Clears a capability that the device lacks, with a note about the fallback.
 inline void lacks(weir_device_info& info, std::uint64_t capability, const std::string& note) {
   info.capabilities &= ~capability;
   add_note(info, note);
 }
 
-/// All that is asked of every vendor's runtime in the same way.
+/// Queries the properties that all vendors' runtimes report in the same way.
 template <class V>
 void describe_common(std::uint32_t index, weir_device_info& info) {
   const int device = static_cast<int>(index);

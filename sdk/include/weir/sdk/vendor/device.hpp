@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device of a vendor's runtime: its context, whether it is lost, and what is let go of later.
+// A device of a vendor's runtime: its context, whether it is lost, and resources to release later.
 //
 // Of the vendor's traits V this needs
 //   using Context;
-//       what a thread has current: a context, or the number of a device
+//       a thread's current context, or the number of its device
 //   static constexpr Context no_context;
 //   static Code get_current(Context* out) noexcept;
 //       of the calling thread; cheap
@@ -48,7 +48,7 @@ struct Device : DeviceObject {
   Allocation<V>& allocate(const weir_memory_options& options);
   Module<V>& load_module(const weir_code_object& object);
 
-  /// Throws the failure that took the device, if one did.
+  /// If the device is lost, throws DEVICE_LOST with the message of the original error.
   void check_alive() const {
     if (const Failure* why = loss_.load(std::memory_order_acquire)) [[unlikely]]
       throw Failure(*why);
@@ -60,8 +60,8 @@ struct Device : DeviceObject {
       raise(code, doing);
   }
 
-  /// Throws the vendor's error. One that takes the device is remembered: the first call to see it answers
-  /// with its own code, all later ones with DEVICE_LOST and the same words.
+  /// Throws the vendor's error. An error that loses the device is recorded: the first call with it returns
+  /// its code, all later calls return DEVICE_LOST with the same message.
   [[noreturn, gnu::cold, gnu::noinline]] void raise(Code code, const char* doing) {
     Failure failure = failure_of<V>(code, doing);
     if (verdict_of<V>(code).lost) {
@@ -81,10 +81,10 @@ struct Device : DeviceObject {
   std::atomic<const Failure*> loss_{nullptr};  // set once, never freed
 };
 
-/// Makes a device's context current on this thread while it lives. The context of another library that was
-/// current comes back afterwards; on a thread that had none, ours stays, so that the next call finds it.
-/// Asking the runtime costs a few nanoseconds and, unlike a memory of our own, is right when another library
-/// has set its context since.
+/// Makes a device's context current on this thread during the object's lifetime. Afterwards it restores the
+/// previous context of another library. On a thread without a context, the device's context stays current for
+/// the next call. Querying the runtime costs a few nanoseconds. Unlike a cached value, it is correct after
+/// another library has set its context.
 template <class V>
 class Current {
  public:
@@ -92,7 +92,7 @@ class Current {
     device.check_alive();
     enter(device);
   }
-  /// For letting go of things, which a lost device must allow.
+  /// For releasing resources, which must be possible on a lost device.
   Current(Device<V>& device, std::nothrow_t) noexcept {
     V::get_current(&before_);
     if (before_ == device.context) return;

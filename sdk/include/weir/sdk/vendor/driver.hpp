@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole driver for a vendor's runtime with streams, of the family of CUDA's driver API and HIP: give it the
-// vendor's traits V and hand Driver<V> to driver_entry (table.hpp). V holds what differs between vendors;
-// each header of this folder begins with what it needs of V, and calls.hpp with what is the same for all.
-// Beside that, V has
+// A complete driver for a vendor's runtime with streams, of the family of CUDA's driver API and HIP.
+// Driver<V> takes the vendor's traits V and is passed to driver_entry (table.hpp). V holds the differences
+// between vendors: each header of this folder begins with its requirements on V, and calls.hpp holds the
+// common part. In addition, V has
 //
 //   static constexpr Names names;
 //       of the driver, for its table, and of the vendor's runtime, for messages
 //   static const Calls& calls() noexcept;
 //       valid once `start` has succeeded
 //   static std::uint32_t start();
-//       opens and starts the runtime; the number of devices, or a Failure. Called once
+//       opens and starts the runtime; returns the number of devices or throws a Failure. Called once
 //   static void describe(std::uint32_t index, weir_device_info&);
-//       what describe.hpp does not know, and which capabilities the device lacks
+//       fills in fields that describe.hpp leaves, and clears capabilities that the device lacks
 //
-// What comes of it: streams that never wait for the default stream, contexts set per thread without a lock,
-// launches that take no lock, allocate nothing and look nothing up, errors with the vendor's name and words,
-// and devices that are lost for good after an error that the vendor's runtime does not survive, while others
-// go on.
+// The resulting driver has these properties. Streams never wait for the default stream. Contexts are set per
+// thread without a lock. Launches take no lock, allocate no memory and do no look-up. Errors carry the
+// vendor's name and message. A device stays lost after an error that the vendor's runtime does not survive,
+// while other devices continue.
 #pragma once
 
 #include "../table.hpp"

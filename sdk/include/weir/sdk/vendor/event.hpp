@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of a vendor's runtime. Plain ones carry no time and cost less.
+// Events of a vendor's runtime. Plain events carry no time and cost less.
 #pragma once
 
 #include "device.hpp"
@@ -11,7 +11,7 @@ struct Event : EventObject<Device<V>> {
   using EventObject<Device<V>>::device;
   void* native = nullptr;
 
-  /// Does not wait; waits that were submitted on it hold.
+  /// Does not wait; waits already submitted on the event stay in effect.
   void destroy() noexcept {
     {
       Current<V> current(*device, std::nothrow);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vendor's numbers as Failures, with the vendor's name and words for them.
+// Converts a vendor's error numbers to Failures, with the vendor's name and message.
 //
 // Of the vendor's traits V this needs
 //   static constexpr Names names;
-//   static const std::span<const VerdictRow> verdicts;      // of the numbers that other vendors lack
+//   static const std::span<const VerdictRow> verdicts;      // of vendor-specific numbers
 //   static std::string error_name(Code code);              // "CUDA_ERROR_OUT_OF_MEMORY"
 //   static std::string error_words(Code code);             // "out of memory"
 #pragma once
@@ -17,11 +17,10 @@ namespace weir::sdk::vendor {
 
 struct Names {
   const char *driver, *version, *author;  // for the driver's table
-  const char* runtime;                    // as messages call it: "CUDA"
+  const char* runtime;                    // name in messages: "CUDA"
 };
 
-/// What a vendor's number means: the ABI's code for it, and whether the device answers nothing else from then
-/// on.
+/// The meaning of a vendor's number: the ABI's code, and whether the device is lost.
 struct Verdict {
   weir_result result = WEIR_ERROR_UNKNOWN;
   bool lost = false;
@@ -32,7 +31,7 @@ struct VerdictRow {
   Verdict verdict;
 };
 
-/// The numbers that CUDA and HIP share.
+/// The numbers shared by CUDA and HIP.
 constexpr Verdict common_verdict(Code code) noexcept {
   switch (code) {
     case 1:    // invalid value
@@ -80,7 +79,7 @@ Verdict verdict_of(Code code) noexcept {
   return common_verdict(code);
 }
 
-/// `doing` reads on from "CUDA could not": "create a stream".
+/// `doing` continues the sentence "CUDA could not": "create a stream".
 template <class V>
 Failure failure_of(Code code, const char* doing) {
   const std::string name = V::error_name(code);
@@ -90,7 +89,7 @@ Failure failure_of(Code code, const char* doing) {
           code, name};
 }
 
-/// Throws unless the call went well; for calls that belong to no device that is open.
+/// Throws unless the call succeeded; for calls without an open device.
 template <class V>
 void check(Code code, const char* doing) {
   if (code != success) [[unlikely]]

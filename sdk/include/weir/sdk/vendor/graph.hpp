@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of a vendor's runtime. A node of ours becomes one of the vendor's, but a fill with a pattern of 8 or
-// 16 bytes, which becomes one for each 4-byte column of its beginning and copies of that for the rest.
+// Graphs of a vendor's runtime. Each node maps to one node of the vendor's, except fills with a pattern of 8
+// or 16 bytes. Such a fill becomes one node for each 4-byte column of its beginning, and copies of it for the
+// rest.
 //
 // Of the vendor's traits V this needs functions that add a node to a graph, and that change one in an
 // executable graph:
 //   static auto kernel_node(const Kernel<V>&, const weir_launch&, void** extra);
-//       the vendor's struct for it; `extra` are the launch options that name the argument block
+//       the vendor's struct; `extra` are the launch options with the argument block
 //   static Code put_copy(const NodePlace&, Device<V>&, const GraphCopy&);
 //   static Code put_fill(const NodePlace&, Device<V>&, const GraphFill&);
 //   static constexpr bool orders_graph_runs;
-//       whether runs of one graph never overlap, and one that is destroyed while it runs goes on. Where not,
-//       an event behind each run sees to both
+//       whether runs of one graph never overlap, and a graph destroyed during a run completes it; otherwise
+//       an event after each run ensures both
 #pragma once
 
 #include <span>
@@ -23,8 +24,8 @@ namespace weir::sdk::vendor {
 
 using Dependencies = std::span<void* const>;
 
-/// Where the vendor's node goes: into a graph, or, where `executable` is set, in place of one of an
-/// executable graph's.
+/// Destination of the vendor's node: added to a graph, or, if `executable` is set, replacing a node of an
+/// executable graph.
 struct NodePlace {
   void** out_node;
   void* graph;
@@ -33,7 +34,7 @@ struct NodePlace {
   void* node = nullptr;
 };
 
-/// One side of a copy: host memory of the user's, or an allocation of ours.
+/// One side of a copy: host memory of the user, or an allocation.
 struct GraphPlace {
   enum Kind : std::uint8_t { user_memory, device_memory, pinned_memory } kind = device_memory;
   Address address = 0;
@@ -60,11 +61,11 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
   using GraphObject<Device<V>, Kernel<V>>::device;
   using Node = GraphNode<Allocation<V>, Kernel<V>>;
 
-  void* native = nullptr;  ///< kept: the vendor names nodes of the executable graph by those of this one
+  void* native = nullptr;  ///< kept: its nodes identify those of the executable graph
   void* executable = nullptr;
-  void* last_run = nullptr;          ///< an event behind it; null where the vendor orders runs
+  void* last_run = nullptr;          ///< an event after it; null if the vendor orders runs
   std::vector<void*> nodes;          ///< the vendor's
-  std::vector<std::uint32_t> first;  ///< node i has those from first[i] to first[i + 1] - 1
+  std::vector<std::uint32_t> first;  ///< node i owns nodes first[i] to first[i + 1] - 1
 
   void create(std::span<const Node> given) {
     Current<V> current(*device);
@@ -88,7 +89,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     }
   }
 
-  /// All vendors refuse some changes; what they refuse is answered as UNSUPPORTED.
+  /// Every vendor refuses some changes; a refusal returns UNSUPPORTED.
   void update(std::uint32_t index, const Node& node) {
     Current<V> current(*device);
     void* const* own = nodes.data() + first[index];
@@ -112,7 +113,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       if (code == success)
         current_steps = std::move(steps);
       else
-        set_steps(own, current_steps);  // those before the one that was refused
+        set_steps(own, current_steps);  // the steps before the refused one
     } else {
       code = V::put_copy(in_place_of(own[0]), *device, copy_of(node));
     }
@@ -127,7 +128,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
       device->check(V::calls().stream_wait_event(stream, last_run, 0), "let a stream wait for a graph");
     device->check(V::calls().graph_launch(executable, stream), "launch a graph");
     if (!last_run) return;
-    // A run that the next one cannot be ordered behind is waited for.
+    // If the next run cannot be ordered after this one, this run is waited for.
     if (const Code code = V::calls().event_record(last_run, stream); code != success)
       if (verdict_of<V>(code).lost || V::calls().stream_synchronize(stream) != success)
         device->raise(code, "record an event");
@@ -142,7 +143,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
   }
 
  private:
-  /// What a fill becomes: columns, and copies of what is there, one after the other.
+  /// The nodes of a fill: columns, then copies of the filled part, one after the other.
   struct FillSteps {
     std::vector<GraphFill> fills;
     std::vector<GraphCopy> copies;
@@ -158,7 +159,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
     }
   };
 
-  /// Runs in flight go on, and it does not wait for them.
+  /// Releases the graph without waiting; runs in flight complete.
   void let_go() noexcept {
     const Halves halves{native, executable};
     if (last_run && V::calls().event_query(last_run) == not_ready && let_go_later(halves)) return;
@@ -184,7 +185,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
   }
 
   std::vector<bool> was_empty;
-  std::vector<FillSteps> fills;  // of node i, as they are; nothing for other kinds
+  std::vector<FillSteps> fills;  // current steps of node i; empty for other kinds
 
   NodePlace in_place_of(void* node) const noexcept { return {nullptr, nullptr, {}, executable, node}; }
 

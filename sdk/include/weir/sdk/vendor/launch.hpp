@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels and their launches: one argument block goes to the vendor as it is, without a copy of ours.
+// Kernels and their launches. The argument block is passed to the vendor without a copy.
 //
 // Of the vendor's traits V this needs
-//   static void* const launch_end;                          // what ends the list of extra launch options
+//   static void* const launch_end;                          // end of the list of extra launch options
 #pragma once
 
 #include "device.hpp"
@@ -22,7 +22,7 @@ struct ArgumentBlock {
   ArgumentBlock(const ArgumentBlock&) = delete;
   ArgumentBlock& operator=(const ArgumentBlock&) = delete;
 
-  /// Null when there are no arguments.
+  /// Null if there are no arguments.
   void** extra() noexcept { return size ? options : nullptr; }
 
   std::size_t size;
@@ -35,10 +35,10 @@ struct Kernel : KernelObject<Device<V>> {
   using KernelObject<Device<V>>::info;
   using KernelObject<Device<V>>::name;
   void* function = nullptr;
-  std::size_t block_bytes = 0;  ///< of the argument block, as the vendor counts them
+  std::size_t block_bytes = 0;  ///< size of the argument block, as the vendor counts it
   std::atomic<std::uint32_t> dynamic_shared_limit{0};
 
-  /// The vendor's own limit for a launch, before `allow_shared` raises it.
+  /// The vendor's default limit for a launch, before `allow_shared` raises it.
   static constexpr std::uint32_t default_shared_bytes = 48 * 1024;
 
   void describe() {
@@ -53,14 +53,14 @@ struct Kernel : KernelObject<Device<V>> {
     info.shared_bytes = attribute(function_shared_bytes);
     info.local_bytes = attribute(function_local_bytes);
     info.lanes = device->limits.lanes;
-    // Runtimes without the call let every launch have what the device has.
+    // Without this call, the runtime allows every launch the device's limit.
     const std::uint32_t limit =
         V::calls().function_set_attribute ? default_shared_bytes : device->limits.max_shared_bytes;
     dynamic_shared_limit.store(limit - std::min(limit, info.shared_bytes), std::memory_order_relaxed);
   }
 
-  /// Lets launches have as much shared memory as the device has for a block; more than by default must be
-  /// asked for.
+  /// Raises a launch's shared memory limit to the device's limit per block; more than the default must be
+  /// requested.
   void allow_shared(std::uint32_t bytes) {
     if (bytes <= dynamic_shared_limit.load(std::memory_order_relaxed)) [[likely]]
       return;

@@ -11,8 +11,8 @@ struct Allocation : AllocationObject<Device<V>> {
   enum class Origin : std::uint8_t { allocator, pool, host };
 
   using AllocationObject<Device<V>>::device;
-  Address base = 0;     ///< what the vendor gave
-  Address address = 0;  ///< the same, aligned as asked
+  Address base = 0;     ///< the vendor's address
+  Address address = 0;  ///< the address after alignment
   void* host = nullptr;
   Origin origin = Origin::allocator;
 
@@ -27,7 +27,7 @@ struct Allocation : AllocationObject<Device<V>> {
     give_back(*device, this);
   }
 
-  /// Frees now. With the device's context current; the handle is dead.
+  /// Frees immediately. The device's context must be current and the handle invalid.
   static void give_back(Device<V>&, void* what) noexcept {
     auto& self = *static_cast<Allocation*>(what);
     if (self.origin == Origin::host)
@@ -40,7 +40,7 @@ struct Allocation : AllocationObject<Device<V>> {
 
 namespace detail {
 
-/// Fills in what is the same for every origin, and what to ask the vendor for.
+/// Fills in the members common to all memory sources, and the size to request from the vendor.
 template <class V>
 std::size_t prepare(Fresh<Allocation<V>>& allocation, Device<V>& device, const weir_memory_options& options,
                     typename Allocation<V>::Origin origin) {
@@ -59,7 +59,7 @@ Allocation<V>& finish(Fresh<Allocation<V>>& allocation, const weir_memory_option
   return allocation.publish();
 }
 
-/// Tries again when memory is short and pools may hold some; names the size when there is none.
+/// Retries after releasing the pools' memory if memory is short; the failure's message states the size.
 template <class V, class Try>
 void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Try&& attempt) {
   Code code = attempt();
@@ -105,8 +105,8 @@ Allocation<V>& allocate_ordered(Device<V>& device, void* stream, const weir_memo
   return detail::finish(allocation, options);
 }
 
-/// Memory that did not come from the pool is freed when the stream has passed this point and a later call may
-/// block.
+/// Memory from outside the pool is freed by a later call that may block, once the stream has passed this
+/// point.
 template <class V>
 void free_ordered(Device<V>& device, void* stream, Allocation<V>& allocation) {
   if (allocation.origin != Allocation<V>::Origin::pool)

@@ -3,16 +3,16 @@
 //
 // Of the vendor's traits V this needs
 //   struct ModuleData;
-//       what V keeps for a module
+//       V's data of a module
 //   static void check_target(const Device<V>&, const weir_code_object&);
-//       a Failure refuses code for another device
+//       throws a Failure for code of another device
 //   static Code load_module(Module<V>&, const weir_code_object&, std::string& log);
-//       sets module.native, or `log` to what the vendor's compiler says
+//       sets module.native, or `log` to the vendor's compiler log
 //   static Code prepare_function(void* function) noexcept;
-//       loads it now, so that no launch does it
+//       loads the function now, so that no launch must
 //   static std::size_t block_bytes(const Module<V>&, const Kernel<V>&);
-//       bytes of the argument block that the code takes: those of the kernel's layout, or fewer where the
-//       layout is padded; a Failure when they are more
+//       bytes of the argument block that the code takes: those of the kernel's layout, or fewer if the layout
+//       is padded; throws a Failure if they are more
 #pragma once
 
 #include "launch.hpp"

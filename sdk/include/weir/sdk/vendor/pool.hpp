@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream-ordered memory: a pool that the driver makes for each device, so that its settings are nobody else's
-// and other libraries' use of the runtime's own pool is neither seen nor changed.
+// Stream-ordered memory from a pool that the driver creates for each device. Its settings are thus private,
+// and other libraries' use of the runtime's default pool has no influence on it.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +47,13 @@ class MemoryPool {
     return V::calls().pool_allocate(out, size, native_, stream);
   }
 
-  /// Gives back what the pool keeps unused.
+  /// Returns the pool's unused memory to the device.
   void trim() noexcept {
     if (native_) V::calls().pool_trim(native_, 0);
   }
 
  private:
-  void* native_ = nullptr;  // null where the device has no pools
+  void* native_ = nullptr;  // null if the device has no pools
 };
 
 template <class V>
@@ -66,7 +66,7 @@ void MemoryPool<V>::open(Device<V>& device) {
   device.check(calls.pool_create(&native_, &properties), "make a memory pool");
   std::uint64_t keep_all = ~std::uint64_t{0};
   device.check(calls.pool_set_attribute(native_, pool_release_threshold, &keep_all), "set up a memory pool");
-  // Else an allocation on one stream could make it wait for another stream.
+  // Otherwise an allocation on one stream could make it wait for another stream.
   int no = 0;
   device.check(calls.pool_set_attribute(native_, pool_reuse_internal_dependencies, &no),
                "set up a memory pool");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of ordinary host memory. A vendor's own copy of such memory waits on the host for all earlier work
-// of the stream, since only pinned memory can be copied by the device alone. Behind a stream that is busy
-// they go through pinned buffers instead: the device copies between its memory and the buffer, and host
-// callbacks in the stream's order between the buffer and the user's memory. Behind an idle stream the
-// vendor's copy is as good, and faster.
+// Copies of pageable host memory. A vendor's copy of such memory blocks the host until all earlier work of
+// the stream is complete, since the device alone can copy only pinned memory. In a busy stream, copies
+// therefore use pinned buffers. The device copies between its memory and the buffer; host callbacks, in
+// stream order, copy between the buffer and the user's memory. In an idle stream the vendor's copy is used,
+// which is faster there.
 //
 // Of the vendor's traits V this needs
 //   static bool is_pinned(const void* memory) noexcept;
-//       whether the device can reach host memory itself
+//       whether the device can access the host memory directly
 //   static constexpr std::size_t taken_at_once;
-//       so many bytes of ordinary memory the vendor takes before its call returns, whatever the stream does
+//       bytes of pageable memory that the vendor's call reads before it returns, even in a busy stream
 #pragma once
 
 #include <atomic>
@@ -30,16 +30,16 @@ class Staging {
  public:
   static constexpr std::size_t small_bytes = 64 * 1024;
   static constexpr std::size_t large_bytes = 2 * 1024 * 1024;
-  /// Beyond so much in use, copies wait as the vendor's do.
+  /// Buffer memory in use at which copies block like the vendor's.
   static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
 
-  /// True when a copy of this memory would make the host wait for the stream.
+  /// True if a copy of this memory would make the host wait for the stream.
   static bool would_wait(const void* memory, void* stream) noexcept {
     return V::calls().stream_query(stream) == not_ready && !V::is_pinned(memory);
   }
 
-  /// Submits a copy by way of a buffer; false, with nothing done, when there is none left. With the device's
-  /// context current.
+  /// Submits a copy through a buffer; returns false, without effect, if no buffer is left. The device's
+  /// context must be current.
   bool copy_to_host(Device<V>& device, void* stream, void* to, Address from, std::size_t size) {
     return in_steps(device, stream, size, [&](Buffer& buffer, std::size_t offset, std::size_t bytes) {
       device.check(V::calls().copy_to_host(buffer.memory, from + offset, bytes, stream), "copy to the host");
@@ -54,7 +54,7 @@ class Staging {
     });
   }
 
-  /// Frees the buffers, when the device is idle or lost.
+  /// Frees the buffers; the device must be idle or lost.
   void finish() noexcept {
     std::lock_guard lock(mutex_);
     for (Buffer*& first : free_)
@@ -74,7 +74,7 @@ class Staging {
   };
   struct Step {
     Buffer* buffer;
-    void* to;  // null: the buffer is free again
+    void* to;  // null: the buffer is free
     const void* from;
     std::size_t bytes;
   };
@@ -91,12 +91,12 @@ class Staging {
               std::size_t bytes) {
     auto step = std::make_unique<Step>(Step{&buffer, to, from, bytes});
     device.check(V::calls().host_function(stream, &run, step.get()), "submit a host callback");
-    step.release();  // `run` has it
+    step.release();  // `run` owns it now
   }
 
-  /// The stream's order lets all steps of a copy share one buffer. After a failure half way the steps that were
-  /// submitted are waited for: the caller may free its memory once it has the error. If that wait fails too, the
-  /// device may still write to the buffer, which is then not used again.
+  /// The stream's order lets all steps of a copy share one buffer. After a failure between steps, the
+  /// submitted steps are waited for, since the caller may free its memory once it has the error. If that wait
+  /// fails too, the device may still write to the buffer, which is then not reused.
   template <class Do>
   bool in_steps(Device<V>& device, void* stream, std::size_t size, Do&& step) {
     Buffer* const buffer = take(size > small_bytes);

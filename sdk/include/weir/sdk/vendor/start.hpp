@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vendor's runtime starts once for a process, and what came of it holds for the process.
+// Starts a vendor's runtime once per process; the outcome holds for the process.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace weir::sdk::vendor {
 
-/// What `Start` gave at the first call, or the Failure that it threw then. Thread-safe.
+/// The result of `Start` at the first call, or the Failure that it threw then. Thread-safe.
 template <std::uint32_t (*Start)()>
 std::uint32_t start_once() {
   struct Outcome {
@@ -19,7 +19,7 @@ std::uint32_t start_once() {
   static const Outcome* const outcome = [] {
     auto* out = new Outcome;  // never freed, for threads at process exit
     try {
-      notice_forks();  // a runtime that has started, or is starting, does not survive one
+      notice_forks();  // a started or starting runtime does not survive a fork
       out->devices = Start();
     } catch (const Failure& failure) {
       ignore_forks();
@@ -31,7 +31,7 @@ std::uint32_t start_once() {
   return outcome->devices;
 }
 
-/// How many devices the runtime has; some call it an error to have none.
+/// Number of devices of the runtime; some runtimes report zero devices as an error.
 template <class V>
 int count_devices() {
   int count = 0;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of a vendor's runtime, and what is submitted to them. Every call names its stream; the default
-// stream is never used.
+// Streams of a vendor's runtime, and submission to them. Every call names its stream; the default stream is
+// never used.
 //
 // Of the vendor's traits V this needs
 //   static void check_foreign_stream(Device<V>&, void* native);
-//       a Failure refuses the handle; left out when foreign streams cannot be used
+//       throws a Failure to refuse the handle; omitted if foreign streams are unsupported
 //   static constexpr bool stream_destroy_waits;
-//       for the stream's work
+//       whether destroying a stream waits for its work
 //   static Code copy_peer(Address to, Context, Address from, Context, std::size_t, void* stream);
 //   static Code fill_column(Address, std::size_t pitch, unsigned value, std::size_t count, void* stream);
 //       `count` times the 4 bytes of `value`, `pitch` bytes apart
 //   static constexpr std::uint64_t long_fill_seed;
-//       so many elements of a long pattern are filled by such columns; the rest is copied from there
+//       number of elements of a long pattern filled by columns; the rest is copied from them
 #pragma once
 
 #include "../checks.hpp"
@@ -30,7 +30,7 @@ struct Stream : StreamObject<Device<V>> {
   void* native = nullptr;
   bool owned = true;
 
-  /// Does not wait: the stream goes when its work is done.
+  /// Does not wait: the stream is destroyed when its work is complete.
   void destroy() noexcept {
     if (owned) {
       Current<V> current(*device, std::nothrow);
@@ -39,7 +39,7 @@ struct Stream : StreamObject<Device<V>> {
     Pool<Stream>::of().give(*this);
   }
 
-  void flush() { device->check_alive(); }  // nothing is kept back
+  void flush() { device->check_alive(); }  // no work is delayed
 
   bool query() {
     Current<V> current(*device);
@@ -86,7 +86,7 @@ struct Stream : StreamObject<Device<V>> {
     free_ordered(*device, native, allocation);
   }
 
-  /// Copies of pinned memory never wait; others only when there is no buffer left.
+  /// Copies of pinned memory never wait; other copies wait only if no buffer is left.
   void copy_to_device(Allocation<V>& to, std::uint64_t offset, const void* from, std::uint64_t size) {
     Current<V> current(*device);
     if (size > V::taken_at_once && Staging<V>::would_wait(from, native) &&
@@ -154,7 +154,7 @@ struct Stream : StreamObject<Device<V>> {
   }
 
  private:
-  /// False when the stream has no work, or cannot be put off.
+  /// False if the stream has no work, or its destruction cannot be deferred.
   bool destroy_later() noexcept {
     if (V::calls().stream_query(native) != not_ready) return false;
     try {
@@ -167,8 +167,8 @@ struct Stream : StreamObject<Device<V>> {
     }
   }
 
-  // Columns of words are slow (6 GB/s where words of 4 bytes took 4500 GB/s on an H200), so they fill the
-  // beginning only; copies, each as long as what is there, fill the rest.
+  // Column fills are slow (6 GB/s versus 4500 GB/s for fills of 4-byte words on an H200). They therefore fill
+  // only the beginning; copies, each as long as the part already filled, fill the rest.
   Code fill_long(Address begin, std::uint64_t size, const Pattern& pattern) {
     std::uint64_t done = std::min(size, V::long_fill_seed * pattern.size);
     Code code = success;
