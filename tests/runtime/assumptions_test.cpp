@@ -12,44 +12,44 @@ namespace {
 
 constexpr std::int64_t i32_range = std::int64_t{1} << 31;
 
-bool index32(std::initializer_list<std::int64_t> extents, std::uint64_t branch_count = 1) {
-  return detail::has_index32({extents.begin(), extents.size()}, branch_count);
+bool index32(std::initializer_list<std::int64_t> extents, std::uint64_t lanes = 1) {
+  return detail::has_index32({extents.begin(), extents.size()}, lanes);
 }
 
 // proves R36
 TEST(NarrowArrays, HaveExtentsThatAnI32Holds) {
-  EXPECT_TRUE(narrow({i32_range - 1}));
-  EXPECT_FALSE(narrow({i32_range}));
-  EXPECT_FALSE(narrow({i32_range + 1}));
-  EXPECT_FALSE(narrow({2 * i32_range + 5}));
+  EXPECT_TRUE(index32({i32_range - 1}));
+  EXPECT_FALSE(index32({i32_range}));
+  EXPECT_FALSE(index32({i32_range + 1}));
+  EXPECT_FALSE(index32({2 * i32_range + 5}));
 }
 
 // proves R36
 TEST(NarrowArrays, HaveSuchExtentsWhenTheyAreEmptyToo) {
   for (const std::int64_t extent : {i32_range, i32_range + 1, 2 * i32_range + 5}) {
-    EXPECT_FALSE(narrow({extent, 0}));
-    EXPECT_FALSE(narrow({0, extent}));
-    EXPECT_FALSE(narrow({3, extent, 0, 2}));
+    EXPECT_FALSE(index32({extent, 0}));
+    EXPECT_FALSE(index32({0, extent}));
+    EXPECT_FALSE(index32({3, extent, 0, 2}));
   }
-  EXPECT_TRUE(narrow({i32_range - 1, 0}));
-  EXPECT_TRUE(narrow({0, i32_range - 1}));
-  EXPECT_TRUE(narrow({0}));
+  EXPECT_TRUE(index32({i32_range - 1, 0}));
+  EXPECT_TRUE(index32({0, i32_range - 1}));
+  EXPECT_TRUE(index32({0}));
 }
 
 TEST(NarrowArrays, HaveProductsThatAnI32Holds) {
-  EXPECT_TRUE(narrow({(i32_range - 1) / 7, 7}));  // 2^31 - 2
-  EXPECT_FALSE(narrow({i32_range / 8, 8}));
-  EXPECT_FALSE(narrow({1 << 16, 1 << 15}));
-  EXPECT_FALSE(narrow({std::int64_t{1} << 30, std::int64_t{1} << 30, std::int64_t{1} << 30}));
-  EXPECT_FALSE(narrow({std::int64_t{1} << 30, 0, 2}));
-  EXPECT_TRUE(narrow({(std::int64_t{1} << 30) - 1, 0, 2}));
+  EXPECT_TRUE(index32({(i32_range - 1) / 7, 7}));  // 2^31 - 2
+  EXPECT_FALSE(index32({i32_range / 8, 8}));
+  EXPECT_FALSE(index32({1 << 16, 1 << 15}));
+  EXPECT_FALSE(index32({std::int64_t{1} << 30, std::int64_t{1} << 30, std::int64_t{1} << 30}));
+  EXPECT_FALSE(index32({std::int64_t{1} << 30, 0, 2}));
+  EXPECT_TRUE(index32({(std::int64_t{1} << 30) - 1, 0, 2}));
 }
 
 TEST(NarrowArrays, CountTheLanesOfTheirElements) {
-  EXPECT_TRUE(narrow({i32_range / 4 - 1}, 4));
-  EXPECT_FALSE(narrow({i32_range / 4}, 4));
-  EXPECT_TRUE(narrow({i32_range / 3}, 3));  // 2^31 - 2
-  EXPECT_FALSE(narrow({i32_range / 3 + 1}, 3));
+  EXPECT_TRUE(index32({i32_range / 4 - 1}, 4));
+  EXPECT_FALSE(index32({i32_range / 4}, 4));
+  EXPECT_TRUE(index32({i32_range / 3}, 3));  // 2^31 - 2
+  EXPECT_FALSE(index32({i32_range / 3 + 1}, 3));
 }
 
 using Bounds = std::pair<std::int64_t, std::int64_t>;

@@ -14,7 +14,7 @@ DeviceInfo gpu() {
   DeviceInfo info;
   info.kind = DeviceKind::discrete;
   info.multiprocessors = 100;
-  info.branches = 32;
+  info.lanes = 32;
   info.max_block_threads = 1024;
   info.max_grid = {0x7fffffff, 65535, 65535};
   info.max_threads_per_multiprocessor = 2048;

@@ -32,11 +32,7 @@ class Turn : public testing::Test {
     y.fill(stream, 1);
     event.record(other);
     add_tasks(list, log);
-<<<<<<< HEAD:tests/runtime/submission_lock_test.cpp
-    list.launch(stream);  // with the memory's order and the branch settled
-=======
     list.launch(stream);  // settles the memory's order and the leased stream
->>>>>>> h/prose2:tests/runtime/turn_test.cpp
     stream.synchronize();
     log.fill_zero(stream);
   }
