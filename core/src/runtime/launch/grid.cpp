@@ -12,9 +12,9 @@ namespace {
 /// About 5 microseconds on one core; less work is not worth a second core.
 constexpr std::uint64_t operations_per_cpu_block = 10'000;
 constexpr std::uint64_t cpu_blocks_per_core = 8;
-/// Waves of blocks that fill a GPU in one launch. More waves keep multiprocessors busy that finish first. Fewer let
-/// each thread reuse its precomputed values for more iterations. A copy by 4 bytes of 1 GiB on an H200 took
-/// 1.04 of the time with 8, and 1.9 with a thread for each element.
+/// Waves of blocks that fill a GPU in one launch. More waves keep multiprocessors busy that finish first.
+/// Fewer let each thread reuse its precomputed values for more iterations. A copy by 4 bytes of 1 GiB on an
+/// H200 took 1.04 of the time with 8, and 1.9 with a thread for each element.
 constexpr std::uint64_t gpu_waves = 64;
 /// The same for a loop whose iteration count is unknown to the host, and may be 0.
 constexpr std::uint64_t blind_gpu_waves = 8;
