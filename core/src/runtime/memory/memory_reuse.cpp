@@ -56,7 +56,7 @@ Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
 }
 
 Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) {
-  const std::uint32_t last = std::min(index + 8, size_class_count - 1);  // up to twice the size is accepted here
+  const std::uint32_t last = std::min(index + 8, size_class_count - 1);  // up to twice the size is allowed
   Block* block = nullptr;
   Marks marks;
   {
