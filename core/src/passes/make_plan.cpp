@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a kernel to its plan: effects, segments, needs, conflicts, temporaries, tasks.
+// From a kernel to its plan: effects, segments, needs, conflicts, scratch memory, tasks.
 #include <optional>
 #include <weir/error.hpp>
 

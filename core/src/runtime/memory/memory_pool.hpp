@@ -68,10 +68,9 @@ struct Block {
   std::uint32_t size_class = 0;
   bool ready = false;  ///< for all streams, not only in the order of `home`
   StreamState* home = nullptr;
-  std::uint64_t available_at = 0;  ///< ready for all streams once `home` has completed this many submissions
-  EventState* available =
-      nullptr;                 ///< or once this event is reached; for memory allocated in stream order
-  std::uint64_t freed_at = 0;  ///< in driver allocations; the oldest leave the cache first
+  std::uint64_t available_at = 0;   ///< ready for all streams once `home` has completed this many submissions
+  EventState* available = nullptr;  ///< or once this event is reached; for memory allocated in stream order
+  std::uint64_t freed_at = 0;       ///< in driver allocations; the oldest leave the cache first
   std::atomic<std::uint64_t> used{0};  ///< bit per stream slot; the last bit covers all in `more_users`
   /// Users with slots from 63; created by the first of them and kept with the block. Valid while the last bit
   /// of `used` is set.
@@ -136,7 +135,7 @@ class MemoryPool {
   static constexpr std::uint64_t more_bit = std::uint64_t{1} << exact_slots;
 
   using Marks = std::vector<EventState*>;
-  struct Pending {         // a block that becomes ready, or an action that runs, when all marks are reached
+  struct Pending {         // a block that becomes ready, or an action that runs, when all events are reached
     std::uint64_t id = 0;  // ascending in `pending_`
     Block* block = nullptr;
     std::function<void()> action;

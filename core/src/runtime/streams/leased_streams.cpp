@@ -80,8 +80,7 @@ StreamState* StreamManager::renew(StreamState* leased) noexcept {
 StreamState* StreamManager::add_leasable_if_possible(int priority) noexcept {
   try {
     return add_leasable(priority);
-  } catch (
-      ...) {  // fewer leased streams cost time only; the next call reports a device fault
+  } catch (...) {  // fewer leased streams cost time only; the next call reports a device fault
     return nullptr;
   }
 }
