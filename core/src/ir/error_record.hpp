@@ -27,8 +27,7 @@ struct ErrorRecord {
   std::uint32_t site;           ///< site_base + number
   std::int64_t index[4];        ///< the loop indices of the failed iteration; 0 beyond the loop's rank
   std::int64_t array_index[4];  ///< bounds checks: the index used; 0 for asserts
-  std::int64_t
-      extent[4];  ///< bounds checks: the extents that it exceeded; 0 beyond the rank and for asserts
+  std::int64_t extent[4];  ///< bounds checks: the extents that it exceeded; 0 beyond the rank and for asserts
   std::uint64_t reserved[3];
 };
 static_assert(sizeof(ErrorRecord) == 128 && offsetof(ErrorRecord, index) == 8 &&
