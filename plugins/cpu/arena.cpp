@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that sees oneTBB.
+// The only file that includes oneTBB.
 #include "arena.hpp"
 
 #include <tbb/blocked_range.h>
@@ -22,7 +22,7 @@ void Arena::enter(void (*body)(void*), void* context) {
 void Arena::fork(unsigned participants, void (*body)(void*, unsigned), void* context) {
   impl_->arena.execute([=] {
     tbb::this_task_arena::isolate([=] {
-      // One task per participant; the left half of every split stays on this thread, participant 0 among it.
+      // One task per participant; the left half of every split stays on this thread, including participant 0.
       tbb::parallel_for(
           tbb::blocked_range<unsigned>(0, participants, 1),
           [=](const tbb::blocked_range<unsigned>& range) {

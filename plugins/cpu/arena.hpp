@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one oneTBB arena that all work runs in.
+// The oneTBB arena in which all work runs.
 #pragma once
 
 #include <memory>
@@ -8,16 +8,16 @@ namespace weir::cpu {
 
 class Arena {
  public:
-  /// `helpers`: TBB's own threads that may join; `entrants`: threads of the driver and of the host with a place
-  /// of their own.
+  /// `helpers`: TBB's threads that may join; `entrants`: reserved places for threads of the driver and of the
+  /// host.
   Arena(unsigned helpers, unsigned entrants);
 
   /// Runs `body(context)` on this thread, inside the arena.
   void enter(void (*body)(void*), void* context);
 
-  /// Runs `body(context, i)` once for each i < participants, body(context, 0) on this thread, and returns when all
-  /// have returned. While it waits, this thread takes up nothing but other participants of the same call, so that
-  /// no other stream's work ever lands on its stack.
+  /// Runs `body(context, i)` once for each i < participants, body(context, 0) on this thread, and returns
+  /// when all have returned. While it waits, this thread runs only other participants of the same call, so
+  /// that no other stream's work runs on its stack.
   void fork(unsigned participants, void (*body)(void*, unsigned), void* context);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace weir::cpu {
 namespace {
-constexpr std::chrono::seconds idle_time{2};  // then a thread without calls ends
+constexpr std::chrono::seconds idle_time{2};  // a thread without calls ends after this time
 }
 
 Callbacks& Callbacks::get() {
@@ -20,20 +20,20 @@ void Callbacks::run(Stream& stream, weir_host_callback function, void* user) noe
   try {
     std::unique_lock lock(mutex_);
     if (idle_ <= calls_.size()) {
-      // Without a thread of its own the call would wait for another, perhaps for one that waits for it.
+      // Without a separate thread the call would wait for another call, possibly for one that depends on it.
       start_thread("weir-callback", [](void* self) { static_cast<Callbacks*>(self)->serve(); }, this);
       ++idle_;
     }
     calls_.push_back({&stream, function, user});
     lock.unlock();
     waiting_.notify_one();
-  } catch (...) {  // no thread or no memory to be had: here, then
+  } catch (...) {  // no thread or no memory available: call on this thread
     function(user);
     Scheduler::get().callback_done(stream);
   }
 }
 
-// idle_ counts the threads that are not inside a call, those that have just started among them.
+// idle_ counts the threads that are not inside a call, including those that have just started.
 void Callbacks::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {

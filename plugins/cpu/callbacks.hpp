@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads for host callbacks, which may block for as long as they like: as many as there are callbacks at once.
+// Threads for host callbacks, which may block without limit: as many threads as concurrent callbacks.
 #pragma once
 
 #include <weir/driver.h>
@@ -16,7 +16,7 @@ class Callbacks {
  public:
   static Callbacks& get();
 
-  /// Has `function(user)` called soon, then tells the scheduler that the parked stream may go on.
+  /// Schedules a call of `function(user)`, and then lets the scheduler resume the parked stream.
   void run(Stream& stream, weir_host_callback function, void* user) noexcept;
 
  private:

@@ -71,7 +71,7 @@ void CodeImage::map(const ElfFile& file) {
 void CodeImage::open_needed(const ElfFile& file) {
   needed_.reserve(file.needed().size());
   for (const std::string_view name : file.needed()) {
-    // Ends with a zero: it is from a string table.
+    // Terminated by a zero, because it is in a string table.
     if (void* library = dlopen(name.data(), RTLD_NOW | RTLD_LOCAL)) {
       needed_.push_back(library);
       continue;
@@ -87,7 +87,7 @@ std::byte* CodeImage::address_of(const ElfFile& file, const ElfFile::Symbol& sym
     if (!file.segment_at(symbol.value, 0)) throw ElfError("has a symbol outside of its segments");
     return at(symbol.value);
   }
-  for (const ElfFile::Symbol& own : file.symbols())  // another entry of the name, of which there are few
+  for (const ElfFile::Symbol& own : file.symbols())  // another entry of the same name; there are few
     if (own.defined && !own.absolute && own.name == symbol.name && file.segment_at(own.value, 0))
       return at(own.value);
   void* found = dlsym(RTLD_DEFAULT, symbol.name.data());
@@ -122,7 +122,7 @@ void CodeImage::read_initialisation(const ElfFile& file) {
     for (std::uint64_t i = 0; i < array.bytes; i += 8) {
       std::uint64_t value;
       std::memcpy(&value, at(array.address + i), sizeof value);
-      if (value == 0 || value == ~std::uint64_t{0}) continue;  // empty, as for the dynamic linker
+      if (value == 0 || value == ~std::uint64_t{0}) continue;  // empty, as in the dynamic linker
       if (!file.is_code(value - reinterpret_cast<std::uint64_t>(memory_) + first_))
         throw ElfError("has initialisation outside of its code");
       out.push_back(reinterpret_cast<Function>(value));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A code object in memory. It is mapped by the driver itself, not by the dynamic linker: that takes files
-// only, so that a full disk, a limit of file sizes or a missing /proc would be in the way, and it trusts what
-// it reads.
+// A code object in memory. The driver maps it instead of the dynamic linker, which accepts only files and
+// trusts their contents. A full disk, a limit of file sizes or a missing /proc would make files fail.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +16,16 @@ namespace weir::cpu {
 
 class CodeImage {
  public:
-  /// Maps a copy of the file, binds its symbols and runs its initialisation. References go to the object's
-  /// own definitions first, then to those of the process, then to those of the libraries it needs. Throws
-  /// ElfError when it cannot be loaded, Failure when the system gives no memory. `name` is for debuggers.
+  /// Maps a copy of the file, binds its symbols and runs its initialisation. References are resolved first in
+  /// the object, then in the process, then in the libraries that the object needs. Throws ElfError when the
+  /// file cannot be loaded, and Failure when the system provides no memory. `name` is for debuggers.
   /// Thread-safe.
   CodeImage(const ElfFile& file, const std::string& name);
   ~CodeImage();
   CodeImage(const CodeImage&) = delete;
   CodeImage& operator=(const CodeImage&) = delete;
 
-  /// The address of an exported function; null when there is none of that name.
+  /// The address of an exported function; null when no function has that name.
   void* function(std::string_view name) const noexcept;
 
  private:
@@ -50,7 +49,7 @@ class CodeImage {
 
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;
-  std::byte* reserved_ = nullptr;  // holds memory_ at its alignment
+  std::byte* reserved_ = nullptr;  // contains memory_ at its alignment
   std::size_t reserved_bytes_ = 0;
   std::uint64_t first_ = 0;
   std::vector<void*> needed_;  // of dlopen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and fills: kernels of the driver's own, with a block for each half mebibyte, so that big ones use all cores.
+// Copies and fills: built-in kernels with one block per 512 KiB, so that large ones use all cores.
 #include <cinttypes>
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace weir::cpu {
 namespace {
 
 constexpr std::uint64_t bytes_per_block = 512 * 1024;
-// Below this a wake-up costs more than the work.
+// Below this size a wake-up costs more than the work.
 constexpr std::uint64_t light_bytes = 64 * 1024;
 
 struct CopyArguments {

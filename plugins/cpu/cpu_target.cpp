@@ -22,7 +22,7 @@ Registers cpuid(std::uint32_t leaf, std::uint32_t subleaf = 0) {
   return r;
 }
 
-/// What the operating system saves for a thread: bit 1 SSE, 2 AVX, 5 to 7 AVX-512.
+/// The register state that the operating system saves for a thread: bit 1 SSE, 2 AVX, 5 to 7 AVX-512.
 std::uint32_t saved_state() {
   if (!(cpuid(1).ecx >> 27 & 1)) return 0;
   std::uint32_t low, high;
@@ -30,7 +30,7 @@ std::uint32_t saved_state() {
   return low;
 }
 
-/// One bit per feature that LLVM names and that is not implied by being x86-64.
+/// One bit per feature that LLVM names and that x86-64 does not imply.
 enum Feature : std::uint64_t {
   avx512vnni, avx512vbmi, avx512vbmi2, avx512bitalg, avx512vpopcntdq, avx512ifma, avx512bf16, avx512fp16,
   avx512vp2intersect, avxvnni, gfni, vaes, vpclmulqdq, aes, pclmul, sha, adx, avx, feature_count
@@ -63,8 +63,8 @@ Host look_at_processor() {
     return true;
   };
   Host host;
-  // The levels of the x86-64 psABI: cx16 sahf popcnt sse3 ssse3 sse4.1 sse4.2; avx avx2 bmi f16c fma lzcnt movbe;
-  // avx512 f bw cd dq vl.
+  // The levels of the x86-64 psABI. Level 2: cx16 sahf popcnt sse3 ssse3 sse4.1 sse4.2. Level 3: avx avx2 bmi
+  // f16c fma lzcnt movbe. Level 4: avx512 f bw cd dq vl.
   if (all(one.ecx, {0, 9, 13, 19, 20, 23}) && all(extended.ecx, {0})) host.level = 2;
   if (host.level == 2 && avx_saved && all(one.ecx, {12, 22, 28, 29}) && all(seven.ebx, {3, 5, 8}) &&
       all(extended.ecx, {5}))
@@ -100,8 +100,8 @@ Host look_at_processor() {
       if (!host.feature_list.empty()) host.feature_list += ',';
       host.feature_list += std::string("+") + feature_names[i];
     }
-  // Code for level 4 keeps to 256-bit vectors, because Intel's first processors of that level slow down with wider
-  // ones. Those that came after do not.
+  // Code for level 4 prefers 256-bit vectors, because Intel's first processors of that level slow down with
+  // wider ones. Later processors do not.
   if (host.features >> avx512vbmi2 & 1) host.feature_list += ",-prefer-256-bit";
   return host;
 }
@@ -148,7 +148,7 @@ bool runs(const NamedProcessor& processor) {
   return processor.level <= host().level && (processor.features & ~host().features) == 0;
 }
 
-// AMD's processors of level 4 are scheduled best by their own names.
+// LLVM's scheduling for AMD's processors of level 4 is best under their own names.
 std::string tuned_name() {
   const Registers vendor = cpuid(0), version = cpuid(1);
   if (host().level < 4 || vendor.ebx != signature_AMD_ebx || vendor.ecx != signature_AMD_ecx) return "";

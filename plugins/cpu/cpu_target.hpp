@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that LLVM uses for what this processor executes.
+// LLVM's names for this processor and its features.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace weir::cpu {
 
-/// LLVM's -mcpu that code for this processor is best compiled for: a processor's name, or host_level().
+/// The best -mcpu of LLVM for this processor: a processor's name, or host_level().
 const std::string& host_target();
 /// "x86-64", "x86-64-v2", "x86-64-v3" or "x86-64-v4": the highest that this processor and system execute.
 const std::string& host_level();
-/// LLVM's -mattr for what the processor has beyond host_level(), or "".
+/// LLVM's -mattr for the processor's features beyond host_level(), or "".
 const std::string& host_features();
 /// Whether code compiled for LLVM's -mcpu `target` runs here.
 bool executes(std::string_view target);

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
-// The names and layouts are GDB's: see "JIT Compilation Interface" in its manual. Protected, because other
-// libraries of the process may have a list of their own under the same names.
+// GDB defines the names and layouts: see "JIT Compilation Interface" in its manual. The visibility is
+// protected, because other libraries of the process may have a list under the same names.
 extern "C" {
 struct jit_code_entry {
   jit_code_entry* next_entry;
@@ -39,7 +39,7 @@ std::mutex& list_mutex() {
   return *mutex;
 }
 
-/// A copy of a file, rewritten for the place where it was loaded.
+/// A copy of a file, relocated to its load address.
 class PlacedCopy {
  public:
   PlacedCopy(const ElfFile& file, std::uint64_t bias)
@@ -80,7 +80,7 @@ class PlacedCopy {
     return section > 0 && section < sections_.size() && (sections_[section].sh_flags & SHF_ALLOC);
   }
 
-  // Symbols still have the file's addresses.
+  // Symbols still have the addresses of the file.
   void place_words() {
     for (const Elf64_Shdr& table : sections_) {
       if (table.sh_type != SHT_RELA || (table.sh_flags & SHF_ALLOC) || table.sh_info >= sections_.size())

@@ -11,10 +11,10 @@ namespace weir::cpu {
 
 struct DebuggerEntry;
 
-/// Offers a copy of the file in which addresses are those of the process: `bias` is what is added to an
-/// address of the file. In debug sections that is done for the words that relocations of type R_X86_64_64
-/// name, which `ld --emit-relocs` keeps; without those a debugger has names but no lines. Null when there is
-/// nothing to offer. Thread-safe.
+/// Registers a copy of the file with the process's addresses: adds `bias` to the addresses of the file. In
+/// debug sections it does so for the words with a relocation of type R_X86_64_64, which `ld --emit-relocs`
+/// keeps. Without these relocations a debugger has names but no lines. Null when there is nothing to
+/// register. Thread-safe.
 DebuggerEntry* tell_debugger(const ElfFile& file, const std::byte* bias);
 void forget_by_debugger(DebuggerEntry* entry) noexcept;
 

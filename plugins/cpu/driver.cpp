@@ -6,7 +6,7 @@
 namespace weir::cpu {
 namespace {
 
-// What hosts of ABI 1.0 see: no capability that came later.
+// Device information for hosts of ABI 1.0: without later capabilities.
 weir_result device_get_info_1_0(uint32_t index, weir_device_info* info, weir_status* status) {
   const weir_result result = device_get_info(index, info, status);
   if (result == WEIR_OK && info->struct_size >= offsetof(weir_device_info, capabilities) + sizeof info->capabilities)
@@ -64,7 +64,7 @@ constexpr weir_driver_table table_of(std::uint32_t abi_version) {
   };
 }
 
-// The newest first. Between minor versions the table only grows, so that both have the same functions.
+// The newest first. Minor versions only append to the table, so both have the same functions.
 constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 1)), table_of(WEIR_ABI_VERSION(1, 0))};
 
 }  // namespace

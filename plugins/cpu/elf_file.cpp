@@ -116,7 +116,7 @@ void ElfFile::read_segments() {
   if (unwind_header_ && !file_at(unwind_header_, 8)) refuse("has unwind tables outside of its segments");
 }
 
-// Only debuggers read sections; a file that lacks some of them was cut short all the same.
+// Only debuggers read sections, but a file that lacks some of them is truncated and therefore rejected.
 void ElfFile::check_sections() {
   if (header_.e_shoff == 0 && header_.e_shnum == 0) return;
   if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum == 0 ||
@@ -239,7 +239,7 @@ void ElfFile::read_dynamic() {
       case DT_TEXTREL:
         refuse("has relocations in its code; compile it with -fPIC");
       default:
-        break;  // versions, flags, bounds for prelinking: loading needs none of them
+        break;  // versions, flags, bounds for prelinking: not needed for loading
     }
   }
   if (!ended) refuse("has a dynamic section without an end");
@@ -264,7 +264,7 @@ std::uint64_t ElfFile::count_by_hash(std::uint64_t address) const {
   return read<std::uint32_t>(table + 4);
 }
 
-// The table does not hold the number of symbols: it is the end of the last bucket's chain.
+// The table does not store the number of symbols: it follows from the end of the last bucket's chain.
 std::uint64_t ElfFile::count_by_gnu_hash(std::uint64_t address) const {
   const auto word = [&](std::uint64_t at) {
     const std::byte* found = file_at(at, 4);

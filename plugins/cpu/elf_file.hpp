@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ELF shared object for x86-64, read with every offset, count and index checked. Whatever bytes are given,
-// reading them touches no memory outside of them.
+// An ELF shared object for x86-64, read with every offset, count and index checked. Malformed input never
+// causes an access outside its bytes.
 #pragma once
 
 #include <elf.h>
@@ -14,7 +14,7 @@
 
 namespace weir::cpu {
 
-/// Why bytes cannot be loaded, as the end of a sentence: "is cut short: ...".
+/// The reason why bytes cannot be loaded, as the end of a sentence: "is cut short: ...".
 struct ElfError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

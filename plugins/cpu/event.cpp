@@ -71,10 +71,10 @@ weir_result event_record(weir_event event_handle, weir_stream stream_handle, wei
     Stream* before = nullptr;
     stream.add_reference();
     {
-      // The event's lock is held over the submission, so that mark and generation belong together.
+      // The event's lock covers the submission, so that mark and generation belong together.
       std::lock_guard lock(event.mutex);
       const std::uint64_t generation = event.generation + 1;
-      if (event.timed) {  // stamped in the stream's order, also when it is idle: what follows may start later
+      if (event.timed) {  // an operation of the stream, even an idle one: later work may start after it
         std::uint64_t mark = 0;
         try {
           submit(stream, true, [&](Operation& operation) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An event names a mark of a stream. Waits are submitted against the mark, so that recording again or destroying
-// the event leaves them alone.
+// An event names a mark of a stream. A wait refers to the mark, so that recording or destroying the event
+// later does not affect it.
 #pragma once
 
 #include <mutex>
@@ -18,9 +18,9 @@ struct Event : Object {
 
   Device* device = nullptr;
   bool timed = false;
-  std::atomic<std::uint32_t> references{0};  ///< handle, stamps that are queued
+  std::atomic<std::uint32_t> references{0};  ///< the handle and queued stamps
 
-  tbb::spin_mutex mutex;           ///< guards from here
+  tbb::spin_mutex mutex;           ///< guards the members below
   Stream* stream = nullptr;        ///< one reference; null when never recorded
   std::uint64_t mark = 0;
   std::uint64_t generation = 0;    ///< counts recordings
@@ -30,7 +30,7 @@ struct Event : Object {
   void drop_reference() noexcept;
 };
 
-/// Notes the time for the recording `generation`, unless the event was recorded again since.
+/// Stores the time of the recording `generation`, unless the event has been recorded again since.
 void stamp_event(Event& event, std::uint64_t generation) noexcept;
 
 }  // namespace weir::cpu

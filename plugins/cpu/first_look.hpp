@@ -6,9 +6,9 @@
 
 namespace weir::cpu {
 
-/// What the driver finds out at first use and keeps for ever. Threads may look at the same time, and the
-/// first that is done counts: a lock, which `static` variables have too, would be held for ever in a child
-/// that is forked meanwhile.
+/// A value that the driver determines at first use and keeps until the process ends. Threads may compute it
+/// concurrently, and the first result counts. A lock, which `static` variables use too, would stay locked in
+/// a child that is forked meanwhile.
 template <class T>
 class FirstLook {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the driver's table, under the names of their slots; driver.h says what each does.
+// The functions of the driver's table, under the names of their slots; driver.h documents them.
 #pragma once
 
 #include <weir/driver.h>

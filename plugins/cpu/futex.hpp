@@ -12,7 +12,8 @@
 
 namespace weir::cpu {
 
-/// Returns when woken, when `word` is not `expected`, or after `nanoseconds` (negative: no limit); or for no reason.
+/// Returns when woken, when `word` is not `expected`, after `nanoseconds` (negative: no limit), or
+/// spuriously.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t nanoseconds) noexcept {
   timespec limit{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nanoseconds < 0 ? nullptr : &limit, nullptr, 0);

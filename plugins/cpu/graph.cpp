@@ -13,7 +13,7 @@
 namespace weir::cpu {
 namespace {
 
-/// A node's parameters, checked.
+/// A node's checked parameters.
 struct CheckedNode {
   std::uint32_t kind;
   LaunchWork launch;
@@ -56,7 +56,7 @@ CheckedNode check_work(const Device& device, const weir_graph_node& node) {
   return checked;
 }
 
-/// Runs a check of node `index`, whose failures then name it.
+/// Runs a check of node `index` and adds the node to its failures.
 template <class Check>
 auto for_node(std::uint32_t index, Check&& check) {
   try {
@@ -107,7 +107,7 @@ void fill_work(GraphWork& work, const CheckedNode& checked) noexcept {
   }
 }
 
-/// Sets aside the versions that no run will look at again: those behind one that a finished run has used.
+/// Retires the versions that no run will read again: those older than one that a finished run has used.
 void reclaim(GraphNode& node, std::uint64_t finished) noexcept {
   for (GraphWork* next;
        (next = node.oldest->next.load(std::memory_order_relaxed)) && next->from <= finished;) {
@@ -135,7 +135,7 @@ void link(Graph& graph, const weir_graph_node* const* nodes) {
     graph.nodes[i].dependencies = node.dependency_count;
     for (std::uint32_t d = 0; d < node.dependency_count; ++d) ++graph.nodes[node.dependencies[d]].successors;
     edges += node.dependency_count;
-    // A chain is all that leaves nothing to run side by side.
+    // Only a chain has no concurrent nodes.
     if (i > 0 && (node.dependency_count != 1 || node.dependencies[0] != i - 1)) graph.branches = true;
   }
   graph.successors.resize(edges);
@@ -153,7 +153,7 @@ void link(Graph& graph, const weir_graph_node* const* nodes) {
   }
 }
 
-/// The streams on which nodes call other threads in, as many as may be of use.
+/// The streams whose operations bring other threads in; as many as can be useful.
 void add_helpers(Graph& graph) {
   std::uint32_t useful = std::min(Scheduler::get().threads(), graph.count) - 1;
   if (!graph.branches) useful = 0;
@@ -242,7 +242,7 @@ weir_result graph_update(weir_graph handle, uint32_t index, const weir_graph_nod
     });
     const std::uint64_t finished = graph.finished.load(std::memory_order_acquire);
     reclaim(node, finished);
-    // In place when no submitted run looks at the newest version.
+    // Updated in place when no submitted run reads the newest version.
     if (node.newest->from > graph.launched || finished == graph.launched)
       return fill_work(*node.newest, checked);
     GraphWork* work = node.spare;
@@ -297,7 +297,7 @@ weir_result graph_destroy(weir_graph handle, weir_status* status) {
   return guarded(status, [&] {
     Graph& graph = live<Graph>(handle, "graph");
     retire(graph, "graph");
-    graph.drop_reference();  // queued runs hold their own
+    graph.drop_reference();  // queued runs hold their own references
   });
 }
 

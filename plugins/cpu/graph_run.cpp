@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a graph. Nodes whose dependencies have ended are ready. Whoever ends a node goes on with one
-// that became ready by that and lists the others; for each of those that is worth it, an operation on a
-// stream of the graph's own calls another thread, which comes when there is a core for it. Whoever ends the
-// last node ends the run, so that no thread waits for another: the thread that began the run parks the stream
-// when there is nothing left to begin.
+// One run of a graph. A node is ready when its dependencies have ended. A thread that ends a node continues
+// with one node that became ready by that and lists the others. For each listed node that is worth it, an
+// operation on an internal stream of the graph brings in another thread when a core is free. The thread that
+// ends the last node ends the run, so that no thread waits for another. The thread that began the run parks
+// the stream when no node is left to begin.
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -23,13 +23,13 @@ bool run_node(GraphNode& node, std::uint64_t run) noexcept {
   return work.blocks == 0 || run_blocks(work);
 }
 
-/// Whether the node is worth a thread of its own. What was never measured is.
+/// Whether the node is worth a separate thread. True for nodes without a measurement.
 bool is_heavy(const GraphNode& node) noexcept {
   const BlockWork& work = node.current->work;
   return work.blocks != 0 && !(work.cost && work.cost->within(work.blocks, solo_ticks));
 }
 
-/// Calls a helper that is not called yet; without one the work is done all the same.
+/// Brings in one more helper, if there is one; the run completes without helpers too.
 void call_helper(Graph& graph) noexcept {
   for (std::uint32_t i = 0; i < graph.helper_count; ++i) {
     Graph::Helper& helper = graph.helpers[i];
@@ -64,7 +64,7 @@ GraphNode* pop(Graph& graph) noexcept {
   return node;
 }
 
-/// Lists what became ready by the node's end, but for one, which it returns.
+/// Lists the nodes that became ready by the node's end, except one, which it returns.
 GraphNode* release_successors(Graph& graph, const GraphNode& node) noexcept {
   GraphNode* next = nullptr;
   for (std::uint32_t i = node.successors; i-- > 0;) {
@@ -85,7 +85,7 @@ void end_run(Graph& graph) noexcept {
 
 enum class Left { nothing_ready, run_ended, turn_over };
 
-/// Runs ready nodes. The run can end here only once the thread that began it has left it.
+/// Runs ready nodes. The run can end here only after the thread that began it has left it.
 Left take_part(Graph& graph, bool takes_turns) noexcept {
   const std::uint64_t began = __rdtsc();
   for (GraphNode* node = pop(graph); node;) {
@@ -111,7 +111,7 @@ void begin_run(Graph& graph) noexcept {
   graph.pending.store(graph.count + 1, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < graph.count; ++i)
     graph.nodes[i].waits_for.store(graph.nodes[i].dependencies, std::memory_order_relaxed);
-  bool first = true;  // of those that are ready, this thread takes one
+  bool first = true;  // this thread takes one of the ready nodes
   for (std::uint32_t i = graph.count; i-- > 0;)
     if (graph.nodes[i].dependencies == 0) push(graph, graph.nodes[i], !std::exchange(first, false));
 }
@@ -125,7 +125,7 @@ void set_state(Stream& stream, Stream::State state) noexcept {
 }  // namespace
 
 GraphProgress run_graph(Graph& graph, std::uint64_t run, Stream& stream, bool takes_turns) noexcept {
-  if (graph.run != run) {  // else it goes on after it has yielded
+  if (graph.run != run) {  // otherwise it resumes after it has yielded
     graph.run = run;
     graph.run_stream = &stream;
     graph.began = __rdtsc();
@@ -148,7 +148,7 @@ GraphProgress run_graph(Graph& graph, std::uint64_t run, Stream& stream, bool ta
 void help_graph(Graph& graph, std::uint32_t index) noexcept {
   const Left left = take_part(graph, true);
   graph.helpers[index].called.store(false, std::memory_order_release);
-  if (left == Left::turn_over) call_helper(graph);  // the thread that began the run may be gone
+  if (left == Left::turn_over) call_helper(graph);  // the thread that began the run may have left
   if (left != Left::run_ended) return;
   Stream& stream = *graph.run_stream;
   end_run(graph);

@@ -16,14 +16,15 @@
 namespace weir::cpu {
 namespace {
 
-// Of tiny launches one in so many is measured: reading the clock twice would be a good part of their time.
+// Only one in this many tiny launches is measured: reading the clock twice would take a large part of their
+// time.
 constexpr std::uint32_t measured_in = 8;
-// Each core's share of the blocks is taken in so many runs, so that a core that falls behind can be helped.
+// Each core's share of the blocks is taken in this many runs, so that other threads can help a slow core.
 constexpr std::uint64_t runs_per_share = 16;
 constexpr unsigned max_shares = 256;
 constexpr std::uint64_t max_cost = std::uint64_t{1} << 40;
 
-/// This thread's memory for the shared bytes of the block that it runs; null when there is none to be had.
+/// This thread's memory for the shared bytes of the block that it runs; null when none is available.
 void* shared_memory(std::uint32_t bytes) noexcept {
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
@@ -53,8 +54,8 @@ bool call_kernel(const BlockWork& work, std::uint64_t first, std::uint64_t end) 
   return true;
 }
 
-/// The blocks of one launch from `first` on, cut into one share of neighbours per core. A thread works through its own share, then
-/// helps with the others.
+/// The blocks of one launch from `first` on, divided into one share of neighbouring blocks per core. A thread
+/// runs the blocks of its own share, then helps with the others.
 class SharedOut {
  public:
   SharedOut(const BlockWork& work, std::uint64_t first) noexcept
@@ -74,7 +75,8 @@ class SharedOut {
   }
 
   bool run() noexcept {
-    // oneTBB orders what threads do, but not where a race detector sees it; these two atomics do it once more.
+    // oneTBB orders the threads, but without instrumentation that a race detector needs; these two atomics
+    // repeat the ordering.
     self_.store(this, std::memory_order_release);
     while (!exhausted_.load(std::memory_order_relaxed)) {
       deserted_.store(false, std::memory_order_relaxed);
@@ -114,7 +116,8 @@ class SharedOut {
     exhausted_.store(true, std::memory_order_relaxed);
   }
 
-  // Helpers leave their core to other streams; the owner, once alone, comes back to find helpers for free cores.
+  // Helpers leave their core to other streams; the owner, once alone, returns to request helpers for free
+  // cores.
   bool should_leave(bool owner) noexcept {
     if (owner)
       return deserted_.load(std::memory_order_relaxed) && scheduler_.free_cores() > 0 && !scheduler_.exiting();
@@ -145,7 +148,8 @@ bool is_light(const Kernel& kernel, std::uint64_t blocks) noexcept {
   return known ? kernel.cost.within(blocks, light_ticks) : blocks == 1;
 }
 
-/// Several blocks that are thought to be tiny: here, in growing runs, until they turn out not to be.
+/// Several blocks that are expected to be tiny: runs them on this thread, in growing runs, until a
+/// measurement shows otherwise.
 bool run_tiny(const BlockWork& work) noexcept {
   const std::uint64_t began = __rdtsc();
   bool done = true;

@@ -39,7 +39,8 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// Every folder of this process's control groups that may hold a limit for `controller`, from the leaf to the root.
+/// Every folder of this process's control groups that may contain a limit for `controller`, from the leaf to
+/// the root.
 std::vector<std::string> group_folders(const std::string& controller) {
   std::vector<std::string> folders;
   std::ifstream groups("/proc/self/cgroup");
@@ -54,7 +55,8 @@ std::vector<std::string> group_folders(const std::string& controller) {
       root = "/sys/fs/cgroup/" + controller;
     else
       continue;
-    // Inside a container the path may name a folder outside of it; its own limits are then at the root.
+    // Inside a container the path may name a folder outside of the container; the container's limits are then
+    // at the root.
     for (std::string path = line.substr(second + 1); path.size() > 1; path.resize(path.rfind('/')))
       folders.push_back(root + path);
     folders.push_back(root);
@@ -94,7 +96,7 @@ std::string cpuinfo_field(const char* field) {
   return {};
 }
 
-/// Reads a setting into `out`, or says in `refusal` why it cannot.
+/// Reads a setting into `out`, or stores the fault in `refusal`.
 void read_setting(const char* name, unsigned most, unsigned& out, std::string& refusal) {
   const char* text = secure_getenv(name);
   if (!text) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine and the environment grant: cores, memory, and the two settings of the driver.
+// The resources that the machine and the environment grant: cores, memory, and the two settings of the
+// driver.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +9,20 @@
 namespace weir::cpu {
 
 struct Machine {
-  unsigned cores = 1;    ///< that this process may use: affinity and control group
+  unsigned cores = 1;    ///< available to this process: affinity and control group
   unsigned threads = 1;  ///< cores, or WEIR_CPU_THREADS
   unsigned devices = 1;  ///< WEIR_CPU_DEVICES
   std::uint64_t memory = 0;  ///< bytes: physical, or the control group's limit
   std::string name;          ///< of the processor
   std::string vendor;
-  std::string refusal;  ///< what is wrong with a setting; empty when nothing is
+  std::string refusal;  ///< the fault of a setting; empty when there is none
 
   static const Machine& get();
-  /// Throws a Failure when a setting was refused.
+  /// Throws a Failure when a setting is invalid.
   static const Machine& checked();
 };
 
-/// Bytes that the system could still give out.
+/// Bytes that the system can still allocate.
 std::uint64_t available_memory();
 
 }  // namespace weir::cpu

@@ -21,7 +21,7 @@ constexpr int poison = 0xdd;
 
 std::atomic<std::uint64_t> allocated{0};
 
-/// Counts `size` as allocated, or throws: the system itself would promise more memory than there is.
+/// Counts `size` as allocated, or throws: the system would promise more memory than there is.
 void reserve(std::uint64_t size) {
   const std::uint64_t total = Machine::get().memory;
   std::uint64_t held = allocated.load(std::memory_order_relaxed);
@@ -52,7 +52,7 @@ Allocation& allocate(Device& device, const weir_memory_options* asked) {
     address = std::aligned_alloc(alignment, padded);
     if (!address)
       fail(WEIR_ERROR_OUT_OF_MEMORY, "the system has no %" PRIu64 " bytes of memory left", options.size);
-    if (huge) madvise(address, options.size, MADV_HUGEPAGE);  // fewer address look-ups; a wish, so not checked
+    if (huge) madvise(address, options.size, MADV_HUGEPAGE);  // fewer address look-ups; an unchecked hint
     allocation = &Pool<Allocation>::of().take();
   } catch (...) {
     std::free(address);
@@ -67,7 +67,7 @@ Allocation& allocate(Device& device, const weir_memory_options* asked) {
   return *allocation;
 }
 
-/// Makes the handle dead; one of several threads that try succeeds.
+/// Invalidates the handle; if several threads try, one succeeds.
 void retire(Allocation& allocation) {
   Kind expected = Kind::allocation;
   if (!allocation.kind.compare_exchange_strong(expected, Kind::dead))
@@ -80,7 +80,7 @@ std::uint64_t allocated_memory() noexcept { return allocated.load(std::memory_or
 
 void release_allocation(Allocation& allocation) noexcept {
 #ifndef NDEBUG
-  std::memset(allocation.address, poison, allocation.size);  // so that use after free shows in debug builds
+  std::memset(allocation.address, poison, allocation.size);  // reveals use after free in debug builds
 #else
   (void)poison;
 #endif
@@ -120,7 +120,7 @@ weir_result memory_allocate_async(weir_stream stream_handle, const weir_memory_o
     Stream& stream = live<Stream>(stream_handle, "stream");
     check_stream(stream);
     weir_allocation& out = output(out_allocation, "out_allocation");
-    out = handle_of<weir_allocation>(allocate(*stream.device, options));  // at once is before all later work
+    out = handle_of<weir_allocation>(allocate(*stream.device, options));  // precedes all later work
   });
 }
 

@@ -14,13 +14,13 @@ struct Allocation : Object {
   void* address = nullptr;
 };
 
-/// Gives the memory back; the handle is dead already.
+/// Frees the memory of an allocation whose handle is already invalid.
 void release_allocation(Allocation& allocation) noexcept;
 
-/// Bytes that all live allocations hold together.
+/// The total size of all live allocations in bytes.
 std::uint64_t allocated_memory() noexcept;
 
-/// The address of a range. Throws when it does not lie inside the allocation.
+/// The address of a range. Throws when the range is not inside the allocation.
 void* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size, const char* what);
 
 }  // namespace weir::cpu

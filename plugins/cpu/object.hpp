@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SDK's words for failures and for what handles point to, as this driver uses them.
+// The SDK's types for failures and for the objects of handles, as this driver uses them.
 #pragma once
 
 #include <weir/sdk/fork.hpp>
@@ -22,7 +22,8 @@ using sdk::report;
 using sdk::retire;
 using sdk::write_struct;
 
-/// As sdk::guarded. A child of a fork has none of the driver's threads, and each call says so.
+/// As sdk::guarded. In a forked child, which has none of the driver's threads, each call fails with that
+/// reason.
 template <class Body>
 weir_result guarded(weir_status* status, Body&& body) noexcept {
   return sdk::guarded(status, [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in a stream's queue.
+// The operations of a stream's queue.
 #pragma once
 
 #include <weir/sdk/cpu_kernel.h>
@@ -16,26 +16,26 @@ struct Event;
 struct Allocation;
 struct Graph;
 
-/// Remembers what a block of a kernel takes, to tell tiny work from work that is worth a wake-up or more cores.
-/// Blocks that took long are remembered for some launches: the guess errs towards more cores.
+/// Records the cost of a block of a kernel, to distinguish tiny work from work that is worth a wake-up or
+/// more cores. A high cost is kept for some launches: the estimate errs towards more cores.
 struct Cost {
   /// Ticks of the processor's time stamp counter, times 16, per block; 0 when not known.
   std::atomic<std::uint64_t> sixteenths_per_block{0};
-  /// How many more launches of tiny work go unmeasured.
+  /// The number of further launches of tiny work that are not measured.
   std::atomic<std::uint32_t> unmeasured{0};
 
-  /// Whether `blocks` blocks are known to take no longer than `ticks`.
+  /// Whether `blocks` blocks are known to take at most `ticks`.
   bool within(std::uint64_t blocks, std::uint64_t ticks) const noexcept {
     const std::uint64_t cost = sixteenths_per_block.load(std::memory_order_relaxed);
     return cost != 0 && blocks <= ticks * 16 && cost * blocks <= ticks * 16;
   }
 };
 
-/// A run over a grid of blocks: a kernel, or a copy or fill, which are kernels of the driver's own.
+/// A run over a grid of blocks: a kernel, or a copy or fill, which are built-in kernels.
 struct BlockWork {
   weir_cpu_kernel function;
   const void* arguments;
-  Cost* cost;  ///< null when not kept
+  Cost* cost;  ///< null when not recorded
   std::uint64_t blocks;
   std::uint32_t grid[3];
   std::uint32_t block[3];
@@ -49,7 +49,7 @@ struct Operation {
 
   Operation* next = nullptr;
   Kind kind = Kind::blocks;
-  bool owns_arguments = false;  ///< work.arguments came from aligned operator new
+  bool owns_arguments = false;  ///< work.arguments was allocated with aligned operator new
   union {
     BlockWork work;
     struct {
@@ -79,11 +79,11 @@ struct Operation {
   Operation() : work{} {}
 };
 
-/// Gives back what the operation holds, after it ran.
+/// Releases the contents of an operation after it ran.
 void release_contents(Operation& operation) noexcept;
 
-/// Runs the blocks on this thread and on whatever cores are free; false when a thread had no memory for the
-/// blocks' shared bytes.
+/// Runs the blocks on this thread and on free cores; false when a thread had no memory for the blocks' shared
+/// bytes.
 bool run_blocks(const BlockWork& work) noexcept;
 
 }  // namespace weir::cpu

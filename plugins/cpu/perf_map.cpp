@@ -44,7 +44,8 @@ class WithoutFileSizeSignal {
   bool was_pending_;
 };
 
-/// A regular file of this user; another user may have put something else in its place.
+/// Opens a regular file of this user; refuses a different object that another user may have created under
+/// that name.
 int open_map() noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/tmp/perf-%ld.map", static_cast<long>(getpid()));
@@ -73,8 +74,8 @@ void write_perf_map(const ElfFile& file, const std::byte* bias, const std::strin
   const WithoutFileSizeSignal quiet;
   const int map = open_map();
   if (map < 0) return;
-  // Appended in one piece, so that threads do not mix their lines. A full disk costs names in a report,
-  // nothing else.
+  // Appended in one piece, so that lines of several threads do not mix. A full disk only causes missing names
+  // in a report.
   [[maybe_unused]] const ssize_t ignored = write(map, lines.data(), lines.size());
   close(map);
 } catch (...) {

@@ -17,15 +17,16 @@
 namespace weir::cpu {
 namespace {
 
-// A stream that keeps this many tiny operations back is worth a wake-up.
+// A stream that holds back this many tiny operations is worth a wake-up.
 constexpr std::uint32_t many_operations = 16;
-// After so many operations, or after turn_ticks, a worker lets other streams have their turn.
+// After this many operations, or after turn_ticks, a worker switches to other streams.
 constexpr unsigned turn_operations = 64;
 // Work that is known to end within about 10 microseconds, on a host thread that waits for it.
 constexpr std::uint64_t uncounted_ticks = 30'000;
-// How long a host thread spins before it sleeps: about 10 microseconds, what a sleep and wake-up cost.
+// The time that a host thread spins before it sleeps: about 10 microseconds, the cost of a sleep and a
+// wake-up.
 constexpr std::uint64_t spin_ticks = 30'000;
-// Spares kept by a stream; more go back to the system.
+// Spare operations kept by a stream; more are freed.
 constexpr std::uint32_t max_spares = 4096;
 
 // Longer chains of parked streams are left to the workers.
@@ -43,7 +44,7 @@ bool is_one_tiny(const Operation* operation) noexcept {
          operation->work.cost->within(operation->work.blocks, uncounted_ticks);
 }
 
-// What a sleeping host thread's word holds.
+// The values of a sleeping host thread's word.
 constexpr std::uint32_t sleeping = 1, signalled = 2;
 
 }  // namespace
@@ -58,7 +59,7 @@ Announcement note_submitted(Stream& stream, bool light) {
   if (stream.state != Stream::State::queued) return announcement;
   if (!stream.listed) {
     stream.listed = true;
-    stream.add_reference();  // the ready list's
+    stream.add_reference();  // the reference of the ready list
     announcement.bits |= Announcement::list;
   }
   if (!stream.urgent)
@@ -85,8 +86,8 @@ void Scheduler::flush(Stream& stream) noexcept {
   if (wake) wake_worker();
 }
 
-// Drains until the queue is empty, parked, at `limit`, or (for an endless limit) for one turn. The caller owns the
-// stream and no longer does afterwards. Streams that were resumed last are left in `resumed`.
+// Drains until the queue is empty, parked, at `limit`, or (for an endless limit) for one turn. The caller
+// owns the stream and gives up the ownership. The streams that were resumed last are returned in `resumed`.
 void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noexcept {
   const bool takes_turns = limit == Stream::no_mark;
   const std::uint64_t began = takes_turns ? __rdtsc() : 0;
@@ -95,7 +96,7 @@ void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noe
     if (stream.completed.load(std::memory_order_relaxed) >= limit) return requeue(stream);
     if (takes_turns && (operations >= turn_operations || __rdtsc() - began > turn_ticks) && work_listed())
       return requeue(stream);
-    if (resumed.count) publish_all(resumed);  // they must not wait for what runs next
+    if (resumed.count) publish_all(resumed);  // they must not wait for the next operation
     Operation* operation = stream.taken;
     switch (operation->kind) {
       case Operation::Kind::blocks:
@@ -149,19 +150,20 @@ void Scheduler::retire(Stream& stream, Operation* operation) noexcept {
 }
 
 void Scheduler::complete(Stream& stream, Resumed& resumed) noexcept {
-  // This store and the load below stand against those of whoever becomes a waiter: one of the two sees the other.
+  // Pairs with the store and load of a thread that becomes a waiter: at least one of the two threads sees the
+  // other's store.
   std::uint64_t completed = stream.completed.load(std::memory_order_relaxed) + 1;
   stream.completed.store(completed, std::memory_order_seq_cst);
   if (stream.watched_mark.load(std::memory_order_seq_cst) <= completed) notify(stream, completed, resumed);
 }
 
-// Completes the last operation that was taken and refills, under one lock; false when the stream became idle.
+// Completes the last taken operation and refills, under one lock; false when the stream became idle.
 bool Scheduler::complete_last(Stream& stream, Resumed& resumed) noexcept {
   Refill refill;
   bool watched;
   {
     std::lock_guard lock(stream.mutex);
-    // Waiters register under the mutex too, and look at the count once they have.
+    // Waiters register under the mutex too, and read the count afterwards.
     const std::uint64_t completed = stream.completed.load(std::memory_order_relaxed) + 1;
     watched = stream.watched_mark.load(std::memory_order_relaxed) <= completed;
     if (!watched) {
@@ -170,7 +172,7 @@ bool Scheduler::complete_last(Stream& stream, Resumed& resumed) noexcept {
     }
   }
   if (!watched) return end_refill(stream, refill);
-  complete(stream, resumed);  // while the stream cannot become idle, and so cannot be given away
+  complete(stream, resumed);  // while the stream cannot become idle, and therefore cannot be freed
   return this->refill(stream);
 }
 
@@ -183,7 +185,8 @@ bool Scheduler::refill(Stream& stream) noexcept {
   return end_refill(stream, refill);
 }
 
-// Takes what was submitted meanwhile and gives done operations back; the stream becomes idle when there is no more.
+// Takes newly submitted operations and recycles the completed ones; the stream becomes idle when there are
+// none.
 Scheduler::Refill Scheduler::refill_locked(Stream& stream) noexcept {
   Refill refill;
   if (stream.done) {
@@ -210,7 +213,7 @@ Scheduler::Refill Scheduler::refill_locked(Stream& stream) noexcept {
   return refill;
 }
 
-// An idle stream that still has its handle may be gone by now.
+// Does not access an idle stream that still has its handle: another thread may already have destroyed it.
 bool Scheduler::end_refill(Stream& stream, Refill& refill) noexcept {
   while (refill.surplus) delete std::exchange(refill.surplus, refill.surplus->next);
   if (refill.abandoned) stream.drop_reference();
@@ -218,7 +221,7 @@ bool Scheduler::end_refill(Stream& stream, Refill& refill) noexcept {
 }
 
 void Scheduler::requeue(Stream& stream) noexcept {
-  stream.add_reference();  // others may drain it to its end before it is published
+  stream.add_reference();  // others may drain it completely before it is published
   {
     std::lock_guard lock(stream.mutex);
     stream.state = Stream::State::queued;
@@ -227,11 +230,11 @@ void Scheduler::requeue(Stream& stream) noexcept {
   stream.drop_reference();
 }
 
-// True when the stream now waits; its owner must not touch it any more.
+// True when the stream now waits; its owner must not access it any more.
 bool Scheduler::park_on_mark(Stream& stream, Operation& wait) noexcept {
   Stream& other = *wait.wait.stream;
   const std::uint64_t mark = wait.wait.mark;
-  other.add_reference();  // the operation's reference ends when the stream is resumed, which may be at once
+  other.add_reference();  // the operation's reference ends when the stream is resumed, possibly at once
   {
     std::lock_guard lock(stream.mutex);
     stream.state = Stream::State::parked;
@@ -286,7 +289,7 @@ void Scheduler::notify(Stream& stream, std::uint64_t completed, Resumed& resumed
       if (resumed.count == resumed.streams.size()) publish_all(resumed);
       resumed.streams[resumed.count++] = other;
     } else if (auto& signal = *waiter->signal; signal.exchange(signalled, std::memory_order_acq_rel) == sleeping) {
-      futex_wake_one(signal);  // only the address is used: the sleeper may be gone
+      futex_wake_one(signal);  // only the address is used: the sleeping thread may have ended
     }
   }
 }
@@ -318,7 +321,7 @@ void Scheduler::callback_done(Stream& stream) noexcept {
   stream.add_reference();
   {
     std::lock_guard lock(stream.mutex);
-    stream.state = Stream::State::running;  // by this thread, for a moment
+    stream.state = Stream::State::running;  // by this thread, temporarily
   }
   Resumed resumed;
   retire(stream, stream.taken);
@@ -328,9 +331,8 @@ void Scheduler::callback_done(Stream& stream) noexcept {
   stream.drop_reference();
 }
 
-// Follows the streams that `target` waits for to one that nobody works on; claims it, with the mark up to which
-// it is needed. Null when there is none, or no core to do it on. With a reference, unless it is
-// `target` itself.
+// Follows the streams that `target` waits for to one that no thread drains. Claims it, with the mark up to
+// which it is needed. Null when there is none, or no free core. With a reference, unless it is `target`.
 Scheduler::Claim Scheduler::claim_for(Stream& target, std::uint64_t mark) noexcept {
   Stream* stream = &target;
   for (unsigned length = 0; length < long_chain; ++length) {
@@ -338,7 +340,7 @@ Scheduler::Claim Scheduler::claim_for(Stream& target, std::uint64_t mark) noexce
     {
       std::lock_guard lock(stream->mutex);
       if (stream->state == Stream::State::queued) {
-        // One tiny operation, which the mark cannot be beyond, is over before it would matter to be counted.
+        // A single tiny operation is not counted: it ends too soon to matter, and the mark cannot be later.
         const bool counted = stream->taken || !is_one_tiny(stream->first);
         if (!counted || enter_draining()) {
           stream->state = Stream::State::running;

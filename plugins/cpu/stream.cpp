@@ -23,7 +23,7 @@ Stream& take_stream(Device& device) {
   Stream& stream = Pool<Stream>::of().take();
   stream.device = &device;
   stream.error.store(WEIR_OK, std::memory_order_relaxed);
-  stream.abandoned = false;  // its earlier life may have ended so
+  stream.abandoned = false;  // may be set from its earlier use
   stream.references.store(1, std::memory_order_relaxed);
   return stream;
 }
@@ -128,7 +128,7 @@ weir_result stream_wait_event(weir_stream handle, weir_event event_handle, weir_
         other->add_reference();
       }
     }
-    if (!other) return;  // no mark, reached already, or in this very stream's order
+    if (!other) return;  // no mark, already reached, or ordered by this stream
     try {
       submit(stream, true, [&](Operation& operation) {
         operation.kind = Operation::Kind::wait;
@@ -145,7 +145,7 @@ weir_result stream_host_callback(weir_stream handle, weir_host_callback callback
   return guarded(status, [&] {
     Stream& stream = live<Stream>(handle, "stream");
     if (!callback) fail(WEIR_ERROR_INVALID, "callback is null; expected a function to call");
-    Callbacks::get();  // made here, where a lack of memory can be reported; a worker could not
+    Callbacks::get();  // created here, where a lack of memory can be reported, unlike in a worker
     submit(stream, false, [&](Operation& operation) {
       operation.kind = Operation::Kind::callback;
       operation.callback = {callback, user};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream: an in-order queue of operations, numbered from 1. A mark is such a number; it is reached when that
-// operation and so all before it are done. Events are marks, and so cost no operation of their own.
+// A stream: an in-order queue of operations, numbered from 1. A mark is such a number; it is reached when
+// that operation and all earlier ones are complete. Events are marks, and therefore need no operation.
 #pragma once
 
 #include <limits>
@@ -14,29 +14,29 @@
 
 namespace weir::cpu {
 
-/// Somebody who is told when a stream reaches a mark: another stream, or a sleeping thread of the host.
+/// A recipient of the notification that a stream reached a mark: another stream, or a sleeping host thread.
 struct Waiter {
   Waiter* next = nullptr;
   std::uint64_t mark = 0;
   Stream* stream = nullptr;                      ///< resumed, when not null,
-  std::atomic<std::uint32_t>* signal = nullptr;  ///< else signalled
+  std::atomic<std::uint32_t>* signal = nullptr;  ///< otherwise signalled
 };
 
 struct Stream : Object {
   static constexpr Kind object_kind = Kind::stream;
   static constexpr std::uint64_t no_mark = std::numeric_limits<std::uint64_t>::max();
 
-  /// idle: nothing queued. queued: any thread may claim it. running: one thread, the owner, works on it.
+  /// idle: nothing queued. queued: any thread may claim it. running: one thread, the owner, drains it.
   /// parked: its next operation waits for a mark or for a callback.
   enum class State : std::uint8_t { idle, queued, running, parked };
 
   Device* device = nullptr;
-  std::atomic<std::uint32_t> references{0};  ///< handle, or queued work without one; place in the ready list, marks, waits
+  std::atomic<std::uint32_t> references{0};  ///< of the handle, queued work, ready list, marks, waits
 
   tbb::spin_mutex mutex;  // guards from here; held for a few instructions, never while anything runs
   State state = State::idle;
-  bool listed = false;  ///< stands in the ready list, perhaps no longer with reason
-  bool urgent = false;  ///< holds work that is worth a wake-up
+  bool listed = false;  ///< in the ready list, possibly with nothing left to do
+  bool urgent = false;  ///< has work that is worth a wake-up
   bool abandoned = false;  ///< destroyed before it was idle: whoever makes it so drops the handle's reference
   Operation* first = nullptr;
   Operation* last = nullptr;
@@ -47,13 +47,13 @@ struct Stream : Object {
   Stream* parked_on = nullptr;
   std::uint64_t parked_mark = 0;
 
-  // the owner's alone
+  // accessed by the owner only
   Operation* taken = nullptr;
   Operation* done = nullptr;
   std::uint32_t done_operations = 0;
   Waiter as_waiter;
 
-  Stream* next_in_list = nullptr;  // the ready list's
+  Stream* next_in_list = nullptr;  // used by the ready list
 
   alignas(64) std::atomic<std::uint64_t> submitted{0};  ///< written under the mutex
   alignas(64) std::atomic<std::uint64_t> completed{0};  ///< written by the owner
@@ -68,14 +68,14 @@ struct Stream : Object {
 /// An idle stream with one reference, and no handle yet.
 Stream& take_stream(Device& device);
 
-/// An operation to fill: recycled, or new. With the stream's mutex held.
+/// An operation to fill in: recycled, or new. The stream's mutex must be held.
 Operation* take_operation(Stream& stream);
 
 /// Throws the stream's error, if it has one.
 void check_stream(const Stream& stream);
 
-/// Appends an operation that `fill` fills, which must not throw. Light work may stay back for a moment when the
-/// stream is idle, so that a host that is about to wait does it without waking anyone.
+/// Appends an operation that `fill` fills in, which must not throw. In an idle stream, light work may be held
+/// back for a moment, so that a host that is about to wait runs it without waking a thread.
 template <class Fill>
 void submit(Stream& stream, bool light, Fill&& fill) {
   check_stream(stream);

@@ -8,7 +8,8 @@
 
 namespace weir::cpu {
 
-/// Starts a detached thread that runs `body(context)`. The program's signals go to its own threads.
+/// Starts a detached thread that runs `body(context)`. The thread blocks signals, which go to the program's
+/// threads.
 inline void start_thread(const char* name, void (*body)(void*), void* context) {
   struct Start {
     void (*body)(void*);

@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-// Of libgcc.
+// Defined in libgcc.
 extern "C" void __register_frame(void* eh_frame);
 extern "C" void __deregister_frame(void* eh_frame);
 
@@ -15,7 +15,7 @@ namespace {
 // DW_EH_PE_pcrel | DW_EH_PE_sdata4, which compilers use for position-independent code of the small model.
 constexpr std::uint8_t relative_four_bytes = 0x1b;
 
-/// Bytes of one record of .eh_frame, read in order.
+/// The bytes of one record of .eh_frame, read in order.
 class Record {
  public:
   Record(const std::byte* at, std::size_t size) : at_(at), left_(size) {}
@@ -80,7 +80,7 @@ bool is_usual_cie(Record record) {
   return record.good() && relative;
 }
 
-/// Whether each record is of the usual kind and describes code of the image, up to the end mark.
+/// Whether each record has the usual form and describes code of the image, up to the end mark.
 bool is_well_formed(const ElfFile& file, std::uint64_t table) {
   std::set<std::uint64_t> commons;
   bool described = false;
@@ -110,7 +110,7 @@ bool is_well_formed(const ElfFile& file, std::uint64_t table) {
   }
 }
 
-/// The address of .eh_frame by the header that points to it; 0 when it is not of the usual kind.
+/// The address of .eh_frame from the header that points to it; 0 when the header has another form.
 std::uint64_t table_of(const ElfFile& file) {
   const std::byte* header = file.unwind_header() ? file.file_at(file.unwind_header(), 8) : nullptr;
   if (!header || std::to_integer<int>(header[0]) != 1 ||

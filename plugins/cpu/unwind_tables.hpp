@@ -9,7 +9,7 @@
 namespace weir::cpu {
 
 /// Registers the .eh_frame of an image whose first page is at `memory`. Returns a token for
-/// remove_unwind_tables(); null when the image has none, or one that an unwinder might stumble over.
+/// remove_unwind_tables(); null when the image has none, or one that could confuse an unwinder.
 void* add_unwind_tables(const ElfFile& file, std::byte* memory);
 void remove_unwind_tables(void* tables) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler's threads: what they look for, how they sleep and who wakes them.
+// The scheduler's threads: claiming ready streams, sleeping and waking.
 #include <pthread.h>
 #include <signal.h>
 #include <sched.h>
@@ -22,15 +22,15 @@ namespace {
 
 constexpr std::int64_t tick_nanoseconds = 50'000;
 constexpr unsigned ticks_before_sleep = 40;
-// Host threads that may share blocks at once without queueing for a place in the arena.
+// Host threads that may share blocks concurrently without queueing for a place in the arena.
 constexpr unsigned host_places = 16;
-// How long the end of the process waits for parallel kernels to let go of oneTBB's threads.
+// The time that the end of the process waits for parallel kernels to release oneTBB's threads.
 constexpr unsigned exit_patience_milliseconds = 200;
 
-/// Asks the system to run this thread soon after it is woken, also on a core that is taken: else whoever polls there
-/// keeps it for milliseconds. Linux from 6.12 on listens; others ignore it.
+/// Asks the system to run this thread soon after it is woken, even on a busy core; otherwise a polling thread
+/// keeps the core for milliseconds. Linux supports this from 6.12 on; older versions ignore it.
 void ask_for_short_latency() noexcept {
-  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // else ticks come 50 microseconds late
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // otherwise ticks are 50 microseconds late
   struct {
     std::uint32_t size, policy;
     std::uint64_t flags;
@@ -56,7 +56,7 @@ void Scheduler::start() {
     sdk::notice_forks();
     std::atexit([] { Scheduler::get().begin_exit(); });
     for (unsigned i = 0; i < threads_; ++i) {
-      forks_.fetch_add(1, std::memory_order_seq_cst);  // entering the arena is a call of oneTBB too
+      forks_.fetch_add(1, std::memory_order_seq_cst);  // entering the arena is also a call of oneTBB
       try {
         start_thread("weir-cpu", [](void* self) { static_cast<Scheduler*>(self)->enter_and_work(); }, this);
       } catch (...) {
@@ -81,7 +81,7 @@ void Scheduler::enter_and_work() noexcept {
 }
 
 void Scheduler::begin_exit() noexcept {
-  if (sdk::was_forked()) return;  // the threads that are counted are the parent's
+  if (sdk::was_forked()) return;  // the counted threads belong to the parent
   exiting_.store(true, std::memory_order_seq_cst);
   for (unsigned i = 0; i < exit_patience_milliseconds && forks_.load(std::memory_order_seq_cst); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -113,7 +113,7 @@ void Scheduler::work() noexcept {
   }
 }
 
-// Drains `stream`, then what that set free: one here, the others by whoever is idle.
+// Drains `stream`, then the streams that it resumed: one on this thread, the others on idle workers.
 void Scheduler::drain_from(Stream* stream) noexcept {
   Resumed resumed;
   while (stream) {
@@ -147,7 +147,8 @@ bool Scheduler::work_listed() const noexcept {
   return inbox_.load(std::memory_order_seq_cst) || ready_any_.load(std::memory_order_seq_cst);
 }
 
-// Claims the stream that has been ready for longest; null when none is. The list's reference goes to the caller.
+// Claims the stream that has been ready for longest; null when none is. Passes the list's reference to the
+// caller.
 Stream* Scheduler::pop() noexcept {
   for (;;) {
     Stream* stream;
@@ -172,11 +173,12 @@ Stream* Scheduler::pop() noexcept {
       if (more) wake_worker();
       return stream;
     }
-    stream->drop_reference();  // somebody else had drained it since it was listed
+    stream->drop_reference();  // another thread has drained it since it was listed
   }
 }
 
-// Moves what was pushed, the newest on top, behind the ready list, the newest last. With the ready mutex held.
+// Moves the pushed streams, newest on top, to the end of the ready list, newest last. The ready mutex must be
+// held.
 void Scheduler::take_inbox() noexcept {
   Stream* batch = nullptr;
   for (Stream* stream = inbox_.exchange(nullptr, std::memory_order_seq_cst); stream;) {
@@ -206,7 +208,8 @@ void Scheduler::leave_draining() noexcept {
   }
 }
 
-// Chooses a sleeping worker and gives it a wake. With no free core, whoever leaves one does it.
+// Chooses a sleeping worker and gives it a wake-up. Without a free core, the next thread that frees one does
+// it.
 void Scheduler::wake_worker() noexcept {
   if (!free_cores()) {
     starved_.store(true, std::memory_order_seq_cst);
@@ -221,7 +224,7 @@ void Scheduler::wake_worker() noexcept {
     }
 }
 
-// Takes a wake, sleeping at most so long (negative: without limit) until there is one.
+// Takes a wake-up; sleeps for at most this time (negative: without limit) until there is one.
 bool Scheduler::take_wake(std::int64_t nanoseconds) noexcept {
   for (bool slept = false;; slept = true) {
     std::uint32_t wakes = wakes_.load(std::memory_order_seq_cst);
@@ -232,7 +235,8 @@ bool Scheduler::take_wake(std::int64_t nanoseconds) noexcept {
   }
 }
 
-// A worker that counted itself idle stops being so; if it was chosen meanwhile, the wake is its own to take.
+// Ends the idle state of a worker that counted itself idle; if it was chosen meanwhile, it takes its own
+// wake-up.
 void Scheduler::cancel_idle() noexcept {
   std::uint32_t idle = idle_.load(std::memory_order_seq_cst);
   while (idle > 0)
@@ -255,7 +259,8 @@ void Scheduler::idle() noexcept {
     ticking_.store(false, std::memory_order_seq_cst);
   }
   if (work_listed()) {
-    // Who listed it counted on the ticker, which has just stopped. Without a free core, whoever leaves one wakes us.
+    // The listing thread relied on the ticker, which has just stopped. Without a free core, the next thread
+    // that frees one wakes this worker.
     if (!free_cores()) starved_.store(true, std::memory_order_seq_cst);
     if (free_cores()) return cancel_idle();
   }

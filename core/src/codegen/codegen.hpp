@@ -27,8 +27,8 @@ struct LaunchAssumptions {
   bool index32 = false;
   /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
   bool aligned = false;
-  /// Every array is in ordinary memory of the device, neither pinned on the host nor shared while
-  /// kernels run (fine-grained, in HIP's words), so that atomics need not reach beyond the device.
+  /// Every array is in ordinary memory of the device, neither pinned on the host nor shared while kernels run
+  /// (HIP: fine-grained), so that device scope is sufficient for atomics.
   bool device_local = false;
 
   static constexpr std::uint32_t sets = 16;
@@ -38,10 +38,10 @@ struct LaunchAssumptions {
   friend bool operator==(const LaunchAssumptions&, const LaunchAssumptions&) = default;
 };
 
-/// What to generate code for: a weir_code_target and what generation must know of the device.
+/// The target of code generation: a weir_code_target and further properties of the device.
 struct Target {
   std::string format;    ///< "elf-x86_64", ...
-  std::string cpu;       ///< LLVM's -mcpu; "native" is the machine this runs on
+  std::string cpu;       ///< LLVM's -mcpu; "native" is the machine of this process
   std::string features;  ///< LLVM's -mattr, or ""
   std::uint32_t lanes = 1;
   std::uint32_t max_block_threads = 1;
@@ -55,11 +55,10 @@ struct CodeObject {
     std::string symbol;
     std::uint32_t block[3] = {1, 1, 1};  ///< threads per block to launch with
     std::uint32_t dynamic_shared_bytes = 0;
-    /// Iterations, or chunks of a reduction, that a block takes at a time: more blocks than that have nothing
-    /// to do.
+    /// Iterations, or chunks of a reduction, that a block takes at a time: additional blocks have no work.
     std::uint32_t block_share = 1;
-    /// How many times over the blocks may fill the device; 0 leaves it to the host. Small where a block has
-    /// much to do besides its share; every_block where it has nothing else to do.
+    /// How many times the blocks may fill the device; 0 leaves it to the host. Small for blocks with much
+    /// work besides their share; every_block for blocks with no other work.
     std::uint32_t waves = 0;
     Lowering lowering{};  ///< the forms that the code takes
   };
@@ -72,11 +71,11 @@ struct CodeObject {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Compiles `tasks` of `kernel` into one code object. The result depends on the arguments, except for the
-  /// body of `kernel`, and on nothing else. Throws weir::Error{compile, unsupported}. Thread-safe.
+  /// Compiles `tasks` of `kernel` into one code object. The result depends only on the arguments, except for
+  /// the body of `kernel`. Throws weir::Error{compile, unsupported}. Thread-safe.
   virtual CodeObject compile(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                              const Target& target) = 0;
-  /// LLVM IR (before or after optimisation) or assembly of the same, for `weir compile --emit`.
+  /// LLVM IR (before or after optimisation) or assembly of the same tasks, for `weir compile --emit`.
   virtual std::string emit_text(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                                 const Target& target, std::string_view what) = 0;
 };

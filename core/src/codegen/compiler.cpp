@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepare, lower, optimise, emit, link: a compilation from top to bottom.
+// The stages of a compilation: prepare, lower, optimise, emit, link.
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -24,7 +24,7 @@ namespace weir::codegen {
 
 namespace {
 
-/// The processor of a GPU is always named: that of the device, which need not be in this machine.
+/// The processor of a GPU must be named, because the device need not be in this machine.
 void expect_processor(const Target& target, const std::string& example) {
   if (target.cpu.empty() || target.cpu == "native")
     throw Error(ErrorCode::unsupported, "code of format '" + target.format +
@@ -33,7 +33,7 @@ void expect_processor(const Target& target, const std::string& example) {
                                             "; weir info lists those of the devices");
 }
 
-/// The format that goes before `processor` where a target is written "FORMAT:PROCESSOR"; "" for no processor.
+/// The format for `processor` in a target "FORMAT:PROCESSOR"; "" for an unknown processor.
 std::string format_of(llvm::StringRef processor) {
   if (processor.starts_with("sm_")) return "ptx";
   if (processor.starts_with("gfx")) return "hsaco";
@@ -64,7 +64,7 @@ namespace {
 
 using Tasks = std::span<const ir::Task* const>;
 
-/// One request on its way through the pipeline.
+/// One request in the pipeline.
 class Compilation {
  public:
   Compilation(const ir::Kernel& kernel, Tasks tasks, const Target& target)
@@ -77,7 +77,7 @@ class Compilation {
   }
 
   void keep_value_names() { context_.setDiscardValueNames(false); }
-  /// Has the code carry its source lines, on targets whose debuggers read them.
+  /// Adds source lines to the code, on targets whose debuggers read them.
   void add_lines() { with_lines_ = true; }
   const DeviceModel& device() const { return *device_; }
 
@@ -167,8 +167,8 @@ class Compilation {
   }
 
  private:
-  // The vectorisers take time with the square of a loop's length: 0.2 s for 2,000 operations, 1.6 s for
-  // 4,000, which then hold more values than there are vector registers anyway.
+  // The vectorisers' time grows with the square of a loop's length: 0.2 s for 2,000 operations, 1.6 s for
+  // 4,000. Such loops have more values than there are vector registers anyway.
   bool vectorises() const {
     constexpr unsigned most_instructions = 4000;
     return device_->vector_bytes() > 0 && llvm::none_of(*module_, [](const llvm::Function& f) {
@@ -176,7 +176,7 @@ class Compilation {
            });
   }
 
-  // Library functions take the features of the code that they are inlined into.
+  // Library functions get the features of the code into which they are inlined.
   void device_attributes(llvm::Function& f) {
     if (f.isDeclaration()) return;
     const llvm::Function* entry = nullptr;

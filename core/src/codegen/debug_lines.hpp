@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source lines in generated code, as DWARF, so that debuggers and profilers show the lines that a kernel was
-// written in.
+// Source lines in generated code, as DWARF, so that debuggers and profilers show the source lines of a
+// kernel.
 #pragma once
 
 #include <llvm/IR/DIBuilder.h>
@@ -15,17 +15,17 @@
 
 namespace weir::codegen {
 
-/// The debug information of one module: a subprogram for each entry and a location for each statement.
-/// Instructions are the same with it and without it. Not thread-safe.
+/// The debug information of one module: a subprogram for each entry and a location for each statement. It
+/// does not change the instructions. Not thread-safe.
 class DebugLines {
  public:
-  /// Statements of `kernel` without a known location get none; a kernel without any location adds nothing to
+  /// Statements of `kernel` without a known location get none. A kernel without any location adds nothing to
   /// `module`.
   DebugLines(llvm::Module& module, const ir::Kernel& kernel);
 
-  /// Makes the subprogram of `entry`, which later locations belong to; returns the location of `task` itself.
+  /// Creates the subprogram of `entry`, to which later locations belong; returns the location of `task`.
   llvm::DebugLoc begin(llvm::Function& entry, const ir::Task& task);
-  /// The location to emit the instructions of a statement with; null when it is not known.
+  /// The location for the instructions of a statement; null when it is not known.
   llvm::DebugLoc at(const ir::Location& location);
   /// Completes the module. No begin() or at() may follow.
   void finish();

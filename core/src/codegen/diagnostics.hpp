@@ -9,10 +9,10 @@
 
 namespace weir::codegen {
 
-/// By function: the elements in the vectors of its vectorised loops, at most.
+/// By function: the maximum number of elements in the vectors of its vectorised loops.
 using VectorWidths = std::map<std::string, std::uint32_t>;
 
-/// Gathers LLVM's errors as text, and how wide it vectorised; other remarks and warnings are dropped.
+/// Collects LLVM's errors as text, and its vector widths; drops other remarks and warnings.
 class DiagnosticCollector final : public llvm::DiagnosticHandler {
  public:
   DiagnosticCollector(std::string& messages, VectorWidths& vectors)

@@ -11,7 +11,7 @@ std::shared_mutex& mutex() {
   return mutex;
 }
 
-/// Loops around loops are vectorised only where their metadata asks for it and this option allows it.
+/// Outer loops are vectorised only where their metadata requests it and this option allows it.
 void set_options() {
   auto& options = llvm::cl::getRegisteredOptions();
   if (const auto found = options.find("enable-vplan-native-path"); found != options.end())

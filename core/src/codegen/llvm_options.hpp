@@ -6,8 +6,8 @@
 
 namespace weir::codegen {
 
-/// LLVM keeps options in globals, and each run of lld sets them all back. Whoever optimises holds this,
-/// together with others; the options are as code generation wants them.
+/// A shared lock, held while optimising. LLVM keeps options in globals, and each run of lld resets them.
+/// While it is held, the options have the values that code generation needs.
 class OptionsInUse {
  public:
   OptionsInUse();
@@ -16,7 +16,7 @@ class OptionsInUse {
   std::shared_lock<std::shared_mutex> lock_;
 };
 
-/// Whoever links holds this, alone.
+/// An exclusive lock, held while linking.
 class OptionsLost {
  public:
   OptionsLost();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DVERSION=... -DFILES=a,b -DOUT=header -P build_identity.cmake: a header with the greeting of weir-codegen, which
-# identifies the form of kernels, requests and replies, so that libweir never sends a kernel to a helper that would read it as something else.
+# cmake -DVERSION=... -DFILES=a,b -DOUT=header -P build_identity.cmake: writes a header with the greeting of
+# weir-codegen. The greeting identifies the format of kernels, requests and replies, so that libweir never
+# sends a kernel to a helper with another format.
 string(REPLACE "," ";" files "${FILES}")
 list(SORT files)
 set(hashes "")

@@ -119,7 +119,7 @@ Transfer Worker::receive(std::string& reply, Clock::time_point until) const {
 }
 
 std::optional<WorkerEnd> Worker::how_it_ended() const {
-  // weir-codegen waits for its workers, so this comes at once.
+  // weir-codegen waits for its workers, so this message arrives at once.
   constexpr std::chrono::seconds grace{5};
   if (wait_readable(end_.get(), Clock::now() + grace) != Transfer::done) return std::nullopt;
   WorkerEnd end;
@@ -140,7 +140,7 @@ Generator::Generator(const fs::path& program, std::chrono::milliseconds idle) {
 Worker Generator::start(const GeneratorPolicy& policy) {
   if (const std::string reason = why_not_to_be_run(policy.program); !reason.empty()) throw_missing(reason);
   const std::shared_ptr<Generator> made(new Generator(policy.program, policy.idle));
-  // Requested before it is ready, so that it starts at once.
+  // Requested before it is ready, so that it starts immediately.
   std::optional<Worker> first = made->add_worker();
   made->expect_greeting(policy);
   if (!first) throw_missing(policy.program.string() + ": it ended as soon as it was started");

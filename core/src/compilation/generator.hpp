@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code generator in processes of its own: weir-codegen, which loads LLVM once and forks one worker for
-// each compilation that runs at a time.
+// The code generator in separate processes: weir-codegen, which loads LLVM once and forks one worker for each
+// concurrent compilation.
 #pragma once
 
 #include <chrono>
@@ -20,10 +20,10 @@ namespace weir::compilation {
 struct GeneratorPolicy {
   std::filesystem::path program;             ///< weir-codegen
   std::chrono::milliseconds limit{600'000};  ///< for one compilation
-  std::chrono::milliseconds idle{10'000};    ///< a process without work for so long ends
+  std::chrono::milliseconds idle{10'000};    ///< a process without work ends after this time
 };
 
-/// What the policy depends on; unset environment variables are empty.
+/// The inputs of the policy; unset environment variables are empty.
 struct GeneratorInputs {
   std::string limit;                  ///< WEIR_CODEGEN_LIMIT, in seconds
   std::string idle;                   ///< WEIR_CODEGEN_IDLE, in seconds
@@ -43,16 +43,16 @@ class Worker {
   Worker(std::shared_ptr<const Generator> generator, PrivateDescriptor messages, PrivateDescriptor end)
       : generator_(std::move(generator)), messages_(std::move(messages)), end_(std::move(end)) {}
 
-  /// Whether its process waits for a request, as far as is known.
+  /// Whether its process waits for a request, according to its last state.
   bool usable() const;
   Transfer send(std::string_view request, Clock::time_point until) const;
   Transfer receive(std::string& reply, Clock::time_point until) const;
-  /// After `ended`. Nothing when the whole of weir-codegen has ended.
+  /// Called after `ended`. Returns nothing when weir-codegen itself has ended.
   std::optional<WorkerEnd> how_it_ended() const;
   const std::shared_ptr<const Generator>& generator() const { return generator_; }
 
  private:
-  std::shared_ptr<const Generator> generator_;  // which ends its workers when it goes
+  std::shared_ptr<const Generator> generator_;  // ends its workers on destruction
   PrivateDescriptor messages_, end_;
 };
 
@@ -61,14 +61,14 @@ class Generator : public std::enable_shared_from_this<Generator> {
  public:
   /// Starts it, with a first worker, and waits until it is ready. Throws Error{compile, system}.
   static Worker start(const GeneratorPolicy& policy);
-  /// Nothing when it has ended. Throws Error{system}.
+  /// Returns nothing when the process has ended. Throws Error{system}.
   std::optional<Worker> add_worker() const;
 
  private:
   explicit Generator(const std::filesystem::path& program, std::chrono::milliseconds idle);
   void expect_greeting(const GeneratorPolicy& policy) const;
 
-  UnnoticedProcess process_;  // goes after the socket, whose closing ends it
+  UnnoticedProcess process_;  // destroyed after the socket, whose closing ends it
   PrivateDescriptor socket_;
 };
 

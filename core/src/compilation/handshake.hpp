@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libweir and weir-codegen say to each other besides requests and replies (request.hpp).
+// The protocol between libweir and weir-codegen, except requests and replies (request.hpp).
 //
 //  - weir-codegen first sends the greeting over its socket, a SOCK_SEQPACKET.
 //  - For each worker, libweir sends one byte with two descriptors over that socket: the worker's end of a
@@ -19,12 +19,12 @@ inline constexpr std::size_t max_greeting_bytes = 256;
 
 /// How a worker ended.
 struct WorkerEnd {
-  /// Fits into one atomic write to a pipe.
+  /// Fits in one atomic write to a pipe.
   static constexpr std::size_t max_words = 2000;
 
-  int status = 0;              ///< as wait() gives it; -1 when no process could be started
+  int status = 0;              ///< the status from wait(); -1 when no process could be started
   int error = 0;               ///< of fork(), when the status is -1
-  char words[max_words] = {};  ///< the last of what it wrote to standard error, ends in 0
+  char words[max_words] = {};  ///< the end of its standard error output, terminated by 0
 };
 
 }  // namespace weir::compilation

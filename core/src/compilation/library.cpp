@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* file_name = "libweir-codegen.so.1";
 
-/// In the folder above that of weir-codegen.
+/// In the parent of weir-codegen's folder.
 std::filesystem::path path_of_library() {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);

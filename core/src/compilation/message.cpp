@@ -50,7 +50,7 @@ Transfer receive_all(int socket, char* bytes, std::size_t size, Clock::time_poin
 
 Transfer send_message(int socket, std::string_view bytes, Clock::time_point until) {
   const std::uint64_t size = bytes.size();
-  // Sent together, so that the other side wakes up once for a small message.
+  // Sent together, so that the receiver wakes up once for a small message.
   std::string framed(reinterpret_cast<const char*>(&size), sizeof size);
   framed += bytes;
   return transfer(socket, POLLOUT, framed.data(), framed.size(), until,

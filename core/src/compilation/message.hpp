@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole messages over a stream socket, each with its length before it.
+// Complete messages over a stream socket, each preceded by its length.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ using Clock = std::chrono::steady_clock;
 
 enum class Transfer {
   done,
-  ended,  ///< the other side has closed the socket, or was not the one that was expected
+  ended,  ///< the other side has closed the socket, or is not the expected one
   late    ///< `until` has passed
 };
 
-/// The longest message: far above any kernel or code object.
+/// The size limit of messages: far above any kernel or code object.
 inline constexpr std::size_t max_message_bytes = std::size_t{1} << 30;
 
-/// Both block until `until` at most, and raise no SIGPIPE.
+/// Both block no longer than `until`, and raise no SIGPIPE.
 Transfer send_message(int socket, std::string_view bytes, Clock::time_point until);
 Transfer receive_message(int socket, std::string& bytes, Clock::time_point until);
 

@@ -11,8 +11,8 @@
 namespace weir::compilation {
 namespace {
 
-// A table without a lock, because a lock may be held by another thread at the moment of a fork. With more
-// descriptors than slots, a forked child keeps copies of the others, which delays the end of the helper only.
+// A table without a lock, because another thread may hold a lock at the moment of a fork. With more
+// descriptors than slots, a forked child keeps copies of the others, which only delays the end of the helper.
 constexpr std::size_t slots = 512;
 constinit std::array<std::atomic<int>, slots> open_numbers{};  // number + 1; 0 for a free slot
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor that belongs to one process: its forked children close their copies.
+// A descriptor of one process: its forked children close their copies.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace weir::compilation {
 class PrivateDescriptor {
  public:
   PrivateDescriptor() = default;
-  /// Takes what `open` and the like return, an error too. A number below 3 is moved, because programs that
-  /// have closed their standard streams still write to these numbers.
+  /// Takes the result of `open` and similar calls, including an error. Moves a number below 3, because
+  /// programs that have closed their standard streams still write to these numbers.
   explicit PrivateDescriptor(int number) noexcept;
   PrivateDescriptor(PrivateDescriptor&& other) noexcept;
   PrivateDescriptor& operator=(PrivateDescriptor&& other) noexcept;
@@ -25,7 +25,7 @@ class PrivateDescriptor {
   std::size_t slot_ = 0;  // in the table that a forked child closes
 };
 
-/// Closes all that are open: for a forked child, whose other threads do not exist. Async-signal-safe.
+/// Closes all open private descriptors: for a forked child, which has no other threads. Async-signal-safe.
 void close_private_descriptors() noexcept;
 
 }  // namespace weir::compilation

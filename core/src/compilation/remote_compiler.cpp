@@ -15,7 +15,8 @@
 namespace weir::compilation {
 namespace {
 
-/// How often a request is sent again to another worker, when the reason why one ended is not the request.
+/// How many times a request is sent to another worker when a worker ended for a reason other than the
+/// request.
 constexpr int most_retries = 2;
 
 bool ended_without_work(const std::optional<WorkerEnd>& end) {
@@ -50,7 +51,7 @@ std::atomic<RemoteCompiler*> current{nullptr};
 
 void in_forked_child() {
   close_private_descriptors();
-  // Never destroyed: another thread of the parent may have held its lock.
+  // Never destroyed: another thread of the parent may have held its lock at the fork.
   current.store(nullptr);
 }
 
@@ -98,7 +99,7 @@ std::string RemoteCompiler::emit_text(const ir::Kernel& kernel, std::span<const 
 
 codegen::Compiler& compiler() {
   if (RemoteCompiler* const ready = current.load(std::memory_order_acquire)) return *ready;
-  // No static variable with a guard: a fork may come while another thread holds the guard.
+  // No static variable with a guard: the process may be forked while another thread holds the guard.
   static std::atomic<bool> registered{false};
   if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, in_forked_child);
   auto made = std::make_unique<RemoteCompiler>(current_generator_policy());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// codegen::Compiler in processes of its own, so that no fault of LLVM harms this one.
+// codegen::Compiler in separate processes, so that a fault in LLVM does not affect this process.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace weir::compilation {
 
-/// Sends each call to a worker. Thread-safe. A worker that ends unexpectedly or takes longer than the limit
-/// is an Error{compile} of the kernel that it compiled.
+/// Sends each call to a worker. Thread-safe. A worker that ends unexpectedly or exceeds the time limit
+/// results in Error{compile} for the kernel that it compiled.
 class RemoteCompiler final : public codegen::Compiler {
  public:
   explicit RemoteCompiler(GeneratorPolicy policy) : workers_(std::move(policy)) {}
@@ -21,14 +21,14 @@ class RemoteCompiler final : public codegen::Compiler {
                         const codegen::Target& target, std::string_view what) override;
 
  private:
-  /// The value that was returned by the call that `request` encodes; throws what that call has thrown.
+  /// Returns the result of the call that `request` encodes, or throws the exception of that call.
   Reply call(const ir::Kernel& kernel, const codegen::Target& target, const std::string& request);
 
   Workers workers_;
 };
 
 /// The code generator of this process. Its processes start with the first call of its functions. A forked
-/// child has one of its own.
+/// child starts its own.
 codegen::Compiler& compiler();
 
 }  // namespace weir::compilation

@@ -11,8 +11,8 @@ namespace {
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
-// The fields of each type, for writing and for reading. A structured binding names all fields, so a field
-// that is added to a type does not compile until it is listed here.
+// The fields of each type, for writing and for reading. A structured binding names all fields, so adding a
+// field to a type without listing it here is a compile error.
 
 void fields(auto& archive, Is<ElementType> auto& element) {
   auto& [scalar, shape, rows, cols] = element;
@@ -87,7 +87,7 @@ void fields(auto& archive, Is<codegen::CodeObject> auto& object) {
   archive(format, target, bytes, entries);
 }
 
-/// Types whose bytes are copied as they are: both processes are of one build and on one machine.
+/// Types that are copied bytewise: both processes are of one build and on one machine.
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the code generator and its replies, as bytes that travel between two processes of one build.
+// Requests to the code generator and its replies, encoded as bytes for a process of the same build.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,16 @@
 
 namespace weir::compilation {
 
-/// One call of codegen::Compiler as a value: everything that its result depends on, besides the build of Weir
-/// and, for the processor "native", the machine.
+/// One call of codegen::Compiler as a value: all inputs of its result, besides the build of Weir and, for the
+/// processor "native", the machine.
 struct Request {
   std::optional<std::string> text;  ///< the argument `what` of emit_text(); nothing for compile()
   codegen::Target target;
-  ir::Kernel kernel;  ///< without its body, of which the tasks hold all that is compiled
+  ir::Kernel kernel;  ///< without its body, because the tasks contain all code to compile
   std::vector<ir::Task> tasks;
 };
 
-/// What a call returned or threw.
+/// The result or the exception of a call.
 struct Reply {
   std::variant<codegen::CodeObject, std::string, Error> value;
   bool last = false;  ///< the process ends after this reply, because its state may be damaged
@@ -38,7 +38,7 @@ std::string encode_request(const ir::Kernel& kernel, std::span<const ir::Task* c
                            const codegen::Target& target, std::optional<std::string_view> text);
 std::string encode_reply(const Reply& reply);
 
-/// Both throw Error{compile} for bytes that are cut short or longer than what they hold.
+/// Both throw Error{compile} for truncated bytes and for surplus bytes at the end.
 Request decode_request(std::string_view bytes);
 Reply decode_reply(std::string_view bytes);
 

@@ -26,14 +26,14 @@
 namespace weir::compilation {
 namespace {
 
-/// A worker as its parent sees it.
+/// The supervisor's record of a worker.
 struct Child {
   pid_t process;
-  int end;    ///< takes the WorkerEnd
-  int words;  ///< the file that is its standard error
+  int end;    ///< receives the WorkerEnd
+  int words;  ///< the file used as its standard error
 };
 
-/// The line in which LLVM says why it gives up, or else the last one.
+/// The line in which LLVM reports a fatal error, or else the last line.
 std::string_view reason_in(std::string_view text) {
   if (text.find("Sanitizer") != text.npos) return text;  // a report of many lines
   const std::size_t known = text.rfind("LLVM ERROR: ");
@@ -57,7 +57,7 @@ void copy_words(int file, WorkerEnd& end) {
 }
 
 void report(int pipe, const WorkerEnd& end) {
-  // Of no interest when the reader has gone.
+  // A failure is ignored, because then the reader has closed the pipe.
   [[maybe_unused]] const ssize_t written = write(pipe, &end, sizeof end);
 }
 
@@ -87,7 +87,7 @@ class Supervisor {
     const int ready = poll(waited.data(), waited.size(), limit);
     if (ready < 0) return errno == EINTR;
     if (ready == 0) return false;
-    // POLLERR: the reader of the pipe has gone.
+    // POLLERR: the reader has closed the pipe.
     for (std::size_t i = 0; i < children_.size(); ++i)
       if (waited[i + 2].revents) kill(children_[i].process, SIGKILL);
     if (waited[1].revents) collect();
@@ -134,8 +134,8 @@ class Supervisor {
   }
 
   void start(int messages, int end) {
-    // The first worker loads LLVM itself, because to fork a process with LLVM takes longer. Those after it
-    // find LLVM loaded.
+    // The first worker loads LLVM itself, because forking a process with LLVM loaded takes longer. For later
+    // workers LLVM is already loaded.
     if (started_++ > 0) library_.open();
     const int words = memfd_create("words", MFD_CLOEXEC);
     const pid_t supervisor = getpid();
@@ -157,7 +157,7 @@ class Supervisor {
       dup2(words, STDERR_FILENO);
       fcntl(STDERR_FILENO, F_SETFL, O_APPEND);
     }
-    // The socket takes the place of the supervisor's; nothing else stays open.
+    // The socket replaces the supervisor's; all other descriptors are closed.
     dup2(messages, socket_);
     close_range(static_cast<unsigned>(socket_) + 1, ~0u, 0);
     sigset_t none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of weir-codegen that compiles nothing: it starts workers and reports how they end.
+// The supervising part of weir-codegen: it starts workers and reports how they end.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace weir::compilation {
 
-/// Starts a worker for each pair of descriptors that comes over `socket` (handshake.hpp). Returns, with all
+/// Starts a worker for each pair of descriptors received over `socket` (handshake.hpp). Returns, with all
 /// workers ended, when the socket is closed or when there has been no worker for `idle`.
 void supervise(Library& library, int socket, std::chrono::milliseconds idle);
 

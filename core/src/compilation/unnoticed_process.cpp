@@ -24,7 +24,7 @@ extern char** environ;
 namespace weir::compilation {
 namespace {
 
-/// What the program gets of this process.
+/// The attributes that the program inherits from this process.
 class Inheritance {
  public:
   explicit Inheritance(int socket) {
@@ -40,7 +40,7 @@ class Inheritance {
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
-    // A terminal's signals go to the program's process group, which decides itself what they mean.
+    // A separate process group: signals from a terminal are for the program's process group.
     posix_spawnattr_setpgroup(&attributes_, 0);
     posix_spawnattr_setflags(&attributes_,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -68,8 +68,8 @@ struct Start {
   int error = 0;
 };
 
-/// Runs in the process between this one and the program, on this one's memory. Its end makes the program an
-/// orphan.
+/// Runs in an intermediate process that shares this process's memory. The exit of the intermediate process
+/// makes the program an orphan.
 int start_and_end(void* given) {
   auto& start = *static_cast<Start*>(given);
   start.error = posix_spawn(&start.process, start.program, start.inheritance->actions(),
@@ -77,7 +77,7 @@ int start_and_end(void* given) {
   _exit(0);
 }
 
-/// Keeps signal handlers and cancellation from running in the process that shares this one's memory.
+/// Prevents signal handlers and cancellation in the process that shares this process's memory.
 class Undisturbed {
  public:
   Undisturbed() {
@@ -122,7 +122,7 @@ int run_between(Start& start) {
   if (!stack.usable()) return errno;
   const Undisturbed undisturbed;
   // No exit signal: the process sends none, and wait() does not find it. execve would set the signal to
-  // SIGCHLD, hence a second process that only starts the program. CLONE_VFORK suspends this thread, whose
+  // SIGCHLD, so a second process only starts the program. CLONE_VFORK suspends this thread, whose
   // thread-local storage the new process uses.
   const pid_t between = clone(start_and_end, stack.top(), CLONE_VM | CLONE_VFORK, &start);
   if (between < 0) return errno;
@@ -140,7 +140,7 @@ UnnoticedProcess::UnnoticedProcess(const std::filesystem::path& program,
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  // The loader would obey the caller's LD_PRELOAD in the helper, which does not run elevated itself.
+  // The loader would apply the caller's LD_PRELOAD to the helper, which does not run elevated.
   char* no_environment[] = {nullptr};
   const Inheritance inheritance(socket);
   Start start{words[0].c_str(), pointers.data(), process_is_elevated() ? no_environment : environ,
@@ -155,9 +155,9 @@ UnnoticedProcess::~UnnoticedProcess() {
   if (process_.get() < 0) return;
   siginfo_t info{};
   const auto id = static_cast<id_t>(process_.get());
-  // ECHILD unless the process was handed to this one.
+  // ECHILD unless the process was reparented to this one.
   if (waitid(P_PIDFD, id, &info, WEXITED | WNOHANG) != 0 || info.si_pid != 0) return;
-  // It ends soon after its socket was closed.
+  // It ends soon after its socket is closed.
   pollfd ended{process_.get(), POLLIN, 0};
   poll(&ended, 1, 1000);
   waitid(P_PIDFD, id, &info, WEXITED | WNOHANG);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir-codegen IDLE_MILLISECONDS: compiles kernels for the process on the other side of descriptor 3, see
-// handshake.hpp. libweir starts it (generator.hpp).
+// weir-codegen IDLE_MILLISECONDS: compiles kernels for the process at the other end of descriptor 3
+// (handshake.hpp). libweir starts it (generator.hpp).
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ int main(int count, char** words) {
     return 2;
   }
   signal(SIGPIPE, SIG_IGN);
-  // One byte instead of none: for zero, a system that hands dumps to a program still does.
+  // One byte instead of zero: for zero, a system that pipes dumps to a program still runs it.
   const rlimit no_core{1, 1};
   setrlimit(RLIMIT_CORE, &no_core);
 

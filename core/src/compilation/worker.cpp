@@ -26,7 +26,7 @@ Reply answer(Library& library, const std::string& bytes) {
   if (!compiler) return {missing_generator(library.problem())};
   Request request;
   const auto failed = [&](const std::string& reason) {
-    // LLVM is compiled without exceptions, so that one that passes through it leaves locks and data behind.
+    // LLVM is compiled without exceptions, so an exception through LLVM does not release locks and memory.
     return Reply{
         Error(ErrorCode::compile, "kernel '" + request.kernel.name + "': " + reason, request.kernel.name, {}),
         true};
@@ -43,7 +43,7 @@ Reply answer(Library& library, const std::string& bytes) {
   }
 }
 
-/// Forgets what earlier compilations have written, so that the rest explains how this one ends.
+/// Discards the output of earlier compilations, so that the remaining output explains the end of this one.
 void clear_words() {
   if (ftruncate(STDERR_FILENO, 0) == 0) lseek(STDERR_FILENO, 0, SEEK_SET);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process that compiles. It has one thread, so that what one compilation breaks ends no other.
+// The compiling process. It has one thread, so that a fault in one compilation does not end another.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace weir::compilation {
 
-/// Answers the requests that come over `socket` until it is closed or none has come for `idle`.
+/// Answers the requests from `socket` until it is closed or none has arrived for `idle`.
 [[noreturn]] void work(Library& library, int socket, std::chrono::milliseconds idle);
 
 }  // namespace weir::compilation

@@ -31,7 +31,7 @@ Worker Workers::take() {
     ++busy_;
     return worker;
   }
-  // Under the lock, because other threads would start the same process.
+  // Called under the lock, because other threads would otherwise start the same process.
   Worker worker = make_worker();
   ++busy_;
   return worker;

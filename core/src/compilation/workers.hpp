@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workers of one process: kept while they are idle, bounded in number.
+// The workers of one process: kept while idle, with a bounded number.
 #pragma once
 
 #include <condition_variable>
@@ -16,14 +16,14 @@ class Workers {
   explicit Workers(GeneratorPolicy policy);
   const GeneratorPolicy& policy() const { return policy_; }
 
-  /// An idle worker, or a new one. Blocks while as many are at work as there are processors, and at least
-  /// two. Throws Error{compile, system}.
+  /// Returns an idle worker, or a new one. Blocks while the number of busy workers equals the number of
+  /// processors, or two if that is larger. Throws Error{compile, system}.
   Worker take();
   /// After take(): the worker is idle again.
   void give_back(Worker worker);
-  /// After take(), of a worker that has ended or that is to be ended.
+  /// Called after take() when the worker has ended or must be ended.
   void give_up();
-  /// The next new worker is one of another weir-codegen than `stuck`.
+  /// Starts the next new worker from another weir-codegen than `stuck`.
   void leave(const std::shared_ptr<const Generator>& stuck);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace weir {
 
-/// What stands in a field for text. A driver's strings are not trusted to be terminated.
+/// The text in a fixed-size field. A driver's strings are not trusted to be terminated.
 template <std::size_t N>
 std::string_view bounded(const char (&text)[N]) noexcept {
   return {text, strnlen(text, N)};

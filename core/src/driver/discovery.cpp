@@ -23,8 +23,8 @@ struct CloseFolder {
   void operator()(DIR* folder) const noexcept { closedir(folder); }
 };
 
-// Sorted, so that the result does not depend on the file system. The standard library's iterator ends the
-// process when it runs out of memory.
+// The paths are sorted, so that the result does not depend on the file system. The loop avoids the standard
+// library's directory iterator, which ends the process when memory runs out.
 std::vector<fs::path> manifests_in(const fs::path& folder) {
   std::vector<fs::path> manifests;
   errno = 0;
@@ -38,8 +38,7 @@ std::vector<fs::path> manifests_in(const fs::path& folder) {
   return manifests;
 }
 
-// Of all folders, each of which is searched once. Paths stay as they are written: trust judges the links in
-// them too.
+// Searches each folder once. Paths keep their spelling, because trust also checks the links in them.
 std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
   std::vector<fs::path> manifests, searched;
   for (const fs::path& folder : folders) {
@@ -53,10 +52,10 @@ std::vector<fs::path> manifests_in(std::span<const fs::path> folders) {
   return manifests;
 }
 
-// How many processes try drivers at the same time.
+// Limits the number of concurrent trials.
 constexpr std::size_t most_trials = 8;
 
-// What the driver's trial found takes the place of loading it here.
+// Uses the findings of the driver's trial instead of loading it in this process.
 void take_findings(Candidate& candidate, Findings findings) {
   candidate.identity = std::move(findings.identity);
   if (!findings.layers_problem.empty()) throw LayersError(findings.layers_problem);
@@ -78,7 +77,7 @@ Discovery::Discovery(std::span<const fs::path> folders, const ProbePolicy& polic
     take_step(i, [&] { examinations_[i].manifest = check_manifest(candidates_[i]); });
 }
 
-// What keeps `step` from its end becomes the candidate's fate.
+// An error that interrupts `step` becomes the status of the candidate.
 template <class Step>
 void Discovery::take_step(std::size_t number, Step step) {
   if (examinations_[number].refused) return;
@@ -95,10 +94,10 @@ void Discovery::take_step(std::size_t number, Step step) {
     step();
   } catch (const LayersError&) {
     throw;
-  } catch (const std::bad_alloc&) {  // says nothing about the driver
+  } catch (const std::bad_alloc&) {  // no statement about the driver
     throw;
   } catch (const Refusal& refusal) {
-    // The loader, files and drivers report a lack of host memory in words of their own; errno tells it apart.
+    // The loader, files and drivers report a lack of host memory in their own words; errno identifies it.
     if (errno == ENOMEM) throw std::bad_alloc();
     refuse(refusal);
   } catch (const std::exception& error) {
@@ -107,7 +106,7 @@ void Discovery::take_step(std::size_t number, Step step) {
   }
 }
 
-// The first one before it of the same name that may yet be used, or null.
+// The first earlier candidate of the same name that may still become usable, or null.
 const Candidate* Discovery::find_namesake(std::size_t number) const {
   for (std::size_t i = 0; i < number; ++i)
     if (!examinations_[i].refused && candidates_[i].name == candidates_[number].name) return &candidates_[i];
@@ -119,14 +118,14 @@ void Discovery::try_out(std::size_t number) {
   examinations_[number].trial = prober_.begin(candidates_[number], examinations_[number].manifest);
 }
 
-// Does what needs no waiting. A driver that another of its name may keep out is not tried yet.
+// Runs the steps that do not wait. A driver that an earlier one of its name may shadow is not tried yet.
 void Discovery::begin(std::size_t number) {
   take_step(number, [&] {
     if (!find_namesake(number)) try_out(number);
   });
 }
 
-// All before it that have its name are at their end.
+// Requires that all earlier candidates of the same name are finished.
 void Discovery::finish(std::size_t number) {
   Candidate& candidate = candidates_[number];
   Examination& examination = examinations_[number];
@@ -148,7 +147,7 @@ void Discovery::finish(std::size_t number) {
 }
 
 void Discovery::examine(std::optional<std::string_view> name) {
-  std::vector<std::size_t> round, open;  // those that manifests do not decide are open
+  std::vector<std::size_t> round, open;  // open: not decided by the manifest alone
   std::vector<Candidate*> examined;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (examinations_[i].done.load(std::memory_order_relaxed)) continue;
@@ -164,7 +163,7 @@ void Discovery::examine(std::optional<std::string_view> name) {
       finish(round[i]);
     }
   } catch (...) {
-    // As if the round had not begun: nobody uses what is not known.
+    // Restores the state before the round, because incomplete results must not be used.
     for (const std::size_t number : open) {
       Candidate& candidate = candidates_[number];
       examinations_[number].trial.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the candidates of some folders from their manifests over a trial to their drivers: those of one name,
-// or all.
+// Processes the driver candidates of a list of folders, from the manifest through the trial to the loaded
+// driver: the candidates of one name, or all.
 #pragma once
 
 #include <atomic>
@@ -17,33 +17,34 @@
 
 namespace weir {
 
-/// One thread at a time examines; all others may ask meanwhile what is known.
+/// Only one thread may call examine at a time; other threads may call known meanwhile.
 class Discovery {
  public:
-  /// `inspect` describes each driver from a process of its own, and loads none here where that is possible.
+  /// `inspect` describes each driver from a separate process and loads none here where that is possible.
   enum class Purpose : bool { use, inspect };
 
-  /// Reads the manifests. No library is touched, and no driver is tried.
+  /// Reads the manifests. Opens no library and tries no driver.
   Discovery(std::span<const std::filesystem::path> folders, const ProbePolicy& policy,
             Purpose purpose = Purpose::use);
 
-  /// Takes those that are called `name`, or all, to their end, and leaves the others, each of which may load
-  /// its vendor's libraries and start them for half a second. Throws LayersError, behind which it may be
-  /// called again.
+  /// Finishes the candidates called `name`, or all. Leaves the others untouched, because each may load its
+  /// vendor's libraries and initialise them for half a second. May be called again after it throws
+  /// LayersError.
   void examine(std::optional<std::string_view> name = std::nullopt);
 
-  /// The usable driver of that name, null when there is none; nothing while that is not known.
+  /// The usable driver of that name, or null when there is none. Returns nothing before that is decided.
   std::optional<const Candidate*> known(std::string_view name) const noexcept;
   bool all_known() const noexcept;
 
-  /// In the order of the folders and of the names of manifests. Those that are not known are being changed.
+  /// In the order of the folders and of the manifests' names. A thread in examine changes unfinished
+  /// candidates.
   const std::vector<Candidate>& candidates() const { return candidates_; }
   std::vector<Candidate> take() && { return std::move(candidates_); }
 
  private:
   struct Examination {
     Manifest manifest;
-    std::optional<Trial> trial;  ///< what is known of the driver, or the process that finds it out
+    std::optional<Trial> trial;  ///< its verdict, or the process that determines it
     bool refused = false;
     std::atomic<bool> done{false};
   };

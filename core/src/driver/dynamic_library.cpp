@@ -12,8 +12,8 @@
 namespace weir {
 namespace {
 
-// A driver may have running threads and open handles when the process ends, so its library is never closed.
-// Stored here, it stays reachable for leak checkers.
+// Library handles are never closed, because a driver may have running threads and open handles when the
+// process ends. Storing them here keeps them reachable for leak checkers.
 void keep_for_ever(boost::dll::shared_library library) {
   static std::mutex mutex;
   static auto& kept = *new std::vector<boost::dll::shared_library>;
@@ -26,7 +26,7 @@ std::string last_loader_words() {
   return words ? words : "the system's loader gave no reason";
 }
 
-// The text between `begin` and `end` in `words`, or what follows `begin` when `end` does not occur.
+// The text between `begin` and `end` in `words`, or all text after `begin` when `end` does not occur.
 std::string_view between(std::string_view words, std::string_view begin, std::string_view end) {
   const std::size_t at = words.find(begin);
   if (at == words.npos) return {};
@@ -48,7 +48,7 @@ Refusal explain_loader_words(std::string_view words, const std::filesystem::path
             fmt::format("{} needs the library {}, which was not found", file, missing),
             fmt::format("install the package that provides {}", missing)};
   }
-  // "/path/libweir-x.so: undefined symbol: name" with ", version V" at times
+  // "/path/libweir-x.so: undefined symbol: name", sometimes followed by ", version V"
   if (const std::string_view symbol = between(words, "undefined symbol: ", ","); !symbol.empty())
     return {DriverStatus::broken,
             fmt::format("{} uses the symbol {}, which no library provides", file, symbol),
@@ -62,10 +62,11 @@ Refusal explain_loader_words(std::string_view words, const std::filesystem::path
   return {DriverStatus::broken, fmt::format("{} cannot be loaded: {}", file, words), "reinstall the driver"};
 }
 
-// The library is opened by its path, not by /proc/self/fd/N: a debugger opens the name that the loader
-// records, and that name is another file, or a terminal, in the debugger's process. The path is as good as
-// the descriptor, because only root and the user may change a component of it. verify() before the call keeps
-// the checks of the ELF file valid; after it, the driver of a package that was updated meanwhile is not used.
+// Opens the library by its path instead of /proc/self/fd/N. A debugger opens the name that the loader
+// records, and in the debugger's process that descriptor is another file or a terminal. The path is as safe
+// as the descriptor, because only root and the user may change a component of it. The first verify() confirms
+// that the ELF checks apply to this file. The second one rejects a driver whose package was updated during
+// the call.
 weir_driver_entry_function open_driver_library(const TrustedFile& file,
                                                std::span<const std::string> vendor_libraries) {
   using boost::dll::load_mode::rtld_local;

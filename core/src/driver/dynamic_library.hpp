@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a driver's library, and says in plain words why that failed.
+// Opens a driver's library and explains failures in plain words.
 #pragma once
 
 #include <weir/driver.h>
@@ -15,7 +15,7 @@
 namespace weir {
 
 /// Opens `library` with all its symbols resolved and hidden from other libraries, keeps it until the process
-/// ends, and returns its entry point. Throws Refusal, or Error{system} when another file took its place.
+/// ends, and returns its entry point. Throws Refusal, or Error{system} when another file has replaced it.
 weir_driver_entry_function open_driver_library(const TrustedFile& library,
                                                std::span<const std::string> vendor_libraries);
 

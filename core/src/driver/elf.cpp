@@ -33,14 +33,14 @@ std::string machine_name(std::uint16_t number) {
   return fmt::format("machine {}", number);
 }
 
-// Code of x86-64's small model spans no more, and hashing a larger sparse file would take seconds.
+// Code of x86-64's small model spans at most 2 GiB, and hashing a larger sparse file would take seconds.
 constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30;
 
 [[noreturn]] void refuse(const TrustedFile& file, const std::string& what) {
   throw Error(ErrorCode::parse, fmt::format("the library {} {}", file.named().string(), what));
 }
 
-// False at the file's end.
+// Returns false at the end of the file.
 template <class T>
 bool read_at(const TrustedFile& file, std::uint64_t offset, T& out) {
   const ssize_t got = pread(file.descriptor(), &out, sizeof out, static_cast<off_t>(offset));
@@ -50,7 +50,7 @@ bool read_at(const TrustedFile& file, std::uint64_t offset, T& out) {
   return got == sizeof out;
 }
 
-// Whether the file has everything that the system's loader would map of a native one.
+// Whether a native file contains all bytes that the system's loader would map.
 bool is_whole(const TrustedFile& file) {
   ElfW(Ehdr) header;
   if (!read_at(file, 0, header) || header.e_phentsize != sizeof(ElfW(Phdr))) return false;

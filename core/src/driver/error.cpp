@@ -5,8 +5,8 @@
 namespace weir {
 namespace {
 
-// Made when the library is loaded. A copy shares the message, so that throwing it needs no memory but the
-// exception object, for which the C++ runtime keeps a reserve.
+// Created when the library is loaded. A copy shares the message, so throwing it allocates only the exception
+// object, for which the C++ runtime keeps a reserve.
 class OutOfHostMemory {
  public:
   OutOfHostMemory() noexcept {
@@ -22,7 +22,7 @@ class OutOfHostMemory {
   const Error& error() const noexcept { return *std::launder(reinterpret_cast<const Error*>(&storage_)); }
 
  private:
-  alignas(Error) std::byte storage_[sizeof(Error)];  // never destroyed: errors may be thrown until the end
+  alignas(Error) std::byte storage_[sizeof(Error)];  // never destroyed: may be thrown until the end
 };
 const OutOfHostMemory out_of_host_memory;
 
@@ -36,7 +36,7 @@ void detail::rethrow_as_error() {
   }
 }
 
-// Defined here so that the class's type information has one home, and catching it works across libraries.
+// Defined here so that the class's type information exists once and catching it works across libraries.
 Error::~Error() = default;
 
 std::string_view to_string(ErrorCode code) noexcept {

@@ -32,7 +32,7 @@ bool is_private_group(gid_t group_id, uid_t user) {
   if (getgrgid_r(group_id, &entry, group_text.data(), group_text.size(), &found_group) != 0)
     found_group = nullptr;
   const std::string user_name = name_of(found_account);
-  // A group without an entry has no named members. Only for the group 0 is that enough.
+  // A group without an entry has no named members. That is sufficient for group 0 only.
   if (found_group)
     for (char** member = entry.gr_mem; member && *member; ++member)
       if (user_name != *member && std::string_view("root") != *member) return false;
@@ -63,7 +63,7 @@ std::optional<OtherWriter> find_other_writer(const FileRights& file, const Trust
     return OtherWriter{fmt::format("user {}, who owns it", file.owner), "chown root", true};
   if (file.mode & S_IWOTH)
     return OtherWriter{fmt::format("every user ({})", mode_words(file.mode)), "chmod go-w"};
-  // With an access control list these bits are its mask, which every entry below is limited by.
+  // With an access control list these bits are its mask, which limits every entry below.
   if (!(file.mode & S_IWGRP)) return std::nullopt;
 
   bool group_may_write = file.acl.empty();

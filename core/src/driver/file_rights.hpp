@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may write a file, by its owner, its mode and its access control list.
+// Determines who may write a file from its owner, its mode and its access control list.
 #pragma once
 
 #include <sys/types.h>
@@ -15,38 +15,38 @@ namespace weir {
 struct AclEntry {
   std::uint16_t tag;
   std::uint16_t permissions;
-  std::uint32_t id;  ///< of ACL_USER and ACL_GROUP
+  std::uint32_t id;  ///< for ACL_USER and ACL_GROUP
 };
 
 struct FileRights {
   uid_t owner;
   gid_t group;
   mode_t mode;
-  std::vector<AclEntry> acl = {};  ///< empty when the file has none besides its mode
+  std::vector<AclEntry> acl = {};  ///< empty when the file has only its mode
 };
 
-/// The accounts besides root that may write what a process loads.
+/// The accounts besides root that may write files that a process loads.
 struct TrustedAccounts {
   uid_t user;
-  /// Whether nobody but root and `user` is in `group`. Called for groups that may write only.
+  /// Whether `group` has no members except root and `user`. Called only for groups that may write.
   bool (*is_private)(gid_t group, uid_t user);
 };
 
 /// The accounts that this process trusts: its effective user. A group counts as that user when it is the
-/// user's primary group, has the user's name and no other members, as systems with a group for each user
-/// make it. The group 0 counts as root when it has no members besides root and the user.
+/// user's primary group, has the user's name and has no other members, as on systems with one group for each
+/// user. Group 0 counts as root when it has no members except root and the user.
 TrustedAccounts accounts_of_process();
 
 struct OtherWriter {
   std::string who;  ///< "user 4242, who owns it", "every user (mode 0666)", "user 7 (ACL entry user:7:rw-)"
-  std::string command;  ///< takes the right away when the file's path is appended: "chmod go-w"
+  std::string command;  ///< removes the right when the file's path is appended: "chmod go-w"
   bool is_owner = false;
 };
 
-/// The first found of those who may write the file and are not trusted; nothing when there are none.
+/// The first account that may write the file and is not trusted; nothing when there is none.
 std::optional<OtherWriter> find_other_writer(const FileRights& file, const TrustedAccounts& trusted);
 
-/// The entries of the extended attribute system.posix_acl_access; nothing when it is malformed.
+/// The entries of the extended attribute system.posix_acl_access; nothing when the attribute is malformed.
 std::optional<std::vector<AclEntry>> parse_acl(const void* attribute, std::size_t size);
 
 }  // namespace weir

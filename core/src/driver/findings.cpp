@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t most_text = 4096;
 constexpr std::size_t most_layers = 64;
 
-// Numbers are 64 bits wide in the machine's order; a text is its length and its bytes.
+// Numbers are 64 bits wide in native byte order; a text is its length followed by its bytes.
 class FindingsWriter {
  public:
   void number(std::uint64_t value) { raw(&value, sizeof value); }
@@ -30,7 +30,7 @@ class FindingsReader {
  public:
   explicit FindingsReader(std::string_view bytes) : rest_(bytes) {}
 
-  /// Anything above `most` is a fault, after which everything reads as zero.
+  /// A number above `most` is a fault, after which every read returns zero.
   std::uint64_t number(std::uint64_t most) {
     std::uint64_t value = 0;
     raw(&value, sizeof value);

@@ -69,7 +69,7 @@ GpuDriver::GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std:
         fmt::format(
             "the driver calls itself \"{}\"; lower case letters, digits and '-' are expected, at most 32",
             name_.substr(0, 40)));
-  // The table keeps pointing at copies, so that a message never depends on memory of the driver's.
+  // The table points to copies, so that messages never depend on the driver's memory.
   table_.name = name_.c_str();
   table_.version = version_.c_str();
   table_.vendor = vendor_.c_str();
@@ -90,7 +90,7 @@ void GpuDriver::put_layer(detail::ActiveLayer layer) {
       static_cast<const weir_annotate_table*>(get_extension(WEIR_ANNOTATE_EXTENSION, WEIR_ANNOTATE_VERSION));
 }
 
-// Describing what was tried costs nothing until a call fails.
+// Builds the description of the call only after the call has failed.
 #define WEIR_CALL(call, ...)                                               \
   do {                                                                     \
     Status status;                                                         \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one C++ face over the C table of a driver: the same functions, with results turned into weir::Error.
-// Launches, copies and waits call slots of table() through runtime/driver_call.hpp, which also remembers lost
-// devices. A GpuDriver holds a complete copy of the table, in which missing optional slots answer
+// The C++ interface of a driver's C table: the same functions, with results converted to weir::Error.
+// Launches, copies and waits call slots of table() through runtime/driver_call.hpp, which also records lost
+// devices. A GpuDriver holds a complete copy of the table, in which missing optional slots return
 // UNSUPPORTED, and lives until the process ends.
 #pragma once
 
@@ -18,14 +18,15 @@
 
 namespace weir {
 
-/// What a failed call tells: the driver's words, or those of the result, and the vendor's name and code.
+/// Describes a failed call: the driver's message, or that of the result, and the vendor's name and code.
 std::string failure_words(weir_result result, const weir_status& status);
 
-/// Throws the Error that `result` and `status` describe; `doing` says what was tried: "allocate 64 bytes".
+/// Throws the Error that `result` and `status` describe; `doing` names the attempted call: "allocate 64
+/// bytes".
 [[noreturn]] void throw_driver_error(std::string_view driver, std::string_view doing, weir_result result,
                                      const weir_status& status);
 
-/// A weir_status that is ready to be passed to a slot. Sets only what a reader looks at first, because the
+/// An initialised weir_status to pass to a slot. Sets only the fields that are read first, because the
 /// message alone is 1 KiB and most calls succeed.
 struct Status : weir_status {
   Status() noexcept {
@@ -40,7 +41,7 @@ struct Status : weir_status {
 class GpuDriver {
  public:
   /// Checks `table` (required slots, versions, name) and completes it. Throws Error{abi} when its version is
-  /// outside the range, Error{invalid} naming a required slot that is missing or what else is wrong.
+  /// outside the range, or Error{invalid} that names the missing required slot or the other fault.
   GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std::uint32_t abi_max);
   GpuDriver(const GpuDriver&) = delete;
   GpuDriver& operator=(const GpuDriver&) = delete;
@@ -56,19 +57,20 @@ class GpuDriver {
   /// The capability bits whose slots the driver filled; a device may claim no others.
   std::uint64_t possible_capabilities() const noexcept { return possible_capabilities_; }
 
-  /// Calls go through `layer` from now on, which stands over this driver's table. Before the driver is used.
+  /// Routes all further calls through `layer`, which wraps this driver's table. Must be called before the
+  /// driver is used.
   void put_layer(detail::ActiveLayer layer);
-  /// The one nearest to the program first.
+  /// The layers, from the program's side to the driver's.
   const std::vector<std::unique_ptr<const detail::ActiveLayer>>& layers() const noexcept { return layers_; }
-  /// For those who look kernels up; null unless a layer wants to know what kernels do to their arrays.
+  /// For kernel look-ups; null unless a layer asks for the accesses of kernels to their arrays.
   const weir_annotate_table* annotate() const noexcept { return annotate_; }
 
   void check(weir_result result, const weir_status& status, std::string_view doing) const {
     if (result != WEIR_OK) throw_driver_error(name_, doing, result, status);
   }
 
-  // Each function below does what the slot of the same name in <weir/driver.h> does, and throws Error when it
-  // fails. Queries return false for WEIR_NOT_READY. `noexcept` functions are for destructors: they swallow.
+  // Each function below calls the slot of the same name in <weir/driver.h> and throws Error when it fails.
+  // Queries return false for WEIR_NOT_READY. `noexcept` functions are for destructors: they discard errors.
   std::uint32_t device_count() const;
   weir_device device_open(std::uint32_t index) const;
   void device_close(weir_device device) const noexcept;
@@ -119,7 +121,8 @@ class GpuDriver {
   void kernel_launch(weir_stream stream, const weir_launch& launch) const;
 
   weir_graph graph_create(weir_device device, std::span<const weir_graph_node* const> nodes) const;
-  /// False when the driver cannot change just that (UNSUPPORTED): nothing changed, make a new graph.
+  /// False when the driver cannot apply this change (UNSUPPORTED): the graph is unchanged, and the caller
+  /// must create a new graph.
   bool graph_update(weir_graph graph, std::uint32_t index, const weir_graph_node& node) const;
   void graph_launch(weir_graph graph, weir_stream stream) const;
   void graph_destroy(weir_graph graph) const noexcept;

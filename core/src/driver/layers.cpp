@@ -27,7 +27,7 @@ using detail::ActiveLayer;
 
 constexpr std::string_view library_prefix = "libweir-layer-", library_suffix = ".so";
 
-/// What set_layers and set_layer_handler leave behind. Never destroyed: layers report until the process ends.
+/// The settings of set_layers and set_layer_handler. Never destroyed: layers report until the process ends.
 struct Wanted {
   std::mutex mutex;
   std::vector<WantedLayer> by_code;
@@ -66,7 +66,7 @@ std::vector<WantedLayer> wanted_layers() {
   return all;
 }
 
-/// Which layers there are, or where nothing was found, and what to do.
+/// A remedy that lists the available layers, or the searched places when there are none.
 std::string what_there_is(const std::string& wanted_name) {
   std::string text;
   std::set<std::string> names;
@@ -103,7 +103,7 @@ weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path&
     throw LayersError(
         fmt::format("the layer '{}' that {} asks for cannot be loaded: {}", layer.name, layer.origin, why));
   };
-  void* library = nullptr;  // never closed, as drivers are not
+  void* library = nullptr;  // never closed, as for drivers
   try {
     const TrustedFile judged = open_trusted(file);
     const ElfHeader header = read_elf_header(judged);
@@ -126,7 +126,7 @@ weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path&
   return entry;
 }
 
-/// A copy of a table for the life of the process, as the driver is; in reach of leak checkers.
+/// Copies a table for the life of the process, which is that of the driver. Leak checkers reach the copy.
 const weir_driver_table* keep(const weir_driver_table& table) {
   static std::mutex mutex;
   static auto& kept = *new std::vector<std::unique_ptr<const weir_driver_table>>;
@@ -204,7 +204,7 @@ std::vector<fs::path> layer_search_path() {
 
 void put_layers(GpuDriver& driver) {
   std::vector<WantedLayer> all = wanted_layers();
-  // The last named is nearest to the driver.
+  // The layer that is named last is nearest to the driver.
   for (auto layer = all.rbegin(); layer != all.rend(); ++layer) driver.put_layer(enter(*layer, driver));
 }
 

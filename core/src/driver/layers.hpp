@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers around drivers: which are wanted, and how they are put on. Layers are judged like drivers
-// (trust.hpp), and the environment is ignored when the process runs elevated.
+// Layers around drivers: parsing the list of wanted layers, and applying them. Layers are checked like
+// drivers (trust.hpp), and the environment is ignored when the process runs elevated.
 #pragma once
 
 #include <weir/layer.h>
@@ -23,7 +23,7 @@ struct ActiveLayer {
 };
 }  // namespace detail
 
-/// What is wrong with the layers that were asked for. Not a driver's fault, so it is no driver's fate.
+/// A fault of the requested layers. It does not change the status of a driver.
 class LayersError : public Error {
  public:
   explicit LayersError(const std::string& what) : Error(ErrorCode::invalid, what) {}
@@ -35,11 +35,11 @@ struct WantedLayer {
   std::string origin;  ///< for messages: "WEIR_LAYERS"
 };
 
-/// Splits "validate,fault:nth=3". Throws LayersError that quotes what is wrong.
+/// Splits "validate,fault:nth=3". Throws LayersError that quotes the invalid part.
 std::vector<WantedLayer> parse_layers(std::string_view text, std::string_view origin);
 
-/// Puts all wanted layers around `driver`, whose table is complete. Throws LayersError. From the first call
-/// on, set_layers is too late.
+/// Applies all wanted layers to `driver`, whose table is complete. Throws LayersError. set_layers must not be
+/// called after the first call.
 void put_layers(GpuDriver& driver);
 
 }  // namespace weir

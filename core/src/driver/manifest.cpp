@@ -35,13 +35,13 @@ constexpr int known_version = 1;
               fmt::format("the manifest {} cannot be {}: {}", file.string(), verb, strerrordesc_np(errno)));
 }
 
-// The start of `text` between quotation marks. All but printable ASCII is escaped: terminals obey control
+// Quotes the start of `text`. Escapes everything but printable ASCII, because terminals obey control
 // characters.
 std::string in_quotes(std::string_view text) {
   return json(text.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-// The parser's words quote the text, of any length and with any bytes in it.
+// The parser's messages quote the text, which may have any length and contain any bytes.
 std::string printable(std::string_view words) {
   constexpr std::size_t most = 160;
   std::string text(words.substr(0, most));
@@ -71,7 +71,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line_of(text, at), newline == text.npos ? at + 1 : at - newline);
 }
 
-// nlohmann's destructor allocates for the members of a container, and ends the process when memory has run out.
+// nlohmann's destructor allocates for the members of a container and ends the process when memory runs out.
 void take_apart(json& value) noexcept {
   if (!value.is_structured()) return;
   for (json& member : value) take_apart(member);
@@ -82,7 +82,7 @@ struct Document {
   ~Document() { take_apart(root); }
 };
 
-// Gives the parser a text and records how far it has read, which its callbacks are not told.
+// Feeds the parser and records the position, which its callbacks do not receive.
 class Cursor {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -131,7 +131,7 @@ class ManifestReader {
   void fault(std::string words) { manifest_.faults.push_back(std::move(words)); }
 
   std::optional<json> parse(std::string_view text) {
-    std::array<std::set<std::string>, max_depth + 1> keys;  // of the object that is open at each level
+    std::array<std::set<std::string>, max_depth + 1> keys;  // of the open object at each level
     const char* read = text.data();
     bool deep = false;
     const auto watch = [&](int depth, json::parse_event_t event, json& value) {
@@ -154,7 +154,7 @@ class ManifestReader {
     try {
       return json::parse(Cursor(text.data(), &read), Cursor(text.data() + text.size(), &read), watch);
     } catch (const json::parse_error& error) {
-      // The library's own sentence repeats the position and carries an internal number; keep its last part.
+      // The library's message repeats the position and contains an internal number; keep its last part.
       std::string_view words = error.what();
       if (const auto at = words.find("; "); at != words.npos)
         words.remove_prefix(at + 2);
@@ -215,7 +215,7 @@ class ManifestReader {
     return std::nullopt;
   }
 
-  // A library that is refused for its place is recorded too: tools may judge it all the same.
+  // A library that is refused because of its path is recorded as well, so that tools can still examine it.
   void read_library(const std::string& text) {
     if (text.empty()) return fault("names no library: \"library\" is empty");
     const fs::path relative = text, normal = relative.lexically_normal();
@@ -271,7 +271,7 @@ class ManifestReader {
   Manifest manifest_;
 };
 
-// At most one byte more than a manifest may have, which shows that it is too large.
+// Reads at most one byte more than a manifest may have, which reveals a file that is too large.
 std::string read_text(int descriptor, const fs::path& file) {
   std::string text(max_bytes + 1, '\0');
   std::size_t size = 0;

@@ -12,11 +12,11 @@ namespace weir {
 
 class TrustedFile;
 
-/// The manifest `text` with its faults. `file` is where the text is from; the library's path is made from its
-/// folder.
+/// Parses the manifest `text` and collects its faults. `file` is the source of the text; the library's path
+/// is relative to its folder.
 Manifest examine_manifest(std::string_view text, const std::filesystem::path& file);
 
-/// The same for a manifest that must be in order: throws Error{parse} for the first fault.
+/// Parses a manifest that must be valid: throws Error{parse} for the first fault.
 Manifest parse_manifest(std::string_view text, const std::filesystem::path& file);
 
 /// Throws Error{parse} for the first fault, or Error{system} when the file cannot be read.

@@ -27,7 +27,7 @@ constexpr std::string_view machine = WEIR_MACHINE;
 constexpr std::string_view reinstall = "reinstall the driver";
 constexpr std::string_view tell_author = "update the driver, or tell its author";
 
-// A driver answers INVALID to calls without arguments only for a setting that it read.
+// For a call without arguments, a driver returns INVALID only because of a setting that it read.
 std::string_view failure_remedy(weir_result result) {
   return result == WEIR_ERROR_INVALID
              ? "correct the setting that it names; a new installation of the driver would not help"
@@ -60,8 +60,8 @@ std::string_view abi_remedy(std::uint32_t driver_max) {
                               : "update Weir, or install an older version of the driver";
 }
 
-// Runs driver code that must not throw. An exception that leaves it is the driver's mistake, and no reason
-// for the process to end.
+// Runs driver code that must not throw. An exception that leaves it is an error of the driver and must not
+// end the process.
 template <class Call>
 weir_result call_driver(std::string_view what, Call call) {
   constexpr std::string_view must = "a driver must return an error instead";
@@ -168,7 +168,7 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
   return info;
 }
 
-// The library, which its owner, place and header allow to load.
+// Opens the library after its owner, path and header have been accepted.
 TrustedFile open_checked_library(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
@@ -219,7 +219,7 @@ void load_driver(Candidate& candidate, const Manifest& manifest,
     if (begins) begins(step);
   };
   begin(ProbeStep::load);
-  // Judged again: the trial of the driver may have taken seconds.
+  // Checked again: the trial of the driver may have taken seconds.
   const weir_driver_entry_function entry =
       open_driver_library(open_checked_library(candidate.library), manifest.vendor_libraries);
   begin(ProbeStep::entry);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes one candidate from its manifest to a checked driver with its devices, or to the reason why not.
+// Examines one candidate, from its manifest to a checked driver with its devices or to the reason for its
+// refusal.
 #pragma once
 
 #include <functional>
@@ -23,26 +24,25 @@ struct Refusal {
 struct Manifest;
 Manifest check_manifest(Candidate& candidate);
 
-/// Checks that the library is there, who may write it and what it is made for, without loading it. Throws
-/// Refusal.
+/// Checks that the library exists, who may write it and its architecture, without loading it. Throws Refusal.
 void check_library(const Candidate& candidate);
 
-/// Loads the library that `manifest` names, takes its table and asks for its devices. Throws Refusal.
-/// `begins` is told of each step before it begins.
+/// Loads the library that `manifest` names, takes its table and queries its devices. Calls `begins` before
+/// each step. Throws Refusal.
 void load_driver(Candidate& candidate, const Manifest& manifest,
                  const std::function<void(ProbeStep)>& begins = {});
 
-/// Opens the first device and closes it, for a trial. A device that cannot be opened, because another process
-/// has it or memory is short, is no fault. Throws Refusal when a call throws.
+/// Opens the first device and closes it, for a trial. Failing to open it is no fault, because another process
+/// may hold the device or memory may be short. Throws Refusal when a call throws.
 void open_and_close(const GpuDriver& driver, const std::function<void(ProbeStep)>& begins);
 
 /// Puts the wanted layers around the driver of `candidate`. Throws LayersError.
 void add_layers(Candidate& candidate);
 
-/// A driver with more devices is refused.
+/// The limit of a driver's devices; a driver with more is refused.
 inline constexpr std::uint32_t most_driver_devices = 1024;
 
-/// Ends every text of `info` inside its array.
+/// Terminates every text of `info` inside its array.
 void terminate_texts(weir_device_info& info);
 
 }  // namespace weir

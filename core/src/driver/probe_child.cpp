@@ -24,15 +24,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// weir-probe keeps the limit itself and answers then; this is for one that is stuck or was stopped.
+// weir-probe keeps the limit and answers by then; this additional time detects a stuck or stopped weir-probe.
 constexpr std::chrono::seconds grace{5};
 
-// How long weir-probe may take to end the driver's processes.
+// The time within which weir-probe must end the driver's processes.
 constexpr std::chrono::seconds end_limit{3};
 
 constexpr std::array<std::string_view, 3> kind_words{"admit", "inspect", "describe"};
 
-// Everything of this process that a child would inherit and weir-probe should not.
+// Resets the inherited attributes that weir-probe must not have.
 class SpawnOptions {
  public:
   explicit SpawnOptions(int report) {
@@ -47,7 +47,7 @@ class SpawnOptions {
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
-    // A group of its own: what is typed at a terminal is for the program, which may live on.
+    // A separate process group: signals from a terminal are for the program, which may continue to run.
     posix_spawnattr_setpgroup(&attributes_, 0);
     posix_spawnattr_setflags(&attributes_,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -66,7 +66,7 @@ class SpawnOptions {
   posix_spawnattr_t attributes_;
 };
 
-// A program may reap every child that it has, so that the process may be gone already.
+// A program may reap all its children, so the process may already be reaped.
 void reap(pid_t process) {
   while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -74,8 +74,8 @@ void reap(pid_t process) {
 
 constexpr std::size_t most_report_bytes = most_findings_bytes + 64 * 1024;
 
-// The helper's output until it closed the descriptor, or until `until`, which sets `late`. Output that is
-// there already is read in either case.
+// Reads the helper's output until it closes the descriptor, or until `until`, which sets `late`. Output that
+// is already available is read in either case.
 std::string read_report(int descriptor, Clock::time_point until, bool& late) {
   std::string report;
   std::vector<char> buffer(64 * 1024);
@@ -95,7 +95,7 @@ std::string read_report(int descriptor, Clock::time_point until, bool& late) {
   return report;
 }
 
-// Removes the first line from `text`. Nothing when there is no whole line.
+// Removes the first line from `text`. Returns nothing when no line is complete.
 std::optional<std::string_view> take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   if (end == text.npos) return std::nullopt;
@@ -111,7 +111,7 @@ ProbeRun understand(std::string_view report, bool late) {
   const auto line = take_line(report), size = take_line(report);
   if (line && size && *size == std::to_string(report.size()))
     if (const auto outcome = parse_probe_outcome(*line)) return {outcome, decode_findings(report), {}};
-  // It began and ended without a report: another process killed it.
+  // weir-probe started and ended without a report: another process killed it.
   return {ProbeOutcome{ProbeOutcome::Ending::interrupted, ProbeStep::load, SIGKILL}, std::nullopt, {}};
 }
 
@@ -142,8 +142,8 @@ ProbeChild::ProbeChild(const std::filesystem::path& helper, const std::filesyste
                                    std::to_string(getpid()), std::string(to_string(kind))};
   std::array<char*, 6> arguments{words[0].data(), words[1].data(), words[2].data(),
                                  words[3].data(), words[4].data(), nullptr};
-  // The loader trusts what is started now more than it trusts this process when that runs with rights that
-  // its caller lacks: it would take the caller's LD_PRELOAD.
+  // An empty environment: the loader ignores the caller's LD_PRELOAD in this process when it runs with rights
+  // that its caller lacks, but would use it in the new process.
   char* no_environment[] = {nullptr};
   char** const environment = process_is_elevated() ? no_environment : environ;
   const SpawnOptions options(writing.get());
@@ -170,7 +170,7 @@ ProbeRun ProbeChild::wait() {
   return understand(report, late);
 }
 
-// The helper closes the report's descriptor by ending, after it ended the driver's processes.
+// The helper closes the report's descriptor when it exits, after it has ended the driver's processes.
 void ProbeChild::end() {
   if (process_ < 0) return;
   kill(process_, SIGTERM);

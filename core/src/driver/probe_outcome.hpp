@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the probe of a driver in a process of its own ended, as a line of text and in words.
+// The outcome of a driver's trial in a separate process, as a line of text and in words.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct Refusal;
 
 struct ProbeOutcome {
   enum class Ending : std::uint8_t {
-    completed,    ///< it came to its end, whatever it found; number: bytes written to standard output
+    completed,    ///< ran to the end, whatever the findings; number: bytes written to standard output
     crashed,      ///< number: the signal
     hung,         ///< number: milliseconds after which it was killed
     exited,       ///< number: the exit status
-    interrupted,  ///< killed by somebody else; number: the signal
+    interrupted,  ///< killed by another process; number: the signal
   };
   Ending ending = Ending::completed;
   ProbeStep step = ProbeStep::load;
@@ -30,14 +30,14 @@ struct ProbeOutcome {
   bool operator==(const ProbeOutcome&) const = default;
 };
 
-/// Whether a program may load the driver: its trial completed and nothing was changed that others need.
+/// Whether a program may load the driver: its trial completed and made no change that is refused.
 bool is_sound(const ProbeOutcome& outcome);
 
-/// The part of `outcome` that verdicts keep: a bounded number of the changes that are refused. Its refusal is
-/// the same.
+/// The part of `outcome` that verdicts keep: a bounded number of the refused changes. It leads to the same
+/// refusal.
 ProbeOutcome kept_part(ProbeOutcome outcome);
 
-/// "crashed count 11", followed by the words of side effects; parse_probe_outcome reads it, and nothing else.
+/// "crashed count 11", followed by the text of the side effects; the inverse of parse_probe_outcome.
 std::string to_text(const ProbeOutcome& outcome);
 std::optional<ProbeOutcome> parse_probe_outcome(std::string_view text);
 

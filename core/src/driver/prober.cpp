@@ -39,7 +39,7 @@ ProbePolicy make_probe_policy(const ProbeInputs& inputs) {
     policy.helper = weir_folder(inputs.own_library) / "weir-probe";
   if (inputs.elevated) return policy;
 
-  // The XDG specification says that a relative XDG_CACHE_HOME is to be ignored.
+  // The XDG specification requires that a relative XDG_CACHE_HOME is ignored.
   if (fs::path(inputs.cache_home).is_absolute())
     policy.verdicts = fs::path(inputs.cache_home) / "weir/probes";
   else if (fs::path(inputs.home).is_absolute())
@@ -85,7 +85,7 @@ std::optional<Findings> Prober::admit(Candidate& candidate, Trial& trial) {
   if (trial.child) {
     ProbeRun run = trial.child->wait();
     if (!run.outcome) trial.why_here = fmt::format("{}: {}", policy_.helper.string(), run.failure);
-    // A trial that only describes does less than the one whose verdict is kept.
+    // A trial that only describes checks less than the trial of the recorded verdict.
     if (run.outcome && !(trial.known && is_sound(*run.outcome))) {
       candidate.probed = ProbePlace::child;
       if (run.outcome->ending != Ending::interrupted) verdicts_.add(trial.key, kept_part(*run.outcome));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether a driver may be loaded into this process: a verdict that was kept says so, or a probe in a
-// process of its own.
+// Decides whether a driver may be loaded into this process, from a recorded verdict or from a probe in a
+// separate process.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ struct ProbePolicy {
   std::chrono::milliseconds limit{20'000};
 };
 
-/// What the policy is made of; unset environment variables are empty.
+/// The inputs of the policy; unset environment variables are empty.
 struct ProbeInputs {
   std::string weir_probe;             ///< WEIR_PROBE: "off", or seconds that a probe may take
   std::string cache_home;             ///< XDG_CACHE_HOME
@@ -39,28 +39,29 @@ ProbePolicy make_probe_policy(const ProbeInputs& inputs);
 /// The policy of this process.
 ProbePolicy current_probe_policy();
 
-/// What is known of a driver before it is loaded, or the process that finds it out.
+/// The recorded verdict of a driver, or the process that determines it.
 struct Trial {
   std::string key;  ///< of its verdict; empty when none is kept
   std::optional<ProbeOutcome> known;
-  std::unique_ptr<ProbeChild> child;  ///< when nothing is known, or the devices are to be described elsewhere
-  std::string why_here;               ///< when there is no child either
+  std::unique_ptr<ProbeChild> child;  ///< when no verdict is known, or another process describes the devices
+  std::string why_here;               ///< the reason when there is no child either
 };
 
 class Prober {
  public:
-  /// `inspects`: the driver is described by a process of its own and never loaded here.
+  /// `inspects`: a separate process describes the driver, and this process never loads it.
   Prober(ProbePolicy policy, bool inspects)
       : policy_(std::move(policy)), inspects_(inspects), verdicts_(policy_.verdicts) {}
 
-  /// Starts to find out whether the driver may be loaded, which goes on while others are begun and loaded.
+  /// Starts to determine whether the driver may be loaded. Continues in the background while other candidates
+  /// are processed.
   Trial begin(const Candidate& candidate, const Manifest& manifest);
 
-  /// Waits for what was begun. Sets `candidate.probed`, `candidate.effects` and `candidate.note`. Throws
-  /// Refusal when the driver must not be loaded here. Returns its findings, if there are any.
+  /// Waits for the trial. Sets `candidate.probed`, `candidate.effects` and `candidate.note`. Throws Refusal
+  /// when the driver must not be loaded here. Returns its findings, if there are any.
   std::optional<Findings> admit(Candidate& candidate, Trial& trial);
 
-  /// Keeps what was found out, and notes in the candidates when that was not possible.
+  /// Records the verdicts, and notes in the candidates when that is not possible.
   void finish(std::span<Candidate* const> candidates) noexcept;
 
  private:

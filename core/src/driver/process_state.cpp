@@ -53,13 +53,13 @@ constexpr std::array limit_names{
     LimitName{RLIMIT_STACK, "RLIMIT_STACK"},
 };
 
-// -1 for none.
+// The limit as a number, -1 for none.
 std::int64_t limit_value(rlim_t limit) {
   return limit == RLIM_INFINITY || limit > static_cast<rlim_t>(INT64_MAX) ? -1
                                                                           : static_cast<std::int64_t>(limit);
 }
 
-// A text of fixed size, because nothing here may allocate.
+// A text of fixed size, because this code must not allocate.
 struct ShortText {
   std::array<char, most_effect_name + 1> text{};
   explicit ShortText(const char* format, int number) { snprintf(text.data(), text.size(), format, number); }
@@ -87,7 +87,7 @@ mode_t current_umask() {
 }
 
 #ifdef __x86_64__
-// Without the flags of exceptions that happened.
+// The control word without the flags of past exceptions.
 std::uint32_t vector_control_word() {
   return _mm_getcsr() & ~0x3fu;
 }
@@ -118,17 +118,17 @@ bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// How many descriptors are open, or -1 when they cannot be listed.
+// The number of open descriptors, or -1 when they cannot be listed.
 int open_descriptors() {
   DIR* const folder = opendir("/proc/self/fd");
   if (!folder) return -1;
-  int count = -3;  // ".", "..", and the one that lists
+  int count = -3;  // ".", "..", and the descriptor of the listing
   while (readdir(folder)) ++count;
   closedir(folder);
   return count;
 }
 
-// The link count of the folder is that of its subfolders; no descriptor is needed.
+// The link count of the folder is its number of subfolders; reading it needs no descriptor.
 int running_threads() {
   struct stat tasks {};
   return stat("/proc/self/task", &tasks) == 0 ? static_cast<int>(tasks.st_nlink) - 2 : -1;
@@ -199,8 +199,8 @@ std::vector<SideEffect> EffectLog::read() const {
 }
 
 ProcessState::ProcessState() {
-  // A driver that closes whatever it finds is noticed wherever it looks: after the standard streams, and
-  // where programs with many files have theirs.
+  // The guards detect a driver that closes arbitrary descriptors, both directly after the standard streams
+  // and at the high numbers of programs with many files.
   for (const int wanted : {3, 4, 5, 60, 250, 1000}) {
     const int file = memfd_create("guard", MFD_CLOEXEC);
     if (file < 0) continue;
@@ -218,7 +218,7 @@ ProcessState::ProcessState() {
 
 ProcessState::Attributes ProcessState::attributes() noexcept {
   Attributes now{};
-  // The driver's calls come first: what follows may itself use floating-point registers.
+  // Read first, while the driver's values are unchanged: the code below may use floating-point registers.
   now.vector_control = vector_control_word();
   now.scalar_control = scalar_control_word();
   now.rounding = std::fegetround();
@@ -244,14 +244,14 @@ ProcessState::Attributes ProcessState::attributes() noexcept {
   now.group = getpgrp();
   cpu_set_t processors;
   CPU_ZERO(&processors);
-  // Fails where there are more processors than the set holds, the same each time.
+  // Fails, always in the same way, when there are more processors than the set holds.
   now.processors = sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : -1;
   now.nice = getpriority(PRIO_PROCESS, 0);
   now.policy = sched_getscheduler(0);
   getresuid(&now.users[0], &now.users[1], &now.users[2]);
   getresgid(&now.groups[0], &now.groups[1], &now.groups[2]);
   now.no_new_privileges = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
-  // In the strict mode of seccomp the first call here ends the process, which is a finding as well.
+  // In seccomp's strict mode the first call here ends the process, which is a finding as well.
   now.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   int number = 0;
   if (prctl(PR_GET_PDEATHSIG, &number) == 0) now.death_signal = number;
@@ -307,7 +307,7 @@ void ProcessState::compare_environment(ProbeStep during, EffectLog& log) const n
 }
 
 void ProcessState::compare_locale(ProbeStep during, EffectLog& log) const noexcept {
-  // The trial never sets a locale, so that every category begins as "C".
+  // The trial never sets a locale, so every category starts as "C".
   for (const auto& [category, name] : locale_categories)
     if (const char* const now = setlocale(category, nullptr); now && strcmp(now, "C") != 0)
       log.add(Change::locale, during, name);
@@ -324,7 +324,7 @@ void ProcessState::compare_attributes(ProbeStep during, EffectLog& log) const no
   const std::uint32_t changed = now.vector_control ^ was.vector_control;
   if (changed & flush) log.add(Change::floating_point, during, "the flushing of denormal numbers");
   if (changed & ~(flush | rounding)) log.add(Change::floating_point, during, "the trapping of exceptions");
-  // Rounding is bits 10 and 11, which fegetround returned.
+  // Rounding is bits 10 and 11, which fegetround has returned.
   if ((now.scalar_control ^ was.scalar_control) & ~0x0c00u)
     log.add(Change::floating_point, during, "the x87 control word");
 #else
@@ -384,7 +384,7 @@ void ProcessState::compare(ProbeStep during, EffectLog& log) const noexcept {
   compare_locale(during, log);
   for (const TimerName& timer : timers)
     if (is_armed(timer.which)) log.add(Change::timer, during, timer.name);
-  // glibc keeps signals from 32 to SIGRTMIN for timers that start threads; those cannot end the process.
+  // glibc reserves signals from 32 to SIGRTMIN for timers that start threads; those cannot end the process.
   for_each_posix_timer([&](int signal) {
     if (signal > 0 && signal < 32) log.add(Change::timer, during, signal_name(signal));
   });

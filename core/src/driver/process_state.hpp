@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a process that a driver must leave alone, captured before its library is loaded and compared
-// after each of its functions. Comparing allocates no memory and opens no descriptor that it needs, because
+// The state of a process that a driver must not change. Captured before the driver's library is loaded and
+// compared after each of its functions. Comparing allocates no memory and needs no new descriptor, because
 // the driver may have lowered every limit.
 #pragma once
 
@@ -19,8 +19,8 @@
 
 namespace weir {
 
-/// A place in shared memory that a driver cannot close; the reader validates it, because the driver may have
-/// written to it.
+/// Memory shared between processes, which a driver cannot close. The reader validates it, because the driver
+/// may have written to it.
 struct EffectRecord {
   Change change;
   ProbeStep during;
@@ -31,7 +31,7 @@ struct EffectLog {
   std::uint32_t count;
   std::array<EffectRecord, most_side_effects> records;
 
-  /// Records an effect once: the same change of the same name is not recorded again.
+  /// Records an effect once: repeated changes of the same kind and name are dropped.
   void add(Change change, ProbeStep during, std::string_view name, std::int64_t before = 0,
            std::int64_t after = 0) noexcept;
   /// Ignores records that are not valid.
@@ -40,16 +40,16 @@ struct EffectLog {
 
 class ProcessState {
  public:
-  /// Opens guard descriptors, which stand for those of a program: a driver that closes or replaces one is
-  /// found. To be constructed when descriptors 0 to 2 are open and no others.
+  /// Opens guard descriptors in place of a program's descriptors, to detect a driver that closes or replaces
+  /// them. Must be constructed while only descriptors 0 to 2 are open.
   ProcessState();
   ProcessState(const ProcessState&) = delete;
   ProcessState& operator=(const ProcessState&) = delete;
 
-  /// Adds every difference to `log`; called by the thread that called the driver.
+  /// Adds every difference to `log`. Must be called by the thread that called the driver.
   void compare(ProbeStep during, EffectLog& log) const noexcept;
 
-  /// Whether something of the driver's may still run: a thread, a timer or a process.
+  /// Whether a thread, a timer or a process of the driver may still run.
   bool is_busy() const noexcept;
 
  private:
@@ -59,7 +59,7 @@ class ProcessState {
     ino_t inode;
     int status_flags, descriptor_flags;
   };
-  // Everything that a few system calls return.
+  // The results of a few system calls.
   struct Attributes {
     struct stat working_folder, root_folder;
     std::array<rlimit, RLIM_NLIMITS> limits;
@@ -86,7 +86,7 @@ class ProcessState {
   std::vector<Guard> guards_;
   std::vector<std::string> environment_;  // "NAME=value"
   Attributes attributes_;
-  int threads_;  // sanitizers have one of their own
+  int threads_;  // includes the thread that a sanitizer may run
 };
 
 }  // namespace weir

@@ -25,13 +25,13 @@ struct LetOthers {
 };
 using Look = std::unique_ptr<std::atomic<pid_t>, LetOthers>;
 
-// The process's candidates. Never destroyed: handles that outlive main still reach their driver.
+// The process's candidates. Never destroyed, because handles that outlive main still use their driver.
 constinit std::atomic<Discovery*> discovery{nullptr};
-// The process in which a thread is looking, or 0. A lock that knows whose it is: a child that was forked
-// meanwhile has that thread's lock, and not the thread.
+// The process with a thread that is searching, or 0. Stored as a process id, because a child that is forked
+// during the search inherits the lock without the thread.
 constinit std::atomic<pid_t> looking{0};
 
-// Until the result is destroyed, other threads of this process wait here.
+// Other threads of this process wait here until the result is destroyed.
 Look begin_to_look() {
   const pid_t self = getpid();
   for (pid_t other = 0; !looking.compare_exchange_strong(other, self); other = 0) {
@@ -45,7 +45,7 @@ Look begin_to_look() {
   return Look(&looking);
 }
 
-// To be called by the thread that looks.
+// Must be called by the searching thread.
 Discovery& process_discovery() {
   if (!discovery.load(std::memory_order_relaxed))
     discovery.store(new Discovery(driver_search_path(), current_probe_policy()), std::memory_order_release);

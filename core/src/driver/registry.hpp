@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds drivers, loads them, and keeps what became of each candidate.
+// Finds drivers, loads them, and records the status of each candidate.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace weir {
 
-/// What became of a candidate driver. Each has its own plain sentence and remedy in Candidate.
+/// The status of a candidate driver. Candidate describes each one in a sentence, with a remedy.
 enum class DriverStatus : std::uint8_t {
   usable,
-  no_device,          ///< its runtime is there, a device is not; not an error
+  no_device,          ///< its runtime is installed, but there is no device; not an error
   no_vendor_library,  ///< e.g. libcuda.so.1 is not installed; not an error
   wrong_architecture,
   abi_refused,
@@ -31,12 +31,12 @@ enum class DriverStatus : std::uint8_t {
 };
 WEIR_API std::string_view to_string(DriverStatus status) noexcept;
 
-/// Where it was found out whether a driver can be loaded without harm.
+/// The process that determined whether a driver can be loaded safely.
 enum class ProbePlace : std::uint8_t {
-  nowhere,       ///< it did not get so far
-  child,         ///< in a process of its own, now
-  before,        ///< in a process of its own, by an earlier process that kept the verdict
-  this_process,  ///< here; Candidate::note says why
+  nowhere,       ///< refused before the probe
+  child,         ///< in a separate process, now
+  before,        ///< in a separate process, by an earlier process that recorded the verdict
+  this_process,  ///< in this process; Candidate::note gives the reason
 };
 
 /// A layer around a driver.
@@ -48,21 +48,21 @@ struct LayerIdentity {
 struct DriverIdentity {
   std::string version, vendor;
   std::uint32_t abi_version = 0;
-  std::vector<LayerIdentity> layers;  ///< the one nearest to the program first
+  std::vector<LayerIdentity> layers;  ///< from the program's side to the driver's
 };
 
-/// One candidate: a manifest that was found, and what became of it.
+/// One candidate: a manifest and the status of its driver.
 struct Candidate {
   std::string name;  ///< from the manifest, or the file's stem when it could not be read
   std::filesystem::path manifest;
   std::string description;        ///< from the manifest
   std::filesystem::path library;  ///< absolute; empty when the manifest could not be read
   DriverStatus status = DriverStatus::broken;
-  std::string reason;  ///< one sentence: what was expected, what was found
-  std::string remedy;  ///< one sentence: what to do; empty when usable
-  std::string note;    ///< what else a user may want to know of it, or empty
+  std::string reason;  ///< one sentence: the expectation and the finding
+  std::string remedy;  ///< one sentence: the remedy; empty when usable
+  std::string note;    ///< further information for a user, or empty
   ProbePlace probed = ProbePlace::nowhere;
-  std::vector<SideEffect> effects;         ///< changes to its process that its trial found
+  std::vector<SideEffect> effects;         ///< changes to the process found in its trial
   std::optional<DriverIdentity> identity;  ///< when the table was accepted
   std::unique_ptr<GpuDriver> driver;       ///< non-null when the table was accepted in this process
   std::vector<weir_device_info> devices;   ///< when usable
@@ -72,40 +72,40 @@ struct Candidate {
 enum class SearchOrigin : std::uint8_t { environment, user, install, system };
 WEIR_API std::string_view to_string(SearchOrigin origin) noexcept;
 
-/// A folder of the search path, or an entry that was left out of it.
+/// A folder of the search path, or an entry that was excluded from it.
 struct SearchFolder {
   std::filesystem::path path;
   SearchOrigin origin = SearchOrigin::system;
-  std::string ignored;  ///< why it is not searched; empty when it is
+  std::string ignored;  ///< the reason why it is not searched; empty when it is
 };
 
-/// The search path with the entries that were left out, for `weir info`.
+/// The search path with the excluded entries, for `weir info`.
 WEIR_API std::vector<SearchFolder> driver_search_folders();
 
 struct ProbePolicy;
 
-/// Probes everything in `folders`, and loads what may be loaded. Never throws for a bad candidate.
+/// Probes all candidates in `folders` and loads the accepted ones. Never throws for a bad candidate.
 std::vector<Candidate> find_drivers(std::span<const std::filesystem::path> folders,
                                     const ProbePolicy& policy);
 
-/// The same candidates, each judged and described by a process of its own, so that no driver is loaded here
-/// and `Candidate::driver` is null. Where no such process can be started, the driver is loaded here and a
-/// note says so. Throws LayersError when WEIR_LAYERS is wrong.
+/// Finds the same candidates and describes each one from a separate process, so that no driver is loaded here
+/// and `Candidate::driver` is null. When no such process can be started, the driver is loaded here and a note
+/// says so. Throws LayersError when WEIR_LAYERS is wrong.
 std::vector<Candidate> inspect_drivers(std::span<const std::filesystem::path> folders,
                                        const ProbePolicy& policy);
 /// The same for this process's search path and policy, for `weir info`.
 WEIR_API std::vector<Candidate> inspect_drivers();
 
-/// Forgets what was found out about drivers, so that all are probed again; to be called before any is looked
-/// for. Returns why the file cannot be removed, or an empty string.
+/// Deletes the recorded verdicts, so that all drivers are probed again. Must be called before the first
+/// search for a driver. Returns why the file cannot be removed, or an empty string.
 WEIR_API std::string forget_probes();
 
-/// The process's drivers, found on first use (thread-safe) and kept until the process ends. Throws
-/// Error{system} in a child that was forked while another thread was finding them.
+/// The process's drivers, found on first use and kept until the process ends. Thread-safe. Throws
+/// Error{system} in a child that was forked while another thread searched for drivers.
 WEIR_API const std::vector<Candidate>& drivers();
 
-/// The usable driver of that name, or null. Until `drivers` is called, drivers of other names are not loaded.
-/// Thread-safe; throws as `drivers` does. What is returned stays as it is.
+/// The usable driver of that name, or null. Loads no drivers of other names unless `drivers` is called.
+/// Thread-safe; throws as `drivers` does. The result stays valid and unchanged.
 const Candidate* find_driver(std::string_view name);
 
 }  // namespace weir

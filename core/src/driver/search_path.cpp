@@ -16,14 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One folder for every architecture: a manifest says which one its library is for.
+// One folder for every architecture, because a manifest names its library's architecture.
 constexpr std::string_view system_folder = "/usr/lib/weir/drivers";
 
 fs::path own_library() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&own_library), &info) == 0 || !info.dli_fname) return {};
   std::error_code error;
-  // dli_fname of a program is what it was started as, possibly without a folder.
+  // dli_fname of a program is the name with which it was started, possibly without a folder.
   const fs::path named = info.dli_fname;
   fs::path real = fs::canonical(named.has_parent_path() ? named : fs::path("/proc/self/exe"), error);
   if (error == std::errc::not_enough_memory) throw std::bad_alloc();
@@ -38,7 +38,7 @@ class Collector {
     if (path.is_relative()) {
       folder.ignored = "it is relative, and drivers are never taken from the current folder";
     } else {
-      // The path is kept as it is written: trust judges the links in it too.
+      // Keeps the spelling of the path, because trust also checks the links in it.
       if (!path.has_filename()) folder.path = path.parent_path();
       std::error_code error;
       const fs::path real = fs::weakly_canonical(folder.path, error);
@@ -55,7 +55,7 @@ class Collector {
 
  private:
   std::vector<SearchFolder> folders_;
-  std::set<fs::path> searched_;  // by their real paths
+  std::set<fs::path> searched_;  // real paths
 };
 
 }  // namespace
@@ -84,7 +84,7 @@ SearchInputs current_search_inputs() {
           process_is_elevated()};
 }
 
-// Beside libweir when it is a library; a program that holds the same code lies in bin/, beside lib/.
+// The library's folder contains weir/. A program that contains the same code is in bin/, next to lib/.
 fs::path weir_folder(const fs::path& own_library) {
   const fs::path folder = own_library.parent_path();
   if (folder.filename() == "bin") return folder.parent_path() / WEIR_LIBDIR "/weir";
@@ -106,7 +106,7 @@ std::vector<SearchFolder> make_search_path(const SearchInputs& inputs) {
   }
 
   if (!inputs.elevated) {
-    // The XDG specification says that a relative XDG_DATA_HOME is to be ignored.
+    // The XDG specification requires that a relative XDG_DATA_HOME is ignored.
     if (fs::path(inputs.data_home).is_absolute())
       folders.add(fs::path(inputs.data_home) / "weir/drivers", SearchOrigin::user);
     else if (fs::path(inputs.home).is_absolute())

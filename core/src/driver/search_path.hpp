@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where drivers are looked for, as a function of what it depends on.
+// The search path of drivers, as a function of its inputs.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace weir {
 
-/// What the search path is made of; unset environment variables are empty.
+/// The inputs of the search path; unset environment variables are empty.
 struct SearchInputs {
   std::string weir_driver_path;       ///< WEIR_DRIVER_PATH
   std::string data_home;              ///< XDG_DATA_HOME
   std::string home;                   ///< HOME
-  std::filesystem::path own_library;  ///< the file that holds this code: libweir, or a program linked with it
+  std::filesystem::path own_library;  ///< the file with this code: libweir, or a program linked with it
   bool elevated = false;
 };
 
@@ -27,7 +27,7 @@ SearchInputs current_search_inputs();
 
 std::vector<SearchFolder> make_search_path(const SearchInputs& inputs);
 
-/// Where Weir keeps what belongs to it alone, `lib/weir`: its drivers and its helper programs.
+/// The folder of Weir's own files, `lib/weir`: its drivers and its helper programs.
 std::filesystem::path weir_folder(const std::filesystem::path& own_library);
 
 }  // namespace weir

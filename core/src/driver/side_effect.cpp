@@ -59,7 +59,7 @@ std::string limit_text(std::int64_t limit) {
   return limit < 0 ? std::string("no limit") : std::to_string(limit);
 }
 
-// Letters, digits and '_' stay, and so do characters that no reader of a verdict treats specially.
+// Keeps letters, digits, '_' and characters that have no special meaning in a verdict.
 bool is_plain(unsigned char c) {
   return c > 0x20 && c < 0x7f && c != ':' && c != '%';
 }
@@ -133,8 +133,7 @@ std::string_view name_of(ProbeStep step) {
 bool harms_others(const SideEffect& effect) {
   switch (effect.change) {
     case Change::signal_action:
-      // LLVM, which vendors' compilers contain, installs handlers that end with the action that they
-      // replaced.
+      // LLVM, which vendors' compilers contain, installs handlers that end with the replaced action.
       return effect.after == static_cast<std::int64_t>(SignalAction::ignore);
     case Change::limit_lowered:
       return effect.name != "RLIMIT_CORE";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that a driver made to its process during a trial: which ones are refused, and their words.
+// Changes that a driver made to its process during a trial: which are refused, and their descriptions.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace weir {
 
-/// The part of a trial that ran last. `idle` is the time after the calls, in which the driver's own threads
-/// and timers run; `exit` is the end of the process with its destructors.
+/// The most recent step of a trial. `idle` is the time after the calls, in which the driver's own threads and
+/// timers run; `exit` is the end of the process with its destructors.
 enum class ProbeStep : std::uint8_t { load, entry, count, describe, open, close, idle, exit };
 
 /// "device_count", "the loading of its library".
 std::string_view name_of(ProbeStep step);
 
-/// The position is stored in verdicts: new kinds are added at the end.
+/// The position is stored in verdicts: add new kinds at the end.
 enum class Change : std::uint8_t {
   descriptor_closed,    ///< a descriptor that the driver did not open; before: its number
   descriptor_replaced,  ///< now another file; before: its number
   descriptor_flags,     ///< O_NONBLOCK, O_APPEND or FD_CLOEXEC differs; before: its number
-  descriptors_opened,   ///< after: how many more are open
+  descriptors_opened,   ///< after: the number of additional open descriptors
   working_folder,
   root_folder,
   limit_lowered,         ///< name: RLIMIT_NOFILE; before, after: the soft limit, -1 for none
@@ -44,8 +44,8 @@ enum class Change : std::uint8_t {
   identity,      ///< name: user, group
   privileges,    ///< name: no_new_privs, seccomp, ...
   option,        ///< other attributes of the process that matter to debuggers; name: dumpable, ...
-  threads,       ///< after: how many threads of its own still run
-  processes,     ///< after: how many processes outlived the end of the driver's process
+  threads,       ///< after: the number of the driver's threads that still run
+  processes,     ///< after: the number of processes that outlived the driver's process
   error_output,  ///< after: bytes written to standard error
   exception,     ///< thrown by the function that `during` names
 };
@@ -66,16 +66,16 @@ struct SideEffect {
 inline constexpr std::size_t most_effect_name = 64;
 inline constexpr std::size_t most_side_effects = 64;
 
-/// Whether a driver that does this is refused, because programs and other drivers would fail or compute wrong
-/// results. The table in sdk/docs/driver-abi.md lists which changes are refused, with reasons.
+/// Whether a driver with this effect is refused, because programs and other drivers would fail or compute
+/// wrong results. The table in sdk/docs/driver-abi.md lists the refused changes, with reasons.
 WEIR_API bool harms_others(const SideEffect& effect);
 bool harm_others(const std::vector<SideEffect>& effects);
 
-/// "lowered RLIMIT_NOFILE from 1024 to 8", which follows "it".
+/// "lowered RLIMIT_NOFILE from 1024 to 8", to follow "it".
 WEIR_API std::string words_of(const SideEffect& effect);
 
-/// One text for each step and change, "in device_count it installed a handler for SIGINT, SIGTERM". Only the
-/// changes that are refused, or only the others.
+/// One text for each step and change, "in device_count it installed a handler for SIGINT, SIGTERM". Covers
+/// either the refused changes or the others.
 WEIR_API std::vector<std::string> words_of(const std::vector<SideEffect>& effects, bool refused);
 
 /// "limit_lowered", for JSON; never changes.
@@ -84,8 +84,7 @@ WEIR_API std::string_view key_of(Change change);
 WEIR_API std::string_view key_of(ProbeStep step);
 std::optional<ProbeStep> step_of(std::string_view key);
 
-/// One word without spaces, "limit_lowered:count:1024:8:RLIMIT_NOFILE"; parse_side_effect reads it, and
-/// nothing else.
+/// One word without spaces, "limit_lowered:count:1024:8:RLIMIT_NOFILE"; the inverse of parse_side_effect.
 std::string to_text(const SideEffect& effect);
 std::optional<SideEffect> parse_side_effect(std::string_view word);
 

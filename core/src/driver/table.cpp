@@ -28,8 +28,8 @@ struct Name {
   char characters[N];
 };
 
-// A function of any slot's type whose last argument is the status; its name is part of the type, so that the
-// message can say which slot was called.
+// A function of any slot's type whose last argument is the status. Its type includes the slot's name, which
+// the message quotes.
 template <Name slot, class Function>
 struct Unsupported;
 
@@ -50,8 +50,8 @@ struct Unsupported<slot, weir_result (*)(Arguments...)> {
   }
 };
 
-// Calls visit(name, offset, need, replacement) for every slot. `need` is `required`, `optional` or the bit
-// of the capability that the slot belongs to.
+// Calls visit(name, offset, need, replacement) for every slot. `need` is `required`, `optional` or the bit of
+// the slot's capability.
 template <class Visit>
 void for_each_slot(Visit visit) {
 #define WEIR_SLOT(slot, need) \
@@ -64,7 +64,7 @@ void for_each_slot(Visit visit) {
 
 CompletedTable complete_table(const weir_driver_table& table) {
   CompletedTable completed;
-  // A size that ends inside a slot ends before it.
+  // A size that ends inside a slot excludes that slot.
   constexpr std::size_t head = offsetof(weir_driver_table, device_count);
   std::size_t size = std::min<std::size_t>(table.struct_size, sizeof(weir_driver_table));
   size -= size >= head ? (size - head) % sizeof(void*) : 0;

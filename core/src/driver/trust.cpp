@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As many as Linux follows in one path.
+// The number of links that Linux follows in one path.
 constexpr int most_links = 40;
 
 constexpr std::string_view put_elsewhere = "install the file in a folder that only root and you may write";
@@ -53,7 +53,7 @@ std::string_view kind_of(mode_t mode) {
   return "of an unknown kind";
 }
 
-// O_DIRECTORY makes the kernel mount a folder of the automounter, which O_PATH alone does not.
+// O_DIRECTORY makes the kernel mount an automounter's folder; O_PATH alone does not.
 int open_component(int folder, const char* name) {
   constexpr int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   const int descriptor = openat(folder, name, flags | O_DIRECTORY);
@@ -62,8 +62,8 @@ int open_component(int folder, const char* name) {
 
 }  // namespace
 
-/// The way from the root to a file, one component after the other. Descriptors that do not follow links keep
-/// a component that was judged from being exchanged for another.
+/// Walks from the root to a file, one component after the other. Descriptors that do not follow links prevent
+/// that a checked component is exchanged for another.
 class TrustedWalk {
  public:
   explicit TrustedWalk(const fs::path& file) {
@@ -104,11 +104,11 @@ class TrustedWalk {
     fs::path path;
     Descriptor descriptor;
     struct stat info;
-    /// Who may add entries to a folder that is accepted only for its sticky bit.
+    /// The account that may add entries to a folder that is accepted only for its sticky bit.
     std::optional<OtherWriter> shared_with = {};
   };
 
-  // Names are kept in reverse order, so that a link's target takes the link's place at the end.
+  // Names are kept in reverse order, so that a link's target replaces the link at the end.
   void add_to_rest(const fs::path& path) {
     const fs::path names = path.relative_path();
     const std::size_t before = rest_.size();
@@ -162,8 +162,8 @@ class TrustedWalk {
     if (target.is_absolute()) go_to_root();
   }
 
-  // Folders. In a sticky folder only the owner of an entry, the folder's owner and root may rename or remove
-  // the entry, so another user may exchange no folder of root's or the user's own.
+  // Checks a folder. In a sticky folder only the owner of an entry, the folder's owner and root may rename or
+  // remove the entry. Therefore another user cannot exchange a folder of root or of the user.
   void judge_folder(Component& folder) {
     std::optional<OtherWriter> other = find_writer(folder);
     if (!other) return;
@@ -171,8 +171,8 @@ class TrustedWalk {
     folder.shared_with = std::move(other);
   }
 
-  // Links and files. The sticky bit is not enough for the folder that they are in: another user can link
-  // files and links of root's or the user's there under any name.
+  // Checks a link or a file. Its folder needs more than the sticky bit: another user can create hard links
+  // there, under any name, to files and links of root or of the user.
   void judge_entry(const Component& entry) const {
     if (const auto other = find_writer(entry)) refuse(entry, *other);
     const Component& folder = folders_.back();
@@ -185,8 +185,8 @@ class TrustedWalk {
                       entry.path.filename().string()));
   }
 
-  // Opening a named pipe or a device for reading may wait or have effects, so the kind is checked first. The
-  // file that is open in the end is judged: a trusted user may have renamed another to its name meanwhile.
+  // Checks the kind first, because opening a named pipe or a device for reading may block or have effects.
+  // Then checks the file that was actually opened: a trusted user may have renamed another file to its name.
   TrustedFile open_file(const std::string& name, const Component& found) const {
     if (!S_ISREG(found.info.st_mode)) refuse_kind(found);
     constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -210,7 +210,7 @@ class TrustedWalk {
     }
     // A link's mode has no meaning, and a link has no access control list.
     if (S_ISLNK(rights.mode)) rights.mode = 0;
-    // The mode has the list's mask for the group's bits: without it no entry gives the right to write.
+    // The mode's group bits hold the list's mask: without the write bit no entry grants the right to write.
     if (rights.mode & S_IWGRP) rights.acl = read_acl(component);
     return find_other_writer(rights, accounts_);
   }
@@ -220,8 +220,9 @@ class TrustedWalk {
     return *unmapped_ != 0 && *unmapped_ == owner;
   }
 
-  // Where the root of the file system has an unmapped owner, root's files cannot be told from those of other
-  // users but by where they are: on every system `/` and what is in it are root's, and so is all below /usr.
+  // When the owner of the root folder is unmapped, the owner does not distinguish root's files from other
+  // users' files. Only the path does: on every system `/` and its entries belong to root, and so does
+  // everything below /usr.
   bool may_be_roots(const fs::path& path) const {
     if (!is_unmapped(root_owner_)) return false;
     return path == "/" || path.parent_path() == "/" || path.native().starts_with("/usr/");
@@ -265,11 +266,11 @@ class TrustedWalk {
   }
 
   TrustedAccounts accounts_ = accounts_of_process();
-  mutable std::optional<uid_t> unmapped_;  // 0 when every user is mapped; empty until it is asked for
+  mutable std::optional<uid_t> unmapped_;  // 0 when every user is mapped; empty until first queried
   uid_t root_owner_ = 0;
   fs::path named_;
-  std::vector<std::string> rest_;   // the names to go, the next one last
-  std::vector<Component> folders_;  // from the root to where the walk is
+  std::vector<std::string> rest_;   // remaining names, the next one last
+  std::vector<Component> folders_;  // from the root to the current position
   int links_ = 0;
 };
 

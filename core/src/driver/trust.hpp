@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens files that only root and the user of this process can have written. Loading a library runs its code,
-// so what another user could have put there is refused. sdk/docs/security.md states the rule.
+// so files that another user may write are refused. sdk/docs/security.md states the rule.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 namespace weir {
 
-/// Another user may write the file, or may put another file in its place.
+/// Another user may write the file or replace it.
 class UntrustedFile : public Error {
  public:
   UntrustedFile(std::string reason, std::string remedy);
@@ -27,18 +27,18 @@ class UntrustedFile : public Error {
   std::string reason_, remedy_;
 };
 
-/// A regular file, open for reading, that open_trusted has judged.
+/// A regular file, open for reading, that open_trusted has accepted.
 ///
 /// Only root and the user may change any component of path(), so a later use of path() reaches the same file
-/// unless one of these two replaces it. verify() detects that.
+/// unless root or the user replaces it. verify() detects a replacement.
 class TrustedFile {
  public:
-  const std::filesystem::path& named() const noexcept { return named_; }  ///< as asked for, made absolute
+  const std::filesystem::path& named() const noexcept { return named_; }  ///< the argument, made absolute
   const std::filesystem::path& path() const noexcept { return path_; }    ///< without links, `.` and `..`
   int descriptor() const noexcept { return descriptor_.get(); }
   std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(info_.st_size); }
 
-  /// Throws Error{system} when path() does not name the judged file any more.
+  /// Throws Error{system} when path() no longer names the accepted file.
   void verify() const;
 
  private:
@@ -52,14 +52,13 @@ class TrustedFile {
   struct stat info_;
 };
 
-/// Opens `file` if only root and the effective user of this process may write it, or change what its path
-/// leads to: each folder from the root, each link and the file itself are judged by owner, mode and access
-/// control list. Never blocks on named pipes or devices.
-/// Throws UntrustedFile, or Error{system} when the file is absent, cannot be examined or is not a regular
-/// file. Thread-safe.
+/// Opens `file` if only root and the effective user of this process may write it or change the target of its
+/// path. Checks the owner, mode and access control list of each folder from the root, of each link and of the
+/// file. Never blocks on named pipes or devices. Throws UntrustedFile, or Error{system} when the file is
+/// absent, cannot be examined or is not a regular file. Thread-safe.
 TrustedFile open_trusted(const std::filesystem::path& file);
 
-/// Why open_trusted refuses `file`, as one sentence; empty when it does not.
+/// The reason why open_trusted refuses `file`, as one sentence; empty when it accepts the file.
 std::string why_untrusted(const std::filesystem::path& file);
 
 /// Whether the process has rights that its caller lacks (set-user-id, file capabilities).

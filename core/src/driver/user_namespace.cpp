@@ -15,7 +15,7 @@ namespace {
 
 constexpr uid_t usual_overflow_user = 65534;
 
-// The first bytes of a file in /proc, in `text`; false when it cannot be read.
+// Reads the first bytes of a file in /proc into `text`. Returns false when the file cannot be read.
 template <std::size_t N>
 bool read_start(const char* path, char (&text)[N]) {
   const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));

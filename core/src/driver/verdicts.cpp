@@ -21,7 +21,7 @@
 #include "driver/manifest.hpp"
 #include "driver/trust.hpp"
 
-// In the header only, so that libweir needs no library for it at run time.
+// Used header-only, so that libweir needs no library for it at run time.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -45,13 +45,13 @@ class Hasher {
   Hasher() { XXH3_128bits_reset(&state_); }
 
   void add(std::string_view bytes) {
-    // The length keeps "ab" + "c" and "a" + "bc" apart.
+    // The length distinguishes "ab" + "c" from "a" + "bc".
     const std::uint64_t size = bytes.size();
     XXH3_128bits_update(&state_, &size, sizeof size);
     XXH3_128bits_update(&state_, bytes.data(), bytes.size());
   }
 
-  // False when the file cannot be read.
+  // Returns false when the file cannot be read.
   bool add_file(const fs::path& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) return false;
@@ -75,7 +75,7 @@ class Hasher {
   XXH3_state_t state_;
 };
 
-// The index of the system's loader changes when a vendor's library is installed, updated or removed.
+// The index of the system's loader, which changes when a vendor's library is installed, updated or removed.
 std::string where_libraries_are_found() {
   struct stat index {};
   std::string text;
@@ -95,8 +95,9 @@ std::string read_file(const fs::path& path) {
   return text;
 }
 
-// Makes `folder` and those above it that are missing, for this user alone, unless the nearest one that is
-// there is another user's: a root shell with that user's HOME would leave folders that the user cannot write.
+// Creates `folder` and its missing parents with access for this user only. Refuses when another user owns the
+// nearest existing parent: a root shell with that user's HOME would create folders that the user cannot
+// write.
 std::string make_folder(const fs::path& folder) {
   fs::path there = folder;
   std::error_code error;
@@ -116,7 +117,7 @@ std::string make_folder(const fs::path& folder) {
   return {};
 }
 
-// Temporary files of processes that were killed while they wrote.
+// Removes temporary files of processes that were killed while they wrote.
 void remove_leftovers(const fs::path& file) {
   std::error_code error;
   const std::string prefix = file.filename().string() + ".";
@@ -226,7 +227,8 @@ void Verdicts::write(const std::string& text) {
   const Descriptor file(mkostemp(name.data(), O_CLOEXEC));
   if (file.get() < 0) return fail("written");
   const auto size = static_cast<ssize_t>(text.size());
-  // Not synced, which would cost a first start milliseconds: what a power cut leaves has the wrong hash.
+  // Not synced, because fsync would add milliseconds to a first start. The hash rejects a file that a power
+  // failure truncated.
   if (::write(file.get(), text.data(), text.size()) != size)
     fail("written");
   else if (problem_ = why_untrusted(name); problem_.empty()) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of drivers that were probed before, in a small file of the user's cache folder.
+// Verdicts of earlier probes, stored in a small file of the user's cache folder.
 //
 //   weir-probes 3
 //   <key> <seconds since 1970> <outcome>      one line per driver, at most 128
 //   <hash of everything before this line>
 //
-// Whatever is wrong with the file means that nothing is known.
+// A file with any fault counts as empty.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,27 @@ namespace weir {
 
 struct Manifest;
 
-/// Names a driver by what is in its manifest and its library, the ABI that is spoken, and, when the manifest
-/// names libraries of a vendor, where the system finds those. Empty when a file cannot be read.
+/// Identifies a driver by the contents of its manifest and its library, the ABI version and, when the
+/// manifest names libraries of a vendor, the places where the system finds those. Empty when a file cannot be
+/// read.
 std::string verdict_key(const std::filesystem::path& manifest_file, const Manifest& manifest);
 
 class Verdicts {
  public:
-  /// `file` is empty when nothing is to be kept.
+  /// With an empty `file`, no verdicts are kept.
   explicit Verdicts(std::filesystem::path file) : file_(std::move(file)) {}
 
-  /// Reads the file at the first call. A driver that did not complete is forgotten after a day, so that
-  /// trouble of a moment is not held against it for ever.
+  /// Reads the file at the first call. The verdict of a driver that did not complete expires after a day,
+  /// because the cause may have been temporary.
   std::optional<ProbeOutcome> find(const std::string& key, std::int64_t now = std::time(nullptr));
 
   void add(const std::string& key, const ProbeOutcome& outcome);
 
-  /// Writes what was added, and what other processes wrote meanwhile, to a new file that takes the old one's
-  /// place at once.
+  /// Writes the new verdicts, and those that other processes have written meanwhile, to a new file that
+  /// replaces the old one atomically.
   void save() noexcept;
 
-  /// Why verdicts are not kept, or those that are there not believed; empty when all is well.
+  /// The reason why verdicts are not recorded, or why the recorded ones are ignored; empty without a problem.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir-probe MANIFEST MILLISECONDS PARENT KIND: tries a driver in a child process and reports on
-// descriptor 3. libweir starts it (probe_child.hpp). This process has no threads, so that it may fork. It
-// runs between the caller and the driver: it adopts and ends every process that the driver starts, and drains
-// what the driver prints.
+// weir-probe MANIFEST MILLISECONDS PARENT KIND: tries a driver in a child process and reports on descriptor
+// 3. libweir starts it (probe_child.hpp). This process has no threads, so that it may fork. It runs between
+// the caller and the driver: it adopts and ends every process that the driver starts, and drains the driver's
+// output.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,7 +34,7 @@
 #include "driver/process_state.hpp"
 
 #ifdef WEIR_SANITIZED
-// A crash is what is looked for: it must end the process as it would without a sanitizer.
+// The trial detects crashes, so a crash must end the process as it would without a sanitizer.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
   return "handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:detect_leaks=0";
@@ -52,15 +52,16 @@ using Clock = std::chrono::steady_clock;
 using Ending = ProbeOutcome::Ending;
 using std::chrono::milliseconds;
 
-// How long a driver that keeps threads or timers is watched after its calls: 100 ms in pauses, which take
-// longer on a busy machine, as its threads do. A thread that crashes later is not found.
+// The time during which a driver with remaining threads or timers is watched after its calls: 100 ms in
+// pauses. The pauses take longer on a busy machine, as its threads do. A later crash of a thread is not
+// found.
 constexpr int idle_pauses = 50;
 constexpr timespec idle_pause{0, 2'000'000};
-// How long processes of the driver may outlive the driver's process.
+// The time for which processes of the driver may outlive the driver's process.
 constexpr milliseconds descendants_grace{50};
 
-// Shared memory, because a driver may close every descriptor. Everything in it is checked when it is read:
-// the driver's process may have overwritten it.
+// Shared memory, because a driver may close every descriptor. Every field is validated when it is read,
+// because the driver's process may have overwritten it.
 struct Shared {
   std::atomic<ProbeStep> step{ProbeStep::load};
   EffectLog effects{};
@@ -68,8 +69,7 @@ struct Shared {
   std::array<char, most_findings_bytes> findings;
 };
 
-// The status of a probe that came to its end: one that no destructor of a driver ends the process with by
-// chance.
+// The exit status of a completed probe; unlikely to be set by a driver's destructor by chance.
 constexpr int completed_status = 86;
 
 void say(std::string_view bytes) {
@@ -81,7 +81,7 @@ void say(std::string_view bytes) {
   }
 }
 
-// Examines the driver as a program would, watching the state of the process.
+// Examines the driver as a program would, and watches the state of the process.
 class Trial {
  public:
   Trial(Shared& shared, TrialKind kind) : shared_(shared), kind_(kind) {}
@@ -97,7 +97,8 @@ class Trial {
       if (kind_ != TrialKind::describe)
         open_and_close(*candidate.driver, [this](ProbeStep step) { begin(step); });
     } catch (const Refusal& refusal) {
-      // The caller finds the same when it loads the driver, but it opens no device then.
+      // Recorded for these steps only: the caller gets the same refusal when it loads the driver, but it
+      // opens no device.
       if (shared_.step == ProbeStep::open || shared_.step == ProbeStep::close)
         shared_.effects.add(Change::exception, shared_.step, "");
       findings.refusal = refusal;
@@ -119,7 +120,7 @@ class Trial {
   }
 
  private:
-  // Each call compares the state, so that the change is reported with the call that made it.
+  // Compares the state at each call, so that a change is reported with the call that made it.
   void begin(ProbeStep step) {
     const ProbeStep ended = shared_.step;
     if (begun_) state_.compare(ended, shared_.effects);
@@ -142,7 +143,7 @@ class Trial {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != supervisor) _exit(3);
   setpgid(0, group);
-  // One byte instead of none: for zero, a system that hands dumps to a program still does.
+  // One byte instead of zero: for zero, a system that pipes dumps to a program still runs it.
   const rlimit no_core{1, 1};
   setrlimit(RLIMIT_CORE, &no_core);
   signal(SIGPIPE, SIG_DFL);
@@ -159,15 +160,14 @@ class Trial {
       shared.findings_size = bytes.size();
     }
   } catch (const std::exception&) {
-    // Out of memory. The effects that were found until then are in the log.
+    // Out of memory. The log contains the effects found so far.
   }
-  // As the program would: a driver that fails now would take the program's last words or its status.
+  // Exits as the program would: a driver that fails here would lose the program's last output or its status.
   shared.step = ProbeStep::exit;
   std::exit(completed_status);
 }
 
-// Reads a pipe of the driver's process until it is empty, and counts. A pipe that nobody drains would stop
-// the driver.
+// Empties a pipe of the driver's process and counts the bytes. A full pipe would block the driver.
 class Drain {
  public:
   Drain() {
@@ -212,7 +212,7 @@ class Watch {
       told_to_end_ |= signal.ssi_signo == SIGTERM;
     output.read_all();
     error_output.read_all();
-    // A driver that closed its standard streams would make poll return at once for ever.
+    // For closed standard streams of a driver, poll would return immediately and continuously.
     hung_up_ = ((waited[1].revents | waited[2].revents) & POLLHUP) != 0;
     if (hung_up_ && !waited[0].revents) usleep(500);
   }
@@ -254,7 +254,7 @@ std::vector<pid_t> children() {
   return found;
 }
 
-// Reaps all children that ended. Whether others are left.
+// Reaps all ended children. Returns whether others remain.
 bool reap_children() {
   for (;;) {
     const pid_t ended = waitpid(-1, nullptr, WNOHANG);
@@ -271,8 +271,8 @@ int end_descendants(Watch& watch, milliseconds grace) {
     watch.wait(grace_end);
   }
   int outlived = 0;
-  // Killing a process hands its children to this one, hence the rounds. One that waits inside the system ends
-  // later.
+  // Repeats in rounds, because killing a process reparents its children to this one. A process that waits
+  // inside the kernel ends later.
   const Clock::time_point give_up = Clock::now() + std::chrono::seconds(2);
   while (reap_children() && Clock::now() < give_up) {
     const std::vector<pid_t> left = children();
@@ -283,8 +283,8 @@ int end_descendants(Watch& watch, milliseconds grace) {
   return outlived;
 }
 
-// A process group that no living process leads. The driver's process joins it: signals to its group do not
-// reach this process, and setsid, which a leader may not call, succeeds as it would in a program.
+// Creates a process group that no living process leads. The driver's process joins it. Signals to its group
+// do not reach this process, and setsid, which fails for a leader, succeeds as it would in a program.
 pid_t make_group() {
   const pid_t leader = fork();
   if (leader == 0) {
@@ -292,7 +292,7 @@ pid_t make_group() {
     _exit(0);
   }
   siginfo_t ended{};
-  // Not reaped before the driver's process joined.
+  // Reaped only after the driver's process has joined the group.
   if (leader < 0 || waitid(P_PID, static_cast<id_t>(leader), &ended, WEXITED | WNOWAIT) != 0) _exit(3);
   return leader;
 }

@@ -11,15 +11,15 @@ namespace weir::detail {
 
 namespace {
 
-// An else_if is an if at the end of an else.
+// Returns the else block of a branch. An else_if is an if at the end of an else.
 ir::Block& else_of(std::vector<ir::Statement>& statements, const BranchPoint& branch) {
   ir::Statement* owner = &statements[branch.statement];
   for (std::uint32_t d = 0; d < branch.depth; ++d) owner = &owner->bodies[1].statements.back();
   return owner->bodies[1];
 }
 
-// C++ is the macro language of kernels, so a helper that ends in continue_() may be followed by other
-// statements. They never run, and the IR allows no statement after one that leaves its block.
+// C++ is the macro language of kernels, so other statements may follow a helper that ends in continue_().
+// They never run, and the IR allows no statement after one that leaves its block.
 void drop_unreachable(ir::Block& block) {
   auto& statements = block.statements;
   const auto leaves = std::find_if(statements.begin(), statements.end(), [](const ir::Statement& s) {
@@ -76,7 +76,8 @@ void Trace::close() {
   statements.push_back(std::move(block.owner));
 }
 
-// Called by destructors, which cannot report that memory ran out: run does. What a block held is lost then.
+// Called by destructors, which cannot throw std::bad_alloc. Records the failure for run; the statements of
+// the block are lost.
 void Trace::close_scope(const Scope& scope) noexcept {
   for (std::uint32_t i = 0; i < scope.depth_ && stack_.size() > 1; ++i) try {
       close();
@@ -193,7 +194,7 @@ BranchPoint Trace::open_if(Scope& scope, const Handle& condition, const Where& w
   return point;
 }
 
-// Whether an else_ or else_if may follow; `directly` when nothing may have been written since.
+// True if an else_ or else_if may follow. If `directly`, no statement may come in between.
 bool Trace::may_continue(const BranchPoint& branch, std::string_view word, bool directly,
                          const Where& where) {
   const OpenBlock& around = stack_.back();
@@ -234,7 +235,7 @@ void Trace::open_else_if(Scope& scope, BranchPoint& branch, const Handle& condit
   scope.trace_ = id_;
   scope.depth_ = 2;
   if (allowed) {
-    // The condition was computed after the if_: it moves to where it is needed.
+    // The condition was computed after the if_. Move it to the else block that uses it.
     OpenBlock& around = stack_[stack_.size() - 2];
     auto& before = around.block.statements;
     const auto first = before.begin() + branch.statement + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exported functions that the header templates call.
+// The exported functions called by the header templates.
 #include <cstdio>
 
 #include "dsl/names.hpp"

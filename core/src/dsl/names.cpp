@@ -45,7 +45,7 @@ Kind kind_named(std::string_view word, std::uint8_t count) {
   throw std::logic_error("the IR has no word '" + std::string(word) + "'");
 }
 
-// The last kernels, for messages about values that left theirs.
+// The most recent kernels, for messages about values used outside their kernel.
 class Register {
  public:
   std::uint32_t add(std::string_view name, const Where& where) {

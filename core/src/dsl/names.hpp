@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What names stand for: operations and functions by the IR's words, kernels by the number of their trace.
+// Lookup by name: operations and functions by their IR names, kernels by the number of their trace.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace weir::detail {
 
-/// The operation, function or kind that the IR calls `word`. The header templates use known words only;
+/// The operation, function or kind with the IR name `word`. The header templates pass valid names only;
 /// throws std::logic_error for others.
 ir::Op op_named(std::string_view word);
 std::uint32_t math_named(std::string_view word);
 ir::AtomicKind atomic_named(std::string_view word);
 ir::ReduceKind reduce_named(std::string_view word);
 
-/// Gives the next trace its number, from 1, and keeps its kernel's name for messages. Thread-safe.
+/// Returns the number of the next trace, from 1, and stores its kernel's name for messages. Thread-safe.
 std::uint32_t remember_kernel(std::string_view name, const Where& where);
-/// "'step' (main.cpp:12)" of a recent trace.
+/// Returns "'step' (main.cpp:12)" for a recent trace.
 std::string kernel_of_trace(std::uint32_t trace);
 
 }  // namespace weir::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a traced kernel to one that can be launched.
+// Conversion of a traced kernel to a launchable program.
 #include <weir/array.hpp>
 #include <weir/error.hpp>
 #include <weir/kernel.hpp>
@@ -18,7 +18,7 @@ Program trace_program(const KernelSource& source) try {
 
 Device device_of(const LaunchArgument* arguments, std::size_t count) try {
   for (std::size_t i = 0; i < count; ++i) {
-    // A dead array has no device; the launch says which argument it is.
+    // A freed array has no device; the launch reports which argument it is.
     if (arguments[i].array != nullptr && arguments[i].array->alive()) return arguments[i].array->device();
   }
   return open();

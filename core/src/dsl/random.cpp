@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers: Philox 4x32-10 with the counter laid out as sdk/docs/kernel-language.md says.
+// Random numbers: Philox 4x32-10 with the counter layout of sdk/docs/kernel-language.md.
 #include "dsl/trace.hpp"
 
 namespace weir::detail {
 
 namespace {
 
-// FNV-1a of the kernel's name keeps two kernels with one seed and launch number apart.
+// FNV-1a of the kernel's name gives kernels with equal seed and launch number different sequences.
 std::uint32_t name_number(std::string_view name) {
   std::uint32_t hash = 2166136261u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -36,7 +36,8 @@ Handle Trace::element_number(const Where& where) {
   return number;
 }
 
-// How often this iteration came by the call site before. Only loops inside the iteration need to count.
+// Number of earlier executions of this call site in the same iteration. Only loops inside the iteration need
+// a counter.
 Handle Trace::draw_number(const Where& where) {
   std::size_t loop = task_depth() + 1;
   while (loop < stack_.size() &&
@@ -45,7 +46,8 @@ Handle Trace::draw_number(const Where& where) {
   }
   if (loop >= stack_.size()) return constant(ScalarType::u32, 0, where);
 
-  // The counter lives around the outermost loop, whose statement comes after what its block holds so far.
+  // The counter is declared outside the outermost loop. The loop's statement is appended after the block's
+  // current statements.
   OpenBlock& around = stack_[loop - 1];
   const auto id = static_cast<std::uint32_t>(locals_.size());
   ir::Statement local = statement_of(ir::Op::local, ScalarType::u32);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: tasks of their own where loops are parallel, otherwise a sequential loop with a variable.
+// Reductions: separate tasks where loops are parallel, otherwise a sequential loop with a variable.
 #include <bit>
 #include <limits>
 
@@ -23,7 +23,7 @@ std::uint64_t width_mask(ScalarType type) {
   return size_of(type) == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * size_of(type))) - 1;
 }
 
-// The value that changes nothing.
+// The identity element of the reduction.
 std::uint64_t identity(ir::ReduceKind kind, ScalarType type) {
   const bool is_min = kind == ir::ReduceKind::min;
   if (kind == ir::ReduceKind::all) return 1;

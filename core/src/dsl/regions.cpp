@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stream_parallel: which blocks form a region, and where blocks must not stand.
+// stream_parallel: which stream blocks form a region, and where stream blocks are not allowed.
 #include <algorithm>
 
 #include "dsl/names.hpp"
@@ -9,12 +9,12 @@ namespace weir::detail {
 
 namespace {
 
-// Computing these earlier changes nothing: they read no memory and no variable.
+// True for statements that may run earlier: they read no memory and no variable.
 bool reads_nothing_that_changes(const ir::Statement& statement) {
   return statement.op <= ir::Op::philox && statement.bodies.empty();
 }
 
-// What was computed between two blocks moves before the region, so that the blocks meet.
+// Moves values computed between two stream blocks before the region, so that the blocks are consecutive.
 void bring_region_to_the_end(std::vector<ir::Statement>& statements) {
   auto region = statements.end();
   while (region != statements.begin() && reads_nothing_that_changes(*(region - 1))) --region;

@@ -14,7 +14,7 @@ namespace weir::detail {
 
 namespace {
 thread_local Trace* current_trace = nullptr;
-constexpr std::size_t max_reports = 50;  // as many as the verifier gives
+constexpr std::size_t max_reports = 50;  // the limit of the verifier
 }  // namespace
 
 std::string at(const Where& where) {
@@ -94,7 +94,7 @@ ir::Kernel Trace::run(const KernelSource& source) {
   return std::move(kernel_);
 }
 
-// What the IR's own rules have to say beyond the tracer's.
+// Adds the diagnostics of the IR verifier to those of the tracer.
 void Trace::check() {
   for (const ir::Diagnostic& diagnostic : ir::verify(kernel_)) {
     diagnostics_.push_back({where_, diagnostic.message, ir::describe(kernel_, diagnostic.location)});
@@ -115,8 +115,8 @@ void Trace::refuse() const {
 
 ir::Location Trace::locate(const Where& where) {
   if (where.line() != 0) last_ = where;
-  // g++ gives the closing line of a kernel's definition, clang the first. Its first statement is on the same
-  // line or close.
+  // g++ reports the closing line of a kernel's definition, clang the first line. The first statement is on or
+  // near the first line.
   if (where.line() != 0 && where.line() < where_.line() &&
       where.file_name() == std::string_view(where_.file_name()))
     where_ = where;
@@ -166,7 +166,7 @@ ir::ValueId Trace::use(const Handle& handle, const Where& where) {
            where);
     return ir::no_value;
   }
-  if (handle.value >= values_.size()) return ir::no_value;  // made of something that was reported
+  if (handle.value >= values_.size()) return ir::no_value;  // computed from a value that was reported
   const ValueInfo& value = values_[handle.value];
   if (!is_open(value.block)) {
     report("a value made at " + at(value.made) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that this thread is tracing: the statements so far, the blocks that are open, and what is wrong.
+// The kernel that this thread is tracing: its statements so far, the open blocks, and the diagnostics.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,10 @@
 
 namespace weir::detail {
 
-/// "file:line", for the second place that a message names.
+/// Returns "file:line", for the second location in a message.
 std::string at(const Where& where);
 
-/// Traces `source` on this thread and verifies what came out. Throws Error{kernel} with everything that is
-/// wrong.
+/// Traces `source` on this thread and verifies the result. Throws Error{kernel} with all diagnostics.
 ir::Kernel trace_kernel(const KernelSource& source);
 
 inline ir::Statement statement_of(ir::Op op, ScalarType type = ScalarType::boolean) {
@@ -46,23 +45,23 @@ class Trace {
   Trace(const Trace&) = delete;
   void operator=(const Trace&) = delete;
 
-  /// The trace of this thread. Throws Error{kernel} outside any kernel: `what` says who asked.
+  /// The trace of this thread. Throws Error{kernel} outside any kernel; `what` names the caller.
   static Trace& current(std::string_view what, const Where& where);
   /// The trace of this thread if it is number `id`, otherwise null.
   static Trace* find(std::uint32_t id) noexcept;
 
   std::uint32_t id() const noexcept { return id_; }
-  /// Calls the lambda, checks the result and gives it away.
+  /// Calls the lambda, checks the result and returns the kernel.
   ir::Kernel run(const KernelSource& source);
 
   void report(std::string message, const Where& where);
 
   // Statements
-  Handle append(ir::Statement statement, const Where& where);  ///< gives it a result if its operation has one
+  Handle append(ir::Statement statement, const Where& where);  ///< sets a result if its operation has one
   Handle constant(ScalarType type, std::uint64_t bits, const Where& where);
   Handle operation(ir::Op op, ScalarType type, std::initializer_list<Handle> operands, const Where& where);
   ir::ValueId use(const Handle& handle,
-                  const Where& where);  ///< no_value, and a report, if it cannot be used here
+                  const Where& where);  ///< reports and returns no_value if it cannot be used here
   bool owns_array(std::uint32_t trace, const Where& where);
   std::uint32_t add_string(std::string_view text);
 
@@ -77,7 +76,7 @@ class Trace {
   Handle argument(std::size_t index) const;  ///< of the innermost block
   void close();
   void close_scope(const Scope& scope) noexcept;
-  bool at_task_level() const noexcept;  ///< loops that open here run in parallel
+  bool at_task_level() const noexcept;  ///< true where loops run in parallel
   void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, const Where& where);
   void open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step, const Where& where);
   void open_condition(Scope& scope, const Where& where);
@@ -99,13 +98,13 @@ class Trace {
     BlockKind kind;
     std::uint32_t id;
     ir::Block block;
-    ir::Statement owner;  ///< gets the block as a body when it closes
+    ir::Statement owner;  ///< receives the block as a body when it closes
     Where opened;
     std::vector<Handle> low, high;   ///< of parallel and reduce
-    BranchPoint branch;              ///< otherwise: whose else
-    BranchPoint last_branch;         ///< the last if_ in this block; where its next else_ goes
-    bool last_branch_closed = true;  ///< it has its else_
-    bool dropped = false;            ///< where it must not stand; already reported
+    BranchPoint branch;              ///< of an else block: the branch that it belongs to
+    BranchPoint last_branch;         ///< the last if_ in this block, to which the next else_ belongs
+    bool last_branch_closed = true;  ///< true once that if_ has its else_
+    bool dropped = false;            ///< opened where it is not allowed; already reported
   };
   struct ValueInfo {
     std::uint32_t block;
@@ -118,7 +117,7 @@ class Trace {
   struct Diagnostic {
     Where where;
     std::string message;
-    std::string place;  ///< as the message names it
+    std::string place;  ///< location name for the message
   };
   struct ActiveFunction {
     std::string name;
@@ -129,7 +128,7 @@ class Trace {
   const Where& known(const Where& where) const noexcept { return where.line() != 0 ? where : last_; }
   Handle add_value(std::uint32_t block, const Where& where);
   bool is_open(std::uint32_t block) const noexcept;
-  std::size_t task_depth() const noexcept;  ///< in stack_, of the innermost block that becomes tasks
+  std::size_t task_depth() const noexcept;  ///< index in stack_ of the innermost block that becomes tasks
   std::string_view describe(BlockKind kind) const noexcept;
   bool may_continue(const BranchPoint& branch, std::string_view word, bool directly, const Where& where);
   Handle element_number(const Where& where);

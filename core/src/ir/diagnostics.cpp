@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How messages name places, parameters and kernels.
+// Names of places, parameters and kernels in messages.
 #include <weir/error.hpp>
 
 #include "ir/printer.hpp"
@@ -9,7 +9,7 @@ namespace weir::ir {
 
 namespace {
 
-// An element type as C++ spells it.
+// The spelling of an element type in C++.
 std::string source_type(const ElementType& type) {
   std::string scalar;
   switch (type.scalar) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How generated code tells the host that an iteration failed. One record serves a stream: generated code
-// claims it with a compare-and-swap of `state`, so the first failure wins, and the host reads and clears it
-// between launches.
+// Failure reports from generated code to the host. Each stream has one record: generated code claims it with
+// a compare-and-swap of `state`, so the first failure wins, and the host reads and clears it between
+// launches.
 //
-// `site` names the statement without naming its line, so that code does not change when a kernel moves:
-// site = site_base + number, where site_base is the task's own argument (TaskArgument::Kind::site_base) and
-// `number` counts the statements of Task::body that can fail (can_fail below) in pre-order from 0. The host
-// gives each task of a loaded kernel a base of its own, bases apart by at least failure_sites(task.body),
-// finds the task whose range holds the site, and gets the statement back with failure_site(task.body, site -
-// site_base): its `location` is the source line, an assert's message is kernel.strings[statement.index], and
-// the array of a failed bounds check is kernel.parameters[statement.index] (the local with that id for get
-// and set).
+// `site` identifies the statement without its line, so that code does not change when a kernel moves: site =
+// site_base + number, where site_base is an argument of the task (TaskArgument::Kind::site_base) and `number`
+// counts the statements of Task::body that can fail (can_fail below) in pre-order from 0. The host assigns
+// each task of a loaded kernel a separate base; bases differ by at least failure_sites(task.body). To decode
+// a site, the host finds the task whose range contains it and calls failure_site(task.body, site -
+// site_base). The `location` of that statement is the source line. The message of an assert is
+// kernel.strings[statement.index]. The array of a failed bounds check is kernel.parameters[statement.index];
+// for get and set it is the local with that id.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,9 @@ struct ErrorRecord {
 
   std::uint32_t state;          ///< complete is stored with release order after the rest
   std::uint32_t site;           ///< site_base + number
-  std::int64_t index[4];        ///< the loop indices of the iteration that failed; 0 beyond the loop's rank
+  std::int64_t index[4];        ///< the loop indices of the failed iteration; 0 beyond the loop's rank
   std::int64_t array_index[4];  ///< bounds checks: the index used; 0 for asserts
-  std::int64_t
-      extent[4];  ///< bounds checks: the extents it was outside of; 0 beyond the rank and for asserts
+  std::int64_t extent[4];  ///< bounds checks: the extents that it exceeded; 0 beyond the rank and for asserts
   std::uint64_t reserved[3];
 };
 static_assert(sizeof(ErrorRecord) == 128 && offsetof(ErrorRecord, index) == 8 &&
@@ -50,7 +49,7 @@ constexpr bool can_fail(const Statement& statement) noexcept {
   }
 }
 
-/// The statement with that number in `block`, or null. `number` is counted down as sites are passed.
+/// The statement with that number in `block`, or null. Decrements `number` by the sites before it.
 inline const Statement* take_failure_site(const Block& block, std::uint32_t& number) noexcept {
   for (const Statement& statement : block.statements) {
     if (can_fail(statement) && number-- == 0) return &statement;
@@ -63,7 +62,7 @@ inline const Statement* failure_site(const Block& block, std::uint32_t number) n
   return take_failure_site(block, number);
 }
 
-/// How many failure sites a block has.
+/// The number of failure sites of a block.
 inline std::uint32_t failure_sites(const Block& block) noexcept {
   std::uint32_t count = 0;
   for (const Statement& statement : block.statements) {

@@ -29,7 +29,8 @@ std::uint64_t to_bits(T value) {
   return std::bit_cast<Bits<T>>(value);
 }
 
-// Calls `f` with a value of the C++ type of an arithmetic `type`; 0 for others, which the verifier keeps out.
+// Calls `f` with a value of the C++ type of an arithmetic `type`; returns 0 for others, which the verifier
+// rejects.
 template <class F>
 std::uint64_t with_type(ScalarType type, F f) {
   switch (type) {
@@ -58,7 +59,7 @@ std::uint64_t with_type(ScalarType type, F f) {
   }
 }
 
-// ---- integers: computed in unsigned 64 bits, cut to the type's width
+// ---- integers: computed in unsigned 64 bits, truncated to the type's width
 
 template <std::integral T>
 std::uint64_t cut(std::uint64_t value) {
@@ -93,7 +94,7 @@ std::uint64_t upper_half(T a, T b) {
   if constexpr (sizeof(T) < 8) {
     return cut<T>((widened(a) * widened(b)) >> (8 * sizeof(T)));
   } else {
-    // Schoolbook product of 32-bit halves, then corrected for operands that are negative.
+    // Schoolbook product of 32-bit halves, then corrected for negative operands.
     const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
     const std::uint64_t x0 = x & 0xffffffff, x1 = x >> 32, y0 = y & 0xffffffff, y1 = y >> 32;
     const std::uint64_t middle = x1 * y0 + ((x0 * y0) >> 32);
@@ -258,7 +259,8 @@ std::uint64_t math(MathFunction function, T a, std::span<const std::uint64_t> bi
 
 // ---- casts
 
-// Rounds once: to odd in float's 24 bits first, which rounding to half's 11 cannot tell from the exact value.
+// Rounds once: rounding to odd in float's 24 bits first preserves everything that rounding to half's 11 bits
+// needs.
 half to_half(double value) {
   float rounded = static_cast<float>(value);
   if (static_cast<double>(rounded) != value && std::isfinite(rounded)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates pure statements on the host, with the meaning that generated code gives them.
+// Evaluates pure statements on the host with the semantics of generated code.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace weir::ir {
 
-/// What expressions read: the arguments of one launch.
+/// The inputs of expressions: the arguments of one launch.
 class HostValues {
  public:
   virtual std::int64_t extent(std::uint32_t parameter, std::uint32_t dimension) const noexcept = 0;
@@ -21,20 +21,20 @@ class HostValues {
   ~HostValues() = default;
 };
 
-/// The most statements that evaluate() takes, so that it needs no heap.
+/// The maximum number of statements for evaluate(), which therefore needs no heap.
 inline constexpr std::size_t max_expression_statements = 64;
 
-/// True for statements that evaluate() knows: sources but launch_key, arithmetic, casts, and the math
-/// functions whose result IEEE 754 fixes to the bit.
+/// True for statements that evaluate() supports: sources except launch_key, arithmetic, casts, and the math
+/// functions whose result IEEE 754 defines exactly.
 bool is_host_evaluable(const Statement& statement) noexcept;
 
-/// The bits of one operation's result. `types` and `bits` are those of the operands, zero extended. Takes
-/// what is_host_evaluable() accepts, but for constant, argument and extent.
+/// The bits of one operation's result. `types` and `bits` are those of the operands, zero extended. Requires
+/// is_host_evaluable(), and excludes constant, argument and extent.
 std::uint64_t evaluate_operation(const Statement& statement, std::span<const ScalarType> types,
                                  std::span<const std::uint64_t> bits) noexcept;
 
-/// Evaluates `statements`, of which the i-th defines value i, and returns the bits of `result`. No
-/// allocation.
+/// Evaluates `statements`, of which the i-th defines value i, and returns the bits of `result`. Does not
+/// allocate.
 std::uint64_t evaluate(std::span<const Statement> statements, ValueId result,
                        const HostValues& values) noexcept;
 

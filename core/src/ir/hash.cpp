@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/hash.hpp"
 
-// In the header only, so that libweir needs no library for it at run time.
+// Used header-only, so that libweir needs no library for it at run time.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

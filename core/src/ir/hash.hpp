@@ -7,12 +7,12 @@
 
 namespace weir::ir {
 
-/// A hash of the text form without locations: the same on every machine, and unchanged when a kernel moves in
-/// its file or its values are numbered differently.
+/// A hash of the text form without locations. It is the same on every machine, and does not change when a
+/// kernel moves in its file or when its values are renumbered.
 std::uint64_t hash(const Kernel& kernel);
 
-/// For verified kernels: renumbers values, locals and strings in the order of the text, which leaves the text
-/// form as it is.
+/// Renumbers values, locals and strings of a verified kernel in the order of the text, which keeps the text
+/// form unchanged.
 void number(Kernel& kernel);
 
 }  // namespace weir::ir

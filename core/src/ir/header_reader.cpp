@@ -29,7 +29,7 @@ class HeaderReader {
   }
 
  private:
-  // "weir-ir" is no word of the language: it comes as "weir" and "-ir", next to each other.
+  // "weir-ir" is not one token: the lexer returns "weir" and "-ir", next to each other.
   void version() {
     const Token first = in_.token();
     if (!in_.accept_word("weir") || in_.token().text != "-ir" || in_.token().line != first.line ||

@@ -7,7 +7,7 @@
 
 namespace weir::ir {
 
-/// Reads everything in front of the body: version, name, options, files and parameters.
+/// Reads everything before the body: version, name, options, files and parameters.
 void read_header(TokenStream& in, std::string_view file, Kernel& kernel);
 
 }  // namespace weir::ir

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of what ops.def and math.def say.
+// Tables generated from ops.def and math.def.
 #include "ir/ir.hpp"
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel IR: small, typed, structured. One statement type for everything, so that the printer, the
-// parser, the verifier and the passes are each one walk. Values are SSA and scalar: vectors and matrices
-// are taken apart by the front end, and an array element's lanes are loaded and stored one by one. What
-// changes lives in locals (`local`, `get`, `set`), which LLVM turns into SSA later.
+// The kernel IR: small, typed, structured. One statement type represents everything, so that the printer, the
+// parser, the verifier and each pass are a single walk. Values are SSA and scalar: the front end splits
+// vectors and matrices into components, and an array element's components are loaded and stored one by one.
+// Mutable state is in locals (`local`, `get`, `set`), which LLVM converts to SSA later.
 #pragma once
 
 #include <weir/types.hpp>
@@ -17,16 +17,16 @@ namespace weir::ir {
 using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = 0xffffffffu;
 
-// What the operations mean, the same on every target:
+// The semantics of the operations, the same on every target:
 //  - Integers wrap. x / 0 is 0 and x % 0 is 0; the smallest value / -1 wraps to itself. Division truncates.
 //  - Shift amounts are taken modulo the width; shr is arithmetic on signed types, logical on unsigned ones.
 //  - clz and ctz of 0 are the width. mul_hi is the upper half of the double-width product.
-//  - Floats are IEEE 754 with denormals, rounded to nearest even. min and max return the other operand when one
-//    is NaN, and order -0 below +0. rem is fmod. Comparisons with NaN are false, but ne is true.
-//  - cast rounds to nearest even towards floats, truncates and saturates towards integers (NaN becomes 0), wraps
-//    between integers, and is `!= 0` towards boolean. f16 is moved (const, arg, load, store, local, get, set, select)
-//    and converted (cast, bitcast), nothing else.
-//  - and, or, xor, not, eq, ne and select also take booleans; nothing else does.
+//  - Floats are IEEE 754 with denormals, rounded to nearest even. min and max return the other operand when
+//    one is NaN, and order -0 below +0. rem is fmod. Comparisons with NaN are false, except that ne is true.
+//  - cast rounds to nearest even towards floats, truncates and saturates towards integers (NaN becomes 0),
+//    wraps between integers, and is `!= 0` towards boolean. f16 only supports moves (const, arg, load, store,
+//    local, get, set, select) and conversions (cast, bitcast).
+//  - Only and, or, xor, not, eq, ne and select also take booleans.
 //  - Loads and stores outside an array are undefined unless the kernel checks bounds.
 enum class Op : std::uint8_t {
 #define WEIR_OP(name, mnemonic, operands, bodies, result) name,
@@ -46,7 +46,7 @@ enum class AtomicKind : std::uint8_t { add, sub, min, max, bit_and, bit_or, bit_
 /// sum, min, max on every arithmetic type but f16; any, all on boolean. See sdk/docs/ir.md for the order.
 enum class ReduceKind : std::uint8_t { sum, min, max, any, all };
 
-/// How an operation's result type follows; see ops.def.
+/// The rule for an operation's result type; see ops.def.
 enum class ResultRule : std::uint8_t { none, same, boolean, type };
 
 struct OpInfo {
@@ -67,7 +67,7 @@ inline constexpr std::uint32_t reduce_kind_count = static_cast<std::uint32_t>(Re
 std::string_view to_string(AtomicKind kind) noexcept;
 std::string_view to_string(ReduceKind kind) noexcept;
 
-/// Where a statement was written. Metadata: printed on request, never part of a hash or of equality.
+/// The source position of a statement. Metadata: printed on request, never part of a hash or of equality.
 struct Location {
   std::uint32_t file = 0;  ///< in Kernel::files
   std::uint32_t line = 0;  ///< from 1; 0 when not known
@@ -76,7 +76,7 @@ struct Location {
 
 struct Statement;
 
-/// A sequence of statements; `arguments` are the values it is entered with: loop indices, i64.
+/// A sequence of statements; `arguments` are the values defined on entry: loop indices, i64.
 struct Block {
   std::vector<ValueId> arguments;
   std::vector<Statement> statements;
@@ -104,16 +104,17 @@ struct Parameter {
   Location location;
 };
 
-/// What changes the generated code beside the statements. Part of the text form and of the hash.
+/// Settings that change the generated code in addition to the statements. Part of the text form and of the
+/// hash.
 struct Options {
   bool fast_math = false;     ///< gives up "same bits everywhere" for speed
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
   friend bool operator==(const Options&, const Options&) = default;
 };
 
-/// A kernel as written: parameters and a body. In the body and in the blocks of its regions, each `parallel` and
-/// `reduce` becomes a task, and what stands between them becomes serial tasks. `parallel`, `reduce` and `region`
-/// stand nowhere else, and a region stands in the kernel's body only.
+/// A kernel as written: parameters and a body. In the body and in the blocks of its regions, each `parallel`
+/// and `reduce` becomes a task, and the statements between them become serial tasks. `parallel`, `reduce` and
+/// `region` are allowed nowhere else, and a region only in the kernel's body.
 struct Kernel {
   std::string name;  ///< any text without control characters, not empty
   Options options;

@@ -19,7 +19,7 @@ bool is_word(char c) {
 
 constexpr std::size_t quoted_bytes = 40;
 
-// What a message may repeat of the text: short, and without control characters.
+// The part of the text that a message may repeat: short, and without control characters.
 std::string excerpt(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, quoted_bytes)) {

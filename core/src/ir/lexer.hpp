@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts the text form into tokens. Whitespace and `// comments` separate tokens and mean nothing else.
+// Splits the text form into tokens. Whitespace and `// comments` only separate tokens.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct Token {
     end,
     name,    ///< add, temp.load, f32
     value,   ///< %name, `text` without the sign
-    local,   ///< $name, likewise
-    symbol,  ///< @name, likewise
+    local,   ///< $name, `text` without the sign
+    symbol,  ///< @name, `text` without the sign
     string,  ///< "...", `text` between the quotes, escapes as written
     number,  ///< 12, -1.5e+3, 0x7f
     place,   ///< !file:line:column, `text` without the sign
@@ -49,7 +49,7 @@ class Lexer {
   std::uint32_t line_ = 1;
 };
 
-/// How a message names a token: "'add'", "a string", "the end of the text".
+/// The name of a token in messages: "'add'", "a string", "the end of the text".
 std::string found(const Token& token);
 
 }  // namespace weir::ir

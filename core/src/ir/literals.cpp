@@ -24,7 +24,7 @@ std::optional<float> finite_or_infinite(std::string_view text) noexcept {
   return std::nullopt;
 }
 
-// Digits, sign and exponent only: from_chars alone would take "nan" and "infinity" too.
+// Accepts digits, sign and exponent only, because from_chars also accepts "nan" and "infinity".
 bool is_decimal(std::string_view text) noexcept {
   return !text.empty() && text.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
 }

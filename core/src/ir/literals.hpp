@@ -18,16 +18,17 @@ std::optional<std::uint64_t> unsigned_number(std::string_view text, std::uint64_
 /// "0x" and up to 16 hexadecimal digits.
 std::optional<std::uint64_t> hex_number(std::string_view text) noexcept;
 
-/// The bits of a constant of `type`, zero extended; nothing when the text is no such number or does not fit.
+/// The bits of a constant of `type`, zero extended; nothing when the text is not a number of that type or
+/// does not fit.
 std::optional<std::uint64_t> constant_bits(std::string_view text, ScalarType type) noexcept;
 
 /// True when `bits` are those of a NaN of `type`.
 bool is_nan(ScalarType type, std::uint64_t bits) noexcept;
 
-/// The NaN that `nan` stands for.
+/// The NaN that the literal `nan` denotes.
 std::uint64_t canonical_nan(ScalarType type) noexcept;
 
-/// Undoes the escapes of quote(); nothing when one is unknown.
+/// The inverse of quote(); nothing when an escape is unknown.
 std::optional<std::string> unquote(std::string_view text);
 
 }  // namespace weir::ir

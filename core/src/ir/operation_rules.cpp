@@ -287,7 +287,7 @@ class Rules {
     return result(ScalarType::u32);
   }
 
-  // An access of an array's element with `others` values behind the indices.
+  // An access to an array's element with `others` operands after the indices.
   std::string element(std::size_t others) const {
     const Parameter* const p = parameter(Parameter::Kind::array);
     if (p == nullptr) return no_parameter("an array");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one statement may look like by itself: operand counts, types, indices, immediates.
+// Rules for a single statement: operand counts, types, indices, immediates.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace weir::ir {
 
-/// What a local variable was declared as.
+/// The declaration of a local variable.
 struct LocalShape {
   ScalarType type = ScalarType::boolean;
   std::uint64_t count = 1;
 };
 
-/// Checks `statement` given the types of its operands and, for local, get and set, the variable. Returns what
-/// is wrong as a sentence, or "". Control operations are checked for operands and counts only.
+/// Checks `statement` given the types of its operands and, for local, get and set, the variable. Returns the
+/// fault as a sentence, or "". For control operations, checks operands and counts only.
 std::string check_operation(const Kernel& kernel, const Statement& statement,
                             std::span<const ScalarType> types, const LocalShape& local);
 
 /// True when every bit of `immediate` belongs to a constant of `type`.
 bool fits(ScalarType type, std::uint64_t immediate) noexcept;
 
-/// False for numbers that no operation has, which kernels made in memory may hold.
+/// False for numbers outside the enumeration, which a kernel built in memory may contain.
 bool known(Op op) noexcept;
 
 }  // namespace weir::ir

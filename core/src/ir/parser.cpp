@@ -150,7 +150,7 @@ class Parser {
     return s;
   }
 
-  // "math.sin" is the operation math and the detail "sin"; "temp.load" is an operation as it stands.
+  // "math.sin" is the operation math with the detail "sin"; "temp.load" is a complete operation name.
   Op operation(const Token& mnemonic, std::string_view& detail) const {
     const auto& table = mnemonics();
     if (const auto plain = table.find(mnemonic.text); plain != table.end()) {
@@ -291,7 +291,7 @@ class Parser {
     }
   }
 
-  // The type stands behind the number, so that the number is kept until the type is known.
+  // The type follows the number, so the number is kept until the type is known.
   struct Literal {
     Token token;
     std::optional<std::uint64_t> nan_bits;
@@ -453,7 +453,7 @@ class Parser {
   TokenStream& in_;
   Kernel kernel_;
   std::optional<Literal> constant_;
-  // Ordered maps: their cost does not depend on how the names were chosen.
+  // Ordered maps: their cost does not depend on the chosen names.
   std::map<std::string_view, Named> values_, locals_;
   std::map<std::string_view, std::uint32_t> parameters_;
   std::vector<ScalarType> types_;

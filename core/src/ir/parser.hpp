@@ -11,9 +11,9 @@ namespace weir::ir {
 
 inline constexpr std::size_t max_text_bytes = std::size_t{16} << 20;
 
-/// Reads one kernel. `file` names the text in messages; when the text names no source files, statements get
-/// their place in the text as location. The result is well formed but not verified. Throws Error{parse}:
-/// "FILE:LINE:COLUMN: expected ..., found ...".
+/// Reads one kernel. `file` names the text in messages. When the text declares no source files, each
+/// statement's location is its position in the text. The result is well formed but not verified. Throws
+/// Error{parse}: "FILE:LINE:COLUMN: expected ..., found ...".
 Kernel parse(std::string_view text, std::string_view file = "<text>");
 
 }  // namespace weir::ir

@@ -33,7 +33,7 @@ std::string shortest(T value) {
 template <class T>
 std::string float_text(T value, std::uint64_t bits, std::uint64_t canonical_nan) {
   if (value != value) return bits == canonical_nan ? "nan" : "nan(" + hex(bits) + ")";
-  return shortest(value);  // "inf" and "-inf" too
+  return shortest(value);  // also "inf" and "-inf"
 }
 
 std::int64_t sign_extended(ScalarType type, std::uint64_t bits) {
@@ -86,7 +86,7 @@ class Printer {
  private:
   void indent() { out_.append(2 * depth_, ' '); }
 
-  // Numbers are given where a value first appears, which is its definition in a sound kernel.
+  // Values are numbered at their first appearance, which is their definition in a valid kernel.
   void define(ValueId id) {
     if (id < values_.size() && values_[id] == no_value) values_[id] = next_value_++;
     value(id);
@@ -134,7 +134,7 @@ class Printer {
     out_ += ']';
   }
 
-  // `@x[%i, %j].lane` with the operands that remain after it: ", %v".
+  // `@x[%i, %j].lane`, followed by the remaining operands: ", %v".
   void element(const Statement& s, std::size_t others) {
     const std::span<const ValueId> operands{s.operands};
     const std::size_t indices = operands.size() - std::min(others, operands.size());
@@ -298,7 +298,7 @@ class Printer {
     list(s.operands);
   }
 
-  // `[%i], %v` or `, %v`: the value stands last.
+  // `[%i], %v` or `, %v`: the value is last.
   void indexed_value(const Statement& s) {
     const std::span<const ValueId> operands{s.operands};
     if (operands.empty()) return;

@@ -10,18 +10,18 @@
 
 namespace weir::ir {
 
-/// The text form. Values and locals are numbered in the order of the text, whatever their ids are, so that
-/// kernels that differ only in ids print alike. parse() reads it back. Never fails: what is malformed prints
-/// as `%?` or `$?`.
+/// The text form. Values and locals are numbered in the order of the text regardless of their ids, so that
+/// kernels that differ only in ids have the same text. parse() is the inverse. Never fails: malformed
+/// references are printed as `%?` or `$?`.
 std::string print(const Kernel& kernel, bool with_locations = false);
 
-/// A task of `kernel` in the same style, for tests and reports; not read back.
+/// A task of `kernel` in the same style, for tests and reports; parse() does not accept it.
 std::string print(const Kernel& kernel, const Task& task, bool with_locations = false);
 
-/// A constant's bits as the text form writes them: "1.5", "-0", "nan", "nan(0x7fc00001)", "-3", "true".
+/// The text form of a constant's bits: "1.5", "-0", "nan", "nan(0x7fc00001)", "-3", "true".
 std::string print_constant(ScalarType type, std::uint64_t bits);
 
-/// Text in quotes, with \" \\ \n \t \xNN for what cannot stand in them.
+/// Quoted text; characters that need an escape are written as \" \\ \n \t \xNN.
 std::string quote(std::string_view text);
 
 }  // namespace weir::ir

@@ -26,8 +26,8 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
       case Op::atomic:
         if (s.index >= kernel.parameters.size()) break;
         needs.arrays[s.index] = true;
-        // Row-major addresses need every extent but the first; bounds checks need that one too, and so do counters,
-        // which a block keeps to itself where they are few.
+        // Row-major addresses need every extent except the first. Bounds checks need the first as well, and
+        // so do counters, which a block keeps in its own memory when there are few.
         for (std::uint8_t d = kernel.options.check_bounds || s.op == Op::atomic ? 0 : 1;
              d < kernel.parameters[s.index].rank; ++d) {
           add(needs.extents[s.index], d);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a task looks like beyond its statements: its loop, its argument block, its temporaries.
+// Rules for a task besides those of its statements: its loop, its argument block, its scratch memory.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace weir::ir {
 
 void check_task_shape(const Kernel& kernel, const Task& task, std::vector<Diagnostic>& diagnostics);
 
-/// What statements of a task need from its argument block.
+/// The argument block fields that a task's statements need.
 struct ArgumentNeeds {
   std::vector<std::vector<std::uint8_t>> extents;  ///< per parameter: the dimensions, sorted
   std::vector<std::vector<std::uint8_t>> lanes;    ///< per parameter: the lanes of a scalar, sorted

@@ -10,8 +10,8 @@
 
 namespace weir::ir {
 
-/// The tokens of one text, with the small parts that appear everywhere in it. Whatever is not as expected
-/// throws Error{parse}: "FILE:LINE:COLUMN: expected ..., found ...".
+/// The tokens of one text, with helpers for its recurring small parts. Unexpected input throws Error{parse}:
+/// "FILE:LINE:COLUMN: expected ..., found ...".
 class TokenStream {
  public:
   TokenStream(std::string_view text, std::string_view file) : lexer_(text, file) { token_ = lexer_.next(); }
@@ -19,7 +19,7 @@ class TokenStream {
   [[noreturn]] void fail_at(const Token& token, const std::string& message) const {
     lexer_.fail(token.line, token.column, message);
   }
-  /// "expected `expected`, found" the token at hand.
+  /// Throws "expected `expected`, found" followed by the current token.
   [[noreturn]] void fail(const std::string& expected) const;
 
   const Token& token() const { return token_; }
@@ -40,9 +40,9 @@ class TokenStream {
   std::string string(const std::string& what);
   ScalarType type();
 
-  /// `count` is how many files the text declares; with none, places are those in the text itself.
+  /// `count` is the number of files that the text declares; with none, places are positions in the text.
   void declare_files(std::size_t count) { files_ = count; }
-  /// What is written behind a statement that began at `start`, or where it stands.
+  /// The place written after a statement that began at `start`, or else the position of `start`.
   Location place(const Token& start);
 
  private:

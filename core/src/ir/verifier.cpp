@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk over a kernel or task: scopes of values and locals, placement of control operations, and by
-// operation_rules what each statement may look like by itself.
+// One walk over a kernel or task. Checks the scopes of values and locals, the placement of control operations
+// and, through operation_rules, each single statement.
 #include "ir/verifier.hpp"
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace weir::ir {
 
 namespace {
 
-// Where a block stands; decides which control operations may stand in it.
+// The position of a block, which determines the control operations that are allowed in it.
 struct Context {
   enum class Ends : std::uint8_t { open, condition, reduction };
-  const Statement* enclosing = nullptr;  // the innermost statement around
-  const Statement* task_loop = nullptr;  // the parallel or reduce around
-  bool sequential_loop = false;          // a while or for around, inside task_loop
+  const Statement* enclosing = nullptr;  // the innermost enclosing statement
+  const Statement* task_loop = nullptr;  // the enclosing parallel or reduce
+  bool sequential_loop = false;          // an enclosing while or for inside task_loop
   bool condition = false;                // in the condition of the innermost while
   Ends ends = Ends::open;                // condition, reduction: the block ends in yield
   ScalarType yields = ScalarType::boolean;
@@ -84,7 +84,7 @@ class Verifier {
   struct Local {
     State state = State::unknown;
     LocalShape shape;
-    const Statement* task_loop = nullptr;  // the loop it is declared in
+    const Statement* task_loop = nullptr;  // the loop that declares it
     Location location;
   };
 
@@ -144,7 +144,7 @@ class Verifier {
     scope_values_.push_back(id);
   }
 
-  // The types of the operands; false when one of them cannot be used here.
+  // The types of the operands; false when an operand cannot be used here.
   bool resolve(const Statement& s, std::vector<ScalarType>& types) {
     bool good = true;
     types.clear();

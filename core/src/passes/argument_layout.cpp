@@ -40,7 +40,7 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
   }
   if (needs.launch_key) add(Kind::launch_key, 0, 0, ScalarType::u64, 8);
   if (needs.error) add(Kind::site_base, 0, 0, ScalarType::u32, 4);
-  // Falling sizes leave no gaps.
+  // Decreasing sizes leave no gaps.
   task.arguments = std::move(addresses);
   for (const std::uint32_t size : {8u, 4u, 2u, 1u}) {
     std::copy_if(values.begin(), values.end(), std::back_inserter(task.arguments),

@@ -43,7 +43,7 @@ HostBound Bounds::bound(ValueId id) {
   return bound;
 }
 
-// The value with all that it is made of, in program order, if the host can evaluate it.
+// Returns the value with all its operands, in program order, if the host can evaluate it.
 HostBound Bounds::expression(ValueId id) {
   std::vector<ValueId> cone, pending{id};
   std::unordered_set<ValueId> seen{id};

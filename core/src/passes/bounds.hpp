@@ -8,7 +8,7 @@
 
 namespace weir::passes {
 
-/// Finds out what the host can know of loop bounds before a launch.
+/// Determines the loop bounds that the host can compute before a launch.
 class Bounds {
  public:
   Bounds(const Draft& draft, std::vector<HostExpression>& expressions)

@@ -18,7 +18,7 @@ using ir::Location;
 using ir::Op;
 using ir::Statement;
 
-// Where something is first touched, and first written, in one block.
+// Location of the first use and the first write of a variable in one block.
 struct Use {
   Location touched;
   std::optional<Location> written;
@@ -61,7 +61,7 @@ void gather(const Block& block, Uses& uses) {
   }
 }
 
-// Names the kernel and where it begins before what is wrong with it.
+// Throws the diagnostics, preceded by the kernel's name and first line.
 [[noreturn]] void refuse_kernel(const ir::Kernel& kernel, const std::vector<ir::Diagnostic>& diagnostics) {
   std::string text = "kernel '" + kernel.name + "'";
   if (!kernel.parameters.empty() && kernel.parameters.front().location.line != 0)
@@ -149,7 +149,7 @@ class Conflicts {
              "meant"});
   }
 
-  // A pair that is written on both sides is checked once.
+  // Two parameters written on both sides are checked once.
   void two_parameters(Variable written, const std::vector<Place>& writers, Variable touched,
                       const std::vector<Place>& users) {
     for (const Place& writer : writers) {

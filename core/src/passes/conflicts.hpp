@@ -6,12 +6,12 @@
 
 namespace weir::passes {
 
-/// Refuses regions in which one block writes what a sibling touches: throws Error{kernel} naming both lines.
-/// What only a launch can tell, two parameters being the same memory, goes into `checks`. Blocks that
-/// disappear cannot conflict.
+/// Rejects regions in which one block writes memory that a sibling uses: throws Error{kernel} with both
+/// lines. Whether two parameters alias is checked at launch, from `checks`. Eliminated blocks cannot
+/// conflict.
 void find_conflicts(const Draft& draft, std::vector<AliasCheck>& checks);
 
-/// What the kernel as written does to each parameter.
+/// Accesses to each parameter in the kernel as written.
 std::vector<ParameterUse> find_uses(const ir::Kernel& kernel);
 
 }  // namespace weir::passes

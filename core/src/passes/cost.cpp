@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rough weights, in additions: the host only needs to know whether an iteration is tens or thousands of them.
+// Rough costs, in additions. The host only needs to distinguish iterations of tens of operations from
+// thousands.
 #include <algorithm>
 
 #include "passes/argument_layout.hpp"

@@ -34,7 +34,7 @@ class Effects {
     return effect;
   }
 
-  // An index outside its array fails the launch when bounds are checked, whether the value is used or not.
+  // With bounds checks, an index outside its array fails the launch, even if the value is unused.
   bool own(const Statement& s) const {
     switch (s.op) {
       case Op::store:

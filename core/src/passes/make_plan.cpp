@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a kernel to its plan: effects, segments, needs, conflicts, temporaries, tasks.
+// From a kernel to its plan: effects, segments, needs, conflicts, scratch memory, tasks.
 #include <optional>
 #include <weir/error.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t max_symbol_stem = 48;  // of the kernel's name, in symbols
 
-// The kernel's name in letters and digits, each run of anything else as one '_'.
+// The kernel's name in letters and digits; each run of other characters becomes one '_'.
 std::string symbol_stem(const std::string& kernel) {
   std::string stem;
   for (const char c : kernel.substr(0, max_symbol_stem)) {
@@ -87,7 +87,7 @@ class Planner {
     return i;
   }
 
-  // Serial statements behind a reduction run in its last task, which saves their own launch.
+  // Serial statements after a reduction run in its last task, which saves a launch.
   std::optional<std::size_t> serial_behind(std::size_t reduction) const {
     const std::size_t next = next_live(reduction + 1);
     if (next == draft_.segments.size()) return std::nullopt;
@@ -119,7 +119,7 @@ class Planner {
     return plan_.tasks.back();
   }
 
-  // Blocks may have lost all their tasks by now: the rest are numbered anew, and a single one is no region.
+  // Renumbers blocks, since some may have lost all their tasks. A region with one block left is dissolved.
   void number_regions() {
     std::size_t begin = 0;
     while (begin < plan_.tasks.size()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Liveness over the whole kernel, last statement first: in structured code with values defined once, one pass
-// is enough.
+// Liveness over the whole kernel, last statement first. One pass is enough, since code is structured and
+// values are defined once.
 #include <algorithm>
 
 #include "passes/draft.hpp"
@@ -14,8 +14,8 @@ using ir::Op;
 using ir::Statement;
 using ir::ValueId;
 
-// What a value costs to compute again, with all that it is made of; past this it travels through the
-// temporaries, which also bounds the size of a plan.
+// Largest cost of recomputing a value with all its operands. Costlier values pass through scratch memory,
+// which also bounds the size of a plan.
 constexpr std::uint32_t max_recomputed = 256;
 
 class Needs {
@@ -73,7 +73,7 @@ class Needs {
     }
   }
 
-  // A conditional jump has no effect of its own but decides what runs.
+  // A conditional jump has no effect itself but controls which statements run.
   static bool leaves(const Statement& s) {
     return std::any_of(s.bodies.begin(), s.bodies.end(), [](const Block& body) {
       return std::any_of(body.statements.begin(), body.statements.end(), [](const Statement& inner) {
@@ -117,7 +117,7 @@ class Needs {
 
   Draft& draft_;
   std::uint32_t segment_ = 0;
-  std::vector<std::uint32_t> live_;   // by value: the segment in which something needs it
+  std::vector<std::uint32_t> live_;   // by value: the segment in which a statement needs it
   std::vector<std::uint32_t> taken_;  // by value: the segment that recomputes or imports it
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a kernel: its tasks in program order, which of them may share time, and what a launch must
-// provide. Made once per kernel and argument style; immutable and shared by all launches.
+// The plan of a kernel: its tasks in program order, the tasks that may run concurrently, and the requirements
+// on a launch. Made once per kernel and argument style. Immutable and shared by all launches.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@
 
 namespace weir::passes {
 
-/// One bound of a loop as the host sees it before the launch, so that it can choose a grid.
+/// One bound of a loop, in a form that the host evaluates before the launch to choose a grid.
 struct HostBound {
   enum class Kind : std::uint8_t { constant, extent, scalar, expression, device };
-  Kind kind = Kind::device;      ///< device: only known on the device; the grid is then the device's default
+  Kind kind = Kind::device;  ///< device: computed there only; the grid is then the default
   std::int64_t constant = 0;
   std::uint16_t parameter = 0;   ///< extent, scalar
   std::uint8_t index = 0;        ///< extent: dimension; scalar: lane
@@ -29,41 +29,42 @@ struct HostExpression {
   ir::ValueId result = ir::no_value;
 };
 
-/// A task's place in the plan.
+/// Position of a task in the plan.
 struct PlannedTask {
   ir::Task task;
-  std::int32_t region = -1;  ///< index of the region in program order, -1 outside
-  std::int32_t block = -1;   ///< block in the region; block 0 stays on the caller's stream
-  std::uint8_t rank = 0;     ///< of the loop, 0 for serial tasks
-  bool conflicts_are_meant = false;  ///< with other blocks of the region
+  std::int32_t region = -1;          ///< index of the region in program order, -1 outside
+  std::int32_t block = -1;           ///< block in the region; block 0 stays on the caller's stream
+  std::uint8_t rank = 0;             ///< of the loop, 0 for serial tasks
+  bool conflicts_are_meant = false;  ///< allowed with other blocks of the region
   std::array<HostBound, max_rank> low, high;
 };
 
-/// Blocks of a region that must not share memory through different parameters: checked at each launch.
+/// Blocks of a region that must not share memory through different parameters; checked at each launch.
 struct AliasCheck {
-  std::uint16_t written;   ///< array parameter written in one block
-  std::uint16_t touched;   ///< array parameter touched in a sibling block
+  std::uint16_t written;  ///< array parameter written in one block
+  std::uint16_t touched;  ///< array parameter used in a sibling block
   ir::Location written_at, touched_at;
 };
 
-/// What the kernel does to a parameter, for users' checks and for validation layers.
+/// Accesses of the kernel to a parameter, for users' checks and for validation layers.
 struct ParameterUse {
   bool read = false;
   bool written = false;
 };
 
 struct Plan {
-  std::vector<PlannedTask> tasks;          ///< in program order; tasks of one region are consecutive
+  std::vector<PlannedTask> tasks;            ///< in program order; tasks of one region are consecutive
   std::vector<std::uint32_t> region_blocks;  ///< number of non-empty blocks of each region
   std::vector<HostExpression> expressions;
   std::vector<AliasCheck> alias_checks;
   std::vector<ParameterUse> parameters;
-  std::uint32_t temporary_bytes = 0;       ///< per launch; 0 when nothing passes between tasks
-  bool uses_error_record = false;          ///< asserts or bounds checks
-  bool uses_launch_key = false;            ///< random numbers
+  std::uint32_t temporary_bytes = 0;  ///< per launch; 0 when nothing passes between tasks
+  bool uses_error_record = false;     ///< asserts or bounds checks
+  bool uses_launch_key = false;       ///< random numbers
 };
 
-/// Bytes of an address in argument blocks: 8, or 16 for devices that bind buffers.
+/// Makes the plan. `address_bytes` is the size of an address in argument blocks: 8, or 16 for devices that
+/// bind buffers.
 Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes);
 
 }  // namespace weir::passes

@@ -97,7 +97,7 @@ class Splitter {
   }
 
   Draft& draft_;
-  bool stretch_ = false;  // the last segment is a serial one that goes on
+  bool stretch_ = false;  // the last segment is serial and still growing
   std::int32_t region_ = -1, block_ = -1;
   std::uint32_t order_ = 0;
 };

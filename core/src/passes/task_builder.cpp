@@ -22,7 +22,7 @@ ir::Task TaskBuilder::build(std::size_t index) {
   task_ = ir::Task{};
   if (segment.kind == Segment::Kind::parallel) task_.kind = ir::TaskKind::parallel;
   if (segment.kind == Segment::Kind::reduce) task_.kind = ir::TaskKind::reduce_partial;
-  if (task_.kind != ir::TaskKind::serial) task_.location = segment.statements.back()->location;  // the loop's
+  if (task_.kind != ir::TaskKind::serial) task_.location = segment.statements.back()->location;  // the loop
   prologue(segment);
   if (segment.kind == Segment::Kind::serial && can_fail(segment)) clear_exports(segment);
   for (const Statement* const s : segment.statements) {
@@ -59,21 +59,21 @@ bool TaskBuilder::in_temporaries(std::uint32_t local) const {
   return draft_.locals[local].shared && !mirrored(local);
 }
 
-// A shared array whose indices are checked is copied into each task that touches it, where the check of
-// ordinary local arrays covers it.
+// A shared array with checked indices is copied into each task that uses it. The bounds check of local arrays
+// then covers the copy.
 bool TaskBuilder::mirrored(std::uint32_t local) const {
   const TopLocal& l = draft_.locals[local];
   return l.shared && l.declaration->immediate > 1 && draft_.kernel->options.check_bounds;
 }
 
-// A parallel loop cannot set variables from outside, so that one read in front of it serves all iterations.
+// A parallel loop cannot set outer variables, so one read before the loop serves all iterations.
 bool TaskBuilder::unchanging(std::uint32_t local) const {
   return task_.kind != ir::TaskKind::serial && in_temporaries(local) &&
          draft_.locals[local].declaration->immediate == 1;
 }
 
 void TaskBuilder::prologue(const Segment& segment) {
-  // Both lists are in program order; merging them keeps every value behind those it is made of.
+  // Both lists are in program order; the merge keeps every value after its operands.
   auto imported = segment.imported.begin();
   auto recomputed = segment.recomputed.begin();
   while (imported != segment.imported.end() || recomputed != segment.recomputed.end()) {
@@ -122,8 +122,8 @@ bool TaskBuilder::can_fail(const Segment& segment) const {
                      [this](const Statement* s) { return draft_.kept.contains(s) && can_fail(*s); });
 }
 
-// A failure ends the task early, but the tasks behind it still run: what they read, such as a loop's bound,
-// is then zero rather than what an earlier launch left in the memory.
+// A failure ends the task early, but later tasks still run. The values that they read, such as a loop's
+// bound, are then zero instead of data from an earlier launch.
 void TaskBuilder::clear_exports(const Segment& segment) {
   for (const Statement* const s : segment.statements) {
     if (!draft_.kept.contains(s)) continue;
@@ -182,7 +182,7 @@ void TaskBuilder::access_temporary(const Statement& s, Block& out) {
   out.statements.push_back(std::move(access));
 }
 
-// Locals that several tasks touch are declared directly in the body or in a block, never inside a loop.
+// Locals that several tasks use are declared directly in the body or in a block, never inside a loop.
 void TaskBuilder::clear_temporary(const Statement& s) {
   const std::uint32_t offset = draft_.locals[s.index].offset;
   const ValueId zero = constant(s.type, 0, s.location);

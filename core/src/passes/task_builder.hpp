@@ -10,16 +10,17 @@
 
 namespace weir::passes {
 
-/// Writes the tasks of a draft: self-contained copies of its segments, with temporaries where values cross.
+/// Writes the tasks of a draft: self-contained copies of its segments, with scratch memory for values that
+/// cross.
 class TaskBuilder {
  public:
   explicit TaskBuilder(const Draft& draft);
 
-  /// The task of a live segment; for reductions the one that leaves partial results. Has no name and no
-  /// arguments yet.
+  /// Builds the task of a live segment; for a reduction, the task that writes partial results. The task has
+  /// no name and no arguments yet.
   ir::Task build(std::size_t segment);
 
-  /// The task that combines the partial results which `partial` leaves, and then runs the serial segment
+  /// Builds the task that combines the partial results of `partial` and then runs the serial segment
   /// `behind`.
   ir::Task combine(const ir::Task& partial, std::optional<std::size_t> behind);
 
@@ -51,9 +52,9 @@ class TaskBuilder {
 
   const Draft& draft_;
   ir::Task task_;
-  std::vector<ir::ValueId> values_;      // by the kernel's id: the task's
-  std::vector<std::uint32_t> locals_;    // likewise
-  std::vector<ir::ValueId> read_ahead_;  // by the kernel's local id: its value, read in front of the loop
+  std::vector<ir::ValueId> values_;      // by the kernel's value id: the task's value
+  std::vector<std::uint32_t> locals_;    // by the kernel's local id: the task's local
+  std::vector<ir::ValueId> read_ahead_;  // by the kernel's local id: its value, read before the loop
 };
 
 }  // namespace weir::passes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every value, local and reduction that crosses tasks has a slot of its own, so that blocks of a region never
-// share one; slots of different blocks do not even share a cache line.
+// Every value, local and reduction that crosses tasks has its own slot, so that blocks of a region never
+// share one. Slots of different blocks do not share a cache line either.
 #include <weir/error.hpp>
 
 #include "ir/task.hpp"
@@ -19,7 +19,7 @@ class Layout {
     end_ = (end_ + alignment - 1) / alignment * alignment;
     const std::uint64_t offset = end_;
     end_ += size;
-    // Past the limit the offsets no longer matter: bytes() is refused.
+    // Past the limit the offsets no longer matter: place_temporaries throws.
     return static_cast<std::uint32_t>(offset);
   }
   void next_line() { end_ = (end_ + cache_line - 1) / cache_line * cache_line; }

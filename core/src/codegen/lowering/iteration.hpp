@@ -10,8 +10,8 @@
 
 namespace weir::codegen {
 
-/// Created for each lowering of a loop's body, and for each lane where iterations are lowered side by side.
-/// It cannot be copied, so two iterations never share values, locals or the place where they end. The
+/// Created for each lowering of a loop's body, and for each lane where several iterations are lowered
+/// together. It cannot be copied, so two iterations never share values, locals or their end block. The
 /// statements around the loop have one, too.
 class Iteration {
  public:
@@ -25,11 +25,11 @@ class Iteration {
     llvm::BasicBlock* continue_to;
   };
 
-  /// The statements around a task's loop, which end at the task's end.
+  /// The statements around a task's loop; their end is the task's end.
   explicit Iteration(TaskFunction& f);
   /// The iteration of `loop` at `indices`; values and locals of `around` are visible in it.
   Iteration(const Iteration& around, const ir::Statement& loop, const std::vector<llvm::Value*>& indices);
-  /// The statements around a loop, with an array elsewhere.
+  /// The statements around a loop, with one array at another address.
   Iteration(const Iteration& around, std::uint32_t moved_array, llvm::Value* address);
   /// Returns the storage of its locals.
   ~Iteration();

@@ -53,7 +53,7 @@ llvm::BranchInst* sequential_loop(TaskFunction& f, Value* low, Value* high, Valu
   body(i, {done, latch});
   f.jump(latch);
   b.SetInsertPoint(latch);
-  // i + step may pass the largest i64 when the loop is over; the test does not.
+  // i + step may exceed the largest i64 at the end of the loop; the test does not.
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(step);
   const bool by_one = constant && constant->isOne();
   Value* next = b.CreateAdd(i, step, "", false, by_one);
@@ -76,9 +76,9 @@ void unroll(TaskFunction& f, llvm::BranchInst* latch, std::uint32_t count) {
 
 namespace {
 
-/// The number of vectors that a loop computes side by side when each has so many long chains of dependent
-/// operations. One chain after the other leaves arithmetic units idle, because a processor looks ahead at
-/// about 100 waiting operations. LLVM chooses 1 for loops that long.
+/// The number of vectors that a loop computes in an interleaved way when each has this many long chains of
+/// dependent operations. A single chain leaves arithmetic units idle, because a processor holds only about
+/// 100 waiting operations. LLVM chooses 1 for loops of that length.
 unsigned vectors_side_by_side(unsigned chains) {
   return chains == 0 ? 1 : std::max(1u, 4 / chains);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of LLVM's instructions that lowering makes. Each function returns with the builder behind the loop.
+// Loops in LLVM IR for lowering. Each function returns with the builder positioned after the loop.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ void while_loop(TaskFunction& f, const std::function<llvm::Value*()>& condition,
                 const std::function<void()>& body);
 
 /// The i64 numbers from `from` below `to` in steps of `step`; the numbers are signed and do not wrap.
-/// `unrolled` rounds are laid out one after the other.
+/// `unrolled` rounds are emitted consecutively.
 void stepped_loop(TaskFunction& f, llvm::Value* from, llvm::Value* to, std::uint64_t step,
                   std::uint32_t unrolled, const std::function<void(llvm::Value*)>& body);
 
@@ -21,10 +21,10 @@ void stepped_loop(TaskFunction& f, llvm::Value* from, llvm::Value* to, std::uint
 llvm::BranchInst* sequential_loop(TaskFunction& f, llvm::Value* low, llvm::Value* high, llvm::Value* step,
                                   const std::function<void(llvm::Value*, const Iteration::Exits&)>& body);
 
-/// Asks LLVM to unroll the loop that `latch` ends; 1 is never.
+/// Asks LLVM to unroll the loop that `latch` ends; a count of 1 forbids it.
 void unroll(TaskFunction& f, llvm::BranchInst* latch, std::uint32_t count);
 
-/// Lets LLVM's vectoriser run iterations side by side.
+/// Allows LLVM's vectoriser to run iterations in the lanes of vectors.
 struct VectorHints {
   llvm::MDNode* group =
       nullptr;  ///< of the accesses of independent iterations; null where they may depend on one another

@@ -16,7 +16,7 @@ using llvm::Value;
 
 namespace {
 
-/// All threads but one return.
+/// Makes all threads but one return.
 void stay_in_one_thread(TaskFunction& f) {
   const ThreadModel& threads = *f.device.threads();
   Value* first = f.b.CreateICmpEQ(threads.block(f.b), f.i32(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From one task to one LLVM function.
+// Lowers one task to one LLVM function.
 #pragma once
 
 #include <weir/lowering.hpp>
@@ -11,10 +11,10 @@
 
 namespace weir::codegen {
 
-/// Appends the function of `task` to `module` and returns the forms of code that it takes; whether its loops
-/// become vectors is LLVM's decision, made later. `lines` may be null: the function then has no source lines.
-/// Throws Error{compile} for a task that is not verified or lacks arguments, and Error{unsupported} for one
-/// whose locals need more stack than the device has.
+/// Appends the function of `task` to `module` and returns the forms that the code has. LLVM decides later
+/// whether its loops are vectorised. With `lines` null, the function has no source lines. Throws
+/// Error{compile} for a task that is not verified or lacks arguments, and Error{unsupported} for a task whose
+/// locals need more stack than the device has.
 Lowering lower_task(llvm::Module& module, const ir::Kernel& kernel, const ir::Task& task,
                     const DeviceModel& device, DebugLines* lines = nullptr);
 

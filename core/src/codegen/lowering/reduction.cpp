@@ -25,7 +25,7 @@ llvm::Constant* Reduction::identity() {
     default:
       break;
   }
-  const bool smallest = kind_ == ir::ReduceKind::max;  // max starts from the smallest value there is
+  const bool smallest = kind_ == ir::ReduceKind::max;  // max starts from the smallest value of the type
   if (scalar_ >= Type::f16) return llvm::ConstantFP::getInfinity(type_, smallest);
   const unsigned width = type_->getIntegerBitWidth();
   if (is_signed(scalar_))

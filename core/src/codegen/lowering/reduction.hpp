@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reductions of all devices have in common. Their order is fixed in ir/task.hpp.
+// The common part of reductions on all devices. Their order is fixed in ir/task.hpp.
 #pragma once
 
 #include <utility>
@@ -15,11 +15,11 @@ class Reduction : private FunctionPart {
   /// Of a loop of the kind `reduce`.
   Reduction(TaskFunction& f, const ir::Statement& loop);
 
-  /// Of values, in memory.
+  /// The type of values in memory.
   llvm::Type* type() const { return type_; }
   /// Lanes start from the identity element, so unused lanes do not affect the result.
   llvm::Constant* identity();
-  /// Works on scalars and on vectors, in the memory type.
+  /// Accepts scalars and vectors, in the memory type.
   llvm::Value* combine(llvm::Value* a, llvm::Value* b);
 
   /// reduce_chunk(n) of ir/task.hpp, and the number of chunks; i64.
@@ -29,8 +29,8 @@ class Reduction : private FunctionPart {
   llvm::Value* partial_address(llvm::Value* chunk);
   llvm::Value* result_address();
 
-  /// Adds the iteration of `loop` at `indices` to the lane at `address`. An iteration that ends early leaves
-  /// the lane as it was.
+  /// Adds the iteration of `loop` at `indices` to the lane at `address`. An iteration that ends early does
+  /// not change the lane.
   void accumulate(const Iteration& around, const ir::Statement& loop,
                   const std::vector<llvm::Value*>& indices, llvm::Value* address,
                   llvm::MDNode* access_group = nullptr);

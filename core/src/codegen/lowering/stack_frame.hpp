@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stack storage of a task's locals, lent to one iteration at a time.
+// Stack storage of a task's locals, assigned to one iteration at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace weir::codegen {
 struct TaskFunction;
 
 /// Each local has one slot for each iteration that is lowered at the same time, such as the lanes of a
-/// packet. Iterations that are lowered one after the other use the same slots, so that lowering a body
-/// several times costs no stack.
+/// packet. Iterations that are lowered one after the other reuse the slots, so that repeated lowering of a
+/// body needs no additional stack.
 class StackFrame {
  public:
   explicit StackFrame(std::uint32_t locals) : slots_(locals) {}

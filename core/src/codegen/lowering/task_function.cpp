@@ -38,7 +38,7 @@ TaskFunction::TaskFunction(llvm::Module& in, const ir::Kernel& of, const ir::Tas
       arguments(kernel, task),
       frame(task.local_count) {
   if (kernel.options.fast_math) {
-    // NaN and infinity keep their meaning: kernels test for them.
+    // NaN and infinity keep their semantics, because kernels test for them.
     llvm::FastMathFlags flags = llvm::FastMathFlags::getFast();
     flags.setNoNaNs(false);
     flags.setNoInfs(false);

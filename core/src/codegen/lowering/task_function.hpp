@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The LLVM function of one task while its code is appended. Nothing in this file belongs to one iteration:
-// see iteration.hpp.
+// The LLVM function of one task while its code is appended. It has no state of single iterations: see
+// iteration.hpp.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +81,7 @@ struct TaskFunction {
   std::map<const ir::Statement*, std::uint32_t> sites_;
 };
 
-/// Base of everything that appends code to a task's function. Holds no state of its own.
+/// Base of all classes that append code to a task's function. Stateless.
 class FunctionPart {
  protected:
   using Type = ScalarType;

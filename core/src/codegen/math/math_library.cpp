@@ -34,7 +34,7 @@ std::string math_symbol(std::string_view function, ScalarType type) {
 
 namespace {
 
-// Functions that stay calls until loops are vectorised, and then become their variants for vectors.
+// Functions that remain calls until loops are vectorised, and are then replaced by their vector variants.
 constexpr llvm::StringLiteral with_vector_variants[] = {"weir_sin_f32", "weir_sin_f64", "weir_cos_f32",
                                                         "weir_cos_f64"};
 
@@ -70,7 +70,7 @@ std::vector<Variant> vector_variants(const llvm::Function& scalar) {
   return variants;
 }
 
-/// Says to the vectoriser which variants there are, and keeps their declarations until it has run.
+/// Declares the variants to the vectoriser, and keeps their declarations until it has run.
 void offer_variants(llvm::Module& module) {
   std::vector<llvm::GlobalValue*> kept;
   for (llvm::StringRef name : with_vector_variants) {
@@ -92,7 +92,7 @@ void offer_variants(llvm::Module& module) {
   if (!kept.empty()) llvm::appendToCompilerUsed(module, kept);
 }
 
-// Where the target scales by powers of two itself, LLVM knows the instruction; the bits are the same.
+// Where the target scales by powers of two, LLVM selects its instruction; the bits are the same.
 void use_own_scaling(llvm::Module& module) {
   for (const char* name : {"weir_scale_f32", "weir_scale_f64"}) {
     llvm::Function* f = module.getFunction(name);
@@ -110,7 +110,7 @@ void use_own_scaling(llvm::Module& module) {
 
 namespace {
 
-/// Links the bodies of what `module` declares; those with variants may be left for later.
+/// Links the bodies of the functions that `module` declares; may postpone those with variants.
 void link_bodies(llvm::Module& module, const MathOptions& options, bool leave_those_with_variants) {
   std::vector<std::string> wanted;
   for (const llvm::Function& f : module)
@@ -177,7 +177,7 @@ void inline_called_math(llvm::Module& module, llvm::ModuleAnalysisManager& analy
     any = true;
   }
   if (!any) return;
-  analyses.invalidate(module, llvm::PreservedAnalyses::none());  // functions came from the library meanwhile
+  analyses.invalidate(module, llvm::PreservedAnalyses::none());  // the library added functions
   llvm::FunctionPassManager clean;
   clean.addPass(llvm::EarlyCSEPass());
   clean.addPass(llvm::InstCombinePass());

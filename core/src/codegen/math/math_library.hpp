@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The portable math library: bitcode made when Weir is built, linked function by function into the code that
-// uses it.
+// The portable math library: bitcode generated when Weir is built, linked function by function into generated
+// code.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -22,15 +22,16 @@ struct MathOptions {
   bool scales = false;           ///< the target multiplies by powers of two in one instruction
 };
 
-/// Links what `module` calls, for inlining. Functions with variants for vectors are only declared, with their
-/// variants. Throws Error{compile, unsupported} when a function is missing.
+/// Links the functions that `module` calls, for inlining. Functions with vector variants are only declared,
+/// together with their variants. Throws Error{compile, unsupported} when a function is missing.
 void link_math(llvm::Module& module, const MathOptions& options);
 
-/// After vectorising: links those that are still called. They are optimised already, but for being inlined.
+/// After vectorising: links the functions that are still called. They are already optimised, except for
+/// inlining.
 void link_called_math(llvm::Module& module, const MathOptions& options);
 
-/// Inlines what link_called_math linked, so that constants stay in registers over the iterations of a loop.
-/// What rare arguments need stays called.
+/// Inlines the functions linked by link_called_math, so that constants stay in registers over the iterations
+/// of a loop. Code for rare arguments remains a call.
 void inline_called_math(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
 
 }  // namespace weir::codegen

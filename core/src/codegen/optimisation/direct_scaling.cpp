@@ -34,8 +34,9 @@ llvm::Intrinsic::ID scaling_of(const llvm::FixedVectorType& type) {
   }
 }
 
-/// The float whose value is the integer `k`, made or found; null when there is none. The library's exponents
-/// are far below the constant that rounded them, so that the sum's bits minus the constant's are the integer.
+/// The float whose value is the integer `k`, computed or found; null when there is none. The library's
+/// exponents are far below the constant that rounded them, so the integer equals the sum's bits minus the
+/// constant's bits.
 Value* as_float(llvm::IRBuilder<>& b, Value* k, llvm::Type* type) {
   Value* from;
   if (match::match(k, match::m_FPToSI(match::m_Value(from))) && from->getType() == type &&
@@ -55,7 +56,7 @@ Value* as_float(llvm::IRBuilder<>& b, Value* k, llvm::Type* type) {
   }
   match::match(k, match::m_Trunc(match::m_Value(k)));
   if (!match::match(k, match::m_BitCast(match::m_Value(from))) || from->getType() != type) return nullptr;
-  // A sum, as InstCombine writes the same difference of the library's: the two become one.
+  // A sum, as InstCombine writes the library's difference, so that LLVM merges the two.
   return b.CreateFAdd(from, b.CreateFNeg(magic));
 }
 

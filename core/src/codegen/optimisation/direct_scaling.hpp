@@ -5,9 +5,9 @@
 
 namespace weir::codegen {
 
-/// AVX-512 scales vectors by powers of two whose exponent is a float, and LLVM has only ldexp, whose exponent
-/// is an integer. The math library takes that integer out of a float's bits or rounds it, and this gives the
-/// float to the instruction itself. The bits of results stay the same.
+/// Uses AVX-512's instruction that scales vectors by powers of two with a float exponent. LLVM has only
+/// ldexp, whose exponent is an integer. The math library extracts that integer from a float's bits or rounds
+/// it; this pass passes the float to the instruction. The bits of results do not change.
 class DirectScaling : public llvm::PassInfoMixin<DirectScaling> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);

@@ -14,15 +14,15 @@ namespace {
 
 using llvm::Value;
 
-/// The place of a minimum or maximum in a function, and its kind.
+/// The context of a minimum or maximum in a function, and its kind.
 struct Place {
   llvm::Instruction& at;
   bool larger;
 };
 
 /// Equal operands are the same number or zeros: `and` of two zeros is -0 only if both are, `or` is +0 only if
-/// both are. The first comparison gives the second operand when either is a NaN, so only a NaN in the second
-/// is left.
+/// both are. The first comparison selects the second operand when either is a NaN, so only a NaN in the
+/// second operand remains.
 Value* by_select(llvm::IRBuilder<>& b, const Place& place, Value* x, Value* y) {
   const llvm::SimplifyQuery query(place.at.getDataLayout(), &place.at);
   const auto is_number = [&](Value* v) { return llvm::isKnownNeverNaN(v, query); };
@@ -41,7 +41,7 @@ Value* by_select(llvm::IRBuilder<>& b, const Place& place, Value* x, Value* y) {
   return is_number(y) ? result : b.CreateSelect(b.CreateFCmpUNO(y, y), x, result);
 }
 
-/// Folds a vector in halves.
+/// Reduces a vector in halves.
 Value* fold_by_select(llvm::IRBuilder<>& b, const Place& place, Value* v) {
   for (unsigned width = llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements(); width > 1;) {
     const unsigned half = width / 2;
@@ -53,7 +53,7 @@ Value* fold_by_select(llvm::IRBuilder<>& b, const Place& place, Value* v) {
   return b.CreateExtractElement(v, std::uint64_t{0});
 }
 
-/// What a call is replaced by; null when it stays.
+/// The replacement of a call; null when the call stays.
 Value* replacement(llvm::IntrinsicInst& call) {
   llvm::IRBuilder<> b(&call);
   switch (call.getIntrinsicID()) {

@@ -74,7 +74,7 @@ class Lines {
     return Line{llvm::ConstantInt::getSigned(vector->getElementType(), first), stride};
   }
 
-  // The stride of a loop's variable is that of its start; what comes around must agree.
+  // The stride of a loop's variable is that of its start; the value from the latch must agree.
   std::optional<Line> of_phi(llvm::PHINode* phi) {
     if (!phi->getType()->getScalarType()->isIntegerTy(64)) return std::nullopt;
     std::optional<Line> start;
@@ -119,7 +119,7 @@ class Lines {
   }
 
  public:
-  /// A phi that did not hold what was assumed of it may have been used: nothing more is to be trusted.
+  /// A phi whose assumption turned out wrong may already have been used, so all results are invalid.
   bool failed() const { return failed_; }
 
  private:

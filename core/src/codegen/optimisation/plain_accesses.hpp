@@ -5,9 +5,9 @@
 
 namespace weir::codegen {
 
-/// When LLVM vectorises a loop around loops, every access in it becomes a gather or a scatter. This turns
-/// those whose lanes all touch one place into a scalar load, and those whose lanes lie one after the other
-/// into a vector access.
+/// When LLVM vectorises an outer loop, every access in it becomes a gather or a scatter. This pass converts
+/// accesses to one address in all lanes into scalar loads, and accesses to consecutive addresses into vector
+/// accesses.
 class PlainAccesses : public llvm::PassInfoMixin<PlainAccesses> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);

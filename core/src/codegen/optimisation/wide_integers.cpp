@@ -25,14 +25,14 @@ bool has_index32(const llvm::Type* type) {
 
 enum class Extension { zero, sign };
 
-/// One function on its way from narrow integers to words.
+/// Converts one function from narrow integers to words.
 class Widening {
  public:
   explicit Widening(llvm::Function& function)
       : function_(function), b_(function.getContext()), word_(b_.getInt32Ty()) {}
 
   bool run() {
-    // Definitions come before their uses, apart from those of phis.
+    // Definitions come before their uses, except for those of phis.
     const llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
     for (llvm::BasicBlock* block : order)
       for (llvm::Instruction& i : llvm::make_early_inc_range(*block)) rewrite(i);
@@ -48,8 +48,8 @@ class Widening {
   }
 
  private:
-  /// A narrow value in a word: its low bits are the value's; the others are the value's extension where a
-  /// flag says so, and arbitrary otherwise.
+  /// A narrow value in a word. The low bits are the value; the other bits are its extension where a flag says
+  /// so, and arbitrary otherwise.
   struct Word {
     Value* value = nullptr;
     bool zero = false, sign = false;
@@ -124,7 +124,7 @@ class Widening {
   Value* zero_extended(Value* v) { return extension_of(v, Extension::zero); }
   Value* sign_extended(Value* v) { return extension_of(v, Extension::sign); }
 
-  /// The narrow value itself, where something takes nothing else.
+  /// The narrow value, for instructions that accept nothing else.
   Value* narrow_of(Value* v) {
     const auto found = words_.find(v);
     if (found == words_.end()) return v;
@@ -168,7 +168,7 @@ class Widening {
       }
   }
 
-  /// What a narrow result is in a word; null where the instruction must stay.
+  /// The word for a narrow result; null where the instruction must stay.
   Word computed(llvm::Instruction& i) {
     const auto operand = [&](unsigned k) { return i.getOperand(k); };
     const auto low = [&](unsigned k) { return word_of(operand(k)); };
@@ -309,7 +309,7 @@ class Widening {
     }
   }
 
-  /// What an instruction with narrow operands and another result becomes; null where it must stay.
+  /// The replacement of an instruction with narrow operands and another result; null where it must stay.
   Value* from_narrow(llvm::Instruction& i) {
     if (i.getNumOperands() == 0 || !has_index32(i.getOperand(0)->getType())) return nullptr;
     const auto zero = [&](unsigned k) { return zero_extended(i.getOperand(k)); };
@@ -348,7 +348,7 @@ class Widening {
   llvm::Function& function_;
   Builder b_;
   llvm::IntegerType* word_;
-  std::map<Value*, Word> words_;                          // of narrow results that are computed in words
+  std::map<Value*, Word> words_;                          // of narrow results computed in words
   std::map<std::pair<Value*, bool>, Value*> extensions_;  // by narrow value and whether by its sign
   std::vector<std::pair<llvm::PHINode*, llvm::PHINode*>> phis_;
   std::vector<llvm::Instruction*> replaced_;

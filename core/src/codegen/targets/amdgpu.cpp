@@ -41,13 +41,13 @@ void initialize_amdgpu() {
   throw Error(ErrorCode::unsupported, words);
 }
 
-/// LLVM's words for features stand with commas between them.
+/// LLVM's feature names are separated by commas.
 void add_feature(std::string& features, const std::string& feature) {
   if (!features.empty()) features += ',';
   features += feature;
 }
 
-/// "gfx90a:sramecc+:xnack-", as HIP writes it: the processor, and features in LLVM's words.
+/// "gfx90a:sramecc+:xnack-", as in HIP: the processor, and the features in LLVM's syntax.
 std::pair<std::string, std::string> parse_processor(const std::string& text) {
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(text).split(parts, ':');
@@ -79,7 +79,7 @@ class AmdgpuModel final : public GpuModel {
  public:
   explicit AmdgpuModel(const Target& target) : GpuModel(target), name_(target.cpu) {
     initialize_amdgpu();
-    // "sramecc+:xnack-" as features belongs to the processor's name; LLVM's own begin with a sign.
+    // "sramecc+:xnack-" as features belongs to the processor's name; LLVM's features begin with a sign.
     const bool hip_features =
         !target.features.empty() && target.features[0] != '+' && target.features[0] != '-';
     if (hip_features) name_ += ":" + target.features;
@@ -92,8 +92,8 @@ class AmdgpuModel final : public GpuModel {
              suggestion(cpu_, std::vector<std::string>{"gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030",
                                                        "gfx1100"}));
     if (!target.features.empty() && !hip_features) add_feature(features_, named_features_ = target.features);
-    // Processors before gfx10 have waves of 64; later ones have both, and swap values only within halves of
-    // the wide.
+    // Processors before gfx10 have waves of 64. Later ones support both sizes, and shuffle values only within
+    // halves of a wave of 64.
     wave_ = generation < 10 ? 64 : target.lanes == 64 ? 64 : 32;
     exchange_ = generation < 10 ? 64 : 32;
     if (generation >= 10) add_feature(features_, wave_ == 64 ? "+wavefrontsize64" : "+wavefrontsize32");
@@ -104,7 +104,7 @@ class AmdgpuModel final : public GpuModel {
     const llvm::Triple triple(amdgpu_triple);
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
     if (!found) refuse("code generation for AMD GPUs is missing from LLVM: " + message);
-    // Asked first, because LLVM prints about processors that it does not know.
+    // Checked first, because LLVM prints messages about unknown processors.
     const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
     if (!any->isCPUStringValid(cpu_))
       refuse("'" + cpu_ +
@@ -132,20 +132,19 @@ class AmdgpuModel final : public GpuModel {
     return context.getOrInsertSyncScopeID("agent");
   }
 
-  // The memory instructions of these two have one denormal mode, which takes subnormal f32 for 0. Later
-  // processors keep them: LLVM's FeatureMemoryAtomicFAddF32DenormalSupport. Without assumptions LLVM writes
-  // loops.
+  // The memory instructions of these two treat subnormal f32 numbers as 0. Later processors preserve them:
+  // LLVM's FeatureMemoryAtomicFAddF32DenormalSupport. Without assumptions LLVM generates loops.
   bool adds_flush() const override {
     return assumptions().device_local && (cpu_ == "gfx908" || cpu_ == "gfx90a");
   }
-  // LLVM writes loops for operations that buses to other devices or to the host may not carry out.
+  // LLVM generates loops for operations that buses to other devices or to the host may not support.
   void mark_atomic(llvm::AtomicRMWInst& atomic) const override {
     if (!assumptions().device_local) return;
     llvm::MDNode* const yes = llvm::MDNode::get(atomic.getContext(), {});
     atomic.setMetadata("amdgpu.no.fine.grained.memory", yes);
     atomic.setMetadata("amdgpu.no.remote.memory", yes);
-    // exact_add() leaves only those additions to the device whose result that cannot change; fast mode allows
-    // all.
+    // exact_add() passes only those additions to the device whose result does not depend on the mode; fast
+    // mode allows all.
     if (atomic.getType()->isFloatTy() && adds_flush()) atomic.setMetadata("amdgpu.ignore.denormal.mode", yes);
   }
 

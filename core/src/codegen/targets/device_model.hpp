@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between kinds of device: how an entry is called, which iterations a caller of it runs, and how
-// an object becomes a code object. Everything else in code generation is the same for all of them.
+// Differences between kinds of devices: the calling convention of entries, the share of iterations of a
+// caller, and the conversion of an object to a code object. All other parts of code generation are the same
+// for all devices.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -23,7 +24,7 @@ using Builder = llvm::IRBuilder<>;
 
 class ThreadModel;
 
-/// Which of the iterations [0, n) one caller runs: begin, begin + step, ... below end. All are i64.
+/// The share of the iterations [0, n) that one caller runs: begin, begin + step, ... below end. All are i64.
 struct Share {
   llvm::Value* begin;
   llvm::Value* end;
@@ -43,45 +44,44 @@ class DeviceModel {
   /// Declares the exported entry of a task, with its calling convention and attributes.
   virtual llvm::Function* declare_entry(llvm::Module& module, const ir::Kernel& kernel,
                                         const ir::Task& task) const = 0;
-  /// The value of task.arguments[index] in an entry, in the type that memory has; addresses are of
-  /// global_space().
+  /// The value of task.arguments[index] in an entry, in the memory type; addresses are of global_space().
   virtual llvm::Value* argument(Builder& b, llvm::Function& entry, const ir::Task& task,
                                 std::size_t index) const = 0;
-  /// Where arrays lie.
+  /// The address space of arrays.
   virtual unsigned global_space() const { return 0; }
-  /// The scope of what the threads of one device do to memory together.
+  /// The scope of memory operations that the threads of one device perform together.
   virtual llvm::SyncScope::ID device_scope(llvm::LLVMContext&) const { return llvm::SyncScope::System; }
-  /// Whether atomic additions of f32 take numbers below the normal range for 0.
+  /// Whether atomic additions of f32 treat subnormal numbers as 0.
   virtual bool adds_flush() const { return false; }
-  /// Lets an atomic operation be an instruction of the device's where the launch's assumptions allow it.
+  /// Allows an atomic operation to be an instruction of the device where the launch's assumptions permit it.
   virtual void mark_atomic(llvm::AtomicRMWInst&) const {}
-  /// What local arrays of one iteration may take.
+  /// The maximum size of the local arrays of one iteration.
   virtual std::uint64_t max_stack_bytes() const = 0;
-  /// The part of the model that shares a task among many threads; null when one caller runs a consecutive
-  /// share of it alone, so that rows become inner loops.
+  /// The part of the model that distributes a task over many threads; null when one caller runs a consecutive
+  /// share alone, so that rows become inner loops.
   virtual const ThreadModel* threads() const { return nullptr; }
-  /// One caller's share of n iterations, or of n chunks when they are `whole` (each is much work).
+  /// One caller's share of n iterations, or of n chunks when they are `whole` (each is expensive).
   virtual Share share(Builder& b, llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task,
                       llvm::Value* n, bool whole) const = 0;
   /// Bytes of the vectors that one thread computes with; 0 when it has none.
   virtual std::size_t vector_bytes() const = 0;
-  /// How to launch a task: all of an entry but its symbol.
+  /// The launch parameters of a task: all members of an entry except its symbol.
   virtual CodeObject::Entry launch_shape(const ir::Kernel& kernel, const ir::Task& task) const = 0;
-  /// What a launch has proven, for the code to rely on.
+  /// The proven properties of a launch, on which the code may rely.
   virtual LaunchAssumptions assumptions() const { return {}; }
-  /// A function in fast mode, where the device has something better than the library; else null.
+  /// A function in fast mode, where the device has a better one than the library; else null.
   virtual llvm::Value* fast_math(Builder&, ir::MathFunction, llvm::ArrayRef<llvm::Value*>) const {
     return nullptr;
   }
-  /// What the math library may rely on.
+  /// The target properties on which the math library may rely.
   virtual MathOptions math_options() const = 0;
-  /// Rewrites optimised code that a compiler below, LLVM's back end or the vendor's, gets wrong. Runs last.
+  /// Rewrites optimised code that LLVM's back end or the vendor's compiler miscompiles. Runs last.
   virtual void work_around(llvm::Module&, llvm::ModuleAnalysisManager&) const {}
   /// Whether code objects carry source lines as DWARF.
   virtual bool has_lines() const { return false; }
-  /// What LLVM writes for link().
+  /// The file type that LLVM writes for link().
   virtual llvm::CodeGenFileType object_type() const { return llvm::CodeGenFileType::ObjectFile; }
-  /// Makes a code object of one file of object_type().
+  /// Creates a code object from one file of object_type().
   virtual std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const = 0;
 };
 

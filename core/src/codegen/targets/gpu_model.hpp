@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPUs have in common: an entry with one parameter per field of the argument block, and threads that
-// share a task.
+// The common part of GPU targets: an entry with one parameter per field of the argument block, and threads
+// that share a task.
 #pragma once
 
 #include "codegen/targets/thread_model.hpp"
@@ -26,7 +26,7 @@ class GpuModel : public DeviceModel, public ThreadModel {
   LaunchAssumptions assumptions() const final { return assumptions_; }
   std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const final;
 
-  // Local arrays take memory for every thread that the device can hold.
+  // Local arrays reserve memory for every thread that the device can run.
   std::uint64_t max_stack_bytes() const override { return 64u << 10; }
   MathOptions math_options() const override { return {}; }
 

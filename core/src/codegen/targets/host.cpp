@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine this runs on, or another x86-64: entries follow weir/sdk/cpu_kernel.h.
+// The processor of this machine, or another x86-64: entries follow weir/sdk/cpu_kernel.h.
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
@@ -24,8 +24,8 @@ using llvm::Value;
 
 constexpr const char* host_triple = "x86_64-unknown-linux-gnu";
 
-// Without these, rounding and fused multiply-add would be calls into a C library that code objects do not
-// link.
+// Without these features, rounding and fused multiply-add would be calls into a C library, with which code
+// objects are not linked.
 constexpr const char* needed_features[] = {"avx2", "fma", "f16c"};
 
 void initialize_host() {
@@ -57,7 +57,7 @@ class HostModel final : public DeviceModel {
     const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, message);
     if (!found)
       throw Error(ErrorCode::unsupported, "code generation for x86-64 is missing from LLVM: " + message);
-    // Asked first, because LLVM prints about processors that it does not know.
+    // Checked first, because LLVM prints messages about unknown processors.
     const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
     if (!any->isCPUStringValid(cpu_))
       throw Error(
@@ -128,11 +128,11 @@ class HostModel final : public DeviceModel {
                             .createRange(llvm::APInt(64, 0), llvm::APInt::getSignedMinValue(64)));
     return load;
   }
-  // Locals of one iteration live on the stack of a worker thread, which has a few MiB.
+  // Locals of one iteration are on the stack of a worker thread, which has a few MiB.
   std::uint64_t max_stack_bytes() const override { return 1u << 20; }
 
-  // The blocks of a run are one consecutive range. Long loops are cut at multiples of 16 iterations, so that
-  // no two blocks write one cache line of an array that starts at one.
+  // The blocks of a run are one consecutive range. Long loops are divided at multiples of 16 iterations, so
+  // that no two blocks write one cache line of an array that is aligned to one.
   Share share(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task&, Value* n,
               bool whole) const override {
     const auto field = [&](llvm::Type* type, std::size_t offset) {
@@ -175,7 +175,7 @@ class HostModel final : public DeviceModel {
   bool has_lines() const override { return true; }
 
   std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {
-    // The CPU driver adds the load address to what these relocations name in debug sections.
+    // The CPU driver adds the load address at these relocations in debug sections.
     return link_shared_object(object, {"--emit-relocs"});
   }
 

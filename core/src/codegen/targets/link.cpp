@@ -23,15 +23,14 @@ namespace {
 
 using Object = llvm::SmallVectorImpl<char>;
 
-/// Writes the linker's input and reads its output, each through a pipe, on a thread of its own: the linker
-/// takes and makes files only, and a disk may be full or read-only.
+/// Writes the linker's input and reads its output through pipes on a separate thread: the linker accepts and
+/// creates only files, and a disk may be full or read-only.
 class Feeder {
  public:
   explicit Feeder(const Object& object) : object_(object) {
     input_.do_not_block(Pipe::writing);
     output_.do_not_block(Pipe::reading);
-    // Signals of the program go to its own threads, and a write that the linker does not read must fail
-    // instead.
+    // Signals are for the program's threads, and a write to a closed pipe must fail instead.
     sigset_t all, before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -50,7 +49,7 @@ class Feeder {
   std::string source() const { return input_.path(Pipe::reading); }
   std::string destination() const { return output_.path(Pipe::writing); }
 
-  /// What the linker wrote. To call once, after the linker has returned.
+  /// The linker's output. Must be called once, after the linker has returned.
   std::vector<std::byte> take() {
     join();
     if (failed_)
@@ -64,7 +63,7 @@ class Feeder {
     for (std::size_t done = 0; done < object_.size() && wait_for(input_.get(Pipe::writing), POLLOUT);) {
       const ssize_t put = ::write(input_.get(Pipe::writing), object_.data() + done, object_.size() - done);
       if (put < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (put <= 0) break;  // the linker failed before it had read all, and says why
+      if (put <= 0) break;  // the linker failed before reading all input, and reports the reason
       done += std::size_t(put);
     }
     input_.close(Pipe::writing);
@@ -73,8 +72,8 @@ class Feeder {
     read_available();
   }
 
-  /// False once the linker has returned. Until then reads what the linker writes, and waits for `events` of
-  /// `end`.
+  /// Returns false after the linker has returned. Until then reads the linker's output, and waits for
+  /// `events` of `end`.
   bool wait_for(int end, short events) noexcept {
     for (;;) {
       pollfd ends[] = {{end, events, 0},
@@ -101,8 +100,8 @@ class Feeder {
     }
   }
 
-  // The ends of the pipes do not tell when the linker has returned: a child that was forked meanwhile may
-  // hold those that the linker had opened.
+  // The ends of the pipes do not show that the linker has returned, because a child that was forked meanwhile
+  // may hold the linker's descriptors.
   void join() noexcept {
     if (!thread_.joinable()) return;
     returned_.close(Pipe::writing);
@@ -121,8 +120,8 @@ class Feeder {
 std::vector<std::byte> link_shared_object(const Object& object, std::initializer_list<const char*> options) {
   Feeder feeder(object);
   const std::string source = feeder.source(), destination = feeder.destination();
-  // No `-z defs`: LLVM turns big fills and copies into memset and memcpy of libc, which every process has.
-  // Whatever else is missing is reported when the object is loaded.
+  // No `-z defs`: LLVM converts large fills and copies into memset and memcpy of libc, which every process
+  // has. Other missing symbols are reported when the object is loaded.
   std::vector<const char*> arguments = {"ld.lld",     "-shared",          "--threads=1",
                                         "-Bsymbolic", "--hash-style=gnu", "--build-id=none"};
   arguments.insert(arguments.end(), options);

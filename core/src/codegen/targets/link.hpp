@@ -9,9 +9,9 @@
 
 namespace weir::codegen {
 
-/// Links one relocatable ELF object into a shared object with lld, with `options` besides the usual ones.
-/// Uses no disk. Thread-safe; links one at a time, because lld keeps its state in globals. Throws
-/// Error{compile, system}.
+/// Links one relocatable ELF object into a shared object with lld, with `options` in addition to the default
+/// ones. Uses no disk. Thread-safe; links one object at a time, because lld keeps its state in globals.
+/// Throws Error{compile, system}.
 std::vector<std::byte> link_shared_object(const llvm::SmallVectorImpl<char>& object,
                                           std::initializer_list<const char*> options = {});
 

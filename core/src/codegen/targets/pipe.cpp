@@ -13,8 +13,8 @@
 
 namespace weir::codegen {
 
-/// All pipes of the process. A forked child closes them: its copy of a writing end would keep the parent's
-/// reader waiting.
+/// All pipes of the process. A forked child closes them: its copy of a writing end would block the parent's
+/// reader.
 struct OpenPipes {
   static OpenPipes& get() {
     static OpenPipes* const pipes = [] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipe with a path at each end, for code of others that reads and writes paths only. Unlike a file it takes
-// no space on a disk and counts towards no limit of file sizes.
+// A pipe with a path at each end, for libraries that read and write only paths. Unlike a file it needs no
+// disk space and is not subject to limits of file sizes.
 #pragma once
 
 #include <string>
@@ -18,11 +18,10 @@ class Pipe {
   Pipe& operator=(const Pipe&) = delete;
 
   int get(End end) const noexcept { return ends_[end]; }
-  /// Another opening of the same end; valid until this one is closed.
+  /// A path that opens the same end again; valid until this end is closed.
   std::string path(End end) const { return "/proc/self/fd/" + std::to_string(ends_[end]); }
   void do_not_block(End end) noexcept;
-  /// A reader sees the end of the data once every opening for writing is closed. Children of a fork hold
-  /// none.
+  /// A reader reaches the end of the data when every writing descriptor is closed. Forked children hold none.
   void close(End end) noexcept;
 
  private:

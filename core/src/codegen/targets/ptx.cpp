@@ -34,7 +34,7 @@ void initialize_ptx() {
   });
 }
 
-/// Architectures that code is generated for, and the oldest PTX version that knows them.
+/// Architectures for which code is generated, and the oldest PTX version that supports each.
 struct Architecture {
   unsigned sm, ptx;
 };
@@ -54,9 +54,9 @@ std::vector<std::string> architecture_names() {
   return names;
 }
 
-/// "sm_90", "sm_90a": the number. Code for an architecture runs on newer ones, so that a device newer than
-/// LLVM gets the code of the newest one that LLVM generates. Devices name the PTX version that their driver
-/// takes; without it, an unknown number is a mistake.
+/// The number in "sm_90" or "sm_90a". Code for an architecture runs on newer ones, so a device newer than
+/// LLVM gets code for the newest architecture that LLVM supports. Devices name the PTX version that their
+/// driver accepts; without it, an unknown number is an error.
 unsigned architecture_number(const std::string& cpu, bool of_device) {
   llvm::StringRef rest = cpu;
   unsigned number = 0;
@@ -75,7 +75,7 @@ unsigned architecture_number(const std::string& cpu, bool of_device) {
   return number;
 }
 
-/// The PTX version that `features` allow ("+ptx86"), in LLVM's numbers; 0 when they name none.
+/// The PTX version that `features` allow ("+ptx86"), in LLVM's numbering; 0 when they name none.
 unsigned allowed_ptx(const std::string& features) {
   unsigned allowed = 0;
   llvm::SmallVector<llvm::StringRef> parts;
@@ -101,7 +101,7 @@ class PtxModel final : public GpuModel {
     initialize_ptx();
     const unsigned wanted = architecture_number(target.cpu, !target.features.empty());
     const unsigned allowed = allowed_ptx(target.features);
-    // The newest architecture up to the device's that the PTX version knows.
+    // The newest architecture, up to the device's, that the PTX version supports.
     Architecture best{};
     for (const Architecture& a : architectures)
       if (a.sm <= wanted && a.sm >= best.sm && (allowed == 0 || a.ptx <= allowed)) best = a;
@@ -127,7 +127,7 @@ class PtxModel final : public GpuModel {
     return context.getOrInsertSyncScopeID("device");
   }
 
-  bool adds_flush() const override { return true; }  // atom.add.f32 of global memory, in the PTX ISA's words
+  bool adds_flush() const override { return true; }  // for atom.add.f32 of global memory: PTX ISA
 
   std::uint32_t lanes() const override { return 32; }
   Value* thread(Builder& b) const override {

@@ -8,10 +8,10 @@
 
 namespace weir::codegen {
 
-/// Checks features that a caller has named, "+a,-b". Throws Error{unsupported} for a feature that LLVM does
-/// not have, and for one that changes the processor of `plain` though `may_change` does not allow it: LLVM
-/// ends the process for most of these, or generates code that the processor cannot run. `expected` ends the
-/// message.
+/// Checks features named by a caller, "+a,-b". Throws Error{unsupported} for a feature that LLVM does not
+/// have, and for one that changes the processor of `plain` although `may_change` does not allow it. For most
+/// of these LLVM ends the process or generates code that the processor cannot run. `expected` is the end of
+/// the message.
 void check_features(const llvm::MCSubtargetInfo& plain, const std::string& features,
                     llvm::function_ref<bool(llvm::StringRef)> may_change, const std::string& expected);
 

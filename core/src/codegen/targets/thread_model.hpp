@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What code generation asks of a device whose blocks are many threads that run together.
+// The interface of devices whose blocks are many threads that run together.
 #pragma once
 
 #include "codegen/targets/device_model.hpp"
@@ -18,13 +18,13 @@ class ThreadModel {
   /// Threads of a block that runs the task.
   virtual std::uint32_t block_threads(const ir::Kernel& kernel, const ir::Task& task) const = 0;
 
-  /// Threads that hand values to one another without memory: a power of two, at least 32.
+  /// The number of threads that exchange values without memory: a power of two, at least 32.
   virtual std::uint32_t lanes() const = 0;
-  /// The i32 of the thread `by` lanes further up; anything past the last lane. All lanes call it.
+  /// The i32 of the lane `by` positions higher; unspecified past the last lane. All lanes must call it.
   virtual llvm::Value* shuffle_down(Builder& b, llvm::Value* v, std::uint32_t by) const = 0;
-  /// All threads of the block wait for one another, and see what the others wrote to the block's memory.
+  /// Waits for all threads of the block, and makes their writes to the block's memory visible.
   virtual void barrier(Builder& b) const = 0;
-  /// The same among the threads that run together.
+  /// A barrier for the lanes that run together.
   virtual void barrier_of_lanes(Builder& b) const = 0;
   /// The address space of the block's memory.
   virtual unsigned shared_space() const = 0;

@@ -20,10 +20,10 @@
 namespace weir::detail {
 namespace {
 
-// Everything that lives as long as the process. Never destroyed, so that static objects of the program may be
+// State that lives as long as the process. Never destroyed, so that the program's static objects may be
 // destroyed in any order.
 struct Runtime {
-  std::mutex mutex;  // taken when a device is seen for the first time
+  std::mutex mutex;  // taken when a device is first used
   std::map<std::pair<const GpuDriver*, std::uint32_t>, DeviceState*> devices;
   std::array<std::atomic<DeviceState*>, max_devices> by_number{};
   std::uint32_t count = 0;
@@ -40,8 +40,8 @@ Runtime& runtime() {
   return *instance;
 }
 
-/// Gives the work that does not wait for a running host callback a second to end. On a thread of its own,
-/// since a host callback must not call a driver.
+/// Gives work that does not wait for a running host callback up to one second to end. Runs on a separate
+/// thread, because a host callback must not call a driver.
 void wait_in_callback(const StreamState& stream) noexcept {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   try {
@@ -53,9 +53,8 @@ void wait_in_callback(const StreamState& stream) noexcept {
   }
 }
 
-// Work in flight ends before static objects are destroyed and before drivers' own exit handlers run; later
-// destructors leave the drivers alone. The work of a stream whose callback ends the process cannot end
-// before.
+// Work in flight ends before static objects are destroyed and before the drivers' exit handlers run. Later
+// destructors do not call the drivers. If a callback ends the process, its stream's work cannot end first.
 void at_exit() {
   if (const StreamState* const callback = HostCallback::running_on())
     wait_in_callback(*callback);
@@ -121,7 +120,7 @@ DeviceState::DeviceState(const GpuDriver& driver, std::uint32_t index_, std::uin
   device_name_ = fmt::format("{}:{}", driver.name(), index);
 }
 
-// Two threads may open at once: openings are counted by the driver and give the same device.
+// Two threads may open the device at once: the driver counts openings and returns the same device.
 weir_device DeviceState::open() {
   weir_device device = nullptr;
   call(fmt::format("open device {}", device_name_),

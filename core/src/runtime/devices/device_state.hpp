@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a Device. States are made once per process and never destroyed, so that handles never
-// dangle and the order of destruction among objects, and at process exit, does not matter.
+// State of a Device. States are created once per process and never destroyed. Handles therefore never dangle,
+// and destruction order does not matter, even at process exit.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ struct DeviceState final : DriverCaller {
     if (forked()) [[unlikely]]
       throw_forked();
   }
-  /// In the child, before anything else: handles of streams die, so that calls with them find out.
+  /// Called first in the child of a fork. Invalidates stream handles, so that calls with them throw.
   void leave_to_parent() noexcept;
   const std::string& device_name() const noexcept { return device_name_; }
 
@@ -48,7 +48,7 @@ struct DeviceState final : DriverCaller {
   StreamManager streams;
   EventPool events;
   MemoryPool memory;
-  std::atomic<std::uint32_t> graphs{0};  ///< of the driver that are alive
+  std::atomic<std::uint32_t> graphs{0};  ///< driver graphs that are alive
 
  private:
   weir_device open();
@@ -60,29 +60,29 @@ struct DeviceState final : DriverCaller {
 
 inline constexpr std::uint32_t max_devices = 256;
 
-/// The state of device `index` of `driver`, made on first use. Tests hand in drivers of their own; `driver`
+/// The state of device `index` of `driver`, created on first use. Tests pass drivers of their own; `driver`
 /// must live until the process ends.
 DeviceState& device_state(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info);
 DeviceState& device_state(const GpuDriver& driver, std::uint32_t index);
 
-/// Devices that were made so far, by number; null past the end.
+/// Devices created so far, by number; null past the end.
 DeviceState* device_by_number(std::uint32_t number) noexcept;
 
-/// True once the process has begun to exit: drivers are no longer called by destructors.
+/// True once the process has begun to exit: destructors then no longer call drivers.
 bool process_is_exiting() noexcept;
 
-/// Sees to it that work in flight ends when the process exits, and that a child of a fork leaves devices
-/// alone. Called behind the first stream of a device, so that the end comes before the exit handlers that the
-/// driver and its vendor's libraries have registered by then.
+/// Registers the handlers that end work in flight at process exit and that disable devices in a child of a
+/// fork. Called after the first stream of a device is created. Its exit handler then runs before those that
+/// the driver and its vendor's libraries registered earlier.
 void watch_process();
 
-/// A copy of `text` that lives as long as the process; equal texts give the same copy.
+/// Returns a copy of `text` that lives as long as the process; equal texts share one copy.
 const std::string* intern(std::string_view text);
 
 /// Set when a stream has waited on an event of another device.
 inline std::atomic<bool> waits_across_devices{false};
 
-/// The state behind a handle; throws Error{invalid} when the object is gone.
+/// The state of a handle. Throws Error{invalid} when the object is gone.
 StreamState& live(const StreamRef& stream);
 EventState& live(const EventRef& event);
 [[noreturn]] void throw_dead(std::string_view what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing a device by name, by environment, or the best one.
+// Choice of a device by name, by environment, or by rank.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -34,7 +34,7 @@ std::string driver_report() {
   return text;
 }
 
-// "; did you mean 'cpu:1'?" where a usable driver is called almost so, else ".".
+// "; did you mean 'cpu:1'?" if a usable driver has a similar name, else ".".
 std::string near_devices(std::string_view driver, std::string_view index) {
   std::vector<std::string> usable;
   for (const Candidate& candidate : drivers())

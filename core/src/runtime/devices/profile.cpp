@@ -16,14 +16,14 @@ void record(EventState& event, StreamState& stream) {
   stream.note_submission();
 }
 
-/// Nanoseconds from `start` to `end`; false when one is not reached yet.
+/// Nanoseconds from `start` to `end`; false when either is not reached yet.
 bool elapsed(DeviceState& device, const EventState& start, const EventState& end, double& nanoseconds) {
   return device.query(nullptr, "read the time of a task", [&](weir_status* status) {
     return device.table().event_elapsed(start.event, end.event, &nanoseconds, status);
   });
 }
 
-/// Takes `profile` out of this thread's chain, wherever it stands.
+/// Removes `profile` from this thread's chain, at any position.
 void unlink(ProfileState* profile) noexcept {
   for (ProfileState** link = &innermost_profile; *link; link = &(*link)->previous) {
     if (*link == profile) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How those who submit tasks let them be timed.
+// Hooks for timing task submission.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace weir::detail {
 
-/// What a task is called in a profile.
+/// Name of a task in a profile.
 struct TaskLabel {
   const std::string* kernel;  ///< interned
-  std::string_view task;      ///< copied when a profile watches
+  std::string_view task;      ///< copied only if a profile is active
   std::int32_t region = -1;
   std::int32_t block = -1;
 };
@@ -24,7 +24,7 @@ struct ProfileState {
   explicit ProfileState(DeviceState& device_) : device(device_) {}
   ~ProfileState();
 
-  /// Marks the beginning and the end of a task on its stream; what happens between is the task.
+  /// Records the beginning and the end of a task on its stream; work submitted in between is the task.
   void begin(StreamState& stream, const TaskLabel& label);
   void end(StreamState& stream);
 
@@ -38,22 +38,22 @@ struct ProfileState {
   };
 
   DeviceState& device;
-  ProfileState* previous = nullptr;  ///< the profile around this one, of any device
-  mutable std::mutex mutex;          ///< between the thread that submits and those that read
+  ProfileState* previous = nullptr;  ///< the enclosing profile of this thread, of any device
+  mutable std::mutex mutex;          ///< shared by the submitting thread and readers
   std::vector<Record> records;
 };
 
 /// The innermost profile of this thread.
 inline thread_local constinit ProfileState* innermost_profile = nullptr;
 
-/// The profile that tasks of `device` go to, or null: one load when nobody profiles.
+/// The active profile for tasks of `device`, or null. Costs one load when no profile is active.
 inline ProfileState* profile_of(const DeviceState& device) noexcept {
   ProfileState* profile = innermost_profile;
   while (profile && &profile->device != &device) profile = profile->previous;
   return profile;
 }
 
-/// Submits one task to `stream` by `submit()`, timed when a profile watches.
+/// Submits one task to `stream` by `submit()`; timed when a profile is active.
 template <class Submit>
 void submit_timed(StreamState& stream, const TaskLabel& label, Submit&& submit) {
   ProfileState* profile = profile_of(stream.device);

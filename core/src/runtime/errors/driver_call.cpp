@@ -11,12 +11,12 @@
 namespace weir {
 namespace {
 
-// Devices report these at whichever call comes next, on any stream.
+// Devices report these errors from any later call, on any stream.
 bool is_fatal(weir_result result) noexcept {
   return result == WEIR_ERROR_ILLEGAL_ADDRESS || result == WEIR_ERROR_DEVICE_LOST;
 }
 
-/// Whether a device may answer nothing else after it, which the next call then says.
+/// True if later calls may fail for the same reason. The next call's result confirms that.
 bool may_be_fatal(weir_result result) noexcept {
   return is_fatal(result) || result == WEIR_ERROR_LAUNCH;
 }
@@ -78,7 +78,8 @@ void DriverCaller::throw_lost() const {
               loss->vendor_name(), loss->kernel(), loss->file(), loss->line());
 }
 
-// A driver answers with the words of what took the device, which an earlier call may have seen.
+// A driver repeats the message of the failure that broke the device; an earlier call may have reported it
+// already.
 std::optional<Error> DriverCaller::earlier_failure(const weir_status& status) {
   std::lock_guard lock(fatal_error_mutex_);
   if (!fatal_error_ || fatal_error_->driver_message != bounded(status.message)) return {};
@@ -96,7 +97,7 @@ void DriverCaller::remember_loss(const weir_status& status, const Error* error) 
     auto loss = std::make_unique<const Error>(*std::move(earlier));
     const Error* none = nullptr;
     if (loss_.compare_exchange_strong(none, loss.get(), std::memory_order_release)) loss.release();
-  } catch (...) {  // out of host memory: the loss itself is remembered, the words are not
+  } catch (...) {  // out of host memory: the loss is recorded without its message
   }
   lost_ = true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of driver functions on behalf of a device: results become Errors, and a lost device is remembered.
+// Driver calls on behalf of a device. Results become Errors, and the loss of a device is recorded.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 
 namespace weir {
 
-/// Calls slots of one device's driver. `doing` is a word like "copy 64 bytes to the device", or a function
-/// that makes it, called on failure only.
+/// Calls slots of one device's driver. `doing` is a phrase such as "copy 64 bytes to the device", or a
+/// function that returns one, called on failure only.
 class DriverCaller {
  public:
   explicit DriverCaller(const GpuDriver& driver) : driver_(driver) {}
@@ -26,11 +26,11 @@ class DriverCaller {
   const GpuDriver& driver() const noexcept { return driver_; }
   const weir_driver_table& table() const noexcept { return driver_.table(); }
   bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
-  /// Whether this process is the child of a fork whose parent had used the device. Locks of the device may
-  /// then be held by threads that do not exist here, so that nothing takes one.
+  /// True if this process is the child of a fork whose parent had used the device. Threads that do not exist
+  /// here may hold the device's locks, so no lock is taken.
   bool forked() const noexcept { return forked_.load(std::memory_order_relaxed); }
 
-  /// Throws unless the call answers WEIR_OK.
+  /// Throws unless the call returns WEIR_OK.
   template <class Doing, class Call>
   void call(Doing&& doing, Call&& call) {
     Status status;
@@ -56,8 +56,8 @@ class DriverCaller {
       fail(word(doing), result, status, kernel);
     return true;
   }
-  /// Returns the result; for destructors and for failures that the caller handles. A child of a fork leaves
-  /// to its parent what the driver has.
+  /// Returns the result. For destructors and for failures that the caller handles. In a child of a fork, the
+  /// driver is not called, since its objects belong to the parent.
   template <class Call>
   weir_result call_no_throw(Call&& call) noexcept {
     if (forked()) [[unlikely]]
@@ -76,8 +76,8 @@ class DriverCaller {
     return call(&status);
   }
 
-  /// `kernel` may be null. What breaks a device is told with all kernels that may have done it, and told
-  /// again when the driver says that it took the device.
+  /// `kernel` may be null. An error that breaks the device names all kernels that may have caused it. The
+  /// same text is thrown again when the driver reports that the error took the device.
   [[noreturn]] void fail(std::string_view doing, weir_result result, const weir_status& status,
                          const KernelOrigin* kernel);
   [[noreturn]] void throw_lost() const;
@@ -96,14 +96,14 @@ class DriverCaller {
   }
   /// The kernels that were launched last on the streams whose work is not known to be done.
   virtual std::vector<const KernelOrigin*> running_kernels() = 0;
-  /// What was thrown when the driver said the same words before.
+  /// The error thrown earlier for the same driver message, if any.
   std::optional<Error> earlier_failure(const weir_status& status);
-  /// `error` is what is known of the loss beyond the driver's words; may be null.
+  /// `error` adds details of the loss to the driver's message; may be null.
   void remember_loss(const weir_status& status, const Error* error) noexcept;
   Error error_of(std::string_view doing, weir_result result, const weir_status& status,
                  const KernelOrigin* kernel);
 
-  /// A failure that may turn out to have taken the device.
+  /// A failure that may have broken the device.
   struct FatalError {
     std::string driver_message;
     Error error;

@@ -157,8 +157,8 @@ StreamRecord& failure_record(StreamState& stream) {
 void throw_recorded_failure(StreamState& stream, StreamRecord& record) {
   ir::ErrorRecord copy;
   {
-    // Of several threads that see one failure, one reports it. Once the record is free, a kernel may write
-    // the next.
+    // If several threads find one failure, one of them reports it. Once the record is cleared, a kernel may
+    // write the next failure.
     static std::mutex& mutex = *new std::mutex;
     std::lock_guard lock(mutex);
     const std::atomic_ref<std::uint32_t> state(record.host->state);
@@ -198,7 +198,7 @@ void forget_failure(StreamState& stream) noexcept {
   }
   try {
     clear_record(stream, *record);
-  } catch (...) {  // a device that fails here fails the next call as well
+  } catch (...) {  // a failing device fails the next call as well
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How failures inside kernels reach the host. Generated code writes the first failure of a stream's launches
-// into the stream's record (ir/error_record.hpp), which the host can read; each call on the stream looks at
-// it with one load, throws what it finds, and clears it.
+// Reporting of failures inside kernels. Generated code writes the first failure of a stream's launches into
+// the stream's record (ir/error_record.hpp), which the host can read. Each call on the stream checks the
+// record with one load, throws a recorded failure, and clears the record.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace weir::detail {
 
-/// Knows the statements that can fail in a loaded kernel.
+/// Describes the statements that can fail in a loaded kernel.
 class FailureSource {
  public:
   virtual ~FailureSource() = default;
@@ -22,18 +22,19 @@ class FailureSource {
   virtual Error describe(std::uint32_t number, const ir::ErrorRecord& record) const = 0;
 };
 
-/// Reserves `count` site numbers and returns the first. The source is kept until forget_failure_sites, and a
-/// while longer, so that a failure can surface after its kernel was destroyed.
+/// Reserves `count` site numbers and returns the first. The source outlives forget_failure_sites for a while,
+/// so that a failure can be reported after its kernel was destroyed.
 std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const FailureSource> source);
 void forget_failure_sites(std::uint32_t first) noexcept;
 
-/// The stream's record, made on first use; not in the stream's turn, because making it may block.
+/// The stream's record, created on first use. Must not be called with the submission lock held, because
+/// creation may block.
 StreamRecord& failure_record(StreamState& stream);
 
-/// Throws what stands in the record, unless another thread has taken it meanwhile.
+/// Throws the recorded failure unless another thread has already claimed it.
 void throw_recorded_failure(StreamState& stream, StreamRecord& record);
 
-/// Throws what a kernel left in the stream's record, and clears it.
+/// Throws the failure recorded for the stream, if any, and clears the record.
 inline void throw_failure(StreamState& stream) {
   StreamRecord* record = stream.record.load(std::memory_order_acquire);
   if (!record || !record->host) [[likely]]
@@ -43,14 +44,15 @@ inline void throw_failure(StreamState& stream) {
     throw_recorded_failure(stream, *record);
 }
 
-/// As above, after the host has waited for the stream: fetches a record that the host cannot read in place.
+/// As throw_failure, after the host has waited for the stream. Fetches a record that the host cannot read in
+/// place.
 void throw_failure_after_wait(StreamState& stream);
 
-/// Whether a query or wait with that result says that the work it asked about is over: done, or ended by a
-/// failure of its own. Other failures say nothing of the work, whose memory must not be used again yet.
+/// True if a query or wait with that result means that the work is over: done, or ended by a failure of its
+/// own. Other failures do not show whether the work ended, so its memory must not be reused yet.
 bool work_is_over(weir_result result) noexcept;
 
-/// Clears the record of a stream that nobody will ask any more.
+/// Clears the record of a stream that is no longer used.
 void forget_failure(StreamState& stream) noexcept;
 
 }  // namespace weir::detail

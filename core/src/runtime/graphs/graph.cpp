@@ -42,7 +42,7 @@ std::string words(const GraphCall& call) {
   detail::throw_dead("array of a graph");
 }
 
-/// Launches as one driver graph, or does nothing and answers false when that is not possible now.
+/// Launches as one driver graph. Returns false and does nothing when that is not possible at the moment.
 bool launch_as_graph(detail::GraphRun& run) {
   const GraphState& graph = run.graph;
   if (!graph.device.has(Capability::graphs) || graph.refused.load(std::memory_order_relaxed) ||
@@ -55,13 +55,13 @@ bool launch_as_graph(detail::GraphRun& run) {
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     graph.refused.store(true, std::memory_order_relaxed);
-    if (graph.uses_keys) run.keys = own->keys.data();  // this launch has taken its numbers already
+    if (graph.uses_keys) run.keys = own->keys.data();  // this launch has drawn its keys already
     detail::replay(run);
   }
   return true;
 }
 
-/// The call behind a node of this graph, which must be of kind Call.
+/// Returns the call of a node of this graph, which must be of kind Call.
 template <class Call>
 Call& call_of(GraphState& graph, bool own, std::uint32_t index, std::string_view expected) {
   if (!own || index >= graph.calls.size())

@@ -127,12 +127,12 @@ GraphBuilder::Branches::Branches(GraphBuilder& builder, std::size_t count) try :
 }
 
 GraphBuilder::Branches::~Branches() {
-  if (!builder_.state_) return;  // a branch moved the builder away
+  if (!builder_.state_) return;  // a branch moved from the builder
   --builder_.state_->open_branches;
   if (!complete_) builder_.state_->truncate(steps_, items_);
 }
 
-// Branches in which nothing was recorded take no branch, and one branch alone needs no fork.
+// Branches without recorded calls are dropped. A single remaining branch needs no fork.
 void GraphBuilder::Branches::complete() try {
   std::vector<GraphStep>& steps = recording(builder_.state_).steps;
   std::vector<std::vector<GraphStep>> branches;

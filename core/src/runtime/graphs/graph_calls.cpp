@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls as a graph records them: checked like the calls that they stand for, with copies of what they were
-// given.
+// Recording of calls in a graph. Each is checked like the direct call, and its arguments are copied.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +30,7 @@ void check_size(std::size_t host, const AnyArrayView& view) {
                             view.size_bytes(), host));
 }
 
-/// A copy or fill of no bytes becomes a node that does nothing: not every vendor takes it.
+/// A copy or fill of no bytes becomes an empty node, because some vendors reject copies of no bytes.
 TransferCall transfer(std::uint32_t kind, std::uint64_t size) {
   TransferCall call;
   call.work.struct_size = sizeof call.work;

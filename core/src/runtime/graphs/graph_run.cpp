@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch of a recorded graph, by the one executor or the other.
+// Launches of a recorded graph, over streams or as a driver graph.
 
 #include "runtime/devices/profile.hpp"
 #include "runtime/graphs/graph_state.hpp"
@@ -72,7 +72,7 @@ void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamStat
   stream.note_submission();
 }
 
-/// Replays from step `i` until the branch or region that it stands in ends; returns where that is.
+/// Replays from step `i` to the end of the enclosing branch or region; returns the step at which it ends.
 std::size_t replay_from(const GraphRun& run, std::size_t i, StreamState& stream) {
   const std::vector<GraphStep>& steps = run.graph.steps;
   while (i < steps.size() && steps[i].kind != GraphStep::Kind::branch &&
@@ -132,7 +132,7 @@ void set(const GraphRun& run, GraphInstance& own, std::uint32_t index, const Pro
   for (std::size_t task = 0; task < call.plan().tasks.size(); ++task) {
     const std::uint32_t grid = choose_grid(run.graph.device.info, call.plan(), call.plan().tasks[task],
                                            call.compiled->tasks[task], values);
-    // A task with nothing to do finds that out by itself.
+    // Empty tasks launch one block, which exits immediately.
     own.graph->set(nodes[task],
                    pack_program_task(run.graph.device, call, task, std::max(grid, 1u), values, block.data()));
   }
@@ -150,7 +150,7 @@ void set(const GraphRun&, GraphInstance& own, std::uint32_t index, const Transfe
   own.graph->set(own.nodes[own.first_nodes[index]], work);
 }
 
-/// Tells the nodes what changed since the instance was launched last.
+/// Updates the nodes whose calls changed since the last launch of the instance.
 void set_changed(const GraphRun& run, GraphInstance& own) {
   const GraphState& graph = run.graph;
   const auto set_call = [&](std::uint32_t index) {
@@ -198,7 +198,7 @@ void launch_instance(const GraphRun& run, GraphInstance& own) {
     if (own.graph->size() == 0) return;
     set_changed(run, own);
     own.graph->launch(run.stream, last_kernel(run.graph));
-  } catch (...) {  // what its nodes hold is not known now
+  } catch (...) {  // the contents of its nodes are unknown after a failure
     own.graph.reset();
     throw;
   }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t temporaries_alignment = 256;
 
-/// Host memory that runs in flight may still read lives until they are done.
+/// Keeps host memory alive until runs in flight, which may still read it, are done.
 void keep_host_memory(DeviceState& device, GraphCall& call) noexcept {
   auto* transfer = std::get_if<TransferCall>(&call.what);
   if (transfer && transfer->host) device.memory.when_unused([host = std::move(transfer->host)] {});

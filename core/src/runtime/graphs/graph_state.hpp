@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a Graph: the calls that were recorded, their order, and per stream the driver's graph of
-// them.
+// State of a Graph: the recorded calls, their order, and one driver graph per stream.
 #pragma once
 
 #include <atomic>
@@ -22,20 +21,20 @@
 
 namespace weir::detail {
 
-/// A launch of a kernel in IR form, with copies of its arguments.
+/// A launch of an IR kernel, with copies of its arguments.
 struct ProgramCall {
   Program program;
   LaunchOptions options;
   std::vector<std::byte> scalars;
   std::vector<AnyArrayView> views;
-  std::vector<LaunchArgument> arguments;  ///< point into the two above
+  std::vector<LaunchArgument> arguments;  ///< point into `scalars` and `views`
   const DeviceProgram* compiled = nullptr;
   std::uint64_t temporaries_offset = 0;
 
   const passes::Plan& plan() const noexcept { return *compiled->plan; }
 };
 
-/// A launch of a ready kernel, with its arguments packed.
+/// A launch of a kernel from a module, with its arguments packed.
 struct KernelCall {
   std::shared_ptr<const KernelState> kernel;
   LaunchShape shape;
@@ -47,13 +46,13 @@ struct KernelCall {
 struct TransferCall {
   weir_graph_node work{};
   std::byte pattern[16] = {};
-  std::shared_ptr<std::vector<std::byte>> host;  ///< what a fill with long elements copies
+  std::shared_ptr<std::vector<std::byte>> host;  ///< source that a fill with long elements copies
 };
 
 struct GraphCall {
   std::variant<ProgramCall, KernelCall, TransferCall> what;
   std::vector<AnyArrayView> arrays;
-  std::uint64_t version = 1;  ///< of its arguments; those of a graph count on together
+  std::uint64_t version = 1;  ///< of its arguments; one counter for all calls of a graph
 
   const KernelOrigin* kernel() const noexcept;
 };
@@ -61,10 +60,10 @@ struct GraphCall {
 struct GraphStep {
   enum class Kind : std::uint8_t { call, fork, branch, join };
   Kind kind;
-  std::uint32_t value = 0;  ///< call: its number; fork: number of branch_count; lane: which
+  std::uint32_t value = 0;  ///< call: its index; fork: number of branches; branch: its index
 };
 
-/// The driver's graph for launches on one stream, and what its nodes were last told.
+/// The driver graph for launches on one stream, and the state last written to its nodes.
 struct GraphInstance {
   std::optional<DriverGraph> graph;
   std::vector<std::uint32_t> nodes;        ///< of all calls, in order
@@ -72,7 +71,7 @@ struct GraphInstance {
   std::uint64_t version = 0;
   std::pair<weir_allocation, std::uint64_t> temporaries{};
   const StreamRecord* record = nullptr;
-  std::vector<std::uint64_t> keys;  ///< by call, of the launch under way
+  std::vector<std::uint64_t> keys;  ///< by call, of the current launch
 };
 
 struct GraphState {
@@ -83,25 +82,25 @@ struct GraphState {
 
   /// Appends a call that is checked and complete.
   std::uint32_t record(GraphCall call);
-  /// Replaces a call; the others' order and temporaries stay what they are.
+  /// Replaces a call; the order and the scratch memory of the others stay unchanged.
   void replace(std::uint32_t index, GraphCall call);
-  /// Drops what was recorded from there on.
+  /// Removes steps and calls from these positions on.
   void truncate(std::size_t steps, std::size_t calls) noexcept;
 
   DeviceState& device;
   std::vector<GraphStep> steps;
   std::deque<GraphCall> calls;
-  std::uint32_t open_branches = 0;  ///< of the builder
+  std::uint32_t open_branches = 0;  ///< open branches of the builder
 
-  /// Blocks of memory in use, each once, with the generation in which the array owned it.
+  /// Blocks of memory in use, each once, with the generation that identifies the owning array.
   using Owned = std::pair<Block*, std::uint64_t>;
   std::vector<Owned> blocks;
 
   std::uint64_t version = 1;
   std::uint64_t temporary_bytes = 0;
   bool uses_record = false, uses_keys = false;
-  std::vector<std::uint32_t> keyed;         ///< calls with a launch key: new arguments each time
-  std::vector<std::uint32_t> stream_bound;  ///< calls that name temporaries or the stream's error record
+  std::vector<std::uint32_t> keyed;         ///< calls with a launch key, so with new arguments in each launch
+  std::vector<std::uint32_t> stream_bound;  ///< calls that use scratch memory or the stream's error record
 
   mutable std::atomic<bool> refused{false};  ///< the driver cannot make this graph
   mutable StreamSlots<GraphInstance> instances;
@@ -118,7 +117,7 @@ struct GraphState {
   std::map<Owned, Uses> uses_;
 };
 
-// Checked calls; each throws as the call that it stands for.
+// Make a checked call of each kind; each throws like the direct call.
 GraphCall program_call(DeviceState& device, const Program& program, std::span<const LaunchArgument> arguments,
                        const LaunchOptions& options);
 GraphCall kernel_call(DeviceState& device, const std::shared_ptr<const KernelState>& kernel,
@@ -134,17 +133,18 @@ struct GraphRun {
   StreamState& stream;
   const Block* temporaries = nullptr;
   const StreamRecord* record = nullptr;
-  const std::uint64_t* keys = nullptr;  ///< by call; null when each call takes its own
+  const std::uint64_t* keys = nullptr;  ///< by call; null when each call draws its own
 };
 
-/// Over streams, as the calls would by hand.
+/// Replays over streams, like the direct calls.
 void replay(const GraphRun& run);
-/// As one driver graph. Throws Error{unsupported} when there can be none; nothing was submitted then.
+/// Launches as one driver graph. Throws Error{unsupported}, with nothing submitted, when the driver cannot
+/// make it.
 void launch_instance(const GraphRun& run, GraphInstance& own);
 
 /// The key of the next launch of the program.
 std::uint64_t next_key(const ProgramCall& call) noexcept;
-/// The call's values in that run.
+/// The values of a call in this run.
 LaunchValues values_of(const GraphRun& run, const ProgramCall& call, std::uint64_t key) noexcept;
 
 }  // namespace weir::detail

@@ -10,7 +10,7 @@ namespace {
 
 using ir::Op;
 
-/// What statements do, by array parameter and by place in the launch's temporaries.
+/// Accesses of statements, by array parameter and by location in the launch's scratch memory.
 struct Accesses {
   std::map<std::uint32_t, std::uint32_t> arrays;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> temporaries;  // offset and bytes
@@ -28,7 +28,7 @@ void gather(const ir::Block& block, Accesses& out) {
       case Op::atomic:
         out.arrays[s.index] |= WEIR_ACCESS_SHARED;
         break;
-      case Op::temp_load:  // of an array, the first element stands for all
+      case Op::temp_load:  // the first element represents the whole array
         out.temporaries[{s.immediate, size_of(s.type)}] |= WEIR_ACCESS_READ;
         break;
       case Op::temp_store:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a task does to its arrays, for layers that want to know (the extension weir.annotate of
+// Accesses of a task to its arrays, for layers that request them (the extension weir.annotate of
 // <weir/layer.h>).
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace weir::detail {
 
-/// Refers to names of the kernel that it was made of.
+/// References names of its kernel, which must outlive it.
 struct TaskAnnotation {
   std::vector<weir_touched> touched;
   std::vector<std::uint16_t>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch proves of its arguments before code that relies on it runs.
+// Checks the launch assumptions that generated code relies on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::uint64_t access_bytes = 16;  // the widest that a thread loads or stores at a time
+constexpr std::uint64_t access_bytes = 16;  // the widest load or store of a thread
 constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
-                                         << 31;  // also of an extent, which is passed as an i32
+                                         << 31;  // also the limit of an extent, which is passed as an i32
 
 [[noreturn]] void refuse_space(const ProgramState& program, const passes::PlannedTask& planned) {
   const ir::Location& at = planned.task.location;
@@ -29,7 +29,7 @@ constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
           LoopSpace::most));
 }
 
-/// Bits that are set in the address of the array's start or in the distance of its rows.
+/// Combines the bits of the address of the array's start and of the row pitch, for the alignment test.
 std::uint64_t places(const AnyArrayView& view) noexcept {
   const std::uint64_t row =
       view.rank() > 1 ? std::uint64_t(view.extent(view.rank() - 1)) * view.element().size() : 0;
@@ -42,7 +42,8 @@ bool has_index32(std::span<const std::int64_t> extents, std::uint64_t lanes) noe
   std::uint64_t scalars = lanes;
   for (const std::int64_t extent : extents) {
     if (std::uint64_t(extent) >= narrow_scalars) return false;
-    // Both factors are below 2^31. Other extents may be 0, but no product of some of them may be large.
+    // Both factors are below 2^31. Extents may be 0, but the product of the others must stay below the limit
+    // too.
     scalars *= std::max<std::uint64_t>(std::uint64_t(extent), 1);
     if (scalars >= narrow_scalars) return false;
   }
@@ -51,7 +52,7 @@ bool has_index32(std::span<const std::int64_t> extents, std::uint64_t lanes) noe
 
 codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept {
   if (device.info.kind == DeviceKind::cpu) return {};
-  // Arrays are made of WEIR_MEMORY_DEVICE and used on their own device alone; pinned memory takes part in
+  // Arrays use WEIR_MEMORY_DEVICE memory and are used on their own device only. Pinned memory takes part in
   // copies only.
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
@@ -67,7 +68,7 @@ codegen::LaunchAssumptions check_launch(const ProgramState& program, const Devic
     values.remember(i, space);
     assumptions.index32 = assumptions.index32 && space.index32;
   }
-  if (device.info.kind == DeviceKind::cpu) return {};  // its code is the same for all launches
+  if (device.info.kind == DeviceKind::cpu) return {};  // CPU code is the same for all launches
 
   std::uint64_t unaligned = 0;
   for (std::size_t i = 0; i < values.arguments.size(); ++i) {

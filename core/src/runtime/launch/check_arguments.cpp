@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch checks before anything is submitted.
+// Checks of a launch's arguments, before any submission.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace weir::detail {
 namespace {
 
-// "argument 2 ('x')". Arguments are counted from 1. A name that Weir made counts from 0 and is left out.
+// Returns "argument 2 ('x')". Arguments count from 1. Generated names count from 0 and are left out.
 std::string argument_words(const ProgramState& program, std::size_t i) {
   const std::string& name = program.parameters[i].name;
   return ir::is_generated_name(name, i) ? fmt::format("argument {}", i + 1)
@@ -55,7 +55,7 @@ std::string number_words(std::uint64_t bits, bool is_signed) {
   return is_signed ? std::to_string(static_cast<std::int64_t>(bits)) : std::to_string(bits);
 }
 
-/// What is wrong with an integer that its parameter does not hold; empty when that is not what is wrong.
+/// Describes an integer argument that does not fit its parameter; empty if the value fits or is no integer.
 std::string misfit_words(const ElementType& expected, const LaunchArgument& given) {
   if (!given.data || !is_plain_integer(expected) || !is_plain_integer(given.element) ||
       size_of(given.element.scalar) != 8)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's first launch on a device: code generation, loading, and what each later launch needs ready.
+// A program's first launch on a device: code generation, loading, and preparation for later launches.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -40,7 +40,7 @@ codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan,
                           device.device_name()));
 }
 
-/// Looks the task's kernel up; `sized` becomes the parameters whose sizes its launches carry.
+/// Looks up the task's kernel. Sets `sized` to the parameters whose sizes its launches pass.
 weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const passes::PlannedTask& planned,
                         const std::string& symbol, std::vector<std::uint16_t>& sized) {
   using Kind = ir::TaskArgument::Kind;
@@ -60,7 +60,7 @@ weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const pas
   return found;
 }
 
-/// The plan with argument blocks that end in the sizes that a layer wants.
+/// Returns the plan with argument blocks extended by the sizes that a layer requests.
 std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan,
                                                const std::vector<CompiledTask>& tasks) {
   auto sized = std::make_shared<passes::Plan>(plan);
@@ -124,7 +124,7 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   return compiled;
 }
 
-/// Made by the first who asks, for the life of the program.
+/// Created on first use; lives as long as the program.
 CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
   std::atomic<CompiledVariants*>& slot = program.compiled[device];
   if (CompiledVariants* ready = slot.load(std::memory_order_acquire)) [[likely]]
@@ -150,8 +150,8 @@ const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
     if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) return *ready;
     program.compiling[device.number] = true;
   }
-  // Others who want the program on this device wait for the outcome; those who have it, or want another one,
-  // do not.
+  // Threads that request the same variant on this device wait for the result. Threads that have it, or
+  // request another variant, do not wait.
   const DeviceProgram* ready = nullptr;
   std::exception_ptr error;
   try {

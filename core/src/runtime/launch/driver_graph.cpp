@@ -16,7 +16,7 @@ std::string words(const KernelOrigin* kernel) {
   return kernel ? fmt::format("kernel '{}'", kernel->name) : std::string("a copy or fill");
 }
 
-// Behind the sizes and the kernel come only the arguments, which are compared on their own.
+// After the sizes and the kernel, a launch holds only the arguments, which are compared separately.
 bool same_shape(const weir_launch& a, const weir_launch& b) noexcept {
   return std::memcmp(a.grid, b.grid, sizeof a.grid) == 0 &&
          std::memcmp(a.block, b.block, sizeof a.block) == 0 &&
@@ -67,7 +67,7 @@ void DriverGraph::set(std::uint32_t index, const weir_launch& launch) {
   held = launch;
   if (launch.argument_bytes) std::memcpy(node.arguments.get(), launch.arguments, launch.argument_bytes);
   held.arguments = node.arguments.get();
-  if (!same_kernel) stale_ = true;  // a node keeps its kernel: only a new graph can hold another
+  if (!same_kernel) stale_ = true;  // a node cannot change its kernel: a new graph is needed
   changed(index);
 }
 
@@ -77,7 +77,7 @@ void DriverGraph::set(std::uint32_t index, const weir_graph_node& work) {
   if (same_work(held, work) &&
       (work.pattern_size == 0 || std::memcmp(node.pattern, work.pattern, work.pattern_size) == 0))
     return;
-  if (held.kind != work.kind) stale_ = true;  // a node keeps its kind: only a new graph can hold another
+  if (held.kind != work.kind) stale_ = true;  // a node cannot change its kind: a new graph is needed
   const auto kept = std::pair(held.dependencies, held.dependency_count);
   held = work;
   held.struct_size = sizeof held;
@@ -92,7 +92,7 @@ void DriverGraph::changed(std::uint32_t index) {
   if (!graph_ || stale_) return;
   const Node& node = nodes_[index];
   Status status;
-  stale_ = true;  // unless the driver takes it
+  stale_ = true;  // unless the driver accepts the update
   const weir_result result = device_.attempt(
       status, [&](weir_status* s) { return device_.table().graph_update(graph_, index, &node.work, s); });
   if (result == WEIR_OK) [[likely]]
@@ -121,7 +121,7 @@ void DriverGraph::build() {
 }
 
 void DriverGraph::launch(StreamState& stream, const KernelOrigin* kernel) {
-  // A node may name an allocation that is gone, and memory allocated since may bear the same handle.
+  // A node may name a freed allocation whose handle a later allocation reuses.
   if (!graph_ || stale_ || given_back_ != device_.memory.times_given_back()) [[unlikely]]
     build();
   Status status;
@@ -138,7 +138,7 @@ void DriverGraph::launch(StreamState& stream, const KernelOrigin* kernel) {
 
 void GraphOrder::fork(std::uint32_t branch_count) {
   Ends entry = here();
-  // Where several ends meet several branch_count, one empty node between them saves edges.
+  // If several ends meet several branches, one empty node between them saves edges.
   if (entry.size() > 1 && branch_count > 1 && entry.size() * branch_count > entry.size() + branch_count)
     entry = {graph_.add(WEIR_GRAPH_EMPTY, entry, nullptr)};
   forks_.push_back({entry, std::vector<Ends>(branch_count, entry), 0});

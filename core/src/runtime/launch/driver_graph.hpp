@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver's graph, and beside it what each node holds, so that a launch tells the driver only what has
-// changed.
+// A driver graph with a copy of each node's contents, so that a launch updates only the nodes that changed.
 #pragma once
 
 #include <weir/driver.h>
@@ -18,8 +17,8 @@
 
 namespace weir::detail {
 
-/// Nodes are added first, then given what they do, then launched as often as one likes with whatever changed
-/// in between. For one thread at a time.
+/// Add nodes first, then set their work. Launch any number of times; nodes may be set again between launches.
+/// Not thread-safe.
 class DriverGraph {
  public:
   explicit DriverGraph(DeviceState& device) : device_(device) {}
@@ -27,24 +26,23 @@ class DriverGraph {
   DriverGraph& operator=(const DriverGraph&) = delete;
   ~DriverGraph();  // runs in flight complete
 
-  /// A node behind those in `dependencies`; returns its number. `kernel` (may be null) is for messages.
+  /// Adds a node that runs after `dependencies`; returns its number. `kernel` (may be null) is for messages.
   std::uint32_t add(std::uint32_t kind, std::span<const std::uint32_t> dependencies,
                     const KernelOrigin* kernel);
 
-  /// What a kernel node does from the next launch on. Throws what the driver refuses; the node holds it all
-  /// the same.
+  /// Sets the work of a kernel node for later launches. Throws if the driver rejects the update; the node
+  /// keeps the new work even then.
   void set(std::uint32_t node, const weir_launch& launch);
-  /// The same for a copy or a fill; of `work` the fields that its kind names are used, and its pattern is
-  /// copied.
+  /// Sets a copy or a fill. Only the fields of `work` that its kind uses are read; the pattern is copied.
   void set(std::uint32_t node, const weir_graph_node& work);
 
-  /// Submits one run to `stream`, after making the driver's graph if there is none that fits; takes the
-  /// stream's turn for the submission alone. Throws Error{unsupported} when the driver cannot make it;
-  /// nothing was submitted then.
+  /// Submits one run to `stream`. Builds the driver graph first unless the existing one fits. Takes the
+  /// stream's submission lock for the submission only. Throws Error{unsupported}, with nothing submitted,
+  /// when the driver cannot make the graph.
   void launch(StreamState& stream, const KernelOrigin* kernel);
 
   std::size_t size() const noexcept { return nodes_.size(); }
-  /// How often the driver made a graph, for tests.
+  /// Number of driver graphs built so far. For tests.
   std::uint32_t builds() const noexcept { return builds_; }
 
  private:
@@ -64,22 +62,22 @@ class DriverGraph {
   DeviceState& device_;
   std::deque<Node> nodes_;
   weir_graph graph_ = nullptr;
-  bool stale_ = false;  ///< the driver's graph differs from what the nodes hold
+  bool stale_ = false;  ///< the driver's graph differs from the nodes' contents
   std::uint64_t given_back_ = 0;
   std::uint32_t builds_ = 0;
 };
 
-/// Finds what each node depends on while work is told in program order: fork, branch_count, join, as the
-/// streams executor sees it. Regions may stand inside lanes.
+/// Computes each node's dependencies from a sequence of fork, branch and join calls in program order, as in
+/// the streams executor. Regions may be nested in branches.
 class GraphOrder {
  public:
   explicit GraphOrder(DriverGraph& graph) : graph_(graph) {}
 
   void fork(std::uint32_t branch_count);
-  /// What follows belongs to that branch of the innermost fork.
+  /// Later nodes belong to that branch of the innermost fork.
   void branch(std::uint32_t branch);
   void join();
-  /// Adds a node behind what stands before it here.
+  /// Adds a node that runs after the preceding nodes of the current branch.
   std::uint32_t add(std::uint32_t kind, const KernelOrigin* kernel);
 
  private:

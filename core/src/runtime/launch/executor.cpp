@@ -91,7 +91,7 @@ void StreamFork::join() {
 StreamFork::~StreamFork() {
   try {
     join();
-  } catch (...) {  // the error that led here is already on its way
+  } catch (...) {  // the original error is already being thrown
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs an ordered list of tasks with regions: the walk over the list, and the executor that walks it with
-// streams and events. Those who have tasks (Program, TaskList) pack arguments and submit; the walk does not
-// know what tasks are.
+// Runs an ordered list of tasks with regions: the walk over the list, and the executor for streams and
+// events. Callers (Program, TaskList) pack arguments and submit. The walk is independent of the tasks' type.
 #pragma once
 
 #include <array>
@@ -17,19 +16,19 @@
 
 namespace weir::detail {
 
-/// A task's place in the walk. Branch 0 runs on the caller's stream.
+/// Position of a task in the walk. Branch 0 runs on the caller's stream.
 struct PlacedTask {
   std::uint32_t branch = 0;
   std::uint32_t fork = 0;  ///< branches of the region that begins before this task; 0 for none
   bool join = false;       ///< the region ends after this task
 };
 
-/// Turns regions and block numbers into branches. Blocks without tasks take no branch; a region with one
-/// block is no region. Throws Error{invalid} when a region is entered again after it was left, or a block is
+/// Converts regions and block numbers to branches. Blocks without tasks get no branch; a region with one
+/// block is not forked. Throws Error{invalid} when a region is entered again after its end, or a block is
 /// negative.
 std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places);
 
-/// The one walk over a list. `target` has fork(branch_count), task(index, branch) and join().
+/// Walks a list. `target` has fork(branch_count), task(index, branch) and join().
 template <class Target>
 void walk(std::span<const PlacedTask> tasks, Target& target) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -63,7 +62,8 @@ class StreamFork {
   std::uint32_t leased_ = 0;
 };
 
-/// Walks `tasks` with streams and events; `submit(index, stream)` submits one task. In the caller's turn.
+/// Walks `tasks` over streams and events; `submit(index, stream)` submits one task. The submission lock must
+/// be held.
 template <class Submit>
 void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, Submit&& submit) {
   struct Target {
@@ -93,7 +93,7 @@ inline weir_launch make_launch(weir_kernel kernel, const LaunchShape& shape, con
   return launch;
 }
 
-/// Room for one argument block on the stack; blocks larger than any common device's limit go to the heap.
+/// Storage for one argument block on the stack; blocks larger than any common device's limit use the heap.
 class ArgumentBuffer {
  public:
   explicit ArgumentBuffer(std::size_t bytes) {

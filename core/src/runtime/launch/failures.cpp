@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a failure site's number to the words, the array and the line of the statement that failed.
+// Converts a failure site's number to the message, the array and the source line of the failed statement.
 #include <fmt/format.h>
 
 #include "ir/error_record.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many blocks a task gets. Generated code is right for every grid, so this decides speed only.
+// Number of blocks for a task. Generated code is correct for every grid, so the choice affects speed only.
 #include <algorithm>
 #include <cstdint>
 
@@ -9,14 +9,14 @@
 namespace weir::detail {
 namespace {
 
-/// About 5 microseconds of one core: less than that is not worth handing to another.
+/// About 5 microseconds on one core; less work is not worth a second core.
 constexpr std::uint64_t operations_per_cpu_block = 10'000;
 constexpr std::uint64_t cpu_blocks_per_core = 8;
-/// How often a GPU is filled with blocks: enough to keep multiprocessors that are done first busy, few enough
-/// that what a thread computes once serves many iterations. A copy by 4 bytes of 1 GiB on an H200 took 1.04
-/// of the time with 8, and 1.9 with a thread for each element.
+/// Waves of blocks that fill a GPU in one launch. More waves keep multiprocessors busy that finish first.
+/// Fewer let each thread reuse its precomputed values for more iterations. A copy by 4 bytes of 1 GiB on an
+/// H200 took 1.04 of the time with 8, and 1.9 with a thread for each element.
 constexpr std::uint64_t gpu_waves = 64;
-/// The same where the host does not know whether there is anything for them to do.
+/// The same for a loop whose iteration count is unknown to the host, and may be 0.
 constexpr std::uint64_t blind_gpu_waves = 8;
 constexpr std::uint64_t unknown = ~std::uint64_t{0};
 
@@ -55,9 +55,9 @@ std::uint32_t choose_grid(const DeviceInfo& info, const passes::Plan& plan,
   const LoopSpace space = remembered ? *remembered : loop_space(plan, planned, values);
   const std::uint64_t count = space.known ? space.count : unknown;
   const bool reduces = task.kind == ir::TaskKind::reduce_partial;
-  if (count == 0) return reduces ? 1 : 0;  // a reduction of nothing still has a result
+  if (count == 0) return reduces ? 1 : 0;  // an empty reduction still has a result
 
-  std::uint64_t blocks, pieces = count;  // a piece is what one block at least takes
+  std::uint64_t blocks, pieces = count;  // a piece is the least work of one block
   if (reduces && count != unknown) {
     const std::uint64_t chunk = ir::reduce_chunk(count);
     pieces = count / chunk + (count % chunk != 0);

@@ -49,8 +49,7 @@ LoopSpace loop_space(const passes::Plan& plan, const passes::PlannedTask& task,
     const std::uint64_t extent = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     space.count = extent > LoopSpace::most / space.count ? LoopSpace::most + 1 : space.count * extent;
   }
-  // Generated code multiplies extents in any order, so a product before the one with 0 must not overflow
-  // either.
+  // Generated code multiplies extents in any order. A product before the factor 0 must not overflow either.
   space.index32 = space.index32 && space.count < narrow_iterations;
   if (empty) {
     space.count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of what code generation did.
+// Names of the lowerings that code generation chose.
 #include <fmt/format.h>
 
 #include <array>

@@ -56,7 +56,7 @@ using Field = CompiledProgram::Argument;
 
 struct NamedKind {
   Field::Kind kind;
-  const char* name;  // null: that of its parameter
+  const char* name;  // null: the parameter's name
 };
 
 NamedKind kind_of(ir::TaskArgument::Kind kind) noexcept {

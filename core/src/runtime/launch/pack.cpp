@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a launch's arguments to the argument block of a task.
+// Packs a launch's arguments into the argument block of a task.
 #include <bit>
 #include <cstring>
 
@@ -22,7 +22,7 @@ std::uint64_t LaunchValues::scalar(std::uint32_t parameter, std::uint32_t lane) 
 
 namespace {
 
-/// Copies 1, 2, 4 or 8 bytes: a length that is known takes one instruction, others a call.
+/// Copies 1, 2, 4 or 8 bytes. A constant length compiles to one instruction, others to a call.
 void copy_field(std::byte* to, const void* from, std::uint32_t size) noexcept {
   switch (size) {
     case 8:
@@ -78,7 +78,7 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         break;
     }
   }
-  // Fields leave no gaps between them; what is behind them is compared too when a graph keeps the block.
+  // Fields have no gaps between them. The bytes after them are zeroed, because a graph compares whole blocks.
   std::memset(block + end, 0, task.argument_bytes - end);
   std::byte* at = block + task.argument_bytes - compiled.sized.size() * sizeof(std::uint64_t);
   for (const std::uint16_t parameter : compiled.sized) {
@@ -89,8 +89,8 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
 }
 
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept {
-  // The finaliser of SplitMix64: a bijection that spreads every bit, so that near seeds and launches give far
-  // keys.
+  // The finaliser of SplitMix64: a bijection that spreads every bit, so that similar seeds and launches give
+  // unrelated keys.
   const auto mix = [](std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

@@ -87,7 +87,7 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   const passes::Plan& plan = *compiled.plan;
   detail::throw_failure(stream);
 
-  // What may block comes before run_tasks takes the stream's turn.
+  // Operations that may block come before run_tasks takes the submission lock.
   for (const LaunchArgument& argument : arguments)
     if (argument.array) device.memory.use(*argument.array->block(), stream);
   const detail::Temporaries temporaries(stream, plan.temporary_bytes);

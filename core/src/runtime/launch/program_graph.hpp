@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a launch as one driver graph, and when that is done.
+// A launch's plan as one driver graph, and the choice between graph and streams.
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@ enum class LaunchMode : std::uint8_t;
 
 namespace weir::detail {
 
-/// What one stream's launches of a compiled program remember.
+/// State that a compiled program keeps between launches on one stream.
 struct ProgramGraph {
   std::vector<std::uint32_t> grids;  ///< of the last launch, by task
-  std::uint32_t repeats = 0;         ///< launches in a row with these grids
+  std::uint32_t repeats = 0;         ///< consecutive launches with these grids
   std::optional<DriverGraph> graph;
   std::vector<std::uint32_t> nodes;  ///< by task
 
-  // The trial: launches of both kinds in turn, timed on the thread that submits. The fastest of each counts,
-  // because what disturbs a thread only ever adds.
+  // The trial launches over streams and as a graph in turn, timed on the submitting thread. The fastest
+  // launch of each kind counts, because disturbances only add time.
   std::uint32_t timed = 0;
   std::chrono::steady_clock::duration streams_took = std::chrono::steady_clock::duration::max();
   std::chrono::steady_clock::duration graph_took = std::chrono::steady_clock::duration::max();
@@ -37,13 +37,13 @@ struct ProgramGraphs {
   enum class Choice : std::uint8_t { none, streams, graph };
 
   static constexpr std::uint32_t warm_up = 4;  ///< repeats before the trial
-  static constexpr std::uint32_t trial = 12;   ///< launches that are timed, half of them as graphs
+  static constexpr std::uint32_t trial = 12;   ///< timed launches, half of them as graphs
 
-  std::atomic<Choice> choice{Choice::none};  ///< what LaunchMode::automatic has found to be faster
+  std::atomic<Choice> choice{Choice::none};  ///< the faster mode found by LaunchMode::automatic
   StreamSlots<ProgramGraph> slots;
 };
 
-/// The mode to launch in: what WEIR_LAUNCH says, else `asked`. Throws Error{invalid} when WEIR_LAUNCH is no
+/// Returns the launch mode: WEIR_LAUNCH if set, else `asked`. Throws Error{invalid} when WEIR_LAUNCH is not a
 /// mode.
 LaunchMode launch_mode(LaunchMode asked);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a Program, and the steps of its launch: check (arguments.cpp), compile once per device
-// (compile.cpp), choose grids (grid.cpp), pack arguments (pack.cpp), run (executor.hpp).
+// State of a Program, and the steps of a launch: check (check_arguments.cpp, assumptions.cpp), compile once
+// per device (compile.cpp), choose grids (grid.cpp), pack arguments (pack.cpp), run (run_tasks.cpp,
+// executor.hpp).
 #pragma once
 
 #include <array>
@@ -35,26 +36,25 @@ struct CompiledTask {
   std::uint32_t site_base = 0;
   std::uint32_t block_share = 1;      ///< see codegen::CodeObject::Entry
   std::uint32_t waves = 0;            ///< see codegen::CodeObject::Entry
-  Lowering lowering;                  ///< the forms that its code takes
-  std::uint32_t resident_blocks = 0;  ///< that run at once; of devices with many threads
-  /// Array parameters whose sizes end the argument block, for layers that want to know; see annotate.hpp.
+  Lowering lowering;                  ///< the forms that its code uses
+  std::uint32_t resident_blocks = 0;  ///< number that run at once; for devices with many threads
+  /// Array parameters whose sizes end the argument block, for layers that request sizes; see annotate.hpp.
   std::vector<std::uint16_t> sized;
 };
 
-/// A program on one device; immutable once made, but for what its launches as graphs keep.
+/// A program on one device. Immutable once made, except for its graphs.
 struct DeviceProgram {
   std::shared_ptr<const passes::Plan> plan;
   std::shared_ptr<ModuleState> module;
   std::vector<CompiledTask> tasks;
   std::vector<PlacedTask> placed;
-  std::uint32_t argument_bytes = 0;  ///< the most that a task takes
-  std::uint32_t first_site = 0;      ///< 0 when nothing can fail
-  mutable ProgramGraphs graphs;      ///< goes before the module whose kernels they name
+  std::uint32_t argument_bytes = 0;  ///< largest argument block of a task
+  std::uint32_t first_site = 0;      ///< 0 when no statement can fail
+  mutable ProgramGraphs graphs;      ///< destroyed before the module whose kernels they use
   ~DeviceProgram();
 };
 
-/// The code of a program on one device, by the assumptions that it relies on; compiled when a launch needs
-/// it.
+/// The code of a program on one device, by the assumptions that it relies on; compiled on first use.
 struct CompiledVariants {
   std::array<std::atomic<const DeviceProgram*>, codegen::LaunchAssumptions::sets> by_assumptions{};
 };
@@ -62,7 +62,7 @@ struct CompiledVariants {
 struct ProgramState {
   std::shared_ptr<const ir::Kernel> kernel;
   std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses
-  const KernelOrigin* origin = nullptr;      ///< at its first task
+  const KernelOrigin* origin = nullptr;      ///< of its first task
   std::vector<ParameterInfo> parameters;
   std::atomic<std::uint64_t> launches{0};
 
@@ -77,16 +77,16 @@ struct ProgramState {
   const std::string& name() const noexcept { return origin->name; }
 };
 
-/// The program on `device` for launches with these assumptions, compiled by the first who asks.
+/// The program on `device` for launches with these assumptions; compiled by the first caller.
 const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
                                   const codegen::LaunchAssumptions& assumptions);
 
-/// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and keep the
-/// blocks of each region apart.
+/// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and do not let
+/// blocks of a region share memory that one of them writes.
 void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments);
 
-/// What tasks' arguments are made of, besides those of the launch.
+/// Sources of the tasks' argument values, besides the launch's own arguments.
 struct LaunchValues final : ir::HostValues {
   LaunchValues(std::span<const LaunchArgument> arguments_) : arguments(arguments_) {}
   std::int64_t extent(std::uint32_t parameter, std::uint32_t dimension) const noexcept override;
@@ -94,12 +94,12 @@ struct LaunchValues final : ir::HostValues {
 
   std::span<const LaunchArgument> arguments;
   const Block* temporaries = nullptr;
-  std::uint64_t temporaries_offset = 0;  ///< of this launch's part of them
+  std::uint64_t temporaries_offset = 0;  ///< of this launch's part of the scratch memory
   const StreamRecord* record = nullptr;
   std::uint64_t key = 0;
 
-  /// Keeps the loop of a task that was looked at already; those of the first tasks only, which must come in
-  /// order.
+  /// Keeps the loop space of a task for reuse by later steps. Only the first tasks are kept, and they must
+  /// come in order.
   void remember(std::size_t task, const LoopSpace& space) noexcept {
     if (task < spaces_.size()) spaces_[known_spaces_++] = space;
   }
@@ -112,12 +112,12 @@ struct LaunchValues final : ir::HostValues {
   std::size_t known_spaces_ = 0;
 };
 
-/// Whether an array whose elements have `lanes` scalars meets codegen::LaunchAssumptions::index32.
+/// True if an array whose elements have `lanes` scalars meets codegen::LaunchAssumptions::index32.
 bool has_index32(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept;
-/// What most launches prove: what is compiled ahead of a first launch.
+/// The assumptions that most launches meet; used for compilation ahead of a first launch.
 codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept;
-/// What this launch proves of its arguments, which are checked. Throws Error{invalid} for a loop with more
-/// iterations than can be counted.
+/// The assumptions that this launch meets; its arguments must be checked. Throws Error{invalid} for a loop
+/// with more iterations than can be counted.
 codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device,
                                         LaunchValues& values);
 
@@ -125,25 +125,25 @@ codegen::LaunchAssumptions check_launch(const ProgramState& program, const Devic
 void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
                const LaunchValues& values, std::byte* block) noexcept;
 
-/// The blocks of a kernel that a device with many threads runs at once.
+/// Number of a kernel's blocks that a device with many threads runs at once.
 std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,
                               std::uint32_t block_threads, std::uint32_t shared_bytes) noexcept;
 
-/// Blocks to launch a task with; 0 when the host knows that there is nothing to do.
+/// Number of blocks for a task; 0 if the host computes that the loop is empty.
 std::uint32_t choose_grid(const DeviceInfo& device, const passes::Plan& plan, const passes::PlannedTask& task,
                           const CompiledTask& compiled, const LaunchValues& values) noexcept;
 
-/// Submits all tasks of a launch whose arguments are checked and ordered behind their earlier life.
+/// Submits all tasks of a launch. Its arguments must be checked, and their earlier uses ordered before it.
 void run_tasks(const ProgramState& program, const DeviceProgram& compiled, StreamState& stream,
                const LaunchValues& values, LaunchMode mode);
 
 /// The key of a launch's random numbers: the same on every device.
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept;
 
-/// Where `task` was written; the kernel alone when that is not known.
+/// Source location of `task`; only the kernel's name if the location is unknown.
 const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task);
 
-/// Tells what a failed site of the program was.
+/// Returns the source that describes failed sites of the program.
 std::shared_ptr<const class FailureSource> make_failure_source(std::shared_ptr<const ir::Kernel> kernel,
                                                                std::shared_ptr<const passes::Plan> plan);
 std::uint32_t failure_sites(const passes::Plan& plan) noexcept;

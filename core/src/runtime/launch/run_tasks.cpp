@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of a launch: its tasks, by the one executor or the other. Both walk the same plan, choose the
-// same grids and pack the same arguments.
+// The last step of a launch: runs its tasks over streams or as a graph. Both executors walk the same plan,
+// choose the same grids and pack the same arguments.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -47,7 +47,7 @@ void run_over_streams(const Launch& launch) {
   });
 }
 
-/// Takes the grids of this launch over; false when they differ from those of the launch before.
+/// Stores the grids of this launch; false when they differ from the previous launch.
 bool take_grids(const Launch& launch, ProgramGraph& own) {
   const std::size_t tasks = launch.compiled.tasks.size();
   bool same = own.grids.size() == tasks;
@@ -71,19 +71,19 @@ void add_nodes(const Launch& launch, ProgramGraph& own) {
   }
 }
 
-/// `own.grids` are those of this launch.
+/// `own.grids` must be those of this launch.
 void run_as_graph(const Launch& launch, ProgramGraph& own) {
   bool anything = false;
   for (const std::uint32_t grid : own.grids) anything |= grid != 0;
   if (!anything) return;
   if (!own.graph) add_nodes(launch, own);
   ArgumentBuffer block(launch.compiled.argument_bytes);
-  for (std::size_t i = 0; i < own.nodes.size(); ++i)  // a task with nothing to do finds that out by itself
+  for (std::size_t i = 0; i < own.nodes.size(); ++i)  // empty tasks launch one block
     own.graph->set(own.nodes[i], launch.pack(i, std::max(own.grids[i], 1u), block.data()));
   own.graph->launch(launch.stream, launch.program.origin);
 }
 
-/// As a graph; over streams when the driver cannot make this one, then and from then on.
+/// Launches as a graph. Uses streams, now and later, if the driver cannot make this graph.
 void run_as_graph_if_possible(const Launch& launch, ProgramGraph& own) {
   try {
     return run_as_graph(launch, own);
@@ -102,7 +102,7 @@ void time(Clock::duration& least, Run&& run) {
   least = std::min(least, Clock::now() - begin);
 }
 
-/// One launch of the trial: odd ones as graphs. The first graph is made here, which is not timed.
+/// Runs one launch of the trial; odd ones run as graphs. The first graph is built here, outside the timing.
 void try_out(const Launch& launch, ProgramGraph& own) {
   if (own.timed % 2 == 0)
     time(own.streams_took, [&] { run_over_streams(launch); });
@@ -128,9 +128,9 @@ void run_automatically(const Launch& launch, ProgramGraph& own) {
   try_out(launch, own);
 }
 
-/// Whether LaunchMode::automatic has anything to choose between.
+/// True if LaunchMode::automatic has a choice between streams and graph.
 bool worth_a_choice(const Launch& launch) noexcept {
-  // Nodes of a graph have the default priority, whatever the stream's is.
+  // Graph nodes have the default priority, whatever the stream's priority is.
   return launch.compiled.tasks.size() > 1 && launch.stream.priority == 0 &&
          launch.compiled.graphs.choice.load(std::memory_order_relaxed) != Choice::streams;
 }
@@ -160,7 +160,7 @@ void run_tasks(const ProgramState& program, const DeviceProgram& compiled, Strea
   const bool streams = mode == LaunchMode::streams || compiled.tasks.empty() ||
                        !stream.device.has(Capability::graphs) ||
                        (mode == LaunchMode::automatic && !worth_a_choice(launch)) ||
-                       profile_of(stream.device);  // which times each task on its own
+                       profile_of(stream.device);  // profiles time each task separately
   if (streams) return run_over_streams(launch);
   const auto own = compiled.graphs.slots.take(stream);
   if (!own) return run_over_streams(launch);

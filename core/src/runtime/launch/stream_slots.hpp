@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch keeps from one time to the next, once for each stream: launches on two streams neither wait
-// for one another nor share it. No lock: a launch that finds its stream's slot taken by another thread does
-// without.
+// State that launches keep per stream between calls, so that launches on two streams neither wait for each
+// other nor share it. Lock-free: a launch that finds its stream's slot taken by another thread runs without
+// one.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ namespace weir::detail {
 template <class T>
 class StreamSlots {
   struct Slot {
-    std::atomic<bool> taken{true};  ///< by the thread that makes it
+    std::atomic<bool> taken{true};  ///< a new slot is taken by its creator
     std::atomic<const StreamState*> stream{nullptr};
     T value;
   };
 
  public:
-  static constexpr std::uint32_t most = 16;  ///< streams at once; slots of idle streams pass on to others
+  static constexpr std::uint32_t most = 16;  ///< slots in total; slots of idle streams are reused
 
   StreamSlots() = default;
   StreamSlots(const StreamSlots&) = delete;
@@ -30,7 +30,7 @@ class StreamSlots {
     for (auto& place : slots_) delete place.load(std::memory_order_relaxed);
   }
 
-  /// A slot for the time that this lives; null when there was none to be had.
+  /// Holds a slot for its lifetime; null when none was available.
   class Lease {
    public:
     explicit Lease(Slot* slot) noexcept : slot_(slot) {}
@@ -60,12 +60,12 @@ class StreamSlots {
       if (slot->stream.load(std::memory_order_relaxed) != &stream) continue;
       if (slot->taken.exchange(true, std::memory_order_acquire)) return Lease(nullptr);
       if (slot->stream.load(std::memory_order_relaxed) == &stream) return Lease(slot);
-      slot->taken.store(false, std::memory_order_release);  // it passed on meanwhile
+      slot->taken.store(false, std::memory_order_release);  // reassigned to another stream in between
     }
     return Lease(empty < most ? add(empty, stream) : pass_on(stream));
   }
 
-  /// Slots in use, for tests.
+  /// Number of slots in use. For tests.
   std::uint32_t count() const noexcept {
     std::uint32_t count = 0;
     while (count < most && slots_[count].load(std::memory_order_relaxed)) ++count;

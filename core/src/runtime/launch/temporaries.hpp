@@ -7,7 +7,7 @@
 
 namespace weir::detail {
 
-/// A launch's own memory for values that pass between its tasks; goes back in the stream's order.
+/// A launch's scratch memory for values that pass between its tasks; released in stream order.
 class Temporaries {
  public:
   Temporaries(StreamState& stream, std::uint64_t bytes) {

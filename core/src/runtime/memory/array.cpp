@@ -74,10 +74,10 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
   rethrow_as_error();
 }
 
-// Copies that still use the memory end before it goes away.
+// Copies that still use the memory end before it is freed.
 PinnedMemory::~PinnedMemory() {
   if (!data_) return;
-  // At most two words, which std::function keeps without memory of its own.
+  // The capture is at most two words, which std::function stores without allocation.
   if (allocation_)
     device_->memory.when_unused([device = device_, allocation = allocation_]() noexcept {
       device->call_no_throw([&](weir_status* status) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays as arguments of work: alive, on the right device, in the right order.
+// Checks for arrays used by work: alive, on the right device, ordered after their earlier uses.
 #pragma once
 
 #include <weir/array.hpp>
@@ -8,21 +8,21 @@
 
 namespace weir::detail {
 
-/// The block behind a view; throws Error{invalid} when it was freed.
+/// Returns the block of a view. Throws Error{invalid} when it was freed.
 Block& live(const AnyArrayView& view);
 
-/// AnyArrayView::alive(), for those who ask at each launch.
+/// AnyArrayView::alive(), inlined for checks at each launch.
 inline bool is_alive(const AnyArrayView& view) noexcept {
   return view.block() && view.block()->generation.load(std::memory_order_acquire) == view.generation();
 }
 
-/// Whether two views share memory.
+/// True if two views share memory.
 inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
   return a.block() == b.block() && a.size_bytes() != 0 && b.size_bytes() != 0 &&
          a.offset() < b.offset() + b.size_bytes() && b.offset() < a.offset() + a.size_bytes();
 }
 
-/// The block behind a view that work on `stream` will use, ordered behind its earlier life. `what` names the
+/// Returns the block of a view for work on `stream`, ordered after the block's earlier uses. `what` names the
 /// view in errors: "argument 2".
 template <class What>
 Block& use_on(const AnyArrayView& view, StreamState& stream, What&& what) {

@@ -24,7 +24,7 @@ std::string array_word() {
   return "the array";
 }
 
-/// Of the caller's memory.
+/// Waits for a copy that uses the caller's memory.
 void wait_for_copy(StreamState& stream) {
   StreamManager& streams = stream.device.streams;
   streams.wait_before_throwing(stream, [&] { streams.synchronize(stream); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way back to the driver: what exceeds the limit or is needed by others, and all that is cached.
+// Return of memory to the driver: blocks over the limit, blocks needed by others, and trimming of all caches.
 #include <algorithm>
 #include <utility>
 
@@ -10,9 +10,9 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::uint64_t reserve_share = 16;  // one such part of the device's memory is left free
+constexpr std::uint64_t reserve_share = 16;  // this fraction of the device's memory is left free
 
-// Moves blocks that were freed before `before` from `head` to `list`, until `bytes` are taken.
+// Moves blocks freed before `before` from `head` to `list`, until `bytes` are taken.
 void unlink_older(Block*& head, std::uint64_t before, std::uint64_t bytes, std::uint64_t& taken,
                   Block*& list) {
   for (Block** link = &head; *link && taken < bytes;) {
@@ -29,12 +29,12 @@ void unlink_older(Block*& head, std::uint64_t before, std::uint64_t bytes, std::
 
 }  // namespace
 
-// Before the driver is asked for `bytes` more.
+// Called before the driver is asked for `bytes` more.
 void MemoryPool::make_room(std::uint64_t bytes) noexcept {
   limit_.note_use(bytes_in_use() + bytes);
   keep_within_limit(nullptr);
-  // Asking how much is free is expensive on some devices, so that it is asked again only after allocations of
-  // one eighth of the bytes that were free.
+  // Querying the free memory is expensive on some devices. It is repeated only after allocations of one
+  // eighth of the bytes that were free.
   const std::uint64_t since = allocated_since_look_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (since <= spare_at_look_.load(std::memory_order_relaxed) / 8) return;
   std::uint64_t free = 0, total = 0;
@@ -57,8 +57,8 @@ std::uint64_t MemoryPool::bytes_in_use() const noexcept {
   return held - std::min(held, cached);
 }
 
-// Each stream is granted the bytes that its cache has held, so that freeing within the grant needs no look at
-// the other streams. When the grants exceed the limit, they shrink to what is cached now.
+// Each stream is granted the bytes that its cache has held, so that freeing within the grant does not read
+// other streams. When the grants exceed the limit, each shrinks to the bytes cached at that time.
 void MemoryPool::keep_within_limit(StreamState* owner) noexcept {
   const std::uint64_t limit = limit_.bytes();
   std::uint64_t granted = cached_bytes_.load(std::memory_order_relaxed);
@@ -83,7 +83,7 @@ void MemoryPool::keep_within_limit(StreamState* owner) noexcept {
   }
 }
 
-// Gives back at least so many cached bytes, or all, beginning with those that were freed longest ago.
+// Returns at least `bytes` of cached memory to the driver, or all, oldest first by time of freeing.
 void MemoryPool::evict(std::uint64_t bytes) noexcept {
   const std::uint64_t now = driver_allocations_.load(std::memory_order_relaxed);
   for (const std::uint64_t age : {CacheLimit::window, CacheLimit::window / 8, 1u, 0u}) {
@@ -120,8 +120,8 @@ std::uint64_t MemoryPool::evict_older(std::uint64_t before, std::uint64_t bytes)
   return taken;
 }
 
-// Blocks that were in the stream's cache: freed now when the stream is idle, else in its order where the
-// driver can do that, else when an event is reached. If the driver refuses, they stay.
+// Frees blocks from the stream's cache: at once when the stream is idle, else in stream order if the driver
+// can, else when an event is reached. If the driver refuses, they stay cached.
 void MemoryPool::evict_from(StreamState& owner, Block* list) noexcept {
   if (owner.known_idle() || is_idle(owner)) {
     give_to_driver(list);
@@ -134,7 +134,7 @@ void MemoryPool::evict_from(StreamState& owner, Block* list) noexcept {
   } catch (...) {
     return push_list(owner, list);
   }
-  device_.streams.flush_all();  // else an event of gathered work is never reached
+  device_.streams.flush_all();  // else an event of batched work is never reached
   while (Block* block = list) {
     list = block->next;
     if (mark)
@@ -169,7 +169,7 @@ void MemoryPool::push_list(StreamState& owner, Block* list) noexcept {
   }
 }
 
-// Whether the stream's work is over; asks the driver.
+// True if the stream's work is over; calls the driver.
 bool MemoryPool::is_idle(StreamState& owner) noexcept {
   if (!device_.streams.pin(owner)) return false;
   const std::uint64_t submitted = owner.submitted.load(std::memory_order_acquire);
@@ -198,7 +198,7 @@ std::uint64_t MemoryPool::trim() {
   }
 }
 
-// An entry or a list is taken out only while it is waited for and given back.
+// An entry or a list leaves the pool only while it is waited for and freed.
 std::uint64_t MemoryPool::trim_caches() {
   std::uint64_t bytes = 0;
   for (std::size_t left = pending_count_.load(std::memory_order_relaxed); left > 0; --left) {
@@ -248,7 +248,7 @@ std::uint64_t MemoryPool::trim_caches() {
 }
 
 std::uint64_t MemoryPool::give_to_driver(Block* list) noexcept {
-  // A lost device reports its work as over although it may still use the memory, which therefore stays
+  // A lost device reports its work as over although it may still use the memory. The memory therefore stays
   // allocated.
   if (device_.lost()) return 0;
   std::uint64_t bytes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks and actions that wait for events. Entries stay in `pending_`, where other threads find them, while
-// their events are polled.
+// Blocks and actions that wait for events. Entries stay in `pending_`, visible to other threads, while their
+// events are polled.
 #include <algorithm>
 #include <utility>
 
@@ -26,7 +26,7 @@ void MemoryPool::collect_pending() {
     if (reached) {
       std::lock_guard lock(mutex_);
       const auto entry = pending_from(id);
-      // Another thread may have taken the entry or dropped its last mark meanwhile.
+      // Another thread may have taken the entry or dropped its last event since.
       dropped = entry != pending_.end() && entry->id == id && entry->marks.back() == mark;
       if (dropped) entry->marks.pop_back();
       if (dropped && entry->marks.empty()) {
@@ -42,7 +42,7 @@ void MemoryPool::collect_pending() {
   }
 }
 
-// With the mutex held, as the next two.
+// The mutex must be held, as for the next two functions.
 std::vector<MemoryPool::Pending>::iterator MemoryPool::pending_from(std::uint64_t id) noexcept {
   return std::ranges::lower_bound(pending_, id, {}, &Pending::id);
 }
@@ -57,7 +57,7 @@ MemoryPool::Pending MemoryPool::remove(std::vector<Pending>::iterator entry) noe
   return taken;
 }
 
-// What an entry without marks waited for. Does nothing for an empty one.
+// Completes an entry whose events are all reached. Does nothing for an empty entry.
 void MemoryPool::finish(Pending& entry) noexcept {
   if (entry.action) return entry.action();
   if (!entry.block) return;
@@ -66,8 +66,8 @@ void MemoryPool::finish(Pending& entry) noexcept {
   give_to_driver(entry.block);
 }
 
-// Makes the block ready, or lets it leave, when the marks are reached. Takes the marks over; when there is no
-// host memory for the entry, it throws and leaves them.
+// Makes the block ready, or frees it if `leaving`, when the events are reached. Takes ownership of the
+// events. If the entry cannot be allocated, throws and leaves them with the caller.
 void MemoryPool::add_pending(Block* block, Marks& marks, bool leaving) {
   std::lock_guard lock(mutex_);
   Pending& entry = new_pending();
@@ -79,7 +79,7 @@ void MemoryPool::add_pending(Block* block, Marks& marks, bool leaving) {
       .fetch_add(class_bytes(block->size_class), std::memory_order_relaxed);
 }
 
-// With the mutex held.
+// The mutex must be held.
 MemoryPool::Pending& MemoryPool::new_pending() {
   Pending& entry = pending_.emplace_back();
   entry.id = next_pending_++;
@@ -87,7 +87,7 @@ MemoryPool::Pending& MemoryPool::new_pending() {
   return entry;
 }
 
-// As add_pending for one mark, which stays the caller's. Without host memory for the entry the host waits.
+// As add_pending for one event, which the caller keeps. If the entry cannot be allocated, the host waits.
 void MemoryPool::keep_until(Block* block, EventState* mark, bool leaving) noexcept {
   EventPool::share(mark);
   try {

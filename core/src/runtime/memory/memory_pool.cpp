@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handing blocks out and taking them back. Where blocks come from when the stream's own cache has none is in
-// memory_reuse.cpp, and how they go back to the driver in memory_evict.cpp.
+// Allocation and release of blocks. See memory_reuse.cpp for requests that the stream's own cache cannot
+// serve, and memory_evict.cpp for the return of blocks to the driver.
 #include "runtime/memory/memory_pool.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,8 @@ Block* MemoryPool::hand_out(Block* block, StreamState& home, bool ready) noexcep
   return block;
 }
 
-// The set is made before the stream is ordered, so that a failure leaves the use unrecorded and unneeded.
+// The set is created before the stream is ordered, so that a failure leaves the use neither recorded nor
+// needed.
 void MemoryPool::first_use(Block& block, StreamState& stream) {
   ManyStreams* const more = stream.slot < exact_slots ? nullptr : &more_users_of(block);
   order_after_earlier_life(block, stream);
@@ -66,7 +67,7 @@ ManyStreams& MemoryPool::more_users_of(Block& block) {
 void MemoryPool::use_by_peer(Block& block, StreamState& stream) {
   if (&stream.device == &device_) return use(block, stream);
   order_after_earlier_life(block,
-                           stream);  // the other device's streams have no bits here, so each copy waits
+                           stream);  // no bits here for the other device's streams, so each copy waits
 }
 
 void MemoryPool::order_free_after(Block& block, StreamState& stream) {
@@ -76,7 +77,7 @@ void MemoryPool::order_free_after(Block& block, StreamState& stream) {
     {
       std::lock_guard lock(mutex_);
       for (auto& [copier, event] : block.peer_uses)
-        if (copier == &stream) mark = EventPool::share(event);  // its next mark covers this one
+        if (copier == &stream) mark = EventPool::share(event);  // its next event covers this one
       block.peer_uses.reserve(block.peer_uses.size() + 1);
     }
     const StreamPin pinned(stream);
@@ -94,7 +95,7 @@ void MemoryPool::order_free_after(Block& block, StreamState& stream) {
       EventPool::share(mark);
     }
     block.used.fetch_or(more_bit, std::memory_order_release);
-  } catch (...) {  // without an event for the end of the copy, the host waits for it now
+  } catch (...) {  // without an event for the end of the copy, the host waits
     if (mark) peer.events.release(mark);
     peer.streams.wait_for_all_of(stream);
     return;
@@ -165,7 +166,7 @@ void MemoryPool::release_shared(Block* block) noexcept {
     peers.clear();
     if (marks.empty()) return put_ready(block);
     add_pending(block, marks, false);
-  } catch (...) {  // without marks the host waits, so that the memory is not reused too early
+  } catch (...) {  // without events the host waits, so that the memory is not reused too early
     device_.streams.wait_for_all();
     wait_on_host(marks);
     drop(marks);
@@ -182,12 +183,12 @@ void MemoryPool::release_shared(Block* block) noexcept {
 
 void MemoryPool::when_unused(std::function<void()> action) noexcept {
   if (device_.forked()) return action();  // no work of this process is in flight
-  if (process_is_exiting()) {  // drivers are left alone by now; what they hold stays reachable for leak
+  if (process_is_exiting()) {  // drivers are no longer called; their objects stay reachable for leak
                                // checkers
     std::lock_guard lock(mutex_);
     try {
       never_run_.push_front(std::move(action));
-    } catch (...) {  // no host memory: it is not kept in reach then
+    } catch (...) {  // out of host memory: it does not stay reachable
     }
     return;
   }
@@ -221,7 +222,7 @@ void MemoryPool::add_user(Users& users, std::uint32_t slot) {
   users.retired |= retired;
 }
 
-// Of a block without uses: the stream of its earlier life, unless it was ready for all.
+// For a block without uses: its home stream, unless the block was ready for all streams.
 MemoryPool::Users MemoryPool::users_of(const Block& block) {
   Users users;
   const std::uint64_t used = block.used.load(std::memory_order_acquire);
@@ -250,7 +251,7 @@ MemoryPool::Marks MemoryPool::marks_of(const Users& users) {
   return marks;
 }
 
-// Marks may be of another device, whose stream has copied.
+// The events may belong to another device, whose stream copied.
 void MemoryPool::drop(Marks& marks) noexcept {
   for (EventState* mark : marks) mark->device.events.release(mark);
   marks.clear();
@@ -269,7 +270,7 @@ void MemoryPool::put(StreamState& owner, Block* block) noexcept {
     keep_within_limit(&owner);
 }
 
-// True when the cache has outgrown the bytes that the limit was checked for.
+// True when the cache has outgrown the bytes for which the limit was checked.
 bool MemoryPool::push(StreamState& owner, Block* block) noexcept {
   const std::uint64_t size = class_bytes(block->size_class);
   std::lock_guard lock(owner.cache.mutex);
@@ -288,7 +289,7 @@ void MemoryPool::put_ready(Block* block) noexcept {
   keep_within_limit(nullptr);
 }
 
-// With the mutex held.
+// The mutex must be held.
 void MemoryPool::push_ready(Block* block) noexcept {
   block->freed_at = driver_allocations_.load(std::memory_order_relaxed);
   block->next = ready_[block->size_class];

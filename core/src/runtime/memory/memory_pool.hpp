@@ -2,17 +2,17 @@
 // A device's memory: stream-ordered blocks above the driver's allocator.
 //
 // A block belongs to the order of one stream, its home: work of that stream may use it at once. The first use
-// on another stream makes that stream wait for the home stream, unless the block was ready for all by then.
-// Each use sets the stream's bit, so that freeing finds the streams to wait for. A block that one stream used
-// goes to the cache of that stream, which takes it again without a wait. A block of several streams waits in
+// on another stream makes that stream wait for the home stream, unless the block is ready for all streams.
+// Each use sets the stream's bit, so that release finds the streams to wait for. A block used by one stream
+// goes to that stream's cache and is reused there without a wait. A block used by several streams waits in
 // `pending_` for one event of each.
 //
-// Policy. A request takes a cached block of its size class, else one of at most 1.25 times that class; with
-// the waste of the class itself, a block above 512 bytes is at most 1.41 times the bytes asked for. The bytes
-// that are cached are bounded, see memory_limit.hpp. The bound is held when memory is freed and before the
-// driver is asked for memory: the blocks that were freed longest ago go back to the driver, at once when
-// their work is done, else in the order of their stream, else when an event is reached. The host never waits
-// for that. Before the device has less than one sixteenth of its memory free, cached blocks go back first.
+// Policy. A request takes a cached block of its size class, else one of at most 1.25 times that class. With
+// the waste of the class itself, a block above 512 bytes is at most 1.41 times the requested bytes.
+// The cached bytes are bounded, see memory_limit.hpp. The bound is enforced when memory is freed and before
+// the driver is asked for memory. Blocks freed longest ago return to the driver first: at once when their
+// work is done, else in the order of their stream, else when an event is reached. The host never waits for
+// that. Cached blocks are also returned before less than one sixteenth of the device's memory is free.
 #pragma once
 
 #include <weir/driver.h>
@@ -36,7 +36,7 @@
 
 namespace weir::detail {
 
-/// Streams with a slot from 63 on. Bits are set without a lock.
+/// Set of streams with slots from 63 on. Bits are set without a lock.
 class ManyStreams {
  public:
   bool contains(std::uint32_t slot) const noexcept {
@@ -64,22 +64,21 @@ struct Block {
   DeviceState& device;
   std::atomic<std::uint64_t> generation{0};  ///< odd while an array owns it
   weir_allocation allocation = nullptr;
-  std::uint64_t address = 0;  ///< 0 where the driver gives none
+  std::uint64_t address = 0;  ///< 0 if the driver reports none
   std::uint32_t size_class = 0;
   bool ready = false;  ///< for all streams, not only in the order of `home`
   StreamState* home = nullptr;
-  std::uint64_t available_at = 0;  ///< the block is ready for all once `home` has completed so much
-  EventState* available =
-      nullptr;                 ///< or once this is reached; for memory that the driver allocated in order
-  std::uint64_t freed_at = 0;  ///< in allocations of the driver; the oldest leave the cache first
+  std::uint64_t available_at = 0;   ///< ready for all streams once `home` has completed this many submissions
+  EventState* available = nullptr;  ///< or once this event is reached; for memory allocated in stream order
+  std::uint64_t freed_at = 0;       ///< in driver allocations; the oldest leave the cache first
   std::atomic<std::uint64_t> used{0};  ///< bit per stream slot; the last bit covers all in `more_users`
-  /// Users with slots from 63; made by the first of them and kept with the block. Valid while the last bit of
-  /// `used` is set.
+  /// Users with slots from 63; created by the first of them and kept with the block. Valid while the last bit
+  /// of `used` is set.
   std::atomic<ManyStreams*> more_users{nullptr};
-  /// Last copies on streams of other devices, a share of each event; guarded by the pool. The last bit of
-  /// `used` covers these too.
+  /// Last copies on streams of other devices, with a share of each event; guarded by the pool. The last bit
+  /// of `used` covers these too.
   std::vector<std::pair<const StreamState*, EventState*>> peer_uses;
-  Block* next = nullptr;  ///< in a cache
+  Block* next = nullptr;  ///< link in a cache list
 };
 
 class MemoryPool {
@@ -87,13 +86,13 @@ class MemoryPool {
   /// Throws Error{invalid} when WEIR_POOL_BYTES is malformed.
   explicit MemoryPool(DeviceState& device);
 
-  /// A block of at least `bytes` in the order of `stream`. Throws Error{out_of_memory}.
+  /// Returns a block of at least `bytes` in the order of `stream`. Throws Error{out_of_memory}.
   Block* allocate(StreamState& stream, std::uint64_t bytes);
-  /// Takes the block back, in the order of every stream that used it.
+  /// Takes the block back, ordered after every stream that used it.
   void release(Block* block) noexcept;
 
-  /// Called for each block before work that uses it is submitted to `stream`: orders the stream after the
-  /// block's earlier life and records the use. Later uses by the same stream take no lock, whatever its slot.
+  /// Called for each block before work that uses it is submitted to `stream`. Orders the stream after the
+  /// block's earlier uses and records this use. Later uses by the same stream take no lock, for any slot.
   void use(Block& block, StreamState& stream) {
     const std::uint64_t used = block.used.load(std::memory_order_acquire);
     if (stream.slot < exact_slots) [[likely]] {
@@ -105,29 +104,30 @@ class MemoryPool {
     }
     first_use(block, stream);
   }
-  /// As use, for a copy between devices: `stream` may be of the other one.
+  /// As use, for a copy between devices: `stream` may belong to the other device.
   void use_by_peer(Block& block, StreamState& stream);
-  /// After a copy on `stream`, of another device: the block is reused after it. No stream of this device
-  /// waits.
+  /// Called after a copy on `stream`, of another device. The block is reused only after the copy. No stream
+  /// of this device waits.
   void order_free_after(Block& block, StreamState& stream);
 
   /// Polls pending events; recycles blocks and runs the actions that are ready.
   void collect_pending();
 
-  /// Gives cached blocks back to the driver after waiting for their uses; returns the bytes.
+  /// Waits for the uses of cached blocks, then returns the blocks to the driver. Returns the freed bytes.
   std::uint64_t trim();
-  /// Makes a retiring stream's cache available to all after `mark`, which is null when the stream is idle.
-  /// Borrows the mark.
+  /// Makes a retiring stream's cache available to all streams after `mark`, which is null when the stream is
+  /// idle. Borrows the event.
   void adopt_cache(StreamState& stream, EventState* mark) noexcept;
 
-  /// Calls `action` once every stream of the device has passed its work so far: at once, or on a thread that
-  /// calls into the device later. For what must not be destroyed while work uses it. `action` must not throw.
+  /// Calls `action` once every stream of the device has passed its work so far: at once, or later on a thread
+  /// that calls into the device. For objects that must not be destroyed while work uses them. `action` must
+  /// not throw.
   void when_unused(std::function<void()> action) noexcept;
 
   MemoryStatistics statistics() noexcept;
 
-  /// Counts the times that memory went back to the driver: what names allocations, as graphs do, may name
-  /// dead ones once it has grown.
+  /// Number of times that memory was returned to the driver. Once it has grown, stored allocation handles, as
+  /// in graphs, may be dead.
   std::uint64_t times_given_back() const noexcept { return given_back_.load(std::memory_order_acquire); }
 
  private:
@@ -135,16 +135,16 @@ class MemoryPool {
   static constexpr std::uint64_t more_bit = std::uint64_t{1} << exact_slots;
 
   using Marks = std::vector<EventState*>;
-  struct Pending {         // a block that becomes ready, or an action that runs, when all marks are reached
+  struct Pending {         // a block that becomes ready, or an action that runs, when all events are reached
     std::uint64_t id = 0;  // ascending in `pending_`
     Block* block = nullptr;
     std::function<void()> action;
     Marks marks;
-    bool leaving = false;  // the block goes to the driver
+    bool leaving = false;  // the block is returned to the driver
   };
   struct Users {
     std::vector<std::uint32_t> slots;  // streams not known to be idle
-    bool retired = false;              // one of them is gone
+    bool retired = false;              // one of them is retired
   };
 
   void first_use(Block& block, StreamState& stream);
@@ -196,7 +196,7 @@ class MemoryPool {
 
   DeviceState& device_;
   CacheLimit limit_;
-  std::mutex mutex_;  // guards what follows up to the atomics; never held during a driver call
+  std::mutex mutex_;  // guards the members down to the atomics; never held during a driver call
   std::deque<Block> blocks_;
   Block* unused_blocks_ = nullptr;
   std::array<Block*, size_class_count> ready_{};
@@ -205,9 +205,9 @@ class MemoryPool {
   std::forward_list<std::function<void()>> never_run_;
 
   std::atomic<std::uint32_t> pending_count_{0};
-  std::atomic<std::uint64_t> cached_bytes_{0};   // in `ready_` and `pending_`, but for what is leaving
-  std::atomic<std::uint64_t> leaving_bytes_{0};  // in `pending_`, on the way to the driver
-  std::atomic<std::uint32_t> trimming_{0};       // threads that give all caches back
+  std::atomic<std::uint64_t> cached_bytes_{0};   // in `ready_` and `pending_`, except leaving blocks
+  std::atomic<std::uint64_t> leaving_bytes_{0};  // in `pending_`, to be returned to the driver
+  std::atomic<std::uint32_t> trimming_{0};       // threads that return all caches
   std::atomic<std::uint64_t> allocated_since_look_{0}, spare_at_look_{0};
   std::atomic<std::uint64_t> driver_bytes_{0}, peak_bytes_{0}, last_trim_{0};
   std::atomic<std::uint64_t> driver_allocations_{0}, cross_stream_{0}, given_back_{0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a block comes from, in this order: the stream's own cache; blocks that are ready for all; the caches
-// of idle streams; the driver. When the driver has no memory left: blocks of busy streams, for which this
-// stream waits, and then the driver again after all caches were given back. Busy streams come late so that
-// two streams that allocate at the same time do not wait for one another.
+// Sources of a block, in this order: the stream's own cache, blocks ready for all streams, caches of idle
+// streams, the driver. When the driver is out of memory: blocks of busy streams, for which this stream waits,
+// and then the driver again after all caches are returned. Busy streams come late so that two streams that
+// allocate at the same time do not wait for each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,13 +39,13 @@ Block* MemoryPool::take_ready(std::uint32_t index) noexcept {
 }
 
 Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
-  int queries = 4;  // a miss stays cheaper than an allocation
+  int queries = 4;  // keeps a miss cheaper than an allocation
   for (std::uint32_t slot = 0; slot < device_.streams.size(); ++slot) {
     StreamState& owner = *device_.streams.at(slot);
     if (&owner == &stream || !owner.cache.bytes.load(std::memory_order_relaxed)) continue;
     Block* block = take_from(owner, index, largest_fit(index));
     if (!block) continue;
-    // The block's uses were counted before it was freed, so idleness that is seen now covers them.
+    // The block's uses were counted before it was freed, so idleness observed here covers them.
     if (owner.known_idle() || (queries-- > 0 && is_idle(owner))) {
       cross_stream_.fetch_add(1, std::memory_order_relaxed);
       return block;
@@ -56,7 +56,7 @@ Block* MemoryPool::take_idle(StreamState& stream, std::uint32_t index) {
 }
 
 Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) {
-  const std::uint32_t last = std::min(index + 8, size_class_count - 1);  // up to twice the size will do now
+  const std::uint32_t last = std::min(index + 8, size_class_count - 1);  // up to twice the size is allowed
   Block* block = nullptr;
   Marks marks;
   {
@@ -83,7 +83,7 @@ Block* MemoryPool::take_behind_events(StreamState& stream, std::uint32_t index) 
     }
   }
   if (!block) return nullptr;
-  // The stream waits, not the host. If that fails the block goes on waiting for its marks.
+  // The stream waits, not the host. If that fails, the block continues to wait for its events.
   try {
     const StreamPin pinned(stream);
     for (EventState* mark : marks) {
@@ -131,7 +131,7 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   Status status;
   make_room(bytes);
   weir_result result = ask_driver(stream, bytes, &allocation, status);
-  // Memory that another thread is giving back is in no cache meanwhile, so its end is waited for.
+  // Memory that another thread is returning is in no cache; wait until the return ends.
   for (int tries = 0; result == WEIR_ERROR_OUT_OF_MEMORY && tries < 3; ++tries) {
     if (Block* block = take_behind_events(stream, index)) return hand_out(block, stream, false);
     const std::uint32_t others = trimming_.load(std::memory_order_acquire);
@@ -169,8 +169,8 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   return hand_out(block, stream, !ordered);
 }
 
-// Marks the allocation in its stream, so that other streams do not wait for later work. Without the event,
-// streams over-synchronise but remain correct.
+// Records an event after the allocation in its stream, so that other streams do not wait for later work.
+// Without the event, streams over-synchronise but remain correct.
 EventState* MemoryPool::mark_allocation(StreamState& stream) noexcept {
   try {
     return device_.streams.mark(stream.slot);

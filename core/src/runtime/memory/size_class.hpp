@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that the memory pool hands out: multiples of 64 bytes up to 512, then eight steps for each doubling.
-// A block has at most one eighth more bytes than were asked for.
+// Size classes of the memory pool: multiples of 64 bytes up to 512, then eight steps for each doubling. A
+// block has at most one eighth more bytes than requested.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::uint64_t class_bytes(std::uint32_t index) noexcept {
   return (std::uint64_t{8} + (index - 8) % 8 + 1) << (exponent - 3);
 }
 
-/// The largest class whose blocks serve a request of class `index`: at most 1.25 times as many bytes.
+/// The largest class whose blocks may serve a request of class `index`: at most 1.25 times as many bytes.
 constexpr std::uint32_t largest_fit(std::uint32_t index) noexcept {
   std::uint32_t last = index;
   while (last + 1 < size_class_count && class_bytes(last + 1) * 4 <= class_bytes(index) * 5) ++last;

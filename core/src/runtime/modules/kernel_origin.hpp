@@ -7,12 +7,12 @@
 
 namespace weir {
 
-/// What errors of a device tell of a kernel. Interned: equal ones are one object, which lives as long as the
-/// process.
+/// Name and source location of a kernel, for errors of a device. Interned: equal origins are one object,
+/// which lives as long as the process.
 struct KernelOrigin {
   std::string name;
-  std::string file;        ///< where the launched loop was written; empty when not known
-  std::uint32_t line = 0;  ///< 0 when not known
+  std::string file;        ///< source file of the launched loop; empty when unknown
+  std::uint32_t line = 0;  ///< 0 when unknown
 
   friend auto operator<=>(const KernelOrigin&, const KernelOrigin&) = default;
 };

@@ -16,7 +16,7 @@ namespace detail {
 
 ModuleState::~ModuleState() {
   device.memory.when_unused([&state = device, handle = module]() noexcept {
-    // A lost device reports its work as over although it may still run the code, which therefore stays
+    // A lost device reports its work as over although it may still run the code. The code therefore stays
     // loaded.
     if (state.lost()) return;
     state.call_no_throw([&](weir_status* status) { return state.table().module_unload(handle, status); });
@@ -160,7 +160,7 @@ State& alive(const std::shared_ptr<State>& state, const char* what) {
   return *state;
 }
 
-/// Looks the kernel up. Nobody says what ready code does to its arrays, but how large they are is known.
+/// Looks the kernel up. Precompiled kernels carry no access information; only array sizes are known.
 void find_kernel(detail::KernelState& kernel) {
   detail::ModuleState& module = *kernel.module;
   if (!module.device.driver().annotate()) {

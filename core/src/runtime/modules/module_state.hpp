@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind modules and kernels.
+// State of modules and kernels.
 #pragma once
 
 #include <cstring>
@@ -26,29 +26,29 @@ struct KernelState {
   std::shared_ptr<ModuleState> module;
   weir_kernel kernel = nullptr;
   const KernelOrigin* origin = nullptr;
-  std::vector<weir::KernelParameter> parameters;  // detail has a template of that name
+  std::vector<weir::KernelParameter> parameters;  // qualified: detail has a template of that name
   std::vector<weir_parameter> layout;
   std::uint32_t argument_bytes = 0;
-  std::uint32_t sized = 0;  ///< arrays whose sizes end the argument block, for layers that want to know
+  std::uint32_t sized = 0;  ///< arrays whose sizes end the argument block, for layers that request sizes
 
   const std::string& name() const noexcept { return origin->name; }
 };
 
 /// Loads a code object. Throws Error{code_object}, Error{invalid}.
 std::shared_ptr<ModuleState> load_module(DeviceState& device, const CodeObject& object);
-/// Looks a kernel up with a layout that is already computed.
-/// `annotation` is for layers, and not null only where the driver has annotate().
+/// Looks up a kernel whose layout is already computed. `annotation` is for layers, and non-null only if the
+/// driver has annotate().
 weir_kernel get_kernel(ModuleState& module, const std::string& name, std::uint32_t argument_bytes,
                        std::span<const weir_parameter> layout,
                        const weir_kernel_annotation* annotation = nullptr);
 
-/// Throws Error{invalid} when a launch of `kernel` in that shape is empty or beyond the device's limits.
+/// Throws Error{invalid} when the launch shape of `kernel` is empty or exceeds the device's limits.
 void check_shape(const DeviceState& device, const std::string& kernel, const LaunchShape& shape);
-/// Throws Error{invalid} unless arguments fit the kernel's parameters; writes them to `block` of
-/// argument_bytes.
+/// Writes the arguments to `block`, which holds argument_bytes. Throws Error{invalid} unless they fit the
+/// kernel's parameters.
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block);
 
-/// Writes the address of memory, or allocation and offset, as the device takes it.
+/// Writes the memory's address, or its allocation and offset, in the form that the device takes.
 inline void pack_address(const DeviceState& device, weir_allocation allocation, std::uint64_t address,
                          std::uint64_t offset, std::byte* at) noexcept {
   if (device.argument_style == WEIR_ARGUMENT_BUFFER) {
@@ -59,13 +59,13 @@ inline void pack_address(const DeviceState& device, weir_allocation allocation, 
     std::memcpy(at, &address, sizeof address);
   }
 }
-/// The same for an array.
+/// As pack_address, for an array.
 inline void pack_array(const DeviceState& device, const Block& block, std::uint64_t offset,
                        std::byte* at) noexcept {
   pack_address(device, block.allocation, block.address, offset, at);
 }
 
-/// Launches on one stream; what every kernel launch of Weir goes through.
+/// Launches on one stream. Every kernel launch of Weir over streams uses this function.
 inline void submit_launch(StreamState& stream, const weir_launch& launch, const KernelOrigin* kernel) {
   DeviceState& device = stream.device;
   Status status;

@@ -14,7 +14,7 @@ namespace weir {
 using detail::TaskListState;
 
 namespace {
-/// Makes room without giving up that repeated growth costs a constant time per element.
+/// Reserves at least doubled capacity, so that repeated growth has constant amortised cost per element.
 template <class T>
 void grow(std::vector<T>& list, std::size_t size) {
   if (size > list.capacity()) list.reserve(std::max(size, 2 * list.capacity()));
@@ -43,7 +43,7 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
   detail::ArgumentBuffer block(kernel.argument_bytes);
   detail::pack(kernel, arguments, block.data());
 
-  // A refused task leaves the list as it was: what can throw comes first.
+  // Operations that can throw come first, so that a rejected task leaves the list unchanged.
   const bool goes_on = place.region >= 0 && !list.places.empty() && list.places.back().region == place.region;
   const std::size_t begin = goes_on ? list.region_begin : list.places.size();
   if (place.region >= 0 && !goes_on && list.regions.contains(place.region))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a TaskList.
+// State of a TaskList.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct TaskListState {
   std::vector<TaskPlace> places;
   std::vector<PlacedTask> placed;
   std::set<std::int32_t> regions;
-  std::size_t region_begin = 0;               // of the last task's region
+  std::size_t region_begin = 0;               // first task of the last task's region
   std::vector<AnyArrayView> arrays;           // each once
   std::vector<AnyArrayView> argument_arrays;  // by task
   std::vector<std::byte> argument_bytes;

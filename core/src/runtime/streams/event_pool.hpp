@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's events: handed out for user events and for the memory pool's marks, and kept for reuse.
+// Pool of a device's events: used for user events and for the memory pool's events, and kept for reuse.
 #pragma once
 
 #include <weir/driver.h>
@@ -15,7 +15,7 @@ namespace weir::detail {
 
 struct DeviceState;
 
-/// What stands behind an event handle; never freed, see StreamState.
+/// State of an event handle. Never freed, see StreamState.
 struct EventState {
   explicit EventState(DeviceState& device_) : device(device_) {}
   DeviceState& device;
@@ -24,30 +24,31 @@ struct EventState {
   bool timed = false;
   std::atomic<std::uint32_t> shares{0};  ///< holders inside the runtime; each calls EventPool::release once
   std::atomic<bool> recorded{
-      false};  ///< since it was handed out; pooled events carry older marks that must not count
-  EventState* next = nullptr;  ///< among the states without a driver event
+      false};  ///< reset on acquire; recordings made by a pooled event's earlier owners do not count
+  EventState* next = nullptr;  ///< link in the list of states without a driver event
 };
 
 class EventPool {
  public:
   explicit EventPool(DeviceState& device) : device_(device) {
-    for (auto& list : ready_) list.reserve(kept);  // so that giving an event back cannot fail
+    for (auto& list : ready_) list.reserve(kept);  // so that returning an event cannot fail
   }
 
-  /// A plain or timed event that counts as never recorded.
+  /// Returns a plain or timed event that counts as never recorded.
   EventState* acquire(bool timed);
-  /// One more share of an event in use.
+  /// Adds one share to an event in use.
   static EventState* share(EventState* event) noexcept {
     event->shares.fetch_add(1, std::memory_order_relaxed);
     return event;
   }
-  /// Gives up one share; the last one hands the event back. Waits that were submitted on it still hold.
+  /// Gives up one share; the last release returns the event to the pool. Waits already submitted on it stay
+  /// valid.
   void release(EventState* event) noexcept;
   /// Destroys the events that are kept for reuse.
   void trim() noexcept;
   std::uint32_t created() const noexcept { return created_.load(std::memory_order_relaxed); }
 
-  static constexpr std::size_t kept = 256;  ///< events of each kind that are kept at most
+  static constexpr std::size_t kept = 256;  ///< upper bound on the events kept, per kind
 
  private:
   void destroy(EventState* event) noexcept;

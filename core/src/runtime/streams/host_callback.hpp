@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of the program that a stream calls.
+// Host functions that a stream calls.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct HostCallback {
 
   /// A weir_host_callback: calls and deletes the HostCallback that `user` points to.
   static void call(void* user);
-  /// The stream whose callback this thread runs; null outside of callbacks. That stream's work cannot end
+  /// The stream whose callback runs on this thread; null outside callbacks. That stream's work cannot end
   /// before the callback returns.
   static const StreamState* running_on() noexcept;
 };

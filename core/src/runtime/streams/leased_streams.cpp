@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes: the streams that the blocks of a region run on beside the caller's. Leasing is a few loads and one
-// compare-and-swap; the driver is called only when the pool grows or a lane has failed.
+// Leased streams run the blocks of a region concurrently with the caller's stream. Leasing takes a few loads
+// and one compare-and-swap. The driver is called only when the pool grows or a leased stream has failed.
 #include <algorithm>
 #include <bit>
 #include <exception>
@@ -29,7 +29,8 @@ StreamState* StreamManager::lease(StreamState& caller) {
       const int i = std::countr_zero(rest);
       const StreamState& candidate = *leasable_[i].load(std::memory_order_acquire);
       if (candidate.priority == caller.priority) {
-        // What the caller joined is done when its next region begins, so taking it again delays nothing.
+        // Work joined into the caller is done when the caller's next region begins, so leasing this stream
+        // again adds no delay.
         if (candidate.joined_into.load(std::memory_order_relaxed) == &caller) {
           chosen = i;
           break;
@@ -58,8 +59,9 @@ StreamState* StreamManager::lease(StreamState& caller) {
   }
 }
 
-// A lane that is leased gets another driver stream, else one that is dead would fail each region that leases
-// it. Without another one to be had it is tried as it is, and what is wrong shows in the next call.
+// Replaces the driver stream of a leased stream that failed. Otherwise a dead stream would fail each region
+// that leases it. If no driver stream can be made, the old one stays, and the next call on it reports the
+// fault.
 StreamState* StreamManager::renew(StreamState* leased) noexcept {
   try {
     StreamState* fresh = make(leased->priority, nullptr);
@@ -78,13 +80,12 @@ StreamState* StreamManager::renew(StreamState* leased) noexcept {
 StreamState* StreamManager::add_leasable_if_possible(int priority) noexcept {
   try {
     return add_leasable(priority);
-  } catch (
-      ...) {  // fewer lanes cost time, not the launch; what is wrong with the device shows in the next call
+  } catch (...) {  // fewer leased streams cost time only; the next call reports a device fault
     return nullptr;
   }
 }
 
-// A new leased, leased; null when other threads took the last places.
+// Adds a leased stream, already leased to the caller; null when other threads took the last places.
 StreamState* StreamManager::add_leasable(int priority) {
   const std::uint32_t limit = lease_limit();
   std::uint32_t place = leasable_count_.load(std::memory_order_relaxed);
@@ -118,14 +119,14 @@ void StreamManager::give_back(StreamState* leased, StreamState* joined_into) noe
   free_leasable_.fetch_or(bit, std::memory_order_acq_rel);
 }
 
-// Failures of lanes surface at the caller, whose work they were. All lanes are asked, so that each one that
-// failed is replaced; the first failure is thrown.
+// Failures of leased streams are reported to the caller that forked the work. All leased streams are checked,
+// so that each failed one is replaced; the first failure is thrown.
 void StreamManager::check_joined_streams(StreamState& stream) {
   std::uint64_t used = stream.joined_streams.exchange(0, std::memory_order_acq_rel);
   std::exception_ptr first;
   for (; used; used &= used - 1) {
     StreamState& leased = *leasable_[std::countr_zero(used)].load(std::memory_order_acquire);
-    if (!pin(leased)) continue;  // replaced meanwhile: its failure was reported
+    if (!pin(leased)) continue;  // replaced since: its failure was reported
     try {
       device_.query(leased.launched_last(), "wait for a block of a region",
                     [&](weir_status* status) { return device_.table().stream_query(leased.stream, status); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams as users hold them: creation, return to the pool, retirement. See lanes.cpp for what regions lease
-// and stream_wait.cpp for waiting.
+// User streams: creation, return to the pool, retirement. See leased_streams.cpp for the streams that regions
+// lease and stream_wait.cpp for waiting.
 #include "runtime/streams/stream_manager.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ StreamState* StreamManager::create(int priority) {
   return stream;
 }
 
-// An idle stream that was given back. One whose work failed is not used again.
+// Takes an idle stream from the pool. A stream whose work failed is not reused.
 StreamState* StreamManager::take_kept(int priority) {
   StreamState* stream = nullptr;
   {
@@ -88,8 +88,8 @@ void StreamManager::destroy(StreamState* stream) noexcept {
   retire(stream);
 }
 
-// A slot whose stream was destroyed; only once that stream's last work is done, because blocks of memory
-// still name the slot as their user.
+// Returns a slot whose stream was destroyed and whose last work is done. Until then, blocks of memory name
+// the slot as their user.
 StreamState* StreamManager::reusable_slot() {
   std::size_t tries;
   {
@@ -179,7 +179,7 @@ StreamState* StreamManager::make(int priority, void* native) {
   stream->lease_slot = -1;
   stream->failed.store(false, std::memory_order_relaxed);
   stream->note_completion(stream->submitted.load(std::memory_order_relaxed));
-  forget_failure(*stream);  // of the stream that had the slot before
+  forget_failure(*stream);  // of the slot's previous stream
   stream->pins.store(0, std::memory_order_release);
   created_.fetch_add(1, std::memory_order_relaxed);
   watch_process();
@@ -199,8 +199,8 @@ void StreamManager::unpin(StreamState& stream) noexcept {
     destroy_driver_stream(stream);
 }
 
-// Another thread's submission ends first. The driver stream goes away when the last pin is gone. Memory that
-// the stream used and that is freed later waits for `final_mark` instead.
+// Waits until another thread's submission ends. The last unpin destroys the driver stream. Memory used by the
+// stream and freed later waits for `final_mark` instead.
 void StreamManager::retire(StreamState* stream) noexcept {
   {
     const std::lock_guard lock(stream->submission_lock);
@@ -215,7 +215,7 @@ void StreamManager::retire(StreamState* stream) noexcept {
       mark->recorded.store(true, std::memory_order_relaxed);
       device_.call("flush a stream",
                    [&](weir_status* status) { return device_.table().stream_flush(stream->stream, status); });
-    } catch (...) {  // without an event for the end of the work, the host waits for it now
+    } catch (...) {  // without an event for the end of the work, the host waits
       if (mark) device_.events.release(mark);
       mark = nullptr;
       wait_for_all_of(*stream);
@@ -230,7 +230,7 @@ void StreamManager::retire(StreamState* stream) noexcept {
   unpin(*stream);
 }
 
-// A wait whose failure means that the work is over, as on a lost device, is not tried again.
+// A wait is not retried when its failure means that the work is over, as on a lost device.
 void StreamManager::wait_for_all_of(StreamState& stream) noexcept {
   flush_all();
   if (!pin(stream)) {
@@ -258,7 +258,7 @@ void StreamManager::destroy_driver_stream(StreamState& stream) noexcept {
   list_free_slot(stream);
 }
 
-// With the mutex held.
+// The mutex must be held.
 void StreamManager::list_free_slot(StreamState& stream) noexcept {
   stream.next_free = nullptr;
   (last_free_ ? last_free_->next_free : first_free_) = &stream;
@@ -269,7 +269,7 @@ void StreamManager::list_free_slot(StreamState& stream) noexcept {
 void StreamManager::invalidate_all() noexcept {
   default_.store(nullptr, std::memory_order_relaxed);
   for (std::uint32_t slot = 0; slot < size(); ++slot)
-    at(slot)->generation.fetch_add(2, std::memory_order_relaxed);  // as odd or even as before
+    at(slot)->generation.fetch_add(2, std::memory_order_relaxed);  // parity stays: odd while in use
 }
 
 void StreamManager::trim() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns every stream of a device: those that users hold, a bounded pool of idle ones, and the lanes that
-// regions lease. No lock but a stream's turn is held while the driver is called, and leasing takes no lock
-// and makes no driver call, but to grow or to replace what failed.
+// Owns every stream of a device: user streams, a bounded pool of idle streams, and the streams that regions
+// lease. No lock except a stream's submission lock is held during a driver call. Leasing takes no lock. It
+// calls the driver only to grow the pool or to replace a failed stream.
 #pragma once
 
 #include <weir/driver.h>
@@ -22,47 +22,47 @@ class StreamManager {
  public:
   static constexpr std::uint32_t max_leased = 32;
   static constexpr std::uint32_t min_leasable = 8;
-  static constexpr std::size_t kept_streams = 32;  ///< destroyed streams that are kept for reuse at most
+  static constexpr std::size_t kept_streams = 32;  ///< upper bound on the destroyed streams kept for reuse
 
   explicit StreamManager(DeviceState& device) : device_(device) {
-    kept_.reserve(kept_streams);  // so that giving a stream back cannot fail
+    kept_.reserve(kept_streams);  // so that returning a stream cannot fail
   }
 
-  /// A stream for a user: an idle one of the pool, or a new one.
+  /// Returns a stream for a user: an idle one of the pool, or a new one.
   StreamState* create(int priority);
   StreamState* wrap(void* native);
-  /// Takes a user's stream back without waiting for its work, which completes. Waits for a thread that is
+  /// Takes a user's stream back. Does not wait for its work, which completes. Waits for a thread that is
   /// submitting to the stream.
   void destroy(StreamState* stream) noexcept;
   StreamState* default_stream();
 
-  /// Leases a lane for work that is forked from `caller`: one that `caller` used last, else one known to be
-  /// idle, else a new one while the bound allows, else the one leased longest ago. Null when every lane is
-  /// leased, or there is none and the driver cannot make one: blocks then share what there is. One that has
-  /// failed gets another driver stream.
+  /// Leases a stream for work forked from `caller`. Order of preference: the one that `caller` used last, one
+  /// known to be idle, a new one within the bound, the one leased longest ago. A failed stream gets another
+  /// driver stream. Null when every stream is leased, or when there is none and the driver cannot make one;
+  /// blocks then share the streams already leased.
   StreamState* lease(StreamState& caller);
-  /// `joined_into` has been made to wait for the lane's work, or is null when that failed.
+  /// `joined_into` already waits for the leased stream's work; null when that wait could not be submitted.
   void give_back(StreamState* leased, StreamState* joined_into) noexcept;
 
   /// Makes later work of `stream` begin after everything submitted to `other`, of the same or another device.
-  /// Takes the turn of each, one after the other.
+  /// Takes the submission lock of each, one after the other.
   void wait(StreamState& stream, StreamState& other);
-  /// The same for a lane of the launch that has the caller's turn.
+  /// As wait, for a leased stream of the launch that holds the caller's submission lock.
   void join(StreamState& caller, StreamState& leased);
-  /// A mark behind the work so far of the stream in `slot`, retired or not; null when it is known to be done.
-  /// The caller releases the event.
+  /// Returns an event recorded after all work so far of the stream in `slot`, retired or not; null when that
+  /// work is known to be done. The caller releases the event.
   EventState* mark(std::uint32_t slot);
 
-  /// Starts gathered work of all streams of this device, and of all devices when any stream waits across
+  /// Starts batched work of all streams of this device, and of all devices when any stream waits across
   /// devices.
   void flush_all() noexcept;
-  /// Waits for one stream; throws its error, or that of a lane that was joined into it, or Error{invalid}
+  /// Waits for one stream. Throws its error, or that of a leased stream joined into it, or Error{invalid}
   /// when the stream is gone.
   void synchronize(StreamState& stream);
-  /// Waits for one stream where no error can be reported; a wait that fails is tried again.
+  /// Waits for one stream where no error can be reported; a failed wait is retried.
   void wait_for_all_of(StreamState& stream) noexcept;
-  /// Runs `wait`, which waits for the stream. When it throws, what the stream's work uses may go, so that the
-  /// stream is waited for again first.
+  /// Runs `wait`, which waits for the stream. If it throws, waits for the stream again before rethrowing,
+  /// because unwinding may free memory that the stream's work uses.
   template <class Wait>
   void wait_before_throwing(StreamState& stream, const Wait& wait) {
     try {
@@ -72,25 +72,25 @@ class StreamManager {
       throw;
     }
   }
-  /// The same for what stands before a mark, of any device.
+  /// Waits for all work recorded before `mark`, which may belong to any device. A failed wait is retried.
   static void wait_for(EventState& mark) noexcept;
   /// Waits for every stream, then throws the first error.
   void synchronize_all();
-  /// Waits for every stream too, and leaves what has failed to those whose work it was.
+  /// Waits for every stream. Failures stay recorded for the calls that submitted the work.
   void wait_for_all() noexcept;
-  /// As wait_for_all, for every stream but `stream`, and until `deadline` at most.
+  /// As wait_for_all, for every stream except `stream`, and until `deadline` at most.
   void wait_for_others(const StreamState& stream, std::chrono::steady_clock::time_point deadline) noexcept;
-  /// Whether everything submitted to the stream is done.
+  /// True if everything submitted to the stream is done.
   bool query(StreamState& stream);
 
-  /// Ends the life of every handle without a lock, for a child of a fork.
+  /// Invalidates every handle without taking a lock, for a child of a fork.
   void invalidate_all() noexcept;
 
   /// Destroys idle streams that are kept for reuse.
   void trim() noexcept;
 
-  /// Keeps a stream's driver handle alive until unpin; false when it is retired. For walks over all streams:
-  /// a handle's owner needs no pin.
+  /// Keeps a stream's driver handle alive until unpin; false when the stream is retired. For walks over all
+  /// streams: the owner of a handle needs no pin.
   bool pin(StreamState& stream) noexcept;
   void unpin(StreamState& stream) noexcept;
 
@@ -127,7 +127,7 @@ class StreamManager {
   std::mutex mutex_;  // guards the table's growth, the free slots and the kept streams
   std::array<std::atomic<StreamState*>, chunks> table_{};
   std::atomic<std::uint32_t> size_{0};
-  StreamState* first_free_ = nullptr;  // the slot that has been free for longest
+  StreamState* first_free_ = nullptr;  // the slot that has been free longest
   StreamState* last_free_ = nullptr;
   std::size_t free_count_ = 0;
   std::vector<StreamState*> kept_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a stream handle. States are never freed: a handle holds the generation that it was made
-// with, so that use after destruction is found with one load.
+// State of a stream handle. States are never freed. A handle holds its generation, so one load detects use
+// after destruction.
 #pragma once
 
 #include <weir/driver.h>
@@ -23,26 +23,26 @@ struct ErrorRecord;
 
 namespace weir::detail {
 
-inline constexpr std::uint32_t max_streams = 4096;  ///< of a device at once
+inline constexpr std::uint32_t max_streams = 4096;  ///< per device, at the same time
 
 struct Block;
 struct DeviceState;
 struct EventState;
 
-/// Freed blocks whose uses were all on one stream, so that the stream's later work may reuse them at once.
+/// Freed blocks used on one stream only; later work of that stream may reuse them at once.
 struct StreamCache {
   std::mutex mutex;  // held for a few instructions, never during a driver call
   std::array<Block*, size_class_count> lists{};
   std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> granted{0};  ///< the pool's limit was checked for so many bytes
+  std::atomic<std::uint64_t> granted{0};  ///< bytes for which the pool's limit was checked
   std::uint64_t allocations = 0;
 };
 
-/// Where a stream's failed asserts are written; made with the first launch that needs it.
+/// Record of a stream's failed assertions; created by the first launch that needs it.
 struct StreamRecord {
   weir_allocation allocation = nullptr;
   std::uint64_t address = 0;
-  ir::ErrorRecord* host = nullptr;  ///< null where the host cannot see it; it is then copied at each wait
+  ir::ErrorRecord* host = nullptr;  ///< null if the host cannot read it in place; each wait then copies it
 };
 
 struct alignas(64) StreamState {
@@ -50,16 +50,16 @@ struct alignas(64) StreamState {
 
   DeviceState& device;
   const std::uint32_t slot;                  ///< position in the device's table of streams
-  SubmissionLock submission_lock;            ///< of those who submit
-  std::atomic<std::uint64_t> generation{0};  ///< odd while a handle or a pool of lanes has it
-  weir_stream stream = nullptr;              ///< of the driver; the same from creation to retirement
+  SubmissionLock submission_lock;            ///< held during each submission
+  std::atomic<std::uint64_t> generation{0};  ///< odd while a handle or the pool of leased streams uses it
+  weir_stream stream = nullptr;              ///< driver stream; the same from creation to retirement
   weir_event mark = nullptr;                 ///< for fork, join and wait: recorded, then waited on at once
   int priority = 0;
-  bool foreign = false;             ///< wraps a handle of someone else
-  std::atomic<bool> closed{false};  ///< set with the turn held: nothing is submitted from then on
+  bool foreign = false;             ///< wraps a handle that Weir does not own
+  std::atomic<bool> closed{false};  ///< set under the submission lock; nothing is submitted afterwards
 
   std::atomic<std::uint64_t> submitted{0};  ///< counted after each submission
-  std::atomic<std::uint64_t> completed{0};  ///< as far as the host has seen
+  std::atomic<std::uint64_t> completed{0};  ///< as last observed by the host
   std::atomic<bool> unflushed{false};
   std::atomic<const KernelOrigin*> last_kernel{nullptr};
   std::atomic<StreamRecord*> record{nullptr};
@@ -68,25 +68,25 @@ struct alignas(64) StreamState {
   std::atomic<std::uint32_t> pins{
       retiring};                     ///< see StreamManager::pin; `retiring` while there is no driver stream
   EventState* final_mark = nullptr;  ///< after retirement with work in flight; guarded by the manager
-  StreamState* next_free = nullptr;  ///< among the slots whose stream was destroyed; guarded by the manager
+  StreamState* next_free = nullptr;  ///< link in the list of free slots; guarded by the manager
 
-  // Lanes are the streams that regions lease. A lane remembers who leased it last: once that caller has
-  // passed `joined_at`, the lane is idle too.
-  std::int32_t lease_slot = -1;  ///< position among the lanes
+  // Fields of leased streams. `joined_into` is the caller that leased the stream last. Once that caller has
+  // passed `joined_at`, the leased stream is idle too.
+  std::int32_t lease_slot = -1;  ///< position among the leased streams
   std::atomic<StreamState*> joined_into{nullptr};
   std::atomic<std::uint64_t> joined_at{0};
   std::atomic<std::uint64_t> leased_at{0};
-  std::atomic<bool> failed{false};  ///< it has failed, perhaps for good: the next lease makes it anew
+  std::atomic<bool> failed{false};  ///< possibly broken; replaced on the next lease
   std::atomic<std::uint64_t> joined_streams{
-      0};  ///< of a caller: lanes joined into it since the host last waited
+      0};  ///< of a caller: leased streams joined into it since the host last waited
 
   StreamCache cache;
 
-  /// What was launched last, as far as errors tell; null when nothing was.
+  /// The kernel launched last, for error messages; null when none was launched.
   const KernelOrigin* launched_last() const noexcept { return last_kernel.load(std::memory_order_relaxed); }
-  /// Whether everything that Weir submitted is known to be done, without asking the driver.
+  /// True if everything that Weir submitted is known to be done. Does not call the driver.
   bool known_idle() const noexcept {
-    if (foreign) return false;  // others submit to it as well
+    if (foreign) return false;  // other libraries submit to it as well
     const std::uint64_t now = submitted.load(std::memory_order_acquire);
     if (completed.load(std::memory_order_acquire) >= now) return true;
     const StreamState* caller = joined_into.load(std::memory_order_acquire);

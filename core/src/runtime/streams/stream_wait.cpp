@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting: between streams through their marks, and on the host.
+// Waits between streams, through events, and on the host.
 #include <chrono>
 #include <exception>
 #include <mutex>
@@ -13,8 +13,7 @@
 namespace weir::detail {
 namespace {
 
-// What fails here is reported by the next call on that stream, not by the one who wants to wait for something
-// else.
+// A failure is reported by the next call on that stream, not by a call that waits for other work.
 void flush(StreamState& stream) noexcept {
   if (!stream.unflushed.exchange(false, std::memory_order_acq_rel)) return;
   DeviceState& device = stream.device;
@@ -24,7 +23,7 @@ void flush(StreamState& stream) noexcept {
 
 }  // namespace
 
-// Another thread may record the same mark in between: the wait then covers more than was asked for, never
+// Another thread may record the same event in between. The wait then covers more work than requested, never
 // less.
 void StreamManager::wait(StreamState& stream, StreamState& other) {
   if (&stream == &other) return;
@@ -63,7 +62,7 @@ void StreamManager::wait_for_mark(StreamState& stream, StreamState& other) {
   stream.note_submission();
 }
 
-// Of a stream that is retired; it stands for all its work.
+// The last event of a retired stream; it covers all work of the stream.
 EventState* StreamManager::last_mark(StreamState& stream) noexcept {
   const std::lock_guard lock(mutex_);
   return stream.final_mark ? EventPool::share(stream.final_mark) : nullptr;
@@ -137,7 +136,8 @@ bool StreamManager::query(StreamState& stream) {
   return true;
 }
 
-// `live` takes each stream, and `retired` the last mark of one that was destroyed; neither throws.
+// Calls `live` for each stream, and `retired` with the last event of each destroyed stream. Neither may
+// throw.
 template <class Live, class Retired>
 void StreamManager::walk(const Live& live, const Retired& retired) noexcept {
   flush_all();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeping a stream's driver handle alive while a call uses it, although another thread may destroy the
+// Guards that keep a stream's driver handle alive during a call, although another thread may destroy the
 // stream.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace weir::detail {
 
-/// Holds the stream's turn while work is handed to the driver. A stream that is destroyed meanwhile goes
-/// after that; one that was destroyed before is found here: throws Error{invalid}.
+/// Holds the stream's submission lock while work is submitted to the driver. Destruction by another thread
+/// waits for the lock. Throws Error{invalid} if the stream was destroyed before.
 class Submission {
  public:
   explicit Submission(StreamState& stream) : lock_(stream.submission_lock) {
@@ -26,7 +26,8 @@ class Submission {
   SubmissionLock& lock_;
 };
 
-/// The same for calls that need no turn, as those that wait. Throws Error{invalid} when the stream is gone.
+/// As Submission, for calls that do not take the submission lock, such as waits. Throws Error{invalid} when
+/// the stream is gone.
 class StreamPin {
  public:
   explicit StreamPin(StreamState& stream) : stream_(stream) {

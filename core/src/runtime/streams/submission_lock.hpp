@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn it is to submit to a stream. What a user submits in one call is one step of the stream, however
-// many calls of the driver that takes: a region's fork, its tasks and its join would be ordered wrongly
-// around anything that another thread puts on the caller's stream in between.
+// Submission lock of a stream. The driver calls of one user call are consecutive in the stream. Otherwise
+// another thread's work could fall between a region's fork, its tasks and its join, and be ordered wrongly.
 //
-// A thread holds at most one turn, and only while it hands work to the driver: memory, code and graphs are
-// made ready before, and nobody waits for the device meanwhile. Marks and waits that order memory need no
-// turn: in the middle of a launch they stand for what is before it.
+// A thread holds at most one submission lock, and only while it submits work to the driver. Memory, code and
+// graphs are prepared before. No thread waits for the device while it holds the lock.
+// Memory-ordering events do not take the submission lock. An event recorded during a launch covers only work
+// submitted before it.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace weir::detail {
 
-/// A mutex of 4 bytes, taken with std::lock_guard. Free: two atomic operations. Taken: looks for a
-/// microsecond whether it is free, then sleeps.
+/// A mutex of 4 bytes for std::lock_guard. Uncontended: two atomic operations. Contended: spins for about a
+/// microsecond, then sleeps.
 class SubmissionLock {
  public:
   void lock() noexcept {
@@ -25,11 +25,11 @@ class SubmissionLock {
     if (state_.exchange(free, std::memory_order_seq_cst) == wanted) [[unlikely]]
       state_.notify_one();
   }
-  /// Whether somebody waits for it, for tests.
+  /// True if a thread waits for the lock. For tests.
   bool has_waiters() const noexcept { return state_.load(std::memory_order_relaxed) == wanted; }
 
  private:
-  static constexpr std::uint32_t free = 0, taken = 1, wanted = 2;  // wanted: taken, and others sleep
+  static constexpr std::uint32_t free = 0, taken = 1, wanted = 2;  // wanted: taken, with sleepers
 
   bool try_lock() noexcept {
     std::uint32_t expected = free;
@@ -37,7 +37,7 @@ class SubmissionLock {
                                           std::memory_order_relaxed);
   }
   void wait() noexcept {
-    // Most steps are one call of the driver, and done before a thread could sleep and wake.
+    // Most submissions are one driver call, which ends before a thread could sleep and wake.
     for (int looks = 0; looks < 2000; ++looks)
       if (state_.load(std::memory_order_relaxed) == free && try_lock()) return;
     while (state_.exchange(wanted, std::memory_order_acquire) != free)

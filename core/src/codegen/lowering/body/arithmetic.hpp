@@ -15,7 +15,7 @@ class Arithmetic : private FunctionPart {
   explicit Arithmetic(TaskFunction& f) : FunctionPart(f) {}
 
   // lower_arithmetic.cpp
-  /// Minima and maxima work on vectors, too.
+  /// Minima and maxima also accept vectors.
   llvm::Value* lower_binary(ir::Op op, Type type, llvm::Value* a, llvm::Value* b);
   llvm::Value* lower_compare(ir::Op op, Type type, llvm::Value* a, llvm::Value* b);
   llvm::Value* lower_unary(ir::Op op, Type type, llvm::Value* a);

@@ -14,14 +14,14 @@ Value* Atomics::lower(Kind kind, Type type, Value* address, Value* operand, Valu
   const llvm::Align align(size_of(type));
   const bool with_sign = is_signed(type);
   if (kind == Kind::compare_exchange) {
-    // Bits are compared, so that -0 is not 0 and a NaN equals itself.
+    // Compares bits, so that -0 differs from 0 and a NaN equals itself.
     llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(type)));
     Value* old = b_.CreateBitCast(expected, bits);
     Value* pair =
         b_.CreateAtomicCmpXchg(address, old, b_.CreateBitCast(operand, bits), align, relaxed, relaxed, scope);
     return b_.CreateBitCast(b_.CreateExtractValue(pair, 0), register_type(context_, type));
   }
-  // No target's own minimum orders -0 below +0 and drops NaN.
+  // No target's minimum instruction orders -0 below +0 and ignores NaN.
   if (is_float(type) && (kind == Kind::min || kind == Kind::max))
     return float_atomic(type, address, [&](Value* old) {
       return Arithmetic(f_).lower_binary(kind == Kind::min ? ir::Op::min : ir::Op::max, type, old, operand);
@@ -70,7 +70,7 @@ Value* Atomics::device_atomic(llvm::AtomicRMWInst::BinOp op, Type type, Value* a
   return atomic;
 }
 
-/// A loop around compare-and-swap, which stores nothing where nothing would change; returns the old value.
+/// A loop with compare-and-swap, which does not store an unchanged value; returns the old value.
 Value* Atomics::float_atomic(Type type, Value* address, const std::function<Value*(Value*)>& change) {
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
   const auto scope = device_.device_scope(context_);
@@ -98,9 +98,9 @@ Value* Atomics::float_atomic(Type type, Value* address, const std::function<Valu
   return old;
 }
 
-/// An f32 addition on a device whose instruction takes numbers below the normal range for 0. The instruction
-/// is exact for operands of at least 2^-101: their ulp is 2^-124, so a result other than 0 is normal, and a
-/// subnormal number is less than half an ulp. Smaller operands take the loop.
+/// An f32 addition on a device whose instruction treats subnormal numbers as 0. The instruction is exact for
+/// operands of at least 2^-101: their ulp is 2^-124, so a result other than 0 is normal, and a subnormal
+/// number is less than half an ulp. Smaller operands use the loop.
 Value* Atomics::exact_add(Value* address, Value* operand) {
   llvm::BasicBlock* large = new_block("atomic.large");
   llvm::BasicBlock* small = new_block("atomic.small");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statements of one iteration, turned into instructions one after another.
+// Lowers the statements of one iteration, in order.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ class StagedLoops;
 
 class BodyLowering : private FunctionPart {
  public:
-  /// Refers to all of its arguments. `staged` are the loops of the iteration that read from staged arrays, or
-  /// null.
+  /// Keeps references to all arguments. `staged` are the loops of the iteration that read from staged arrays,
+  /// or null.
   explicit BodyLowering(TaskFunction& f, Iteration& iteration, StagedLoops* staged = nullptr)
       : FunctionPart(f), it_(iteration), staged_(staged) {}
 
@@ -49,7 +49,7 @@ class BodyLowering : private FunctionPart {
   StagedLoops* staged_;
 };
 
-/// Lowers the iteration of `loop` at `indices`, and goes on at its end.
+/// Lowers the iteration of `loop` at `indices`, and continues at its end.
 void lower_iteration(TaskFunction& f, const Iteration& around, const ir::Statement& loop,
                      const std::vector<llvm::Value*>& indices, llvm::MDNode* access_group = nullptr,
                      StagedLoops* staged = nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic as ir.hpp defines it above Op: every operation has one meaning for every input.
+// Arithmetic as defined in ir.hpp above Op: every operation has one result for every input.
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/lowering/body/arithmetic.hpp"
@@ -67,8 +67,8 @@ Value* Arithmetic::lower_binary(Op op, Type type, Value* a, Value* b) {
   }
 }
 
-// The divisor is replaced by 1 where the hardware would trap: for 0, and for the smallest value / -1, whose
-// quotient wraps to itself and whose remainder is 0, which are just what a division by 1 gives.
+// Replaces the divisor by 1 where the hardware would trap: for 0, and for the smallest value / -1. In the
+// second case the quotient wraps to the dividend and the remainder is 0, as for a division by 1.
 Value* Arithmetic::lower_division(bool remainder, Type type, Value* a, Value* b) {
   llvm::Type* t = a->getType();
   const unsigned width = t->getScalarSizeInBits();
@@ -141,14 +141,14 @@ Value* Arithmetic::lower_cast(Type from, Type to, Value* a) {
     return size_of(to) > size_of(from) ? b_.CreateFPExt(a, t) : b_.CreateFPTrunc(a, t);
   }
   if (is_float(from)) {
-    // Every f16 value is an f32, and only that conversion is an instruction everywhere.
+    // Every f16 value is an f32, and only the conversion from f32 is an instruction on every target.
     if (from == Type::f16) a = b_.CreateFPExt(a, b_.getFloatTy());
     return b_.CreateIntrinsic(is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
                               {t, a->getType()}, {a});
   }
   if (is_float(to)) {
     const bool with_sign = is_signed(from);
-    // Integers that f32 would round are beyond the range of f16, so going through f32 rounds once.
+    // Integers that f32 would round are outside the range of f16, so the conversion through f32 rounds once.
     llvm::Type* real = to == Type::f16 ? b_.getFloatTy() : t;
     Value* v = with_sign ? b_.CreateSIToFP(a, real) : b_.CreateUIToFP(a, real);
     return to == Type::f16 ? b_.CreateFPTrunc(v, t) : v;
@@ -156,8 +156,8 @@ Value* Arithmetic::lower_cast(Type from, Type to, Value* a) {
   return is_signed(from) ? b_.CreateSExtOrTrunc(a, t) : b_.CreateZExtOrTrunc(a, t);
 }
 
-// f64 is first rounded to odd in f32, which keeps what the second rounding needs to know, because no target
-// has the conversion in one instruction.
+// Rounds f64 to odd in f32 first, which preserves the information for the second rounding. No target converts
+// f64 to f16 in one instruction.
 Value* Arithmetic::f64_to_f16(Value* a) {
   Value* nearest = b_.CreateFPTrunc(a, b_.getFloatTy());
   Value* back = b_.CreateFPExt(nearest, b_.getDoubleTy());
@@ -171,9 +171,8 @@ Value* Arithmetic::f64_to_f16(Value* a) {
   return b_.CreateFPTrunc(b_.CreateBitCast(bits, b_.getFloatTy()), b_.getHalfTy());
 }
 
-// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011). All four
-// words are computed; the words of one draw become one computation again when LLVM removes common
-// subexpressions.
+// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011). Computes
+// all four words; LLVM's removal of common subexpressions merges the words of one draw into one computation.
 Value* Arithmetic::lower_philox(std::array<Value*, 2> key, std::array<Value*, 4> c, unsigned word) {
   llvm::Type* wide = b_.getInt64Ty();
   const auto multiply = [&](Value* x, std::uint32_t by) {

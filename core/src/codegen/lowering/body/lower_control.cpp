@@ -57,7 +57,7 @@ void BodyLowering::lower_assert(const ir::Statement& s) {
 
 void BodyLowering::check_index(const ir::Statement& s, const std::vector<Value*>& indices,
                                const std::vector<Value*>& extents) {
-  // Negative indices are huge as unsigned ones.
+  // Negative indices are very large as unsigned numbers.
   Value* inside = b_.getTrue();
   for (std::size_t d = 0; d < indices.size(); ++d)
     inside = b_.CreateAnd(inside, b_.CreateICmpULT(indices[d], extents[d]));

@@ -34,8 +34,8 @@ llvm::Intrinsic::ID exact_intrinsic(MathFunction function) {
   }
 }
 
-// Functions that are one chain of 50 to 100 multiplications and additions. Functions that divide are left
-// out: vectors side by side wait for the divider at the same time, and log took 1.1 times as long.
+// Functions that are one chain of 50 to 100 multiplications and additions. Functions that divide are
+// excluded: interleaved vectors wait for the divider at the same time, and log took 1.1 times as long.
 constexpr std::string_view long_chains[] = {"exp", "exp2", "exp10", "pow", "powr"};
 
 }  // namespace

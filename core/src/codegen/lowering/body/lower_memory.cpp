@@ -14,8 +14,8 @@ constexpr std::uint64_t row_bytes = 16;  // see LaunchAssumptions::aligned
 
 }  // namespace
 
-/// An extent for computing an address. Where rows begin at multiples of 16 bytes, its low bits are masked,
-/// which shows that to LLVM.
+/// An extent for computing an address. Where rows begin at multiples of 16 bytes, masks its low bits, so that
+/// LLVM can derive the alignment.
 Value* BodyLowering::row_extent(std::uint32_t parameter, std::uint32_t dimension) {
   Value* all = f_.arguments.extent(parameter, dimension);
   const ir::Parameter& array = kernel_.parameters.at(parameter);
@@ -25,8 +25,8 @@ Value* BodyLowering::row_extent(std::uint32_t parameter, std::uint32_t dimension
   return multiple > 1 ? b_.CreateAnd(all, i64(~(multiple - 1))) : all;
 }
 
-// Indices lie inside the array, and an array's bytes fit in the address space, so no step of the address
-// wraps.
+// Indices are inside the array, and an array's bytes fit in the address space, so no step of the address
+// computation wraps.
 Value* BodyLowering::element_address(const ir::Statement& s, std::size_t operands) {
   const ir::Parameter& array = kernel_.parameters.at(s.index);
   std::vector<Value*> indices;
@@ -69,8 +69,8 @@ void BodyLowering::store_scalar(Type type, Value* v, Value* address, bool indepe
 
 void BodyLowering::declare_local(const ir::Statement& s) {
   llvm::AllocaInst* storage = it_.declare(s).storage;
-  // Iterations use a slot one after the other. Its lifetime begins with each, so that LLVM can replace it by
-  // registers.
+  // Iterations use a slot one after the other. Its lifetime restarts with each iteration, so that LLVM can
+  // replace it by registers.
   b_.CreateLifetimeStart(storage);
   if (s.immediate == 1)
     b_.CreateStore(llvm::Constant::getNullValue(memory_type(context_, s.type)), storage);

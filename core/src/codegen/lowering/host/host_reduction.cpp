@@ -90,9 +90,9 @@ void HostReduction::run_chunk(const Iteration& around, const ir::Statement& loop
       });
 }
 
-/// Some of the `left` iterations of a row from index `first` on, which belongs to `lane`; returns how many.
-/// Whole rounds of 64 keep their lanes apart, so they vectorise. The rest of a row, or of the lanes, runs one
-/// by one.
+/// Runs some of the `left` iterations of a row from index `first` on, which belongs to `lane`; returns their
+/// number. Whole rounds of 64 use separate lanes, so they vectorise. The remaining iterations of a row, or of
+/// the lanes, run one by one.
 Value* HostReduction::run_segment(const Iteration& around, const ir::Statement& loop, std::vector<Value*> row,
                                   Value* first, Value* lane, Value* left) {
   row.push_back(nullptr);

@@ -6,9 +6,9 @@
 
 namespace weir::codegen {
 
-/// The chunks of a reduction, each to its partial result.
+/// Reduces each chunk to its partial result.
 void reduce_on_host(TaskFunction& f, const Iteration& around, const ir::Statement& loop);
-/// The partial results to the task's result.
+/// Reduces the partial results to the task's result.
 void combine_chunks_on_host(TaskFunction& f);
 
 }  // namespace weir::codegen

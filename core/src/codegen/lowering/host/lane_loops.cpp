@@ -23,7 +23,7 @@ class Analysis {
   }
 
  private:
-  // Values from outside the loop are not in the map: they are the same for all.
+  // Values defined outside the loop are not in the map: they are the same in all iterations.
   Spread of(ir::ValueId id) const {
     const auto found = spread_.find(id);
     return found == spread_.end() ? Spread::same : found->second;
@@ -56,7 +56,7 @@ class Analysis {
       case Op::set:
         return true;
       case Op::math: {
-        // Functions that are loops or long branches inside gain nothing from lanes.
+        // Functions with loops or long branches do not benefit from lanes.
         const auto f = static_cast<ir::MathFunction>(s.index);
         using F = ir::MathFunction;
         for (F simple : {F::sqrt, F::fma, F::floor, F::ceil, F::trunc, F::rint, F::copysign, F::exp, F::exp2,
@@ -104,7 +104,7 @@ class Analysis {
       if (spread == Spread::any) return false;
       if (spread == Spread::consecutive && (d + 1 < array.rank || array.element.lanes() != 1)) return false;
     }
-    // A store to one place by all lanes has an order that only separate iterations keep.
+    // A store to one address by all lanes has an order that only separate iterations preserve.
     return s.op == Op::load || of(s.operands.at(array.rank - 1u)) == Spread::consecutive;
   }
 

@@ -7,10 +7,10 @@
 
 namespace weir::codegen {
 
-/// Whether the iterations of a loop over independent iterations should run side by side in the lanes of
-/// vectors although each contains loops: bodies of straight code and `for` loops whose bounds are the same in
-/// all iterations, and which touch memory at places that are the same for all lanes, or consecutive. Returns
-/// the bytes of the widest scalar that the body works on, or 0 for no.
+/// Whether the iterations of a loop over independent iterations should run in the lanes of vectors although
+/// each contains loops. The body must be straight code and `for` loops whose bounds are the same in all
+/// iterations. It must access memory at addresses that are the same for all lanes, or consecutive. Returns
+/// the bytes of the widest scalar that the body uses, or 0 for no.
 std::size_t widest_scalar_of_lane_loop(const ir::Kernel& kernel, const ir::Statement& loop);
 
 }  // namespace weir::codegen

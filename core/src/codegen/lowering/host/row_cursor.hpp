@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A position in a space whose rows are walked in segments, for devices on which one thread runs a consecutive
-// share.
+// A position in a space whose rows are traversed in segments, for devices on which one thread runs a
+// consecutive share.
 #pragma once
 
 #include <vector>

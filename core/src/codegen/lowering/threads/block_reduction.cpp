@@ -13,14 +13,14 @@ using llvm::Value;
 
 namespace {
 
-/// So many iterations of a chunk that their loads together hide the memory's latency, unless they are much
-/// code.
+/// The number of unrolled iterations of a chunk: enough loads in flight to hide the memory's latency, unless
+/// the code is long.
 std::uint32_t unroll_count(const ir::Statement& loop) {
   const std::size_t statements = loop.bodies.at(0).statements.size();
   return statements <= 12 ? 8 : statements <= 32 ? 4 : 1;
 }
 
-/// So many chunks of a lane are loaded together in the last step, where a block is alone.
+/// The number of chunks per lane that the last step loads together, because its block runs alone.
 constexpr std::uint32_t final_unroll = 32;
 
 class BlockReduction : private FunctionPart {
@@ -58,8 +58,8 @@ Value* BlockReduction::shuffled_down(Value* v, std::uint32_t by) {
   return b_.CreateBitCast(joined, type);
 }
 
-/// Lane l takes lane l + 32, then l + 16, ... + 1; lane 0 of each group of 64 has the result. All threads of
-/// the block come here together.
+/// Lane l combines with lane l + 32, then with l + 16, and so on down to l + 1; lane 0 of each group of 64
+/// has the result. All threads of the block must call this together.
 Value* BlockReduction::fold_lanes(Value* lane, Value* group, Value* v, std::uint32_t groups) {
   const ThreadModel& threads = *device_.threads();
   std::uint32_t by = ir::reduce_lanes / 2;
@@ -113,7 +113,7 @@ void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) 
       b_.CreateZExt(threads.grid(b_, threads.block_threads(kernel_, task_)), b_.getInt64Ty()), i64(groups));
   b_.CreateStore(b_.CreateMul(b_.CreateZExt(threads.block(b_), b_.getInt64Ty()), i64(groups)), first);
 
-  // The whole block goes around together, also when it has fewer chunks left than groups.
+  // The whole block iterates together, even with fewer remaining chunks than groups.
   while_loop(
       f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), first), chunks); },
       [&] {
@@ -157,7 +157,7 @@ void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) 
       });
 }
 
-/// One block, each of whose threads has the lanes thread, thread + size of the block, ...
+/// One block; each thread has the lanes thread, thread + size of the block, ...
 void BlockReduction::combine_chunks() {
   const ThreadModel& threads = *device_.threads();
   llvm::Type* t = reduction_.type();
@@ -186,14 +186,15 @@ void BlockReduction::combine_chunks() {
   b_.CreateStore(result, reduction_.result_address());
 }
 
-/// Value l takes value l + half, then l + half of that, until the first has all.
+/// Value l combines with value l + half, then with half of that distance, until the first value is the
+/// result.
 void BlockReduction::fold_values(std::vector<Value*>& values) {
   for (; values.size() > 1; values.resize(values.size() / 2))
     for (std::size_t l = 0; l < values.size() / 2; ++l)
       values[l] = reduction_.combine(values[l], values[l + values.size() / 2]);
 }
 
-/// The same with a value in each of a block's threads; thread 0 has the result.
+/// As fold_values, with a value in each of a block's threads; thread 0 has the result.
 Value* BlockReduction::fold_block(Value* thread, Value* v, std::uint32_t size) {
   const ThreadModel& threads = *device_.threads();
   llvm::Type* t = v->getType();

@@ -10,7 +10,7 @@ namespace {
 
 using ir::Op;
 
-/// What a body does to each array, and which values it uses.
+/// The accesses of a body to each array, and the values that it uses.
 struct Uses {
   std::set<ir::ValueId> values;
   std::set<std::uint32_t> added, touched;

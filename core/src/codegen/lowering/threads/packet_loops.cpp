@@ -13,7 +13,7 @@ using llvm::Value;
 
 namespace {
 
-/// Of loops that packets share: their loads go ahead of what is computed from them.
+/// For loops that the lanes of a packet share: loads are issued ahead of the computations that use them.
 constexpr std::uint32_t loop_unroll = 4;
 
 /// One iteration of a packet.
@@ -26,9 +26,9 @@ struct PacketLane {
   BodyLowering body;
 };
 
-/// Statement by statement for all lanes at once, so that accesses to neighbouring elements follow one
-/// another. The iterations of a parallel loop may run in any order. The body is straight code and loops whose
-/// bounds are the same in all lanes.
+/// Lowers each statement for all lanes before the next, so that accesses to neighbouring elements are
+/// consecutive. The iterations of a parallel loop may run in any order. The body is straight code and loops
+/// whose bounds are the same in all lanes.
 void lower_together(TaskFunction& f, const ir::Block& block, std::deque<PacketLane>& lanes) {
   for (const ir::Statement& s : block.statements) {
     if (s.op != ir::Op::for_) {
@@ -134,7 +134,7 @@ void PacketLoops::run_whole(const std::vector<Value*>& first) {
 /// The iterations of a packet that are inside the loop's bounds.
 void PacketLoops::run_edge(std::vector<Value*> first) {
   Value* from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first.back(), space_.low.back());
-  // The packet's end may be beyond the range of i64, unlike the loop's.
+  // The packet's end may exceed the range of i64, unlike the loop's.
   Value* left = b_.CreateSub(space_.high.back(), first.back());
   Value* to = b_.CreateAdd(first.back(), b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(width_)));
   stepped_loop(f_, from, to, 1, 1, [&](Value* i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets (packets.hpp) turned into instructions.
+// Lowers packets (packets.hpp) to instructions.
 #pragma once
 
 #include <vector>
@@ -9,23 +9,23 @@
 
 namespace weir::codegen {
 
-/// Packets begin at multiples of their width in the last dimension, whatever the loop's bounds are. The first
-/// and the last packet of a row may lie partly outside: they are its edges.
+/// Packets begin at multiples of their width in the last dimension, for all bounds of the loop. The first and
+/// the last packet of a row may be partly outside: they are its edges.
 class PacketLoops : private FunctionPart {
  public:
-  /// Refers to all of its arguments. `width` is a power of two.
+  /// Keeps references to all arguments. `width` is a power of two.
   PacketLoops(TaskFunction& f, const Iteration& around, const ir::Statement& loop, const Space& space,
               std::uint32_t width);
 
-  /// The number of packets in each dimension, and the first index in each, counted in packets in the last
-  /// one; i64.
+  /// The number of packets in each dimension, and the first index in each; in the last dimension counted in
+  /// packets; i64.
   const std::vector<llvm::Value*>& count() const { return count_; }
   const std::vector<llvm::Value*>& low() const { return low_; }
 
   /// The packet at `place`, which is counted from low(), in words.
   void run(const std::vector<llvm::Value*>& place);
-  /// A share of the packets of a loop of one dimension, in words. Whole packets come first, so that nothing
-  /// of the edges is computed in each round.
+  /// A share of the packets of a one-dimensional loop, in words. Whole packets come first, so that no round
+  /// computes anything for the edges.
   void walk(const Share& share);
 
  private:

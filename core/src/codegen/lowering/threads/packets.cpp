@@ -58,8 +58,8 @@ std::optional<std::uint32_t> straight_cost(const ir::Statement& s) {
 
 namespace {
 
-/// Bodies of straight code and loops whose bounds are the same for neighbouring iterations, which load
-/// something in those loops that is the same for them, too: side by side they load it once.
+/// Bodies of straight code and loops whose bounds are the same for neighbouring iterations. The loops load
+/// values that are also the same for them, so a packet loads them once.
 class SharedLoops {
  public:
   explicit SharedLoops(const ir::Statement& loop) {
@@ -96,8 +96,8 @@ class SharedLoops {
 
 namespace {
 
-/// The accesses of a loop's body, when it is straight code: its cost, and the sizes of elements that
-/// neighbouring iterations take from neighbouring places.
+/// The accesses of a loop's body that is straight code: its cost, and the sizes of the elements that
+/// neighbouring iterations access at neighbouring addresses.
 struct StraightBody {
   std::uint32_t cost = 0, smallest = 0, largest = 0;
 };
@@ -115,8 +115,8 @@ std::optional<StraightBody> straight_body(const ir::Kernel& kernel, const ir::St
     if (s.operands.at(array.rank - 1u) != innermost) continue;
     const auto size = std::uint32_t(array.element.size());
     result.largest = std::max(result.largest, size);
-    // An element whose size is no power of two spreads the packets of neighbouring threads over more lines of
-    // cache than it saves instructions.
+    // An element whose size is not a power of two spreads the packets of neighbouring threads over more cache
+    // lines; that costs more than the saved instructions.
     if (!std::has_single_bit(size) || size >= access_bytes) continue;
     result.smallest = result.smallest == 0 ? size : std::min(result.smallest, size);
   }

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::uint32_t staged_unroll = 16;
 
-/// Whether every thread that runs together with this one has an iteration of the share: their positions
-/// follow one another. The same in all of them.
+/// Whether all lanes that run together with this one have an iteration of the share: their positions are
+/// consecutive. The result is the same in all of them.
 Value* all_inside(TaskFunction& f, Words& words, Value* position, Value* end) {
   const ThreadModel& threads = *f.device.threads();
   Value* lane = f.b.CreateAnd(threads.thread(f.b), f.i32(threads.lanes() - 1));
@@ -75,7 +75,7 @@ bool StagedLoops::lower(BodyLowering& body, Iteration& iteration, const ir::Stat
   return true;
 }
 
-/// Brings elements [from, from + length) of each array into the block's memory.
+/// Loads elements [from, from + length) of each array into the block's memory.
 StagedLoops::Stretch StagedLoops::load_stretch(ir::ValueId index, const std::vector<std::uint32_t>& arrays,
                                                Value* from, std::uint32_t length) {
   Stretch stretch;
@@ -86,7 +86,7 @@ StagedLoops::Stretch StagedLoops::load_stretch(ir::ValueId index, const std::vec
   Value* lane = b_.CreateZExt(b_.CreateAnd(thread, i32(together - 1)), b_.getInt64Ty());
   Value* group =
       b_.CreateZExt(b_.CreateLShr(thread, std::uint64_t(std::countr_zero(together))), b_.getInt64Ty());
-  threads.barrier_of_lanes(b_);  // the stretch before has been read
+  threads.barrier_of_lanes(b_);  // all lanes have read the previous stretch
   for (const std::uint32_t array : arrays) {
     const ElementType& element = kernel_.parameters.at(array).element;
     llvm::Type* type = llvm::ArrayType::get(memory_type(context_, element.scalar), element.lanes());
@@ -103,7 +103,7 @@ StagedLoops::Stretch StagedLoops::load_stretch(ir::ValueId index, const std::vec
                               llvm::Align(size_of(element.scalar)));
       }
     };
-    if (length < together) {  // the other threads have no element
+    if (length < together) {  // the other threads load no element
       llvm::BasicBlock* some = new_block("stage");
       llvm::BasicBlock* done = new_block("stage.done");
       b_.CreateCondBr(b_.CreateICmpULT(lane, i64(length)), some, done);
@@ -122,7 +122,7 @@ StagedLoops::Stretch StagedLoops::load_stretch(ir::ValueId index, const std::vec
 
 Value* StagedLoops::address(const ir::Statement& load) {
   if (load.operands.size() != 1) return nullptr;
-  // Each loop has an index of its own, which the places in its stretch belong to.
+  // Each loop has a separate index, which identifies its stretch.
   const auto of_loop = std::find_if(stretches_.begin(), stretches_.end(), [&](const Stretch& stretch) {
     return stretch.index == load.operands[0];
   });

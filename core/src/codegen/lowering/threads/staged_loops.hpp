@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequential loops in which all threads read the same elements (staging.hpp). The threads that run together
-// load a stretch of them at a time, one element each, and read them from the block's memory: an n-body kernel
-// on an H200 took 0.75 of the time that it takes when every thread loads all elements from the cache.
+// load a stretch of elements at a time, one element each, and read them from the block's memory. An n-body
+// kernel on an H200 took 0.75 of the time of loading all elements from the cache in every thread.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace weir::codegen {
 
-/// Of one iteration of a parallel loop.
+/// The staged loops of one iteration of a parallel loop.
 class StagedLoops : private FunctionPart {
  public:
   /// For the iteration at `position` of a share that ends at `end`, in words.
   StagedLoops(TaskFunction& f, const ir::Statement& parallel, Words& words, llvm::Value* position,
               llvm::Value* end);
 
-  /// Lowers a sequential loop as stretches that are staged and a rest that is not. Returns false, and lowers
-  /// nothing, where nothing can be staged.
+  /// Lowers a sequential loop as staged stretches and a remainder that is not staged. Returns false, and
+  /// lowers nothing, where staging is not possible.
   bool lower(BodyLowering& body, Iteration& iteration, const ir::Statement& s);
   /// The address of the element that a load reads if it is staged; else null.
   llvm::Value* address(const ir::Statement& load);
 
  private:
-  /// What is staged for one loop, while its rounds are lowered.
+  /// The staged elements of one loop, while its rounds are lowered.
   struct Stretch {
     ir::ValueId index = ir::no_value;              // of the loop
     llvm::Value* place = nullptr;                  // of the round in the stretch
@@ -38,7 +38,7 @@ class StagedLoops : private FunctionPart {
 
   const ir::Statement& parallel_;
   llvm::Value* all_inside_;
-  std::vector<Stretch> stretches_;  // of loops in one another, innermost last
+  std::vector<Stretch> stretches_;  // of nested loops, innermost last
 };
 
 }  // namespace weir::codegen

@@ -15,7 +15,7 @@ using ir::Op;
 constexpr std::uint32_t group_bytes = 2048;  // of the block's memory for the threads that run together
 constexpr std::uint32_t longest = 128, shortest = 32;
 
-/// What a parallel loop's body writes, and which of its values may differ between iterations.
+/// The arrays that a parallel loop's body writes, and the values that may differ between iterations.
 class Body {
  public:
   explicit Body(const ir::Statement& loop) {
@@ -23,7 +23,7 @@ class Body {
     varying_.insert(body.arguments.begin(), body.arguments.end());
     straight_ = visit(body);
   }
-  /// Every iteration runs every statement: all threads come to each loop together.
+  /// Every iteration runs every statement: all threads reach each loop together.
   bool straight() const { return straight_; }
   bool varies(ir::ValueId v) const { return varying_.contains(v); }
   bool writes(std::uint32_t array) const { return written_.contains(array); }

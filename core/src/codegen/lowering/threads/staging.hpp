@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Staging: threads that run together read what all of them need, each a part, and take it from the block's
-// memory.
+// Staging: threads that run together each load a part of the elements that all of them need, and read them
+// from the block's memory.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace weir::codegen {
 
-/// Arrays that the sequential loop `inner` in the body of a `parallel` loop reads from end to end, element k
-/// in its iteration k, whichever iteration of the parallel loop it belongs to. Empty where that cannot be
-/// shown, or where staging them would take too much memory.
+/// Arrays that the sequential loop `inner` in the body of a `parallel` loop reads completely, element k in
+/// its iteration k, in every iteration of the parallel loop. Empty where that cannot be proven, or where
+/// staging would take too much memory.
 std::vector<std::uint32_t> staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop,
                                          const ir::Statement& inner, const LaunchAssumptions& assumptions);
 

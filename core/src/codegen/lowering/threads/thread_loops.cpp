@@ -21,7 +21,7 @@ namespace {
 /// A space with 32-bit indices has fewer iterations than this, so no thread needs a longer step.
 constexpr std::uint64_t index32_limit = std::uint64_t{1} << 30;
 
-/// Walks this thread's share of a loop once.
+/// Traverses this thread's share of a loop once.
 class ThreadLoop : private FunctionPart {
  public:
   ThreadLoop(TaskFunction& f, const Iteration& around, const ir::Statement& loop, const Space& space)
@@ -46,7 +46,7 @@ class ThreadLoop : private FunctionPart {
       f_.lowering.take(packets > 1 ? LoweringPath::tile_packets : LoweringPath::tiles);
       tiles_.emplace(f_, words_.to_words(count), packets);
       count = tiles_->count();
-      total = count[0];  // at most as many as iterations, which fit into a word
+      total = count[0];  // at most the number of iterations, which fits into a word
       for (std::size_t d = 1; d < count.size(); ++d)
         total = words_.index32() ? b_.CreateNUWMul(total, count[d]) : saturating_product(f_, total, count[d]);
       share = tiles_->share(total);
@@ -71,7 +71,7 @@ class ThreadLoop : private FunctionPart {
     return {begin, words_.to_word(share.end), step};
   }
 
-  /// Places of a share that is not empty, then jumps to `done`.
+  /// Emits the places of a non-empty share, then jumps to `done`.
   void walk(const Share& share, const std::vector<Value*>& places, llvm::BasicBlock* done) {
     const std::vector<Value*> count = words_.to_words(places);
     if (packets_ && count.size() == 1) {
@@ -79,7 +79,7 @@ class ThreadLoop : private FunctionPart {
       return jump(done);
     }
     Digits digits(f_, words_, count, share.begin);
-    // Threads that have one packet each need no step, and divisions for it would cost as much as the packet.
+    // Threads with one packet each need no step, and its divisions would cost as much as the packet.
     const bool one_each = accesses_wide(kernel_, loop_, device_.assumptions());
     std::vector<Value*> steps;
     if (!one_each) steps = words_.digits_of(count, share.step);
@@ -107,7 +107,7 @@ class ThreadLoop : private FunctionPart {
     b_.CreateBr(body);
   }
 
-  /// The packet or the iteration at `place`, which is the one at `position` of a share without tiles.
+  /// The packet or the iteration at `place`; for a share without tiles, that is the one at `position`.
   void run_place(const std::vector<Value*>& place, llvm::AllocaInst* position, Value* end) {
     if (packets_) return packets_->run(place);
     std::vector<Value*> indices;

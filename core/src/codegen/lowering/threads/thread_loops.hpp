@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel loops of devices with many threads: adjacent threads take adjacent iterations, or packets of them,
-// and go on by as many as the grid has threads.
+// and advance by the number of threads of the grid.
 #pragma once
 
 #include "codegen/lowering/iteration.hpp"

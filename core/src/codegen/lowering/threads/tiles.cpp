@@ -11,7 +11,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr unsigned widest = 5;  // log2 of the columns of a tile: as many as fill lines of cache for a warp
+constexpr unsigned widest = 5;  // log2 of the columns of a tile: they fill cache lines for a warp
 
 }  // namespace
 

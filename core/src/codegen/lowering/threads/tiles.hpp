@@ -12,8 +12,9 @@ namespace weir::codegen {
 
 class Tiles : private FunctionPart {
  public:
-  /// Cuts the last two dimensions of `count`, in words, into tiles. Each thread has `packets` places in a
-  /// tile, one below the other. A tile is as wide as leaves at most a quarter of its columns empty.
+  /// Divides the last two dimensions of `count`, in words, into tiles. Each thread has `packets` places in a
+  /// tile, in consecutive rows of the same column. A tile has the largest width that leaves at most a quarter
+  /// of its columns empty.
   Tiles(TaskFunction& f, const std::vector<llvm::Value*>& count, std::uint32_t packets);
 
   /// Tiles per dimension, in words.

@@ -42,8 +42,8 @@ std::vector<Value*> Digits::values() {
   return digits;
 }
 
-// Two numbers below `count` and a carry add up to less than twice the count, which an unsigned word holds:
-// counts are below half of its range.
+// The sum of two numbers below `count` and a carry is below twice the count. It fits an unsigned word,
+// because counts are below half of its range.
 void Digits::advance(const std::vector<Value*>& step) {
   Value* carry = nullptr;
   for (std::size_t d = at_.size(); d-- > 0;) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of libclc's that are right but in corners: its f32 functions drop numbers below the normal range,
-// a few lose a sign or overflow inside. Each is wrapped so that the corner is computed another way.
+// Functions of libclc that are correct except for special arguments: its f32 functions flush subnormal
+// numbers, and a few lose a sign or overflow internally. Each is wrapped to compute these cases differently.
 #include "codegen/math/mathlib/own_functions.hpp"
 
 namespace weir::mathlib {
 namespace {
 
-/// Makes room for a wrapper: libclc's function stays under another name.
+/// Renames libclc's function, so that a wrapper can take its name.
 llvm::Function* set_aside(llvm::Module& module, const std::string& name, bool may_inline) {
   llvm::Function* f = module.getFunction(name);
   f->setName(name + "_libclc");
@@ -64,7 +64,7 @@ Expr ldexp_of(Expr x, Expr n) {
   return select(regular, scaled, x);
 }
 
-// From 9 on results leave the normal range, and the asymptotic series needs four terms:
+// From 9 on results are subnormal, and the asymptotic series needs four terms:
 // erfc(x) = exp(-x^2) / (x sqrt(pi)) (1 - 1/(2 x^2) + 3/(4 x^4) - 15/(8 x^6) ...)
 Expr erfc_tail(Expr x) {
   x = clamp(x, 9.0, 11.0);
@@ -81,8 +81,8 @@ Expr erfc_tail(Expr x) {
   return scale(size, k.make(k.b->CreateFPToSI(k.v, k.b->getInt32Ty())));
 }
 
-// Remainders by tiny numbers are taken of both operands times 2^64, after the dividend has been reduced by
-// 2^64 times the divisor, so that nothing is below the normal range on the way.
+// Remainders by tiny numbers are computed with both operands times 2^64, after the dividend has been reduced
+// by 2^64 times the divisor, so that no intermediate value is subnormal.
 void add_remainder(llvm::Module& module, const char* name, llvm::Function* fmod, llvm::Function* function,
                    bool keeps_sign) {
   llvm::LLVMContext& context = module.getContext();
@@ -104,9 +104,9 @@ void add_remainder(llvm::Module& module, const char* name, llvm::Function* fmod,
   finish(call(function, {reduced * 0x1p64, large}) * 0x1p-64);
 }
 
-// libclc's f64 remainders scale the divisor up to the dividend, which overflows near the largest numbers:
-// these are scaled down first. A tiny divisor would vanish then, so the dividend is reduced by 2^512 times it
-// before.
+// libclc's f64 remainders scale the divisor up to the dividend, which overflows near the largest numbers, so
+// these are scaled down first. That would flush a tiny divisor to 0, so the dividend is first reduced by
+// 2^512 times the divisor.
 void add_large_remainder(llvm::Module& module, const char* name, llvm::Function* fmod,
                          llvm::Function* function) {
   llvm::LLVMContext& context = module.getContext();
@@ -153,7 +153,7 @@ void add_corrections(llvm::Module& module) {
   add_large_remainder(module, "weir_fmod_f64", fmod64, fmod64);
   add_large_remainder(module, "weir_remainder_f64", fmod64, remainder64);
 
-  // Only the first root, and its reciprocal, of a number can be below the normal range.
+  // Only the first root of a number, and its reciprocal, can be subnormal.
   llvm::Function* rootn = set_aside(module, "weir_rootn_f32", true);
   define_with_integer(module, "weir_rootn_f32", true, [&](Expr x, Expr n) {
     const Expr first = n.make(n.b->CreateICmpEQ(n.v, n.whole(1).v));
@@ -161,7 +161,7 @@ void add_corrections(llvm::Module& module) {
     return select(first, x, select(inverse, x.real(1.0) / x, call(rootn, {x, n})));
   });
 
-  // log |gamma(x)| is -log |x| for small x to more digits than f32 has.
+  // For small x, log |gamma(x)| is -log |x| with more digits than f32 has.
   llvm::Function* lgamma = set_aside(module, "weir_lgamma_f32", true);
   llvm::Function* log = module.getFunction("weir_log_f32");
   define(module, "weir_lgamma_f32", true, 1, [&](auto a) {
@@ -170,7 +170,7 @@ void add_corrections(llvm::Module& module) {
     return select(equal(abs(x), infinity), abs(x), finite);
   });
 
-  // Exponents beyond 2^64 give what 2^64 gives, without overflow on the way.
+  // Exponents beyond 2^64 have the same result as 2^64, without intermediate overflow.
   llvm::Function* powr = set_aside(module, "weir_powr_f64", true);
   define(module, "weir_powr_f64", false, 2, [&](auto a) {
     const Expr x = a.begin()[0], y = a.begin()[1];

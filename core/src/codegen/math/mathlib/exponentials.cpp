@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp, exp2 and exp10: x = k ln 2 + r, a polynomial for e^r or 2^r, and a scaling by 2^k that rounds once,
-// also below the normal range. The polynomials are minimax (Remez) on the reduced interval.
+// including subnormal results. The polynomials are minimax (Remez) on the reduced interval.
 #include "codegen/math/mathlib/own_functions.hpp"
 
 namespace weir::mathlib {
 
 namespace {
 
-/// Adding this to a small float leaves its nearest integer in the low bits.
+/// Adding this to a small float puts its nearest integer into the low bits.
 double rounding_constant(Expr x) {
   return x.single() ? 0x1.8p23 : 0x1.8p52;
 }
@@ -36,9 +36,9 @@ Expr exp_polynomial(Expr r) {
 
 namespace {
 
-/// make(x) with x at most `high`, and 0 where x is below `low`. That 0 is put in last, because a comparison
-/// and a mask take no time from the units that multiply, as a lower limit for x would: what make(x) is there
-/// does not matter.
+/// make(x) with x at most `high`, and 0 where x is below `low`. The 0 is selected at the end, because a
+/// comparison and a mask use no multiplication units, unlike a lower limit for x. There, the value of make(x)
+/// is ignored.
 template <class Make>
 Expr between(Expr x, double low, double high, Make make) {
   const Expr below = less(x, low);

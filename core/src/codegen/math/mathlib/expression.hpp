@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLVM values written as arithmetic. Works on scalars and on vectors: constants take the shape of the other
+// LLVM values written as arithmetic. Works on scalars and on vectors: constants get the shape of the other
 // operand.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace weir::mathlib {
 
-/// A float or integer value and the place where what is computed from it goes.
+/// A float or integer value, and the insertion point of computations with it.
 struct Expr {
   llvm::IRBuilder<>* b;
   llvm::Value* v;
@@ -100,7 +100,7 @@ inline Expr polynomial(Expr x, std::initializer_list<double> c) {
   return sum;
 }
 
-/// The same by Horner's rule for the even and for the odd powers, side by side; `square` is x^2, rounded.
+/// As above, with Horner's rule for the even and the odd powers in parallel; `square` is x^2, rounded.
 inline Expr polynomial(Expr x, Expr square, std::initializer_list<double> c) {
   const double* first = std::begin(c);
   std::size_t n = c.size();
@@ -145,7 +145,7 @@ inline Expr bit_or(Expr x, Expr y) {
   return x.make(x.b->CreateOr(x.v, y.v));
 }
 
-// Conditions, false with NaN but for `unordered`.
+// Conditions; false for NaN, except `unordered`.
 inline Expr less(Expr x, Expr y) {
   return x.make(x.b->CreateFCmpOLT(x.v, y.v));
 }
@@ -182,7 +182,7 @@ inline Expr negate(Expr p) {
 inline Expr select(Expr p, Expr x, Expr y) {
   return p.make(p.b->CreateSelect(p.v, x.v, y.v));
 }
-/// x between low and high; NaN stays NaN.
+/// Limits x to [low, high]; NaN stays NaN.
 inline Expr clamp(Expr x, double low, double high) {
   x = select(greater(x, high), x.real(high), x);
   return select(less(x, low), x.real(low), x);

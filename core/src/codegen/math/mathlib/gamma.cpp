@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gamma function. Up to 16 it is a product of exact factors and a polynomial on [1, 2], above that
-// Stirling's formula, with the power taken as a square so that it does not overflow early; below 0 it is
-// reflected. f32 goes through f64.
+// The gamma function. Up to 16 it is a product of exact factors and a polynomial on [1, 2]. Above 16 it is
+// Stirling's formula, with the power computed as a square so that it does not overflow early. Below 0 it uses
+// the reflection formula. f32 is computed in f64.
 #include <limits>
 
 #include "codegen/math/mathlib/own_functions.hpp"
@@ -21,7 +21,7 @@ Expr inverse_gamma(Expr f) {
 }
 
 struct Factors {
-  Expr first, second;  // whose product is gamma(t)
+  Expr first, second;  // their product is gamma(t)
   Expr raised;         // t times the first: raised * second is gamma(t + 1)
 };
 

@@ -19,8 +19,8 @@ Normalized normalize(Expr x, double lowest) {
     const Expr e = ashr(i, 23).to_real();
     return {select(tiny, e - 23.0, e), add(bit_and(i, 0x7fffff), lowest_bits).as_real()};
   }
-  // The exponent, biased so as not to be negative, becomes the low bits of 2^52: AVX2 has neither conversions
-  // nor arithmetic shifts of 64-bit integers.
+  // The exponent, biased to be non-negative, is inserted into the low bits of 2^52, because AVX2 has neither
+  // conversions nor arithmetic shifts of 64-bit integers.
   const Expr tiny = less(x, 0x1p-1022);
   const Expr normal = select(tiny, x * 0x1p54, x);
   const std::uint64_t lowest_bits = std::bit_cast<std::uint64_t>(lowest);
@@ -33,7 +33,7 @@ Normalized normalize(Expr x, double lowest) {
 
 namespace {
 
-/// Puts in what the arithmetic cannot know: 0, negative numbers, infinity, NaN.
+/// Replaces the results for 0, negative numbers, infinity and NaN.
 Expr with_special_cases(Expr x, Expr result) {
   const Expr of_special =
       select(equal(x, 0.0), x.real(-infinity),
@@ -58,7 +58,7 @@ Expr beyond_linear(Expr f) {
   return fma(s, fma(z, p, half), -half);
 }
 
-/// A constant in two parts. Products of `high` and exponents may have to be exact.
+/// A constant in two parts. Products of `high` and exponents can be required to be exact.
 struct Constant {
   double high, low;
 };

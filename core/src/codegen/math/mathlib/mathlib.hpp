@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps from libclc's bitcode to Weir's math library.
+// The steps that create Weir's math library from libclc's bitcode.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -9,16 +9,16 @@
 namespace weir::mathlib {
 
 /// Gives the functions of ir/math.def their names (weir_sin_f32) and hides all others. Returns the names of
-/// functions that libclc should have and has not, or "".
+/// functions that libclc lacks, or "".
 std::string select_functions(llvm::Module& module);
 
-/// Makes every function give the same bits on every target.
+/// Makes every function return the same bits on every target.
 void make_portable(llvm::Module& module);
 
-/// Functions that libclc lacks, or computes too roughly.
+/// Adds functions that libclc lacks or computes with too large errors.
 void add_own_functions(llvm::Module& module);
 
-/// Inlines helpers and removes what nothing uses.
+/// Inlines helpers and removes unused functions.
 void simplify(llvm::Module& module);
 
 }  // namespace weir::mathlib

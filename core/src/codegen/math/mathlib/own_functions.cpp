@@ -28,9 +28,8 @@ void define(llvm::Module& module, const std::string& name, bool single, unsigned
 
 namespace {
 
-// The exponent goes in by two factors, each an exact power of two, so that only the second product rounds and
-// results below the normal range come out right. Code generation puts the target's own instruction in its
-// place.
+// Multiplies by two factors, each an exact power of two, so that only the second product rounds and subnormal
+// results are correct. Code generation replaces this by the target's instruction.
 void add_scaling(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   for (const bool single : {true, false}) {

@@ -12,12 +12,11 @@ namespace weir::mathlib {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Replaces or makes the function `name` with the body that `make` computes from its arguments.
+/// Replaces or creates the function `name`; `make` computes its body from the arguments.
 void define(llvm::Module& module, const std::string& name, bool single, unsigned operands,
             const std::function<Expr(std::initializer_list<Expr>)>& make);
 
-/// x 2^k with one rounding, for x near 1 and integers |k| < 2^9 (f32) or 2^12 (f64), and any number for other
-/// k.
+/// x 2^k with one rounding, for x near 1 and integers |k| < 2^9 (f32) or 2^12 (f64); unspecified for other k.
 Expr scale(Expr x, Expr k);
 
 struct Reduced {
@@ -34,7 +33,7 @@ struct Normalized {
   Expr exponent;     ///< a float
   Expr significand;  ///< exact, from `lowest` to 2 * `lowest`
 };
-/// Takes a positive number, normal or not, apart: x = significand 2^exponent.
+/// Splits a positive number, normal or subnormal: x = significand 2^exponent.
 Normalized normalize(Expr x, double lowest);
 
 void add_exponentials(llvm::Module& module);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The repairs that make libclc's bitcode mean the same on every target.
+// Changes to libclc's bitcode that make its results the same on every target.
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -12,7 +12,7 @@
 namespace weir::mathlib {
 namespace {
 
-/// fmuladd may or may not round in between: fma never does.
+/// fmuladd may or may not round the product; fma never does.
 void replace_fmuladd(llvm::IntrinsicInst& call) {
   llvm::IRBuilder<> b(&call);
   llvm::Value* fused =
@@ -22,7 +22,7 @@ void replace_fmuladd(llvm::IntrinsicInst& call) {
   call.eraseFromParent();
 }
 
-/// Out-of-range conversions are poison; the saturating ones have a value.
+/// Out-of-range conversions are poison; the saturating ones are defined.
 void saturate(llvm::CastInst& cast) {
   llvm::IRBuilder<> b(&cast);
   const auto id = cast.getOpcode() == llvm::Instruction::FPToSI ? llvm::Intrinsic::fptosi_sat
@@ -78,7 +78,7 @@ void make_portable(llvm::Module& module) {
 }
 
 void simplify(llvm::Module& module) {
-  // Scaling stays a call until the target is known.
+  // Scaling remains a call until the target is known.
   for (llvm::Function& f : module)
     if (f.getName().starts_with("weir_scale")) f.addFnAttr(llvm::Attribute::NoInline);
   for (llvm::Function& f : module)
@@ -97,7 +97,7 @@ void simplify(llvm::Module& module) {
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, components, modules);
   passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-  // What a pass wrote down about a target or a vectoriser's wishes does not belong into a library.
+  // Removes attributes and metadata of a target or of the vectoriser, which do not belong in a library.
   for (llvm::Function& f : module)
     for (llvm::Instruction& i : llvm::instructions(f)) i.setMetadata(llvm::LLVMContext::MD_loop, nullptr);
   for (llvm::Function& f : module)

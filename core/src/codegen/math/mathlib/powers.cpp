@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pow: e^(y log x), in f32 with base 2, with the logarithm and the product in two floats, so that the
-// rounding of the exponent, which counts up to 128 times in f32 and 745 times in f64, does not show.
+// pow: e^(y log x), in f32 with base 2. The logarithm and the product are in two floats, so that the rounding
+// of the exponent, which is multiplied by up to 128 in f32 and 745 in f64, has no visible effect.
 #include <limits>
 
 #include "codegen/math/mathlib/own_functions.hpp"
@@ -47,8 +47,8 @@ Pair log_in_two_f32(Expr x) {
 Pair log_in_two_f64(Expr x) {
   const Normalized n = normalize(x, 0x1.af286bca1af28p-1);  // 16 / 19
   const Expr m = n.significand, e = n.exponent;
-  // The borders are where two neighbours' f are of one size. r has so few bits that f is exact, and the high
-  // parts of log 2 and log r are multiples of 2^-42, so that their sum is.
+  // At each border, the f of both neighbours have the same magnitude. r has so few bits that f is exact, and
+  // the high parts of log 2 and log r are multiples of 2^-42, so that their sum is exact.
   const Expr below[] = {less(m, 0x1.e1e1e1e1e1e1ep-1), less(m, 0x1.1111111111111p+0),
                         less(m, 0x1.3b13b13b13b14p+0), less(m, 0x1.745d1745d1746p+0)};
   const auto choose = [&](double r_9_8, double r_1, double r_7_8, double r_3_4, double r_5_8) {
@@ -81,7 +81,7 @@ Pair log_in_two_f64(Expr x) {
   return sum_in_two(head, fma(square, cubic, low));
 }
 
-/// 2^(high + low), clamped before it is far beyond the largest or the smallest number.
+/// 2^(high + low), clamped slightly beyond the largest and the smallest number.
 Expr exp_of_two_f32(Expr high, Expr low) {
   const Expr near = clamp(high, -160.0, 140.0);
   const Expr k = rint(near);
@@ -89,12 +89,12 @@ Expr exp_of_two_f32(Expr high, Expr low) {
   const Expr r = (near - k) + select(exact, low, low.real(0.0));
   const Expr p = polynomial(
       r, {0x1.62e432p-1, 0x1.ebfbe2p-3, 0x1.c6ae6ep-5, 0x1.3b2708p-7, 0x1.5f7478p-10, 0x1.470e62p-13});
-  // A NaN has no integer; its result is not used.
+  // A NaN has no integer value; the result is not used.
   const Expr whole = k.make(k.b->CreateFPToSI(k.v, k.bits().type()));
   return scale(fma(p, r, 1.0), whole);
 }
 
-/// e^(high + low), clamped likewise.
+/// e^(high + low), clamped in the same way.
 Expr exp_of_two_f64(Expr high, Expr low) {
   const Expr near = clamp(high, -746.0, 710.5);
   const Expr exact = equal(near, high);

@@ -20,7 +20,7 @@ bool integer_operand(llvm::StringRef name) {
   return name == "ldexp" || name == "pown" || name == "rootn";
 }
 
-// Operations of LLVM's own, exact everywhere; the compiler emits them in place.
+// Operations that LLVM provides, exact on every target; the compiler emits them in place.
 bool built_in(llvm::StringRef name) {
   for (const char* own :
        {"ceil", "floor", "trunc", "rint", "sqrt", "fma", "copysign", "isnan", "isinf", "isfinite"})

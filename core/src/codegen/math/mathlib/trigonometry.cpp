@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sin and cos. Moderate arguments are reduced by multiples of pi in three parts: the first difference is
-// exact, since it is a short multiple of the first part's last bit. Larger arguments, which are rare, go to
-// libclc's functions, which know 2/pi to hundreds of bits. Variants for vectors take that way for single
-// lanes only, so that loops vectorise.
+// exact, since it is a short multiple of the first part's last bit. Larger arguments, which are rare, use
+// libclc's functions, which contain 2/pi to hundreds of bits. Vector variants call these for single lanes
+// only, so that loops vectorise.
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/math/mathlib/own_functions.hpp"
@@ -41,7 +41,7 @@ Expr sin_moderate(Expr x) {
   const double magic = x.single() ? 0x1.8p23 : 0x1.8p52;
   const Expr shifted = fma(x, 0x1.45f306dc9c883p-2, magic);
   const Expr r = reduce(x, shifted - magic, 1.0);
-  // -0 stays -0: the reduction leaves it, and an odd polynomial keeps its sign.
+  // The sign of -0 is preserved: the reduction does not change it, and an odd polynomial keeps it.
   return sin_reduced(r, shifted.bits());
 }
 
@@ -73,7 +73,7 @@ void add_scalar(llvm::Module& module, const std::string& name, Make moderate, ll
 }
 
 /// (x, r) -> r with libclc's result in the lanes where x is large. Never inlined: it would take registers
-/// from loops that do not come here.
+/// from loops that do not call it.
 llvm::Function* add_repair(llvm::Module& module, const std::string& name, llvm::Function* large,
                            unsigned width) {
   llvm::LLVMContext& context = module.getContext();
