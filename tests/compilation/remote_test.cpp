@@ -427,5 +427,13 @@ TEST(GeneratorPolicy, HasLimitsThatTheEnvironmentMayChange) {
   }
 }
 
+TEST(GeneratorPolicy, CompilesInTheProgramsProcessOnRequest) {
+  EXPECT_FALSE(compilation::make_generator_policy({{}, {}, {}, {}}).in_process);
+  EXPECT_FALSE(compilation::make_generator_policy({{}, {}, {}, "helper"}).in_process);
+  EXPECT_TRUE(compilation::make_generator_policy({{}, {}, {}, "in-process"}).in_process);
+  EXPECT_THAT(thrown_by([] { (void)compilation::make_generator_policy({{}, {}, {}, "here"}); }).what(),
+              HasSubstr("WEIR_CODEGEN is 'here'; expected helper"));
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -52,8 +52,8 @@ JOBS = [
     Job("launch_facts_test", without=("*MoreScalarsThanAnI32*",)),
     Job("differential_test"),
 ]
-# compute-sanitizer ends child processes, such as the one that examines a driver.
-ENVIRONMENT = {"WEIR_DIFFERENTIAL_SEEDS": "0:20", "WEIR_PROBE": "off"}
+# compute-sanitizer ends child processes, such as the trial of a driver and the process that compiles.
+ENVIRONMENT = {"WEIR_DIFFERENTIAL_SEEDS": "0:20", "WEIR_PROBE": "off", "WEIR_CODEGEN": "in-process"}
 TOOLS = {
     "memcheck": ["--padding", "32", "--report-api-errors", "no"],
     "initcheck": [],

@@ -149,6 +149,7 @@ TEST_P(Pool, ALittleLargerBlockServesARequest) {
   };
   EXPECT_EQ(allocations_for(stream, 100'000), 1u);
   EXPECT_EQ(allocations_for(stream, 85'000), 0u);
+  stream.synchronize();
   EXPECT_EQ(allocations_for(other, 85'000), 0u) << "from an idle stream";
   EXPECT_EQ(allocations_for(stream, 60'000), 1u) << "more waste than stated";
   EXPECT_EQ(allocations_for(stream, 110'000), 1u);

@@ -96,13 +96,19 @@ GeneratorPolicy make_generator_policy(const GeneratorInputs& inputs) {
   if (!inputs.own_library.empty()) policy.program = weir_folder(inputs.own_library) / "weir-codegen";
   policy.limit = seconds_of(inputs.limit, policy.limit);
   policy.idle = seconds_of(inputs.idle, policy.idle);
+  policy.in_process = inputs.where == "in-process";
+  if (!inputs.where.empty() && !policy.in_process && inputs.where != "helper")
+    throw Error(ErrorCode::invalid,
+                "WEIR_CODEGEN is '" + inputs.where +
+                    "'; expected helper, the default, or in-process, which compiles in the "
+                    "program's own process");
   return policy;
 }
 
 GeneratorPolicy current_generator_policy() {
   return make_generator_policy({secure_environment("WEIR_CODEGEN_LIMIT"),
-                                secure_environment("WEIR_CODEGEN_IDLE"),
-                                current_search_inputs().own_library});
+                                secure_environment("WEIR_CODEGEN_IDLE"), current_search_inputs().own_library,
+                                secure_environment("WEIR_CODEGEN")});
 }
 
 bool Worker::usable() const {

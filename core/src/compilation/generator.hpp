@@ -21,6 +21,8 @@ struct GeneratorPolicy {
   std::filesystem::path program;             ///< weir-codegen
   std::chrono::milliseconds limit{600'000};  ///< for one compilation
   std::chrono::milliseconds idle{10'000};    ///< a process without work ends after this time
+  /// Compile in this process: for tools that end child processes, such as compute-sanitizer.
+  bool in_process = false;
 };
 
 /// The inputs of the policy; unset environment variables are empty.
@@ -28,8 +30,10 @@ struct GeneratorInputs {
   std::string limit;                  ///< WEIR_CODEGEN_LIMIT, in seconds
   std::string idle;                   ///< WEIR_CODEGEN_IDLE, in seconds
   std::filesystem::path own_library;  ///< as in SearchInputs
+  std::string where{};                ///< WEIR_CODEGEN
 };
 
+/// Throws Error{invalid} for an unknown value of WEIR_CODEGEN.
 GeneratorPolicy make_generator_policy(const GeneratorInputs& inputs);
 /// The policy of this process.
 GeneratorPolicy current_generator_policy();

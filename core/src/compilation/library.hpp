@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <utility>
 
 #include "codegen/codegen.hpp"
 
@@ -10,12 +12,15 @@ namespace weir::compilation {
 /// libweir-codegen, opened on first use. Not thread-safe.
 class Library {
  public:
+  /// The library in the parent of the folder that contains `program`, which is weir-codegen.
+  explicit Library(std::filesystem::path program) : program_(std::move(program)) {}
   /// Null when it cannot be used.
   codegen::Compiler* open();
   /// Why it cannot be used.
   const std::string& problem() const { return problem_; }
 
  private:
+  std::filesystem::path program_;
   codegen::Compiler* compiler_ = nullptr;
   std::string problem_;
 };

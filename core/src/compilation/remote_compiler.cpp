@@ -11,6 +11,8 @@
 #include <memory>
 
 #include "compilation/failure_report.hpp"
+#include "compilation/library.hpp"
+#include "driver/trust.hpp"
 
 namespace weir::compilation {
 namespace {
@@ -47,7 +49,19 @@ Error failure_of(const ir::Kernel& kernel, const codegen::Target& target, const 
       kernel.name, {});
 }
 
-std::atomic<RemoteCompiler*> current{nullptr};
+std::atomic<codegen::Compiler*> current{nullptr};
+
+/// The library's compiler, which is never closed. Threads that call this at once get the same one.
+codegen::Compiler& open_in_process(const GeneratorPolicy& policy) {
+  if (const std::string why = why_untrusted(policy.program); !why.empty())
+    throw Error(ErrorCode::compile, "kernels need Weir's code generator, which is not trusted: " + why);
+  Library library(policy.program);
+  if (codegen::Compiler* const opened = library.open()) return *opened;
+  throw Error(ErrorCode::compile,
+              "kernels need Weir's code generator, which could not be opened; install the package that holds "
+              "libweir-codegen. Tried " +
+                  library.problem());
+}
 
 void in_forked_child() {
   close_private_descriptors();
@@ -98,12 +112,18 @@ std::string RemoteCompiler::emit_text(const ir::Kernel& kernel, std::span<const 
 }
 
 codegen::Compiler& compiler() {
-  if (RemoteCompiler* const ready = current.load(std::memory_order_acquire)) return *ready;
+  if (codegen::Compiler* const ready = current.load(std::memory_order_acquire)) return *ready;
   // No static variable with a guard: the process may be forked while another thread holds the guard.
   static std::atomic<bool> registered{false};
   if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, in_forked_child);
-  auto made = std::make_unique<RemoteCompiler>(current_generator_policy());
-  RemoteCompiler* ready = nullptr;
+  GeneratorPolicy policy = current_generator_policy();
+  if (policy.in_process) {
+    codegen::Compiler& own = open_in_process(policy);
+    current.store(&own, std::memory_order_release);
+    return own;
+  }
+  auto made = std::make_unique<RemoteCompiler>(std::move(policy));
+  codegen::Compiler* ready = nullptr;
   if (current.compare_exchange_strong(ready, made.get(), std::memory_order_acq_rel)) ready = made.release();
   return *ready;
 }

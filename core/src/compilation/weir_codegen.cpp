@@ -8,6 +8,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "compilation/handshake.hpp"
 #include "compilation/supervisor.hpp"
@@ -28,7 +30,8 @@ int main(int count, char** words) {
 
   const std::string_view first = greeting();
   if (send(helper_socket_descriptor, first.data(), first.size(), 0) < 0) _exit(1);
-  Library library;
+  std::error_code error;
+  Library library(std::filesystem::read_symlink("/proc/self/exe", error));
   supervise(library, helper_socket_descriptor, std::chrono::milliseconds(std::atoll(words[1])));
   _exit(0);
 }

@@ -38,7 +38,7 @@ class Feeder {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& error) {
       ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      throw Error(ErrorCode::system, std::string("linking a kernel: cannot start a thread: ") + error.what());
+      throw Error(ErrorCode::compile, std::string("linking a kernel: cannot start a thread: ") + error.what());
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -53,7 +53,7 @@ class Feeder {
   std::vector<std::byte> take() {
     join();
     if (failed_)
-      throw Error(ErrorCode::system,
+      throw Error(ErrorCode::compile,
                   "linking a kernel: cannot read what the linker wrote; memory may be short");
     return std::move(written_);
   }

@@ -49,7 +49,7 @@ Pipe::Pipe() {
   OpenPipes& pipes = OpenPipes::get();
   const std::lock_guard lock(pipes.mutex);
   if (::pipe2(ends_, O_CLOEXEC) != 0)
-    throw Error(ErrorCode::system,
+    throw Error(ErrorCode::compile,
                 std::string("linking a kernel: cannot make a pipe: ") + std::strerror(errno));
   next_ = pipes.first;
   pipes.first = this;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA GPUs: PTX, which the driver compiles for the device when it loads it.
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -95,6 +97,19 @@ unsigned allowed_ptx(const std::string& features) {
   return *(std::upper_bound(std::begin(ptx_versions), std::end(ptx_versions), allowed) - 1);
 }
 
+/// LLVM reads an array that no other argument aliases and the kernel does not write through a cache of
+/// constants. Its NVPTX back end (22.1.8) crashes when it selects an atomic load for that, which is the rest
+/// of an atomic operation that changes nothing, such as an addition of 0. An argument that is not marked as
+/// read-only is loaded in the ordinary way.
+void keep_atomic_loads(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (const llvm::Instruction& i : llvm::instructions(function))
+      if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i); load && load->isAtomic())
+        if (const auto* array =
+                llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(load->getPointerOperand(), 0)))
+          function.removeParamAttr(array->getArgNo(), llvm::Attribute::ReadOnly);
+}
+
 class PtxModel final : public GpuModel {
  public:
   explicit PtxModel(const Target& target) : GpuModel(target) {
@@ -167,6 +182,7 @@ class PtxModel final : public GpuModel {
   }
 
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
+    keep_atomic_loads(module);
     llvm::ModulePassManager passes;
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers()));
     passes.run(module, analyses);
