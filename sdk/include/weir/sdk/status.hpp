@@ -33,9 +33,8 @@ namespace weir::sdk {
 struct Failure {
   weir_result code;
   std::string message;
-  std::int64_t vendor_code =
-      0;                      ///< the vendor's number, or errno of the operating system; 0 if none
-  std::string vendor_name{};  ///< the vendor's name of the number, or ""
+  std::int64_t vendor_code = 0;  ///< the vendor's number, or errno of the operating system; 0 if none
+  std::string vendor_name{};     ///< the vendor's name of the number, or ""
 };
 
 namespace detail {
@@ -61,6 +60,16 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
 
 /// A printf-style message as a string, cut at the capacity of a status.
 [[gnu::format(printf, 1, 2)]] inline std::string format_text(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::string text = detail::format_text(format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+/// The name of format_text in version 0.1; removed in 0.3.
+[[deprecated("use format_text"), gnu::format(printf, 1, 2)]] inline std::string words(const char* format,
+                                                                                      ...) {
   va_list arguments;
   va_start(arguments, format);
   std::string text = detail::format_text(format, arguments);
