@@ -7,13 +7,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <weir/sdk/status.hpp>
 
-/// Whether the file contains all bytes that its program headers name. The dynamic linker does not check this
-/// and would crash.
+/// Whether the file contains all bytes that its headers name: its segments, without which the dynamic linker
+/// would crash, and its section headers, which are at the end of a complete file.
 inline bool is_whole_library(std::span<const unsigned char> bytes) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header) return false;
@@ -21,6 +22,8 @@ inline bool is_whole_library(std::span<const unsigned char> bytes) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_DYN ||
       header.e_machine != EM_X86_64 || header.e_phentsize != sizeof(Elf64_Phdr))
     return false;
+  const std::uint64_t section_bytes = std::uint64_t{header.e_shnum} * header.e_shentsize;
+  if (header.e_shoff > bytes.size() || section_bytes > bytes.size() - header.e_shoff) return false;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     if (header.e_phoff > bytes.size() || sizeof segment * (i + 1) > bytes.size() - header.e_phoff)
