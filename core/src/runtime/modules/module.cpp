@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <mutex>
+#include <new>
+#include <vector>
 #include <weir/module.hpp>
 
 #include "runtime/devices/profile.hpp"
@@ -14,11 +17,27 @@
 namespace weir {
 namespace detail {
 
+namespace {
+
+// Modules of lost devices stay loaded until the process ends. The list is never destroyed and keeps them
+// reachable, so that leak detectors report only what is lost by mistake.
+void keep_loaded(weir_module module) noexcept {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  try {
+    static auto& modules = *new std::vector<weir_module>;
+    modules.push_back(module);
+  } catch (const std::bad_alloc&) {  // The module stays loaded without being listed.
+  }
+}
+
+}  // namespace
+
 ModuleState::~ModuleState() {
   device.memory.when_unused([&state = device, handle = module]() noexcept {
     // A lost device reports its work as over although it may still run the code. The code therefore stays
     // loaded.
-    if (state.lost()) return;
+    if (state.lost()) return keep_loaded(handle);
     state.call_no_throw([&](weir_status* status) { return state.table().module_unload(handle, status); });
   });
 }
