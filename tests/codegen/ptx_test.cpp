@@ -381,9 +381,51 @@ TEST(PtxCounters, ThatMayBeAnotherArgumentAreNot) {
 TEST(PtxLoops, InWhichAllThreadsReadTheSameTakeItFromTheBlocksMemory) {
   const Ptx ptx = compile(nbody, everything);
   EXPECT_EQ(ptx.object.entries[0].block_share, 256u);
-  EXPECT_THAT(ptx.text, HasSubstr(".b8 nbody_0_loop_stage[16384]"));  // 8 warps, 128 elements of 16 bytes
+  EXPECT_THAT(ptx.text, HasSubstr(".b8 nbody_0_loop_stage0[16384]"));  // 8 warps, 128 elements of 16 bytes
   EXPECT_GE(ptx.count("ld.shared.v4"), 1u);
   EXPECT_EQ(ptx.count("bar.warp.sync"), 2u);
+}
+
+/// Sums of rows of @a: `loops` sequential loops that read it completely, one after another or each in the last.
+std::string staged_loops(int loops, bool nested) {
+  std::string text = R"(weir-ir 1
+kernel "sums"
+  param @out : array<f32, 1>
+  param @a : array<f32, 1>
+{
+  %zero = const 0 : i64
+  %one = const 1 : i64
+  %n = extent @a, 0 : i64
+  parallel (%i) in (%zero to %n) {
+    local $sum : f32
+)";
+  const auto loop = [&](int k) {
+    const std::string id = std::to_string(k);
+    text += "    for %j" + id + " = %zero to %n step %one {\n      %x" + id + " = load @a[%j" + id +
+            "] : f32\n      %s" + id + " = get $sum : f32\n      %t" + id + " = add %x" + id + ", %s" + id +
+            " : f32\n      set $sum, %t" + id + "\n";
+  };
+  for (int k = 0; k < loops; ++k) {
+    loop(k);
+    if (!nested) text += "    }\n";
+  }
+  for (int k = 0; nested && k < loops; ++k) text += "    }\n";
+  return text + "    %r = get $sum : f32\n    store @out[%i], %r\n  }\n}\n";
+}
+
+// Eight times 16 KiB would exceed the 48 KiB of static shared memory that CUDA allows.
+TEST(PtxLoops, OneAfterAnotherShareTheBlocksMemory) {
+  const Ptx ptx = compile(staged_loops(8, false), everything);
+  EXPECT_EQ(ptx.count("_stage0[16384]"), 1u);
+  EXPECT_EQ(ptx.count(".shared .align"), 1u);
+  EXPECT_EQ(ptx.count("bar.warp.sync"), 2u * 8u);
+}
+
+TEST(PtxLoops, InOneAnotherUseTheBlocksMemoryUpToItsLimit) {
+  const Ptx ptx = compile(staged_loops(3, true), everything);
+  EXPECT_EQ(ptx.count("_stage0[16384]"), 1u);
+  EXPECT_EQ(ptx.count("_stage1[16384]"), 1u);
+  EXPECT_EQ(ptx.count("_stage2"), 0u);
 }
 
 // Another argument may be the written array.

@@ -14,7 +14,12 @@ using llvm::Value;
 
 namespace {
 
-constexpr std::uint32_t staged_unroll = 16;
+/// Only innermost loops are unrolled: the copies of nested loops would multiply.
+std::uint32_t staged_unroll(const ir::Block& round) {
+  const bool innermost = std::none_of(round.statements.begin(), round.statements.end(),
+                                      [](const ir::Statement& s) { return !s.bodies.empty(); });
+  return innermost ? 16 : 1;
+}
 
 /// Whether all lanes that run together with this one have an iteration of the share: their positions are
 /// consecutive. The result is the same in all of them.
@@ -36,7 +41,7 @@ bool StagedLoops::lower(BodyLowering& body, Iteration& iteration, const ir::Stat
   const auto* step = llvm::dyn_cast<llvm::ConstantInt>(iteration.value(s.operands.at(2)));
   if (!step || !step->isOne()) return false;
   const std::vector<std::uint32_t> arrays = staged_arrays(kernel_, parallel_, s, device_.assumptions());
-  if (arrays.empty()) return false;
+  if (arrays.empty() || !memory_fits()) return false;
   f_.lowering.take(LoweringPath::staged_reads);
   const std::uint32_t length = stage_length(kernel_, arrays);
   const ir::Block& round = s.bodies.at(0);
@@ -57,7 +62,7 @@ bool StagedLoops::lower(BodyLowering& body, Iteration& iteration, const ir::Stat
         Value* from = b_.CreateLoad(b_.getInt64Ty(), at);
         stretches_.push_back(load_stretch(index, arrays, from, length));
         // The rounds are straight code, so that none ends early.
-        stepped_loop(f_, i64(0), i64(length), 1, staged_unroll, [&](Value* k) {
+        stepped_loop(f_, i64(0), i64(length), 1, staged_unroll(round), [&](Value* k) {
           stretches_.back().place = k;
           iteration.define(index, Type::i64, b_.CreateNSWAdd(from, k));
           body.lower(round);
@@ -75,24 +80,43 @@ bool StagedLoops::lower(BodyLowering& body, Iteration& iteration, const ir::Stat
   return true;
 }
 
+std::uint32_t StagedLoops::groups() const {
+  const ThreadModel& threads = *device_.threads();
+  return threads.block_threads(kernel_, task_) / threads.lanes();
+}
+
+bool StagedLoops::memory_fits() const {
+  return (stretches_.size() + 1) * groups() * stage_bytes <= most_stage_bytes_of_block;
+}
+
+/// Loops that are not nested share this memory: load_stretch() waits for the readers of an earlier stretch.
+llvm::GlobalVariable* StagedLoops::memory() {
+  const std::string name = "_stage" + std::to_string(stretches_.size());
+  if (llvm::GlobalVariable* earlier = f_.module.getGlobalVariable(task_.name + name, true)) return earlier;
+  auto* type = llvm::ArrayType::get(b_.getInt8Ty(), std::uint64_t{groups()} * stage_bytes);
+  return f_.block_memory(type, name.c_str());
+}
+
 /// Loads elements [from, from + length) of each array into the block's memory.
 StagedLoops::Stretch StagedLoops::load_stretch(ir::ValueId index, const std::vector<std::uint32_t>& arrays,
                                                Value* from, std::uint32_t length) {
   Stretch stretch;
   stretch.index = index;
   const ThreadModel& threads = *device_.threads();
-  const std::uint32_t together = threads.lanes(), groups = threads.block_threads(kernel_, task_) / together;
+  const std::uint32_t together = threads.lanes();
   Value* thread = threads.thread(b_);
   Value* lane = b_.CreateZExt(b_.CreateAnd(thread, i32(together - 1)), b_.getInt64Ty());
   Value* group =
       b_.CreateZExt(b_.CreateLShr(thread, std::uint64_t(std::countr_zero(together))), b_.getInt64Ty());
+  Value* group_memory =
+      b_.CreateInBoundsGEP(b_.getInt8Ty(), memory(), b_.CreateMul(group, i64(stage_bytes)));
+  std::uint64_t offset = 0;
   threads.barrier_of_lanes(b_);  // all lanes have read the previous stretch
   for (const std::uint32_t array : arrays) {
     const ElementType& element = kernel_.parameters.at(array).element;
     llvm::Type* type = llvm::ArrayType::get(memory_type(context_, element.scalar), element.lanes());
-    Value* own = b_.CreateInBoundsGEP(
-        type, f_.block_memory(llvm::ArrayType::get(type, std::uint64_t{groups} * length), "_stage"),
-        b_.CreateMul(group, i64(length)));
+    Value* own = b_.CreateInBoundsGEP(b_.getInt8Ty(), group_memory, i64(offset));
+    offset += std::uint64_t{length} * element.size();
     const auto copy = [&](Value* k) {
       for (std::uint32_t c = 0; c < element.lanes(); ++c) {
         Value* source =

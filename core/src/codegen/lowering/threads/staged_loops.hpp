@@ -33,6 +33,10 @@ class StagedLoops : private FunctionPart {
     llvm::Value* place = nullptr;                  // of the round in the stretch
     std::map<std::uint32_t, llvm::Value*> arrays;  // the first element of the stretch, by array
   };
+  std::uint32_t groups() const;  // of threads that run together, in a block
+  /// Whether a block's memory has room for one more loop inside those that are staged now.
+  bool memory_fits() const;
+  llvm::GlobalVariable* memory();
   Stretch load_stretch(ir::ValueId index, const std::vector<std::uint32_t>& arrays, llvm::Value* from,
                        std::uint32_t length);
 

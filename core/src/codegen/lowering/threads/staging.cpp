@@ -12,7 +12,6 @@ namespace {
 
 using ir::Op;
 
-constexpr std::uint32_t group_bytes = 2048;  // of the block's memory for the threads that run together
 constexpr std::uint32_t longest = 128, shortest = 32;
 
 /// The arrays that a parallel loop's body writes, and the values that may differ between iterations.
@@ -70,7 +69,7 @@ std::vector<std::uint32_t> staged_arrays(const ir::Kernel& kernel, const ir::Sta
     if (!body.writes(s.index) && std::find(arrays.begin(), arrays.end(), s.index) == arrays.end())
       arrays.push_back(s.index);
   }
-  if (bytes_of(kernel, arrays) * shortest > group_bytes) arrays.clear();
+  if (bytes_of(kernel, arrays) * shortest > stage_bytes) arrays.clear();
   return arrays;
 }
 
@@ -83,7 +82,7 @@ bool has_staged_arrays(const ir::Kernel& kernel, const ir::Statement& loop,
 }
 
 std::uint32_t stage_length(const ir::Kernel& kernel, const std::vector<std::uint32_t>& arrays) {
-  return std::min(longest, std::bit_floor(std::uint32_t(group_bytes / bytes_of(kernel, arrays))));
+  return std::min(longest, std::bit_floor(std::uint32_t(stage_bytes / bytes_of(kernel, arrays))));
 }
 
 }  // namespace weir::codegen
