@@ -90,7 +90,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
 struct LaunchValues final : ir::HostValues {
   LaunchValues(std::span<const LaunchArgument> arguments_) : arguments(arguments_) {}
   std::int64_t extent(std::uint32_t parameter, std::uint32_t dimension) const noexcept override;
-  std::uint64_t scalar(std::uint32_t parameter, std::uint32_t lane) const noexcept override;
+  std::uint64_t scalar(std::uint32_t parameter, std::uint32_t component) const noexcept override;
 
   std::span<const LaunchArgument> arguments;
   const Block* temporaries = nullptr;
@@ -112,8 +112,8 @@ struct LaunchValues final : ir::HostValues {
   std::size_t known_spaces_ = 0;
 };
 
-/// True if an array whose elements have `lanes` scalars meets codegen::LaunchAssumptions::index32.
-bool has_index32(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept;
+/// True if an array whose elements have `components` scalars meets codegen::LaunchAssumptions::index32.
+bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components) noexcept;
 /// The assumptions that most launches meet; used for compilation ahead of a first launch.
 codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept;
 /// The assumptions that this launch meets; its arguments must be checked. Throws Error{invalid} for a loop
