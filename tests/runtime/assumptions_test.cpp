@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir::test {

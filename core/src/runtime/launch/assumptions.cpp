@@ -6,7 +6,7 @@
 #include <array>
 
 #include "runtime/launch/loop_space.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir::detail {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 
 namespace weir::detail {
 

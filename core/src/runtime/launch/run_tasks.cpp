@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "runtime/devices/profile.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
