@@ -94,8 +94,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::vector<std::byte> parse_scalar(const ParameterInfo& parameter, std::string_view text) {
   const std::vector<std::string_view> words = split(text, ',');
-  if (words.size() != parameter.element.lanes())
-    fail(parameter, describe(parameter) + " takes " + count_of(parameter.element.lanes(), "number") +
+  if (words.size() != parameter.element.components())
+    fail(parameter, describe(parameter) + " takes " + count_of(parameter.element.components(), "number") +
                         ", separated by commas, found '" + std::string(text) + "'");
   const std::size_t size = size_of(parameter.element.scalar);
   std::vector<std::byte> bytes(parameter.element.size());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names every type of the driver ABI in something that is exported, so that the debugging information of this file
- * describes all of it: what the entry point leads to, enumerations that stand in fields as numbers, and what lies in
- * memory that the ABI passes as bytes. */
+ * Uses every type of the driver ABI in an exported symbol, so that this file's debugging information describes them all:
+ * types that are reachable from the entry point, enumerations whose fields are integers, and structs that the ABI
+ * passes as bytes. */
 #include <weir/driver.h>
 #include <weir/sdk/cpu_kernel.h>
 

@@ -34,9 +34,9 @@ void add_arguments(const ir::Kernel& kernel, ir::Task& task) {
   if (needs.error) add(Kind::error, 0, 0, ScalarType::u64, 8);
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
     for (std::uint8_t d : needs.extents[p]) add(Kind::extent, p, d, ScalarType::i64, 8);
-    for (std::uint8_t lane : needs.lanes[p]) {
+    for (std::uint8_t component : needs.components[p]) {
       const ScalarType type = kernel.parameters[p].element.scalar;
-      add(Kind::scalar, p, lane, type, std::uint32_t(size_of(type)));
+      add(Kind::scalar, p, component, type, std::uint32_t(size_of(type)));
     }
   }
   if (needs.launch_key) add(Kind::launch_key, 0, 0, ScalarType::u64, 8);
@@ -89,8 +89,7 @@ Program parse_program(std::string_view text) {
 
 Code::Code(const std::string& text) : Code(parse_program(text)) {}
 
-Code::Code(Program program)
-    : program_(std::move(program)), temporaries_(partials_offset + ir::reduce_bytes) {
+Code::Code(Program program) : program_(std::move(program)), temporaries_(partials_offset + ir::reduce_bytes) {
   object_ = weir_codegen(weir_codegen_abi)->compile(program_.kernel, program_.pointers(), host_target());
   load();
 }

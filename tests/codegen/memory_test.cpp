@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locals, control flow, elements of several lanes, temporaries and atomics.
+// Locals, control flow, elements of several components, temporaries and atomics.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -145,7 +145,7 @@ param @step: i64
   EXPECT_EQ(r[0], 3);
 }
 
-TEST(Elements, LanesOfVectorsAndMatricesLieOneAfterTheOther) {
+TEST(Elements, ComponentsOfVectorsAndMatricesAreContiguous) {
   Code code(R"(weir-ir 1
 kernel "transpose and cross"
 param @m: array<mat<f32, 2, 3>, 1>

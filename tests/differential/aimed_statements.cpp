@@ -236,7 +236,7 @@ void AimedStatements::insert_operation(Block& out, Op op) {
       const std::uint32_t p = scalar(type);
       Statement s = make(op, type);
       s.index = p;
-      s.lane = static_cast<std::uint8_t>(c_.below(k_.parameters[p].element.lanes()));
+      s.component = static_cast<std::uint8_t>(c_.below(k_.parameters[p].element.components()));
       return keep(out, emit(out, std::move(s)), type);
     }
     case Op::extent: {

@@ -42,7 +42,7 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
   }
   // The interpreter stops at a failure between loops. Devices continue, for any number of iterations.
   if (machine.failed_between_loops()) return {};
-  const Lanes expected = lanes_of(runnable, machine);
+  const Components expected = components_of(runnable, machine);
   const Program program = Program::parse(ir::print(kernel));
   for (const Device& device : devices_) {
     const std::string name =
@@ -56,7 +56,7 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
       if (coverage)
         for (const CompiledVariant& variant : program.variants(launch.stream()))
           coverage->add(runnable, variant, device.info().kind);
-      if (const std::string words = difference(runnable, launch.lanes(), expected); !words.empty())
+      if (const std::string words = difference(runnable, launch.components(), expected); !words.empty())
         return {true, name + ": " + words};
     } catch (const std::exception& error) {
       return {true, name + ": " + error.what()};

@@ -87,7 +87,7 @@ bool compare(std::uint64_t seed, const Device& device, CompiledMath& math) {
         << "launch " << i << " said: " << failure.value_or("nothing") << "\n"
         << ir::print(kernel);
     if (machines[i].failed_between_loops()) continue;
-    EXPECT_EQ(difference(runnable, streams[i].lanes(), lanes_of(runnable, machines[i])), "")
+    EXPECT_EQ(difference(runnable, streams[i].components(), components_of(runnable, machines[i])), "")
         << "launch " << i << "\n"
         << ir::print(kernel);
   }

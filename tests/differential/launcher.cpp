@@ -11,10 +11,11 @@ namespace weir::test {
 
 namespace {
 
-std::vector<std::byte> bytes_of(ScalarType type, const std::vector<std::uint64_t>& lanes) {
+std::vector<std::byte> bytes_of(ScalarType type, const std::vector<std::uint64_t>& components) {
   const std::size_t size = size_of(type);
-  std::vector<std::byte> bytes(lanes.size() * size);
-  for (std::size_t i = 0; i < lanes.size(); ++i) std::memcpy(bytes.data() + i * size, &lanes[i], size);
+  std::vector<std::byte> bytes(components.size() * size);
+  for (std::size_t i = 0; i < components.size(); ++i)
+    std::memcpy(bytes.data() + i * size, &components[i], size);
   return bytes;
 }
 
@@ -60,10 +61,10 @@ LaunchData random_data(const RunnableKernel& runnable, Choices& choices) {
   data.extents = runnable.extents;
   for (std::size_t p = 0; p < runnable.kernel.parameters.size(); ++p) {
     const ElementType& element = runnable.kernel.parameters[p].element;
-    std::size_t count = element.lanes();
+    std::size_t count = element.components();
     for (const std::int64_t extent : runnable.extents[p]) count *= static_cast<std::size_t>(extent);
-    auto& lanes = data.lanes.emplace_back(count);
-    for (std::uint64_t& lane : lanes) lane = random_scalar(element.scalar, choices);
+    auto& components = data.components.emplace_back(count);
+    for (std::uint64_t& component : components) component = random_scalar(element.scalar, choices);
   }
   return data;
 }
@@ -130,7 +131,7 @@ Launch::Launch(const RunnableKernel& runnable, const LaunchData& data, const Dev
   const ir::Kernel& kernel = runnable.kernel;
   for (std::uint32_t p = 0; p < kernel.parameters.size(); ++p) {
     const ElementType element = kernel.parameters[p].element;
-    scalars_.push_back(bytes_of(element.scalar, data.lanes[p]));
+    scalars_.push_back(bytes_of(element.scalar, data.components[p]));
     if (kernel.parameters[p].kind != ir::Parameter::Kind::array || p == runnable.shadow) continue;
     std::vector<std::int64_t> extents = data.extents[p];
     const bool shifted =
@@ -164,8 +165,8 @@ std::optional<std::string> Launch::finish() {
   return std::nullopt;
 }
 
-Lanes Launch::lanes() const {
-  Lanes result(views_.size());
+Components Launch::components() const {
+  Components result(views_.size());
   for (std::size_t p = 0; p < views_.size(); ++p) {
     if (runnable_.kernel.parameters[p].kind != ir::Parameter::Kind::array || p == runnable_.shadow) continue;
     const std::size_t size = size_of(runnable_.kernel.parameters[p].element.scalar);
@@ -178,15 +179,15 @@ Lanes Launch::lanes() const {
   return result;
 }
 
-Lanes lanes_of(const RunnableKernel& runnable, const Machine& machine) {
-  Lanes result(runnable.kernel.parameters.size());
+Components components_of(const RunnableKernel& runnable, const Machine& machine) {
+  Components result(runnable.kernel.parameters.size());
   for (std::size_t p = 0; p < result.size(); ++p)
     if (runnable.kernel.parameters[p].kind == ir::Parameter::Kind::array && p != runnable.shadow)
-      result[p] = machine.lanes(p);
+      result[p] = machine.components(p);
   return result;
 }
 
-std::string difference(const RunnableKernel& runnable, const Lanes& found, const Lanes& expected) {
+std::string difference(const RunnableKernel& runnable, const Components& found, const Components& expected) {
   for (std::size_t p = 0; p < found.size(); ++p) {
     const ir::Parameter& parameter = runnable.kernel.parameters[p];
     const ScalarType type = parameter.element.scalar;

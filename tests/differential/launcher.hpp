@@ -15,7 +15,7 @@
 namespace weir::test {
 
 /// The bits of each scalar, by parameter.
-using Lanes = std::vector<std::vector<std::uint64_t>>;
+using Components = std::vector<std::vector<std::uint64_t>>;
 
 /// Random contents for the kernel's parameters.
 LaunchData random_data(const RunnableKernel& runnable, Choices& choices);
@@ -42,7 +42,7 @@ class Launch {
   /// Waits; returns the failure on the device, if any.
   std::optional<std::string> finish();
   /// The arrays after the launch; empty for scalars and for arrays in the memory of others.
-  Lanes lanes() const;
+  Components components() const;
   const Stream& stream() const { return stream_; }
 
  private:
@@ -53,9 +53,9 @@ class Launch {
   std::vector<std::vector<std::byte>> scalars_;
 };
 
-/// The interpreter's arrays, in the form of Launch::lanes().
-Lanes lanes_of(const RunnableKernel& runnable, const Machine& machine);
+/// The interpreter's arrays, in the form of Launch::components().
+Components components_of(const RunnableKernel& runnable, const Machine& machine);
 /// The first scalar that differs, or "". Every NaN equals every other.
-std::string difference(const RunnableKernel& runnable, const Lanes& found, const Lanes& expected);
+std::string difference(const RunnableKernel& runnable, const Components& found, const Components& expected);
 
 }  // namespace weir::test

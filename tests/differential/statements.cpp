@@ -73,7 +73,7 @@ void RandomStatements::source(Block& out) {
   }
   Statement s = make(Op::argument, scalar->element.scalar);
   s.index = p;
-  s.lane = static_cast<std::uint8_t>(c_.below(scalar->element.lanes()));
+  s.component = static_cast<std::uint8_t>(c_.below(scalar->element.components()));
   emit(out, std::move(s));
 }
 
@@ -114,7 +114,7 @@ void RandomStatements::function(Block& out) {
 Statement RandomStatements::access_of(Op op, std::uint32_t p, std::vector<ValueId> operands) {
   Statement s = make(op, k_.parameters[p].element.scalar);
   s.index = p;
-  s.lane = static_cast<std::uint8_t>(c_.below(k_.parameters[p].element.lanes()));
+  s.component = static_cast<std::uint8_t>(c_.below(k_.parameters[p].element.components()));
   s.operands = std::move(operands);
   return s;
 }

@@ -123,7 +123,7 @@ ValueId RandomStatements::within(Block& out, ValueId a, ValueId count) {
 ValueId RandomStatements::extent(Block& out, std::uint32_t p, std::size_t dimension) {
   Statement s = make(Op::extent, ScalarType::i64);
   s.index = p;
-  s.lane = static_cast<std::uint8_t>(dimension);
+  s.component = static_cast<std::uint8_t>(dimension);
   return emit(out, std::move(s));
 }
 

@@ -13,9 +13,9 @@ namespace {
 
 using ::testing::Each;
 
-class Turn : public EachExecutor {
+class SubmissionLock : public EachExecutor {
  protected:
-  Turn() {
+  SubmissionLock() {
     launch();  // creates code, graphs and leased streams
     graph.launch(stream);
     launch_in(LaunchMode::streams);
@@ -78,20 +78,20 @@ class Turn : public EachExecutor {
                       more = filled<std::int32_t>(100, 0), most = filled<std::int32_t>(100, 0);
   Graph graph = recorded();
 };
-WEIR_EACH_EXECUTOR(Turn);
+WEIR_EACH_EXECUTOR(SubmissionLock);
 
 // proves R10, R11
-TEST_P(Turn, NothingComesBetweenTheCallsOfALaunch) {
+TEST_P(SubmissionLock, NothingComesBetweenTheCallsOfALaunch) {
   expect_one_step([&] { launch(); }, 1);
 }
 
 // proves R10, R11
-TEST_P(Turn, NothingComesBetweenTheCallsOfAGraph) {
+TEST_P(SubmissionLock, NothingComesBetweenTheCallsOfAGraph) {
   expect_one_step([&] { graph.launch(stream); }, 2);
 }
 
 // proves R10, R11
-TEST_P(Turn, NothingComesBetweenTheTasksOfAProfiledLaunch) {
+TEST_P(SubmissionLock, NothingComesBetweenTheTasksOfAProfiledLaunch) {
   if (!device.info().has(Capability::timed_events)) GTEST_SKIP() << "the device has no timed events";
   expect_one_step(
       [&] {
@@ -103,7 +103,7 @@ TEST_P(Turn, NothingComesBetweenTheTasksOfAProfiledLaunch) {
 
 // Preparing a launch may take long, so it must happen before the submission lock is taken.
 // proves R5
-TEST_P(Turn, PreparingALaunchBlocksNoOtherThread) {
+TEST_P(SubmissionLock, PreparingALaunchBlocksNoOtherThread) {
   const auto meanwhile = [&] {
     launch();
     graph.launch(stream);
@@ -134,7 +134,7 @@ TEST_P(Turn, PreparingALaunchBlocksNoOtherThread) {
 }
 
 // proves R5, R8
-TEST(TurnOfGraphs, CreatingOrUpdatingADriversGraphBlocksNoOtherThread) {
+TEST(SubmissionLockOfGraphs, CreatingOrUpdatingADriversGraphBlocksNoOtherThread) {
   const Device device = Watch::open();
   const Stream stream = device.create_stream();
   auto x = device.array<std::int32_t>(stream, 100), y = device.array<std::int32_t>(stream, 100);
@@ -168,7 +168,7 @@ const int rounds = rounds_of(100);
 
 // Every launch leaves the elements of x and y equal, and none is lost.
 // proves R10, R11
-TEST_P(Turn, LaunchesOfManyThreadsNeverOverlap) {
+TEST_P(SubmissionLock, LaunchesOfManyThreadsNeverOverlap) {
   constexpr std::int64_t size = 1 << 14;
   auto a = filled<std::int32_t>(size, 0), b = filled<std::int32_t>(size, 0);
   GraphBuilder record(device);

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "instruction_set.hpp"
-#include "isa/program.hpp"
+#include "isa/code/program.hpp"
 #include "places.hpp"
 #include "rows.hpp"
 

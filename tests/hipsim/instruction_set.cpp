@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "isa/assembly_text.hpp"
-#include "isa/disassembler.hpp"
+#include "isa/code/assembly_text.hpp"
+#include "isa/code/disassembler.hpp"
 
 namespace weir::hipsim::test {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "isa/numbers.hpp"
-#include "isa/program.hpp"
-#include "isa/workgroup.hpp"
+#include "isa/code/program.hpp"
+#include "isa/numbers/numbers.hpp"
+#include "isa/state/workgroup.hpp"
 
 namespace weir::hipsim::test {
 

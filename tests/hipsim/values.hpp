@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "isa/numbers.hpp"
+#include "isa/numbers/numbers.hpp"
 
 namespace weir::hipsim::test {
 

@@ -67,13 +67,13 @@ Machine::Machine(const ir::Kernel& kernel, Choices& choices) : kernel_(kernel), 
     const auto value = [&] {
       return cut(p.element.scalar, choices.chance(3) ? choices.bits() : choices.below(8));
     };
-    std::size_t count = p.element.lanes();
+    std::size_t count = p.element.components();
     for (std::size_t d = 0; d < p.rank; ++d) {
       array.extents.push_back(static_cast<std::int64_t>(1 + choices.below(4)));
       count *= static_cast<std::size_t>(array.extents.back());
     }
     for (std::size_t i = 0; i < count; ++i) {
-      (p.kind == ir::Parameter::Kind::array ? array.lanes : scalar).push_back(value());
+      (p.kind == ir::Parameter::Kind::array ? array.components : scalar).push_back(value());
     }
   }
 }
@@ -82,8 +82,9 @@ Machine::Machine(const ir::Kernel& kernel, LaunchData data, MathLibrary library)
     : kernel_(kernel), launch_key_(data.launch_key), library_(std::move(library)), strict_(true) {
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
     const bool array = kernel.parameters[p].kind == ir::Parameter::Kind::array;
-    arrays_.push_back({std::move(data.extents[p]), array ? data.lanes[p] : std::vector<std::uint64_t>()});
-    scalars_.push_back(array ? std::vector<std::uint64_t>() : std::move(data.lanes[p]));
+    arrays_.push_back(
+        {std::move(data.extents[p]), array ? data.components[p] : std::vector<std::uint64_t>()});
+    scalars_.push_back(array ? std::vector<std::uint64_t>() : std::move(data.components[p]));
   }
 }
 
@@ -117,7 +118,7 @@ void Machine::run_task(const ir::Task& task, std::vector<std::byte>& temporaries
 
 std::vector<std::uint64_t> Machine::contents() const {
   std::vector<std::uint64_t> all;
-  for (const Array& array : arrays_) all.insert(all.end(), array.lanes.begin(), array.lanes.end());
+  for (const Array& array : arrays_) all.insert(all.end(), array.components.begin(), array.components.end());
   return all;
 }
 
@@ -140,10 +141,10 @@ Machine::Flow Machine::statement(const Statement& s) {
       set(s, s.immediate);
       break;
     case Op::argument:
-      set(s, scalars_[s.index][s.lane]);
+      set(s, scalars_[s.index][s.component]);
       break;
     case Op::extent:
-      set(s, static_cast<std::uint64_t>(arrays_[s.index].extents[s.lane]));
+      set(s, static_cast<std::uint64_t>(arrays_[s.index].extents[s.component]));
       break;
     case Op::launch_key:
       set(s, launch_key_);
@@ -152,10 +153,10 @@ Machine::Flow Machine::statement(const Statement& s) {
       if (strict_) {
         std::array<std::uint32_t, 6> words;
         for (std::size_t i = 0; i < 6; ++i) words[i] = static_cast<std::uint32_t>(bits(s.operands[i]));
-        set(s, philox(words)[s.lane]);
+        set(s, philox(words)[s.component]);
         break;
       }
-      std::uint64_t word = s.lane;
+      std::uint64_t word = s.component;
       for (const ir::ValueId id : s.operands) word = mixed(word, bits(id));
       set(s, cut(s.type, word));
       break;
@@ -385,7 +386,7 @@ std::uint64_t& Machine::element(const Statement& s) {
     const std::int64_t wrapped = (number(s.operands[d]) % extent + extent) % extent;
     at = at * static_cast<std::size_t>(extent) + static_cast<std::size_t>(wrapped);
   }
-  return array.lanes[at * kernel_.parameters[s.index].element.lanes() + s.lane];
+  return array.components[at * kernel_.parameters[s.index].element.components() + s.component];
 }
 
 std::uint64_t Machine::atomic(const Statement& s) {

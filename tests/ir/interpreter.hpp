@@ -20,7 +20,8 @@ struct CannotRun {};
 /// Input of a launch, by parameter, as the bits of each scalar.
 struct LaunchData {
   std::vector<std::vector<std::int64_t>> extents;  ///< of arrays; empty for scalars
-  std::vector<std::vector<std::uint64_t>> lanes;   ///< of all elements in row-major order, or of the scalar
+  std::vector<std::vector<std::uint64_t>>
+      components;  ///< of all elements in row-major order, or of the scalar
   std::uint64_t launch_key = 0;
 };
 
@@ -46,7 +47,9 @@ class Machine {
 
   /// The contents of all arrays after a launch, for comparison.
   std::vector<std::uint64_t> contents() const;
-  const std::vector<std::uint64_t>& lanes(std::size_t parameter) const { return arrays_[parameter].lanes; }
+  const std::vector<std::uint64_t>& components(std::size_t parameter) const {
+    return arrays_[parameter].components;
+  }
 
   /// A strict run reached a false assert or an index that bounds checks refuse.
   bool failed() const { return failed_; }
@@ -57,7 +60,7 @@ class Machine {
   enum class Flow : std::uint8_t { next, leave, again, yielded, failed };
   struct Array {
     std::vector<std::int64_t> extents;
-    std::vector<std::uint64_t> lanes;
+    std::vector<std::uint64_t> components;
   };
   struct Value {
     std::uint64_t bits = 0;

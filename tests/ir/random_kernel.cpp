@@ -183,7 +183,8 @@ class Generator : private RandomOperations {
     Statement s =
         make(array ? Op::extent : Op::argument, array ? ScalarType::i64 : parameter->element.scalar);
     s.index = p;
-    s.lane = static_cast<std::uint8_t>(c_.below(array ? parameter->rank : parameter->element.lanes()));
+    s.component =
+        static_cast<std::uint8_t>(c_.below(array ? parameter->rank : parameter->element.components()));
     emit(out, std::move(s));
   }
 
@@ -214,7 +215,7 @@ class Generator : private RandomOperations {
     std::vector<ValueId> operands = indices(out, array->rank);
     Statement s = make(Op::load, array->element.scalar);
     s.index = p;
-    s.lane = static_cast<std::uint8_t>(c_.below(array->element.lanes()));
+    s.component = static_cast<std::uint8_t>(c_.below(array->element.components()));
     s.operands = std::move(operands);
     emit(out, std::move(s));
   }
@@ -227,7 +228,7 @@ class Generator : private RandomOperations {
     operands.push_back(value(out, array->element.scalar));
     Statement s = make(Op::store, array->element.scalar);
     s.index = p;
-    s.lane = static_cast<std::uint8_t>(c_.below(array->element.lanes()));
+    s.component = static_cast<std::uint8_t>(c_.below(array->element.components()));
     s.operands = std::move(operands);
     out.statements.push_back(std::move(s));
   }
@@ -246,7 +247,7 @@ class Generator : private RandomOperations {
     if (kind == ir::AtomicKind::compare_exchange) operands.push_back(value(out, type));
     Statement s = make(Op::atomic, type);
     s.index = p;
-    s.lane = static_cast<std::uint8_t>(c_.below(array->element.lanes()));
+    s.component = static_cast<std::uint8_t>(c_.below(array->element.components()));
     s.immediate = static_cast<std::uint64_t>(kind);
     s.operands = std::move(operands);
     emit(out, std::move(s));

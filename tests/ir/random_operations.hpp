@@ -49,7 +49,7 @@ class RandomOperations : protected RandomValues {
     std::vector<ValueId> operands;
     for (int i = 0; i < 6; ++i) operands.push_back(operand(out, ScalarType::u32));
     Statement s = make(Op::philox, ScalarType::u32);
-    s.lane = static_cast<std::uint8_t>(c_.below(4));
+    s.component = static_cast<std::uint8_t>(c_.below(4));
     s.operands = std::move(operands);
     emit(out, std::move(s));
   }

@@ -42,7 +42,7 @@ JOBS = [
     Job("graph_test",
         without=("Choosing.Takes*", "Choosing.StaysWith*", "Choosing.AGraphWaitsFor*", "*NeverWaitOnTheHost*", "*DoNotWaitForOneAnother*",
                  "*KeepTheirArgumentsWhenTheNext*", "*OutliveThe*", "*BranchesRunAtTheSameTime*", "*LeaveSubmittedRunsAlone*",
-                 "*Turn*", "*ProfilesSee*", "*AreProfiled*")),
+                 "*SubmissionLock*", "*ProfilesSee*", "*AreProfiled*")),
     Job("reuse_test", only=("AnyArray.*", "Reuse.ANewStream*", "Reuse.TrimWithoutAnEvent*", "PeerCopy.OfAnArray*", "PeerCopy.ItsMemory*")),
     Job("cuda_driver_gpu_test",
         without=("*IllegalAddress*", "*Cost*", "*Speed*", "*EventsOrder*", "*WorkInFlight*", "*DoNotWait*", "*WhileItRuns*",

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir::test {
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t i32_range = std::int64_t{1} << 31;
 
-bool index32(std::initializer_list<std::int64_t> extents, std::uint64_t lanes = 1) {
-  return detail::has_index32({extents.begin(), extents.size()}, lanes);
+bool index32(std::initializer_list<std::int64_t> extents, std::uint64_t components = 1) {
+  return detail::has_index32({extents.begin(), extents.size()}, components);
 }
 
 // proves R36
@@ -45,7 +45,7 @@ TEST(NarrowArrays, HaveProductsThatAnI32Holds) {
   EXPECT_TRUE(index32({(std::int64_t{1} << 30) - 1, 0, 2}));
 }
 
-TEST(NarrowArrays, CountTheLanesOfTheirElements) {
+TEST(NarrowArrays, CountTheComponentsOfTheirElements) {
   EXPECT_TRUE(index32({i32_range / 4 - 1}, 4));
   EXPECT_FALSE(index32({i32_range / 4}, 4));
   EXPECT_TRUE(index32({i32_range / 3}, 3));  // 2^31 - 2

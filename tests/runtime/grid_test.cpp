@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/parser.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 
 namespace weir::test {
 namespace {

@@ -47,20 +47,6 @@ Device open_with_pool_of(const char* bytes, std::uint64_t hidden = 0) {
   return device;
 }
 
-TEST(PoolBytes, AreANumberWithAUnit) {
-  EXPECT_EQ(detail::pool_bytes(nullptr), std::nullopt);
-  EXPECT_EQ(detail::pool_bytes(""), std::nullopt);
-  EXPECT_EQ(detail::pool_bytes("0"), 0u);
-  EXPECT_EQ(detail::pool_bytes("12345"), 12345u);
-  EXPECT_EQ(detail::pool_bytes("3K"), 3072u);
-  EXPECT_EQ(detail::pool_bytes("256M"), 256 * mega);
-  EXPECT_EQ(detail::pool_bytes("8G"), 8192 * mega);
-  for (const char* text : {"-1", "x", "1T", "1MM", " 1", "1.5G", "20000000000G", "99999999999999999999"})
-    EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)detail::pool_bytes(text); }),
-                HasSubstr("WEIR_POOL_BYTES"))
-        << text;
-}
-
 // proves R35
 TEST(PoolBytes, ThatAreMalformedAreReportedWhenTheDeviceIsOpened) {
   EXPECT_THAT(error_of(ErrorCode::invalid, [] { (void)open_with_pool_of("lots"); }), HasSubstr("'lots'"));

@@ -24,9 +24,9 @@ using ::testing::HasSubstr;
 
 constexpr std::size_t count = 64;
 
-class Turn : public testing::Test {
+class SubmissionLock : public testing::Test {
  protected:
-  Turn() {
+  SubmissionLock() {
     log.fill_zero(stream);
     x.fill(stream, 1);
     y.fill(stream, 1);
@@ -77,7 +77,7 @@ class Turn : public testing::Test {
 };
 
 // proves R10, R11
-TEST_F(Turn, NothingComesBetweenTheCallsOfATaskList) {
+TEST_F(SubmissionLock, NothingComesBetweenTheCallsOfATaskList) {
   struct Place {
     const char* slot;
     int n;
@@ -94,7 +94,7 @@ TEST_F(Turn, NothingComesBetweenTheCallsOfATaskList) {
 }
 
 // proves R10, R11
-TEST_F(Turn, TheDeviceSeesOneLaunchAfterTheOther) {
+TEST_F(SubmissionLock, TheDeviceSeesOneLaunchAfterTheOther) {
   comes_between(
       stream, "kernel_launch", 3, [&] { list.launch(stream); }, [&] { kernels.log(stream, log, 9); });
   const std::vector<std::uint32_t> values = log.to_host(stream);
@@ -103,7 +103,7 @@ TEST_F(Turn, TheDeviceSeesOneLaunchAfterTheOther) {
 }
 
 // proves R10
-TEST_F(Turn, CallsOfOneStepDoNotHoldUpOtherStreams) {
+TEST_F(SubmissionLock, CallsOfOneStepDoNotHoldUpOtherStreams) {
   EXPECT_TRUE(comes_between(
       stream, "kernel_launch", 3, [&] { list.launch(stream); },
       [&] {
@@ -115,7 +115,7 @@ TEST_F(Turn, CallsOfOneStepDoNotHoldUpOtherStreams) {
 }
 
 // proves R5
-TEST_F(Turn, AThreadThatWaitsDoesNotHoldTheSubmissionLock) {
+TEST_F(SubmissionLock, AThreadThatWaitsDoesNotHoldTheSubmissionLock) {
   const auto submit = [&] {
     for (const Call& call : submissions()) call.make();
   };
@@ -136,7 +136,7 @@ TEST_F(Turn, AThreadThatWaitsDoesNotHoldTheSubmissionLock) {
 }
 
 // proves R5
-TEST_F(Turn, AThreadThatWaitsDoesNotNeedTheSubmissionLock) {
+TEST_F(SubmissionLock, AThreadThatWaitsDoesNotNeedTheSubmissionLock) {
   EXPECT_TRUE(comes_between(
       stream, "kernel_launch", 3, [&] { list.launch(stream); },
       [&] {
@@ -149,7 +149,7 @@ TEST_F(Turn, AThreadThatWaitsDoesNotNeedTheSubmissionLock) {
 }
 
 // proves R5
-TEST_F(Turn, MemoryIsAllocatedAndFreedDuringALaunch) {
+TEST_F(SubmissionLock, MemoryIsAllocatedAndFreedDuringALaunch) {
   const auto use_memory = [&] {
     for (const StreamRef& on : {StreamRef(stream), StreamRef(other)}) {
       auto z = device.array<std::int32_t>(on, 1 << 16);
@@ -163,7 +163,7 @@ TEST_F(Turn, MemoryIsAllocatedAndFreedDuringALaunch) {
 }
 
 // proves R19
-TEST_F(Turn, IsReleasedWhenALaunchFails) {
+TEST_F(SubmissionLock, IsReleasedWhenALaunchFails) {
   for (const char* slot : {"kernel_launch", "event_record", "stream_wait_event"}) {
     SCOPED_TRACE(slot);
     Watch::get().fail(slot, 2, WEIR_ERROR_OUT_OF_MEMORY);
@@ -177,7 +177,7 @@ TEST_F(Turn, IsReleasedWhenALaunchFails) {
 }
 
 // A callback that waits for a later launch of another thread.
-TEST_F(Turn, HostCallbacksDoNotHoldTheSubmissionLock) {
+TEST_F(SubmissionLock, HostCallbacksDoNotHoldTheSubmissionLock) {
   std::promise<void> launched;
   const auto seen = std::make_shared<std::atomic<bool>>(false);
   stream.call_host([seen, later = launched.get_future().share()] {
@@ -199,7 +199,7 @@ const int turn_rounds = rounds_of(200);
 
 // Every launch leaves the elements of x equal, and none is lost.
 // proves R10, R11
-TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
+TEST_F(SubmissionLock, LaunchesOfManyThreadsNeverOverlap) {
   constexpr std::int64_t size = 1 << 14;
   auto shared = device.array<std::int32_t>(stream, size);
   shared.fill(stream, 0);
@@ -224,7 +224,7 @@ TEST_F(Turn, LaunchesOfManyThreadsNeverOverlap) {
 
 // Threads that make two streams wait for each other, with regions and memory of both. All launches append to
 // one log, so their order does not matter.
-TEST_F(Turn, StreamsThatWaitForEachOtherDoNotDeadlock) {
+TEST_F(SubmissionLock, StreamsThatWaitForEachOtherDoNotDeadlock) {
   constexpr int thread_count = 4;
   const int tasks = thread_count * turn_rounds * 2 * 4;
   const auto all = device.array<std::uint32_t>(stream, 1 + tasks);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "isa/program.hpp"
+#include "isa/code/program.hpp"
 #include "runtime/memory_table.hpp"
 
 namespace weir::hipsim {

@@ -9,7 +9,7 @@
 #include "execute/launch.hpp"
 #include "execute/wave_start.hpp"
 #include "execute/workers.hpp"
-#include "isa/program.hpp"
+#include "isa/code/program.hpp"
 
 namespace weir::hipsim {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "code/code_object.hpp"
-#include "isa/workgroup.hpp"
+#include "isa/state/workgroup.hpp"
 
 namespace weir::hipsim {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "execute/arguments.hpp"
-#include "isa/wave.hpp"
+#include "isa/state/wave.hpp"
 
 namespace weir::hipsim {
 

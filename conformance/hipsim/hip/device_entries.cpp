@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "hip/entry.hpp"
-#include "isa/program.hpp"
+#include "isa/code/program.hpp"
 
 namespace weir::hipsim {
 namespace {

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "isa/disassembler.hpp"
-#include "isa/program.hpp"
+#include "isa/code/disassembler.hpp"
+#include "isa/code/program.hpp"
 
 namespace weir::hipsim {
 namespace {

@@ -175,24 +175,24 @@ struct KernelParameter<Value<T>> {
 
 struct KernelParameters {
   template <class P>
-  static P make(std::uint32_t trace, std::size_t index, const Handle* const* lanes) {
+  static P make(std::uint32_t trace, std::size_t index, const Handle* const* components) {
     if constexpr (KernelParameter<P>::type.is_array) {
       return P(trace, static_cast<std::uint32_t>(index));
     } else {
-      return Access::value<typename P::value_type>(lanes[index]);
+      return Access::value<typename P::value_type>(components[index]);
     }
   }
 };
 
 template <class F, class... P>
 struct KernelBody {
-  static void call(void* lambda, std::uint32_t trace, const Handle* const* lanes) {
-    call(*static_cast<F*>(lambda), trace, lanes, std::index_sequence_for<P...>());
+  static void call(void* lambda, std::uint32_t trace, const Handle* const* components) {
+    call(*static_cast<F*>(lambda), trace, components, std::index_sequence_for<P...>());
   }
   template <std::size_t... I>
   static void call(F& lambda, [[maybe_unused]] std::uint32_t trace,
-                   [[maybe_unused]] const Handle* const* lanes, std::index_sequence<I...>) {
-    lambda(KernelParameters::make<P>(trace, I, lanes)...);
+                   [[maybe_unused]] const Handle* const* components, std::index_sequence<I...>) {
+    lambda(KernelParameters::make<P>(trace, I, components)...);
   }
 };
 

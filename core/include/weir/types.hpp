@@ -58,8 +58,9 @@ struct ElementType {
   std::uint8_t rows = 1;  ///< 1 to 16
   std::uint8_t cols = 1;  ///< 1 to 16
 
-  constexpr std::size_t lanes() const noexcept { return std::size_t{rows} * cols; }
-  constexpr std::size_t size() const noexcept { return lanes() * size_of(scalar); }
+  constexpr std::size_t components() const noexcept { return std::size_t{rows} * cols; }
+  [[deprecated("use components()")]] constexpr std::size_t lanes() const noexcept { return components(); }
+  constexpr std::size_t size() const noexcept { return components() * size_of(scalar); }
   friend constexpr bool operator==(const ElementType& a, const ElementType& b) noexcept {
     return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);  // each launch compares many
   }

@@ -21,9 +21,9 @@ struct LaunchAssumptions {
   /// No array that the kernel writes shares memory with another of its arrays.
   bool no_alias = false;
   /// Every loop's bounds are known to the host and fit an i32, and the product of its extents is below 2^30.
-  /// Every extent of an array is below 2^31, and so is the product of its extents and its element's lanes.
-  /// Extents of 0 count as 1 in these products, so that no part of a product overflows before it is
-  /// multiplied by 0.
+  /// Every extent of an array is below 2^31, and so is the product of its extents and its element's
+  /// components. Extents of 0 count as 1 in these products, so that no part of a product overflows before it
+  /// is multiplied by 0.
   bool index32 = false;
   /// Every array begins at a multiple of 16 bytes, and so does each row of arrays of several dimensions.
   bool aligned = false;

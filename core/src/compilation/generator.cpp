@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <weir/error.hpp>
 
 #include "compilation/request.hpp"
+#include "driver/environment.hpp"
 #include "driver/search_path.hpp"
 #include "driver/trust.hpp"
 
@@ -71,33 +71,15 @@ std::string why_not_to_be_run(const fs::path& program) {
   return why_untrusted(program);
 }
 
-std::chrono::milliseconds seconds_of(const std::string& text, std::chrono::milliseconds usual) {
-  constexpr double most_seconds = 1e6;
-  double seconds = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-  if (error != std::errc() || rest != end || !(seconds > 0) || seconds > most_seconds) return usual;
-  return std::chrono::milliseconds(std::max(1ll, static_cast<long long>(seconds * 1000)));
-}
-
-std::string secure_environment(const char* name) {
-  const char* const value = secure_getenv(name);
-  return value ? value : "";
-}
-
 }  // namespace
 
 GeneratorPolicy make_generator_policy(const GeneratorInputs& inputs) {
   GeneratorPolicy policy;
   if (!inputs.own_library.empty()) policy.program = weir_folder(inputs.own_library) / "weir-codegen";
-  policy.limit = seconds_of(inputs.limit, policy.limit);
-  policy.idle = seconds_of(inputs.idle, policy.idle);
-  policy.in_process = inputs.where == "in-process";
-  if (!inputs.where.empty() && !policy.in_process && inputs.where != "helper")
-    throw Error(ErrorCode::invalid,
-                "WEIR_CODEGEN is '" + inputs.where +
-                    "'; expected helper, the default, or in-process, which compiles in the "
-                    "program's own process");
+  constexpr std::uint32_t most_seconds = 1'000'000;
+  policy.limit = parse_seconds("WEIR_CODEGEN_LIMIT", inputs.limit, most_seconds).value_or(policy.limit);
+  policy.idle = parse_seconds("WEIR_CODEGEN_IDLE", inputs.idle, most_seconds).value_or(policy.idle);
+  policy.in_process = parse_word("WEIR_CODEGEN", inputs.where, {"helper", "in-process"}) == 1;
   return policy;
 }
 

@@ -33,7 +33,7 @@ struct GeneratorInputs {
   std::string where{};                ///< WEIR_CODEGEN
 };
 
-/// Throws Error{invalid} for an unknown value of WEIR_CODEGEN.
+/// Throws Error{invalid} for a malformed value.
 GeneratorPolicy make_generator_policy(const GeneratorInputs& inputs);
 /// The policy of this process.
 GeneratorPolicy current_generator_policy();

@@ -40,8 +40,8 @@ void fields(auto& archive, Is<ir::Block> auto& block) {
 }
 
 void fields(auto& archive, Is<ir::Statement> auto& statement) {
-  auto& [op, type, lane, result, index, immediate, operands, bodies, location] = statement;
-  archive(op, type, lane, result, index, immediate, operands, bodies, location);
+  auto& [op, type, component, result, index, immediate, operands, bodies, location] = statement;
+  archive(op, type, component, result, index, immediate, operands, bodies, location);
 }
 
 void fields(auto& archive, Is<ir::Kernel> auto& kernel) {

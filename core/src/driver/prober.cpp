@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 
+#include "driver/environment.hpp"
 #include "driver/probe.hpp"
 #include "driver/search_path.hpp"
 #include "driver/trust.hpp"
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Ending = ProbeOutcome::Ending;
 
-constexpr double most_seconds = 3600;
+constexpr std::uint32_t most_seconds = 3600;
 
 void add_note(Candidate& candidate, std::string_view words) {
   if (!candidate.note.empty()) candidate.note += "; ";
@@ -50,11 +50,8 @@ ProbePolicy make_probe_policy(const ProbeInputs& inputs) {
     policy.why_no_helper = "WEIR_PROBE is off";
     return policy;
   }
-  double seconds = 0;
-  const char* const end = inputs.weir_probe.data() + inputs.weir_probe.size();
-  const auto [rest, error] = std::from_chars(inputs.weir_probe.data(), end, seconds);
-  if (error == std::errc() && rest == end && seconds > 0 && seconds <= most_seconds)
-    policy.limit = std::chrono::milliseconds(static_cast<long long>(seconds * 1000));
+  policy.limit =
+      parse_seconds("WEIR_PROBE", inputs.weir_probe, most_seconds, ", or off").value_or(policy.limit);
   return policy;
 }
 

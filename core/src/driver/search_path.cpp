@@ -9,6 +9,7 @@
 #include <new>
 #include <string_view>
 
+#include "driver/environment.hpp"
 #include "driver/trust.hpp"
 
 namespace weir {
@@ -59,11 +60,6 @@ class Collector {
 };
 
 }  // namespace
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value ? value : "";
-}
 
 std::string_view to_string(SearchOrigin origin) noexcept {
   switch (origin) {

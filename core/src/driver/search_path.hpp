@@ -19,9 +19,6 @@ struct SearchInputs {
   bool elevated = false;
 };
 
-/// The value of an environment variable, empty when it is not set.
-std::string environment(const char* name);
-
 /// The inputs of this process.
 SearchInputs current_search_inputs();
 

@@ -32,35 +32,35 @@ Handle emit_extent(std::uint32_t array_trace, std::uint32_t parameter, std::size
   if (!trace.owns_array(array_trace, where)) return {trace.id(), ir::no_value};
   ir::Statement extent = statement_of(ir::Op::extent, ScalarType::i64);
   extent.index = parameter;
-  extent.lane = static_cast<std::uint8_t>(dimension);
+  extent.component = static_cast<std::uint8_t>(dimension);
   if (dimension >= max_rank) {
     trace.report("extent(" + std::to_string(dimension) + ") names a dimension that the array does not have",
                  where);
-    extent.lane = 0;
+    extent.component = 0;
   }
   return trace.append(std::move(extent), where);
 }
 
-Handle emit_load(const Place& place, std::size_t lane, ScalarType type, Where where) {
+Handle emit_load(const Place& place, std::size_t component, ScalarType type, Where where) {
   Trace& trace = Trace::current(
       place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel", where);
-  if (place.kind == Place::Kind::local) return trace.get_local(place, lane, type, where);
+  if (place.kind == Place::Kind::local) return trace.get_local(place, component, type, where);
   if (!trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
   ir::Statement load = statement_of(ir::Op::load, type);
   load.index = place.id;
-  load.lane = static_cast<std::uint8_t>(place.lane + lane);
+  load.component = static_cast<std::uint8_t>(place.component + component);
   for (std::size_t d = 0; d < place.rank; ++d) load.operands.push_back(trace.use(place.index[d], where));
   return trace.append(std::move(load), where);
 }
 
-void emit_store(const Place& place, std::size_t lane, ScalarType type, Handle value, Where where) {
+void emit_store(const Place& place, std::size_t component, ScalarType type, Handle value, Where where) {
   Trace& trace = Trace::current(
       place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel", where);
-  if (place.kind == Place::Kind::local) return trace.set_local(place, lane, type, value, where);
+  if (place.kind == Place::Kind::local) return trace.set_local(place, component, type, value, where);
   if (!trace.owns_array(place.trace, where)) return;
   ir::Statement store = statement_of(ir::Op::store, type);
   store.index = place.id;
-  store.lane = static_cast<std::uint8_t>(place.lane + lane);
+  store.component = static_cast<std::uint8_t>(place.component + component);
   for (std::size_t d = 0; d < place.rank; ++d) store.operands.push_back(trace.use(place.index[d], where));
   store.operands.push_back(trace.use(value, where));
   trace.append(std::move(store), where);
@@ -78,7 +78,7 @@ Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, H
   const ir::AtomicKind what = atomic_named(kind);
   ir::Statement atomic = statement_of(ir::Op::atomic, type);
   atomic.index = place.id;
-  atomic.lane = place.lane;
+  atomic.component = place.component;
   atomic.immediate = static_cast<std::uint64_t>(what);
   for (std::size_t d = 0; d < place.rank; ++d) atomic.operands.push_back(trace.use(place.index[d], where));
   if (what == ir::AtomicKind::compare_exchange) atomic.operands.push_back(trace.use(expected, where));
@@ -94,8 +94,8 @@ void emit_assert(Handle condition, std::string_view message, Where where) {
   trace.append(std::move(assertion), where);
 }
 
-Place emit_local(ScalarType type, std::size_t lanes, std::uint64_t count, Where where) {
-  return Trace::current("a Var or LocalArray", where).make_local(type, lanes, count, where);
+Place emit_local(ScalarType type, std::size_t components, std::uint64_t count, Where where) {
+  return Trace::current("a Var or LocalArray", where).make_local(type, components, count, where);
 }
 
 void emit_random(Handle* words, std::size_t count, Where where) {

@@ -5,12 +5,12 @@
 
 namespace weir::detail {
 
-Place Trace::make_local(ScalarType type, std::size_t lanes, std::uint64_t count, const Where& where) {
+Place Trace::make_local(ScalarType type, std::size_t components, std::uint64_t count, const Where& where) {
   Place place;
   place.trace = id_;
   place.kind = Place::Kind::local;
   place.id = static_cast<std::uint32_t>(locals_.size());
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
+  for (std::size_t component = 0; component < components; ++component) {
     ir::Statement local = statement_of(ir::Op::local, type);
     local.index = static_cast<std::uint32_t>(locals_.size());
     local.immediate = count;
@@ -20,12 +20,12 @@ Place Trace::make_local(ScalarType type, std::size_t lanes, std::uint64_t count,
   return place;
 }
 
-Handle Trace::get_local(const Place& place, std::size_t lane, ScalarType type, const Where& where) {
+Handle Trace::get_local(const Place& place, std::size_t component, ScalarType type, const Where& where) {
   if (place.trace != id_) {
     report("a variable of another kernel, " + kernel_of_trace(place.trace) + ", is read here", where);
     return {id_, ir::no_value};
   }
-  const std::uint32_t id = place.id + static_cast<std::uint32_t>(place.lane + lane);
+  const std::uint32_t id = place.id + static_cast<std::uint32_t>(place.component + component);
   const LocalInfo& local = locals_[id];
   if (!is_open(local.block)) {
     report("a variable made at " + at(local.made) +
@@ -40,13 +40,13 @@ Handle Trace::get_local(const Place& place, std::size_t lane, ScalarType type, c
   return append(std::move(get), where);
 }
 
-void Trace::set_local(const Place& place, std::size_t lane, ScalarType type, const Handle& value,
+void Trace::set_local(const Place& place, std::size_t component, ScalarType type, const Handle& value,
                       const Where& where) {
   if (place.trace != id_) {
     report("a variable of another kernel, " + kernel_of_trace(place.trace) + ", is assigned here", where);
     return;
   }
-  const std::uint32_t id = place.id + static_cast<std::uint32_t>(place.lane + lane);
+  const std::uint32_t id = place.id + static_cast<std::uint32_t>(place.component + component);
   const LocalInfo& local = locals_[id];
   if (!is_open(local.block)) {
     report("a variable made at " + at(local.made) +

@@ -84,7 +84,7 @@ void Trace::random(Handle* words, std::size_t count, const Where& where) {
 
   for (std::size_t word = 0; word < count; ++word) {
     ir::Statement philox = statement_of(ir::Op::philox, ScalarType::u32);
-    philox.lane = static_cast<std::uint8_t>(word);
+    philox.component = static_cast<std::uint8_t>(word);
     for (const Handle& h : {key_low, key_high, number_low, number_high, site, draw}) {
       philox.operands.push_back(use(h, where));
     }

@@ -55,8 +55,8 @@ Trace* Trace::find(std::uint32_t id) noexcept {
 }
 
 ir::Kernel Trace::run(const KernelSource& source) {
-  std::vector<std::vector<Handle>> components(source.parameter_count);
-  std::vector<const Handle*> lanes(source.parameter_count);
+  std::vector<std::vector<Handle>> arguments(source.parameter_count);
+  std::vector<const Handle*> components(source.parameter_count);
   open(BlockKind::body, {}, 0, where_);
   for (std::size_t p = 0; p < source.parameter_count; ++p) {
     const ParameterType& type = source.parameters[p];
@@ -67,13 +67,13 @@ ir::Kernel Trace::run(const KernelSource& source) {
     parameter.rank = type.rank;
     kernel_.parameters.push_back(parameter);
     if (type.is_array) continue;
-    for (std::size_t lane = 0; lane < type.element.lanes(); ++lane) {
+    for (std::size_t component = 0; component < type.element.components(); ++component) {
       ir::Statement argument = statement_of(ir::Op::argument, type.element.scalar);
       argument.index = static_cast<std::uint32_t>(p);
-      argument.lane = static_cast<std::uint8_t>(lane);
-      components[p].push_back(append(std::move(argument), where_));
+      argument.component = static_cast<std::uint8_t>(component);
+      arguments[p].push_back(append(std::move(argument), where_));
     }
-    lanes[p] = components[p].data();
+    components[p] = arguments[p].data();
   }
   if (source.parameter_name_count > source.parameter_count) {
     report("KernelOptions::parameter_names has " + std::to_string(source.parameter_name_count) +
@@ -82,7 +82,7 @@ ir::Kernel Trace::run(const KernelSource& source) {
            where_);
   }
 
-  source.body(source.lambda, id_, lanes.data());
+  source.body(source.lambda, id_, components.data());
   if (out_of_memory_) throw std::bad_alloc();
 
   kernel_.body = std::move(stack_.front().block);

@@ -66,9 +66,9 @@ class Trace {
   std::uint32_t add_string(std::string_view text);
 
   // Locals
-  Place make_local(ScalarType type, std::size_t lanes, std::uint64_t count, const Where& where);
-  Handle get_local(const Place& place, std::size_t lane, ScalarType type, const Where& where);
-  void set_local(const Place& place, std::size_t lane, ScalarType type, const Handle& value,
+  Place make_local(ScalarType type, std::size_t components, std::uint64_t count, const Where& where);
+  Handle get_local(const Place& place, std::size_t component, ScalarType type, const Where& where);
+  void set_local(const Place& place, std::size_t component, ScalarType type, const Handle& value,
                  const Where& where);
 
   // Blocks

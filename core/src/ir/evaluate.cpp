@@ -387,10 +387,10 @@ std::uint64_t evaluate(std::span<const Statement> statements, ValueId result,
         known[i] = s.immediate;
         break;
       case Op::argument:
-        known[i] = values.scalar(s.index, s.lane);
+        known[i] = values.scalar(s.index, s.component);
         break;
       case Op::extent:
-        known[i] = static_cast<std::uint64_t>(values.extent(s.index, s.lane));
+        known[i] = static_cast<std::uint64_t>(values.extent(s.index, s.component));
         break;
       default: {
         std::array<ScalarType, 3> types{};

@@ -14,8 +14,8 @@ namespace weir::ir {
 class HostValues {
  public:
   virtual std::int64_t extent(std::uint32_t parameter, std::uint32_t dimension) const noexcept = 0;
-  /// The bits of a lane of a scalar parameter, zero extended.
-  virtual std::uint64_t scalar(std::uint32_t parameter, std::uint32_t lane) const noexcept = 0;
+  /// The bits of a component of a scalar parameter, zero extended.
+  virtual std::uint64_t scalar(std::uint32_t parameter, std::uint32_t component) const noexcept = 0;
 
  protected:
   ~HostValues() = default;

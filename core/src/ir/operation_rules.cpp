@@ -206,26 +206,26 @@ class Rules {
            (other.kind == Parameter::Kind::array ? "an array" : "a scalar");
   }
 
-  std::string lane(const Parameter& parameter) const {
-    if (s_.lane < parameter.element.lanes()) return {};
+  std::string component(const Parameter& parameter) const {
+    if (s_.component < parameter.element.components()) return {};
     return "@" + parameter.name + " holds " + to_string(parameter.element) +
-           ", whose components are numbered 0 to " + std::to_string(parameter.element.lanes() - 1) +
-           ", found component " + std::to_string(s_.lane);
+           ", whose components are numbered 0 to " + std::to_string(parameter.element.components() - 1) +
+           ", found component " + std::to_string(s_.component);
   }
 
   std::string argument() const {
     const Parameter* const p = parameter(Parameter::Kind::scalar);
     if (p == nullptr) return no_parameter("a scalar");
-    if (auto wrong = lane(*p); !wrong.empty()) return wrong;
+    if (auto wrong = component(*p); !wrong.empty()) return wrong;
     return result(p->element.scalar);
   }
 
   std::string extent() const {
     const Parameter* const p = parameter(Parameter::Kind::array);
     if (p == nullptr) return no_parameter("an array");
-    if (s_.lane >= p->rank) {
+    if (s_.component >= p->rank) {
       return "@" + p->name + " is of rank " + std::to_string(p->rank) +
-             ", its dimensions numbered from 0, found dimension " + std::to_string(s_.lane);
+             ", its dimensions numbered from 0, found dimension " + std::to_string(s_.component);
     }
     return result(ScalarType::i64);
   }
@@ -283,7 +283,8 @@ class Rules {
     for (const ScalarType type : types_) {
       if (type != ScalarType::u32) return "'philox' takes six values of type u32, found " + list(types_);
     }
-    if (s_.lane > 3) return "'philox' gives words numbered 0 to 3, found word " + std::to_string(s_.lane);
+    if (s_.component > 3)
+      return "'philox' gives words numbered 0 to 3, found word " + std::to_string(s_.component);
     return result(ScalarType::u32);
   }
 
@@ -297,7 +298,7 @@ class Rules {
              std::to_string(found);
     }
     if (auto wrong = indices(types_.first(p->rank), "indices"); !wrong.empty()) return wrong;
-    if (auto wrong = lane(*p); !wrong.empty()) return wrong;
+    if (auto wrong = component(*p); !wrong.empty()) return wrong;
     for (const ScalarType type : types_.subspan(p->rank)) {
       if (type != p->element.scalar) {
         return quoted(s_) + " to @" + p->name + " takes values of type " + name(p->element.scalar) +

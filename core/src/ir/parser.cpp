@@ -92,7 +92,7 @@ class Parser {
     return known->second.id;
   }
 
-  std::uint8_t optional_lane() {
+  std::uint8_t optional_component() {
     return in_.accept_mark('.') ? static_cast<std::uint8_t>(in_.number(255, "a component's number"))
                                 : std::uint8_t{0};
   }
@@ -202,7 +202,7 @@ class Parser {
     s.index = parameter_use();
     if (!in_.at_mark('[')) in_.fail("'[' and the element's index");
     subscript(s);
-    s.lane = optional_lane();
+    s.component = optional_component();
   }
 
   void value_operand(Statement& s, std::string_view what) {
@@ -228,12 +228,12 @@ class Parser {
         break;
       case Op::argument:
         s.index = parameter_use();
-        s.lane = optional_lane();
+        s.component = optional_component();
         break;
       case Op::extent:
         s.index = parameter_use();
         in_.expect_mark(',', "and the dimension");
-        s.lane = static_cast<std::uint8_t>(in_.number(255, "a dimension"));
+        s.component = static_cast<std::uint8_t>(in_.number(255, "a dimension"));
         break;
       case Op::math: {
         const auto known = math_functions().find(detail);
@@ -247,7 +247,7 @@ class Parser {
         const auto word = unsigned_number(detail, 255);
         if (!word)
           in_.fail_at(mnemonic, "expected the number of a word, such as philox.0, found " + found(mnemonic));
-        s.lane = static_cast<std::uint8_t>(*word);
+        s.component = static_cast<std::uint8_t>(*word);
         operand_list(s, 6);
         break;
       }

@@ -112,10 +112,10 @@ class Printer {
     out_ += index < kernel_.parameters.size() ? kernel_.parameters[index].name : "?";
   }
 
-  void lane(const Statement& s) {
+  void component(const Statement& s) {
     const bool scalar = s.index < kernel_.parameters.size() &&
                         kernel_.parameters[s.index].element.shape == ElementType::Shape::scalar;
-    if (!scalar || s.lane != 0) out_ += "." + std::to_string(s.lane);
+    if (!scalar || s.component != 0) out_ += "." + std::to_string(s.component);
   }
 
   void list(std::span<const ValueId> ids) {
@@ -134,7 +134,7 @@ class Printer {
     out_ += ']';
   }
 
-  // `@x[%i, %j].lane`, followed by the remaining operands: ", %v".
+  // `@x[%i, %j].component`, followed by the remaining operands: ", %v".
   void element(const Statement& s, std::size_t others) {
     const std::span<const ValueId> operands{s.operands};
     const std::size_t indices = operands.size() - std::min(others, operands.size());
@@ -142,7 +142,7 @@ class Printer {
     out_ += '[';
     list(operands.first(indices));
     out_ += ']';
-    lane(s);
+    component(s);
     rest(operands.subspan(indices));
   }
 
@@ -218,12 +218,12 @@ class Printer {
       case Op::argument:
         out_ += ' ';
         parameter(s.index);
-        lane(s);
+        component(s);
         break;
       case Op::extent:
         out_ += ' ';
         parameter(s.index);
-        out_ += ", " + std::to_string(s.lane);
+        out_ += ", " + std::to_string(s.component);
         break;
       case Op::math:
         out_ += '.';
@@ -231,7 +231,7 @@ class Printer {
         operands(s);
         break;
       case Op::philox:
-        out_ += '.' + std::to_string(s.lane);
+        out_ += '.' + std::to_string(s.component);
         operands(s);
         break;
       case Op::load:

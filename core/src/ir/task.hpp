@@ -27,7 +27,7 @@ struct TaskArgument {
     temporaries,  ///< address of the launch's scratch memory, likewise
     error,        ///< address of the stream's weir error record (ir/error_record.hpp), likewise
     extent,       ///< i64: extent `index` of array `parameter`
-    scalar,       ///< lane `index` of scalar parameter `parameter`
+    scalar,       ///< component `index` of scalar parameter `parameter`
     launch_key,   ///< u64, see Op::launch_key
     site_base     ///< u32: added to failure numbers, so that one record serves all kernels
   };

@@ -16,10 +16,10 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
   for (const Statement& s : block.statements) {
     switch (s.op) {
       case Op::argument:
-        if (s.index < needs.lanes.size()) add(needs.lanes[s.index], s.lane);
+        if (s.index < needs.components.size()) add(needs.components[s.index], s.component);
         break;
       case Op::extent:
-        if (s.index < needs.extents.size()) add(needs.extents[s.index], s.lane);
+        if (s.index < needs.extents.size()) add(needs.extents[s.index], s.component);
         break;
       case Op::load:
       case Op::store:
@@ -113,7 +113,7 @@ class TaskRules {
     for (std::size_t p = 0; p < kernel_.parameters.size(); ++p) {
       if (needs.arrays[p]) expect(TaskArgument::Kind::array, p, 0, "the address of ");
       for (const auto d : needs.extents[p]) expect(TaskArgument::Kind::extent, p, d, "an extent of ");
-      for (const auto l : needs.lanes[p]) expect(TaskArgument::Kind::scalar, p, l, "the value of ");
+      for (const auto l : needs.components[p]) expect(TaskArgument::Kind::scalar, p, l, "the value of ");
     }
     if (needs.temporaries) expect(TaskArgument::Kind::temporaries, 0, 0, "temporaries");
     if (needs.error) {
@@ -143,7 +143,7 @@ class TaskRules {
 ArgumentNeeds argument_needs(const Kernel& kernel, const Task& task) {
   ArgumentNeeds needs;
   needs.extents.resize(kernel.parameters.size());
-  needs.lanes.resize(kernel.parameters.size());
+  needs.components.resize(kernel.parameters.size());
   needs.arrays.resize(kernel.parameters.size());
   gather(kernel, task.body, needs);
   if (task.kind == TaskKind::reduce_partial || task.kind == TaskKind::reduce_final) needs.temporaries = true;

@@ -12,9 +12,9 @@ void check_task_shape(const Kernel& kernel, const Task& task, std::vector<Diagno
 
 /// The argument block fields that a task's statements need.
 struct ArgumentNeeds {
-  std::vector<std::vector<std::uint8_t>> extents;  ///< per parameter: the dimensions, sorted
-  std::vector<std::vector<std::uint8_t>> lanes;    ///< per parameter: the lanes of a scalar, sorted
-  std::vector<bool> arrays;                        ///< per parameter: loaded, stored or changed atomically
+  std::vector<std::vector<std::uint8_t>> extents;     ///< per parameter: the dimensions, sorted
+  std::vector<std::vector<std::uint8_t>> components;  ///< per parameter: the components of a scalar, sorted
+  std::vector<bool> arrays;                           ///< per parameter: loaded, stored or changed atomically
   bool temporaries = false;
   bool error = false;
   bool launch_key = false;

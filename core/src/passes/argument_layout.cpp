@@ -36,7 +36,7 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
     for (const std::uint8_t d : needs.extents[p]) add(Kind::extent, p, d, ScalarType::i64, 8);
     const ScalarType type = kernel.parameters[p].element.scalar;
     const auto size = static_cast<std::uint32_t>(size_of(type));
-    for (const std::uint8_t lane : needs.lanes[p]) add(Kind::scalar, p, lane, type, size);
+    for (const std::uint8_t component : needs.components[p]) add(Kind::scalar, p, component, type, size);
   }
   if (needs.launch_key) add(Kind::launch_key, 0, 0, ScalarType::u64, 8);
   if (needs.error) add(Kind::site_base, 0, 0, ScalarType::u32, 4);

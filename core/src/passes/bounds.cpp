@@ -34,7 +34,7 @@ HostBound Bounds::bound(ValueId id) {
     case Op::argument:
       bound.kind = s.op == Op::extent ? HostBound::Kind::extent : HostBound::Kind::scalar;
       bound.parameter = static_cast<std::uint16_t>(s.index);
-      bound.index = s.lane;
+      bound.index = s.component;
       break;
     default:
       bound = expression(id);

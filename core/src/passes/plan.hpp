@@ -19,7 +19,7 @@ struct HostBound {
   Kind kind = Kind::device;  ///< device: computed there only; the grid is then the default
   std::int64_t constant = 0;
   std::uint16_t parameter = 0;   ///< extent, scalar
-  std::uint8_t index = 0;        ///< extent: dimension; scalar: lane
+  std::uint8_t index = 0;        ///< extent: dimension; scalar: component
   std::uint32_t expression = 0;  ///< index into Plan::expressions; evaluated by ir::evaluate
 };
 

@@ -155,7 +155,7 @@ void TaskBuilder::statement(const Statement& s, Block& out) {
   Statement copy;
   copy.op = s.op;
   copy.type = s.type;
-  copy.lane = s.lane;
+  copy.component = s.component;
   copy.index = s.op == Op::get || s.op == Op::set ? locals_[s.index] : s.index;
   copy.immediate = s.immediate;
   copy.location = s.location;

@@ -8,7 +8,7 @@
 namespace weir::demo {
 
 inline constexpr int histogram_bins = 32;
-inline constexpr int histogram_lanes = 16;        ///< copies used by rows in turn, to reduce contention
+inline constexpr int histogram_copies = 16;       ///< copies used by rows in turn, to reduce contention
 inline constexpr float histogram_lowest = 1e-3f;  ///< metres: lower bound of bin 0; two bins per doubling
 inline constexpr float wet_depth = 0.01f;         ///< metres: minimum depth of a wet cell
 
@@ -164,19 +164,19 @@ inline auto beside_kernel(bool regions) {
               cast<double>(reduce_sum(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
                 return select(h(r, c) > wet_depth, Value<std::int32_t>(1), Value<std::int32_t>(0));
               }));
-          range_for(histogram_lanes, histogram_bins, [&](Index lane, Index bin) { counts(lane, bin) = 0; });
+          range_for(histogram_copies, histogram_bins, [&](Index copy, Index bin) { counts(copy, bin) = 0; });
           range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
             const Value depth = h(r, c);
             if_(depth > histogram_lowest, [&] {
               // Exponent and leading mantissa bit of a float: two bins per doubling, without a logarithm.
               const Value bin = (bit_cast<std::uint32_t>(depth / histogram_lowest) >> 22u) - 254u;
               atomic_add(
-                  counts(r % histogram_lanes, min(bin, static_cast<std::uint32_t>(histogram_bins - 1))), 1u);
+                  counts(r % histogram_copies, min(bin, static_cast<std::uint32_t>(histogram_bins - 1))), 1u);
             });
           });
           range_for(histogram_bins, [&](Index bin) {
             Var<std::uint32_t> sum = 0u;
-            for_(0, histogram_lanes, [&](Index lane) { sum += counts(lane, bin); });
+            for_(0, histogram_copies, [&](Index copy) { sum += counts(copy, bin); });
             histogram[bin] = sum;
           });
         });

@@ -179,7 +179,7 @@ River::River(const Device& device, const Terrain& terrain, const RiverParameters
   };
   f.time = zeros(1), f.rain_total = zeros(1), f.statistics = zeros(stat_places), f.silt_totals = zeros(2);
   for (Array<double>& totals : f.dye_totals) totals = zeros(1);
-  f.counts = device.array<std::uint32_t>(histogram_lanes, histogram_bins);
+  f.counts = device.array<std::uint32_t>(histogram_copies, histogram_bins);
   f.histogram = device.array<std::uint32_t>(histogram_bins);
   f.histogram.fill(0);
 }

@@ -19,7 +19,7 @@ void conditions(View<float> x, View<std::int32_t> n, Value<float> a, Value<doubl
   (x[0] > 0) || (n[0] > 0);                // refuse: || cannot skip its right side
   !n[0];                                   // refuse: ! works on booleans
   if_(a > 0, [&](Index) {});               // refuse: a lambda without parameters
-  while_(a > 0, [&] {});                   // refuse: is evaluated on every turn
+  while_(a > 0, [&] {});                   // refuse: is evaluated in every iteration
 }
 
 void places(View<float> x, View<double> d, View<std::uint32_t> u, View<Vec<float, 3>> v, View<const float> constant) {

@@ -142,13 +142,13 @@ void for_(const detail::Subscript& low, const detail::Subscript& high, F&& body,
   for_(low, high, detail::Subscript(1, where), body, where);
 }
 
-/// Runs the body as long as the condition, a lambda that is evaluated before each turn, gives true.
+/// Runs the body as long as the condition, a lambda that is evaluated before each iteration, gives true.
 template <class C, class F>
 void while_(C&& condition, F&& body, detail::Where where = detail::Where::current()) {
-  static_assert(
-      std::is_invocable_v<C&>,
-      "the condition of while_ is evaluated on every turn: write it as a lambda, while_([&] { return v < 10; "
-      "}, [&] { ... })");
+  static_assert(std::is_invocable_v<C&>,
+                "the condition of while_ is evaluated in every iteration: write it as a lambda, while_([&] { "
+                "return v < 10; "
+                "}, [&] { ... })");
   detail::check_body<std::remove_reference_t<F>>();
   if constexpr (std::is_invocable_v<C&>) {
     detail::Scope scope;

@@ -38,21 +38,23 @@ constexpr void check_operands() {
 }
 
 template <class Result, class T, std::size_t N>
-Value<Result> emit_lanes(std::string_view op, std::string_view function, const Operand<T> (&operands)[N]) {
-  Handle lanes[lanes_of<T>];
-  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
-    Handle lane[N];
-    for (std::size_t k = 0; k < N; ++k) lane[k] = operands[k][i];
-    lanes[i] = function.empty() ? emit(op, scalar_type<Result>, lane, N, operands[0].where())
-                                : emit_math(function, scalar_type<Result>, lane, N, operands[0].where());
+Value<Result> emit_components(std::string_view op, std::string_view function,
+                              const Operand<T> (&operands)[N]) {
+  Handle components[component_count<T>];
+  for (std::size_t i = 0; i < component_count<T>; ++i) {
+    Handle component[N];
+    for (std::size_t k = 0; k < N; ++k) component[k] = operands[k][i];
+    components[i] = function.empty()
+                        ? emit(op, scalar_type<Result>, component, N, operands[0].where())
+                        : emit_math(function, scalar_type<Result>, component, N, operands[0].where());
   }
-  return Access::value<Result>(lanes);
+  return Access::value<Result>(components);
 }
 
 template <class T, class... A>
 Value<T> emit_op(std::string_view op, Where where, A&&... operands) {
   check_operands<T, A...>();
-  return emit_lanes<T, T, sizeof...(A)>(op, "", {Operand<T>(static_cast<A&&>(operands), where)...});
+  return emit_components<T, T, sizeof...(A)>(op, "", {Operand<T>(static_cast<A&&>(operands), where)...});
 }
 
 template <class T, class Result, class... A>
@@ -60,8 +62,8 @@ Value<Result> emit_function(std::string_view function, Where where, A&&... opera
   static_assert(has_floats<T>,
                 "the functions of the math library take floats: write cast<float>(...) around this one");
   check_operands<T, A...>();
-  return emit_lanes<Result, T, sizeof...(A)>("", function,
-                                             {Operand<T>(static_cast<A&&>(operands), where)...});
+  return emit_components<Result, T, sizeof...(A)>("", function,
+                                                  {Operand<T>(static_cast<A&&>(operands), where)...});
 }
 
 // f(x, n) with an i32 for n.
@@ -72,12 +74,12 @@ Value<T> emit_with_integer(std::string_view function, Where where, A&& x, N&& n)
   using I = rebind_t<T, std::int32_t>;
   const Operand<T> base(static_cast<A&&>(x), where);
   const Operand<I> integer(static_cast<N&&>(n), where);
-  Handle lanes[lanes_of<T>];
-  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
+  Handle components[component_count<T>];
+  for (std::size_t i = 0; i < component_count<T>; ++i) {
     const Handle operands[] = {base[i], integer[i]};
-    lanes[i] = emit_math(function, scalar_type<T>, operands, 2, where);
+    components[i] = emit_math(function, scalar_type<T>, operands, 2, where);
   }
-  return Access::value<T>(lanes);
+  return Access::value<T>(components);
 }
 
 }  // namespace detail
@@ -179,12 +181,12 @@ requires detail::AnyTraced<A, B> Value<detail::common_t<A, B>> select(const deta
   detail::check_operands<T, A, B>();
   const detail::Operand<T> a(static_cast<A&&>(yes), condition.where()),
       b(static_cast<B&&>(no), condition.where());
-  detail::Handle lanes[detail::lanes_of<T>];
-  for (std::size_t i = 0; i < detail::lanes_of<T>; ++i) {
+  detail::Handle components[detail::component_count<T>];
+  for (std::size_t i = 0; i < detail::component_count<T>; ++i) {
     const detail::Handle operands[] = {condition[0], a[i], b[i]};
-    lanes[i] = detail::emit("select", detail::scalar_type<T>, operands, 3, condition.where());
+    components[i] = detail::emit("select", detail::scalar_type<T>, operands, 3, condition.where());
   }
-  return detail::Access::value<T>(lanes);
+  return detail::Access::value<T>(components);
 }
 
 /// The same with two constants, whose common type the result has.
@@ -205,9 +207,9 @@ Value<detail::rebind_t<detail::traced_t<A>, To>> cast(A&& x, detail::Where where
   using Result = detail::rebind_t<T, To>;
   const detail::Operand<T> operand(static_cast<A&&>(x), where);
   if constexpr (std::same_as<Result, T>) {
-    return detail::Access::value<T>(operand.lanes());
+    return detail::Access::value<T>(operand.components());
   } else if constexpr (detail::scalar_type<Result> == detail::scalar_type<T>) {
-    return detail::Access::value<Result>(operand.lanes());  // long and long long
+    return detail::Access::value<Result>(operand.components());  // long and long long
   } else {
     return detail::emit_unary<Result>("cast", operand);
   }
@@ -229,23 +231,23 @@ template <detail::Traced A>
 requires detail::has_booleans<detail::traced_t<A>> Value<bool> any(
     A&& x, detail::Where where = detail::Where::current()) {
   const detail::Operand<detail::traced_t<A>> operand(static_cast<A&&>(x), where);
-  detail::Handle lane = operand[0];
-  for (std::size_t i = 1; i < detail::lanes_of<detail::traced_t<A>>; ++i) {
-    const detail::Handle operands[] = {lane, operand[i]};
-    lane = detail::emit("or", ScalarType::boolean, operands, 2, where);
+  detail::Handle component = operand[0];
+  for (std::size_t i = 1; i < detail::component_count<detail::traced_t<A>>; ++i) {
+    const detail::Handle operands[] = {component, operand[i]};
+    component = detail::emit("or", ScalarType::boolean, operands, 2, where);
   }
-  return detail::Access::value<bool>(&lane);
+  return detail::Access::value<bool>(&component);
 }
 template <detail::Traced A>
 requires detail::has_booleans<detail::traced_t<A>> Value<bool> all(
     A&& x, detail::Where where = detail::Where::current()) {
   const detail::Operand<detail::traced_t<A>> operand(static_cast<A&&>(x), where);
-  detail::Handle lane = operand[0];
-  for (std::size_t i = 1; i < detail::lanes_of<detail::traced_t<A>>; ++i) {
-    const detail::Handle operands[] = {lane, operand[i]};
-    lane = detail::emit("and", ScalarType::boolean, operands, 2, where);
+  detail::Handle component = operand[0];
+  for (std::size_t i = 1; i < detail::component_count<detail::traced_t<A>>; ++i) {
+    const detail::Handle operands[] = {component, operand[i]};
+    component = detail::emit("and", ScalarType::boolean, operands, 2, where);
   }
-  return detail::Access::value<bool>(&lane);
+  return detail::Access::value<bool>(&component);
 }
 
 #define WEIR_MATH_1(name)                                                                  \

@@ -33,26 +33,28 @@ inline constexpr std::size_t rows_of = ElementOf<M>::value.rows;
 template <class M>
 inline constexpr std::size_t cols_of = ElementOf<M>::value.cols;
 
-// Builds a Vec or Mat one lane at a time.
+// Builds a Vec or Mat one component at a time.
 template <class T>
-class Lanes {
+class Components {
  public:
-  void set(std::size_t lane, const Value<scalar_t<T>>& value) { lanes_[lane] = Access::lanes(value)[0]; }
-  Value<T> value() const { return Access::value<T>(lanes_); }
+  void set(std::size_t component, const Value<scalar_t<T>>& value) {
+    components_[component] = Access::components(value)[0];
+  }
+  Value<T> value() const { return Access::value<T>(components_); }
 
  private:
-  Handle lanes_[lanes_of<T>];
+  Handle components_[component_count<T>];
 };
 
 // terms(k) summed over k, from the left.
 template <class F>
 auto sum_terms(std::size_t count, F&& term) {
   auto first = term(0);
-  Handle sum = Access::lanes(first)[0];
+  Handle sum = Access::components(first)[0];
   using S = traced_t<decltype(first)>;
   for (std::size_t k = 1; k < count; ++k) {
     const auto next = Access::value<S>(&sum) + term(k);
-    sum = Access::lanes(next)[0];
+    sum = Access::components(next)[0];
   }
   return Access::value<S>(&sum);
 }
@@ -65,17 +67,17 @@ requires(detail::TracedVec<A> || detail::TracedVec<B>) Value<detail::scalar_t<de
   using T = detail::common_t<A, B>;
   detail::check_operands<T, A, B>();
   const Value<T> left(static_cast<A&&>(a), where), right(static_cast<B&&>(b), where);
-  return detail::sum_terms(detail::lanes_of<T>, [&](std::size_t k) { return left[k] * right[k]; });
+  return detail::sum_terms(detail::component_count<T>, [&](std::size_t k) { return left[k] * right[k]; });
 }
 
 template <class A, class B>
 requires(detail::TracedVec<A> || detail::TracedVec<B>) Value<detail::common_t<A, B>> cross(
     A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
-  static_assert(detail::lanes_of<T> == 3, "the cross product takes vectors of 3 components");
+  static_assert(detail::component_count<T> == 3, "the cross product takes vectors of 3 components");
   detail::check_operands<T, A, B>();
   const Value<T> l(static_cast<A&&>(a), where), r(static_cast<B&&>(b), where);
-  detail::Lanes<T> result;
+  detail::Components<T> result;
   for (std::size_t c = 0; c < 3; ++c) {
     const std::size_t next = (c + 1) % 3, last = (c + 2) % 3;
     const auto positive = l[next] * r[last];
@@ -122,7 +124,7 @@ requires(detail::TracedMat<B> ||
   using Result = std::conditional_t<detail::is_vec<R>, Vec<S, rows>, Mat<S, rows, columns>>;
   const Value<L> left(static_cast<A&&>(a), where);
   const Value<R> right(static_cast<B&&>(b), where);
-  detail::Lanes<Result> result;
+  detail::Components<Result> result;
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) {
       result.set(r * columns + c, detail::sum_terms(inner, [&](std::size_t k) {
@@ -149,7 +151,7 @@ auto transpose(A&& a, detail::Where where = detail::Where::current()) {
   using M = detail::traced_t<A>;
   constexpr std::size_t rows = detail::rows_of<M>, columns = detail::cols_of<M>;
   const Value<M> value(static_cast<A&&>(a), where);
-  detail::Lanes<Mat<detail::scalar_t<M>, columns, rows>> result;
+  detail::Components<Mat<detail::scalar_t<M>, columns, rows>> result;
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) result.set(c * rows + r, value(r, c));
   }
@@ -161,10 +163,10 @@ template <detail::TracedVec A, detail::TracedVec B>
 auto outer(A&& a, B&& b, detail::Where where = detail::Where::current()) {
   using L = detail::traced_t<A>;
   using R = detail::traced_t<B>;
-  constexpr std::size_t rows = detail::lanes_of<L>, columns = detail::lanes_of<R>;
+  constexpr std::size_t rows = detail::component_count<L>, columns = detail::component_count<R>;
   const Value<L> left(static_cast<A&&>(a), where);
   const Value<R> right(static_cast<B&&>(b), where);
-  detail::Lanes<Mat<detail::scalar_t<L>, rows, columns>> result;
+  detail::Components<Mat<detail::scalar_t<L>, rows, columns>> result;
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) result.set(r * columns + c, left[r] * right[c]);
   }
@@ -179,14 +181,14 @@ auto minor_of(const Value<Mat<S, N, N>>& m, std::size_t row, std::size_t column)
   if constexpr (N == 2) {
     return m(1 - row, 1 - column);
   } else {
-    Lanes<Mat<S, N - 1, N - 1>> lanes;
-    std::size_t lane = 0;
+    Components<Mat<S, N - 1, N - 1>> components;
+    std::size_t component = 0;
     for (std::size_t r = 0; r < N; ++r) {
       for (std::size_t c = 0; c < N; ++c) {
-        if (r != row && c != column) lanes.set(lane++, m(r, c));
+        if (r != row && c != column) components.set(component++, m(r, c));
       }
     }
-    return determinant_of(lanes.value());
+    return determinant_of(components.value());
   }
 }
 
@@ -227,7 +229,7 @@ Value<detail::traced_t<A>> inverse(A&& a, detail::Where where = detail::Where::c
   detail::check_square<M>();
   constexpr std::size_t n = detail::rows_of<M>;
   const Value<M> m(static_cast<A&&>(a), where);
-  detail::Lanes<M> result;
+  detail::Components<M> result;
   if constexpr (n == 1) {
     result.set(0, 1 / m(0, 0));
   } else {

@@ -14,16 +14,16 @@ namespace weir::detail {
 // Gives the classes of the language access to each other's handles.
 struct Access {
   template <class T>
-  static const Handle* lanes(const Value<T>& value) noexcept {
-    return value.lanes_;
+  static const Handle* components(const Value<T>& value) noexcept {
+    return value.components_;
   }
   template <class E>
   static const Place& place(const E& element) noexcept {
     return element.place_;
   }
   template <class T>
-  static Value<T> value(const Handle* lanes) noexcept {
-    return Value<T>(lanes, 0);
+  static Value<T> value(const Handle* components) noexcept {
+    return Value<T>(components, 0);
   }
   template <class T>
   static Element<T> element(const Place& place) noexcept {
@@ -84,37 +84,37 @@ std::uint64_t constant_bits(U number, Where where) {
 }
 
 template <class T>
-void read(const Value<T>& value, Handle* lanes, Where) {
-  for (std::size_t i = 0; i < lanes_of<T>; ++i) lanes[i] = Access::lanes(value)[i];
+void read(const Value<T>& value, Handle* components, Where) {
+  for (std::size_t i = 0; i < component_count<T>; ++i) components[i] = Access::components(value)[i];
 }
 
 template <class T>
-void read_place(const Place& place, Handle* lanes, Where where) {
+void read_place(const Place& place, Handle* components, Where where) {
   constexpr bool is_half = std::same_as<scalar_t<T>, half>;
-  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
-    lanes[i] = emit_load(place, i, scalar_type<T>, where);
-    if constexpr (is_half) lanes[i] = emit("cast", ScalarType::f32, lanes + i, 1, where);
+  for (std::size_t i = 0; i < component_count<T>; ++i) {
+    components[i] = emit_load(place, i, scalar_type<T>, where);
+    if constexpr (is_half) components[i] = emit("cast", ScalarType::f32, components + i, 1, where);
   }
 }
 
 template <class T>
-void write_place(const Place& place, const Handle* lanes, Where where) {
+void write_place(const Place& place, const Handle* components, Where where) {
   constexpr bool is_half = std::same_as<scalar_t<T>, half>;
-  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
-    Handle lane = lanes[i];
-    if constexpr (is_half) lane = emit("cast", ScalarType::f16, &lane, 1, where);
-    emit_store(place, i, scalar_type<T>, lane, where);
+  for (std::size_t i = 0; i < component_count<T>; ++i) {
+    Handle component = components[i];
+    if constexpr (is_half) component = emit("cast", ScalarType::f16, &component, 1, where);
+    emit_store(place, i, scalar_type<T>, component, where);
   }
 }
 
 template <class T>
-void read(const Var<T>& variable, Handle* lanes, Where where) {
-  read_place<T>(Access::place(variable), lanes, where);
+void read(const Var<T>& variable, Handle* components, Where where) {
+  read_place<T>(Access::place(variable), components, where);
 }
 
 template <class T>
-void read(Element<T>&& element, Handle* lanes, Where where) {
-  read_place<T>(Access::place(element), lanes, where);
+void read(Element<T>&& element, Handle* components, Where where) {
+  read_place<T>(Access::place(element), components, where);
 }
 
 // The source of an operand or index, read when the operation needs it. Thus `x[i] + y[i]` records
@@ -125,15 +125,16 @@ class Source {
  public:
   template <class E>
   explicit Source(E& traced) noexcept
-      : source_(&traced), read_([](const void* source, Handle* lanes, Where where) {
+      : source_(&traced), read_([](const void* source, Handle* components, Where where) {
           using Plain = std::remove_const_t<E>;
-          detail::read(static_cast<Plain&&>(*static_cast<Plain*>(const_cast<void*>(source))), lanes, where);
+          detail::read(static_cast<Plain&&>(*static_cast<Plain*>(const_cast<void*>(source))), components,
+                       where);
         }) {}
   explicit Source(const T& constant) noexcept requires(!is_scalar<T>)
-      : source_(&constant), read_([](const void* source, Handle* lanes, Where where) {
+      : source_(&constant), read_([](const void* source, Handle* components, Where where) {
           const T& constant = *static_cast<const T*>(source);
-          for (std::size_t i = 0; i < lanes_of<T>; ++i) {
-            lanes[i] =
+          for (std::size_t i = 0; i < component_count<T>; ++i) {
+            components[i] =
                 emit_constant(scalar_type<T>, constant_bits<scalar_t<T>>(constant.data[i], where), where);
           }
         }) {}
@@ -144,17 +145,17 @@ class Source {
     return source_ == nullptr ? std::optional(bits_) : std::nullopt;
   }
 
-  void read(Handle* lanes, Where where) const {
+  void read(Handle* components, Where where) const {
     if (read_ != nullptr) {
-      read_(source_, lanes, where);
+      read_(source_, components, where);
     } else {
-      lanes[0] = emit_constant(scalar_type<T>, bits_, where);
+      components[0] = emit_constant(scalar_type<T>, bits_, where);
     }
   }
 
  private:
   const void* source_ = nullptr;
-  void (*read_)(const void* source, Handle* lanes, Where where) = nullptr;
+  void (*read_)(const void* source, Handle* components, Where where) = nullptr;
   std::uint64_t bits_ = 0;
 };
 
@@ -189,22 +190,22 @@ class Operand {
       : source_(constant), where_(where) {}
 
   /// The components; reads the source on the first call.
-  const Handle* lanes() const {
+  const Handle* components() const {
     if (!read_) {
-      source_.read(lanes_, where_);
-      for (std::size_t i = 1; broadcasts_ && i < lanes_of<T>; ++i) lanes_[i] = lanes_[0];
+      source_.read(components_, where_);
+      for (std::size_t i = 1; broadcasts_ && i < component_count<T>; ++i) components_[i] = components_[0];
       read_ = true;
     }
-    return lanes_;
+    return components_;
   }
-  const Handle& operator[](std::size_t lane) const { return lanes()[lane]; }
+  const Handle& operator[](std::size_t component) const { return components()[component]; }
   Where where() const noexcept { return where_; }
 
  private:
   Source<T> source_;
   bool broadcasts_ = false;
   mutable bool read_ = false;
-  mutable Handle lanes_[lanes_of<T>];
+  mutable Handle components_[component_count<T>];
   Where where_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of traced values: friends that are only found for traced operands, one lane at a time.
+// The operators of traced values: friends that are only found for traced operands, one component at a time.
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 
@@ -9,19 +9,20 @@ namespace weir::detail {
 
 template <class Result, class T>
 Value<Result> emit_unary(std::string_view op, const Operand<T>& a) {
-  Handle lanes[lanes_of<T>];
-  for (std::size_t i = 0; i < lanes_of<T>; ++i) lanes[i] = emit(op, scalar_type<Result>, &a[i], 1, a.where());
-  return Access::value<Result>(lanes);
+  Handle components[component_count<T>];
+  for (std::size_t i = 0; i < component_count<T>; ++i)
+    components[i] = emit(op, scalar_type<Result>, &a[i], 1, a.where());
+  return Access::value<Result>(components);
 }
 
 template <class Result, class T>
 Value<Result> emit_binary(std::string_view op, const Operand<T>& a, const Operand<T>& b) {
-  Handle lanes[lanes_of<T>];
-  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
+  Handle components[component_count<T>];
+  for (std::size_t i = 0; i < component_count<T>; ++i) {
     const Handle operands[] = {a[i], b[i]};
-    lanes[i] = emit(op, scalar_type<Result>, operands, 2, a.where());
+    components[i] = emit(op, scalar_type<Result>, operands, 2, a.where());
   }
-  return Access::value<Result>(lanes);
+  return Access::value<Result>(components);
 }
 
 #define WEIR_BINARY(symbol, word, result, rule, message)                           \
@@ -62,7 +63,7 @@ class Arithmetic {
   }
 };
 
-/// Matrices add and scale lane by lane; * between matrices is in matrix.hpp.
+/// Matrices add and scale component by component; * between matrices is in matrix.hpp.
 template <class S, std::size_t R, std::size_t C>
 class Arithmetic<Mat<S, R, C>> {
   using T = Mat<S, R, C>;
@@ -77,12 +78,12 @@ class Arithmetic<Mat<S, R, C>> {
 
   static Value<T> scale(std::string_view op, const Operand<T>& a, const Operand<S>& b) {
     static_assert(numbers, "matrices of booleans have no arithmetic");
-    Handle lanes[lanes_of<T>];
-    for (std::size_t i = 0; i < lanes_of<T>; ++i) {
+    Handle components[component_count<T>];
+    for (std::size_t i = 0; i < component_count<T>; ++i) {
       const Handle operands[] = {a[i], b[0]};
-      lanes[i] = emit(op, scalar_type<T>, operands, 2, a.where());
+      components[i] = emit(op, scalar_type<T>, operands, 2, a.where());
     }
-    return Access::value<T>(lanes);
+    return Access::value<T>(components);
   }
 };
 #undef WEIR_BINARY
@@ -210,7 +211,7 @@ Value<detail::traced_t<A>> operator!(A&& a) {
   return detail::emit_unary<T>("not", detail::Operand<T>(static_cast<A&&>(a), detail::Where()));
 }
 
-/// Both sides are evaluated. Lane by lane on Vec.
+/// Both sides are evaluated. Component by component on Vec.
 template <class A, class B>
 requires detail::AnyTraced<A, B>
 auto and_(A&& a, B&& b) {

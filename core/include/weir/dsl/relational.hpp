@@ -39,15 +39,15 @@ Value<signed_bits_t<T>> stored_exponent(const Value<T>& x, Where where) {
   return (bits >> FloatLayout<T>::fraction_bits) & FloatLayout<T>::exponent_mask;
 }
 
-/// `yes` in the lanes where the condition holds, otherwise `no`.
+/// `yes` in the components where the condition holds, otherwise `no`.
 template <class T>
 Value<T> choose(const Value<boolean_t<T>>& condition, const Operand<T>& yes, const Operand<T>& no) {
-  Handle lanes[lanes_of<T>];
-  for (std::size_t i = 0; i < lanes_of<T>; ++i) {
-    const Handle operands[] = {Access::lanes(condition)[i], yes[i], no[i]};
-    lanes[i] = emit("select", scalar_type<T>, operands, 3, yes.where());
+  Handle components[component_count<T>];
+  for (std::size_t i = 0; i < component_count<T>; ++i) {
+    const Handle operands[] = {Access::components(condition)[i], yes[i], no[i]};
+    components[i] = emit("select", scalar_type<T>, operands, 3, yes.where());
   }
-  return Access::value<T>(lanes);
+  return Access::value<T>(components);
 }
 
 template <class A, class B>
@@ -55,7 +55,7 @@ Value<boolean_t<common_t<A, B>>> compare(std::string_view op, Where where, A&& a
   using T = common_t<A, B>;
   check_floats<T>();
   check_operands<T, A, B>();
-  return emit_lanes<boolean_t<T>, T, 2>(
+  return emit_components<boolean_t<T>, T, 2>(
       op, "", {Operand<T>(static_cast<A&&>(a), where), Operand<T>(static_cast<B&&>(b), where)});
 }
 
@@ -143,8 +143,9 @@ requires(
     Value<detail::common_t<A, B>> select(C&& condition, A&& yes, B&& no,
                                          detail::Where where = detail::Where::current()) {
   using T = detail::common_t<A, B>;
-  static_assert(detail::is_vec<T> && detail::lanes_of<T> == detail::lanes_of<detail::traced_t<C>>,
-                "a condition for each component chooses among Vecs of as many components");
+  static_assert(
+      detail::is_vec<T> && detail::component_count<T> == detail::component_count<detail::traced_t<C>>,
+      "a condition for each component chooses among Vecs of as many components");
   detail::check_operands<T, A, B>();
   return detail::choose<T>(Value<detail::traced_t<C>>(static_cast<C&&>(condition), where),
                            detail::Operand<T>(static_cast<A&&>(yes), where),

@@ -32,10 +32,10 @@ struct Place {
   enum class Kind : std::uint8_t { array, local };
 
   std::uint32_t trace = 0;
-  std::uint32_t id = 0;  ///< array parameter; for locals the first of as many locals as there are lanes
+  std::uint32_t id = 0;  ///< array parameter; for locals the first of as many locals as there are components
   Kind kind = Kind::array;
-  std::uint8_t rank = 0;  ///< number of indices
-  std::uint8_t lane = 0;  ///< first component of the accessed part
+  std::uint8_t rank = 0;       ///< number of indices
+  std::uint8_t component = 0;  ///< first component of the accessed part
   Handle index[max_rank];
 };
 
@@ -53,14 +53,15 @@ WEIR_API Handle emit(std::string_view op, ScalarType type, const Handle* operand
 WEIR_API Handle emit_math(std::string_view function, ScalarType type, const Handle* operands,
                           std::size_t count, Where where);
 WEIR_API Handle emit_extent(std::uint32_t trace, std::uint32_t parameter, std::size_t dimension, Where where);
-WEIR_API Handle emit_load(const Place& place, std::size_t lane, ScalarType type, Where where);
-WEIR_API void emit_store(const Place& place, std::size_t lane, ScalarType type, Handle value, Where where);
+WEIR_API Handle emit_load(const Place& place, std::size_t component, ScalarType type, Where where);
+WEIR_API void emit_store(const Place& place, std::size_t component, ScalarType type, Handle value,
+                         Where where);
 /// `expected` is only looked at by "compare_exchange".
 WEIR_API Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, Handle value,
                             Handle expected, Where where);
 WEIR_API void emit_assert(Handle condition, std::string_view message, Where where);
-/// Makes `lanes` locals of `count` zeros each.
-WEIR_API Place emit_local(ScalarType type, std::size_t lanes, std::uint64_t count, Where where);
+/// Makes `components` locals of `count` zeros each.
+WEIR_API Place emit_local(ScalarType type, std::size_t components, std::uint64_t count, Where where);
 /// Words `first` to `first + count` (at most 4) of one random draw at a new call site.
 WEIR_API void emit_random(Handle* words, std::size_t count, Where where);
 
@@ -141,7 +142,8 @@ struct ParameterType {
   std::uint8_t rank;
 };
 
-/// A kernel before it is traced. `body` calls the lambda; lanes[p] are the components of scalar parameter p.
+/// A kernel before it is traced. `body` calls the lambda; components[p] are the components of scalar
+/// parameter p.
 struct KernelSource {
   std::string_view name;
   bool fast_math = false;
@@ -150,7 +152,7 @@ struct KernelSource {
   std::size_t parameter_name_count = 0;
   const ParameterType* parameters = nullptr;
   std::size_t parameter_count = 0;
-  void (*body)(void* lambda, std::uint32_t trace, const Handle* const* lanes) = nullptr;
+  void (*body)(void* lambda, std::uint32_t trace, const Handle* const* components) = nullptr;
   void* lambda = nullptr;
   Where where;
 };

@@ -46,7 +46,7 @@ using compute_t = typename ComputeOf<T>::type;
 template <class T>
 using scalar_t = typename ElementOf<std::remove_const_t<T>>::Scalar;
 template <class T>
-inline constexpr std::size_t lanes_of = ElementOf<std::remove_const_t<T>>::value.lanes();
+inline constexpr std::size_t component_count = ElementOf<std::remove_const_t<T>>::value.components();
 template <class T>
 inline constexpr ScalarType scalar_type = ScalarOf<scalar_t<T>>::value;
 
@@ -112,7 +112,7 @@ using traced_t = typename TracedType<std::remove_cvref_t<E>>::type;
 template <class U>
 concept HostNumber = std::integral<std::remove_cvref_t<U>> || std::floating_point<std::remove_cvref_t<U>>;
 
-/// U is taken where a T is computed with: traced T, a constant, or a scalar for every lane of a Vec.
+/// U is taken where a T is computed with: traced T, a constant, or a scalar for every component of a Vec.
 template <class U, class T>
 struct Fits : std::bool_constant<HostNumber<U> && !is_mat<T>> {};
 template <class U, class T>

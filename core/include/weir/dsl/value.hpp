@@ -98,28 +98,29 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
   requires(!std::same_as<std::remove_cvref_t<A>, Value>)
       Value(A&& from, detail::Where where = detail::Where::current()) {
     const detail::Operand<T> operand(static_cast<A&&>(from), where);
-    for (std::size_t i = 0; i < detail::lanes_of<T>; ++i) lanes_[i] = operand[i];
+    for (std::size_t i = 0; i < detail::component_count<T>; ++i) components_[i] = operand[i];
   }
 
   /// A Vec or Mat from its components, row by row.
   template <class... A>
-  requires(sizeof...(A) > 1 && sizeof...(A) == detail::lanes_of<T> &&
+  requires(sizeof...(A) > 1 && sizeof...(A) == detail::component_count<T> &&
            (detail::FitsAs<A, detail::scalar_t<T>> && ...)) Value(A&&... components) {
     std::size_t i = 0;
-    ((lanes_[i++] = detail::Operand<detail::scalar_t<T>>(static_cast<A&&>(components), detail::Where())[0]),
+    ((components_[i++] =
+          detail::Operand<detail::scalar_t<T>>(static_cast<A&&>(components), detail::Where())[0]),
      ...);
   }
 
   /// Component of a Vec; `component` is a host number.
   auto operator[](const detail::Component<false>& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
-    return lane(component.index(), component.where());
+    return component_at(component.index(), component.where());
   }
   /// Entry of a Mat.
   auto operator()(std::size_t row, std::size_t column, detail::Where where = detail::Where::current()) const {
     static_assert(detail::is_mat<T>, "only a Mat has entries m(row, column)");
     constexpr std::size_t columns = detail::ElementOf<T>::value.cols;
-    return lane(column < columns ? row * columns + column : detail::lanes_of<T>, where);
+    return component_at(column < columns ? row * columns + column : detail::component_count<T>, where);
   }
 
   template <class A>
@@ -132,15 +133,15 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
 
  private:
   friend struct detail::Access;
-  Value(const detail::Handle* lanes, int) noexcept {
-    for (std::size_t i = 0; i < detail::lanes_of<T>; ++i) lanes_[i] = lanes[i];
+  Value(const detail::Handle* components, int) noexcept {
+    for (std::size_t i = 0; i < detail::component_count<T>; ++i) components_[i] = components[i];
   }
-  Value<detail::scalar_t<T>> lane(std::size_t index, detail::Where where) const {
-    const std::size_t lane = detail::checked_component(index, detail::lanes_of<T>, where);
-    return detail::Access::value<detail::scalar_t<T>>(lanes_ + lane);
+  Value<detail::scalar_t<T>> component_at(std::size_t index, detail::Where where) const {
+    const std::size_t checked = detail::checked_component(index, detail::component_count<T>, where);
+    return detail::Access::value<detail::scalar_t<T>>(components_ + checked);
   }
 
-  detail::Handle lanes_[detail::lanes_of<T>];
+  detail::Handle components_[detail::component_count<T>];
 };
 
 template <detail::Traced E>
@@ -169,29 +170,29 @@ using Index = Value<std::int64_t>;
   WEIR_COMPOUND(^, qualifier)     \
   WEIR_COMPOUND(<<, qualifier)    \
   WEIR_COMPOUND(>>, qualifier)
-#define WEIR_PLACE(T)                                                                                \
-  Value<value_type> read(detail::Where where) const {                                                \
-    detail::Handle lanes[detail::lanes_of<T>];                                                       \
-    detail::read_place<std::remove_const_t<T>>(place_, lanes, where);                                \
-    return detail::Access::value<value_type>(lanes);                                                 \
-  }                                                                                                  \
-  static Value<value_type> as_value(const detail::Operand<value_type>& operand) {                    \
-    return detail::Access::value<value_type>(operand.lanes());                                       \
-  }                                                                                                  \
-  void write(const detail::Operand<value_type>& value) const {                                       \
-    static_assert(!std::is_const_v<T>,                                                               \
-                  "this array is read-only in the kernel: take View<T> instead of View<const T>");   \
-    if constexpr (!std::is_const_v<T>) detail::write_place<T>(place_, value.lanes(), value.where()); \
-  }                                                                                                  \
-  detail::Place part(std::size_t lane, detail::Where where) const {                                  \
-    detail::Place part = place_;                                                                     \
-    lane = detail::checked_component(lane, detail::lanes_of<T>, where);                              \
-    part.lane = static_cast<std::uint8_t>(part.lane + lane);                                         \
-    return part;                                                                                     \
-  }                                                                                                  \
-  detail::Place part(std::size_t row, std::size_t column, detail::Where where) const {               \
-    constexpr std::size_t columns = detail::ElementOf<std::remove_const_t<T>>::value.cols;           \
-    return part(column < columns ? row * columns + column : detail::lanes_of<T>, where);             \
+#define WEIR_PLACE(T)                                                                                     \
+  Value<value_type> read(detail::Where where) const {                                                     \
+    detail::Handle components[detail::component_count<T>];                                                \
+    detail::read_place<std::remove_const_t<T>>(place_, components, where);                                \
+    return detail::Access::value<value_type>(components);                                                 \
+  }                                                                                                       \
+  static Value<value_type> as_value(const detail::Operand<value_type>& operand) {                         \
+    return detail::Access::value<value_type>(operand.components());                                       \
+  }                                                                                                       \
+  void write(const detail::Operand<value_type>& value) const {                                            \
+    static_assert(!std::is_const_v<T>,                                                                    \
+                  "this array is read-only in the kernel: take View<T> instead of View<const T>");        \
+    if constexpr (!std::is_const_v<T>) detail::write_place<T>(place_, value.components(), value.where()); \
+  }                                                                                                       \
+  detail::Place part(std::size_t component, detail::Where where) const {                                  \
+    detail::Place part = place_;                                                                          \
+    component = detail::checked_component(component, detail::component_count<T>, where);                  \
+    part.component = static_cast<std::uint8_t>(part.component + component);                               \
+    return part;                                                                                          \
+  }                                                                                                       \
+  detail::Place part(std::size_t row, std::size_t column, detail::Where where) const {                    \
+    constexpr std::size_t columns = detail::ElementOf<std::remove_const_t<T>>::value.cols;                \
+    return part(column < columns ? row * columns + column : detail::component_count<T>, where);           \
   }
 
 /// The place that x[i] names: assign to it, or use it where a T is wanted. Lives inside one expression.
@@ -254,7 +255,7 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
   using value_type = T;
 
   explicit Var(detail::Where where = detail::Where::current())
-      : place_(detail::emit_local(detail::scalar_type<T>, detail::lanes_of<T>, 1, where)) {}
+      : place_(detail::emit_local(detail::scalar_type<T>, detail::component_count<T>, 1, where)) {}
   template <detail::FitsAs<T> A>
   requires(!std::same_as<std::remove_cvref_t<A>, Var>)
       Var(A&& initial, detail::Where where = detail::Where::current())
@@ -292,7 +293,7 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
  private:
   friend struct detail::Access;
   Var(const detail::Operand<T>& initial, int)
-      : place_(detail::emit_local(detail::scalar_type<T>, detail::lanes_of<T>, 1, initial.where())) {
+      : place_(detail::emit_local(detail::scalar_type<T>, detail::component_count<T>, 1, initial.where())) {
     write(initial);
   }
   WEIR_PLACE(T)
@@ -314,7 +315,7 @@ class LocalArray {
 
  public:
   explicit LocalArray(detail::Where where = detail::Where::current())
-      : place_(detail::emit_local(detail::scalar_type<T>, detail::lanes_of<T>, N, where)) {}
+      : place_(detail::emit_local(detail::scalar_type<T>, detail::component_count<T>, N, where)) {}
   LocalArray(const LocalArray&) = delete;  // copy element by element, and capture it by reference
 
   static constexpr std::size_t size() noexcept { return N; }

@@ -92,9 +92,10 @@ bool TaskArguments::has_extent(std::uint32_t parameter, std::uint32_t dimension)
   return extents_.contains({parameter, dimension});
 }
 
-Value* TaskArguments::scalar(std::uint32_t parameter, std::uint32_t lane) const {
-  return expect(find_or_null(scalars_, parameter, lane),
-                "lane " + std::to_string(lane) + " of '" + kernel_.parameters.at(parameter).name + "'");
+Value* TaskArguments::scalar(std::uint32_t parameter, std::uint32_t component) const {
+  return expect(
+      find_or_null(scalars_, parameter, component),
+      "component " + std::to_string(component) + " of '" + kernel_.parameters.at(parameter).name + "'");
 }
 
 Value* TaskArguments::temporaries() const {

@@ -25,7 +25,7 @@ class TaskArguments {
   llvm::Value* extent(std::uint32_t parameter, std::uint32_t dimension) const;
   bool has_extent(std::uint32_t parameter, std::uint32_t dimension) const;
   /// In the register type.
-  llvm::Value* scalar(std::uint32_t parameter, std::uint32_t lane) const;
+  llvm::Value* scalar(std::uint32_t parameter, std::uint32_t component) const;
   llvm::Value* temporaries() const;
   llvm::Value* launch_key() const;
   llvm::Value* error_record() const;
@@ -39,7 +39,7 @@ class TaskArguments {
   const ir::Kernel& kernel_;
   const ir::Task& task_;
   std::vector<llvm::Value*> arrays_;  // by parameter
-  ByPart extents_, scalars_;          // by parameter, and by dimension or lane
+  ByPart extents_, scalars_;          // by parameter, and by dimension or component
   llvm::Value* temporaries_ = nullptr;
   llvm::Value* error_record_ = nullptr;
   llvm::Value* launch_key_ = nullptr;

@@ -29,6 +29,9 @@ struct DeviceState final : DriverCaller {
     return device ? device : open();
   }
   bool has(Capability capability) const noexcept { return info.has(capability); }
+  /// True if the device's memory and code must stay until the process ends. A lost device reports its work as
+  /// over although it may still use them.
+  bool keeps_resources() const noexcept { return lost(); }
 
   /// Throws Error{system} in a child of a fork, see forked().
   void check_not_forked() const {

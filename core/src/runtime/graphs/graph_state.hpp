@@ -16,7 +16,7 @@
 #include <weir/graph.hpp>
 
 #include "runtime/launch/driver_graph.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/launch/stream_slots.hpp"
 
 namespace weir::detail {

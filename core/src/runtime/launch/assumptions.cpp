@@ -6,7 +6,7 @@
 #include <array>
 
 #include "runtime/launch/loop_space.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir::detail {
@@ -38,8 +38,8 @@ std::uint64_t places(const AnyArrayView& view) noexcept {
 
 }  // namespace
 
-bool has_index32(std::span<const std::int64_t> extents, std::uint64_t lanes) noexcept {
-  std::uint64_t scalars = lanes;
+bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components) noexcept {
+  std::uint64_t scalars = components;
   for (const std::int64_t extent : extents) {
     if (std::uint64_t(extent) >= narrow_scalars) return false;
     // Both factors are below 2^31. Extents may be 0, but the product of the others must stay below the limit
@@ -76,8 +76,8 @@ codegen::LaunchAssumptions check_launch(const ProgramState& program, const Devic
     if (!view) continue;
     std::array<std::int64_t, max_rank> extents;
     for (std::uint8_t d = 0; d < view->rank(); ++d) extents[d] = view->extent(d);
-    assumptions.index32 = assumptions.index32 &&
-                          has_index32({extents.data(), std::size_t(view->rank())}, view->element().lanes());
+    assumptions.index32 = assumptions.index32 && has_index32({extents.data(), std::size_t(view->rank())},
+                                                             view->element().components());
     unaligned |= places(*view);
     if (!program.parameters[i].written) continue;
     for (std::size_t j = 0; j < values.arguments.size(); ++j) {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ir/verifier.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir::detail {

@@ -10,7 +10,7 @@
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/annotate.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 
 namespace weir::detail {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/program_state.hpp"
 
 namespace weir::detail {
 namespace {
@@ -50,7 +50,7 @@ class ProgramFailures final : public FailureSource {
         what = fmt::format("array '{}'", parameter.name);
         rank = std::max<std::size_t>(parameter.rank, 1);
       }
-      words += fmt::format("index {} lies outside {} of extents {}", tuple(record.array_index, rank), what,
+      words += fmt::format("index {} is outside {} of extents {}", tuple(record.array_index, rank), what,
                            tuple(record.extent, rank));
     }
     if (planned.rank) words += fmt::format(", in the iteration {}", tuple(record.index, planned.rank));

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "runtime/launch/loop_space.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 
 namespace weir::detail {
 namespace {

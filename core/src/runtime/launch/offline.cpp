@@ -10,7 +10,7 @@
 #include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 
 namespace weir::detail {
 
@@ -11,12 +11,12 @@ std::int64_t LaunchValues::extent(std::uint32_t parameter, std::uint32_t dimensi
   return arguments[parameter].array->extent(dimension);
 }
 
-std::uint64_t LaunchValues::scalar(std::uint32_t parameter, std::uint32_t lane) const noexcept {
+std::uint64_t LaunchValues::scalar(std::uint32_t parameter, std::uint32_t component) const noexcept {
   static_assert(std::endian::native == std::endian::little);
   const LaunchArgument& argument = arguments[parameter];
   const std::size_t size = size_of(argument.element.scalar);
   std::uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const std::byte*>(argument.data) + lane * size, size);
+  std::memcpy(&bits, static_cast<const std::byte*>(argument.data) + component * size, size);
   return bits;
 }
 
@@ -66,8 +66,8 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         break;
       }
       case Kind::scalar: {
-        const auto* lanes = static_cast<const std::byte*>(values.arguments[field.parameter].data);
-        copy_field(at, lanes + field.index * field.size, field.size);
+        const auto* components = static_cast<const std::byte*>(values.arguments[field.parameter].data);
+        copy_field(at, components + field.index * field.size, field.size);
         break;
       }
       case Kind::launch_key:

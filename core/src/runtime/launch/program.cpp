@@ -8,7 +8,7 @@
 #include "ir/round_trip.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/launch/temporaries.hpp"
 #include "runtime/memory/array_use.hpp"
 

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last step of a launch: runs its tasks over streams or as a graph. Both executors walk the same plan,
 // choose the same grids and pack the same arguments.
-#include <fmt/format.h>
-
-#include <cstdlib>
-#include <string_view>
-
+#include "driver/environment.hpp"
 #include "runtime/devices/profile.hpp"
-#include "runtime/launch/program_internal.hpp"
+#include "runtime/launch/launch_steps.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
@@ -135,21 +131,12 @@ bool worth_a_choice(const Launch& launch) noexcept {
          launch.compiled.graphs.choice.load(std::memory_order_relaxed) != Choice::streams;
 }
 
-LaunchMode mode_from(const char* text) {
-  const std::string_view word = text ? text : "";
-  if (word.empty() || word == "automatic") return LaunchMode::automatic;
-  if (word == "streams") return LaunchMode::streams;
-  if (word == "graph") return LaunchMode::graph;
-  throw Error(
-      ErrorCode::invalid,
-      fmt::format("the environment variable WEIR_LAUNCH is '{}'; expected streams, graph or automatic",
-                  word));
-}
-
 }  // namespace
 
 LaunchMode launch_mode(LaunchMode asked) {
-  static const LaunchMode forced = mode_from(secure_getenv("WEIR_LAUNCH"));
+  static constexpr LaunchMode modes[] = {LaunchMode::automatic, LaunchMode::streams, LaunchMode::graph};
+  static const LaunchMode forced =
+      modes[parse_word("WEIR_LAUNCH", secure_environment("WEIR_LAUNCH"), {"automatic", "streams", "graph"})];
   return forced == LaunchMode::automatic ? asked : forced;
 }
 

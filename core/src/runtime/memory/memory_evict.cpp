@@ -248,9 +248,7 @@ std::uint64_t MemoryPool::trim_caches() {
 }
 
 std::uint64_t MemoryPool::give_to_driver(Block* list) noexcept {
-  // A lost device reports its work as over although it may still use the memory. The memory therefore stays
-  // allocated.
-  if (device_.lost()) return 0;
+  if (device_.keeps_resources()) return 0;
   std::uint64_t bytes = 0;
   if (list) given_back_.fetch_add(1, std::memory_order_release);
   while (list) {

@@ -1,38 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/memory/memory_limit.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
-#include <limits>
-#include <string_view>
-#include <weir/error.hpp>
 
 namespace weir::detail {
-
-std::optional<std::uint64_t> pool_bytes(const char* text) {
-  const std::string_view word = text ? text : "";
-  if (word.empty()) return {};
-  std::uint64_t bytes = 0;
-  const char* const end = word.data() + word.size();
-  auto [rest, error] = std::from_chars(word.data(), end, bytes);
-  if (error == std::errc() && rest != end) {
-    static constexpr std::string_view units = "KMG";
-    const std::size_t unit = units.find(*rest);
-    if (unit != units.npos && bytes <= std::numeric_limits<std::uint64_t>::max() >> 10 * (unit + 1)) {
-      bytes <<= 10 * (unit + 1);
-      ++rest;
-    }
-  }
-  if (error != std::errc() || rest != end)
-    throw Error(
-        ErrorCode::invalid,
-        fmt::format("the environment variable WEIR_POOL_BYTES is '{}'; expected a number of bytes, as in "
-                    "268435456, 256M or 0",
-                    word));
-  return bytes;
-}
 
 std::uint64_t CacheLimit::bytes() const noexcept {
   if (fixed_) return *fixed_;

@@ -8,10 +8,6 @@
 
 namespace weir::detail {
 
-/// Parses the environment variable WEIR_POOL_BYTES: a number of bytes, with K, M or G for powers of 1024.
-/// Returns nothing for null and "". Throws Error{invalid} for other text.
-std::optional<std::uint64_t> pool_bytes(const char* text);
-
 /// The bound on cached bytes: WEIR_POOL_BYTES if set. Otherwise the recent peak of bytes in use, at least 64
 /// MiB and at most half of the device's memory. A program that alternates between sizes finds them cached,
 /// and sizes not used recently do not add up.

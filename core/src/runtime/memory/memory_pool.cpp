@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
+#include "driver/environment.hpp"
 #include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"
@@ -18,7 +18,9 @@
 namespace weir::detail {
 
 MemoryPool::MemoryPool(DeviceState& device)
-    : device_(device), limit_(device.info.total_memory, pool_bytes(secure_getenv("WEIR_POOL_BYTES"))) {}
+    : device_(device),
+      limit_(device.info.total_memory,
+             parse_bytes("WEIR_POOL_BYTES", secure_environment("WEIR_POOL_BYTES"))) {}
 
 Block* MemoryPool::allocate(StreamState& stream, std::uint64_t bytes) {
   if (bytes > max_block_bytes)

@@ -19,7 +19,7 @@ namespace detail {
 
 namespace {
 
-// Modules of lost devices stay loaded until the process ends. The list is never destroyed and keeps them
+// Modules that stay loaded until the process ends. The list is never destroyed and keeps them
 // reachable, so that leak detectors report only what is lost by mistake.
 void keep_loaded(weir_module module) noexcept {
   static std::mutex mutex;
@@ -35,9 +35,7 @@ void keep_loaded(weir_module module) noexcept {
 
 ModuleState::~ModuleState() {
   device.memory.when_unused([&state = device, handle = module]() noexcept {
-    // A lost device reports its work as over although it may still run the code. The code therefore stays
-    // loaded.
-    if (state.lost()) return keep_loaded(handle);
+    if (state.keeps_resources()) return keep_loaded(handle);
     state.call_no_throw([&](weir_status* status) { return state.table().module_unload(handle, status); });
   });
 }

@@ -47,9 +47,9 @@ Value* BodyLowering::element_address(const ir::Statement& s, std::size_t operand
                           indices[d], "", true, true);
   llvm::Type* scalar = memory_type(context_, array.element.scalar);
   const auto flags = llvm::GEPNoWrapFlags::inBounds() | llvm::GEPNoWrapFlags::noUnsignedWrap();
-  const std::uint64_t lanes = array.element.lanes();
-  if (lanes == 1) return b_.CreateGEP(scalar, base, {offset}, "", flags);
-  return b_.CreateGEP(llvm::ArrayType::get(scalar, lanes), base, {offset, i64(s.lane)}, "", flags);
+  const std::uint64_t components = array.element.components();
+  if (components == 1) return b_.CreateGEP(scalar, base, {offset}, "", flags);
+  return b_.CreateGEP(llvm::ArrayType::get(scalar, components), base, {offset, i64(s.component)}, "", flags);
 }
 
 Value* BodyLowering::load_scalar(Type type, Value* address, bool independent) {

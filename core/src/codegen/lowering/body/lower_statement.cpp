@@ -82,9 +82,9 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
           type, llvm::APFloat(type->getFltSemantics(), bits.trunc(unsigned(8 * size_of(s.type)))));
     }
     case Op::argument:
-      return f_.arguments.scalar(s.index, s.lane);
+      return f_.arguments.scalar(s.index, s.component);
     case Op::extent:
-      return f_.arguments.extent(s.index, s.lane);
+      return f_.arguments.extent(s.index, s.component);
     case Op::launch_key:
       return f_.arguments.launch_key();
     case Op::neg:
@@ -111,7 +111,7 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
       return lower_math(s);
     case Op::philox:
       return Arithmetic(f_).lower_philox({operand(0), operand(1)},
-                                         {operand(2), operand(3), operand(4), operand(5)}, s.lane);
+                                         {operand(2), operand(3), operand(4), operand(5)}, s.component);
     case Op::load:
       if (Value* staged = staged_ ? staged_->address(s) : nullptr) return load_scalar(s.type, staged, true);
       return load_scalar(s.type, element_address(s, s.operands.size()), true);

@@ -102,7 +102,8 @@ class Analysis {
     for (std::size_t d = 0; d < array.rank; ++d) {
       const Spread spread = of(s.operands.at(d));
       if (spread == Spread::any) return false;
-      if (spread == Spread::consecutive && (d + 1 < array.rank || array.element.lanes() != 1)) return false;
+      if (spread == Spread::consecutive && (d + 1 < array.rank || array.element.components() != 1))
+        return false;
     }
     // A store to one address by all lanes has an order that only separate iterations preserve.
     return s.op == Op::load || of(s.operands.at(array.rank - 1u)) == Spread::consecutive;

@@ -38,7 +38,7 @@ std::optional<std::uint32_t> counters_of(const ir::Kernel& kernel, const ir::Sta
   uses.look_at(loop.bodies.at(0));
   if (uses.added.size() != 1 || uses.touched.contains(*uses.added.begin())) return std::nullopt;
   const ir::Parameter& array = kernel.parameters.at(*uses.added.begin());
-  const bool fits = array.rank == 1 && array.element.lanes() == 1 &&
+  const bool fits = array.rank == 1 && array.element.components() == 1 &&
                     (array.element.scalar == ScalarType::i32 || array.element.scalar == ScalarType::u32);
   const bool unused = std::none_of(uses.additions.begin(), uses.additions.end(), [&](const ir::Statement* s) {
     return s->result != ir::no_value && uses.values.contains(s->result);

@@ -13,36 +13,36 @@ using llvm::Value;
 
 namespace {
 
-/// For loops that the lanes of a packet share: loads are issued ahead of the computations that use them.
+/// For loops that the iterations of a packet share: loads are issued ahead of the computations that use them.
 constexpr std::uint32_t loop_unroll = 4;
 
 /// One iteration of a packet.
-struct PacketLane {
-  PacketLane(TaskFunction& f, const Iteration& around, const ir::Statement& loop,
-             const std::vector<Value*>& indices)
+struct PacketIteration {
+  PacketIteration(TaskFunction& f, const Iteration& around, const ir::Statement& loop,
+                  const std::vector<Value*>& indices)
       : iteration(around, loop, indices), body(f, iteration) {}
 
   Iteration iteration;
   BodyLowering body;
 };
 
-/// Lowers each statement for all lanes before the next, so that accesses to neighbouring elements are
+/// Lowers each statement for all iterations before the next, so that accesses to neighbouring elements are
 /// consecutive. The iterations of a parallel loop may run in any order. The body is straight code and loops
-/// whose bounds are the same in all lanes.
-void lower_together(TaskFunction& f, const ir::Block& block, std::deque<PacketLane>& lanes) {
+/// whose bounds are the same in all iterations.
+void lower_together(TaskFunction& f, const ir::Block& block, std::deque<PacketIteration>& packet) {
   for (const ir::Statement& s : block.statements) {
     if (s.op != ir::Op::for_) {
-      for (PacketLane& lane : lanes) lane.body.lower(s);
+      for (PacketIteration& member : packet) member.body.lower(s);
       continue;
     }
     f.lowering.take(LoweringPath::shared_loops);
-    const Iteration& first = lanes.front().iteration;
+    const Iteration& first = packet.front().iteration;
     llvm::BranchInst* latch =
         sequential_loop(f, first.value(s.operands.at(0)), first.value(s.operands.at(1)),
                         first.value(s.operands.at(2)), [&](Value* i, const Iteration::Exits&) {
-                          for (PacketLane& lane : lanes)
-                            lane.iteration.define(s.bodies.at(0).arguments.at(0), ScalarType::i64, i);
-                          lower_together(f, s.bodies[0], lanes);
+                          for (PacketIteration& member : packet)
+                            member.iteration.define(s.bodies.at(0).arguments.at(0), ScalarType::i64, i);
+                          lower_together(f, s.bodies[0], packet);
                         });
     unroll(f, latch, loop_unroll);
   }
@@ -122,13 +122,13 @@ void PacketLoops::walk(const Share& share) {
 }
 
 void PacketLoops::run_whole(const std::vector<Value*>& first) {
-  std::deque<PacketLane> lanes;
+  std::deque<PacketIteration> packet;
   for (std::uint32_t k = 0; k < width_; ++k) {
     std::vector<Value*> indices = first;
     if (k > 0) indices.back() = b_.CreateNSWAdd(first.back(), i64(k));
-    lanes.emplace_back(f_, around_, loop_, indices);
+    packet.emplace_back(f_, around_, loop_, indices);
   }
-  lower_together(f_, loop_.bodies.at(0), lanes);
+  lower_together(f_, loop_.bodies.at(0), packet);
 }
 
 /// The iterations of a packet that are inside the loop's bounds.

@@ -114,11 +114,11 @@ StagedLoops::Stretch StagedLoops::load_stretch(ir::ValueId index, const std::vec
   threads.barrier_of_lanes(b_);  // all lanes have read the previous stretch
   for (const std::uint32_t array : arrays) {
     const ElementType& element = kernel_.parameters.at(array).element;
-    llvm::Type* type = llvm::ArrayType::get(memory_type(context_, element.scalar), element.lanes());
+    llvm::Type* type = llvm::ArrayType::get(memory_type(context_, element.scalar), element.components());
     Value* own = b_.CreateInBoundsGEP(b_.getInt8Ty(), group_memory, i64(offset));
     offset += std::uint64_t{length} * element.size();
     const auto copy = [&](Value* k) {
-      for (std::uint32_t c = 0; c < element.lanes(); ++c) {
+      for (std::uint32_t c = 0; c < element.components(); ++c) {
         Value* source =
             b_.CreateInBoundsGEP(type, f_.arguments.array(array), {b_.CreateNSWAdd(from, k), i64(c)});
         Value* scalar = b_.CreateAlignedLoad(memory_type(context_, element.scalar), source,
@@ -154,8 +154,8 @@ Value* StagedLoops::address(const ir::Statement& load) {
   const auto found = of_loop->arrays.find(load.index);
   if (found == of_loop->arrays.end()) return nullptr;
   const ElementType& element = kernel_.parameters.at(load.index).element;
-  llvm::Type* type = llvm::ArrayType::get(memory_type(context_, element.scalar), element.lanes());
-  return b_.CreateInBoundsGEP(type, found->second, {of_loop->place, i64(load.lane)});
+  llvm::Type* type = llvm::ArrayType::get(memory_type(context_, element.scalar), element.components());
+  return b_.CreateInBoundsGEP(type, found->second, {of_loop->place, i64(load.component)});
 }
 
 }  // namespace weir::codegen

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a launch, in their order. Each is in the file of its name: check_arguments.cpp,
+// assumptions.cpp, compile.cpp (compiled_for, in program_state.hpp), run_tasks.cpp. Executors call grid.cpp
+// and pack.cpp for each task.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "codegen/codegen.hpp"
+#include "ir/evaluate.hpp"
+#include "runtime/launch/loop_space.hpp"
+#include "runtime/launch/program_state.hpp"
+
+namespace weir::detail {
+
+/// Sources of the tasks' argument values, besides the launch's own arguments.
+struct LaunchValues final : ir::HostValues {
+  LaunchValues(std::span<const LaunchArgument> arguments_) : arguments(arguments_) {}
+  std::int64_t extent(std::uint32_t parameter, std::uint32_t dimension) const noexcept override;
+  std::uint64_t scalar(std::uint32_t parameter, std::uint32_t component) const noexcept override;
+
+  std::span<const LaunchArgument> arguments;
+  const Block* temporaries = nullptr;
+  std::uint64_t temporaries_offset = 0;  ///< of this launch's part of the scratch memory
+  const StreamRecord* record = nullptr;
+  std::uint64_t key = 0;
+
+  /// Keeps the loop space of a task for reuse by later steps. Only the first tasks are kept, and they must
+  /// come in order.
+  void remember(std::size_t task, const LoopSpace& space) noexcept {
+    if (task < spaces_.size()) spaces_[known_spaces_++] = space;
+  }
+  const LoopSpace* remembered(std::size_t task) const noexcept {
+    return task < known_spaces_ ? &spaces_[task] : nullptr;
+  }
+
+ private:
+  std::array<LoopSpace, 8> spaces_;
+  std::size_t known_spaces_ = 0;
+};
+
+/// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and do not let
+/// blocks of a region share memory that one of them writes.
+void check_arguments(const ProgramState& program, const DeviceState& device,
+                     std::span<const LaunchArgument> arguments);
+
+/// True if an array whose elements have `components` scalars meets codegen::LaunchAssumptions::index32.
+bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components) noexcept;
+/// The assumptions that most launches meet; used for compilation ahead of a first launch.
+codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept;
+/// The assumptions that this launch meets; its arguments must be checked. Throws Error{invalid} for a loop
+/// with more iterations than can be counted.
+codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device,
+                                        LaunchValues& values);
+
+/// Writes the argument block of one task.
+void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,
+               const LaunchValues& values, std::byte* block) noexcept;
+
+/// Number of a kernel's blocks that a device with many threads runs at once.
+std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,
+                              std::uint32_t block_threads, std::uint32_t shared_bytes) noexcept;
+
+/// Number of blocks for a task; 0 if the host computes that the loop is empty.
+std::uint32_t choose_grid(const DeviceInfo& device, const passes::Plan& plan, const passes::PlannedTask& task,
+                          const CompiledTask& compiled, const LaunchValues& values) noexcept;
+
+/// Submits all tasks of a launch. Its arguments must be checked, and their earlier uses ordered before it.
+void run_tasks(const ProgramState& program, const DeviceProgram& compiled, StreamState& stream,
+               const LaunchValues& values, LaunchMode mode);
+
+/// The key of a launch's random numbers: the same on every device.
+std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept;
+
+}  // namespace weir::detail

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// State of a Program: its kernel and plan, and its compiled code on each device. launch_steps.hpp has the
+// steps of a launch.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+#include <weir/lowering.hpp>
+#include <weir/program.hpp>
+
+#include "codegen/codegen.hpp"
+#include "ir/ir.hpp"
+#include "passes/plan.hpp"
+#include "runtime/devices/device_state.hpp"
+#include "runtime/launch/executor.hpp"
+#include "runtime/launch/program_graph.hpp"
+#include "runtime/modules/module_state.hpp"
+
+namespace weir::detail {
+
+/// One task, ready to be launched on one device.
+struct CompiledTask {
+  weir_kernel kernel = nullptr;
+  const KernelOrigin* origin = nullptr;
+  Dim3 block;
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t site_base = 0;
+  std::uint32_t block_share = 1;      ///< see codegen::CodeObject::Entry
+  std::uint32_t waves = 0;            ///< see codegen::CodeObject::Entry
+  Lowering lowering;                  ///< the forms that its code uses
+  std::uint32_t resident_blocks = 0;  ///< number that run at once; for devices with many threads
+  /// Array parameters whose sizes end the argument block, for layers that request sizes; see annotate.hpp.
+  std::vector<std::uint16_t> sized;
+};
+
+/// A program on one device. Immutable once made, except for its graphs.
+struct DeviceProgram {
+  std::shared_ptr<const passes::Plan> plan;
+  std::shared_ptr<ModuleState> module;
+  std::vector<CompiledTask> tasks;
+  std::vector<PlacedTask> placed;
+  std::uint32_t argument_bytes = 0;  ///< largest argument block of a task
+  std::uint32_t first_site = 0;      ///< 0 when no statement can fail
+  mutable ProgramGraphs graphs;      ///< destroyed before the module whose kernels they use
+  ~DeviceProgram();
+};
+
+/// The code of a program on one device, by the assumptions that it relies on; compiled on first use.
+struct CompiledVariants {
+  std::array<std::atomic<const DeviceProgram*>, codegen::LaunchAssumptions::sets> by_assumptions{};
+};
+
+struct ProgramState {
+  std::shared_ptr<const ir::Kernel> kernel;
+  std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses
+  const KernelOrigin* origin = nullptr;      ///< of its first task
+  std::vector<ParameterInfo> parameters;
+  std::atomic<std::uint64_t> launches{0};
+
+  // By device number. A launch reads two pointers; the mutex guards the start and end of compiling, not
+  // compiling itself.
+  std::array<std::atomic<CompiledVariants*>, max_devices> compiled{};
+  std::array<bool, max_devices> compiling{};
+  std::mutex mutex;
+  std::condition_variable done;
+  ~ProgramState();
+
+  const std::string& name() const noexcept { return origin->name; }
+};
+
+/// The program on `device` for launches with these assumptions; compiled by the first caller.
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
+                                  const codegen::LaunchAssumptions& assumptions);
+
+/// Source location of `task`; only the kernel's name if the location is unknown.
+const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task);
+
+/// Returns the source that describes failed sites of the program.
+std::shared_ptr<const class FailureSource> make_failure_source(std::shared_ptr<const ir::Kernel> kernel,
+                                                               std::shared_ptr<const passes::Plan> plan);
+std::uint32_t failure_sites(const passes::Plan& plan) noexcept;
+
+}  // namespace weir::detail
