@@ -157,9 +157,13 @@ void link(Graph& graph, const weir_graph_node* const* nodes) {
 void add_helpers(Graph& graph) {
   std::uint32_t useful = std::min(Scheduler::get().threads(), graph.count) - 1;
   if (!graph.branches) useful = 0;
-  for (; graph.helper_count < std::min(useful, Graph::max_helpers); ++graph.helper_count) {
-    graph.helpers[graph.helper_count].stream = &take_stream(*graph.device);
-    graph.helpers[graph.helper_count].called.store(false, std::memory_order_relaxed);
+  while (graph.helper_count < std::min(useful, Graph::max_helpers)) {
+    Graph::Helper& helper = graph.helpers[graph.helper_count];
+    helper.stream = &take_stream(*graph.device);
+    helper.called.store(false, std::memory_order_relaxed);
+    ++graph.helper_count;
+    // Runs must not allocate. A helper may be called again while its previous operation ends.
+    reserve_operations(*helper.stream, 2);
   }
 }
 

@@ -145,14 +145,41 @@ void Scheduler::retire(Stream& stream, Operation* operation) noexcept {
   stream.taken = operation->next;
   release_contents(*operation);
   operation->next = stream.done;
+  if (!stream.done) stream.done_end = operation;
   stream.done = operation;
   ++stream.done_operations;
+}
+
+// Returns the completed operations to submitting threads, except a surplus for the caller to free. The
+// stream's mutex must be held. Before a waiting host continues, the operations that it waited for are
+// returned. Otherwise, the number of operations that its next submissions allocate would depend on timing.
+Operation* Scheduler::recycle(Stream& stream) noexcept {
+  if (!stream.done) return nullptr;
+  Operation* const first = std::exchange(stream.done, nullptr);
+  const std::uint32_t count = std::exchange(stream.done_operations, 0);
+  if (stream.spare_operations + count > max_spares) return first;
+  stream.done_end->next = stream.spare;
+  stream.spare = first;
+  stream.spare_operations += count;
+  return nullptr;
+}
+
+void Scheduler::free(Operation* surplus) noexcept {
+  while (surplus) delete std::exchange(surplus, surplus->next);
 }
 
 void Scheduler::complete(Stream& stream, Resumed& resumed) noexcept {
   // Pairs with the store and load of a thread that becomes a waiter: at least one of the two threads sees the
   // other's store.
   std::uint64_t completed = stream.completed.load(std::memory_order_relaxed) + 1;
+  if (stream.watched_mark.load(std::memory_order_relaxed) <= completed) {
+    Operation* surplus;
+    {
+      std::lock_guard lock(stream.mutex);
+      surplus = recycle(stream);
+    }
+    free(surplus);
+  }
   stream.completed.store(completed, std::memory_order_seq_cst);
   if (stream.watched_mark.load(std::memory_order_seq_cst) <= completed) notify(stream, completed, resumed);
 }
@@ -189,20 +216,7 @@ bool Scheduler::refill(Stream& stream) noexcept {
 // none.
 Scheduler::Refill Scheduler::refill_locked(Stream& stream) noexcept {
   Refill refill;
-  if (stream.done) {
-    Operation* operation = stream.done;
-    if (stream.spare_operations + stream.done_operations > max_spares) {
-      refill.surplus = operation;
-    } else {
-      Operation* end = operation;
-      while (end->next) end = end->next;
-      end->next = stream.spare;
-      stream.spare = operation;
-      stream.spare_operations += stream.done_operations;
-    }
-    stream.done = nullptr;
-    stream.done_operations = 0;
-  }
+  refill.surplus = recycle(stream);
   take_queue(stream);
   refill.more = stream.taken != nullptr;
   if (!refill.more) {
@@ -215,17 +229,20 @@ Scheduler::Refill Scheduler::refill_locked(Stream& stream) noexcept {
 
 // Does not access an idle stream that still has its handle: another thread may already have destroyed it.
 bool Scheduler::end_refill(Stream& stream, Refill& refill) noexcept {
-  while (refill.surplus) delete std::exchange(refill.surplus, refill.surplus->next);
+  free(refill.surplus);
   if (refill.abandoned) stream.drop_reference();
   return refill.more;
 }
 
 void Scheduler::requeue(Stream& stream) noexcept {
   stream.add_reference();  // others may drain it completely before it is published
+  Operation* surplus;
   {
     std::lock_guard lock(stream.mutex);
+    surplus = recycle(stream);
     stream.state = Stream::State::queued;
   }
+  free(surplus);
   publish(stream);
   stream.drop_reference();
 }
@@ -325,8 +342,12 @@ void Scheduler::callback_done(Stream& stream) noexcept {
   }
   Resumed resumed;
   retire(stream, stream.taken);
-  complete(stream, resumed);
-  if (stream.taken || refill(stream)) requeue(stream);
+  bool more = true;
+  if (stream.taken)
+    complete(stream, resumed);
+  else
+    more = complete_last(stream, resumed);
+  if (more) requeue(stream);
   publish_all(resumed);
   stream.drop_reference();
 }

@@ -113,6 +113,8 @@ class Scheduler {
   void complete(Stream& stream, Resumed& resumed) noexcept;
   bool complete_last(Stream& stream, Resumed& resumed) noexcept;
   static void retire(Stream& stream, Operation* operation) noexcept;
+  static Operation* recycle(Stream& stream) noexcept;
+  static void free(Operation* surplus) noexcept;
   bool park_on_mark(Stream& stream, Operation& wait) noexcept;
   bool refill(Stream& stream) noexcept;
   static Refill refill_locked(Stream& stream) noexcept;

@@ -34,6 +34,13 @@ Operation* take_operation(Stream& stream) {
   return std::exchange(stream.spare, stream.spare->next);
 }
 
+void reserve_operations(Stream& stream, std::uint32_t count) {
+  for (; stream.spare_operations < count; ++stream.spare_operations) {
+    auto* operation = new Operation;
+    operation->next = std::exchange(stream.spare, operation);
+  }
+}
+
 void release_contents(Operation& operation) noexcept {
   switch (operation.kind) {
     case Operation::Kind::blocks:

@@ -50,6 +50,7 @@ struct Stream : Object {
   // accessed by the owner only
   Operation* taken = nullptr;
   Operation* done = nullptr;
+  Operation* done_end = nullptr;  ///< the operation that was done first
   std::uint32_t done_operations = 0;
   Waiter as_waiter;
 
@@ -70,6 +71,9 @@ Stream& take_stream(Device& device);
 
 /// An operation to fill in: recycled, or new. The stream's mutex must be held.
 Operation* take_operation(Stream& stream);
+
+/// Allocates operations, so that `count` later ones are recycled. The stream must not be in use.
+void reserve_operations(Stream& stream, std::uint32_t count);
 
 /// Throws the stream's error, if it has one.
 void check_stream(const Stream& stream);

@@ -140,6 +140,30 @@ TEST_P(Recorded, FillsWithLongElementsAndCopiesOfNothing) {
   EXPECT_THAT(x.to_host(stream), Each(value));
 }
 
+// proves R2, R12
+TEST_P(Recorded, FillsWithAnyElementTakeNoHostMemory) {
+  using Element = Vec<float, 3>;
+  auto x = device.array<Element>(100'003), y = device.array<Element>(5);
+  const Element a{1, 2, 3}, b{4, 5, 6};
+  GraphBuilder builder(device);
+  const GraphNode fill = builder.fill(x, a);
+  const GraphNode last = builder.fill(y, b);
+  Graph graph = builder.build();
+  const std::uint64_t uploads = calls("copy_to_device"), before = Watch::get().total();
+  graph.launch(stream);
+  EXPECT_EQ(calls("copy_to_device"), uploads);
+  EXPECT_LE(Watch::get().total() - before, 40u);
+  EXPECT_THAT(Watch::get().last_graph_kinds(), Each(testing::Ne(std::uint32_t{WEIR_GRAPH_COPY_TO_DEVICE})));
+  EXPECT_THAT(x.to_host(stream), Each(a));
+  EXPECT_THAT(y.to_host(stream), Each(b));
+  // Another size and a repeated pattern need another number of nodes.
+  graph.update_fill(fill, y, a);
+  graph.update_fill(last, x, Element{7, 7, 7});
+  graph.launch(stream);
+  EXPECT_THAT(x.to_host(stream), Each(Element{7, 7, 7}));
+  EXPECT_THAT(y.to_host(stream), Each(a));
+}
+
 // proves R11, R14
 TEST_P(Recorded, KernelsKeepTheirRegionsAndScratchMemory) {
   const std::int64_t n = 2000;

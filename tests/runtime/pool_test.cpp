@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -56,16 +58,37 @@ TEST(PoolBytes, ThatAreMalformedAreReportedWhenTheDeviceIsOpened) {
 TEST(CacheLimit, IsTheMostThatWasInUseLately) {
   CacheLimit limit(1000 * mega, {});
   EXPECT_EQ(limit.bytes(), CacheLimit::least);
-  limit.note_use(300 * mega);
+  limit.note_allocation(0, 300 * mega);
   EXPECT_EQ(limit.bytes(), 300 * mega);
-  limit.note_use(800 * mega);
+  limit.note_allocation(0, 800 * mega);
   EXPECT_EQ(limit.bytes(), 500 * mega) << "half of the device";
-  for (std::uint32_t i = 0; i < CacheLimit::window; ++i) limit.note_use(100 * mega);
+  for (std::uint32_t i = 0; i < CacheLimit::window; ++i) limit.note_allocation(0, 100 * mega);
   EXPECT_EQ(limit.bytes(), 500 * mega) << "the last window still counts";
-  for (std::uint32_t i = 0; i < 2 * CacheLimit::window; ++i) limit.note_use(100 * mega);
+  for (std::uint32_t i = 0; i < 2 * CacheLimit::window; ++i) limit.note_allocation(0, 100 * mega);
   EXPECT_EQ(limit.bytes(), 100 * mega);
   EXPECT_EQ(CacheLimit(0, {}).bytes(), CacheLimit::least);
   EXPECT_EQ(CacheLimit(0, 5).bytes(), 5u);
+}
+
+TEST(CacheLimit, GrowsByBlocksThatAreRequestedSoonAfterTheirEviction) {
+  const std::uint32_t block = size_class(8 * mega);
+  CacheLimit limit(1000 * mega, {});
+  limit.note_allocation(block, mega);
+  EXPECT_EQ(limit.bytes(), CacheLimit::least) << "never evicted";
+  for (int i = 0; i < 3; ++i) limit.note_eviction(block);
+  limit.note_allocation(block, mega);
+  limit.note_allocation(size_class(7 * mega), mega);
+  EXPECT_EQ(limit.bytes(), CacheLimit::least + 15 * mega) << "the evicted blocks would have served both";
+  limit.note_allocation(size_class(5 * mega), mega);
+  EXPECT_EQ(limit.bytes(), CacheLimit::least + 10 * mega) << "no evicted block would have served this";
+  for (std::uint32_t i = 0; i <= CacheLimit::recall; ++i) limit.note_allocation(0, mega);
+  limit.note_allocation(block, mega);
+  EXPECT_LE(limit.bytes(), CacheLimit::least + 2 * mega) << "evicted too long ago";
+  for (int i = 0; i < 100; ++i) {
+    limit.note_eviction(block);
+    limit.note_allocation(block, mega);
+  }
+  EXPECT_EQ(limit.bytes(), 125 * mega) << "one eighth of the device";
 }
 
 TEST(SizeClass, FitsRequestsOfFourFifthsAndMore) {
@@ -98,6 +121,45 @@ TEST_P(Pool, ArraysThatGrowDoNotAddUp) {
   stream.synchronize();
   last.reset();
   EXPECT_LE(device.memory_statistics().bytes_cached, most_in_use);
+}
+
+// The second and third time, the requests are for blocks that were evicted.
+TEST_P(Pool, ArraysThatGrowRepeatedlyStayWithinTheBound) {
+  const Device device = open();
+  const Stream stream = device.create_stream();
+  const std::uint64_t total = device.info().total_memory;
+  for (int round = 0; round < 3; ++round) {
+    std::optional<Array<std::uint8_t>> last;
+    std::uint64_t most_in_use = 0, most_cached = 0;
+    for (double bytes = 1000; bytes < 908e6; bytes *= 1.13) {
+      last.emplace(device.array<std::uint8_t>(stream, static_cast<std::int64_t>(bytes)));
+      most_in_use = std::max(most_in_use, device.memory_statistics().bytes_in_use);
+      most_cached = std::max(most_cached, device.memory_statistics().bytes_cached);
+    }
+    EXPECT_LE(most_cached, std::max(most_in_use + 64 * mega, total / 8)) << round;
+  }
+}
+
+// The sizes of 16 arrays change at random, from 256 bytes to 16 MiB. Their total is far below the bound's
+// minimum, but the sizes that occur need several times that minimum to stay cached.
+TEST_P(Pool, RandomSizesNeedNoDriverCallsInTheEnd) {
+  const Device device = open();
+  std::vector<Stream> streams;
+  for (int i = 0; i < 4; ++i) streams.push_back(device.create_stream());
+  std::vector<std::optional<Array<std::uint8_t>>> arrays(16);
+  std::uint64_t calls = 0;
+  for (int round = 0; round < 20; ++round) {
+    calls = allocations() + frees();
+    std::mt19937 engine(11);
+    for (int step = 0; step < 4000; ++step) {
+      const std::size_t place = engine() % arrays.size();
+      const double exponent = 8 + 16.0 * engine() / 4294967296.0;
+      arrays[place].reset();
+      arrays[place] = device.array<std::uint8_t>(streams[place % 4], std::llround(std::exp2(exponent)));
+    }
+    calls = allocations() + frees() - calls;
+  }
+  EXPECT_EQ(calls, 0u);
 }
 
 TEST_P(Pool, AlternatingSizesStayCached) {

@@ -382,6 +382,8 @@ void Watch::before(std::string_view slot, std::function<void()> hook) {
 void Watch::remember_graph(std::uint32_t count, const weir_graph_node* const* nodes) {
   std::lock_guard lock(mutex_);
   graph_.clear();
+  graph_kinds_.clear();
+  for (std::uint32_t i = 0; i < count; ++i) graph_kinds_.push_back(nodes[i]->kind);
   for (std::uint32_t i = 0; i < count; ++i)
     graph_.emplace_back(nodes[i]->dependencies, nodes[i]->dependencies + nodes[i]->dependency_count);
 }
@@ -389,6 +391,11 @@ void Watch::remember_graph(std::uint32_t count, const weir_graph_node* const* no
 std::vector<std::vector<std::uint32_t>> Watch::last_graph() {
   std::lock_guard lock(mutex_);
   return graph_;
+}
+
+std::vector<std::uint32_t> Watch::last_graph_kinds() {
+  std::lock_guard lock(mutex_);
+  return graph_kinds_;
 }
 
 void Watch::limit_memory(std::uint64_t bytes) {

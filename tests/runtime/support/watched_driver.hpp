@@ -44,6 +44,8 @@ class Watch {
   std::vector<Call> recorded();
   /// The dependencies of each node of the most recent graph, by the nodes' positions.
   std::vector<std::vector<std::uint32_t>> last_graph();
+  /// The kinds of its nodes.
+  std::vector<std::uint32_t> last_graph_kinds();
 
   // Interference. Calls `n` to `n` + `times` - 1 of `slot` (from 1, counted from now) return `result`.
   void fail(std::string_view slot, std::uint64_t n, weir_result result, std::uint64_t times = 1);
@@ -83,6 +85,7 @@ class Watch {
   std::map<std::string, std::function<void()>, std::less<>> hooks_;
   std::vector<Call> calls_;
   std::vector<std::vector<std::uint32_t>> graph_;
+  std::vector<std::uint32_t> graph_kinds_;
   bool recording_ = false;
   bool lost_ = false;
   const void* broken_ = nullptr;

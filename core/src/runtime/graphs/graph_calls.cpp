@@ -31,22 +31,31 @@ void check_size(std::size_t host, const AnyArrayView& view) {
 }
 
 /// A copy or fill of no bytes becomes an empty node, because some vendors reject copies of no bytes.
-TransferCall transfer(std::uint32_t kind, std::uint64_t size) {
-  TransferCall call;
-  call.work.struct_size = sizeof call.work;
-  call.work.kind = size == 0 ? std::uint32_t{WEIR_GRAPH_EMPTY} : kind;
-  call.work.size = size;
-  return call;
+Transfer new_transfer(std::uint32_t kind, std::uint64_t size) {
+  Transfer transfer;
+  transfer.work.struct_size = sizeof transfer.work;
+  transfer.work.kind = size == 0 ? std::uint32_t{WEIR_GRAPH_EMPTY} : kind;
+  transfer.work.size = size;
+  return transfer;
 }
 
-void write_to(TransferCall& call, const AnyArrayView& to) {
-  call.work.destination = to.block()->allocation;
-  call.work.destination_offset = to.offset();
+void write_to(Transfer& transfer, const AnyArrayView& to, std::uint64_t offset) {
+  transfer.work.destination = to.block()->allocation;
+  transfer.work.destination_offset = offset;
 }
 
-void read_from(TransferCall& call, const AnyArrayView& from) {
-  call.work.source = from.block()->allocation;
-  call.work.source_offset = from.offset();
+void read_from(Transfer& transfer, const AnyArrayView& from, std::uint64_t offset) {
+  transfer.work.source = from.block()->allocation;
+  transfer.work.source_offset = offset;
+}
+
+Transfer new_fill(const AnyArrayView& to, std::uint64_t offset, std::uint64_t size, const std::byte* pattern,
+                  std::uint32_t pattern_bytes) {
+  Transfer transfer = new_transfer(WEIR_GRAPH_FILL, size);
+  write_to(transfer, to, offset);
+  transfer.work.pattern_size = pattern_bytes;
+  std::memcpy(transfer.pattern, pattern, pattern_bytes);
+  return transfer;
 }
 
 }  // namespace
@@ -55,6 +64,12 @@ const KernelOrigin* GraphCall::kernel() const noexcept {
   if (const auto* call = std::get_if<ProgramCall>(&what)) return call->program.state()->origin;
   if (const auto* call = std::get_if<KernelCall>(&what)) return call->kernel->origin;
   return nullptr;
+}
+
+std::size_t GraphCall::node_count() const noexcept {
+  if (const auto* call = std::get_if<ProgramCall>(&what)) return call->compiled->placed.size();
+  if (const auto* call = std::get_if<TransferCall>(&what)) return call->transfers.size();
+  return 1;
 }
 
 GraphCall program_call(DeviceState& device, const Program& program, std::span<const LaunchArgument> arguments,
@@ -122,47 +137,51 @@ GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayV
       from.offset() < to.offset() + to.size_bytes())
     throw Error(ErrorCode::invalid,
                 "a copy between overlapping parts of one array; copy through a third array");
-  TransferCall call = transfer(WEIR_GRAPH_COPY_ON_DEVICE, to.size_bytes());
-  write_to(call, to);
-  read_from(call, from);
-  return {std::move(call), {to, from}, 1};
+  Transfer transfer = new_transfer(WEIR_GRAPH_COPY_ON_DEVICE, to.size_bytes());
+  write_to(transfer, to, to.offset());
+  read_from(transfer, from, from.offset());
+  return {TransferCall{{transfer}}, {to, from}, 1};
 }
 
 GraphCall upload_call(DeviceState& device, const AnyArrayView& to, std::span<const std::byte> from) {
   check_place(device, to);
   check_size(from.size(), to);
-  TransferCall call = transfer(WEIR_GRAPH_COPY_TO_DEVICE, from.size());
-  write_to(call, to);
-  call.work.host_source = from.data();
-  return {std::move(call), {to}, 1};
+  Transfer transfer = new_transfer(WEIR_GRAPH_COPY_TO_DEVICE, from.size());
+  write_to(transfer, to, to.offset());
+  transfer.work.host_source = from.data();
+  return {TransferCall{{transfer}}, {to}, 1};
 }
 
 GraphCall download_call(DeviceState& device, const AnyArrayView& from, std::span<std::byte> to) {
   check_place(device, from);
   check_size(to.size(), from);
-  TransferCall call = transfer(WEIR_GRAPH_COPY_TO_HOST, to.size());
-  read_from(call, from);
-  call.work.host_destination = to.data();
-  return {std::move(call), {from}, 1};
+  Transfer transfer = new_transfer(WEIR_GRAPH_COPY_TO_HOST, to.size());
+  read_from(transfer, from, from.offset());
+  transfer.work.host_destination = to.data();
+  return {TransferCall{{transfer}}, {from}, 1};
 }
 
 GraphCall fill_call(DeviceState& device, const AnyArrayView& to, const void* element) {
   check_place(device, to);
   const auto* bytes = static_cast<const std::byte*>(element);
   const std::size_t size = to.element().size();
-  if (const std::uint32_t pattern = pattern_size(bytes, size)) {
-    TransferCall call = transfer(WEIR_GRAPH_FILL, to.size_bytes());
-    write_to(call, to);
-    call.work.pattern_size = pattern;
-    std::memcpy(call.pattern, bytes, pattern);
+  TransferCall call;
+  if (const std::uint32_t pattern = pattern_size(bytes, size); pattern || to.size_bytes() == 0) {
+    call.transfers.push_back(new_fill(to, to.offset(), to.size_bytes(), bytes, pattern));
     return {std::move(call), {to}, 1};
   }
-  const auto values = std::make_shared<std::vector<std::byte>>(to.size_bytes());
-  for (std::size_t i = 0; i < values->size(); i += size)
-    std::copy_n(bytes, size, values->begin() + static_cast<std::ptrdiff_t>(i));
-  GraphCall result = upload_call(device, to, *values);
-  std::get<TransferCall>(result.what).host = values;
-  return result;
+  fill_by_copies(
+      bytes, size, to.offset(), to.size_bytes(),
+      [&](std::uint64_t at, const std::byte* piece, std::uint32_t length) {
+        call.transfers.push_back(new_fill(to, at, length, piece, length));
+      },
+      [&](std::uint64_t target, std::uint64_t source, std::uint64_t length) {
+        Transfer transfer = new_transfer(WEIR_GRAPH_COPY_ON_DEVICE, length);
+        write_to(transfer, to, target);
+        read_from(transfer, to, source);
+        call.transfers.push_back(transfer);
+      });
+  return {std::move(call), {to}, 1};
 }
 
 std::uint64_t next_key(const ProgramCall& call) noexcept {

@@ -47,10 +47,10 @@ void submit(const GraphRun&, std::uint32_t, const KernelCall& call, StreamState&
   });
 }
 
-void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamState& stream) {
+void submit(const Transfer& transfer, StreamState& stream) {
   DeviceState& device = stream.device;
   const weir_driver_table& table = device.table();
-  const weir_graph_node& work = call.work;
+  const weir_graph_node& work = transfer.work;
   if (work.kind == WEIR_GRAPH_EMPTY) return;
   const KernelOrigin* kernel = stream.launched_last();
   device.call_for(kernel, "copy or fill for a graph", [&](weir_status* status) {
@@ -65,11 +65,15 @@ void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamStat
         return table.copy_on_device(stream.stream, work.destination, work.destination_offset, work.source,
                                     work.source_offset, work.size, status);
       default:
-        return table.fill(stream.stream, work.destination, work.destination_offset, work.size, call.pattern,
-                          work.pattern_size, status);
+        return table.fill(stream.stream, work.destination, work.destination_offset, work.size,
+                          transfer.pattern, work.pattern_size, status);
     }
   });
   stream.note_submission();
+}
+
+void submit(const GraphRun&, std::uint32_t, const TransferCall& call, StreamState& stream) {
+  for (const Transfer& transfer : call.transfers) submit(transfer, stream);
 }
 
 /// Replays from step `i` to the end of the enclosing branch or region; returns the step at which it ends.
@@ -115,8 +119,9 @@ void add_nodes(const GraphRun& run, GraphInstance& own) {
         own.first_nodes.push_back(static_cast<std::uint32_t>(own.nodes.size()));
         if (const auto* program = std::get_if<ProgramCall>(&call.what))
           add_tasks(order, program->compiled->placed, call.kernel(), own.nodes);
-        else if (const auto* transfer = std::get_if<TransferCall>(&call.what))
-          own.nodes.push_back(order.add(transfer->work.kind, nullptr));
+        else if (const auto* call_of_transfers = std::get_if<TransferCall>(&call.what))
+          for (const Transfer& transfer : call_of_transfers->transfers)
+            own.nodes.push_back(order.add(transfer.work.kind, nullptr));
         else
           own.nodes.push_back(order.add(WEIR_GRAPH_KERNEL, call.kernel()));
         break;
@@ -145,9 +150,12 @@ void set(const GraphRun&, GraphInstance& own, std::uint32_t index, const KernelC
 }
 
 void set(const GraphRun&, GraphInstance& own, std::uint32_t index, const TransferCall& call) {
-  weir_graph_node work = call.work;
-  work.pattern = call.pattern;
-  own.graph->set(own.nodes[own.first_nodes[index]], work);
+  const std::uint32_t* nodes = own.nodes.data() + own.first_nodes[index];
+  for (std::size_t i = 0; i < call.transfers.size(); ++i) {
+    weir_graph_node work = call.transfers[i].work;
+    work.pattern = call.transfers[i].pattern;
+    own.graph->set(nodes[i], work);
+  }
 }
 
 /// Updates the nodes whose calls changed since the last launch of the instance.
@@ -188,11 +196,12 @@ void replay(const GraphRun& run) {
 
 void launch_instance(const GraphRun& run, GraphInstance& own) {
   try {
-    if (!own.graph) {
+    if (!own.graph || own.layout != run.graph.layout) {
       own.nodes.clear();
       own.first_nodes.clear();
       own.keys.assign(run.graph.uses_keys ? run.graph.calls.size() : 0, 0);
       own.version = 0;
+      own.layout = run.graph.layout;
       add_nodes(run, own);
     }
     if (own.graph->size() == 0) return;

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/graphs/graph_state.hpp"
 
-#include <functional>
-
 namespace weir::detail {
 namespace {
 
 constexpr std::uint64_t temporaries_alignment = 256;
 
-/// Keeps host memory alive until runs in flight, which may still read it, are done.
-void keep_host_memory(DeviceState& device, GraphCall& call) noexcept {
-  auto* transfer = std::get_if<TransferCall>(&call.what);
-  if (transfer && transfer->host) device.memory.when_unused([host = std::move(transfer->host)] {});
-}
-
 }  // namespace
-
-GraphState::~GraphState() {
-  for (GraphCall& call : calls) keep_host_memory(device, call);
-}
 
 void GraphState::count(const GraphCall& call) {
   std::size_t counted = 0;
@@ -99,7 +87,7 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   }
   count(call);
   discount(held);
-  keep_host_memory(device, held);
+  if (call.node_count() != held.node_count()) ++layout;
   call.version = ++version;
   held = std::move(call);
 }

@@ -42,11 +42,16 @@ struct KernelCall {
   std::int32_t region = -1, block = -1;  ///< for profiles
 };
 
-/// A copy or a fill.
-struct TransferCall {
+/// One copy or fill of the driver.
+struct Transfer {
   weir_graph_node work{};
   std::byte pattern[16] = {};
-  std::shared_ptr<std::vector<std::byte>> host;  ///< source that a fill with long elements copies
+};
+
+/// A copy or a fill: transfers that run one after the other. Only fills with elements that are not a repeated
+/// pattern have several, see fill_pattern.hpp.
+struct TransferCall {
+  std::vector<Transfer> transfers;
 };
 
 struct GraphCall {
@@ -55,6 +60,7 @@ struct GraphCall {
   std::uint64_t version = 1;  ///< of its arguments; one counter for all calls of a graph
 
   const KernelOrigin* kernel() const noexcept;
+  std::size_t node_count() const noexcept;
 };
 
 struct GraphStep {
@@ -69,6 +75,7 @@ struct GraphInstance {
   std::vector<std::uint32_t> nodes;        ///< of all calls, in order
   std::vector<std::uint32_t> first_nodes;  ///< by call, in `nodes`
   std::uint64_t version = 0;
+  std::uint64_t layout = 0;
   std::pair<weir_allocation, std::uint64_t> temporaries{};
   const StreamRecord* record = nullptr;
   std::vector<std::uint64_t> keys;  ///< by call, of the current launch
@@ -78,7 +85,6 @@ struct GraphState {
   explicit GraphState(DeviceState& device_) : device(device_) {}
   GraphState(const GraphState&) = delete;
   GraphState& operator=(const GraphState&) = delete;
-  ~GraphState();
 
   /// Appends a call that is checked and complete.
   std::uint32_t record(GraphCall call);
@@ -97,6 +103,8 @@ struct GraphState {
   std::vector<Owned> blocks;
 
   std::uint64_t version = 1;
+  std::uint64_t layout =
+      0;  ///< changes with the number of nodes of a call; driver graphs of others are rebuilt
   std::uint64_t temporary_bytes = 0;
   bool uses_record = false, uses_keys = false;
   std::vector<std::uint32_t> keyed;         ///< calls with a launch key, so with new arguments in each launch

@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t reserve_share = 16;  // this fraction of the device's memory is left free
 
 // Moves blocks freed before `before` from `head` to `list`, until `bytes` are taken.
-void unlink_older(Block*& head, std::uint64_t before, std::uint64_t bytes, std::uint64_t& taken,
-                  Block*& list) {
+void unlink_older(Block*& head, std::uint64_t before, std::uint64_t bytes, CacheLimit& limit,
+                  std::uint64_t& taken, Block*& list) {
   for (Block** link = &head; *link && taken < bytes;) {
     Block* const block = *link;
     if (block->freed_at >= before) {
@@ -24,14 +24,16 @@ void unlink_older(Block*& head, std::uint64_t before, std::uint64_t bytes, std::
     *link = block->next;
     block->next = std::exchange(list, block);
     taken += class_bytes(block->size_class);
+    limit.note_eviction(block->size_class);
   }
 }
 
 }  // namespace
 
-// Called before the driver is asked for `bytes` more.
-void MemoryPool::make_room(std::uint64_t bytes) noexcept {
-  limit_.note_use(bytes_in_use() + bytes);
+// Called before the driver is asked for a block of that class.
+void MemoryPool::make_room(std::uint32_t size_class) noexcept {
+  const std::uint64_t bytes = class_bytes(size_class);
+  limit_.note_allocation(size_class, bytes_in_use() + bytes);
   keep_within_limit(nullptr);
   // Querying the free memory is expensive on some devices. It is repeated only after allocations of one
   // eighth of the bytes that were free.
@@ -100,7 +102,7 @@ std::uint64_t MemoryPool::evict_older(std::uint64_t before, std::uint64_t bytes)
   if (cached_bytes_.load(std::memory_order_relaxed)) {
     std::lock_guard lock(mutex_);
     for (std::uint32_t index = size_class_count; index-- > 0 && taken < bytes;)
-      unlink_older(ready_[index], before, bytes, taken, list);
+      unlink_older(ready_[index], before, bytes, limit_, taken, list);
     cached_bytes_.fetch_sub(taken, std::memory_order_relaxed);
   }
   give_to_driver(list);
@@ -112,7 +114,7 @@ std::uint64_t MemoryPool::evict_older(std::uint64_t before, std::uint64_t bytes)
     {
       std::lock_guard lock(owner.cache.mutex);
       for (std::uint32_t index = size_class_count; index-- > 0 && taken < bytes;)
-        unlink_older(owner.cache.lists[index], before, bytes, taken, list);
+        unlink_older(owner.cache.lists[index], before, bytes, limit_, taken, list);
       owner.cache.bytes.fetch_sub(taken - taken_before, std::memory_order_relaxed);
     }
     if (list) evict_from(owner, list);

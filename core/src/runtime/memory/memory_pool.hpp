@@ -162,7 +162,7 @@ class MemoryPool {
   Block* hand_out(Block* block, StreamState& home, bool ready) noexcept;
   EventState* mark_allocation(StreamState& stream) noexcept;
 
-  void make_room(std::uint64_t bytes) noexcept;
+  void make_room(std::uint32_t size_class) noexcept;
   void keep_within_limit(StreamState* owner) noexcept;
   void evict(std::uint64_t bytes) noexcept;
   std::uint64_t evict_older(std::uint64_t before, std::uint64_t bytes) noexcept;

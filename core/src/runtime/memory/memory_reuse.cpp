@@ -129,7 +129,7 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   const std::uint64_t bytes = class_bytes(index);
   weir_allocation allocation = nullptr;
   Status status;
-  make_room(bytes);
+  make_room(index);
   weir_result result = ask_driver(stream, bytes, &allocation, status);
   // Memory that another thread is returning is in no cache; wait until the return ends.
   for (int tries = 0; result == WEIR_ERROR_OUT_OF_MEMORY && tries < 3; ++tries) {
