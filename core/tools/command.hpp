@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,12 @@ class App;
 }
 
 namespace weir::tool {
+
+/// The command line is invalid. `weir` then exits with 2; it exits with 1 if a valid command failed.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 class Command {
  public:

@@ -11,7 +11,6 @@
 
 #include "command.hpp"
 #include "kernel_file.hpp"
-#include "usage_error.hpp"
 
 namespace weir::tool {
 namespace {

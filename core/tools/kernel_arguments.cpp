@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "command.hpp"
 #include "npy.hpp"
-#include "usage_error.hpp"
 
 namespace weir::tool {
 namespace {

@@ -10,7 +10,6 @@
 #include <weir/sdk/standard_output.hpp>
 
 #include "command.hpp"
-#include "usage_error.hpp"
 
 namespace {
 

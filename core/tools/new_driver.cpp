@@ -16,7 +16,6 @@
 
 #include "command.hpp"
 #include "installed.hpp"
-#include "usage_error.hpp"
 
 namespace weir::tool {
 namespace {

@@ -53,11 +53,6 @@ CopyWork work_of(weir_cpu_kernel function, const Arguments& arguments) {
   return work;
 }
 
-CopyWork copy_of(void* destination, const void* source, std::uint64_t size) {
-  return work_of(copy_blocks,
-                 CopyArguments{static_cast<std::byte*>(destination), static_cast<const std::byte*>(source), size});
-}
-
 void submit_copy(Stream& stream, const CopyWork& work) {
   check_stream(stream);
   if (work.blocks == 0) return;
@@ -69,66 +64,33 @@ void submit_copy(Stream& stream, const CopyWork& work) {
   });
 }
 
-void check_device(const Device& device, const char* owner, const Allocation& allocation, const char* what) {
-  if (allocation.device != &device)
-    fail(WEIR_ERROR_INVALID, "%s is of device %u, the %s of device %u", what, allocation.device->index, owner,
-         device.index);
+/// The address of a range of an allocation of `device`.
+std::byte* live_range(const Device& device, weir_allocation handle, std::uint64_t offset, std::uint64_t size,
+                      const char* what) {
+  const Allocation& allocation = live<Allocation>(handle, what);
+  sdk::check_device(device, allocation, what);
+  return range_of(allocation, offset, size, what);
 }
 
-void check_apart(const Allocation& destination, std::uint64_t to, const Allocation& source, std::uint64_t from,
-                 std::uint64_t size) {
-  if (&destination == &source && size > 0 && to < from + size && from < to + size)
-    fail(WEIR_ERROR_INVALID,
-         "the ranges of %" PRIu64 " bytes at offsets %" PRIu64 " and %" PRIu64 " of one allocation overlap", size, from,
-         to);
+/// Submits the copy of a range of `from` to `to`.
+void copy_range(Stream& stream, const Allocation& to, std::uint64_t to_offset, const Allocation& from,
+                std::uint64_t from_offset, std::uint64_t size) {
+  std::byte* const destination = range_of(to, to_offset, size, "destination");
+  const std::byte* const source = range_of(from, from_offset, size, "source");
+  sdk::check_apart(to, to_offset, from, from_offset, size);
+  submit_copy(stream, copy_of(destination, source, size));
 }
 
 }  // namespace
 
-CopyWork check_copy_to_device(const Device& device, const char* owner, weir_allocation destination,
-                              std::uint64_t destination_offset, const void* source, std::uint64_t size) {
-  Allocation& allocation = live<Allocation>(destination, "destination");
-  check_device(device, owner, allocation, "destination");
-  void* to = range_of(allocation, destination_offset, size, "destination");
-  if (!source && size) fail(WEIR_ERROR_INVALID, "source is null");
-  return copy_of(to, source, size);
+CopyWork copy_of(void* destination, const void* source, std::uint64_t size) noexcept {
+  return work_of(copy_blocks, CopyArguments{static_cast<std::byte*>(destination),
+                                            static_cast<const std::byte*>(source), size});
 }
 
-CopyWork check_copy_to_host(const Device& device, const char* owner, void* destination, weir_allocation source,
-                            std::uint64_t source_offset, std::uint64_t size) {
-  Allocation& allocation = live<Allocation>(source, "source");
-  check_device(device, owner, allocation, "source");
-  const void* from = range_of(allocation, source_offset, size, "source");
-  if (!destination && size) fail(WEIR_ERROR_INVALID, "destination is null");
-  return copy_of(destination, from, size);
-}
-
-CopyWork check_copy_on_device(const Device& device, const char* owner, weir_allocation destination,
-                              std::uint64_t destination_offset, weir_allocation source, std::uint64_t source_offset,
-                              std::uint64_t size) {
-  Allocation& to = live<Allocation>(destination, "destination");
-  Allocation& from = live<Allocation>(source, "source");
-  check_device(device, owner, to, "destination");
-  check_device(device, owner, from, "source");
-  void* to_address = range_of(to, destination_offset, size, "destination");
-  const void* from_address = range_of(from, source_offset, size, "source");
-  check_apart(to, destination_offset, from, source_offset, size);
-  return copy_of(to_address, from_address, size);
-}
-
-CopyWork check_fill(const Device& device, const char* owner, weir_allocation destination, std::uint64_t offset,
-                    std::uint64_t size, const void* pattern, std::uint32_t pattern_size) {
-  Allocation& allocation = live<Allocation>(destination, "destination");
-  check_device(device, owner, allocation, "destination");
-  if (!pattern) fail(WEIR_ERROR_INVALID, "pattern is null");
-  if (pattern_size == 0 || pattern_size > 16 || (pattern_size & (pattern_size - 1)))
-    fail(WEIR_ERROR_INVALID, "pattern_size is %u; expected 1, 2, 4, 8 or 16", pattern_size);
-  if (offset % pattern_size || size % pattern_size)
-    fail(WEIR_ERROR_INVALID, "offset %" PRIu64 " and size %" PRIu64 " are not multiples of pattern_size %u", offset,
-         size, pattern_size);
-  FillArguments arguments{static_cast<std::byte*>(range_of(allocation, offset, size, "destination")), size, {}};
-  for (std::uint32_t i = 0; i < sizeof arguments.pattern; i += pattern_size)
-    std::memcpy(arguments.pattern + i, pattern, pattern_size);
+CopyWork fill_of(void* destination, std::uint64_t size, const sdk::Pattern& pattern) noexcept {
+  FillArguments arguments{static_cast<std::byte*>(destination), size, {}};
+  std::memcpy(arguments.pattern, pattern.bytes, sizeof arguments.pattern);
   return work_of(fill_blocks, arguments);
 }
 
@@ -136,7 +98,9 @@ weir_result copy_to_device(weir_stream stream_handle, weir_allocation destinatio
                            const void* source, uint64_t size, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    submit_copy(stream, check_copy_to_device(*stream.device, "stream", destination, destination_offset, source, size));
+    std::byte* const to = live_range(*stream.device, destination, destination_offset, size, "destination");
+    if (!source && size) fail(WEIR_ERROR_INVALID, "source is null");
+    submit_copy(stream, copy_of(to, source, size));
   });
 }
 
@@ -144,7 +108,9 @@ weir_result copy_to_host(weir_stream stream_handle, void* destination, weir_allo
                          uint64_t size, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    submit_copy(stream, check_copy_to_host(*stream.device, "stream", destination, source, source_offset, size));
+    const std::byte* const from = live_range(*stream.device, source, source_offset, size, "source");
+    if (!destination && size) fail(WEIR_ERROR_INVALID, "destination is null");
+    submit_copy(stream, copy_of(destination, from, size));
   });
 }
 
@@ -152,8 +118,11 @@ weir_result copy_on_device(weir_stream stream_handle, weir_allocation destinatio
                            weir_allocation source, uint64_t source_offset, uint64_t size, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    submit_copy(stream, check_copy_on_device(*stream.device, "stream", destination, destination_offset, source,
-                                             source_offset, size));
+    const Allocation& to = live<Allocation>(destination, "destination");
+    const Allocation& from = live<Allocation>(source, "source");
+    sdk::check_device(*stream.device, to, "destination");
+    sdk::check_device(*stream.device, from, "source");
+    copy_range(stream, to, destination_offset, from, source_offset, size);
   });
 }
 
@@ -161,15 +130,12 @@ weir_result copy_peer(weir_stream stream_handle, weir_allocation destination, ui
                       weir_allocation source, uint64_t source_offset, uint64_t size, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    Allocation& to = live<Allocation>(destination, "destination");
-    Allocation& from = live<Allocation>(source, "source");
+    const Allocation& to = live<Allocation>(destination, "destination");
+    const Allocation& from = live<Allocation>(source, "source");
     if (to.device != stream.device && from.device != stream.device)
       fail(WEIR_ERROR_INVALID, "the stream is of device %u; expected that of destination, %u, or of source, %u",
            stream.device->index, to.device->index, from.device->index);
-    void* to_address = range_of(to, destination_offset, size, "destination");
-    const void* from_address = range_of(from, source_offset, size, "source");
-    check_apart(to, destination_offset, from, source_offset, size);
-    submit_copy(stream, copy_of(to_address, from_address, size));
+    copy_range(stream, to, destination_offset, from, source_offset, size);
   });
 }
 
@@ -177,7 +143,8 @@ weir_result fill(weir_stream stream_handle, weir_allocation destination, uint64_
                  const void* pattern, uint32_t pattern_size, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    submit_copy(stream, check_fill(*stream.device, "stream", destination, offset, size, pattern, pattern_size));
+    std::byte* const to = live_range(*stream.device, destination, offset, size, "destination");
+    submit_copy(stream, fill_of(to, size, sdk::check_pattern(offset, size, pattern, pattern_size)));
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -20,12 +21,29 @@ Device& device_at(std::uint32_t index) {
   return (*devices)[index];
 }
 
+constexpr std::uint32_t max_block_threads = 1024;
+
 template <std::size_t Size>
 void put(char (&out)[Size], const std::string& text) {
   std::snprintf(out, Size, "%s", text.c_str());
 }
 
 }  // namespace
+
+Device::Device() noexcept {
+  capabilities = WEIR_CAP_STREAM_ORDERED_ALLOCATION | WEIR_CAP_TIMED_EVENTS | WEIR_CAP_HOST_CALLBACK |
+                 WEIR_CAP_PINNED_MEMORY | WEIR_CAP_PEER_COPY | WEIR_CAP_DEVICE_ADDRESS |
+                 WEIR_CAP_CONCURRENT_STREAMS | WEIR_CAP_GRAPHS;
+  limits.max_block_threads = max_block_threads;
+  std::ranges::fill(limits.max_block, max_block_threads);
+  // The product stays below 2^63, so that block numbers never wrap around.
+  limits.max_grid[0] = 0x7fffffff;
+  limits.max_grid[1] = limits.max_grid[2] = 65535;
+  limits.max_shared_bytes = 256 * 1024;
+  limits.max_argument_bytes = 4096;
+  limits.memory_alignment = 64;
+  limits.lanes = 1;
+}
 
 weir_result device_count(uint32_t* out_count, weir_status* status) {
   return guarded(status, [&] {
@@ -38,7 +56,7 @@ weir_result device_open(uint32_t index, weir_device* out_device, weir_status* st
   return guarded(status, [&] {
     weir_device& out = output(out_device, "out_device");
     Device& device = device_at(index);
-    std::lock_guard lock(device.mutex);
+    std::lock_guard lock(device.opening);
     device.index = index;
     ++device.openings;
     device.kind.store(Kind::device, std::memory_order_release);
@@ -49,7 +67,7 @@ weir_result device_open(uint32_t index, weir_device* out_device, weir_status* st
 weir_result device_close(weir_device handle, weir_status* status) {
   return guarded(status, [&] {
     Device& device = live<Device>(handle, "device");
-    std::lock_guard lock(device.mutex);
+    std::lock_guard lock(device.opening);
     if (device.openings == 0) fail(WEIR_ERROR_INVALID, "device was closed as often as it was opened");
     if (--device.openings == 0) device.kind.store(Kind::dead, std::memory_order_release);
   });
@@ -57,18 +75,16 @@ weir_result device_close(weir_device handle, weir_status* status) {
 
 weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* status) {
   return guarded(status, [&] {
-    device_at(index);
+    const Device& device = device_at(index);
     const Machine& machine = Machine::get();
     weir_device_info info{};
     info.kind = WEIR_DEVICE_CPU;
     put(info.name, machine.devices == 1 ? machine.name : machine.name + " #" + std::to_string(index));
     put(info.vendor, machine.vendor);
     put(info.driver_version, WEIR_VERSION);
-    info.capabilities = WEIR_CAP_STREAM_ORDERED_ALLOCATION | WEIR_CAP_TIMED_EVENTS | WEIR_CAP_HOST_CALLBACK |
-                        WEIR_CAP_PINNED_MEMORY | WEIR_CAP_PEER_COPY | WEIR_CAP_DEVICE_ADDRESS |
-                        WEIR_CAP_CONCURRENT_STREAMS | WEIR_CAP_GRAPHS;
+    info.capabilities = device.capabilities;
     info.total_memory = machine.memory;
-    info.argument_style = WEIR_ARGUMENT_ADDRESS;
+    info.argument_style = device.argument_style;
     auto add_target = [&](const std::string& target) {
       weir_code_target& entry = info.code_targets[info.code_target_count++];
       put(entry.format, "elf-x86_64");
@@ -79,15 +95,13 @@ weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* 
     if (host_level() != "x86-64") add_target("x86-64");
     put(info.target_features, host_features());
     info.multiprocessors = machine.cores;
-    info.lanes = 1;
-    info.max_block_threads = DeviceLimits::max_block_threads;
-    for (int i = 0; i < 3; ++i) {
-      info.max_block[i] = DeviceLimits::max_block[i];
-      info.max_grid[i] = DeviceLimits::max_grid[i];
-    }
-    info.max_shared_bytes = DeviceLimits::max_shared_bytes;
-    info.max_argument_bytes = DeviceLimits::max_argument_bytes;
-    info.memory_alignment = DeviceLimits::memory_alignment;
+    info.lanes = device.limits.lanes;
+    info.max_block_threads = device.limits.max_block_threads;
+    std::ranges::copy(device.limits.max_block, info.max_block);
+    std::ranges::copy(device.limits.max_grid, info.max_grid);
+    info.max_shared_bytes = device.limits.max_shared_bytes;
+    info.max_argument_bytes = device.limits.max_argument_bytes;
+    info.memory_alignment = device.limits.memory_alignment;
     info.recommended_streams = machine.threads;
     std::string notes;
     if (machine.devices > 1) notes += "WEIR_CPU_DEVICES: all devices share the same cores and memory\n";

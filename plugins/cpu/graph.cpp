@@ -25,33 +25,30 @@ struct CheckedNode {
   }
 };
 
-CheckedNode check_work(const Device& device, const weir_graph_node& node) {
+CheckedNode check_node(const Device& device, const weir_graph_node* asked, const std::uint32_t* index) {
+  const auto node = sdk::check_graph_node<Allocation, Kernel>(device, asked, index);
+  const auto address = [](const Allocation& allocation, std::uint64_t offset) {
+    return static_cast<std::byte*>(allocation.address) + offset;
+  };
   CheckedNode checked{node.kind, {}, {}};
   switch (node.kind) {
-    case WEIR_GRAPH_EMPTY:
-      break;
     case WEIR_GRAPH_KERNEL:
-      checked.launch = check_launch(device, "graph", node.launch);
+      checked.launch = launch_of(*node.kernel, node.launch);
       break;
     case WEIR_GRAPH_COPY_TO_DEVICE:
-      checked.copy = check_copy_to_device(device, "graph", node.destination, node.destination_offset,
-                                          node.host_source, node.size);
+      checked.copy =
+          copy_of(address(*node.destination, node.destination_offset), node.host_source, node.size);
       break;
     case WEIR_GRAPH_COPY_TO_HOST:
-      checked.copy = check_copy_to_host(device, "graph", node.host_destination, node.source,
-                                        node.source_offset, node.size);
+      checked.copy = copy_of(node.host_destination, address(*node.source, node.source_offset), node.size);
       break;
     case WEIR_GRAPH_COPY_ON_DEVICE:
-      checked.copy = check_copy_on_device(device, "graph", node.destination, node.destination_offset,
-                                          node.source, node.source_offset, node.size);
+      checked.copy = copy_of(address(*node.destination, node.destination_offset),
+                             address(*node.source, node.source_offset), node.size);
       break;
     case WEIR_GRAPH_FILL:
-      checked.copy = check_fill(device, "graph", node.destination, node.destination_offset, node.size,
-                                node.pattern, node.pattern_size);
+      checked.copy = fill_of(address(*node.destination, node.destination_offset), node.size, node.pattern);
       break;
-    default:
-      fail(WEIR_ERROR_INVALID, "kind is %u; expected WEIR_GRAPH_EMPTY (%d) to WEIR_GRAPH_FILL (%d)",
-           node.kind, WEIR_GRAPH_EMPTY, WEIR_GRAPH_FILL);
   }
   return checked;
 }
@@ -65,15 +62,6 @@ auto for_node(std::uint32_t index, Check&& check) {
     throw Failure{failure.code, "node " + std::to_string(index) + ": " + failure.message, failure.vendor_code,
                   failure.vendor_name};
   }
-}
-
-void check_dependencies(const weir_graph_node& node, std::uint32_t index) {
-  if (node.dependency_count && !node.dependencies)
-    fail(WEIR_ERROR_INVALID, "dependencies is null, but dependency_count is %u", node.dependency_count);
-  for (std::uint32_t i = 0; i < node.dependency_count; ++i)
-    if (node.dependencies[i] >= index)
-      fail(WEIR_ERROR_INVALID, "dependency %u is node %u; a node depends on nodes before it", i,
-           node.dependencies[i]);
 }
 
 std::byte* arguments_of(GraphWork& work) noexcept {
@@ -183,12 +171,7 @@ weir_result graph_create(weir_device device_handle, uint32_t count, const weir_g
     weir_graph& out = output(out_graph, "out_graph");
     if (count == 0) fail(WEIR_ERROR_INVALID, "count is 0; a graph has at least 1 node");
     if (!nodes) fail(WEIR_ERROR_INVALID, "nodes is null");
-    for (std::uint32_t i = 0; i < count; ++i)
-      for_node(i, [&] {
-        const weir_graph_node node = read_struct(nodes[i], "the node");
-        check_work(device, node);
-        check_dependencies(node, i);
-      });
+    for (std::uint32_t i = 0; i < count; ++i) for_node(i, [&] { return check_node(device, nodes[i], &i); });
     Scheduler::get().start();
     Graph* graph = &Pool<Graph>::of().take();
     try {
@@ -197,7 +180,7 @@ weir_result graph_create(weir_device device_handle, uint32_t count, const weir_g
       graph->branches = false;
       graph->device = &device;
       for (std::uint32_t i = 0; i < count; ++i) {
-        const CheckedNode checked = check_work(device, read_struct(nodes[i], "the node"));
+        const CheckedNode checked = check_node(device, nodes[i], nullptr);
         GraphNode& node = graph->nodes[i];
         node.kind = checked.kind;
         node.kernel = checked.kernel();
@@ -231,11 +214,11 @@ weir_result graph_update(weir_graph handle, uint32_t index, const weir_graph_nod
       fail(WEIR_ERROR_INVALID, "index is %u; the graph has %u nodes", index, graph.count);
     GraphNode& node = graph.nodes[index];
     const CheckedNode checked = for_node(index, [&] {
-      const weir_graph_node given = read_struct(asked, "the node");
+      const weir_graph_node given = read_struct(asked, "node");
       if (given.kind != node.kind)
-        fail(WEIR_ERROR_INVALID, "kind is %u, but was %u when the graph was made; make a new graph",
+        fail(WEIR_ERROR_INVALID, "node.kind is %u, but was %u when the graph was made; make a new graph",
              given.kind, node.kind);
-      CheckedNode result = check_work(*graph.device, given);
+      const CheckedNode result = check_node(*graph.device, asked, nullptr);
       if (result.kernel() != node.kernel)
         fail(WEIR_ERROR_INVALID,
              "the kernel is '%.128s', but was %s when the graph was made; make a new graph",
@@ -266,9 +249,7 @@ weir_result graph_launch(weir_graph handle, weir_stream stream_handle, weir_stat
   return guarded(status, [&] {
     Graph& graph = live<Graph>(handle, "graph");
     Stream& stream = live<Stream>(stream_handle, "stream");
-    if (graph.device != stream.device)
-      fail(WEIR_ERROR_INVALID, "the graph is of device %u, the stream of device %u", graph.device->index,
-           stream.device->index);
+    sdk::check_device(*stream.device, graph, "graph");
     check_stream(stream);
     Stream* const before = graph.last_stream;
     if (before && before != &stream && !before->reached(graph.last_mark)) {

@@ -2,7 +2,6 @@
 #include <x86intrin.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -136,13 +135,6 @@ class SharedOut {
   alignas(Share) std::byte storage_[max_shares * sizeof(Share)];
 };
 
-void check_dimensions(const std::uint32_t (&given)[3], const std::uint32_t (&most)[3], const char* what) {
-  for (int i = 0; i < 3; ++i)
-    if (given[i] == 0 || given[i] > most[i])
-      fail(WEIR_ERROR_INVALID, "%s is %u x %u x %u; expected each from 1 to %u x %u x %u", what, given[0], given[1],
-           given[2], most[0], most[1], most[2]);
-}
-
 bool is_light(const Kernel& kernel, std::uint64_t blocks) noexcept {
   const bool known = kernel.cost.sixteenths_per_block.load(std::memory_order_relaxed) != 0;
   return known ? kernel.cost.within(blocks, light_ticks) : blocks == 1;
@@ -195,36 +187,17 @@ BlockWork LaunchWork::work(const void* at) const noexcept {
           launch.dynamic_shared_bytes};
 }
 
-LaunchWork check_launch(const Device& device, const char* owner, const weir_launch* asked) {
-  const weir_launch launch = read_struct(asked, "launch");
-  Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
-  auto name = [&] { return kernel.name.c_str(); };
-  if (kernel.device != &device)
-    fail(WEIR_ERROR_INVALID, "kernel '%.128s' is of device %u, the %s of device %u", name(), kernel.device->index,
-         owner, device.index);
-  check_dimensions(launch.grid, DeviceLimits::max_grid, "launch.grid");
-  check_dimensions(launch.block, DeviceLimits::max_block, "launch.block");
-  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-  if (threads > DeviceLimits::max_block_threads)
-    fail(WEIR_ERROR_INVALID, "launch.block has %" PRIu64 " threads; at most %u", threads,
-         DeviceLimits::max_block_threads);
-  if (launch.dynamic_shared_bytes > DeviceLimits::max_shared_bytes)
-    fail(WEIR_ERROR_INVALID, "launch.dynamic_shared_bytes is %u; at most %u", launch.dynamic_shared_bytes,
-         DeviceLimits::max_shared_bytes);
-  if (launch.argument_bytes != kernel.argument_bytes)
-    fail(WEIR_ERROR_INVALID, "launch.argument_bytes is %u; kernel '%.128s' was looked up with %u",
-         launch.argument_bytes, name(), kernel.argument_bytes);
-  if (launch.argument_bytes && !launch.arguments)
-    fail(WEIR_ERROR_INVALID, "launch.arguments is null; kernel '%.128s' takes %u bytes", name(),
-         kernel.argument_bytes);
+LaunchWork launch_of(Kernel& kernel, const weir_launch& launch) noexcept {
   return {&kernel, std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2], launch};
 }
 
 weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    const LaunchWork checked = check_launch(*stream.device, "stream", asked);
-    const weir_launch& launch = checked.launch;
+    const weir_launch launch = read_struct(asked, "launch");
+    Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
+    sdk::check_launch(*stream.device, kernel, launch);
+    const LaunchWork work = launch_of(kernel, launch);
     check_stream(stream);
     struct Delete {
       void operator()(void* memory) const noexcept { ::operator delete(memory, std::align_val_t{16}); }
@@ -232,12 +205,12 @@ weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, w
     std::unique_ptr<void, Delete> large;
     if (launch.argument_bytes > inline_argument_bytes)
       large.reset(::operator new(launch.argument_bytes, std::align_val_t{16}));
-    submit(stream, is_light(*checked.kernel, checked.blocks), [&](Operation& operation) {
+    submit(stream, is_light(kernel, work.blocks), [&](Operation& operation) {
       operation.kind = Operation::Kind::blocks;
       operation.owns_arguments = large != nullptr;
       void* arguments = large ? large.release() : operation.arguments;
       if (launch.argument_bytes) std::memcpy(arguments, launch.arguments, launch.argument_bytes);
-      operation.work = checked.work(arguments);
+      operation.work = work.work(arguments);
     });
   });
 }

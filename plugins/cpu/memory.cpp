@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cinttypes>
 #include <cstdlib>
 
@@ -16,7 +15,6 @@ namespace weir::cpu {
 namespace {
 
 constexpr std::uint64_t huge_page = 2u << 20;
-constexpr std::uint64_t max_alignment = 1u << 30;
 constexpr int poison = 0xdd;
 
 std::atomic<std::uint64_t> allocated{0};
@@ -34,15 +32,9 @@ void reserve(std::uint64_t size) {
 }
 
 Allocation& allocate(Device& device, const weir_memory_options* asked) {
-  const weir_memory_options options = read_struct(asked, "options");
-  if (options.kind > WEIR_MEMORY_PINNED)
-    fail(WEIR_ERROR_INVALID, "options.kind is %u; expected WEIR_MEMORY_DEVICE or WEIR_MEMORY_PINNED", options.kind);
-  if (options.size == 0) fail(WEIR_ERROR_INVALID, "options.size is 0; expected at least 1 byte");
-  if (options.alignment && (!std::has_single_bit(options.alignment) || options.alignment > max_alignment))
-    fail(WEIR_ERROR_INVALID, "options.alignment is %" PRIu64 "; expected 0 or a power of two up to %" PRIu64,
-         options.alignment, max_alignment);
+  const weir_memory_options options = sdk::check_memory_options(asked, device.capabilities);
   reserve(options.size);
-  std::uint64_t alignment = std::max<std::uint64_t>(options.alignment, DeviceLimits::memory_alignment);
+  std::uint64_t alignment = std::max<std::uint64_t>(options.alignment, device.limits.memory_alignment);
   const bool huge = options.size >= 2 * huge_page;
   if (huge) alignment = std::max(alignment, huge_page);
   const std::uint64_t padded = (options.size + alignment - 1) / alignment * alignment;
@@ -67,13 +59,6 @@ Allocation& allocate(Device& device, const weir_memory_options* asked) {
   return *allocation;
 }
 
-/// Invalidates the handle; if several threads try, one succeeds.
-void retire(Allocation& allocation) {
-  Kind expected = Kind::allocation;
-  if (!allocation.kind.compare_exchange_strong(expected, Kind::dead))
-    fail(WEIR_ERROR_INVALID, "allocation is being freed by another thread at the same time");
-}
-
 }  // namespace
 
 std::uint64_t allocated_memory() noexcept { return allocated.load(std::memory_order_relaxed); }
@@ -89,11 +74,9 @@ void release_allocation(Allocation& allocation) noexcept {
   Pool<Allocation>::of().give(allocation);
 }
 
-void* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size, const char* what) {
-  if (offset > allocation.size || size > allocation.size - offset)
-    fail(WEIR_ERROR_INVALID,
-         "%s: %" PRIu64 " bytes at offset %" PRIu64 " do not lie inside the allocation of %" PRIu64 " bytes", what,
-         size, offset, allocation.size);
+std::byte* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size,
+                    const char* what) {
+  sdk::check_range(allocation, offset, size, what);
   return static_cast<std::byte*>(allocation.address) + offset;
 }
 
@@ -109,7 +92,7 @@ weir_result memory_allocate(weir_device device_handle, const weir_memory_options
 weir_result memory_free(weir_allocation handle, weir_status* status) {
   return guarded(status, [&] {
     Allocation& allocation = live<Allocation>(handle, "allocation");
-    retire(allocation);
+    retire(allocation, "allocation");
     release_allocation(allocation);
   });
 }
@@ -128,11 +111,9 @@ weir_result memory_free_async(weir_stream stream_handle, weir_allocation handle,
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
     Allocation& allocation = live<Allocation>(handle, "allocation");
-    if (allocation.device != stream.device)
-      fail(WEIR_ERROR_INVALID, "the allocation is of device %u, the stream of device %u", allocation.device->index,
-           stream.device->index);
+    sdk::check_device(*stream.device, allocation, "allocation");
     check_stream(stream);
-    retire(allocation);
+    retire(allocation, "allocation");
     try {
       submit(stream, true, [&](Operation& operation) {
         operation.kind = Operation::Kind::release;

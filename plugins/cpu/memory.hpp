@@ -5,12 +5,7 @@
 
 namespace weir::cpu {
 
-struct Allocation : Object {
-  static constexpr Kind object_kind = Kind::allocation;
-
-  Device* device = nullptr;
-  std::uint32_t memory_kind = WEIR_MEMORY_DEVICE;
-  std::uint64_t size = 0;
+struct Allocation : sdk::AllocationObject<Device> {
   void* address = nullptr;
 };
 
@@ -21,6 +16,6 @@ void release_allocation(Allocation& allocation) noexcept;
 std::uint64_t allocated_memory() noexcept;
 
 /// The address of a range. Throws when the range is not inside the allocation.
-void* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size, const char* what);
+std::byte* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size, const char* what);
 
 }  // namespace weir::cpu

@@ -29,40 +29,6 @@ weir_cpu_kernel find_function(const Module& module, const char* name) {
   return reinterpret_cast<weir_cpu_kernel>(function);
 }
 
-void check_layout(const weir_kernel_layout& layout, const char* kernel) {
-  if (layout.argument_bytes > DeviceLimits::max_argument_bytes)
-    fail(WEIR_ERROR_INVALID, "kernel '%.128s': argument_bytes is %u; at most %u", kernel,
-         layout.argument_bytes, DeviceLimits::max_argument_bytes);
-  if (layout.parameter_count && !layout.parameters)
-    fail(WEIR_ERROR_INVALID, "kernel '%.128s': parameters is null but parameter_count is %u", kernel,
-         layout.parameter_count);
-  for (std::uint32_t i = 0; i < layout.parameter_count; ++i) {
-    const weir_parameter& parameter = layout.parameters[i];
-    if (parameter.offset > layout.argument_bytes || parameter.size > layout.argument_bytes - parameter.offset)
-      fail(WEIR_ERROR_INVALID,
-           "kernel '%.128s': parameter %u, %u bytes at offset %u, lies outside of %u argument bytes", kernel,
-           i, parameter.size, parameter.offset, layout.argument_bytes);
-    if (parameter.kind > WEIR_PARAMETER_BUFFER)
-      fail(WEIR_ERROR_INVALID, "kernel '%.128s': parameter %u has kind %u; expected a value or a buffer",
-           kernel, i, parameter.kind);
-    if (parameter.kind == WEIR_PARAMETER_BUFFER && (parameter.size != 8 || parameter.offset % 8))
-      fail(WEIR_ERROR_INVALID,
-           "kernel '%.128s': parameter %u is a buffer of %u bytes at offset %u; expected an address of 8 "
-           "bytes, aligned",
-           kernel, i, parameter.size, parameter.offset);
-  }
-}
-
-bool same_layout(const Kernel& kernel, const weir_kernel_layout& layout) {
-  if (kernel.argument_bytes != layout.argument_bytes || kernel.parameters.size() != layout.parameter_count)
-    return false;
-  for (std::uint32_t i = 0; i < layout.parameter_count; ++i) {
-    const weir_parameter &a = kernel.parameters[i], &b = layout.parameters[i];
-    if (a.offset != b.offset || a.size != b.size || a.kind != b.kind) return false;
-  }
-  return true;
-}
-
 std::unique_ptr<CodeImage> load_image(const weir_code_object& object, const std::string& name) {
   try {
     return std::make_unique<CodeImage>(
@@ -119,10 +85,10 @@ weir_result module_get_kernel(weir_module handle, const char* name, const weir_k
     if (!name || !*name) fail(WEIR_ERROR_INVALID, "name is null or empty; expected a kernel's name");
     const weir_kernel_layout layout = read_struct(asked, "layout");
     weir_kernel& out = output(out_kernel, "out_kernel");
-    check_layout(layout, name);
+    sdk::check_layout(layout, *module.device, name);
     std::lock_guard lock(module.mutex);
     for (Kernel* kernel : module.kernels)
-      if (kernel->name == name && same_layout(*kernel, layout)) {
+      if (kernel->name == name && sdk::same_layout(*kernel, layout)) {
         out = handle_of<weir_kernel>(*kernel);
         return;
       }
@@ -134,6 +100,8 @@ weir_result module_get_kernel(weir_module handle, const char* name, const weir_k
     kernel->device = module.device;
     kernel->function = function;
     kernel->argument_bytes = layout.argument_bytes;
+    kernel->info.max_block_threads = module.device->limits.max_block_threads;
+    kernel->info.lanes = module.device->limits.lanes;
     kernel->cost.sixteenths_per_block.store(0, std::memory_order_relaxed);
     kernel->cost.unmeasured.store(0, std::memory_order_relaxed);
     kernel->kind.store(Kind::kernel, std::memory_order_release);
@@ -143,13 +111,7 @@ weir_result module_get_kernel(weir_module handle, const char* name, const weir_k
 }
 
 weir_result kernel_get_info(weir_kernel handle, weir_kernel_info* out, weir_status* status) {
-  return guarded(status, [&] {
-    live<Kernel>(handle, "kernel");
-    weir_kernel_info info{};
-    info.max_block_threads = DeviceLimits::max_block_threads;
-    info.lanes = 1;
-    write_struct(out, info, "info");
-  });
+  return guarded(status, [&] { write_struct(out, live<Kernel>(handle, "kernel").info, "info"); });
 }
 
 }  // namespace weir::cpu

@@ -2,6 +2,7 @@
 // The SDK's types for failures and for the objects of handles, as this driver uses them.
 #pragma once
 
+#include <weir/sdk/checks.hpp>
 #include <weir/sdk/fork.hpp>
 #include <weir/sdk/object.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that was checked for a device and is not queued yet: the common part of calls on a stream and of graph
-// nodes.
+// Work that is not queued yet: the common part of calls on a stream and of graph nodes. Its parameters must
+// have passed the checks of the SDK.
 #pragma once
 
-#include "device.hpp"
+#include "memory.hpp"
 #include "operation.hpp"
 
 namespace weir::cpu {
@@ -27,7 +27,7 @@ struct CopyWork {
   }
 };
 
-/// A launch whose kernel, shape and arguments match each other and the device.
+/// A launch of a kernel.
 struct LaunchWork {
   Kernel* kernel = nullptr;
   std::uint64_t blocks = 0;
@@ -36,18 +36,8 @@ struct LaunchWork {
   BlockWork work(const void* at) const noexcept;
 };
 
-// Each function throws a Failure that names the fault. `owner` names the owner of `device` in words:
-// "stream".
-LaunchWork check_launch(const Device& device, const char* owner, const weir_launch* asked);
-CopyWork check_copy_to_device(const Device& device, const char* owner, weir_allocation destination,
-                              std::uint64_t destination_offset, const void* source, std::uint64_t size);
-CopyWork check_copy_to_host(const Device& device, const char* owner, void* destination,
-                            weir_allocation source, std::uint64_t source_offset, std::uint64_t size);
-CopyWork check_copy_on_device(const Device& device, const char* owner, weir_allocation destination,
-                              std::uint64_t destination_offset, weir_allocation source,
-                              std::uint64_t source_offset, std::uint64_t size);
-CopyWork check_fill(const Device& device, const char* owner, weir_allocation destination,
-                    std::uint64_t offset, std::uint64_t size, const void* pattern,
-                    std::uint32_t pattern_size);
+LaunchWork launch_of(Kernel& kernel, const weir_launch& launch) noexcept;
+CopyWork copy_of(void* destination, const void* source, std::uint64_t size) noexcept;
+CopyWork fill_of(void* destination, std::uint64_t size, const sdk::Pattern& pattern) noexcept;
 
 }  // namespace weir::cpu

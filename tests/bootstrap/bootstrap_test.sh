@@ -151,7 +151,7 @@ case $case in
     status=0
     PATH=$place/bin "$place/bootstrap" run >"$place/out" 2>"$place/err" || status=$?
     failed
-    said 'this is no Debian system'
+    said 'this is not a Debian system'
     said 'llvm-22-dev'
     ;;
   *) fail "no such case" ;;

@@ -322,7 +322,6 @@ TEST_F(Faulty, AForkedChildStartsItsOwnHelper) {
   ASSERT_TRUE(has_begun());
   const pid_t child = fork();
   if (child == 0) {
-    compilation::close_private_descriptors();  // as the handler that compiler() registers
     RemoteCompiler own(policy);
     _exit(nap.compile(own).bytes.size() == 1 ? 0 : 1);
   }

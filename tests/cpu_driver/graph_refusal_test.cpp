@@ -59,18 +59,18 @@ TEST(Graph, RefusesNodesThatMakeNoSenseAndNamesThem) {
   {
     Nodes nodes;
     nodes.add(17);
-    EXPECT_TRUE(mentions(refused(nodes), "node 0: kind is 17"));
+    EXPECT_TRUE(mentions(refused(nodes), "node 0: node.kind is 17"));
   }
   {
     Nodes nodes;
     nodes.launch(kernels().add, add);
     nodes.launch(kernels().add, add, {1});
-    EXPECT_TRUE(mentions(refused(nodes), "node 1: dependency 0 is node 1"));
+    EXPECT_TRUE(mentions(refused(nodes), "node 1: it depends on node 1; expected one before it"));
   }
   {
     Nodes nodes;
     nodes.launch(kernels().add, add, {3});
-    EXPECT_TRUE(mentions(refused(nodes), "node 0: dependency 0 is node 3"));
+    EXPECT_TRUE(mentions(refused(nodes), "node 0: it depends on node 3; expected one before it"));
   }
   {
     Nodes nodes;
@@ -87,7 +87,7 @@ TEST(Graph, RefusesNodesThatMakeNoSenseAndNamesThem) {
   {
     Nodes nodes;
     nodes.add(WEIR_GRAPH_KERNEL);
-    EXPECT_TRUE(mentions(refused(nodes), "node 0: launch is null"));
+    EXPECT_TRUE(mentions(refused(nodes), "node 0: node.launch is null"));
   }
   {
     Memory memory(16);
@@ -96,7 +96,7 @@ TEST(Graph, RefusesNodesThatMakeNoSenseAndNamesThem) {
     copy.source = memory;
     copy.size = 32;
     copy.host_destination = &value;
-    EXPECT_TRUE(mentions(refused(nodes), "node 0: source"));
+    EXPECT_TRUE(mentions(refused(nodes), "node 0: node.source"));
   }
   EXPECT_EQ(value, 0u);
 }

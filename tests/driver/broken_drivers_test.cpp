@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each driver in broken/ has one fault. Its fate and the message are the specification.
+// Each driver in broken/ has one fault. The tests specify its status and message.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

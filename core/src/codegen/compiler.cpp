@@ -16,8 +16,7 @@
 #include "codegen/llvm_options.hpp"
 #include "codegen/lowering/lower_task.hpp"
 #include "codegen/math/math_library.hpp"
-#include "codegen/optimisation/direct_scaling.hpp"
-#include "codegen/optimisation/plain_accesses.hpp"
+#include "codegen/optimisation/passes.hpp"
 #include "codegen/targets/device_model.hpp"
 
 namespace weir::codegen {

@@ -23,25 +23,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Pair {
-  PrivateDescriptor ours, theirs;
-};
-
 [[noreturn]] void refuse_resources(std::string_view what) {
   throw Error(ErrorCode::system,
               fmt::format("the code generator needs {}: {}", what, strerrordesc_np(errno)));
 }
 
-Pair make_sockets(int type) {
-  int ends[2];
-  if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0) refuse_resources("a pair of sockets");
-  return {PrivateDescriptor(ends[0]), PrivateDescriptor(ends[1])};
+DescriptorPair make_sockets(int type) {
+  DescriptorPair pair = private_sockets(type);
+  if (pair.second.get() < 0) refuse_resources("a pair of sockets");
+  return pair;
 }
 
-Pair make_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) refuse_resources("a pipe");
-  return {PrivateDescriptor(ends[0]), PrivateDescriptor(ends[1])};
+DescriptorPair make_pipe() {
+  DescriptorPair pair = private_pipe();
+  if (pair.second.get() < 0) refuse_resources("a pipe");
+  return pair;
 }
 
 bool send_descriptors(int socket, int first, int second) {
@@ -116,9 +112,9 @@ std::optional<WorkerEnd> Worker::how_it_ended() const {
 }
 
 Generator::Generator(const fs::path& program, std::chrono::milliseconds idle) {
-  Pair sockets = make_sockets(SOCK_SEQPACKET);
-  socket_ = std::move(sockets.ours);
-  process_ = UnnoticedProcess(program, {std::to_string(idle.count())}, sockets.theirs.get());
+  DescriptorPair sockets = make_sockets(SOCK_SEQPACKET);
+  socket_ = std::move(sockets.first);
+  process_ = UnnoticedProcess(program, {std::to_string(idle.count())}, sockets.second.get());
 }
 
 Worker Generator::start(const GeneratorPolicy& policy) {
@@ -144,10 +140,10 @@ void Generator::expect_greeting(const GeneratorPolicy& policy) const {
 }
 
 std::optional<Worker> Generator::add_worker() const {
-  Pair messages = make_sockets(SOCK_STREAM);
-  Pair end = make_pipe();
-  if (!send_descriptors(socket_.get(), messages.theirs.get(), end.theirs.get())) return std::nullopt;
-  return Worker(shared_from_this(), std::move(messages.ours), std::move(end.ours));
+  DescriptorPair messages = make_sockets(SOCK_STREAM);
+  DescriptorPair end = make_pipe();
+  if (!send_descriptors(socket_.get(), messages.second.get(), end.second.get())) return std::nullopt;
+  return Worker(shared_from_this(), std::move(messages.first), std::move(end.first));
 }
 
 }  // namespace weir::compilation

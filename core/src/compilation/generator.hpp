@@ -12,8 +12,8 @@
 
 #include "compilation/handshake.hpp"
 #include "compilation/message.hpp"
-#include "compilation/private_descriptor.hpp"
 #include "compilation/unnoticed_process.hpp"
+#include "descriptor.hpp"
 
 namespace weir::compilation {
 
@@ -44,7 +44,7 @@ class Generator;
 class Worker {
  public:
   Worker() = default;
-  Worker(std::shared_ptr<const Generator> generator, PrivateDescriptor messages, PrivateDescriptor end)
+  Worker(std::shared_ptr<const Generator> generator, Descriptor messages, Descriptor end)
       : generator_(std::move(generator)), messages_(std::move(messages)), end_(std::move(end)) {}
 
   /// Whether its process waits for a request, according to its last state.
@@ -57,7 +57,7 @@ class Worker {
 
  private:
   std::shared_ptr<const Generator> generator_;  // ends its workers on destruction
-  PrivateDescriptor messages_, end_;
+  Descriptor messages_, end_;
 };
 
 /// A running weir-codegen.
@@ -73,7 +73,7 @@ class Generator : public std::enable_shared_from_this<Generator> {
   void expect_greeting(const GeneratorPolicy& policy) const;
 
   UnnoticedProcess process_;  // destroyed after the socket, whose closing ends it
-  PrivateDescriptor socket_;
+  Descriptor socket_;
 };
 
 }  // namespace weir::compilation

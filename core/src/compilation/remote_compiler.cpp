@@ -64,7 +64,6 @@ codegen::Compiler& open_in_process(const GeneratorPolicy& policy) {
 }
 
 void in_forked_child() {
-  close_private_descriptors();
   // Never destroyed: another thread of the parent may have held its lock at the fork.
   current.store(nullptr);
 }

@@ -148,7 +148,7 @@ UnnoticedProcess::UnnoticedProcess(const std::filesystem::path& program,
   if (const int error = run_between(start); error != 0)
     throw Error(ErrorCode::system,
                 fmt::format("{} could not be started: {}", program.string(), strerrordesc_np(error)));
-  process_ = PrivateDescriptor(static_cast<int>(syscall(SYS_pidfd_open, start.process, 0)));
+  process_ = private_descriptor(static_cast<int>(syscall(SYS_pidfd_open, start.process, 0)));
 }
 
 UnnoticedProcess::~UnnoticedProcess() {

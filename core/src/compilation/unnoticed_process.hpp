@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compilation/private_descriptor.hpp"
+#include "descriptor.hpp"
 
 namespace weir::compilation {
 
@@ -30,7 +30,7 @@ class UnnoticedProcess {
   ~UnnoticedProcess();
 
  private:
-  PrivateDescriptor process_;  // a pidfd, because the number may belong to another process later
+  Descriptor process_;  // a pidfd, because the number may belong to another process later
 };
 
 }  // namespace weir::compilation

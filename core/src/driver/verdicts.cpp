@@ -17,7 +17,7 @@
 #include <exception>
 #include <vector>
 
-#include "driver/descriptor.hpp"
+#include "descriptor.hpp"
 #include "driver/manifest.hpp"
 #include "driver/trust.hpp"
 

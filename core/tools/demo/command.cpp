@@ -11,7 +11,6 @@
 #include <weir/error.hpp>
 
 #include "river_run.hpp"
-#include "usage_error.hpp"
 
 namespace weir::demo {
 namespace {

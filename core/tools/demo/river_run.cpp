@@ -21,7 +21,7 @@
 #include "number_text.hpp"
 #include "progress.hpp"
 #include "river.hpp"
-#include "river_timeline.hpp"
+#include "timeline.hpp"
 
 namespace weir::demo {
 namespace {
@@ -32,6 +32,16 @@ constexpr float deepest_cut = 60;  // metres, limit for open_hollows
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Writes the tasks timed by `profile`, one row per stream. Throws Error{system} if the file cannot be
+/// written.
+void write_profile(const std::filesystem::path& path, const Device& device, const Profile& profile) {
+  std::vector<TimelineTask> tasks;
+  for (TaskTime& time : profile.results())
+    tasks.push_back({std::move(time.task), std::move(time.kernel), time.stream, time.start, time.duration,
+                     time.region, time.block});
+  write_timeline(path, "weir demo river on " + device.name() + " (" + device.info().name + ")", tasks);
 }
 
 void make_folder(const std::filesystem::path& folder) {
@@ -196,7 +206,7 @@ bool flow(River& river, const RiverKernels& kernels, const Device& device, const
   if (timed) {
     const Profile profile(device);
     run(before, before + watched);
-    write_timeline(options.out / "trace.json", device, profile);
+    write_profile(options.out / "trace.json", device, profile);
   }
   run(before + watched, options.steps);
   return timed;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/optimisation/direct_scaling.hpp"
-
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -9,6 +7,8 @@
 
 #include <algorithm>
 #include <vector>
+
+#include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
 namespace {

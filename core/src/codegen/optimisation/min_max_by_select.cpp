@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/optimisation/min_max_by_select.hpp"
-
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -8,6 +6,8 @@
 #include <llvm/Support/KnownFPClass.h>
 
 #include <utility>
+
+#include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
 namespace {

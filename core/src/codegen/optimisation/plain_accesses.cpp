@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/optimisation/plain_accesses.hpp"
-
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -9,6 +7,8 @@
 
 #include <map>
 #include <optional>
+
+#include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
 namespace {

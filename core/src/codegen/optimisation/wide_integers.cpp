@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/optimisation/wide_integers.hpp"
-
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -10,6 +8,8 @@
 
 #include <map>
 #include <vector>
+
+#include "codegen/optimisation/passes.hpp"
 
 namespace weir::codegen {
 namespace {

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <weir/error.hpp>
 
-#include "codegen/optimisation/min_max_by_select.hpp"
+#include "codegen/optimisation/passes.hpp"
 #include "codegen/targets/device_model.hpp"
 #include "codegen/targets/link.hpp"
 #include "codegen/targets/processor_names.hpp"

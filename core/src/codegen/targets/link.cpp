@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/targets/link.hpp"
 
+#include <fcntl.h>
 #include <lld/Common/Driver.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +15,7 @@
 #include <weir/error.hpp>
 
 #include "codegen/llvm_options.hpp"
-#include "codegen/targets/pipe.hpp"
+#include "descriptor.hpp"
 
 LLD_HAS_DRIVER(elf)
 
@@ -23,13 +24,26 @@ namespace {
 
 using Object = llvm::SmallVectorImpl<char>;
 
+DescriptorPair open_pipe() {
+  DescriptorPair pipe = private_pipe();
+  if (pipe.first.get() < 0)
+    throw Error(ErrorCode::compile,
+                std::string("linking a kernel: cannot make a pipe: ") + std::strerror(errno));
+  return pipe;
+}
+
+/// A path that opens the same end of a pipe again; valid until the end is closed.
+std::string path_of(const Descriptor& end) {
+  return "/proc/self/fd/" + std::to_string(end.get());
+}
+
 /// Writes the linker's input and reads its output through pipes on a separate thread: the linker accepts and
 /// creates only files, and a disk may be full or read-only.
 class Feeder {
  public:
   explicit Feeder(const Object& object) : object_(object) {
-    input_.do_not_block(Pipe::writing);
-    output_.do_not_block(Pipe::reading);
+    ::fcntl(input_.second.get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(output_.first.get(), F_SETFL, O_NONBLOCK);
     // Signals are for the program's threads, and a write to a closed pipe must fail instead.
     sigset_t all, before;
     sigfillset(&all);
@@ -38,7 +52,8 @@ class Feeder {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& error) {
       ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      throw Error(ErrorCode::compile, std::string("linking a kernel: cannot start a thread: ") + error.what());
+      throw Error(ErrorCode::compile,
+                  std::string("linking a kernel: cannot start a thread: ") + error.what());
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -46,8 +61,8 @@ class Feeder {
   Feeder& operator=(const Feeder&) = delete;
   ~Feeder() { join(); }
 
-  std::string source() const { return input_.path(Pipe::reading); }
-  std::string destination() const { return output_.path(Pipe::writing); }
+  std::string source() const { return path_of(input_.first); }
+  std::string destination() const { return path_of(output_.second); }
 
   /// The linker's output. Must be called once, after the linker has returned.
   std::vector<std::byte> take() {
@@ -60,14 +75,14 @@ class Feeder {
 
  private:
   void run() noexcept {
-    for (std::size_t done = 0; done < object_.size() && wait_for(input_.get(Pipe::writing), POLLOUT);) {
-      const ssize_t put = ::write(input_.get(Pipe::writing), object_.data() + done, object_.size() - done);
+    for (std::size_t done = 0; done < object_.size() && wait_for(input_.second.get(), POLLOUT);) {
+      const ssize_t put = ::write(input_.second.get(), object_.data() + done, object_.size() - done);
       if (put < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (put <= 0) break;  // the linker failed before reading all input, and reports the reason
       done += std::size_t(put);
     }
-    input_.close(Pipe::writing);
-    while (wait_for(output_.get(Pipe::reading), POLLIN)) {
+    input_.second.reset();
+    while (wait_for(output_.first.get(), POLLIN)) {
     }
     read_available();
   }
@@ -76,9 +91,8 @@ class Feeder {
   /// `events` of `end`.
   bool wait_for(int end, short events) noexcept {
     for (;;) {
-      pollfd ends[] = {{end, events, 0},
-                       {output_.get(Pipe::reading), POLLIN, 0},
-                       {returned_.get(Pipe::reading), POLLIN, 0}};
+      pollfd ends[] = {
+          {end, events, 0}, {output_.first.get(), POLLIN, 0}, {returned_.first.get(), POLLIN, 0}};
       if (::poll(ends, 3, -1) < 0) continue;
       if (ends[1].revents & POLLIN) read_available();
       if (ends[2].revents) return false;
@@ -89,7 +103,7 @@ class Feeder {
   void read_available() noexcept {
     std::byte buffer[16384];
     for (;;) {
-      const ssize_t got = ::read(output_.get(Pipe::reading), buffer, sizeof buffer);
+      const ssize_t got = ::read(output_.first.get(), buffer, sizeof buffer);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return;
       try {
@@ -104,12 +118,13 @@ class Feeder {
   // may hold the linker's descriptors.
   void join() noexcept {
     if (!thread_.joinable()) return;
-    returned_.close(Pipe::writing);
+    returned_.second.reset();
     thread_.join();
   }
 
   const Object& object_;
-  Pipe input_, output_, returned_;
+  DescriptorPair input_ = open_pipe(), output_ = open_pipe(),
+                 returned_ = open_pipe();  // first: reading, second: writing
   std::vector<std::byte> written_;
   bool failed_ = false;
   std::thread thread_;

@@ -15,7 +15,7 @@
 #include <vector>
 #include <weir/error.hpp>
 
-#include "codegen/optimisation/wide_integers.hpp"
+#include "codegen/optimisation/passes.hpp"
 #include "codegen/targets/gpu_model.hpp"
 #include "near_words.hpp"
 

@@ -3,6 +3,7 @@
 #include <weir/current_stream.hpp>
 #include <weir/device.hpp>
 #include <weir/event.hpp>
+#include <weir/layers.hpp>
 #include <weir/stream.hpp>
 
 #include "runtime/devices/device_state.hpp"
@@ -103,6 +104,14 @@ StreamStatistics Device::stream_statistics() const noexcept {
   result.lease_limit = state_->streams.lease_limit();
   result.events_created = state_->events.created();
   return result;
+}
+
+std::vector<Layer> layers(const Device& device) try {
+  std::vector<Layer> found;
+  for (const auto& layer : device.state()->driver().layers()) found.emplace_back(layer.get());
+  return found;
+} catch (...) {
+  detail::rethrow_as_error();
 }
 
 }  // namespace weir

@@ -8,15 +8,17 @@
 
 namespace weir::mathlib {
 
-/// Gives the functions of ir/math.def their names (weir_sin_f32) and hides all others. Returns the names of
-/// functions that libclc lacks, or "".
-std::string select_functions(llvm::Module& module);
+/// Gives libclc's versions of the functions of ir/math.def their names (weir_sin_f32) and hides all others.
+void select_functions(llvm::Module& module);
 
 /// Makes every function return the same bits on every target.
 void make_portable(llvm::Module& module);
 
 /// Adds functions that libclc lacks or computes with too large errors.
 void add_own_functions(llvm::Module& module);
+
+/// The functions of ir/math.def that neither libclc nor add_own_functions supplied, separated by commas.
+std::string missing_functions(const llvm::Module& module);
 
 /// Inlines helpers and removes unused functions.
 void simplify(llvm::Module& module);

@@ -28,10 +28,13 @@ bool built_in(llvm::StringRef name) {
   return false;
 }
 
+std::string symbol(llvm::StringRef name, char type) {
+  return "weir_" + name.str() + (type == 'f' ? "_f32" : "_f64");
+}
+
 }  // namespace
 
-std::string select_functions(llvm::Module& module) {
-  std::string missing;
+void select_functions(llvm::Module& module) {
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) f.setLinkage(llvm::GlobalValue::InternalLinkage);
   for (const Function& function : functions) {
@@ -41,15 +44,21 @@ std::string select_functions(llvm::Module& module) {
       std::string mangled = "_Z" + std::to_string(name.size()) + name.str();
       for (int i = 0; i < function.operands; ++i) mangled += i == 1 && integer_operand(name) ? "i" : type;
       llvm::Function* f = module.getFunction(mangled);
-      if (!f || f->isDeclaration()) {
-        missing += (missing.empty() ? "" : ", ") + mangled;
-        continue;
-      }
-      f->setName("weir_" + name + (*type == 'f' ? "_f32" : "_f64"));
+      if (!f || f->isDeclaration()) continue;
+      f->setName(symbol(name, *type));
       f->setLinkage(llvm::GlobalValue::ExternalLinkage);
       f->setVisibility(llvm::GlobalValue::DefaultVisibility);
     }
   }
+}
+
+std::string missing_functions(const llvm::Module& module) {
+  std::string missing;
+  for (const Function& function : functions)
+    for (const char type : {'f', 'd'})
+      if (const std::string name = symbol(function.name, type);
+          !built_in(function.name) && !module.getFunction(name))
+        missing += (missing.empty() ? "" : ", ") + name;
   return missing;
 }
 

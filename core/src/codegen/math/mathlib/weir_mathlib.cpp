@@ -27,14 +27,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "weir-mathlib: %s: %s\n", argv[1], llvm::toString(module.takeError()).c_str());
     return 1;
   }
-  std::string missing = weir::mathlib::select_functions(**module);
-  if (!missing.empty()) {
-    std::fprintf(stderr, "weir-mathlib: %s has no function for %s; expected libclc of LLVM 22\n", argv[1],
-                 missing.c_str());
-    return 1;
-  }
+  weir::mathlib::select_functions(**module);
   weir::mathlib::make_portable(**module);
   weir::mathlib::add_own_functions(**module);
+  if (const std::string missing = weir::mathlib::missing_functions(**module); !missing.empty()) {
+    std::fprintf(stderr,
+                 "weir-mathlib: no code for %s: neither %s, which must be libclc of LLVM 22, nor math/mathlib "
+                 "has it\n",
+                 missing.c_str(), argv[1]);
+    return 1;
+  }
   weir::mathlib::simplify(**module);
   std::string problems;
   llvm::raw_string_ostream out(problems);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weir's LLVM passes, each in the source file of its name.
+#pragma once
+
+#include <llvm/IR/PassManager.h>
+
+namespace weir::codegen {
+
+/// Uses AVX-512's instruction that scales vectors by powers of two with a float exponent. LLVM has only
+/// ldexp, whose exponent is an integer. The math library extracts that integer from a float's bits or rounds
+/// it; this pass passes the float to the instruction. The bits of results do not change.
+class DirectScaling : public llvm::PassInfoMixin<DirectScaling> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
+/// Replaces llvm.minimumnum and llvm.maximumnum by comparisons and selects, and the reductions that LLVM
+/// makes of them. LLVM 22 lowers the intrinsics wrongly for scalars on AVX512DQ, and its loop vectoriser
+/// reduces vectors of them with llvm.vector.reduce.fmin and fmax, which do not order zeros
+/// (tests/evidence/llvm-maximumnum.md). Must run after vectorisation, which recognises the intrinsics.
+class MinMaxBySelect : public llvm::PassInfoMixin<MinMaxBySelect> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
+/// When LLVM vectorises an outer loop, every access in it becomes a gather or a scatter. This pass converts
+/// accesses to one address in all lanes into scalar loads, and accesses to consecutive addresses into vector
+/// accesses.
+class PlainAccesses : public llvm::PassInfoMixin<PlainAccesses> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
+/// Computes with integers of 2 to 31 bits in 32 bits, because ptxas miscompiles narrow ones
+/// (tests/evidence/ptxas-minmax.md). Operands are extended by the signedness of the operation, and results
+/// are truncated where they are stored or leave the function. Both are inline assembly, because instruction
+/// selection narrows arithmetic between extensions that it recognises. Must run last, on PTX only.
+class WideIntegers : public llvm::PassInfoMixin<WideIntegers> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
+
+}  // namespace weir::codegen
