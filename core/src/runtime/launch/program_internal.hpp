@@ -48,6 +48,7 @@ struct DeviceProgram {
   std::shared_ptr<ModuleState> module;
   std::vector<CompiledTask> tasks;
   std::vector<PlacedTask> placed;
+  bool forks = false;                ///< a region has several blocks
   std::uint32_t argument_bytes = 0;  ///< largest argument block of a task
   std::uint32_t first_site = 0;      ///< 0 when no statement can fail
   mutable ProgramGraphs graphs;      ///< destroyed before the module whose kernels they use
@@ -128,6 +129,9 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
 /// Number of a kernel's blocks that a device with many threads runs at once.
 std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,
                               std::uint32_t block_threads, std::uint32_t shared_bytes) noexcept;
+
+/// About 5 microseconds on one core of a CPU; less work is not worth a second core.
+inline constexpr std::uint64_t operations_per_cpu_block = 10'000;
 
 /// Number of blocks for a task; 0 if the host computes that the loop is empty.
 std::uint32_t choose_grid(const DeviceInfo& device, const passes::Plan& plan, const passes::PlannedTask& task,
