@@ -21,7 +21,7 @@ class Choosing : public testing::Test {
     return made;
   }
   void launch(const StreamRef& on, std::int32_t by = 1) const { add_both()(on, x, y, by, by); }
-  /// Delays calls of the slot so much that the choice is unambiguous.
+  /// Delays calls of the slot.
   static void slow_down(const char* slot) {
     Watch::get().before(slot, [] {
       const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
@@ -30,7 +30,12 @@ class Choosing : public testing::Test {
     });
   }
   static std::uint64_t calls(const char* slot) { return Watch::get().count(slot); }
-  /// Calls of the slot by `count` launches.
+  std::uint64_t calls_of_equal_launches(const char* slot, int count) const {
+    const std::uint64_t before = calls(slot);
+    for (int i = 0; i < count; ++i) launch(stream);
+    return calls(slot) - before;
+  }
+  /// Calls of the slot by `count` launches that change an argument of each task.
   std::uint64_t calls_of_launches(const char* slot, int count) const {
     const std::uint64_t before = calls(slot);
     for (int i = 0; i < count; ++i) launch(stream, i);
@@ -39,16 +44,33 @@ class Choosing : public testing::Test {
 };
 
 TEST_F(Choosing, TakesTheGraphWhereItCostsTheHostLess) {
-  slow_down("kernel_launch");
   for (int i = 0; i < enough; ++i) launch(stream);
-  EXPECT_EQ(calls_of_launches("graph_launch", 10), 10u);
-  EXPECT_EQ(calls_of_launches("kernel_launch", 10), 0u);
+  EXPECT_EQ(calls_of_equal_launches("graph_launch", 10), 10u);
+  EXPECT_EQ(calls_of_equal_launches("kernel_launch", 10), 0u);
 }
 
-TEST_F(Choosing, StaysWithStreamsWhereTheGraphCostsMore) {
+TEST_F(Choosing, StaysWithStreamsWhereEveryNodeChanges) {
+  for (int i = 0; i < enough; ++i) launch(stream, i);
+  EXPECT_EQ(calls_of_launches("graph_launch", 10), 0u);
+  EXPECT_EQ(calls_of_launches("kernel_launch", 10), 20u);
+}
+
+TEST_F(Choosing, LeavesTheGraphWhenEveryNodeChangesFromNowOn) {
+  for (int i = 0; i < enough; ++i) launch(stream);
+  for (int i = 0; i < enough; ++i) launch(stream, i);
+  EXPECT_EQ(calls_of_launches("graph_launch", 10), 0u);
+}
+
+// Two runs choose the same, however busy the machine is.
+TEST_F(Choosing, DoesNotDependOnTime) {
   slow_down("graph_launch");
   for (int i = 0; i < enough; ++i) launch(stream);
-  EXPECT_EQ(calls_of_launches("graph_launch", 10), 0u);
+  EXPECT_EQ(calls_of_equal_launches("graph_launch", 10), 10u);
+}
+
+TEST_F(Choosing, OfStreamsDoesNotDependOnTime) {
+  slow_down("kernel_launch");
+  for (int i = 0; i < enough; ++i) launch(stream, i);
   EXPECT_EQ(calls_of_launches("kernel_launch", 10), 20u);
 }
 
@@ -64,7 +86,6 @@ TEST_F(Choosing, LaunchesWhoseGridsChangeGoOverStreams) {
 }
 
 TEST_F(Choosing, AGraphWaitsForTheGridsToRepeatAgain) {
-  slow_down("kernel_launch");
   const auto large = zeros(100'000);
   for (int i = 0; i < enough; ++i) launch(stream);
   const std::uint64_t before = calls("graph_launch");
@@ -93,6 +114,68 @@ TEST_F(Choosing, ModesThatAreAskedForAreTaken) {
   EXPECT_EQ(calls("graph_create"), 0u);
   add_both()(LaunchOptions{.mode = LaunchMode::graph}, stream, x, y, 1, 1);
   EXPECT_EQ(calls("graph_launch"), 1u);
+}
+
+/// Two blocks, each one loop. Every iteration takes about 3 `work` operations.
+template <std::int64_t work>
+const auto& pair_of_loops() {
+  static const Kernel kernel{"pair of loops", [](View<std::int32_t> x, View<std::int32_t> y) {
+                               const auto loop = [](View<std::int32_t>& to) {
+                                 range_for(to.size(), [&](Index i) {
+                                   Var<std::int32_t> sum = to[i];
+                                   if constexpr (work == 1)
+                                     sum = sum + 1;
+                                   else
+                                     range_for(work, [&](Index) { sum = sum + 1; });
+                                   to[i] = sum;
+                                 });
+                               };
+                               stream_parallel([&] { loop(x); });
+                               stream_parallel([&] { loop(y); });
+                             }};
+  return kernel;
+}
+
+class Regions : public Choosing {
+ protected:
+  /// Records of events by one launch over streams.
+  template <std::int64_t work>
+  std::uint64_t records(std::int64_t size) const {
+    const auto a = zeros(size), b = zeros(size);
+    const LaunchOptions options{.mode = LaunchMode::streams};
+    pair_of_loops<work>()(options, stream, a, b);  // compiles
+    const std::uint64_t before = calls("event_record");
+    pair_of_loops<work>()(options, stream, a, b);
+    const std::uint64_t result = calls("event_record") - before;
+    EXPECT_EQ(a.to_host(stream).back(), 2 * work);
+    EXPECT_EQ(b.to_host(stream).front(), 2 * work);
+    return result;
+  }
+};
+
+TEST_F(Regions, OfTinyLoopsNeedNoEvents) {
+  EXPECT_EQ(records<1>(64), 0u);
+}
+TEST_F(Regions, OfLoopsThatEachFillTheDeviceNeedNoEvents) {
+  EXPECT_EQ(records<1>(50'000 * std::int64_t{device.info().multiprocessors}), 0u);
+}
+// proves R21
+TEST_F(Regions, OfLongLoopsThatLeaveCoresIdleFork) {
+  if (device.info().multiprocessors < 2) GTEST_SKIP() << "one core";
+  EXPECT_EQ(records<100'000>(1), 2u);
+}
+
+// The driver's graph of loops that fill the device is a chain.
+TEST_F(Regions, OfLoopsThatEachFillTheDeviceAreChainsInGraphs) {
+  const auto edges = [&](std::int64_t size) {
+    const auto a = zeros(size), b = zeros(size);
+    pair_of_loops<1>()(LaunchOptions{.mode = LaunchMode::graph}, stream, a, b);
+    return Watch::get().last_graph();
+  };
+  using Graph = std::vector<std::vector<std::uint32_t>>;
+  EXPECT_EQ(edges(64), (Graph{{}, {}}));
+  EXPECT_EQ(edges(50'000 * std::int64_t{device.info().multiprocessors}), (Graph{{}, {0}}));
+  EXPECT_EQ(edges(64), (Graph{{}, {}}));
 }
 
 // The results are correct while the choice is being made.

@@ -29,7 +29,10 @@ class ProfileTest : public testing::Test {
             range_for(x.size(), [&](Index i) { x[i] = x[i] * 2.0f; });
             range_for(x.size() - 1, [&](Index i) { x[i] = x[i] * 3.0f; });
           });
-          stream_parallel([&] { range_for(y.size(), [&](Index i) { y[i] = y[i] - 1.0f; }); });
+          stream_parallel([&] {  // the length of the inner loop, 1, is unknown to the host: the region forks
+            range_for(y.size(),
+                      [&](Index i) { range_for(y.size() / y.size(), [&](Index) { y[i] = y[i] - 1.0f; }); });
+          });
           range_for(y.size(), [&](Index i) { y[i] = y[i] * 2.0f; });
         }};
     return k;

@@ -41,8 +41,8 @@ struct LaunchArgument {
 
 /// How a launch of several tasks reaches the device. The results are the same bits.
 enum class LaunchMode : std::uint8_t {
-  automatic,  ///< over streams, until the same plan repeats and a graph is measured to cost the host less
-  streams,    ///< each task by a call of its own; blocks of regions on streams of the device's pool
+  automatic,  ///< over streams, until the same plan repeats and a graph costs the host less; nothing is timed
+  streams,    ///< each task by a call of its own; blocks of regions on streams of the device's pool if that pays
   graph       ///< all tasks as one driver graph; over streams where the device has no graphs
 };
 

@@ -9,7 +9,11 @@ namespace weir::passes {
 /// size.
 void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir::Task& task);
 
-/// Estimated operations per iteration of the task's loop, or of a serial task as a whole; at least 1.
-std::uint32_t estimate_cost(const ir::Task& task);
+struct TaskCost {
+  std::uint32_t operations =
+      1;              ///< per iteration of the task's loop, or of a serial task as a whole; at least 1
+  bool exact = true;  ///< false if the length of an inner loop had to be assumed
+};
+TaskCost estimate_cost(const ir::Task& task);
 
 }  // namespace weir::passes

@@ -21,6 +21,7 @@ class Cost {
     for (const ir::Statement& s : block.statements) sum = std::min(sum + statement(s), max_cost);
     return sum;
   }
+  bool exact() const { return exact_; }
 
  private:
   std::uint64_t statement(const ir::Statement& s) {
@@ -51,6 +52,7 @@ class Cost {
       case Op::if_:
         return 1 + std::max(block(s.bodies[0]), block(s.bodies[1]));
       case Op::while_:
+        exact_ = false;
         return times(assumed_trips, block(s.bodies[0]) + block(s.bodies[1]));
       case Op::for_:
         return times(trips(s), block(s.bodies[0]));
@@ -63,9 +65,11 @@ class Cost {
     return std::min(trips * (body + 1), max_cost);
   }
 
-  std::uint64_t trips(const ir::Statement& s) const {
+  std::uint64_t trips(const ir::Statement& s) {
     for (const ir::ValueId id : s.operands) {
-      if (!known_[id]) return assumed_trips;
+      if (known_[id]) continue;
+      exact_ = false;
+      return assumed_trips;
     }
     const std::int64_t low = constants_[s.operands[0]], high = constants_[s.operands[1]],
                        step = constants_[s.operands[2]];
@@ -76,11 +80,12 @@ class Cost {
 
   std::vector<std::int64_t> constants_;
   std::vector<bool> known_;
+  bool exact_ = true;
 };
 
 }  // namespace
 
-std::uint32_t estimate_cost(const ir::Task& task) {
+TaskCost estimate_cost(const ir::Task& task) {
   Cost cost(task);
   std::uint64_t operations = 1;
   if (task.kind == ir::TaskKind::serial) {
@@ -96,7 +101,7 @@ std::uint32_t estimate_cost(const ir::Task& task) {
     cost.block(prologue);
     operations = cost.block(task.body.statements.back().bodies.front());
   }
-  return static_cast<std::uint32_t>(std::max<std::uint64_t>(operations, 1));
+  return {static_cast<std::uint32_t>(std::max<std::uint64_t>(operations, 1)), cost.exact()};
 }
 
 }  // namespace weir::passes

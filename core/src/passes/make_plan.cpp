@@ -100,7 +100,8 @@ class Planner {
   PlannedTask& add(ir::Task task, const Segment& segment) {
     task.name = stem_ + "_" + std::to_string(plan_.tasks.size()) + "_" + std::string(symbol_end(task.kind));
     lay_out_arguments(kernel_, address_bytes_, task);
-    task.cost = estimate_cost(task);
+    const TaskCost cost = estimate_cost(task);
+    task.cost = cost.operations;
 #ifndef NDEBUG
     if (const auto wrong = ir::verify_task(kernel_, task); !wrong.empty())
       ir::throw_diagnostics(kernel_, wrong);
@@ -111,6 +112,7 @@ class Planner {
     }
     PlannedTask planned{};
     planned.task = std::move(task);
+    planned.cost_is_exact = cost.exact;
     planned.region = segment.region;
     planned.block = segment.block;
     planned.conflicts_are_meant =

@@ -36,6 +36,7 @@ struct PlannedTask {
   std::int32_t block = -1;           ///< block in the region; block 0 stays on the caller's stream
   std::uint8_t rank = 0;             ///< of the loop, 0 for serial tasks
   bool conflicts_are_meant = false;  ///< allowed with other blocks of the region
+  bool cost_is_exact = false;        ///< no inner loop of unknown length is in `task.cost`
   std::array<HostBound, max_rank> low, high;
 };
 

@@ -79,7 +79,7 @@ void GraphBuilder::launch(const TaskList& tasks) try {
   } target{graph, list};
   const std::size_t steps = graph.steps.size(), calls = graph.calls.size();
   try {
-    detail::walk(std::span<const detail::PlacedTask>(list.placed), target);
+    detail::walk(std::span<const detail::PlacedTask>(list.placed), 0, target);
   } catch (...) {
     graph.truncate(steps, calls);
     throw;

@@ -3,6 +3,7 @@
 
 #include "runtime/devices/profile.hpp"
 #include "runtime/graphs/graph_state.hpp"
+#include "runtime/launch/launch_model.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
@@ -27,7 +28,9 @@ void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, S
   const LaunchValues values = values_of(run, call, key_of(run, index, call));
   const std::string* name = &call.program.state()->name();
   ArgumentBuffer block(call.compiled->argument_bytes);
-  run_on_streams(stream, call.compiled->placed, [&](std::size_t task, StreamState& target) {
+  const std::uint64_t in_order =
+      regions_in_order(stream.device.info, *call.compiled, values, SubmittedAs::streams);
+  run_on_streams(stream, call.compiled->placed, in_order, [&](std::size_t task, StreamState& target) {
     const passes::PlannedTask& planned = call.plan().tasks[task];
     const std::uint32_t grid =
         choose_grid(stream.device.info, call.plan(), planned, call.compiled->tasks[task], values);
@@ -101,6 +104,11 @@ std::size_t replay_from(const GraphRun& run, std::size_t i, StreamState& stream)
 
 // -- as a graph
 
+/// Decided once, with the sizes at the time when the driver's graph is made.
+std::uint64_t regions_in_order_of(const GraphRun& run, const ProgramCall& call) noexcept {
+  return regions_in_order(run.graph.device.info, *call.compiled, values_of(run, call, 0), SubmittedAs::graph);
+}
+
 void add_nodes(const GraphRun& run, GraphInstance& own) {
   GraphOrder order(own.graph.emplace(run.graph.device));
   for (const GraphStep& step : run.graph.steps) {
@@ -118,7 +126,8 @@ void add_nodes(const GraphRun& run, GraphInstance& own) {
         const GraphCall& call = run.graph.calls[step.value];
         own.first_nodes.push_back(static_cast<std::uint32_t>(own.nodes.size()));
         if (const auto* program = std::get_if<ProgramCall>(&call.what))
-          add_tasks(order, program->compiled->placed, call.kernel(), own.nodes);
+          add_tasks(order, program->compiled->placed, regions_in_order_of(run, *program), call.kernel(),
+                    own.nodes);
         else if (const auto* call_of_transfers = std::get_if<TransferCall>(&call.what))
           for (const Transfer& transfer : call_of_transfers->transfers)
             own.nodes.push_back(order.add(transfer.work.kind, nullptr));

@@ -2,6 +2,7 @@
 // A program's first launch on a device: code generation, loading, and preparation for later launches.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <span>
@@ -92,6 +93,8 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   for (const passes::PlannedTask& planned : plan.tasks)
     places.push_back({planned.region, std::max(planned.block, 0)});
   compiled->placed = place_tasks(places);
+  compiled->forks =
+      std::ranges::any_of(compiled->placed, [](const PlacedTask& task) { return task.fork != 0; });
 
   if (const std::uint32_t sites = plan.uses_error_record ? failure_sites(plan) : 0)
     compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));

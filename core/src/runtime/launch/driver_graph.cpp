@@ -93,6 +93,7 @@ void DriverGraph::changed(std::uint32_t index) {
   const Node& node = nodes_[index];
   Status status;
   stale_ = true;  // unless the driver accepts the update
+  ++updates_;
   const weir_result result = device_.attempt(
       status, [&](weir_status* s) { return device_.table().graph_update(graph_, index, &node.work, s); });
   if (result == WEIR_OK) [[likely]]
@@ -163,8 +164,8 @@ std::uint32_t GraphOrder::add(std::uint32_t kind, const KernelOrigin* kernel) {
   return node;
 }
 
-void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const KernelOrigin* kernel,
-               std::vector<std::uint32_t>& nodes) {
+void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, std::uint64_t in_order,
+               const KernelOrigin* kernel, std::vector<std::uint32_t>& nodes) {
   struct Target {
     GraphOrder& order;
     const KernelOrigin* kernel;
@@ -183,7 +184,7 @@ void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const Kerne
       in_region = false;
     }
   } target{order, kernel, nodes};
-  walk(tasks, target);
+  walk(tasks, in_order, target);
 }
 
 }  // namespace weir::detail

@@ -42,8 +42,9 @@ class DriverGraph {
   void launch(StreamState& stream, const KernelOrigin* kernel);
 
   std::size_t size() const noexcept { return nodes_.size(); }
-  /// Number of driver graphs built so far. For tests.
+  /// Number of driver graphs built so far, and of calls that updated a node.
   std::uint32_t builds() const noexcept { return builds_; }
+  std::uint32_t updates() const noexcept { return updates_; }
 
  private:
   struct Node {
@@ -64,7 +65,7 @@ class DriverGraph {
   weir_graph graph_ = nullptr;
   bool stale_ = false;  ///< the driver's graph differs from the nodes' contents
   std::uint64_t given_back_ = 0;
-  std::uint32_t builds_ = 0;
+  std::uint32_t builds_ = 0, updates_ = 0;
 };
 
 /// Computes each node's dependencies from a sequence of fork, branch and join calls in program order, as in
@@ -94,8 +95,9 @@ class GraphOrder {
   std::vector<Fork> forks_;
 };
 
-/// Adds a kernel node for each task, in the order of the tasks, and appends their numbers to `nodes`.
-void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, const KernelOrigin* kernel,
-               std::vector<std::uint32_t>& nodes);
+/// Adds a kernel node for each task, in the order of the tasks, and appends their numbers to `nodes`. For
+/// `in_order` see walk.
+void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, std::uint64_t in_order,
+               const KernelOrigin* kernel, std::vector<std::uint32_t>& nodes);
 
 }  // namespace weir::detail

@@ -38,6 +38,7 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
       tasks[i].branch =
           static_cast<std::uint32_t>(std::ranges::find(blocks, places[i].block) - blocks.begin());
     if (blocks.size() > 1) {
+      for (std::size_t i = begin; i < end; ++i) tasks[i].region = region;
       tasks[begin].fork = static_cast<std::uint32_t>(blocks.size());
       tasks[end - 1].join = true;
     }

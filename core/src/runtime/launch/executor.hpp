@@ -19,22 +19,30 @@ namespace weir::detail {
 /// Position of a task in the walk. Branch 0 runs on the caller's stream.
 struct PlacedTask {
   std::uint32_t branch = 0;
-  std::uint32_t fork = 0;  ///< branches of the region that begins before this task; 0 for none
-  bool join = false;       ///< the region ends after this task
+  std::uint32_t fork = 0;    ///< branches of the region that begins before this task; 0 for none
+  bool join = false;         ///< the region ends after this task
+  std::int32_t region = -1;  ///< of the forked region; see `in_order` of walk
 };
+
+/// True if the task's region is one of `in_order`, bits by region.
+inline bool runs_in_order(const PlacedTask& task, std::uint64_t in_order) noexcept {
+  return task.region >= 0 && task.region < 64 && in_order >> task.region & 1;
+}
 
 /// Converts regions and block numbers to branches. Blocks without tasks get no branch; a region with one
 /// block is not forked. Throws Error{invalid} when a region is entered again after its end, or a block is
 /// negative.
 std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places);
 
-/// Walks a list. `target` has fork(branch_count), task(index, branch) and join().
+/// Walks a list. `target` has fork(branch_count), task(index, branch) and join(). The regions of `in_order`
+/// (see launch_model.hpp) are not forked: their tasks are in branch 0, one block after the other.
 template <class Target>
-void walk(std::span<const PlacedTask> tasks, Target& target) {
+void walk(std::span<const PlacedTask> tasks, std::uint64_t in_order, Target& target) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i].fork) target.fork(tasks[i].fork);
-    target.task(i, tasks[i].branch);
-    if (tasks[i].join) target.join();
+    const bool alone = runs_in_order(tasks[i], in_order);
+    if (tasks[i].fork && !alone) target.fork(tasks[i].fork);
+    target.task(i, alone ? 0 : tasks[i].branch);
+    if (tasks[i].join && !alone) target.join();
   }
 }
 
@@ -65,7 +73,8 @@ class StreamFork {
 /// Walks `tasks` over streams and events; `submit(index, stream)` submits one task. The submission lock must
 /// be held.
 template <class Submit>
-void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, Submit&& submit) {
+void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, std::uint64_t in_order,
+                    Submit&& submit) {
   struct Target {
     StreamFork streams;
     Submit& submit;
@@ -73,7 +82,7 @@ void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, Subm
     void task(std::size_t index, std::uint32_t branch) { submit(index, streams.stream(branch)); }
     void join() { streams.join(); }
   } target{StreamFork(caller), submit};
-  walk(tasks, target);
+  walk(tasks, in_order, target);
 }
 
 inline weir_launch make_launch(weir_kernel kernel, const LaunchShape& shape, const void* arguments,

@@ -9,8 +9,6 @@
 namespace weir::detail {
 namespace {
 
-/// About 5 microseconds on one core; less work is not worth a second core.
-constexpr std::uint64_t operations_per_cpu_block = 10'000;
 constexpr std::uint64_t cpu_blocks_per_core = 8;
 /// Waves of blocks that fill a GPU in one launch. More waves keep multiprocessors busy that finish first.
 /// Fewer let each thread reuse its precomputed values for more iterations. A copy by 4 bytes of 1 GiB on an

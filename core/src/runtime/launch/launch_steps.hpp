@@ -62,6 +62,9 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
 std::uint32_t resident_blocks(const DeviceInfo& device, const weir_kernel_info& kernel,
                               std::uint32_t block_threads, std::uint32_t shared_bytes) noexcept;
 
+/// About 5 microseconds on one core of a CPU; less work is not worth a second core.
+inline constexpr std::uint64_t operations_per_cpu_block = 10'000;
+
 /// Number of blocks for a task; 0 if the host computes that the loop is empty.
 std::uint32_t choose_grid(const DeviceInfo& device, const passes::Plan& plan, const passes::PlannedTask& task,
                           const CompiledTask& compiled, const LaunchValues& values) noexcept;

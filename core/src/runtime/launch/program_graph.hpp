@@ -4,7 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -23,23 +22,20 @@ struct ProgramGraph {
   std::vector<std::uint32_t> grids;  ///< of the last launch, by task
   std::uint32_t repeats = 0;         ///< consecutive launches with these grids
   std::optional<DriverGraph> graph;
-  std::vector<std::uint32_t> nodes;  ///< by task
-
-  // The trial launches over streams and as a graph in turn, timed on the submitting thread. The fastest
-  // launch of each kind counts, because disturbances only add time.
-  std::uint32_t timed = 0;
-  std::chrono::steady_clock::duration streams_took = std::chrono::steady_clock::duration::max();
-  std::chrono::steady_clock::duration graph_took = std::chrono::steady_clock::duration::max();
+  std::vector<std::uint32_t> nodes;    ///< by task
+  std::uint64_t in_order = 0;          ///< regions that `graph` runs in order, see launch_model.hpp
+  std::uint32_t updates_too_many = 0;  ///< see launch_model.hpp
+  std::uint32_t too_many = 0;          ///< consecutive launches as a graph with as many updates or more
 };
 
 /// A compiled program's graphs: one for each stream that launches it.
 struct ProgramGraphs {
-  enum class Choice : std::uint8_t { none, streams, graph };
+  static constexpr std::uint32_t warm_up = 4;   ///< repeats before LaunchMode::automatic makes a graph
+  static constexpr std::uint32_t patience = 4;  ///< consecutive launches with too many updates
 
-  static constexpr std::uint32_t warm_up = 4;  ///< repeats before the trial
-  static constexpr std::uint32_t trial = 12;   ///< timed launches, half of them as graphs
-
-  std::atomic<Choice> choice{Choice::none};  ///< the faster mode found by LaunchMode::automatic
+  /// Set for good when the driver cannot make the graph, or when LaunchMode::automatic finds that it costs
+  /// more.
+  std::atomic<bool> refused{false};
   StreamSlots<ProgramGraph> slots;
 };
 

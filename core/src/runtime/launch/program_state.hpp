@@ -44,6 +44,7 @@ struct DeviceProgram {
   std::shared_ptr<ModuleState> module;
   std::vector<CompiledTask> tasks;
   std::vector<PlacedTask> placed;
+  bool forks = false;                ///< a region has several blocks
   std::uint32_t argument_bytes = 0;  ///< largest argument block of a task
   std::uint32_t first_site = 0;      ///< 0 when no statement can fail
   mutable ProgramGraphs graphs;      ///< destroyed before the module whose kernels they use

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last step of a launch: runs its tasks over streams or as a graph. Both executors walk the same plan,
 // choose the same grids and pack the same arguments.
+#include <algorithm>
+
 #include "driver/environment.hpp"
 #include "runtime/devices/profile.hpp"
+#include "runtime/launch/launch_model.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-using Choice = ProgramGraphs::Choice;
 
 struct Launch {
   const ProgramState& program;
@@ -22,6 +22,9 @@ struct Launch {
     const passes::Plan& plan = *compiled.plan;
     return choose_grid(stream.device.info, plan, plan.tasks[task], compiled.tasks[task], values);
   }
+  std::uint64_t in_order(SubmittedAs how) const noexcept {
+    return regions_in_order(stream.device.info, compiled, values, how);
+  }
   weir_launch pack(std::size_t index, std::uint32_t grid, std::byte* block) const noexcept {
     const ir::Task& task = compiled.plan->tasks[index].task;
     const CompiledTask& ready = compiled.tasks[index];
@@ -32,15 +35,17 @@ struct Launch {
 
 void run_over_streams(const Launch& launch) {
   ArgumentBuffer block(launch.compiled.argument_bytes);
+  const std::uint64_t in_order = launch.in_order(SubmittedAs::streams);
   const Submission submission(launch.stream);
-  run_on_streams(launch.stream, launch.compiled.placed, [&](std::size_t index, StreamState& target) {
-    const std::uint32_t grid = launch.grid(index);
-    if (grid == 0) return;
-    const weir_launch packed = launch.pack(index, grid, block.data());
-    const passes::PlannedTask& planned = launch.compiled.plan->tasks[index];
-    submit_timed(target, {&launch.program.name(), planned.task.name, planned.region, planned.block},
-                 [&] { submit_launch(target, packed, launch.compiled.tasks[index].origin); });
-  });
+  run_on_streams(
+      launch.stream, launch.compiled.placed, in_order, [&](std::size_t index, StreamState& target) {
+        const std::uint32_t grid = launch.grid(index);
+        if (grid == 0) return;
+        const weir_launch packed = launch.pack(index, grid, block.data());
+        const passes::PlannedTask& planned = launch.compiled.plan->tasks[index];
+        submit_timed(target, {&launch.program.name(), planned.task.name, planned.region, planned.block},
+                     [&] { submit_launch(target, packed, launch.compiled.tasks[index].origin); });
+      });
 }
 
 /// Stores the grids of this launch; false when they differ from the previous launch.
@@ -60,7 +65,7 @@ void add_nodes(const Launch& launch, ProgramGraph& own) {
   own.nodes.clear();
   GraphOrder order(own.graph.emplace(launch.stream.device));
   try {
-    add_tasks(order, launch.compiled.placed, launch.program.origin, own.nodes);
+    add_tasks(order, launch.compiled.placed, own.in_order, launch.program.origin, own.nodes);
   } catch (...) {
     own.graph.reset();
     throw;
@@ -72,6 +77,9 @@ void run_as_graph(const Launch& launch, ProgramGraph& own) {
   bool anything = false;
   for (const std::uint32_t grid : own.grids) anything |= grid != 0;
   if (!anything) return;
+  const std::uint64_t in_order = launch.in_order(SubmittedAs::graph);
+  if (own.in_order != in_order) own.graph.reset();
+  own.in_order = in_order;
   if (!own.graph) add_nodes(launch, own);
   ArgumentBuffer block(launch.compiled.argument_bytes);
   for (std::size_t i = 0; i < own.nodes.size(); ++i)  // empty tasks launch one block
@@ -87,48 +95,40 @@ void run_as_graph_if_possible(const Launch& launch, ProgramGraph& own) {
     if (error.code() != ErrorCode::unsupported) throw;
   }
   own.graph.reset();
-  launch.compiled.graphs.choice.store(Choice::streams, std::memory_order_relaxed);
+  launch.compiled.graphs.refused.store(true, std::memory_order_relaxed);
   run_over_streams(launch);
 }
 
-template <class Run>
-void time(Clock::duration& least, Run&& run) {
-  const Clock::time_point begin = Clock::now();
-  run();
-  least = std::min(least, Clock::now() - begin);
-}
-
-/// Runs one launch of the trial; odd ones run as graphs. The first graph is built here, outside the timing.
-void try_out(const Launch& launch, ProgramGraph& own) {
-  if (own.timed % 2 == 0)
-    time(own.streams_took, [&] { run_over_streams(launch); });
-  else if (!own.graph)
-    return run_as_graph_if_possible(launch, own);
+/// Launches as a graph. Uses streams from now on if too many nodes changed in each of the last launches.
+void run_as_graph_while_cheap(const Launch& launch, ProgramGraph& own) {
+  const std::uint32_t builds = own.graph ? own.graph->builds() : 0;
+  const std::uint32_t updates = own.graph ? own.graph->updates() : 0;
+  run_as_graph_if_possible(launch, own);
+  if (!own.graph) return;  // the driver cannot make it, or nothing was to be done
+  if (builds == 0)
+    own.updates_too_many =
+        updates_too_many(launch.stream.device.info.kind, own.nodes.size(),
+                         events_of(launch.compiled.placed, launch.in_order(SubmittedAs::streams)));
+  else if (own.graph->builds() != builds || own.graph->updates() - updates >= own.updates_too_many)
+    ++own.too_many;
   else
-    time(own.graph_took, [&] { run_as_graph_if_possible(launch, own); });
-  if (++own.timed < ProgramGraphs::trial) return;
-  const bool pays = own.graph_took < own.streams_took;
-  Choice none = Choice::none;
-  launch.compiled.graphs.choice.compare_exchange_strong(none, pays ? Choice::graph : Choice::streams,
-                                                        std::memory_order_relaxed);
+    own.too_many = 0;
+  if (own.too_many < ProgramGraphs::patience) return;
+  launch.compiled.graphs.refused.store(true, std::memory_order_relaxed);
+  own.graph.reset();
 }
 
 void run_automatically(const Launch& launch, ProgramGraph& own) {
-  const Choice choice = launch.compiled.graphs.choice.load(std::memory_order_relaxed);
-  const bool same = take_grids(launch, own);
-  own.repeats = same ? own.repeats + 1 : 0;
-  if (choice == Choice::streams) own.graph.reset();
-  if (choice == Choice::streams || own.repeats < (choice == Choice::graph ? 1 : ProgramGraphs::warm_up))
-    return run_over_streams(launch);
-  if (choice == Choice::graph) return run_as_graph_if_possible(launch, own);
-  try_out(launch, own);
+  own.repeats = take_grids(launch, own) ? own.repeats + 1 : 0;
+  if (own.repeats < (own.graph ? 1 : ProgramGraphs::warm_up)) return run_over_streams(launch);
+  run_as_graph_while_cheap(launch, own);
 }
 
 /// True if LaunchMode::automatic has a choice between streams and graph.
 bool worth_a_choice(const Launch& launch) noexcept {
   // Graph nodes have the default priority, whatever the stream's priority is.
   return launch.compiled.tasks.size() > 1 && launch.stream.priority == 0 &&
-         launch.compiled.graphs.choice.load(std::memory_order_relaxed) != Choice::streams;
+         !launch.compiled.graphs.refused.load(std::memory_order_relaxed);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ void TaskList::launch(const StreamRef& on) const try {
   detail::throw_failure(stream);
   for (const AnyArrayView& array : list.arrays) list.device.memory.use(*array.block(), stream);
   const detail::Submission submission(stream);
-  detail::run_on_streams(stream, list.placed, [&](std::size_t index, detail::StreamState& target) {
+  detail::run_on_streams(stream, list.placed, 0, [&](std::size_t index, detail::StreamState& target) {
     const TaskListState::Task& task = list.tasks[index];
     const detail::KernelState& kernel = *task.kernel;
     const std::byte* arguments = list.argument_bytes.data() + task.arguments;

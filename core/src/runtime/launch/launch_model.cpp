@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/launch_model.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/launch/launch_steps.hpp"
+
+namespace weir::detail {
+namespace {
+
+/// Operations of two wake-ups of a thread, about 10 microseconds.
+constexpr std::uint64_t wake_up_operations = 20'000;
+/// A task of at most this work is short beside one that fills the device.
+constexpr std::uint64_t short_operations = 50'000;
+constexpr std::uint64_t unknown_work = TaskLoad::unknown;
+
+using BranchTimes = std::array<std::uint64_t, max_modelled_tasks>;
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b) noexcept {
+  return a > unknown_work - b ? unknown_work : a + b;
+}
+
+bool each_block_fills(std::span<const TaskLoad> tasks) noexcept {
+  std::uint64_t blocks = 0, filled = 0;
+  for (const TaskLoad& task : tasks) {
+    const std::uint64_t bit = std::uint64_t{1} << task.branch;
+    blocks |= bit;
+    if (task.width / 2 >= task.capacity)
+      filled |= bit;
+    else if (task.operations > short_operations)
+      return false;
+  }
+  return filled == blocks;
+}
+
+/// An upper bound of the operations by which concurrent blocks shorten the region, or TaskLoad::unknown. Two
+/// bounds hold: the idle share of the device while each task runs alone, and the work outside the longest
+/// block.
+std::uint64_t saved_by_concurrency(std::span<const TaskLoad> tasks) noexcept {
+  std::uint64_t idle = 0, total = 0;
+  BranchTimes blocks{};
+  for (const TaskLoad& task : tasks) {
+    if (task.operations == unknown_work) return unknown_work;
+    const std::uint64_t time = task.operations / std::clamp<std::uint64_t>(task.width, 1, task.capacity);
+    idle = add(idle, time - task.operations / task.capacity);
+    total = add(total, time);
+    blocks[task.branch] = add(blocks[task.branch], time);
+  }
+  return std::min(idle, total - *std::ranges::max_element(blocks));
+}
+
+/// Nanoseconds of the host. GPU: CUDA on an H200 (tests/evidence/h200.md). CPU: instructions of the CPU
+/// driver's calls, in proportion.
+struct HostCosts {
+  std::uint64_t launch, event, graph, node, update;
+};
+constexpr HostCosts gpu_costs{2000, 600, 400, 400, 650};
+constexpr HostCosts cpu_costs{60, 35, 70, 0, 70};
+
+/// The load of one task. `chunks` passes from a reduction's partial to its final task.
+TaskLoad load_of(const DeviceInfo& device, const DeviceProgram& program, std::size_t index,
+                 const LaunchValues& values, std::uint64_t& chunks) noexcept {
+  const passes::PlannedTask& planned = program.plan->tasks[index];
+  const ir::Task& task = planned.task;
+  TaskLoad load{unknown_work, 1, 1, program.placed[index].branch};
+  load.capacity = std::max<std::uint64_t>(
+      device.kind == DeviceKind::cpu ? device.multiprocessors : program.tasks[index].resident_blocks, 1);
+  if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final) {
+    const bool final = task.kind == ir::TaskKind::reduce_final;
+    // The estimate for a final task assumes the largest number of chunks.
+    const std::uint64_t unused = !final || chunks == unknown_work ? 0 : ir::reduce_max_chunks - chunks;
+    if (planned.cost_is_exact) load.operations = task.cost - std::min<std::uint64_t>(unused, task.cost);
+    return load;
+  }
+  const LoopSpace* const remembered = values.remembered(index);
+  const LoopSpace space = remembered ? *remembered : loop_space(*program.plan, planned, values);
+  chunks = unknown_work;
+  if (!space.known) return load;
+  const std::uint64_t operations =
+      space.count > unknown_work / task.cost ? unknown_work - 1 : space.count * task.cost;
+  if (planned.cost_is_exact) load.operations = operations;
+  std::uint64_t pieces = space.count;
+  if (task.kind == ir::TaskKind::reduce_partial) {
+    const std::uint64_t chunk = ir::reduce_chunk(space.count);
+    pieces = chunks = space.count / chunk + (space.count % chunk != 0);
+  }
+  load.width = device.kind == DeviceKind::cpu ? std::min(pieces, operations / operations_per_cpu_block)
+                                              : pieces / program.tasks[index].block_share;
+  return load;
+}
+
+}  // namespace
+
+bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> tasks) noexcept {
+  if (tasks.empty() || tasks.size() > max_modelled_tasks) return false;
+  if (each_block_fills(tasks)) return true;
+  return kind == DeviceKind::cpu && how == SubmittedAs::streams &&
+         saved_by_concurrency(tasks) <= wake_up_operations;
+}
+
+std::uint64_t regions_in_order(const DeviceInfo& device, const DeviceProgram& program,
+                               const LaunchValues& values, SubmittedAs how) noexcept {
+  std::uint64_t result = 0;
+  if (!program.forks) return result;
+  std::array<TaskLoad, max_modelled_tasks> loads;
+  std::size_t count = 0;
+  std::uint64_t chunks = unknown_work;
+  for (std::size_t i = 0; i < program.placed.size(); ++i) {
+    const PlacedTask& placed = program.placed[i];
+    if (placed.region < 0 || placed.region >= 64) continue;
+    if (placed.fork) count = 0;
+    if (count < loads.size()) loads[count] = load_of(device, program, i, values, chunks);
+    ++count;
+    if (placed.join && count <= loads.size() &&
+        runs_in_order(device.kind, how, std::span(loads).first(count)))
+      result |= std::uint64_t{1} << placed.region;
+  }
+  return result;
+}
+
+std::uint32_t updates_too_many(DeviceKind kind, std::size_t tasks, std::size_t events) noexcept {
+  const HostCosts& costs = kind == DeviceKind::cpu ? cpu_costs : gpu_costs;
+  const std::uint64_t streams = costs.launch * tasks + costs.event * events;
+  const std::uint64_t graph = costs.graph + costs.node * tasks;
+  return graph >= streams ? 0 : static_cast<std::uint32_t>((streams - graph - 1) / costs.update + 1);
+}
+
+std::size_t events_of(std::span<const PlacedTask> tasks, std::uint64_t in_order) noexcept {
+  std::size_t events = 0;
+  for (const PlacedTask& task : tasks)
+    if (task.fork && !runs_in_order(task, in_order)) events += 3 * (task.fork - 1) + 1;
+  return events;
+}
+
+}  // namespace weir::detail
