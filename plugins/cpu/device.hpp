@@ -11,6 +11,7 @@ struct Device : Object {
   std::uint32_t index = 0;
   std::mutex mutex;  ///< guards the count, and that `kind` agrees with it
   std::uint32_t openings = 0;
+  std::atomic<std::uint32_t> unfinished{0};  ///< streams that were destroyed before they were idle
 };
 
 struct DeviceLimits {
