@@ -49,7 +49,8 @@ WEIR_REQUIREMENT(
   fill<std::uint8_t>(stream, memory, 0, 4096, 12);
   copy_out(stream, host, memory, 4096);
   free_on(stream, memory);
-  EXPECT_FALSE(stream.done());
+  EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback held the stream back, "
+                                 "with an allocation, a fill, a copy and a deallocation behind it";
   gate.open();
   stream.synchronize();
   EXPECT_TRUE(same_bytes(host.bytes(), Bytes(4096, 12)));

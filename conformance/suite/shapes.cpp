@@ -312,6 +312,44 @@ WEIR_REQUIREMENT(3, 57, Shapes, ArgumentBlocksAreAligned,
          "demands, or a run without struct_size. Look first at where kernel_launch copies the arguments to";
 }
 
+WEIR_REQUIREMENT(
+    3, 60, Shapes, ArgumentBlocksUpToTheLimit,
+    "Argument blocks of max_argument_bytes and of one less are launched; a larger one is refused with "
+    "WEIR_ERROR_INVALID, when the kernel is looked up or launched.") {
+  const Kernel iota("iota");
+  const std::uint32_t most = info().max_argument_bytes;
+  const Memory out = Memory::of(std::vector<std::int64_t>(64, -1));
+  const Stream stream;
+  Arguments values = arguments(out, std::int64_t{64}, std::int64_t{5});
+  values.pad_to(std::size_t{most} + 64);
+  const auto try_size = [&](std::uint32_t bytes, weir_status& status) {
+    weir_kernel_layout layout = iota.layout();
+    layout.argument_bytes = bytes;
+    weir_launch launch = iota.launch_of(values);
+    launch.argument_bytes = bytes;
+    const weir_result found = table().module_get_kernel(iota.module(), iota.ready().symbol.c_str(), &layout,
+                                                        &launch.kernel, &status);
+    return found == WEIR_OK ? table().kernel_launch(stream, &launch, &status) : found;
+  };
+  for (const std::uint32_t bytes : {most + 1, most + 64}) {
+    weir_status status = new_status();
+    EXPECT_EQ(result_name(try_size(bytes, status)), "WEIR_ERROR_INVALID")
+        << bytes << " argument bytes; max_argument_bytes is " << most << ". " << status.message;
+    stream.synchronize();
+    EXPECT_EQ(out.values<std::int64_t>()[0], -1) << "a launch that was refused ran";
+  }
+  // Vendors' runtimes refuse blocks that are larger than the parameters of the kernel.
+  if (iota.ready().format != "elf-x86_64") return;
+  for (const std::uint32_t bytes : {most - 1, most}) {
+    fill<std::int64_t>(stream, out, 0, 8 * 64, -1);
+    weir_status status = new_status();
+    EXPECT_EQ(result_name(try_size(bytes, status)), "WEIR_OK")
+        << bytes << " argument bytes; max_argument_bytes is " << most << ". " << status.message;
+    stream.synchronize();
+    EXPECT_EQ(out.values<std::int64_t>()[63], 68);
+  }
+}
+
 WEIR_REQUIREMENT(3, 17, Modules, UnknownTargetIsRefused,
                  "A code object of a known format for a target that the device does not run returns "
                  "WEIR_ERROR_CODE_OBJECT, and the message names the target.") {
