@@ -26,7 +26,8 @@ Child::Child(std::vector<std::string> arguments, const std::string& input) {
   int to_child[2], from_child[2];
   open_pipe(to_child);
   open_pipe(from_child);
-  arguments.push_back(std::to_string(from_child[1]));
+  arguments.insert(arguments.end(), {"--worker-output", std::to_string(from_child[1]), "--worker-trace",
+                                     std::to_string(trace_.descriptor())});
   std::vector<char*> raw;
   for (std::string& argument : arguments) raw.push_back(argument.data());
   raw.push_back(nullptr);
@@ -35,6 +36,7 @@ Child::Child(std::vector<std::string> arguments, const std::string& input) {
   if (process_ == 0) {
     dup2(to_child[0], STDIN_FILENO);
     fcntl(from_child[1], F_SETFD, 0);
+    fcntl(trace_.descriptor(), F_SETFD, 0);
     execv("/proc/self/exe", raw.data());
     _exit(127);
   }

@@ -9,14 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "trace.hpp"
+
 namespace weir::conformance {
 
 class Child {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts this program again with `arguments` and the number of the descriptor for its reports, and writes
-  /// `input` to its standard input. Throws std::system_error.
+  /// Starts this program again with `arguments`, the number of the descriptor for its reports and that of its
+  /// trace, and writes `input` to its standard input. Throws std::system_error.
   Child(std::vector<std::string> arguments, const std::string& input);
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -32,10 +34,13 @@ class Child {
   std::optional<std::string> ending(Clock::time_point until);
   /// True if another process held the report descriptor open when the child exited.
   bool left_a_process() const { return left_a_process_; }
+  /// The calls in flight and the last calls of the child; see trace.hpp.
+  std::string trace() const { return trace_.text(); }
 
  private:
   bool has_ended() const;
 
+  const TraceMemory trace_;
   pid_t process_ = -1;
   int answers_ = -1;
   bool left_a_process_ = false;

@@ -5,6 +5,7 @@
 #include <weir/layer.h>
 
 #include <cstdio>
+#include <cstring>
 #include <stdexcept>
 
 #include "recorded_table.hpp"
@@ -148,8 +149,11 @@ void needs(weir_capability capability) {
 }
 
 weir_status new_status() {
-  weir_status status{};
+  weir_status status;
+  std::memset(&status, 0x5a, sizeof status);
   status.struct_size = sizeof status;
+  std::strcpy(status.vendor_name, "not filled");
+  std::strcpy(status.message, "the driver did not fill the status");
   return status;
 }
 

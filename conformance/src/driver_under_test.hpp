@@ -67,7 +67,7 @@ bool has(std::uint64_t capabilities);
 void needs(weir_capability capability);
 std::string capability_name(weir_capability capability);
 
-/// A status as a caller passes it.
+/// A status as a caller passes it: no byte of it is zero by chance, so that a driver that clears it shows.
 weir_status new_status();
 
 }  // namespace weir::conformance

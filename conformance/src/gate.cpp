@@ -17,6 +17,7 @@ struct Gate::State {
   std::condition_variable changed;
   bool opened = false;
   bool expired = false;
+  bool reached = false;
   int waiting = 0;  ///< callbacks that were submitted and have not returned
 
   static void pass(void* user) {
@@ -24,6 +25,8 @@ struct Gate::State {
     const std::unique_ptr<std::shared_ptr<State>> owned(static_cast<std::shared_ptr<State>*>(user));
     State& state = **owned;
     std::unique_lock lock(state.mutex);
+    state.reached = true;
+    state.changed.notify_all();
     if (!state.changed.wait_for(lock, patience(), [&] { return state.opened; }))
       state.expired = state.opened = true;
     --state.waiting;
@@ -73,6 +76,11 @@ void Gate::hold(const Stream& stream) {
     --state_->waiting;
     throw;
   }
+}
+
+bool Gate::reached() {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_for(lock, patience(), [&] { return state_->reached; });
 }
 
 void Gate::open() {

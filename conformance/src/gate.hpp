@@ -28,6 +28,9 @@ class Gate {
   static bool possible() { return has(WEIR_CAP_HOST_CALLBACK); }
 
   void hold(const Stream& stream);
+  /// Waits until a stream has reached the gate, so that it certainly is in the middle of its work. Returns
+  /// false after patience().
+  bool reached();
   void open();
 
  private:

@@ -104,8 +104,25 @@ ReadyKernel from_folder(const KernelText& kernel, const std::filesystem::path& f
                     "' in a format of the device");
 }
 
+ReadyKernel prepared(const KernelText& kernel) {
+  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
+    const weir_code_target& target = info().code_targets[i];
+    const std::string_view object = prepared_object(target.format);
+    if (object.empty()) continue;
+    ReadyKernel ready;
+    ready.format = target.format;
+    ready.target = target.target;
+    ready.symbol = kernel.name;
+    ready.bytes.assign(object.begin(), object.end());
+    return ready;
+  }
+  throw Unsupported("the suite has kernel '" + kernel.name +
+                    "' in no format of this device (--kernels names a folder of ready ones)");
+}
+
 ReadyKernel make_ready(const KernelText& kernel) {
   if (!judged().kernels.empty()) return from_folder(kernel, judged().kernels);
+  if (kernel.text.empty()) return prepared(kernel);
   std::string why;
   for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
     const weir_code_target& target = info().code_targets[i];
@@ -197,6 +214,15 @@ weir_launch Kernel::launch_of(const Arguments& values, std::uint32_t blocks) con
   launch.argument_bytes = ready_->argument_bytes;
   launch.kernel = kernel_;
   launch.arguments = values.bytes().data();
+  return launch;
+}
+
+weir_launch Kernel::launch_of(const Arguments& values, const std::uint32_t (&grid)[3],
+                              const std::uint32_t (&block)[3], std::uint32_t dynamic_shared_bytes) const {
+  weir_launch launch = launch_of(values);
+  std::ranges::copy(grid, launch.grid);
+  std::ranges::copy(block, launch.block);
+  launch.dynamic_shared_bytes = dynamic_shared_bytes;
   return launch;
 }
 

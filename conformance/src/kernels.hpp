@@ -22,7 +22,7 @@ enum class Field : std::uint8_t { array, i64, f64, i32, f32, i16, i8 };
 struct KernelText {
   std::string name;
   std::vector<Field> fields;
-  std::string text;  ///< IR
+  std::string text;  ///< IR; empty for a kernel that exists as a code object only
 };
 const KernelText& kernel_text(std::string_view name);
 /// The names of all kernels, for drivers that bring their own.
@@ -43,6 +43,9 @@ struct ReadyKernel {
 };
 /// Throws Unsupported with the reason if the kernel cannot be made.
 const ReadyKernel& ready_kernel(std::string_view name);
+
+/// The suite's own code object in `format` with the kernels that have no IR; empty if there is none.
+std::string_view prepared_object(std::string_view format);
 
 /// Throws std::runtime_error if the folder has no valid list of ready code objects.
 void check_kernels(const std::filesystem::path& folder);
@@ -80,6 +83,9 @@ class Kernel {
   explicit Kernel(std::string_view name, weir_device on = device());
 
   weir_launch launch_of(const Arguments& values, std::uint32_t blocks = 1) const;
+  /// A launch of any grid and block; see launch_of.
+  weir_launch launch_of(const Arguments& values, const std::uint32_t (&grid)[3],
+                        const std::uint32_t (&block)[3], std::uint32_t dynamic_shared_bytes = 0) const;
   /// Submits a launch. `values` need not outlive the call.
   void launch(const Stream& stream, Arguments values, std::uint32_t blocks = 1) const;
 

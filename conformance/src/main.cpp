@@ -13,6 +13,7 @@
 #include "report.hpp"
 #include "sha256.hpp"
 #include "supervise.hpp"
+#include "trace.hpp"
 #include "worker.hpp"
 
 namespace weir::conformance {
@@ -24,7 +25,7 @@ struct Options {
   std::uint32_t device = 0;
   int limit = 60, patience = 10;
   bool list = false, quiet = false, worker = false, describe = false;
-  int output = -1;
+  int output = -1, trace = -1;
 };
 
 /// "3" means all levels up to 3, "3-3" means level 3 only.
@@ -143,8 +144,7 @@ int judge(const Options& options) {
                         "--kernels",
                         options.kernels,
                         "--patience",
-                        std::to_string(options.patience),
-                        "--worker-output"};
+                        std::to_string(options.patience)};
   supervision.limit = std::chrono::seconds(options.limit);
   supervision.on_result = [&](Result& result) {
     apply(expectations, result);
@@ -188,6 +188,7 @@ int main_of(const Options& options) {
   if (options.output < 0) return judge(options);
   judged() = {find_driver(options.driver), find_layer(options.layer), options.device, options.kernels,
               std::chrono::seconds(options.patience)};
+  if (options.trace >= 0) use_trace(options.trace);
   return options.describe ? describe_driver(options.output) : run_worker(options.output);
 }
 
@@ -222,6 +223,7 @@ static int run(int argument_count, char** arguments) {
   app.add_flag("--list", options.list, "print the requirements and run nothing");
   app.add_flag("--quiet", options.quiet, "print failures and the summary only");
   app.add_option("--worker-output", options.output)->group("");
+  app.add_option("--worker-trace", options.trace)->group("");
   app.add_flag("--describe", options.describe)->group("");
   try {
     app.parse(argument_count, arguments);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's table with all slots filled, which counts every call by slot and result.
+// The driver's table with all slots filled, which counts every call by slot and result and
+// checks every status.
 #pragma once
 
 #include <weir/driver.h>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weir::conformance {
 
@@ -37,6 +39,14 @@ inline constexpr std::size_t counted_count = slot_count + 1;
 std::string counted_name(std::size_t row);
 using CallCounts = std::array<std::array<std::uint64_t, result_count>, counted_count>;
 CallCounts call_counts();
+
+/// Breaches of the rules for statuses since the last call of this function, each in a sentence, at most one
+/// per slot. Every call of the table and of the entry point is checked: a success leaves the status
+/// untouched; a failure fills it with its code and terminated UTF-8 texts.
+std::vector<std::string> take_status_breaches();
+
+/// True if `text` is valid UTF-8.
+bool is_utf8(std::string_view text);
 
 /// The slot that this thread called last, for messages.
 std::string_view last_slot();

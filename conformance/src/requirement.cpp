@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "recorded_table.hpp"
+
 namespace weir::conformance {
 
 std::string Requirement::test_name() const {
@@ -47,6 +49,15 @@ std::string_view level_title(int level) {
 }
 
 void Test::TestBody() {
+  struct Report {
+    ~Report() {
+      for (const std::string& breach : take_status_breaches()) ADD_FAILURE() << breach;
+    }
+  } const report;
+  run_requirement();
+}
+
+void Test::run_requirement() {
   try {
     requirement();
   } catch (const Unsupported& lacking) {

@@ -55,6 +55,7 @@ class Test : public testing::Test {
 
  private:
   void TestBody() final;
+  void run_requirement();
 };
 
 bool declare(Requirement requirement, testing::Test* (*make)());

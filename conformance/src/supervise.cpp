@@ -93,7 +93,10 @@ class Supervisor {
         return left;
       }
       if (!running) running = left.front();  // it exited before it began the next test
-      finish(Outcome::failed, began == Clock::time_point{} ? 0 : elapsed(), how(child, ending, limit));
+      std::string message = how(child, ending, limit);
+      for (const std::string& more : {contract_of(running->sentence), child.trace()})
+        if (!more.empty()) message += "\n" + more;
+      finish(Outcome::failed, began == Clock::time_point{} ? 0 : elapsed(), std::move(message));
       return left;
     }
   }

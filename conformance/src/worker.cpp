@@ -13,6 +13,7 @@
 #include "driver_under_test.hpp"
 #include "recorded_table.hpp"
 #include "requirement.hpp"
+#include "trace.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -58,7 +59,13 @@ class Reporter : public testing::EmptyTestEventListener {
   explicit Reporter(int output) : output_(output) {}
 
   void OnTestStart(const testing::TestInfo& test) override {
+    begin_trace();
+    calls_.clear();
     write_line(output_, {{"event", "begin"}, {"test", full_name(test)}});
+  }
+
+  void OnTestPartResult(const testing::TestPartResult& part) override {
+    if (part.failed() && calls_.empty()) calls_ = trace_text();
   }
 
   void OnTestEnd(const testing::TestInfo& test) override {
@@ -69,6 +76,9 @@ class Reporter : public testing::EmptyTestEventListener {
       if (part.failed()) failures += (failures.empty() ? "" : "\n") + std::string(part.message());
       if (part.skipped()) skip = part.message();
     }
+    if (!failures.empty())
+      for (const std::string& more : {contract_of(sentence_of(test) + " " + failures), calls_})
+        if (!more.empty()) failures += "\n" + more;
     // GoogleTest puts a blank line before some messages.
     skip.erase(0, skip.find_first_not_of('\n'));
     const bool lacking = skip.starts_with(unsupported_mark);
@@ -86,7 +96,14 @@ class Reporter : public testing::EmptyTestEventListener {
   }
 
  private:
+  static std::string sentence_of(const testing::TestInfo& test) {
+    for (const Requirement& one : requirements())
+      if (one.test_name() == full_name(test)) return one.sentence;
+    return {};
+  }
+
   int output_;
+  std::string calls_;  ///< before the first failure of the test
 };
 
 std::string version_text(std::uint32_t version) {

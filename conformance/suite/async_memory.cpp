@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: stream-ordered allocation.
+#include <atomic>
+#include <thread>
+
 #include "gate.hpp"
 
 namespace weir::conformance {
@@ -46,7 +49,8 @@ WEIR_REQUIREMENT(
   fill<std::uint8_t>(stream, memory, 0, 4096, 12);
   copy_out(stream, host, memory, 4096);
   free_on(stream, memory);
-  EXPECT_FALSE(stream.done());
+  EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback held the stream back, "
+                                 "with an allocation, a fill, a copy and a deallocation behind it";
   gate.open();
   stream.synchronize();
   EXPECT_TRUE(same_bytes(host.bytes(), Bytes(4096, 12)));
@@ -157,6 +161,80 @@ WEIR_REQUIREMENT(4, 08, AsyncMemory, HugeSizesAreOutOfMemory,
   fill<std::uint8_t>(stream, memory, 0, 64, 5);
   stream.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 5)));
+}
+
+WEIR_REQUIREMENT(
+    4, 11, AsyncMemory, FreeingReusedMemoryWaitsForItsEarlierLife,
+    "memory_free of an allocation that reuses the memory of a pending memory_free_async does not "
+    "make the memory available before the work that still reads it.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  constexpr std::uint64_t size = 1u << 20;
+  const Stream held, other;
+  const HostMemory host(size);
+  const weir_allocation memory = allocate(held, size);
+  fill<std::uint8_t>(held, memory, 0, size, 21);
+  held.synchronize();
+  std::vector<Memory> taken;
+  {
+    Gate gate;
+    gate.hold(held);
+    copy_out(held, host, memory, size);
+    free_on(held, memory);
+    std::vector<weir_allocation> reused;
+    for (int i = 0; i < 4; ++i) reused.push_back(allocate(held, size));
+    // memory_free may block; then the gate is opened for it, and there is nothing to see.
+    std::atomic<bool> freed{false};
+    std::jthread freeing([&] {
+      for (const weir_allocation one : reused) (void)result_of(table().memory_free, one);
+      freed = true;
+    });
+    if (!never([&] { return freed.load(); })) {
+      for (int i = 0; i < 16; ++i) {
+        taken.emplace_back(size);
+        fill<std::uint8_t>(other, taken.back(), 0, size, 99);
+      }
+      if (has(WEIR_CAP_CONCURRENT_STREAMS)) other.synchronize();
+    }
+    gate.open();
+    held.synchronize();
+  }
+  EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21)))
+      << "a held stream reads memory that a later memory_free_async frees; an allocation behind it was freed "
+         "by memory_free, and other memory was allocated and filled with 99. Look first at what memory_free "
+         "does with memory that was taken over from a pending deallocation";
+  other.synchronize();
+}
+
+WEIR_REQUIREMENT(
+    4, 12, AsyncMemory, AllocationsWaitForPendingFrees,
+    "Rounds of allocating and freeing three quarters of the free memory succeed although the host "
+    "runs ahead of the frees.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const std::uint64_t size = free / 4 * 3;
+  const Stream stream;
+  const Memory work(16u << 20);
+  for (std::uint8_t i = 0; i < 6; ++i) {
+    // Work in front of the free, so that it is still pending when the next round allocates.
+    for (int k = 0; k < 4; ++k) fill<std::uint8_t>(stream, work, 0, work.size(), i);
+    const weir_memory_options options = memory_options(size);
+    weir_allocation memory = nullptr;
+    weir_status status = new_status();
+    const weir_result result = table().memory_allocate_async(stream, &options, &memory, &status);
+    if (result != WEIR_OK) {
+      stream.synchronize();
+      FAIL()
+          << "round " << int{i} << " of allocating " << size
+          << " bytes, freed again in the same stream before "
+          << "the next round, returned " << result_name(result) << ": " << status.message
+          << ". driver.h: if memory is short, the call waits for pending deallocations. Look first at what "
+             "memory_allocate_async does before it gives up";
+    }
+    fill<std::uint8_t>(stream, memory, size / 2, 4096, i);
+    free_on(stream, memory);
+  }
+  stream.synchronize();
 }
 
 WEIR_REQUIREMENT(

@@ -14,17 +14,19 @@ void expect_mark_behind_gate(const Stream& stream, const Event& event) {
   gate.hold(stream);
   event.record(stream);
   stream.flush();
-  EXPECT_TRUE(never([&] { return event.done(); }));
+  EXPECT_TRUE(never([&] { return event.done(); }))
+      << "an event was recorded behind a host callback that is held; event_query returned WEIR_OK. Look "
+         "first at the mark that event_record stores";
   gate.open();
   event.synchronize();
-  EXPECT_TRUE(event.done());
+  EXPECT_TRUE(event.done()) << "event_synchronize returned, and event_query then returned WEIR_NOT_READY";
 }
 
 WEIR_REQUIREMENT(
     2, 30, Events, NeverRecordedAreReached,
     "An event that was never recorded is reached: query and synchronize return WEIR_OK at once.") {
   const Event event;
-  EXPECT_TRUE(event.done());
+  EXPECT_TRUE(event.done()) << "event_query of an event that was never recorded returned WEIR_NOT_READY";
   event.synchronize();
 }
 
@@ -35,7 +37,9 @@ WEIR_REQUIREMENT(2, 31, Events, WaitForNeverRecordedHasNoEffect,
   const Stream stream;
   stream.wait(event);
   fill<std::uint8_t>(stream, memory, 0, 64, 1);
-  EXPECT_TRUE(eventually([&] { return stream.done(); }));
+  EXPECT_TRUE(eventually([&] { return stream.done(); }))
+      << "a stream waited for an event that was never recorded, and its fill did not end. Look first at what "
+         "stream_wait_event does without a mark";
 }
 
 WEIR_REQUIREMENT(2, 32, Events, AreReachedAfterTheWorkInFront,
@@ -53,8 +57,9 @@ WEIR_REQUIREMENT(2, 33, Events, AreReachedBeforeTheWorkBehind,
   Gate gate;
   gate.hold(stream);
   event.synchronize();
-  EXPECT_TRUE(event.done());
-  EXPECT_FALSE(stream.done());
+  EXPECT_TRUE(event.done()) << "an event was recorded before a host callback that is held, and waited for; "
+                               "event_query returned WEIR_NOT_READY";
+  EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback of the stream was held";
 }
 
 WEIR_REQUIREMENT(2, 34, Events, SynchronizeWaits,
@@ -69,7 +74,12 @@ WEIR_REQUIREMENT(2, 34, Events, SynchronizeWaits,
          std::uint64_t{0}, large);
     event.record(stream);
     event.synchronize();
-    ASSERT_TRUE(host.data()[0] == i && host.data()[large - 1] == i) << "in round " << int{i};
+    ASSERT_TRUE(host.data()[0] == i && host.data()[large - 1] == i)
+        << "round " << int{i} << ": 16 MiB were filled with " << int{i}
+        << " and copied to the host, an event was recorded, and event_synchronize returned; the host's first "
+           "and last bytes are "
+        << int{host.data()[0]} << " and " << int{host.data()[large - 1]}
+        << ". Look first at what event_synchronize waits for";
   }
 }
 
@@ -105,7 +115,9 @@ WEIR_REQUIREMENT(2, 36, Events, HoldBackTheStreamThatWaits,
   waiting.wait(event);
   fill<std::uint8_t>(waiting, memory, 0, 64, 2);
   waiting.flush();
-  EXPECT_TRUE(never([&] { return waiting.done(); }));
+  EXPECT_TRUE(never([&] { return waiting.done(); }))
+      << "a stream waits for an event of a held stream, with a fill behind the wait; stream_query returned "
+         "WEIR_OK. Look first at what stream_wait_event submits";
   gate.open();
   waiting.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 2)));
@@ -119,7 +131,8 @@ WEIR_REQUIREMENT(2, 37, Events, WaitsReturnAtOnce,
   gate.hold(held);
   event.record(held);
   for (int i = 0; i < 50; ++i) waiting.wait(event);
-  EXPECT_FALSE(waiting.done());
+  EXPECT_FALSE(waiting.done())
+      << "a stream waits for an event of a held stream; stream_query returned WEIR_OK";
   gate.open();
   waiting.synchronize();
 }
@@ -162,7 +175,9 @@ WEIR_REQUIREMENT(2, 40, Events, DestroyedOnesStillHoldWaits,
   event.destroy();
   fill<std::uint8_t>(waiting, memory, 0, 64, 2);
   waiting.flush();
-  EXPECT_TRUE(never([&] { return waiting.done(); }));
+  EXPECT_TRUE(never([&] { return waiting.done(); }))
+      << "a stream waits for an event of a held stream, and the event was destroyed; stream_query returned "
+         "WEIR_OK. Look first at what event_destroy does to waits that were submitted";
   gate.open();
   waiting.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 2)));
@@ -238,7 +253,8 @@ WEIR_REQUIREMENT(2, 45, Events, OutliveTheirStream,
     event.record(stream);
   }
   event.synchronize();
-  EXPECT_TRUE(event.done());
+  EXPECT_TRUE(event.done()) << "event_synchronize returned after the stream of the event was destroyed, and "
+                               "event_query returned WEIR_NOT_READY";
   const Stream other;
   other.wait(event);
   other.synchronize();

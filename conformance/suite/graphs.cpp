@@ -18,7 +18,8 @@ WEIR_REQUIREMENT(5, 01, Graphs, OfOneEmptyNodeRun,
   const Stream stream;
   launch(graph, stream);
   stream.synchronize();
-  EXPECT_TRUE(stream.done());
+  EXPECT_TRUE(stream.done()) << "stream_synchronize returned after the run of a graph of one empty node, and "
+                                "stream_query returned WEIR_NOT_READY";
 }
 
 WEIR_REQUIREMENT(5, 02, Graphs, FillAndCopy,
@@ -200,7 +201,9 @@ WEIR_REQUIREMENT(
   launch(graph, stream);
   stream.flush();
   const std::atomic_ref first(*seen.data());
-  EXPECT_TRUE(never([&] { return stream.done() || first.load() != 1; }));
+  EXPECT_TRUE(never([&] { return stream.done() || first.load() != 1; }))
+      << "a run that copies 64 bytes to the host was launched behind a host callback that is held; the "
+         "stream was done or the bytes had arrived. Look first at how graph_launch orders the run";
   gate.open();
   stream.synchronize();
   EXPECT_TRUE(same_bytes(seen.bytes(), Bytes(64, 2)));
@@ -311,7 +314,8 @@ WEIR_REQUIREMENT(5, 20, Graphs, DestroyedOnesComplete,
   gate.hold(stream);
   launch(graph, stream);
   graph.destroy();
-  EXPECT_FALSE(stream.done());
+  EXPECT_FALSE(stream.done())
+      << "stream_query returned WEIR_OK while a host callback held back a run of a graph that was destroyed";
   gate.open();
   stream.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 2)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 1: allocations.
 #include <cstring>
+#include <functional>
 
 #include "objects.hpp"
 
@@ -117,8 +118,72 @@ WEIR_REQUIREMENT(1, 11, Memory, AlignmentIsKept,
     weir_allocation out = nullptr;
     call(table().memory_allocate, device(), static_cast<const weir_memory_options*>(&options), &out);
     const Memory owned(out);
-    EXPECT_EQ(owned.info().device_address % info().memory_alignment, 0u);
+    EXPECT_EQ(owned.info().device_address % info().memory_alignment, 0u)
+        << "alignment " << alignment << " was asked for";
   }
+}
+
+/// Allocates with every alignment up to 2 MiB. An alignment above memory_alignment may be refused.
+void check_alignments(
+    std::uint32_t kind,
+    const std::function<weir_result(const weir_memory_options&, weir_allocation*, weir_status*)>& allocate) {
+  for (std::uint64_t alignment = 1; alignment <= (2u << 20); alignment *= 2)
+    for (const std::uint64_t size : {1u, 100u, 70'000u}) {
+      const weir_memory_options options = memory_options(size, kind, alignment);
+      std::vector<Memory> held;  // a single allocation may be aligned by chance
+      for (int i = 0; i < 4; ++i) {
+        weir_allocation out = nullptr;
+        weir_status status = new_status();
+        const weir_result result = allocate(options, &out, &status);
+        if (result == WEIR_ERROR_UNSUPPORTED && alignment > info().memory_alignment) return;
+        if (result != WEIR_OK) fail_call(result, status);
+        held.emplace_back(out);
+        const weir_memory_info placed = held.back().info();
+        const std::uint64_t kept = std::max<std::uint64_t>(alignment, info().memory_alignment);
+        EXPECT_EQ(placed.device_address % kept, 0u)
+            << "memory of " << size << " bytes with alignment " << alignment << " has device_address "
+            << placed.device_address << "; driver.h: a multiple of the requested alignment and of "
+            << "memory_alignment (" << info().memory_alignment
+            << "), unless a larger alignment is refused with "
+            << "WEIR_ERROR_UNSUPPORTED";
+      }
+    }
+}
+
+WEIR_REQUIREMENT(1, 13, Memory, LargeAlignmentsAreKeptOrRefused,
+                 "An alignment above memory_alignment is kept, or refused with WEIR_ERROR_UNSUPPORTED.") {
+  needs(WEIR_CAP_DEVICE_ADDRESS);
+  for (const std::uint32_t kind : {std::uint32_t{WEIR_MEMORY_DEVICE}, std::uint32_t{WEIR_MEMORY_PINNED}}) {
+    if (kind == WEIR_MEMORY_PINNED && !has(WEIR_CAP_PINNED_MEMORY)) continue;
+    check_alignments(kind, [](const weir_memory_options& options, weir_allocation* out, weir_status* status) {
+      return table().memory_allocate(device(), &options, out, status);
+    });
+  }
+}
+
+WEIR_REQUIREMENT(
+    1, 14, Memory, OtherAlignmentsAreInvalid,
+    "An alignment that is no power of two returns WEIR_ERROR_INVALID and leaves the output alone.") {
+  for (const std::uint64_t alignment :
+       {std::uint64_t{3}, std::uint64_t{48}, std::uint64_t{63}, std::uint64_t{65}, std::uint64_t{96},
+        std::uint64_t{4097}, ~std::uint64_t{0}}) {
+    const weir_memory_options options = memory_options(100, WEIR_MEMORY_DEVICE, alignment);
+    weir_allocation out = nullptr;
+    refusal(WEIR_ERROR_INVALID, table().memory_allocate, device(), &options, &out);
+    EXPECT_EQ(out, nullptr) << "with alignment " << alignment;
+  }
+}
+
+WEIR_REQUIREMENT(4, 10, AsyncMemory, AlignmentsAreKeptOrRefused,
+                 "memory_allocate_async keeps alignments as memory_allocate does.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_DEVICE_ADDRESS);
+  const Stream stream;
+  check_alignments(WEIR_MEMORY_DEVICE,
+                   [&](const weir_memory_options& options, weir_allocation* out, weir_status* status) {
+                     return table().memory_allocate_async(stream, &options, out, status);
+                   });
+  stream.synchronize();
 }
 
 WEIR_REQUIREMENT(1, 12, Memory, InfoStaysTheSame,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 8: random programs of streams and events, compared with a sequential model.
 #include <array>
+#include <functional>
 #include <random>
 
 #include "gate.hpp"
@@ -25,11 +26,6 @@ struct Buffers {
       device.push_back(Memory::of(values));
       model.push_back(std::move(values));
     }
-  }
-  void expect_equal(std::uint32_t seed) const {
-    for (std::size_t i = 0; i < buffer_count; ++i)
-      ASSERT_TRUE(device[i].values<std::int64_t>() == model[i])
-          << "buffer " << i << " of the program of seed " << seed;
   }
 };
 
@@ -81,6 +77,62 @@ bool reads_from(const Step& step) {
   return step.kind == Step::Kind::copy || step.kind == Step::Kind::scale_add;
 }
 
+/// A step in words, for messages: "copy_on_device of words 3 to 9 of buffer 2 to words 0 to 6 of buffer 1".
+std::string text_of(const Step& step) {
+  const auto range = [&](std::size_t buffer, std::uint64_t word) {
+    return "words " + std::to_string(word) + " to " + std::to_string(word + step.count - 1) + " of buffer " +
+           std::to_string(buffer);
+  };
+  const std::string to = range(step.to, step.to_word), from = range(step.from, step.from_word);
+  const std::string value = std::to_string(step.value);
+  switch (step.kind) {
+    case Step::Kind::fill:
+      return "fill of " + to + " with " + value;
+    case Step::Kind::copy:
+      return "copy_on_device of " + from + " to " + to;
+    case Step::Kind::iota:
+      return "kernel_launch of iota, which stores " + value + " and the numbers after it to " + to;
+    case Step::Kind::scale_add:
+      return "kernel_launch of scale_add, which adds " + value + " times " + from + " to " + to;
+  }
+  return {};
+}
+
+/// Compares the buffers with the model. `place` says where step i was submitted: "on stream 2".
+void expect_equal(const Buffers& buffers, std::uint32_t seed, const std::vector<Step>& steps,
+                  const std::function<std::string(std::size_t)>& place) {
+  for (std::size_t i = 0; i < buffer_count; ++i) {
+    const Words found = buffers.device[i].values<std::int64_t>();
+    const auto [seen, wanted] = std::ranges::mismatch(found, buffers.model[i]);
+    if (seen == found.end()) continue;
+    const auto word = static_cast<std::uint64_t>(seen - found.begin());
+    std::size_t last = steps.size();
+    while (last-- > 0)
+      if (steps[last].to == i && steps[last].to_word <= word &&
+          word - steps[last].to_word < steps[last].count)
+        break;
+    std::string history = "no step wrote it";
+    if (last < steps.size()) {
+      history = "the last step that wrote it is step " + std::to_string(last) + " " + place(last) + ": " +
+                text_of(steps[last]);
+      if (reads_from(steps[last]))
+        for (std::size_t k = last; k-- > 0;)
+          if (steps[k].to == steps[last].from) {
+            history += "; the last one before that wrote to the buffer it reads is step " +
+                       std::to_string(k) + " " + place(k) + ": " + text_of(steps[k]);
+            break;
+          }
+    }
+    FAIL()
+        << "the program of seed " << seed << " of " << steps.size() << " steps ran; word " << word
+        << " of buffer " << i << " is " << *seen << " instead of " << *wanted
+        << ", as if the steps had run one "
+        << "by one; " << history
+        << ". Look first at stream_wait_event, or for a graph at its dependencies: steps that share a buffer "
+           "are ordered by them";
+  }
+}
+
 struct Kernels {
   Kernel iota{"iota"}, scale_add{"scale_add"};
 };
@@ -123,9 +175,13 @@ void run_on_streams(std::uint32_t seed, int steps, const Kernels* kernels) {
     std::array<bool, stream_count> readers{};  // streams that have read since the last write
   };
   std::array<Use, buffer_count> uses;
+  std::vector<Step> all;
+  std::vector<std::size_t> places;
   for (int i = 0; i < steps; ++i) {
     const Step step = random_step(random, kernels != nullptr);
     const std::size_t s = random() % stream_count;
+    all.push_back(step);
+    places.push_back(s);
     std::array<bool, stream_count> before{};
     auto after_writer = [&](std::size_t buffer) {
       if (uses[buffer].writer >= 0) before[static_cast<std::size_t>(uses[buffer].writer)] = true;
@@ -163,7 +219,7 @@ void run_on_streams(std::uint32_t seed, int steps, const Kernels* kernels) {
   }
   for (const Event& event : events) event.synchronize();
   for (const Stream& stream : streams) stream.synchronize();
-  buffers.expect_equal(seed);
+  expect_equal(buffers, seed, all, [&](std::size_t i) { return "on stream " + std::to_string(places[i]); });
 }
 
 WEIR_REQUIREMENT(8, 01, RandomPrograms, OfCopiesAndFills,
@@ -224,7 +280,7 @@ void run_as_graph(std::uint32_t seed, int steps, const Kernels* kernels) {
     for (const Step& step : all) run_on_model(step, buffers.model);
   }
   stream.synchronize();
-  buffers.expect_equal(seed);
+  expect_equal(buffers, seed, all, [](std::size_t i) { return "(node " + std::to_string(i) + ")"; });
 }
 
 WEIR_REQUIREMENT(8, 03, RandomPrograms, OfGraphs,

@@ -45,10 +45,11 @@ WEIR_REQUIREMENT(2, 02, Streams, ManyExistAtOnce,
 WEIR_REQUIREMENT(2, 03, Streams, NewOnesAreIdle,
                  "A new stream is idle: query, flush and synchronize return WEIR_OK.") {
   const Stream stream;
-  EXPECT_TRUE(stream.done());
+  EXPECT_TRUE(stream.done()) << "stream_query of a new stream returned WEIR_NOT_READY";
   stream.flush();
   stream.synchronize();
-  EXPECT_TRUE(stream.done());
+  EXPECT_TRUE(stream.done())
+      << "stream_query of a stream without work returned WEIR_NOT_READY after stream_synchronize";
 }
 
 WEIR_REQUIREMENT(2, 04, Streams, RunInOrder,
@@ -104,9 +105,13 @@ WEIR_REQUIREMENT(
     fill<std::uint8_t>(stream, memory, 0, size, i);
     copy_out(stream, host, memory, size);
     stream.synchronize();
-    EXPECT_TRUE(stream.done());
+    EXPECT_TRUE(stream.done()) << "stream_synchronize returned, and stream_query returned WEIR_NOT_READY";
     ASSERT_TRUE(host.data()[0] == i && host.data()[size / 2] == i && host.data()[size - 1] == i)
-        << "in round " << int{i};
+        << "round " << int{i} << ": 32 MiB were filled with " << int{i}
+        << " and copied to the host, and stream_synchronize returned; the host's first, middle and last "
+           "bytes are "
+        << int{host.data()[0]} << ", " << int{host.data()[size / 2]} << " and " << int{host.data()[size - 1]}
+        << ". Look first at what stream_synchronize waits for";
   }
 }
 
@@ -119,9 +124,12 @@ WEIR_REQUIREMENT(2, 07, Streams, QueryTellsOfWorkThatWaits,
   gate.hold(stream);
   fill<std::uint8_t>(stream, memory, 0, 64, 3);
   stream.flush();
-  EXPECT_TRUE(never([&] { return stream.done(); }));
+  EXPECT_TRUE(never([&] { return stream.done(); }))
+      << "a fill was submitted behind a host callback that is held; stream_query returned WEIR_OK. Look "
+         "first at what stream_query compares";
   gate.open();
-  EXPECT_TRUE(eventually([&] { return stream.done(); }));
+  EXPECT_TRUE(eventually([&] { return stream.done(); }))
+      << "the host callback in front of a fill has ended; stream_query never returned WEIR_OK";
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 3)));
 }
 
@@ -135,7 +143,8 @@ WEIR_REQUIREMENT(2, 08, Streams, SubmissionsReturnAtOnce,
     fill<std::uint8_t>(stream, a, 0, 4096, i);
     copy_on(stream, b, a, 4096);
   }
-  EXPECT_FALSE(stream.done());
+  EXPECT_FALSE(stream.done())
+      << "stream_query returned WEIR_OK while a host callback held back 100 fills and copies";
   gate.open();
   stream.synchronize();
   EXPECT_TRUE(same_bytes(b.read(), Bytes(4096, 99)));
@@ -155,7 +164,8 @@ WEIR_REQUIREMENT(
        static_cast<const void*>(from.data()), size);
   call(table().copy_to_host, weir_stream(stream), static_cast<void*>(to.data()), weir_allocation(memory),
        std::uint64_t{0}, size);
-  EXPECT_FALSE(stream.done());
+  EXPECT_FALSE(stream.done())
+      << "stream_query returned WEIR_OK while a host callback held back two copies of ordinary host memory";
   gate.open();
   stream.synchronize();
   EXPECT_TRUE(to == from);
@@ -169,7 +179,7 @@ WEIR_REQUIREMENT(2, 10, Streams, DoNotWaitForOneAnother, "A stream runs while an
   gate.hold(held);
   fill<std::uint8_t>(free, memory, 0, 4096, 6);
   free.synchronize();
-  EXPECT_FALSE(held.done());
+  EXPECT_FALSE(held.done()) << "stream_query of a stream that a host callback holds returned WEIR_OK";
   gate.open();
   held.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(4096, 6)));
@@ -186,7 +196,8 @@ WEIR_REQUIREMENT(2, 11, Streams, WorkOfADestroyedStreamCompletes,
     fill<std::uint8_t>(stream, memory, 0, 4096, 8);
     done.record(stream);
     stream.destroy();
-    EXPECT_FALSE(done.done());
+    EXPECT_FALSE(done.done()) << "an event behind held work was reached when its stream was destroyed. Look "
+                                 "first at what stream_destroy does with the work that is left";
     gate.open();
   }
   done.synchronize();
@@ -200,8 +211,9 @@ WEIR_REQUIREMENT(2, 12, Streams, SynchronizeWaitsForItsOwnWorkOnly,
   Gate gate;
   gate.hold(held);
   other.synchronize();
-  EXPECT_TRUE(other.done());
-  EXPECT_FALSE(held.done());
+  EXPECT_TRUE(other.done())
+      << "stream_synchronize of a stream without work returned, and stream_query returned WEIR_NOT_READY";
+  EXPECT_FALSE(held.done()) << "stream_query of a stream that a host callback holds returned WEIR_OK";
 }
 
 WEIR_REQUIREMENT(2, 13, Streams, WorkStartsWithoutAFlush,
@@ -214,7 +226,9 @@ WEIR_REQUIREMENT(2, 13, Streams, WorkStartsWithoutAFlush,
   fill<std::uint8_t>(stream, memory, 0, 64, 4);
   copy_out(stream, host, memory, 64);
   done.record(stream);
-  EXPECT_TRUE(eventually([&] { return done.done(); }));
+  EXPECT_TRUE(eventually([&] { return done.done(); }))
+      << "a fill, a copy and an event were submitted without stream_flush; the event was never reached. Look "
+         "first at what starts work that nobody flushes";
   EXPECT_TRUE(same_bytes(host.bytes(), Bytes(64, 4)));
   stream.synchronize();
 }

@@ -98,7 +98,7 @@ WEIR_REQUIREMENT(8, 13, Threads, RecordAndWaitForOneEvent,
     stream.synchronize();
   });
   event.synchronize();
-  EXPECT_TRUE(event.done());
+  EXPECT_TRUE(event.done()) << "event_synchronize returned, and event_query returned WEIR_NOT_READY";
 }
 
 WEIR_REQUIREMENT(8, 14, Threads, LaunchOneKernel,
@@ -142,7 +142,7 @@ WEIR_REQUIREMENT(8, 15, Threads, GoOnWhileOneWaits,
       const Stream stream;
     }
   });
-  EXPECT_FALSE(held.done());
+  EXPECT_FALSE(held.done()) << "stream_query of a stream that a host callback holds returned WEIR_OK";
   gate.open();
   waiter.join();
   held.synchronize();

@@ -100,10 +100,13 @@ WEIR_REQUIREMENT(2, 64, TimedEvents, OrderStreamsToo, "A timed event orders stre
   event.record(held);
   waiting.wait(event);
   waiting.flush();
-  EXPECT_TRUE(never([&] { return waiting.done(); }));
+  EXPECT_TRUE(never([&] { return waiting.done(); }))
+      << "a stream waits for a timed event of a held stream; stream_query returned WEIR_OK. Look first at "
+         "what stream_wait_event submits for a timed event";
   gate.open();
   waiting.synchronize();
-  EXPECT_TRUE(event.done());
+  EXPECT_TRUE(event.done())
+      << "the stream that waited for a timed event went on, and event_query returned WEIR_NOT_READY";
 }
 
 WEIR_REQUIREMENT(2, 65, TimedEvents, MeasureAnewWhenRecordedAgain,

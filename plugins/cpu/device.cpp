@@ -7,6 +7,7 @@
 
 #include "cpu_target.hpp"
 #include "functions.hpp"
+#include "futex.hpp"
 #include "machine.hpp"
 #include "memory.hpp"
 
@@ -67,9 +68,14 @@ weir_result device_open(uint32_t index, weir_device* out_device, weir_status* st
 weir_result device_close(weir_device handle, weir_status* status) {
   return guarded(status, [&] {
     Device& device = live<Device>(handle, "device");
-    std::lock_guard lock(device.opening);
-    if (device.openings == 0) fail(WEIR_ERROR_INVALID, "device was closed as often as it was opened");
-    if (--device.openings == 0) device.kind.store(Kind::dead, std::memory_order_release);
+    {
+      std::lock_guard lock(device.opening);
+      if (device.openings == 0) fail(WEIR_ERROR_INVALID, "device was closed as often as it was opened");
+      if (--device.openings != 0) return;
+      device.kind.store(Kind::dead, std::memory_order_release);
+    }
+    while (const std::uint32_t left = device.unfinished.load(std::memory_order_acquire))
+      futex_wait(device.unfinished, left, -1);
   });
 }
 

@@ -103,7 +103,6 @@ weir_result event_query(weir_event handle, weir_status* status) {
     Event& event = live<Event>(handle, "event");
     std::lock_guard lock(event.mutex);
     if (!event.stream || event.stream->reached(event.mark)) return WEIR_OK;
-    report(status, WEIR_NOT_READY, "the stream has not reached the event yet");
     return WEIR_NOT_READY;
   });
 }
@@ -133,10 +132,7 @@ weir_result event_elapsed(weir_event start_handle, weir_event end_handle, double
       ready = ready && event.stamped == event.generation && event.stream->reached(event.mark);
       times[i] = event.nanoseconds;
     }
-    if (!ready) {
-      report(status, WEIR_NOT_READY, "a stream has not reached one of the events yet");
-      return WEIR_NOT_READY;
-    }
+    if (!ready) return WEIR_NOT_READY;
     out = static_cast<double>(times[1] - times[0]);
     return WEIR_OK;
   });

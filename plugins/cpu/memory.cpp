@@ -4,8 +4,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <cstdlib>
+#include <thread>
 
 #include "functions.hpp"
 #include "machine.hpp"
@@ -19,15 +21,25 @@ constexpr int poison = 0xdd;
 
 std::atomic<std::uint64_t> allocated{0};
 
-/// Counts `size` as allocated, or throws: the system would promise more memory than there is.
+std::atomic<std::uint64_t> pending_frees{0};  // submitted and not reached
+constexpr std::chrono::microseconds pending_interval{100};
+
+/// Counts `size` as allocated, or throws: the system would promise more memory than there is. A host may run
+/// ahead of its deallocations, so these are waited for first.
 void reserve(std::uint64_t size) {
   const std::uint64_t total = Machine::get().memory;
   std::uint64_t held = allocated.load(std::memory_order_relaxed);
   do {
-    if (size > total || held > total - size)
-      fail(WEIR_ERROR_OUT_OF_MEMORY,
-           "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64 " are allocated already", size,
-           total, held);
+    bool pending = size <= total;
+    while (size > total || held > total - size) {
+      if (!pending)
+        fail(WEIR_ERROR_OUT_OF_MEMORY,
+             "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64 " are allocated already", size,
+             total, held);
+      pending = pending_frees.load(std::memory_order_acquire) != 0;
+      if (pending) std::this_thread::sleep_for(pending_interval);
+      held = allocated.load(std::memory_order_relaxed);
+    }
   } while (!allocated.compare_exchange_weak(held, held + size, std::memory_order_relaxed));
 }
 
@@ -74,6 +86,11 @@ void release_allocation(Allocation& allocation) noexcept {
   Pool<Allocation>::of().give(allocation);
 }
 
+void release_pending(Allocation& allocation) noexcept {
+  release_allocation(allocation);
+  pending_frees.fetch_sub(1, std::memory_order_release);
+}
+
 std::byte* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size,
                     const char* what) {
   sdk::check_range(allocation, offset, size, what);
@@ -114,12 +131,14 @@ weir_result memory_free_async(weir_stream stream_handle, weir_allocation handle,
     sdk::check_device(*stream.device, allocation, "allocation");
     check_stream(stream);
     retire(allocation, "allocation");
+    pending_frees.fetch_add(1, std::memory_order_relaxed);
     try {
       submit(stream, true, [&](Operation& operation) {
         operation.kind = Operation::Kind::release;
         operation.allocation = &allocation;
       });
     } catch (...) {
+      pending_frees.fetch_sub(1, std::memory_order_relaxed);
       allocation.kind.store(Kind::allocation, std::memory_order_release);
       throw;
     }

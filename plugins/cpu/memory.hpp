@@ -12,6 +12,9 @@ struct Allocation : sdk::AllocationObject<Device> {
 /// Frees the memory of an allocation whose handle is already invalid.
 void release_allocation(Allocation& allocation) noexcept;
 
+/// The same for a deallocation that a stream has reached.
+void release_pending(Allocation& allocation) noexcept;
+
 /// The total size of all live allocations in bytes.
 std::uint64_t allocated_memory() noexcept;
 

@@ -230,7 +230,11 @@ Scheduler::Refill Scheduler::refill_locked(Stream& stream) noexcept {
 // Does not access an idle stream that still has its handle: another thread may already have destroyed it.
 bool Scheduler::end_refill(Stream& stream, Refill& refill) noexcept {
   free(refill.surplus);
-  if (refill.abandoned) stream.drop_reference();
+  if (refill.abandoned) {
+    std::atomic<std::uint32_t>& unfinished = stream.device->unfinished;
+    stream.drop_reference();
+    if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake_one(unfinished);
+  }
   return refill.more;
 }
 

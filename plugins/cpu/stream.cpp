@@ -56,7 +56,7 @@ void release_contents(Operation& operation) noexcept {
     case Operation::Kind::callback:
       break;
     case Operation::Kind::release:
-      release_allocation(*operation.allocation);
+      release_pending(*operation.allocation);
       break;
     case Operation::Kind::graph:
       operation.graph.graph->drop_reference();
@@ -89,11 +89,14 @@ weir_result stream_destroy(weir_stream handle, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(handle, "stream");
     retire(stream, "stream");
+    std::atomic<std::uint32_t>& unfinished = stream.device->unfinished;
+    unfinished.fetch_add(1, std::memory_order_relaxed);
     {
       std::lock_guard lock(stream.mutex);
       stream.abandoned = stream.state != Stream::State::idle;
       if (stream.abandoned) return;
     }
+    unfinished.fetch_sub(1, std::memory_order_relaxed);
     stream.drop_reference();
   });
 }
@@ -107,7 +110,6 @@ weir_result stream_query(weir_stream handle, weir_status* status) {
     Stream& stream = live<Stream>(handle, "stream");
     const bool done = stream.reached(stream.submitted.load(std::memory_order_acquire));
     check_stream(stream);
-    if (!done) report(status, WEIR_NOT_READY, "work of the stream is not done yet");
     return done ? WEIR_OK : WEIR_NOT_READY;
   });
 }

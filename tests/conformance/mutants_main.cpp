@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the conformance suite on every mutant and prints which tests find which fault.
 //
-//   weir-conformance-mutants --suite PROGRAM --mutant mutant.json --kills kills.json
+//   weir-conformance-mutants --suite PROGRAM --mutant mutant.json spoilt.json --kills kills.json
 //       runs each mutant's listed tests, which together must cover levels 6 to 8
+//   ... --repeat 100 --only NAME
+//       runs each listed test alone that often and prints how many runs failed: the rate at which it finds a
+//       race
 //   ... --all
 //       runs all tests of the levels of each mutant's listed tests: 0 to 5, 6 to 8, or both
 //   ... --all --write kills.json
@@ -29,13 +32,15 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct Options {
-  std::string suite, mutant, kills, write, level, only;
+  std::string suite, kills, write, level, only;
+  std::vector<std::string> mutants;  ///< manifests
   bool all = false;
+  unsigned repeat = 0;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
 };
 
 struct Mutant {
-  std::string name, rule;
+  std::string manifest, name, rule;
   std::vector<std::string> killers;  ///< numbers of requirements that failed
   bool ran = false;
   double milliseconds = 0;
@@ -52,9 +57,10 @@ std::vector<Mutant> listed_mutants(const fs::path& manifest) {
   std::vector<Mutant> mutants;
   list(
       [](const char* name, const char* rule, void* user) {
-        static_cast<std::vector<Mutant>*>(user)->push_back({name, rule, {}, false, 0});
+        static_cast<std::vector<Mutant>*>(user)->push_back({{}, name, rule, {}, false, 0});
       },
       &mutants);
+  for (Mutant& mutant : mutants) mutant.manifest = manifest.string();
   return mutants;
 }
 
@@ -79,9 +85,9 @@ void judge(const Options& options, Mutant& mutant, const std::string& level,
       fs::temp_directory_path() / ("weir-mutant-" + std::to_string(getpid()) + "-" + mutant.name);
   std::string filter;
   for (const std::string& test : tests) filter += (filter.empty() ? "" : ",") + test;
-  std::vector<std::string> arguments = {options.suite, "--driver", options.mutant, "--level",
-                                        level,         "--quiet",  "--patience",   "1",
-                                        "--timeout",   "10",       "--report",     report.string()};
+  std::vector<std::string> arguments = {options.suite, "--driver", mutant.manifest, "--level",
+                                        level,         "--quiet",  "--patience",    "1",
+                                        "--timeout",   "10",       "--report",      report.string()};
   if (!filter.empty()) arguments.insert(arguments.end(), {"--filter", filter});
   std::vector<char*> raw;
   for (std::string& argument : arguments) raw.push_back(argument.data());
@@ -118,7 +124,7 @@ void keep_reliable(const Options& options, Mutant& mutant) {
   for (const std::string& test : mutant.killers) {
     bool always = true;
     for (int i = 0; i < 3 && always; ++i) {
-      Mutant again{mutant.name, mutant.rule, {}, false, 0};
+      Mutant again{mutant.manifest, mutant.name, mutant.rule, {}, false, 0};
       judge(options, again, "0-8", {test});
       always = !again.killers.empty();
     }
@@ -126,6 +132,25 @@ void keep_reliable(const Options& options, Mutant& mutant) {
     if (reliable.size() == 2) break;
   }
   mutant.killers = reliable;
+}
+
+/// Runs each of a mutant's tests alone `options.repeat` times and prints how often it failed. Returns false
+/// if fewer than 99 of 100 runs found the mutant.
+bool print_rates(const Options& options, const Mutant& mutant, const std::vector<std::string>& tests) {
+  bool reliable = true;
+  for (const std::string& test : tests) {
+    unsigned found = 0;
+    for (unsigned i = 0; i < options.repeat; ++i) {
+      Mutant again{mutant.manifest, mutant.name, mutant.rule, {}, false, 0};
+      judge(options, again, "0-8", {test});
+      found += !again.killers.empty();
+    }
+    std::printf("%-40s %s found it in %u of %u runs\n", mutant.name.c_str(), test.c_str(), found,
+                options.repeat);
+    std::fflush(stdout);
+    reliable = reliable && 100 * found >= 99 * options.repeat;
+  }
+  return reliable;
 }
 
 /// The requirements of the upper levels that no mutant has failed.
@@ -145,13 +170,23 @@ std::vector<std::string> unbroken(const Options& options, const std::vector<Muta
 }
 
 int run(const Options& options) {
-  std::vector<Mutant> mutants = listed_mutants(options.mutant);
+  std::vector<Mutant> mutants;
+  for (const std::string& manifest : options.mutants)
+    std::ranges::move(listed_mutants(manifest), std::back_inserter(mutants));
   if (!options.only.empty())
     std::erase_if(mutants, [&](const Mutant& m) { return m.name.find(options.only) == std::string::npos; });
   json known = json::object();
   if (!options.kills.empty()) {
     std::ifstream file(options.kills);
     known = json::parse(file);
+  }
+  if (options.repeat) {
+    bool reliable = true;
+    for (const Mutant& mutant : mutants)
+      if (known.contains(mutant.name))
+        reliable =
+            print_rates(options, mutant, known[mutant.name].get<std::vector<std::string>>()) && reliable;
+    return reliable ? 0 : 1;
   }
   std::vector<std::string> unlisted;
   std::atomic<std::size_t> next{0};
@@ -214,7 +249,8 @@ int main(int argument_count, char** arguments) {
   Options options;
   CLI::App app("Runs the conformance suite on every mutant.");
   app.add_option("--suite", options.suite, "weir-conformance")->required();
-  app.add_option("--mutant", options.mutant, "the mutant driver's manifest")->required();
+  app.add_option("--mutant", options.mutants, "the manifests of drivers with mutants")->required();
+  app.add_option("--repeat", options.repeat, "how often to run each mutant's tests, to print their rates");
   app.add_option("--kills", options.kills, "JSON: mutant -> tests that find it");
   app.add_option("--write", options.write, "where to write such a file");
   app.add_option("--level", options.level, "levels to run, for all mutants");

@@ -31,10 +31,7 @@ weir_result Held::stream_query(weir_stream stream, weir_status* status) {
   if (const weir_result failure = late_failure(*queue, status); failure != WEIR_OK) return failure;
   {
     const std::lock_guard lock(mutex_);
-    if (!queue->operations.empty()) {
-      sdk::report(status, WEIR_NOT_READY, "work of the stream is held back");
-      return WEIR_NOT_READY;
-    }
+    if (!queue->operations.empty()) return WEIR_NOT_READY;
   }
   // A call that another thread is submitting now is in no queue and not in the driver yet.
   const std::lock_guard order(order_);
@@ -106,10 +103,7 @@ weir_result Held::event_query(weir_event event, weir_status* status) {
   if (!mark) return next_.event_query(real(event).real, status);
   {
     const std::lock_guard lock(mutex_);
-    if (!mark->started) {
-      sdk::report(status, WEIR_NOT_READY, "the event's record is held back");
-      return WEIR_NOT_READY;
-    }
+    if (!mark->started) return WEIR_NOT_READY;
   }
   return next_.event_query(mark->event, status);
 }
@@ -130,10 +124,7 @@ weir_result Held::event_elapsed(weir_event start_event, weir_event end_event, do
   const std::shared_ptr<Mark> first = last_mark(start_event), last = last_mark(end_event);
   {
     const std::lock_guard lock(mutex_);
-    if (first && last && (!first->started || !last->started)) {
-      sdk::report(status, WEIR_NOT_READY, "a record of the two events is held back");
-      return WEIR_NOT_READY;
-    }
+    if (first && last && (!first->started || !last->started)) return WEIR_NOT_READY;
   }
   return next_.event_elapsed(first ? first->event : real(start_event).real,
                              last ? last->event : real(end_event).real, out, status);

@@ -31,23 +31,35 @@ struct weir_allocation_t {
   uint64_t size;
   unsigned char* bytes;
 };
+struct weir_kernel_t {
+  weir_cpu_kernel function;
+  uint32_t argument_bytes; /* of the layout: the driver uses nothing else of it */
+  struct weir_kernel_t* next;
+};
 struct weir_module_t {
   void* library;
   int file; /* stays open: the dynamic linker identifies libraries by inode number */
+  pthread_mutex_t looking; /* guards the list */
+  struct weir_kernel_t* kernels;
 };
-/* A weir_kernel is the address of its function. */
 
 static struct weir_device_t the_device;
 
 /* -- results -- */
 
 static weir_result fail(weir_status* status, weir_result code, const char* message) {
-  if (status && status->struct_size >= sizeof *status) {
-    status->code = code;
-    status->vendor_code = 0;
-    status->vendor_name[0] = '\0';
-    snprintf(status->message, sizeof status->message, "%s", message);
+  if (!status) return code;
+  weir_status filled = {.struct_size = status->struct_size, .code = code};
+  const size_t mine = sizeof filled < status->struct_size ? sizeof filled : status->struct_size;
+  if (mine > offsetof(weir_status, message)) {
+    /* As much of the message as fits, cut before a UTF-8 character rather than inside it. */
+    const size_t room = mine - offsetof(weir_status, message) - 1;
+    size_t length = strlen(message);
+    if (length > room)
+      for (length = room; length > 0 && ((unsigned char)message[length] & 0xc0) == 0x80;) --length;
+    memcpy(filled.message, message, length);
   }
+  memcpy(status, &filled, mine);
   return code;
 }
 
@@ -196,8 +208,10 @@ static weir_result memory_allocate(weir_device device, const weir_memory_options
   (void)device;
   if (options->kind != WEIR_MEMORY_DEVICE)
     return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no pinned memory");
-  if (options->size == 0 || options->alignment > alignment)
-    return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is above 64");
+  if (options->size == 0 || (options->alignment & (options->alignment - 1)))
+    return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is no power of two");
+  if (options->alignment > alignment)
+    return fail(status, WEIR_ERROR_UNSUPPORTED, "the alignment is above 64");
   if (options->size > SIZE_MAX - alignment) return out_of_memory(status);
   weir_allocation allocation = malloc(sizeof *allocation);
   unsigned char* bytes = aligned_alloc(alignment, (options->size + alignment - 1) / alignment * alignment);
@@ -307,13 +321,19 @@ static weir_result module_load(weir_device device, const weir_code_object* objec
     close(file);
     return result;
   }
-  *module = (struct weir_module_t){library, file};
+  *module = (struct weir_module_t){.library = library, .file = file};
+  pthread_mutex_init(&module->looking, NULL);
   *out_module = module;
   return WEIR_OK;
 }
 
 static weir_result module_unload(weir_module module, weir_status* status) {
   (void)status;
+  for (struct weir_kernel_t *kernel = module->kernels, *next; kernel; kernel = next) {
+    next = kernel->next;
+    free(kernel);
+  }
+  pthread_mutex_destroy(&module->looking);
   dlclose(module->library);
   close(module->file);
   free(module);
@@ -322,11 +342,27 @@ static weir_result module_unload(weir_module module, weir_status* status) {
 
 static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
                                      weir_kernel* out_kernel, weir_status* status) {
-  (void)layout; /* the argument block already has the form that the kernel reads */
-  void* function = dlsym(module->library, name);
-  if (!function) return fail(status, WEIR_ERROR_NOT_FOUND, dlerror());
-  *out_kernel = (weir_kernel)function;
-  return WEIR_OK;
+  void* symbol = dlsym(module->library, name);
+  if (!symbol) return fail(status, WEIR_ERROR_NOT_FOUND, dlerror());
+  if (layout->argument_bytes > max_argument_bytes)
+    return fail(status, WEIR_ERROR_INVALID, "the argument block exceeds the device's limit");
+  weir_cpu_kernel function;
+  memcpy(&function, &symbol, sizeof function);
+  weir_result result = WEIR_OK;
+  pthread_mutex_lock(&module->looking);
+  struct weir_kernel_t* kernel = module->kernels;
+  while (kernel && (kernel->function != function || kernel->argument_bytes != layout->argument_bytes))
+    kernel = kernel->next;
+  if (!kernel && (kernel = malloc(sizeof *kernel))) {
+    *kernel = (struct weir_kernel_t){function, layout->argument_bytes, module->kernels};
+    module->kernels = kernel;
+  }
+  if (kernel)
+    *out_kernel = kernel;
+  else
+    result = out_of_memory(status);
+  pthread_mutex_unlock(&module->looking);
+  return result;
 }
 
 static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status) {
@@ -337,8 +373,10 @@ static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, w
 }
 
 static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
-  if (launch->argument_bytes > max_argument_bytes || launch->dynamic_shared_bytes > max_shared_bytes)
-    return fail(status, WEIR_ERROR_INVALID, "the arguments or the shared memory exceed the device's limit");
+  if (launch->argument_bytes != launch->kernel->argument_bytes)
+    return fail(status, WEIR_ERROR_INVALID, "the arguments have another size than in the kernel's layout");
+  if (launch->dynamic_shared_bytes > max_shared_bytes)
+    return fail(status, WEIR_ERROR_INVALID, "the shared memory exceeds the device's limit");
   if (launch->block[0] != 1 || launch->block[1] != 1 || launch->block[2] != 1)
     return fail(status, WEIR_ERROR_INVALID, "the block is not 1 x 1 x 1");
   if (launch->grid[0] - 1 >= INT32_MAX || launch->grid[1] - 1 >= UINT16_MAX ||
@@ -354,11 +392,9 @@ static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, 
                       .end_block = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
                       .shared = launch->dynamic_shared_bytes ? shared : NULL};
   memcpy(run.grid, launch->grid, sizeof run.grid);
-  weir_cpu_kernel function;
-  memcpy(&function, &launch->kernel, sizeof function);
 
   pthread_mutex_lock(&stream->busy);
-  function(arguments, &run); /* all blocks in one run */
+  launch->kernel->function(arguments, &run); /* all blocks in one run */
   pthread_mutex_unlock(&stream->busy);
   return WEIR_OK;
 }

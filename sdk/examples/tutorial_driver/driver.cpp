@@ -195,7 +195,7 @@ struct Driver {
 
   struct Device : DeviceObject {
     void open() {}
-    void close() {}
+    void close() { Queue::finish(); }  // destroyed streams may still have work
 
     void get_memory(std::uint64_t& free, std::uint64_t& total) {
       free = bytes_of(_SC_AVPHYS_PAGES);

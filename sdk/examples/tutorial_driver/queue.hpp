@@ -9,14 +9,23 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <weir/sdk/fork.hpp>
 
 class Queue {
  public:
   static std::shared_ptr<Queue> start() {
+    weir::sdk::notice_forks();  // a child made by fork has no threads; its calls are refused
     auto queue = std::make_shared<Queue>();
     // The thread shares ownership of the queue, so submitted work completes after the stream is destroyed.
-    std::thread([queue] { queue->run(); }).detach();
+    std::thread([queue, counted = Running()]() mutable { std::exchange(queue, nullptr)->run(); }).detach();
     return queue;
+  }
+
+  /// Waits until all closed queues have done their work.
+  static void finish() {
+    std::unique_lock lock(Running::all().mutex);
+    Running::all().changed.wait(lock, [] { return Running::all().count == 0; });
   }
 
   /// Appends `work` to the queue and returns its number; the first is 1.
@@ -51,6 +60,31 @@ class Queue {
   }
 
  private:
+  /// Counts the queues whose threads run.
+  class Running {
+   public:
+    struct All {
+      std::mutex mutex;
+      std::condition_variable changed;
+      int count = 0;
+    };
+    static All& all() {
+      static All* const all = new All;  // never destroyed: threads may outlive the program's end
+      return *all;
+    }
+
+    Running() { add(1); }
+    Running(const Running&) { add(1); }
+    ~Running() { add(-1); }
+
+   private:
+    static void add(int change) {
+      std::lock_guard lock(all().mutex);
+      all().count += change;
+      all().changed.notify_all();
+    }
+  };
+
   void run() {
     std::unique_lock lock(mutex_);
     for (;;) {

@@ -25,9 +25,14 @@
  *
  *  - A function returns a weir_result. On failure it leaves its outputs untouched. If `status` is not null,
  *    it then also fills `*status`: a message, and the vendor's error code and name if there are any.
- *  - No function aborts, exits, prints, or lets a C++ exception or longjmp cross the table.
+ *    WEIR_OK and WEIR_NOT_READY are not failures: they leave `*status` untouched, byte for byte.
+ *  - The functions of the table, the entry point and the host's callbacks are C functions: they follow the
+ *    platform's C calling convention, so that a driver and a host may be written in any language.
+ *  - No function aborts, exits, prints, or lets a C++ exception, a panic or a longjmp cross the table.
  *  - A process that has loaded a driver must be able to exit promptly. Exit handlers of the driver must
  *    neither crash nor wait, and processes that the driver started by fork alone must not outlive it.
+ *  - In a child that a process with a loaded driver made by fork, every function returns without waiting for
+ *    work, with an error if it cannot work there; and the child can exit.
  *  - Every function may be called from any thread, and from several threads at once for one object. The
  *    exception is destruction: no other call may use an object while it is destroyed. Calls that submit to
  *    one stream from several threads take effect one after the other in an unspecified order.
@@ -58,7 +63,8 @@ extern "C" {
 /* ---------------------------------------------------------------------------------- versions -- */
 
 /* An ABI version is major << 16 | minor. A new major version may change anything. A new minor version appends
- * to structs and to the table and changes nothing else. */
+ * to structs and to the table and changes nothing else. In a table of version 1.0, device_get_info sets no
+ * capability that is marked (1.1), also if the library supports 1.1. */
 #define WEIR_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define WEIR_ABI_MAJOR(version) ((uint32_t)(version) >> 16)
 #define WEIR_ABI_MINOR(version) ((uint32_t)(version)&0xffffu)
@@ -70,7 +76,7 @@ typedef int32_t weir_result; /* one of enum weir_result_code; the numbers never 
 
 enum weir_result_code {
   WEIR_OK = 0,
-  WEIR_NOT_READY = 1,            /* the queried work is not complete; not a failure */
+  WEIR_NOT_READY = 1,            /* the queried work is not complete; not a failure: fills no status */
   WEIR_ERROR_UNKNOWN = 2,        /* no other code applies */
   WEIR_ERROR_INVALID = 3,        /* an argument is wrong; the message names it */
   WEIR_ERROR_UNSUPPORTED = 4,    /* this driver or device lacks the operation */
@@ -200,7 +206,8 @@ typedef struct weir_memory_options {
   uint32_t struct_size;
   uint32_t kind;      /* enum weir_memory_kind */
   uint64_t size;      /* at least 1 */
-  uint64_t alignment; /* power of two; 0 means memory_alignment */
+  uint64_t alignment; /* power of two; 0 means memory_alignment. Another number returns WEIR_ERROR_INVALID. One
+                       * above memory_alignment is kept, or refused with WEIR_ERROR_UNSUPPORTED */
 } weir_memory_options;
 
 /* The addresses of an allocation; see memory_get_info. */
@@ -330,8 +337,8 @@ typedef struct weir_driver_table {
    * count. */
   weir_result (*device_open)(uint32_t index, weir_device *out_device, weir_status *status);
 
-  /* (required) Decrements the device's reference count. Objects of the device must have been destroyed. May
-   * block until its work is complete. */
+  /* (required) Decrements the device's reference count. Objects of the device must have been destroyed. The
+   * last call blocks until the device's work is complete: destroyed streams may still have some. */
   weir_result (*device_close)(weir_device device, weir_status *status);
 
   /* (required) Must not access the device's streams. */
@@ -361,7 +368,8 @@ typedef struct weir_driver_table {
   weir_result (*stream_query)(weir_stream stream, weir_status *status);
 
   /* (required) Starts delayed work of this stream, then blocks until the work submitted before the call is
-   * complete. Returns the stream's error. */
+   * complete. It does not wait for work that other threads submit during the call. Returns the stream's
+   * error. */
   weir_result (*stream_synchronize)(weir_stream stream, weir_status *status);
 
   /* (required) Submits: later work of `stream` begins after the work that `event` covered at the time of this
@@ -402,15 +410,20 @@ typedef struct weir_driver_table {
 
   /* -- memory -- */
 
-  /* (required) May block. */
+  /* (required) May block. If memory is short while deallocations are pending, it waits for them before it
+   * returns WEIR_ERROR_OUT_OF_MEMORY. */
   weir_result (*memory_allocate)(weir_device device, const weir_memory_options *options, weir_allocation *out_allocation,
                                  weir_status *status);
 
-  /* (required) No submitted work may still use the memory. Accepts allocations of both allocate functions. */
+  /* (required) No submitted work may still use the memory. Accepts allocations of both allocate functions. If
+   * the driver reused the memory of a pending deallocation for this allocation, work submitted before that
+   * deallocation may still use the memory: it becomes available only after that work. */
   weir_result (*memory_free)(weir_allocation allocation, weir_status *status);
 
   /* [STREAM_ORDERED_ALLOCATION] Work submitted to `stream` after this call may use the allocation. Work of
-   * other streams may use it after an event recorded in `stream` after this call. Does not block. */
+   * other streams may use it after an event recorded in `stream` after this call. Does not block, except to
+   * wait for pending deallocations if memory is short: a host may submit any number of rounds of allocation,
+   * use and deallocation before the first of them has run. */
   weir_result (*memory_allocate_async)(weir_stream stream, const weir_memory_options *options,
                                        weir_allocation *out_allocation, weir_status *status);
 
@@ -454,8 +467,9 @@ typedef struct weir_driver_table {
 
   /* -- code -- */
 
-  /* (required) May block while the vendor compiles. Refuses an object with WEIR_ERROR_CODE_OBJECT; the
-   * message names the given format and target and the supported ones. */
+  /* (required) May block while the vendor compiles. Refuses an object of a format or for a target that the
+   * device does not run with WEIR_ERROR_CODE_OBJECT; the message names the given format and target and the
+   * supported ones. */
   weir_result (*module_load)(weir_device device, const weir_code_object *object, weir_module *out_module,
                              weir_status *status);
 
@@ -472,8 +486,10 @@ typedef struct weir_driver_table {
    * and returns WEIR_OK. The host uses it to choose block and grid sizes. Waits for no submitted work. */
   weir_result (*kernel_get_info)(weir_kernel kernel, weir_kernel_info *info, weir_status *status);
 
-  /* (required) Submits. A grid or block dimension of 0, or one above the device's limit, returns
-   * WEIR_ERROR_INVALID. A failure on the device is reported by a later call on the stream. */
+  /* (required) Submits. Returns WEIR_ERROR_INVALID for a grid or block dimension of 0 or above the device's
+   * limit, for a block of more than max_block_threads threads, for static and dynamic shared bytes that
+   * together exceed max_shared_bytes, and for `argument_bytes` other than the layout's. A failure on the
+   * device is reported by a later call on the stream. */
   weir_result (*kernel_launch)(weir_stream stream, const weir_launch *launch, weir_status *status);
 
   /* -- extensions -- */

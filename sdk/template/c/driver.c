@@ -31,12 +31,18 @@ static struct weir_device_t the_device;
 /* -- results -- */
 
 static weir_result fail(weir_status* status, weir_result code, const char* message) {
-  if (status && status->struct_size >= sizeof *status) {
-    status->code = code;
-    status->vendor_code = 0;
-    status->vendor_name[0] = '\0';
-    snprintf(status->message, sizeof status->message, "%s", message);
+  if (!status) return code;
+  weir_status filled = {.struct_size = status->struct_size, .code = code};
+  const size_t mine = sizeof filled < status->struct_size ? sizeof filled : status->struct_size;
+  if (mine > offsetof(weir_status, message)) {
+    /* As much of the message as fits, cut before a UTF-8 character rather than inside it. */
+    const size_t room = mine - offsetof(weir_status, message) - 1;
+    size_t length = strlen(message);
+    if (length > room)
+      for (length = room; length > 0 && ((unsigned char)message[length] & 0xc0) == 0x80;) --length;
+    memcpy(filled.message, message, length);
   }
+  memcpy(status, &filled, mine);
   return code;
 }
 
@@ -183,8 +189,10 @@ static weir_result memory_allocate(weir_device device, const weir_memory_options
   (void)device;
   if (options->kind != WEIR_MEMORY_DEVICE)
     return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no pinned memory");
-  if (options->size == 0 || options->alignment > alignment)
-    return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is above 64");
+  if (options->size == 0 || (options->alignment & (options->alignment - 1)))
+    return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is no power of two");
+  if (options->alignment > alignment)
+    return fail(status, WEIR_ERROR_UNSUPPORTED, "the alignment is above 64");
   if (options->size > SIZE_MAX - alignment) return out_of_memory(status);
   weir_allocation allocation = malloc(sizeof *allocation);
   unsigned char* bytes = aligned_alloc(alignment, (options->size + alignment - 1) / alignment * alignment);
@@ -270,7 +278,7 @@ static weir_result fill(weir_stream stream, weir_allocation destination, uint64_
 static weir_result module_load(weir_device device, const weir_code_object* object, weir_module* out_module,
                                weir_status* status) {
   (void)device, (void)out_module;
-  char message[256];
+  char message[WEIR_STATUS_MESSAGE_BYTES + 256]; /* `fail` cuts it */
   snprintf(message, sizeof message, "the @NAME@ driver loads no code yet; it was given '%s' for '%s'",
            object->format ? object->format : "", object->target ? object->target : "");
   return fail(status, WEIR_ERROR_CODE_OBJECT, message);

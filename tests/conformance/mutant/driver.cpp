@@ -58,7 +58,7 @@ std::vector<Mutant> all() {
   std::vector<Mutant> mutants;
   for (const auto& group : {entry_mutants(), device_mutants(), memory_mutants(), copy_mutants(),
                             stream_mutants(), event_mutants(), launch_mutants(), ordered_mutants(),
-                            graph_mutants(), fault_mutants(), code_mutants(), thread_mutants()})
+                            graph_mutants(), fault_mutants(), code_mutants(), thread_mutants(), hole_mutants()})
     mutants.insert(mutants.end(), group.begin(), group.end());
   return mutants;
 }
@@ -95,6 +95,8 @@ weir_stream hidden_stream() {
 weir_result refuse(weir_status* status, weir_result code, const char* message) {
   if (status && status->struct_size >= sizeof *status) {
     status->code = code;
+    status->vendor_code = 0;
+    *status->vendor_name = 0;
     std::snprintf(status->message, sizeof status->message, "%s", message);
   }
   return code;

@@ -33,6 +33,7 @@ std::span<const Mutant> graph_mutants();
 std::span<const Mutant> fault_mutants();
 std::span<const Mutant> code_mutants();
 std::span<const Mutant> thread_mutants();
+std::span<const Mutant> hole_mutants();
 
 /// The real driver's table.
 const weir_driver_table& real();

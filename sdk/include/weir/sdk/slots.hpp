@@ -30,12 +30,8 @@ struct Slots {
   }
 
   template <class Body>
-  static weir_result query(weir_status* status, const char* what, Body&& body) noexcept {
-    return call(status, [&]() -> weir_result {
-      if (body()) return WEIR_OK;
-      report(status, WEIR_NOT_READY, what);
-      return WEIR_NOT_READY;
-    });
+  static weir_result query(weir_status* status, Body&& body) noexcept {
+    return call(status, [&]() -> weir_result { return body() ? WEIR_OK : WEIR_NOT_READY; });
   }
 
   /// Ends an object. Invalidates its handle first, and restores it if `end` throws.
@@ -118,8 +114,7 @@ struct Slots {
     return call(status, [&] { live<Stream>(stream, "stream").flush(); });
   }
   static weir_result stream_query(weir_stream stream, weir_status* status) {
-    return query(status, "work of the stream is not done yet",
-                 [&] { return live<Stream>(stream, "stream").query(); });
+    return query(status, [&] { return live<Stream>(stream, "stream").query(); });
   }
   static weir_result stream_synchronize(weir_stream stream, weir_status* status) {
     return call(status, [&] { live<Stream>(stream, "stream").synchronize(); });
@@ -188,15 +183,14 @@ struct Slots {
     });
   }
   static weir_result event_query(weir_event event, weir_status* status) {
-    return query(status, "the stream has not reached the event yet",
-                 [&] { return live<Event>(event, "event").query(); });
+    return query(status, [&] { return live<Event>(event, "event").query(); });
   }
   static weir_result event_synchronize(weir_event event, weir_status* status) {
     return call(status, [&] { live<Event>(event, "event").synchronize(); });
   }
   static weir_result event_elapsed(weir_event start_handle, weir_event end_handle, double* out_nanoseconds,
                                    weir_status* status) {
-    return query(status, "an event has not been reached yet", [&] {
+    return query(status, [&] {
       Event& start = live<Event>(start_handle, "start");
       Event& end = live<Event>(end_handle, "end");
       double& out = output(out_nanoseconds, "out_nanoseconds");

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 1: copies and fills whose sizes and offsets are next to powers of two, where drivers split work.
+#include <bit>
+
+#include "objects.hpp"
+
+namespace weir::conformance {
+namespace {
+
+constexpr std::uint64_t largest = 16u << 20;
+
+/// 2^k - 1, 2^k and 2^k + 1 for every k up to `largest`, each once.
+std::vector<std::uint64_t> around_powers_of_two() {
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t power = 1; power <= largest; power *= 2)
+    for (const std::uint64_t value : {power - 1, power, power + 1})
+      if (all.empty() || value > all.back()) all.push_back(value);
+  return all;
+}
+
+/// Two allocations with room for every size and offset, and what they and the host hold.
+class Field {
+ public:
+  enum class Copy { to_device, on_device, to_host };
+
+  /// Copies `size` bytes and checks the destination from one byte before the range to one byte after it.
+  void copy(Copy kind, std::uint64_t to_offset, std::uint64_t from_offset, std::uint64_t size) {
+    const std::span<const std::uint8_t> source = std::span(bytes_).subspan(from_offset, size);
+    // Differs from the last byte of the range, the one that is lost most often, and from the first one.
+    std::uint8_t guard = 0x5a;
+    while (size && (guard == source.front() || guard == source.back())) ++guard;
+    const std::uint64_t begin = to_offset ? to_offset - 1 : 0, end = to_offset + size + 1;
+    found_.assign(end - begin, guard);
+    if (kind != Copy::to_host) fill<std::uint8_t>(stream_, to_, begin, end - begin, guard);
+    if (kind == Copy::to_device)
+      call(table().copy_to_device, weir_stream(stream_), weir_allocation(to_), to_offset,
+           static_cast<const void*>(source.data()), size);
+    else if (kind == Copy::on_device)
+      call(table().copy_on_device, weir_stream(stream_), weir_allocation(to_), to_offset,
+           weir_allocation(from_), from_offset, size);
+    if (kind == Copy::to_host)
+      call(table().copy_to_host, weir_stream(stream_),
+           static_cast<void*>(found_.data() + (to_offset - begin)), weir_allocation(from_), from_offset,
+           size);
+    else
+      call(table().copy_to_host, weir_stream(stream_), static_cast<void*>(found_.data()),
+           weir_allocation(to_), begin, end - begin);
+    stream_.synchronize();
+    expected_.assign(end - begin, guard);
+    std::ranges::copy(source, expected_.begin() + static_cast<std::ptrdiff_t>(to_offset - begin));
+    static constexpr const char* names[] = {"copy_to_device", "copy_on_device", "copy_to_host"};
+    ASSERT_TRUE(same_bytes(found_, expected_))
+        << names[static_cast<int>(kind)] << " of " << size << " bytes from offset " << from_offset
+        << " to offset " << to_offset << " was submitted; read back from offset " << begin
+        << ", one byte before the range, to one byte after it. Look first at where "
+        << names[static_cast<int>(kind)] << " splits a copy into parts";
+  }
+
+  void fill_range(std::uint64_t offset, std::uint64_t size, std::uint32_t width) {
+    const Bytes repeated = pattern(width, width);
+    std::uint8_t guard = 0x5a;
+    while (guard == repeated.front() || guard == repeated.back()) ++guard;
+    const std::uint64_t begin = offset ? offset - 1 : 0, end = offset + size + 1;
+    fill<std::uint8_t>(stream_, to_, begin, end - begin, guard);
+    call(table().fill, weir_stream(stream_), weir_allocation(to_), offset, size,
+         static_cast<const void*>(repeated.data()), width);
+    found_.assign(end - begin, 0);
+    call(table().copy_to_host, weir_stream(stream_), static_cast<void*>(found_.data()), weir_allocation(to_),
+         begin, end - begin);
+    stream_.synchronize();
+    expected_.assign(end - begin, guard);
+    for (std::uint64_t i = 0; i < size; ++i) expected_[offset - begin + i] = repeated[i % width];
+    ASSERT_TRUE(same_bytes(found_, expected_))
+        << "a fill of " << size << " bytes at offset " << offset << " with a pattern of " << width
+        << " bytes was submitted; read back from offset " << begin
+        << ", one byte before the range, to one byte after it. Look first at where fill splits its range";
+  }
+
+ private:
+  const Bytes bytes_ = pattern(2 * largest + 64);
+  const Memory from_ = [this] {
+    Memory memory(bytes_.size());
+    memory.write(bytes_);
+    return memory;
+  }();
+  const Memory to_{2 * largest + 64};
+  const Stream stream_;
+  Bytes found_, expected_;
+};
+
+/// Copies of every size, and short copies at every offset.
+void check_copies(Field::Copy kind) {
+  Field field;
+  std::uint64_t turn = 0;
+  for (const std::uint64_t size : around_powers_of_two()) {
+    // Ranges that begin at 0 and at odd places take turns.
+    ++turn;
+    field.copy(kind, turn % 2 ? 0 : 33, turn % 3 ? 0 : 21, size);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  for (const std::uint64_t offset : around_powers_of_two())
+    for (const std::uint64_t size : {1u, 3u, 64u}) {
+      field.copy(kind, offset, 5, size);
+      field.copy(kind, 5, offset, size);
+      if (offset >= size) field.copy(kind, offset - size, offset, size);  // ends there
+      if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
+WEIR_REQUIREMENT(1, 32, Edges, CopiesToDeviceAroundPowersOfTwo,
+                 "copy_to_device is exact for sizes and offsets of 2^k - 1, 2^k and 2^k + 1.") {
+  check_copies(Field::Copy::to_device);
+}
+WEIR_REQUIREMENT(1, 33, Edges, CopiesOnDeviceAroundPowersOfTwo,
+                 "copy_on_device is exact for sizes and offsets of 2^k - 1, 2^k and 2^k + 1.") {
+  check_copies(Field::Copy::on_device);
+}
+WEIR_REQUIREMENT(1, 34, Edges, CopiesToHostAroundPowersOfTwo,
+                 "copy_to_host is exact for sizes and offsets of 2^k - 1, 2^k and 2^k + 1.") {
+  check_copies(Field::Copy::to_host);
+}
+
+WEIR_REQUIREMENT(
+    1, 52, Edges, FillsAroundPowersOfTwo,
+    "A fill is exact for sizes and offsets next to each power of two, with patterns of every size.") {
+  Field field;
+  for (const std::uint32_t width : {1u, 2u, 4u, 8u, 16u})
+    for (std::uint64_t power = width; power <= largest; power *= 2)
+      for (const std::uint64_t size : {power - width, power, power + width}) {
+        // Large ones with patterns of 1 and 16 bytes only, to save time.
+        if (power > (1u << 20) && width != 1 && width != 16) continue;
+        field.fill_range(std::countr_zero(power) % 2 ? 0 : 3 * width, size, width);
+        field.fill_range(size, 3 * width, width);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+}
+
+}  // namespace
+}  // namespace weir::conformance

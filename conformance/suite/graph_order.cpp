@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5: order inside of a run and between runs. A node that the test holds makes each overlap certain.
+#include "gate.hpp"
+#include "graph_nodes.hpp"
+#include "held_kernel.hpp"
+
+namespace weir::conformance {
+namespace {
+
+/// One run with a held node, in a stream of its own.
+class HeldRun {
+ public:
+  explicit HeldRun(const GraphNodes& nodes, const HeldKernel& held) : graph_(nodes.make()) {
+    launch(graph_, stream_);
+    stream_.flush();
+    EXPECT_TRUE(held.starts()) << "a graph was launched on an idle stream; its node without dependencies did "
+                                  "not start. Look first at how graph_launch finds the nodes that are ready";
+  }
+  const Stream& stream() const { return stream_; }
+
+ private:
+  const Graph graph_;
+  const Stream stream_;
+};
+
+WEIR_REQUIREMENT(
+    5, 23, GraphOrder, EveryDependencyIsWaitedFor,
+    "A node waits for each of its dependencies, whatever its place in the list: one of up to 6 is "
+    "held, and the node does not run.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Stream control;
+  for (std::uint32_t count : {1u, 2u, 6u})
+    for (std::uint32_t place = 0; place < count; ++place) {
+      HeldKernel held;
+      const Memory memory(64 * 8);
+      memory.write(Bytes(64 * 8, 0));
+      GraphNodes nodes;
+      std::vector<std::uint32_t> before;
+      for (std::uint32_t i = 0; i < count; ++i)
+        before.push_back(i == place ? nodes.kernel(held.kernel(), held.arguments())
+                                    : nodes.fill<std::uint8_t>(memory, 64 * (1 + i), 64, 1));
+      const auto last = nodes.fill<std::uint8_t>(memory, 0, 64, 9);
+      nodes.depend(last, before);
+      const HeldRun run(nodes, held);
+      EXPECT_TRUE(never([&] { return read_through(control, memory, 0, 1)[0] != 0; }))
+          << "a node with " << count << " dependencies ran while dependency " << place
+          << " of its list was running; driver.h: dependencies are nodes that end before this one begins. "
+             "Look "
+             "first at how graph_create reads weir_graph_node.dependencies";
+      held.release();
+      run.stream().synchronize();
+      EXPECT_TRUE(held.was_released()) << "the held node was not released in time";
+      EXPECT_EQ(memory.read(0, 1)[0], 9) << "the node that waited did not run";
+      if (HasFailure()) return;
+    }
+}
+
+WEIR_REQUIREMENT(
+    5, 24, GraphOrder, ARunEndsWithAllItsNodes,
+    "A run ends when all of its nodes have ended, whichever ends last: one of up to 5 is held, and "
+    "neither the stream's later work nor an event after the run goes on.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Stream control;
+  for (std::uint32_t count : {2u, 5u})
+    for (std::uint32_t place = 0; place < count; ++place) {
+      HeldKernel held;
+      const Memory memory(64 * 8);
+      memory.write(Bytes(64 * 8, 0));
+      GraphNodes nodes;
+      for (std::uint32_t i = 0; i < count; ++i)
+        if (i == place)
+          nodes.kernel(held.kernel(), held.arguments());
+        else
+          nodes.fill<std::uint8_t>(memory, 64 * (1 + i), 64, 1);
+      const HeldRun run(nodes, held);
+      const Event after;
+      after.record(run.stream());
+      fill<std::uint8_t>(run.stream(), memory, 0, 64, 9);
+      run.stream().flush();
+      EXPECT_TRUE(never([&] {
+        return run.stream().done() || after.done() || read_through(control, memory, 0, 1)[0] != 0;
+      })) << "node "
+          << place << " of a graph of " << count
+          << " independent nodes was running while the stream's later work ran, or the stream or an event "
+             "after the run was reported as reached; driver.h: a run ends before the stream's later work. "
+             "Look first at how a run counts the nodes that have ended";
+      held.release();
+      run.stream().synchronize();
+      EXPECT_TRUE(held.was_released()) << "the held node was not released in time";
+      EXPECT_EQ(memory.read(0, 1)[0], 9);
+      if (HasFailure()) return;
+    }
+}
+
+WEIR_REQUIREMENT(
+    5, 25, GraphOrder, ALaterRunWaitsForAHeldOne,
+    "While a run of a graph is held, no node of a later run of it starts, on the same stream or on "
+    "others.") {
+  needs(WEIR_CAP_GRAPHS);
+  HeldKernel held;
+  const Kernel append("append");
+  const Memory log = Memory::of(std::vector<std::int64_t>(41, 0));
+  GraphNodes nodes;
+  const auto first = nodes.kernel(append, arguments(log, std::int64_t{1}));
+  const auto pause = nodes.kernel(held.kernel(), held.arguments(), 1, {first});
+  nodes.kernel(append, arguments(log, std::int64_t{2}), 1, {pause});
+  const Graph graph = nodes.make();
+  const Stream streams[3], control;
+  launch(graph, streams[0]);
+  ASSERT_TRUE(held.starts());
+  for (int i = 0; i < 6; ++i) {
+    launch(graph, streams[(i + 1) % 3]);
+    streams[(i + 1) % 3].flush();
+  }
+  EXPECT_TRUE(never([&] { return read_through(control, log, 0, 1)[0] != 1; }))
+      << "a second run of a graph began while the first one was running; driver.h: runs of one graph never "
+         "overlap, even in different streams. Look first at what graph_launch waits for";
+  held.release();
+  for (const Stream& stream : streams) stream.synchronize();
+  std::vector<std::int64_t> expected(41, 0);
+  expected[0] = 14;
+  for (std::size_t i = 0; i < 7; ++i) expected[1 + 2 * i] = 1, expected[2 + 2 * i] = 2;
+  EXPECT_EQ(log.values<std::int64_t>(), expected)
+      << "7 runs were launched, each of which appends 1 and then 2 to the log after its length";
+}
+
+WEIR_REQUIREMENT(5, 26, GraphOrder, ARunWaitsForTheStreamsHeldWork,
+                 "No node of a run starts while earlier work of its stream is held.") {
+  needs(WEIR_CAP_GRAPHS);
+  HeldKernel held;
+  const Memory memory(64 * 4);
+  memory.write(Bytes(64 * 4, 0));
+  GraphNodes nodes;
+  for (std::uint64_t i = 0; i < 4; ++i) nodes.fill<std::uint8_t>(memory, 64 * i, 64, 3);
+  const Graph graph = nodes.make();
+  const Stream stream, control;
+  held.launch(stream);
+  stream.flush();
+  ASSERT_TRUE(held.starts());
+  launch(graph, stream);
+  stream.flush();
+  EXPECT_TRUE(never([&] {
+    const Bytes seen = read_through(control, memory, 0, 64 * 4);
+    return std::ranges::count(seen, 0) != 64 * 4;
+  })) << "a node of a run was executed while a kernel that was submitted before it was running. Look first "
+         "at "
+         "how graph_launch orders the run after the stream's work";
+  held.release();
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(memory.read(), Bytes(64 * 4, 3)));
+}
+
+}  // namespace
+}  // namespace weir::conformance

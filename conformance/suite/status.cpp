@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statuses, and what a table of an older version promises. Every call of the suite checks its status; these
+// requirements make the calls whose texts a driver is likely to cut.
+#include <cstring>
+
+#include "kernels.hpp"
+
+namespace weir::conformance {
+namespace {
+
+/// Calls `fail(text, status)` with texts of two, three and four bytes per character, so that a cut at any
+/// byte falls inside a character for some of them, and with statuses of many sizes.
+template <class Fail>
+void try_long_texts(weir_result expected, const Fail& fail) {
+  for (const char* character : {"\u00e9", "\u20ac", "\U0001f600"})
+    for (int shift = 0; shift < 4; ++shift) {
+      std::string text(static_cast<std::size_t>(shift), 'x');
+      while (text.size() < 3000) text += character;
+      weir_status status = new_status();
+      EXPECT_EQ(fail(text.c_str(), &status), expected) << status.message;
+      for (std::uint32_t size = offsetof(weir_status, message) + 1; size < sizeof status; size += 37) {
+        weir_status small = new_status();
+        small.struct_size = size;
+        const std::size_t room = size - offsetof(weir_status, message);
+        EXPECT_EQ(fail(text.c_str(), &small), expected);
+        const void* end = std::memchr(small.message, 0, room);
+        ASSERT_NE(end, nullptr) << last_slot() << " left status.message unterminated within struct_size "
+                                << size;
+        ASSERT_TRUE(is_utf8(small.message))
+            << last_slot() << " cut status.message in the middle of a character; struct_size was " << size;
+      }
+    }
+}
+
+WEIR_REQUIREMENT(0, 45, Status, LongTextsAreCutAtCharacters,
+                 "A message that is cut, by its own size or the status's struct_size, is terminated and ends "
+                 "with a whole UTF-8 character.") {
+  needs_device();
+  try_long_texts(WEIR_ERROR_NOT_FOUND, [](const char* name, weir_status* status) {
+    const void* out = nullptr;
+    const weir_result result = table().get_extension(name, 1, &out, status);
+    if (result == WEIR_ERROR_UNSUPPORTED) throw Unsupported("the table has no get_extension");
+    return result;
+  });
+}
+
+WEIR_REQUIREMENT(0, 46, Status, SuccessLeavesItUntouched,
+                 "A function that returns WEIR_OK leaves the status as it was.") {
+  const weir_status before = new_status();
+  weir_status status = before;
+  const auto check = [&](weir_result result) {
+    ASSERT_EQ(result, WEIR_OK) << status.message;
+    EXPECT_EQ(std::memcmp(&status, &before, sizeof status), 0)
+        << last_slot() << " succeeded and changed *status; driver.h: filled only on failure";
+    status = before;
+  };
+  std::uint32_t count = 0;
+  std::uint64_t free = 0, total = 0;
+  weir_device opened = nullptr;
+  weir_stream stream = nullptr;
+  weir_device_info filled{};
+  filled.struct_size = sizeof filled;
+  const weir_device on = device();
+  check(table().device_count(&count, &status));
+  check(table().device_get_info(judged().device, &filled, &status));
+  check(table().device_open(judged().device, &opened, &status));
+  check(table().device_get_memory(on, &free, &total, &status));
+  check(table().device_close(opened, &status));
+  check(table().stream_create(on, nullptr, &stream, &status));
+  check(table().stream_flush(stream, &status));
+  check(table().stream_query(stream, &status));
+  check(table().stream_synchronize(stream, &status));
+  check(table().stream_destroy(stream, &status));
+}
+
+WEIR_REQUIREMENT(0, 47, Status, OlderTablesClaimNothingNewer,
+                 "The table for a host of version 1.0 claims no capability of a later version.") {
+  const weir_host host{sizeof host, WEIR_ABI_VERSION(1, 0), WEIR_ABI_VERSION(1, 0)};
+  const weir_driver_table* older = nullptr;
+  weir_status status = new_status();
+  const weir_result result = call_entry(entry(), &host, &older, &status);
+  if (result == WEIR_ERROR_ABI) throw Unsupported("the driver does not support version 1.0");
+  ASSERT_EQ(result, WEIR_OK) << status.message;
+  needs_device();
+  weir_device_info filled{};
+  filled.struct_size = sizeof filled;
+  ASSERT_EQ(older->device_get_info(judged().device, &filled, nullptr), WEIR_OK);
+  for (std::uint64_t bit = WEIR_CAP_GRAPHS; bit; bit <<= 1)
+    EXPECT_FALSE(filled.capabilities & bit)
+        << "a host of version 1.0 negotiated a table of version 1." << WEIR_ABI_MINOR(older->abi_version)
+        << ", whose device_get_info claims " << capability_name(static_cast<weir_capability>(bit))
+        << "; driver.h marks it (1.1). Look first at the device_get_info of that table";
+}
+
+WEIR_REQUIREMENT(
+    3, 15, Status, LongNamesOfKernelsAreCutAtCharacters,
+    "The message for a missing kernel whose name does not fit is terminated and ends with a whole "
+    "UTF-8 character.") {
+  const Kernel iota("iota");
+  try_long_texts(WEIR_ERROR_NOT_FOUND, [&](const char* name, weir_status* status) {
+    weir_kernel out = nullptr;
+    return table().module_get_kernel(iota.module(), name, &iota.layout(), &out, status);
+  });
+}
+
+WEIR_REQUIREMENT(
+    3, 16, Status, LongNamesOfCodeObjectsAreCutAtCharacters,
+    "The message for a refused code object whose name does not fit is terminated and ends with a "
+    "whole UTF-8 character.") {
+  weir_code_object object = ready_kernel("iota").code_object();
+  object.format = "no-such-format";
+  try_long_texts(WEIR_ERROR_CODE_OBJECT, [&](const char* name, weir_status* status) {
+    object.name = name;
+    weir_module out = nullptr;
+    return table().module_load(device(), &object, &out, status);
+  });
+}
+
+}  // namespace
+}  // namespace weir::conformance
