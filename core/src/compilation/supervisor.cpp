@@ -21,7 +21,7 @@
 
 #include "compilation/handshake.hpp"
 #include "compilation/worker.hpp"
-#include "driver/descriptor.hpp"
+#include "descriptor.hpp"
 
 namespace weir::compilation {
 namespace {

@@ -17,7 +17,7 @@
 #include <set>
 #include <weir/error.hpp>
 
-#include "driver/descriptor.hpp"
+#include "descriptor.hpp"
 #include "driver/trust.hpp"
 
 namespace weir {

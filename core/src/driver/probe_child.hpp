@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "driver/descriptor.hpp"
+#include "descriptor.hpp"
 #include "driver/findings.hpp"
 #include "driver/probe_outcome.hpp"
 

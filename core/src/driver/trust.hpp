@@ -11,7 +11,7 @@
 #include <utility>
 #include <weir/error.hpp>
 
-#include "driver/descriptor.hpp"
+#include "descriptor.hpp"
 
 namespace weir {
 

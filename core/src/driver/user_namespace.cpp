@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "driver/descriptor.hpp"
+#include "descriptor.hpp"
 
 namespace weir {
 namespace {

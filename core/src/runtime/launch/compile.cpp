@@ -6,7 +6,7 @@
 #include <exception>
 #include <span>
 
-#include "compilation/remote_compiler.hpp"
+#include "compilation/cached_compiler.hpp"
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/annotate.hpp"
@@ -28,7 +28,7 @@ codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan,
                                  device.info.max_block_threads,
                                  assumptions};
     try {
-      return compilation::compiler().compile(kernel, tasks, target);
+      return compilation::cached_compiler().compile(kernel, tasks, target);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       if (!refusal) refusal = std::current_exception();

@@ -4,28 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <string_view>
 #include <weir/error.hpp>
+
+#include "byte_count.hpp"
 
 namespace weir::detail {
 
 std::optional<std::uint64_t> pool_bytes(const char* text) {
   const std::string_view word = text ? text : "";
   if (word.empty()) return {};
-  std::uint64_t bytes = 0;
-  const char* const end = word.data() + word.size();
-  auto [rest, error] = std::from_chars(word.data(), end, bytes);
-  if (error == std::errc() && rest != end) {
-    static constexpr std::string_view units = "KMG";
-    const std::size_t unit = units.find(*rest);
-    if (unit != units.npos && bytes <= std::numeric_limits<std::uint64_t>::max() >> 10 * (unit + 1)) {
-      bytes <<= 10 * (unit + 1);
-      ++rest;
-    }
-  }
-  if (error != std::errc() || rest != end)
+  const std::optional<std::uint64_t> bytes = parse_byte_count(word);
+  if (!bytes)
     throw Error(
         ErrorCode::invalid,
         fmt::format("the environment variable WEIR_POOL_BYTES is '{}'; expected a number of bytes, as in "

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compilation/cache_policy.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <weir/error.hpp>
+
+#include "byte_count.hpp"
+#include "driver/private_folder.hpp"
+#include "driver/trust.hpp"
+
+namespace weir::compilation {
+namespace {
+
+namespace fs = std::filesystem;
+
+// $HOME/.cache/weir/code, of which only $HOME must be there.
+constexpr int most_missing_levels = 3;
+
+std::string secure_text(const char* name) {
+  const char* const value = secure_getenv(name);
+  return value ? value : "";
+}
+
+std::uint64_t bytes_of(const std::string& text, std::uint64_t usual) {
+  if (text.empty()) return usual;
+  if (const std::optional<std::uint64_t> bytes = parse_byte_count(text)) return *bytes;
+  throw Error(ErrorCode::invalid,
+              "WEIR_CACHE_BYTES is '" + text +
+                  "'; expected the number of bytes that the compile cache may take, as in "
+                  "268435456, 256M or 1G");
+}
+
+std::string distrust(const fs::path& file) try {
+  open_trusted(file);
+  return "";
+} catch (const UntrustedFile& refusal) {
+  return fmt::format("the compile cache {} is not used: {}; {}", file.parent_path().string(),
+                     refusal.reason(), refusal.remedy());
+} catch (const Error& error) {
+  return fmt::format("the compile cache {} is not used: {}", file.parent_path().string(), error.what());
+}
+
+std::string create(const fs::path& folder) {
+  const std::string reason = make_private_folder(folder, most_missing_levels);
+  if (reason.empty()) return reason;
+  return fmt::format(
+      "the compile cache {} is not used: {}; name another folder in WEIR_CACHE, or turn the cache "
+      "off with WEIR_CACHE=off",
+      folder.string(), reason);
+}
+
+void warn(const std::string& problem) {
+  const std::string line = "weir: " + problem + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace
+
+CachePolicy make_cache_policy(const CacheInputs& inputs) {
+  CachePolicy policy;
+  if (inputs.elevated) {
+    policy.why_off = "this process has rights that its caller lacks";
+    return policy;
+  }
+  policy.limit = bytes_of(inputs.weir_cache_bytes, policy.limit);
+  if (inputs.weir_cache == "off") {
+    policy.why_off = "WEIR_CACHE is off";
+  } else if (!inputs.weir_cache.empty()) {
+    policy.named = true;
+    policy.folder = fs::absolute(inputs.weir_cache).lexically_normal();
+    if (!policy.folder.has_filename()) policy.folder = policy.folder.parent_path();
+    // The XDG specification requires that a relative XDG_CACHE_HOME is ignored.
+  } else if (fs::path(inputs.cache_home).is_absolute()) {
+    policy.folder = fs::path(inputs.cache_home) / "weir/code";
+  } else if (fs::path(inputs.home).is_absolute()) {
+    policy.folder = fs::path(inputs.home) / ".cache/weir/code";
+  } else {
+    policy.why_off = "neither WEIR_CACHE nor XDG_CACHE_HOME nor HOME names a folder";
+  }
+  return policy;
+}
+
+CachePolicy current_cache_policy() {
+  return make_cache_policy({secure_text("WEIR_CACHE"), secure_text("WEIR_CACHE_BYTES"),
+                            secure_text("XDG_CACHE_HOME"), secure_text("HOME"), process_is_elevated()});
+}
+
+std::string why_cache_unusable(const CachePolicy& policy) {
+  if (policy.folder.empty()) return policy.why_off;
+  if (std::string reason = create(policy.folder); !reason.empty()) return reason;
+  if (access(policy.folder.c_str(), W_OK | X_OK) != 0)
+    return fmt::format("{} cannot be written: {}", policy.folder.string(), strerrordesc_np(errno));
+  cache::add_statistics(policy.folder, {});
+  return distrust(policy.folder / cache::statistics_name);
+}
+
+cache::Settings cache_settings(const CachePolicy& policy) {
+  cache::Settings settings;
+  settings.folder = policy.folder;
+  settings.limit = policy.limit;
+  // A daemon without a home is not at fault: only `weir info` reports that the usual folder cannot be
+  // created.
+  settings.create = create;
+  settings.distrust = distrust;
+  settings.warn = [named = policy.named, folder = policy.folder](const std::string& problem) {
+    if (named || access(folder.c_str(), F_OK) == 0) warn(problem);
+  };
+  return settings;
+}
+
+}  // namespace weir::compilation
