@@ -6,12 +6,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+#include <weir/device.hpp>
 #include <weir/error.hpp>
+#include <weir/stream.hpp>
 
 #include "cache/maintenance.hpp"
 #include "cache/statistics.hpp"
 #include "command.hpp"
 #include "compilation/cache_policy.hpp"
+#include "kernel_file.hpp"
 
 namespace weir::tool {
 namespace {
@@ -107,23 +114,50 @@ int verify() {
   return damaged ? 1 : 0;
 }
 
-const Command cache_command(
-    "cache", "Show or clear the cache of generated code", [](CLI::App& app) -> std::function<int()> {
-      app.require_subcommand(1, 1);
-      const CLI::App* const info =
-          app.add_subcommand("info", "Print the folder, its size and how often it was used");
-      const CLI::App* const entries = app.add_subcommand(
-          "list",
-          "List the entries, the last one used first: time, size, time to generate, kernel and target");
-      const CLI::App* const empty = app.add_subcommand("clear", "Remove all entries");
-      app.add_subcommand("verify", "Read each entry and report the damaged ones");
-      return [info, entries, empty] {
-        return info->parsed()      ? show_info()
-               : entries->parsed() ? list()
-               : empty->parsed()   ? clear()
-                                   : verify();
-      };
-    });
+struct WarmOptions {
+  std::vector<std::string> files;
+  std::string device;
+};
+
+int warm(const WarmOptions& options) {
+  const CachePolicy policy = policy_with_folder();
+  if (const std::string why_not = compilation::why_cache_unusable(policy); !why_not.empty())
+    throw Error(ErrorCode::system, why_not);
+  const Device device = options.device.empty() ? open() : open(options.device);
+  const Stream stream = device.create_stream();
+  for (const std::string& file : options.files) {
+    const Program program = read_kernel(file);
+    program.prepare(stream);
+    std::printf("%s is ready for %s\n", program.name().c_str(), device.name().c_str());
+  }
+  return 0;
+}
+
+std::function<int()> set_up(CLI::App& app) {
+  app.require_subcommand(1, 1);
+  const auto add = [&](const char* name, const char* description, const std::function<int()>& action) {
+    return std::pair(app.add_subcommand(name, description), action);
+  };
+  auto options = std::make_shared<WarmOptions>();
+  const std::vector<std::pair<CLI::App*, std::function<int()>>> commands = {
+      add("info", "Print the folder, its size and how often it was used", show_info),
+      add("list",
+          "List the entries, the last one used first: time, size, time to generate, kernel and target", list),
+      add("clear", "Remove all entries", clear),
+      add("verify", "Read each entry and report the damaged ones", verify),
+      add("warm", "Generate the code of kernels that is not there, for launches with ordinary arguments",
+          [options] { return warm(*options); })};
+  CLI::App& warming = *commands.back().first;
+  warming.add_option("files", options->files, "Kernels in IR text form")->required();
+  warming.add_option("--device", options->device, "Device such as cpu or cpu:1; see weir info");
+  return [commands] {
+    for (const auto& [command, action] : commands)
+      if (command->parsed()) return action();
+    return 1;
+  };
+}
+
+const Command cache_command("cache", "Show, fill or clear the cache of generated code", set_up);
 
 }  // namespace
 }  // namespace weir::tool

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "npy.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -73,6 +75,38 @@ TEST_F(CacheCommand, TheSecondProcessFindsTheCodeOfTheFirst) {
               AllOf(HasSubstr(" ms  twice for elf-x86_64:"), HasSubstr(" KiB ")));
 }
 
+TEST_F(CacheCommand, LongLoopsAreEntriesOfTheirOwnWithTheResultsOfOneKernel) {
+  // Each loop adds 100 ones to x. The third one is the first one again.
+  std::string text =
+      "weir-ir 1\nkernel \"loops\"\n  param @x : array<f32, 1>\n{\n  %zero = const 0 : i64\n"
+      "  %n = extent @x, 0 : i64\n  %one = const 1 : f32\n  %three = const 3 : f32\n";
+  for (const std::string loop : {"a", "b", "c"}) {
+    text += "  parallel (%i" + loop + ") in (%zero to %n) {\n    %" + loop + "0 = load @x[%i" + loop +
+            "] : f32\n";
+    for (int i = 1; i <= 100; ++i)
+      text += "    %" + loop + std::to_string(i) + " = add %" + loop + std::to_string(i - 1) +
+              (loop == "b" ? ", %three" : ", %one") + " : f32\n";
+    text += "    store @x[%i" + loop + "], %" + loop + "100\n  }\n";
+  }
+  std::ofstream(folder / "loops.weir") << text << "}\n";
+  for (int run = 0; run < 2; ++run) {
+    const std::string out = (folder / "x.npy").string();
+    const ProgramResult result = weir({"run", (folder / "loops.weir").string(), "--device", "cpu", "--arg",
+                                       "x=zeros:1000", "--out", "x=" + out});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const tool::NpyArray array = tool::read_npy(out);
+    ASSERT_EQ(array.data.size(), 1000 * sizeof(float));
+    for (std::size_t i = 0; i < 1000; ++i) {
+      float value = 0;
+      std::memcpy(&value, array.data.data() + i * sizeof value, sizeof value);
+      ASSERT_EQ(value, 500.0f) << i;
+    }
+    // Two processes or threads may generate the code of equal loops at once.
+    EXPECT_EQ(entries().size(), 2u);
+  }
+  EXPECT_THAT(weir({"cache", "verify"}).out, HasSubstr("2 entries are sound"));
+}
+
 TEST_F(CacheCommand, VerifyReportsDamagedEntriesWhichAreReplaced) {
   run_kernel();
   EXPECT_EQ(weir({"cache", "verify"}).out, "1 entries are sound, 0 are damaged\n");
@@ -84,6 +118,17 @@ TEST_F(CacheCommand, VerifyReportsDamagedEntriesWhichAreReplaced) {
               AllOf(HasSubstr(entries()[0].string() + " is damaged"), HasSubstr("1 are damaged")));
   run_kernel();
   EXPECT_EQ(weir({"cache", "verify"}).status, 0);
+}
+
+TEST_F(CacheCommand, WarmGeneratesTheCodeThatLaunchesFind) {
+  const ProgramResult result = weir({"cache", "warm", "--device", "cpu", (folder / "twice.weir").string()});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, "twice is ready for cpu:0\n");
+  EXPECT_EQ(entries().size(), 1u);
+  run_kernel();
+  EXPECT_EQ(entries().size(), 1u);
+  EXPECT_THAT(weir({"cache", "info"}).out, HasSubstr("hits       1\n"));
+  EXPECT_EQ(weir({"cache", "warm", (folder / "twice.weir").string()}, "off").status, 1);
 }
 
 TEST_F(CacheCommand, ClearRemovesTheEntries) {
