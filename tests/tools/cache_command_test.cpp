@@ -71,6 +71,14 @@ TEST_F(CacheCommand, TheSecondProcessFindsTheCodeOfTheFirst) {
                                                  HasSubstr("hits       0\n"), HasSubstr("misses     1\n")));
   run_kernel();
   EXPECT_THAT(weir({"cache", "info"}).out, AllOf(HasSubstr("entries    1\n"), HasSubstr("hits       1\n")));
+  // Moved in its file, with a parameter renamed.
+  std::string moved = std::string("weir-ir 1\n\n// moved\n") + (twice_text + std::strlen("weir-ir 1\n"));
+  for (std::size_t at; (at = moved.find("@x")) != moved.npos;) moved.replace(at, 2, "@moved");
+  std::ofstream(folder / "twice.weir") << moved;
+  const ProgramResult result =
+      weir({"run", (folder / "twice.weir").string(), "--device", "cpu", "--arg", "moved=zeros:1000"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(weir({"cache", "info"}).out, AllOf(HasSubstr("entries    1\n"), HasSubstr("hits       2\n")));
   EXPECT_THAT(weir({"cache", "list"}).out,
               AllOf(HasSubstr(" ms  twice for elf-x86_64:"), HasSubstr(" KiB ")));
 }
