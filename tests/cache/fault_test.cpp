@@ -200,6 +200,24 @@ TEST_F(Faults, AFolderOfAnotherUserIsRefused) {
 }
 
 // proves R32
+TEST_F(Faults, AFileThatAnotherProcessRemovesMeanwhileIsNoReasonForAWarning) {
+  store->add(entry("input", "code"));
+  cache::Settings settings = store.store->settings();
+  int judged = 0;
+  settings.distrust = [&](const fs::path& file) {
+    if (judged++ > 0) return std::string();
+    fs::remove(file);
+    return std::string("it cannot be opened");
+  };
+  cache::Store other(settings);
+  EXPECT_EQ(other.find("input"), std::nullopt);
+  other.add(entry("input", "code"));
+  EXPECT_THAT(other.find("input"), Optional(std::string("code"))) << "judged again";
+  EXPECT_EQ(judged, 2);
+  EXPECT_THAT(store.warnings, IsEmpty());
+}
+
+// proves R32
 TEST_F(Faults, EntriesFromTheFutureAreUsed) {
   store->add(entry("input", "code"));
   constexpr auto year = std::chrono::hours(24 * 365);

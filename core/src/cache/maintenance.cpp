@@ -39,6 +39,12 @@ std::uint64_t blocks_of(std::uint64_t bytes) {
   return (bytes + block_bytes - 1) / block_bytes;
 }
 
+bool is_temporary_name(std::string_view name) {
+  const std::size_t entry = name.find(entry_suffix);
+  return entry != name.npos && is_entry_name(name.substr(0, entry + entry_suffix.size())) &&
+         name.ends_with(temporary_suffix);
+}
+
 struct Contents {
   std::vector<Listed> entries, temporary;
 };
@@ -48,7 +54,7 @@ Contents read_folder(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    const bool is_entry = is_entry_name(name), is_temporary = name.ends_with(temporary_suffix);
+    const bool is_entry = is_entry_name(name), is_temporary = is_temporary_name(name);
     struct stat info {};
     if (!(is_entry || is_temporary) || lstat(at->path().c_str(), &info) != 0) continue;
     (is_entry ? contents.entries : contents.temporary)
@@ -134,7 +140,7 @@ std::uint64_t clear(const fs::path& folder) noexcept try {
   const Contents contents = read_folder(folder);
   std::uint64_t removed = 0;
   for (const Listed& entry : contents.entries) removed += unlink(entry.file.c_str()) == 0;
-  for (const Listed& file : contents.temporary) unlink(file.file.c_str());
+  remove_left(contents.temporary);  // the others are being written
   for (const char* name : {usage_name, statistics_name}) unlink((folder / name).c_str());
   return removed;
 } catch (...) {

@@ -15,11 +15,11 @@
 namespace weir::cache {
 
 inline constexpr std::string_view temporary_suffix = ".tmp";
-inline constexpr const char* usage_name = "usage";
+inline constexpr const char* usage_name = "weir-usage";
 
 /// Records that an entry of `bytes` was written, and returns about how many bytes all entries have: the file
-/// `usage` grows by one byte for each 4 KiB, so that no process reads the folder at its start. Returns the
-/// largest number when it cannot be recorded.
+/// `weir-usage` grows by one byte for each 4 KiB, so that no process reads the folder at its start. Returns
+/// the largest number when it cannot be recorded.
 std::uint64_t add_usage(const std::filesystem::path& folder, std::uint64_t bytes) noexcept;
 
 /// Removes the least recently used entries until the rest has less than nine tenths of `limit`, and temporary
@@ -39,7 +39,8 @@ struct Listed {
 WEIR_API std::vector<Listed> list_entries(const std::filesystem::path& folder);
 /// The entry in `file`; nothing when it is damaged, of another version, or stored under a wrong name.
 WEIR_API std::optional<Entry> read_entry(const std::filesystem::path& file);
-/// Removes all files of the cache in `folder`, and no others. Returns the number of removed entries.
+/// Removes the entries, counts and left temporary files in `folder`, and no other files. Returns the number
+/// of removed entries.
 WEIR_API std::uint64_t clear(const std::filesystem::path& folder) noexcept;
 
 }  // namespace weir::cache

@@ -24,6 +24,6 @@ WEIR_API Statistics read_statistics(const std::filesystem::path& folder) noexcep
 /// waits.
 bool add_statistics(const std::filesystem::path& folder, const Statistics& more) noexcept;
 
-inline constexpr const char* statistics_name = "statistics";
+inline constexpr const char* statistics_name = "weir-statistics";
 
 }  // namespace weir::cache

@@ -71,10 +71,7 @@ std::optional<std::string> Store::find(std::string_view input) noexcept try {
 std::optional<Entry> Store::read(const std::string& name) {
   const Descriptor file(open_in(settings_.folder, name.c_str(), O_RDONLY));
   if (file.get() < 0) return std::nullopt;
-  if (const std::string reason = why_not(settings_.folder / name); !reason.empty()) {
-    warn(reason);
-    return std::nullopt;
-  }
+  if (!is_usable(settings_.folder / name)) return std::nullopt;
   std::string bytes;
   if (!read_all(file.get(), bytes)) return std::nullopt;
   std::optional<Entry> entry = decode_entry(bytes);
@@ -96,11 +93,12 @@ void Store::write(const std::string& name, std::string_view bytes) {
     if (const std::string reason = settings_.create(folder); !reason.empty()) return warn(reason);
   TemporaryFile file(folder, name);
   const auto fail = [&] {
+    if (errno == ENOENT) return;  // somebody removed the folder or the file meanwhile
     warn(fmt::format("{} cannot be written: {}; code is generated again in each process", folder.string(),
                      strerrordesc_np(errno)));
   };
   if (!file.is_open()) return fail();
-  if (const std::string reason = why_not(file.path()); !reason.empty()) return warn(reason);
+  if (!is_usable(file.path())) return;
   if (!file.fill(bytes) || !file.keep(name)) return fail();
   account(name, bytes.size());
   count({});  // the miss, which came before the folder was there
@@ -111,18 +109,23 @@ void Store::account(const std::string& newest, std::uint64_t bytes) {
   count({.evictions = evict(settings_.folder, settings_.limit, newest)});
 }
 
-std::string Store::why_not(const Path& file) {
-  struct stat now {};
-  if (stat(settings_.folder.c_str(), &now) != 0)
-    return fmt::format("{} cannot be examined: {}", settings_.folder.string(), strerrordesc_np(errno));
+bool Store::is_usable(const Path& file) {
+  struct stat folder {};
+  if (stat(settings_.folder.c_str(), &folder) != 0) return false;  // removed meanwhile
   {
     const std::lock_guard lock(mutex_);
-    if (judged_ && same_state(*judged_, now)) return refusal_;
+    if (judged_ && same_state(*judged_, folder)) return refusal_.empty();
   }
-  std::string refusal = settings_.distrust(file);
-  const std::lock_guard lock(mutex_);
-  judged_ = now;
-  return refusal_ = std::move(refusal);
+  const std::string refusal = settings_.distrust(file);
+  // Nothing is known about the folder when another process has removed the file meanwhile.
+  if (!refusal.empty() && access(file.c_str(), F_OK) != 0 && errno == ENOENT) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    judged_ = folder;
+    refusal_ = refusal;
+  }
+  if (!refusal.empty()) warn(refusal);
+  return refusal.empty();
 }
 
 void Store::warn(const std::string& problem) {

@@ -53,8 +53,8 @@ class Store {
   std::optional<Entry> read(const std::string& name);
   void write(const std::string& name, std::string_view bytes);
   void account(const std::string& newest, std::uint64_t bytes);
-  /// Why the folder is not used, "" when it is. Asks `distrust` about `file` when the folder has changed.
-  std::string why_not(const Path& file);
+  /// Whether `file` may be used. Asks `distrust` about it when the folder has changed, and warns.
+  bool is_usable(const Path& file);
   void warn(const std::string& problem);
   void count(const Statistics& more) noexcept;
 

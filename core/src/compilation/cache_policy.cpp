@@ -72,9 +72,12 @@ CachePolicy make_cache_policy(const CacheInputs& inputs) {
   if (inputs.weir_cache == "off") {
     policy.why_off = "WEIR_CACHE is off";
   } else if (!inputs.weir_cache.empty()) {
+    std::error_code error;
     policy.named = true;
-    policy.folder = fs::absolute(inputs.weir_cache).lexically_normal();
+    policy.folder = fs::absolute(inputs.weir_cache, error).lexically_normal();
     if (!policy.folder.has_filename()) policy.folder = policy.folder.parent_path();
+    if (error)
+      policy.why_off = fmt::format("WEIR_CACHE is {}, and there is no current folder", inputs.weir_cache);
     // The XDG specification requires that a relative XDG_CACHE_HOME is ignored.
   } else if (fs::path(inputs.cache_home).is_absolute()) {
     policy.folder = fs::path(inputs.cache_home) / "weir/code";
