@@ -8,6 +8,7 @@
 #include <weir/error.hpp>
 
 #include "command.hpp"
+#include "compilation/cache_policy.hpp"
 #include "driver/registry.hpp"
 #include "info_report.hpp"
 
@@ -54,7 +55,10 @@ int run_info(const InfoOptions& options) {
   const std::vector<SearchFolder> folders = driver_search_folders();
   const std::vector<Candidate> candidates = quietly_inspected_drivers();
   const bool coloured = !json && isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
-  const std::string report = json ? info_json(folders, candidates) : info_text(folders, candidates, coloured);
+  const compilation::CachePolicy cache = compilation::current_cache_policy();
+  const CacheState state{cache.folder.string(), compilation::why_cache_unusable(cache)};
+  const std::string report =
+      json ? info_json(folders, candidates, state) : info_text(folders, candidates, state, coloured);
   std::fwrite(report.data(), 1, report.size(), stdout);
   if (any_usable(candidates)) return 0;
   std::fflush(stdout);

@@ -99,7 +99,8 @@ json candidate_json(const Candidate& candidate) {
 
 }  // namespace
 
-std::string info_json(std::span<const SearchFolder> folders, std::span<const Candidate> candidates) {
+std::string info_json(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
+                      const CacheState& cache) {
   json report = {
       {"weir_version", WEIR_VERSION},     {"abi_version", version_text(WEIR_ABI_CURRENT)},
       {"usable", any_usable(candidates)}, {"folders", json::array()},
@@ -111,6 +112,7 @@ std::string info_json(std::span<const SearchFolder> folders, std::span<const Can
                                  {"searched", folder.ignored.empty()},
                                  {"state", folder_state(folder, candidates)}});
   for (const Candidate& candidate : candidates) report["drivers"].push_back(candidate_json(candidate));
+  report["cache"] = {{"folder", cache.folder}, {"used", cache.why_off.empty()}, {"reason", cache.why_off}};
   // Text from drivers may be invalid UTF-8; replacing invalid bytes keeps the output valid JSON.
   return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

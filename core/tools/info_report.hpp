@@ -11,13 +11,20 @@ namespace weir::tool {
 
 bool any_usable(std::span<const Candidate> candidates);
 
+/// The compile cache, for the report.
+struct CacheState {
+  std::string folder;   ///< "" when none is named
+  std::string why_off;  ///< "" when it is in use
+};
+
 /// The report for people. Text from drivers and file names is made printable.
 std::string info_text(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
-                      bool coloured);
+                      const CacheState& cache, bool coloured);
 
 /// The report for programs: one JSON object with the keys weir_version, abi_version, usable, folders,
-/// drivers. Later versions may add keys but never remove or rename them.
-std::string info_json(std::span<const SearchFolder> folders, std::span<const Candidate> candidates);
+/// drivers, cache. Later versions may add keys but never remove or rename them.
+std::string info_json(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
+                      const CacheState& cache);
 
 /// A capability bit, its key in JSON, and a phrase that follows "can".
 struct CapabilityWords {

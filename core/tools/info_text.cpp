@@ -72,6 +72,12 @@ class TextReport {
                           folder_state(folder, candidates), origin_words(folder.origin));
   }
 
+  void add_cache(const CacheState& cache) {
+    out_ += "\n" + paint(bold, "Compile cache") + "\n";
+    if (!cache.folder.empty()) out_ += fmt::format("  {}\n", printable(cache.folder));
+    out_ += cache.why_off.empty() ? "  in use\n" : fmt::format("  not used: {}\n", printable(cache.why_off));
+  }
+
   void add(std::string_view text) { out_ += text; }
   std::string take() { return std::move(out_); }
 
@@ -162,12 +168,13 @@ class TextReport {
 }  // namespace
 
 std::string info_text(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
-                      bool coloured) {
+                      const CacheState& cache, bool coloured) {
   TextReport report(coloured);
   report.add(fmt::format("Weir {}, driver ABI {}.{}\n\n", WEIR_VERSION, WEIR_ABI_MAJOR(WEIR_ABI_CURRENT),
                          WEIR_ABI_MINOR(WEIR_ABI_CURRENT)));
   for (const Candidate& candidate : candidates) report.add_driver(candidate);
   report.add_folders(folders, candidates);
+  report.add_cache(cache);
   return report.take();
 }
 

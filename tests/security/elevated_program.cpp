@@ -6,6 +6,7 @@
 #include <weir/device.hpp>
 #include <weir/error.hpp>
 
+#include "compilation/cache_policy.hpp"
 #include "driver/layers.hpp"
 #include "driver/registry.hpp"
 #include "driver/search_path.hpp"
@@ -27,6 +28,8 @@ int main() {
                     driver.name.c_str());
   }
   std::printf("puts temporary files into %s\n", std::filesystem::temp_directory_path().c_str());
+  const weir::compilation::CachePolicy cache = weir::compilation::current_cache_policy();
+  std::printf("keeps code in '%s'%s\n", cache.folder.c_str(), cache.why_off.c_str());
   try {
     std::printf("opens %s\n", weir::open().info().name.c_str());
   } catch (const weir::Error& error) {

@@ -97,6 +97,7 @@ class Elevated : public testing::Test {
                                  cache.c_str(),
                                  probe_,
                                  layers_,
+                                 "WEIR_CACHE=/callers/cache",
                                  "WEIR_DRIVER_PATH=/callers/drivers",
                                  "XDG_DATA_HOME=/callers/data",
                                  "HOME=/callers/home",
@@ -163,6 +164,14 @@ TEST_F(Elevated, ProgramCompilesWithNothingOfItsCallers) {
   EXPECT_THAT(run_as_nobody(), HasSubstr("weir-codegen: it ended before it answered"));
   EXPECT_TRUE(fs::exists(folder_ / "callers/environment"));
   EXPECT_THAT(environment(), Not(HasSubstr("callers/")));
+}
+
+// proves R32, R35
+TEST_F(Elevated, ProgramKeepsNoCodeOnDisk) {
+  EXPECT_THAT(run_as_nobody(), HasSubstr("\nkeeps code in '/callers/cache'\n"));  // without the bit
+  chmod(program_.c_str(), 04755);
+  EXPECT_THAT(run_as_nobody(),
+              HasSubstr("\nkeeps code in ''this process has rights that its caller lacks\n"));
 }
 
 TEST_F(Elevated, ProgramWithoutTheBitTriesDriversAsItsCallerSays) {

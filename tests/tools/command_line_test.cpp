@@ -102,8 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Misuse{"UnknownSubcommand",
                {"frobnicate"},
-               "there is no subcommand 'frobnicate'; weir has: compile completion demo help info new-driver "
-               "run"},
+               "there is no subcommand 'frobnicate'; weir has: cache compile completion demo help info "
+               "new-driver run"},
         Misuse{"UnknownOption",
                {"info", "--frobnicate"},
                "The following argument was not expected: --frobnicate; --help lists the arguments"},

@@ -35,7 +35,7 @@ std::vector<Candidate> one_usable() {
 }
 
 std::string text(const std::vector<Candidate>& candidates) {
-  return tool::info_text({}, candidates, false);
+  return tool::info_text({}, candidates, {"/cache", ""}, false);
 }
 
 TEST(InfoReport, DescribesTheCapabilitiesOfADevice) {
@@ -53,6 +53,14 @@ TEST(InfoReport, ShowsMemoryTargetsAndNotes) {
   EXPECT_THAT(report, HasSubstr("note        second note\n"));
 }
 
+TEST(InfoReport, NamesTheCompileCacheAndWhyItIsNotUsed) {
+  EXPECT_THAT(text(one_usable()), HasSubstr("Compile cache\n  /cache\n  in use\n"));
+  EXPECT_THAT(tool::info_text({}, {}, {"/cache", "it is full"}, false),
+              HasSubstr("Compile cache\n  /cache\n  not used: it is full\n"));
+  const json report = json::parse(tool::info_json({}, {}, {"", "WEIR_CACHE is off"}));
+  EXPECT_EQ(report["cache"], (json{{"folder", ""}, {"used", false}, {"reason", "WEIR_CACHE is off"}}));
+}
+
 // proves R35
 TEST(InfoReport, ControlCharactersOfADriverDoNotReachTheTerminal) {
   std::vector<Candidate> candidates = one_usable();
@@ -64,11 +72,11 @@ TEST(InfoReport, ControlCharactersOfADriverDoNotReachTheTerminal) {
 TEST(InfoReport, TextThatIsNoUtf8StillGivesValidJson) {
   std::vector<Candidate> candidates = one_usable();
   std::strcpy(candidates[0].devices[0].name, "bad\xff\xfename");
-  EXPECT_TRUE(json::accept(tool::info_json({}, candidates)));
+  EXPECT_TRUE(json::accept(tool::info_json({}, candidates, {})));
 }
 
 TEST(InfoReport, JsonHasEveryCapability) {
-  const json report = json::parse(tool::info_json({}, one_usable()));
+  const json report = json::parse(tool::info_json({}, one_usable(), {"", "WEIR_CACHE is off"}));
   EXPECT_EQ(report["drivers"][0]["devices"][0]["capabilities"].size(), 10u);
 }
 

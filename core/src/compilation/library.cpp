@@ -10,9 +10,13 @@ constexpr const char* file_name = "libweir-codegen.so.1";
 
 }  // namespace
 
+std::filesystem::path library_of(const std::filesystem::path& program) {
+  return program.parent_path().parent_path() / file_name;
+}
+
 codegen::Compiler* Library::open() {
   if (compiler_ || !problem_.empty()) return compiler_;
-  const std::filesystem::path path = program_.parent_path().parent_path() / file_name;
+  const std::filesystem::path path = library_of(program_);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto entry =
       library ? reinterpret_cast<decltype(&weir_codegen)>(dlsym(library, "weir_codegen")) : nullptr;

@@ -9,10 +9,13 @@
 
 namespace weir::compilation {
 
+/// The file of libweir-codegen, in the parent of the folder that contains `program`, which is weir-codegen.
+std::filesystem::path library_of(const std::filesystem::path& program);
+
 /// libweir-codegen, opened on first use. Not thread-safe.
 class Library {
  public:
-  /// The library in the parent of the folder that contains `program`, which is weir-codegen.
+  /// library_of(program).
   explicit Library(std::filesystem::path program) : program_(std::move(program)) {}
   /// Null when it cannot be used.
   codegen::Compiler* open();

@@ -19,6 +19,7 @@
 
 #include "descriptor.hpp"
 #include "driver/manifest.hpp"
+#include "driver/private_folder.hpp"
 #include "driver/trust.hpp"
 
 // Used header-only, so that libweir needs no library for it at run time.
@@ -95,28 +96,6 @@ std::string read_file(const fs::path& path) {
   return text;
 }
 
-// Creates `folder` and its missing parents with access for this user only. Refuses when another user owns the
-// nearest existing parent: a root shell with that user's HOME would create folders that the user cannot
-// write.
-std::string make_folder(const fs::path& folder) {
-  fs::path there = folder;
-  std::error_code error;
-  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  struct stat owned {};
-  if (stat(there.c_str(), &owned) == 0 && owned.st_uid != 0 && owned.st_uid != geteuid())
-    return fmt::format("the folder {} belongs to user {}", there.string(), owned.st_uid);
-  if (folder == there) return {};
-  const fs::path missing = folder.lexically_relative(there);
-  if (std::distance(missing.begin(), missing.end()) > 2)
-    return fmt::format("{} is not there", folder.parent_path().parent_path().string());
-  for (const fs::path& part : missing) {
-    there /= part;
-    if (mkdir(there.c_str(), 0700) != 0 && errno != EEXIST)
-      return fmt::format("the folder {} cannot be made: {}", there.string(), strerrordesc_np(errno));
-  }
-  return {};
-}
-
 // Removes temporary files of processes that were killed while they wrote.
 void remove_leftovers(const fs::path& file) {
   std::error_code error;
@@ -164,7 +143,7 @@ void Verdicts::add(const std::string& key, const ProbeOutcome& outcome) {
 void Verdicts::save() noexcept {
   if (added_.empty()) return;
   try {
-    problem_ = make_folder(file_.parent_path());
+    problem_ = make_private_folder(file_.parent_path(), 2);
     if (!problem_.empty()) return;
     Entries entries = read();
     for (const auto& [key, entry] : added_) entries[key] = entry;

@@ -52,6 +52,7 @@ streams
 graphs
 errors
 environment
+compile-cache
 debugging
 layers
 cuda

@@ -7,7 +7,8 @@
 #include <exception>
 #include <span>
 
-#include "compilation/remote_compiler.hpp"
+#include "compilation/cached_compiler.hpp"
+#include "compilation/task_groups.hpp"
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/annotate.hpp"
@@ -16,10 +17,13 @@
 namespace weir::detail {
 namespace {
 
-codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan, const DeviceState& device,
-                             const codegen::LaunchAssumptions& assumptions) {
+/// The code of all tasks, in order, in one or more objects.
+std::vector<codegen::CodeObject> generate(const ir::Kernel& kernel, const passes::Plan& plan,
+                                          const DeviceState& device,
+                                          const codegen::LaunchAssumptions& assumptions) {
   std::vector<const ir::Task*> tasks;
   for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
+  const std::vector<compilation::TaskGroup> groups = compilation::task_groups(tasks);
   std::exception_ptr refusal;
   for (const CodeTarget& code : device.info.code_targets) {
     const codegen::Target target{code.format,
@@ -29,7 +33,7 @@ codegen::CodeObject generate(const ir::Kernel& kernel, const passes::Plan& plan,
                                  device.info.max_block_threads,
                                  assumptions};
     try {
-      return compilation::compiler().compile(kernel, tasks, target);
+      return compilation::compile_groups(compilation::cached_compiler(), kernel, groups, target);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
       if (!refusal) refusal = std::current_exception();
@@ -80,6 +84,20 @@ std::uint32_t resident_blocks_of(DeviceState& device, const CompiledTask& task) 
   return resident_blocks(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes);
 }
 
+CompiledTask make_task(ModuleState& module, const ir::Kernel& kernel, const passes::PlannedTask& planned,
+                       const codegen::CodeObject::Entry& entry) {
+  CompiledTask ready;
+  ready.kernel = find_kernel(module, kernel, planned, entry.symbol, ready.sized);
+  ready.origin = origin_of(kernel, planned.task);
+  ready.block = {entry.block[0], entry.block[1], entry.block[2]};
+  ready.shared_bytes = entry.dynamic_shared_bytes;
+  ready.block_share = std::max(entry.block_share, 1u);
+  ready.waves = entry.waves;
+  ready.lowering = entry.lowering;
+  ready.resident_blocks = resident_blocks_of(module.device, ready);
+  return ready;
+}
+
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
                                        const codegen::LaunchAssumptions& assumptions) {
   auto compiled = std::make_unique<DeviceProgram>();
@@ -100,28 +118,23 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
     compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));
   if (plan.tasks.empty()) return compiled;
 
-  const codegen::CodeObject object = generate(*program.kernel, plan, device, assumptions);
-  compiled->module = load_module(
-      device, {object.format, object.target, std::as_bytes(std::span(object.bytes)), program.kernel->name});
+  std::size_t i = 0;
   std::uint32_t site = compiled->first_site;
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
-    const ir::Task& task = plan.tasks[i].task;
-    const codegen::CodeObject::Entry& entry = object.entries.at(i);
-    CompiledTask ready;
-    ready.kernel = find_kernel(*compiled->module, *program.kernel, plan.tasks[i], entry.symbol, ready.sized);
-    ready.origin = origin_of(*program.kernel, task);
-    ready.block = {entry.block[0], entry.block[1], entry.block[2]};
-    ready.shared_bytes = entry.dynamic_shared_bytes;
-    ready.site_base = site;
-    ready.block_share = std::max(entry.block_share, 1u);
-    ready.waves = entry.waves;
-    ready.lowering = entry.lowering;
-    ready.resident_blocks = resident_blocks_of(device, ready);
-    if (compiled->first_site) site += ir::failure_sites(task.body);
-    compiled->argument_bytes = std::max(
-        compiled->argument_bytes,
-        task.argument_bytes + static_cast<std::uint32_t>(ready.sized.size() * sizeof(std::uint64_t)));
-    compiled->tasks.push_back(std::move(ready));
+  for (const codegen::CodeObject& object : generate(*program.kernel, plan, device, assumptions)) {
+    ModuleState& module = *compiled->modules.emplace_back(load_module(
+        device,
+        {object.format, object.target, std::as_bytes(std::span(object.bytes)), program.kernel->name}));
+    for (const codegen::CodeObject::Entry& entry : object.entries) {
+      const passes::PlannedTask& planned = plan.tasks.at(i++);
+      CompiledTask ready = make_task(module, *program.kernel, planned, entry);
+      ready.site_base = site;
+      if (compiled->first_site) site += ir::failure_sites(planned.task.body);
+      compiled->argument_bytes =
+          std::max(compiled->argument_bytes,
+                   planned.task.argument_bytes +
+                       static_cast<std::uint32_t>(ready.sized.size() * sizeof(std::uint64_t)));
+      compiled->tasks.push_back(std::move(ready));
+    }
   }
   if (device.driver().annotate()) compiled->plan = with_sizes(plan, compiled->tasks);
   return compiled;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/statistics.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cache/files.hpp"
+#include "descriptor.hpp"
+
+namespace weir::cache {
+namespace {
+
+constexpr std::uint64_t sum_seed = 0x7765697263616368;  // an empty or foreign file must not match
+
+struct Record {
+  Statistics counts;
+  std::uint64_t sum = 0;
+
+  static std::uint64_t sum_of(const Statistics& s) noexcept {
+    return sum_seed + s.hits * 3 + s.misses * 5 + s.evictions * 7 + s.saved_microseconds * 11;
+  }
+};
+
+Statistics read_from(int file) noexcept {
+  Record record;
+  if (pread(file, &record, sizeof record, 0) != sizeof record || record.sum != Record::sum_of(record.counts))
+    return {};
+  return record.counts;
+}
+
+}  // namespace
+
+Statistics& Statistics::operator+=(const Statistics& more) noexcept {
+  hits += more.hits;
+  misses += more.misses;
+  evictions += more.evictions;
+  saved_microseconds += more.saved_microseconds;
+  return *this;
+}
+
+Statistics read_statistics(const std::filesystem::path& folder) noexcept {
+  const Descriptor file(open_in(folder, statistics_name, O_RDONLY));
+  return file.get() < 0 ? Statistics() : read_from(file.get());
+}
+
+bool add_statistics(const std::filesystem::path& folder, const Statistics& more) noexcept {
+  const Descriptor file(open_in(folder, statistics_name, O_RDWR | O_CREAT));
+  if (file.get() < 0 || flock(file.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  Record record{read_from(file.get())};
+  record.counts += more;
+  record.sum = Record::sum_of(record.counts);
+  const WithoutFileSizeSignal quiet;
+  return pwrite(file.get(), &record, sizeof record, 0) == sizeof record;
+}
+
+}  // namespace weir::cache

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "cache/files.hpp"
+#include "cache/maintenance.hpp"
+#include "descriptor.hpp"
+
+namespace weir::cache {
+namespace {
+
+bool same_state(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_uid == b.st_uid && a.st_mode == b.st_mode;
+}
+
+/// A new file, which disappears with this object unless keep() gives it its name.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::filesystem::path& folder, const std::string& name) : folder_(folder) {
+    std::uint64_t random = 0;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+      random = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(this));
+    path_ = folder / fmt::format("{}.{}-{:x}{}", name, getpid(), random, temporary_suffix);
+    file_.reset(open_in(folder, path_.filename().c_str(), O_WRONLY | O_CREAT | O_EXCL));
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (file_.get() >= 0 && !kept_) unlink(path_.c_str());
+  }
+
+  bool is_open() const { return file_.get() >= 0; }
+  const std::filesystem::path& path() const { return path_; }
+  /// Synced before it is renamed, so that a power failure leaves no name without its bytes. The mode is set,
+  /// because the process may have a mask that leaves the owner no right.
+  bool fill(std::string_view bytes) {
+    return fchmod(file_.get(), 0600) == 0 && write_all(file_.get(), bytes) && fsync(file_.get()) == 0;
+  }
+  bool keep(const std::string& name) { return kept_ = rename(path_.c_str(), (folder_ / name).c_str()) == 0; }
+
+ private:
+  const std::filesystem::path& folder_;
+  std::filesystem::path path_;
+  Descriptor file_{-1};
+  bool kept_ = false;
+};
+
+}  // namespace
+
+std::optional<std::string> Store::find(std::string_view input) noexcept try {
+  std::optional<Entry> entry = read(entry_name(input));
+  const bool hit = entry && entry->input == input;
+  Statistics event;
+  (hit ? event.hits : event.misses) = 1;
+  if (hit && entry->seconds > 0) event.saved_microseconds = static_cast<std::uint64_t>(entry->seconds * 1e6);
+  count(event);
+  if (!hit) return std::nullopt;
+  return std::move(entry->code);
+} catch (...) {  // memory is short: the same as absent
+  return std::nullopt;
+}
+
+std::optional<Entry> Store::read(const std::string& name) {
+  const Descriptor file(open_in(settings_.folder, name.c_str(), O_RDONLY));
+  if (file.get() < 0) return std::nullopt;
+  if (!is_usable(settings_.folder / name)) return std::nullopt;
+  std::string bytes;
+  if (!read_all(file.get(), bytes)) return std::nullopt;
+  std::optional<Entry> entry = decode_entry(bytes);
+  // The order of use, as far as the file system allows it to be written.
+  if (entry) futimens(file.get(), nullptr);
+  return entry;
+}
+
+void Store::add(const Entry& entry) noexcept try {
+  const std::string bytes = encode_entry(entry);
+  if (bytes.size() > std::min<std::uint64_t>(max_entry_bytes, settings_.limit)) return;
+  write(entry_name(entry.input), bytes);
+} catch (...) {
+}
+
+void Store::write(const std::string& name, std::string_view bytes) {
+  const std::filesystem::path& folder = settings_.folder;
+  if (access(folder.c_str(), F_OK) != 0)
+    if (const std::string reason = settings_.create(folder); !reason.empty()) return warn(reason);
+  TemporaryFile file(folder, name);
+  const auto fail = [&] {
+    if (errno == ENOENT) return;  // somebody removed the folder or the file meanwhile
+    warn(fmt::format("{} cannot be written: {}; code is generated again in each process", folder.string(),
+                     strerrordesc_np(errno)));
+  };
+  if (!file.is_open()) return fail();
+  if (!is_usable(file.path())) return;
+  if (!file.fill(bytes) || !file.keep(name)) return fail();
+  account(name, bytes.size());
+  count({});  // the miss, which came before the folder was there
+}
+
+void Store::account(const std::string& newest, std::uint64_t bytes) {
+  if (add_usage(settings_.folder, bytes) <= settings_.limit) return;
+  count({.evictions = evict(settings_.folder, settings_.limit, newest)});
+}
+
+bool Store::is_usable(const Path& file) {
+  struct stat folder {};
+  if (stat(settings_.folder.c_str(), &folder) != 0) return false;  // removed meanwhile
+  {
+    const std::lock_guard lock(mutex_);
+    if (judged_ && same_state(*judged_, folder)) return refusal_.empty();
+  }
+  const std::string refusal = settings_.distrust(file);
+  // Nothing is known about the folder when another process has removed the file meanwhile.
+  if (!refusal.empty() && access(file.c_str(), F_OK) != 0 && errno == ENOENT) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    judged_ = folder;
+    refusal_ = refusal;
+  }
+  if (!refusal.empty()) warn(refusal);
+  return refusal.empty();
+}
+
+void Store::warn(const std::string& problem) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(warned_, true)) return;
+  }
+  settings_.warn(problem);
+}
+
+void Store::count(const Statistics& more) noexcept {
+  Statistics all;
+  {
+    const std::lock_guard lock(mutex_);
+    pending_ += more;
+    if (!judged_ || !refusal_.empty()) return;
+    all = std::exchange(pending_, {});
+  }
+  if (add_statistics(settings_.folder, all)) return;
+  const std::lock_guard lock(mutex_);
+  pending_ += all;
+}
+
+Store::~Store() {
+  count({});
+}
+
+}  // namespace weir::cache

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "codegen/codegen.hpp"
+
+namespace weir::compilation {
+
+/// Removes the source lines from generated code, so that no debugger shows those of another program.
+void remove_source_lines(codegen::CodeObject& object);
+
+}  // namespace weir::compilation

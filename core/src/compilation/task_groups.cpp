@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compilation/task_groups.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <system_error>
+#include <thread>
+
+namespace weir::compilation {
+namespace {
+
+std::size_t statements_of(const ir::Block& block) {
+  std::size_t count = block.statements.size();
+  for (const ir::Statement& statement : block.statements)
+    for (const ir::Block& body : statement.bodies) count += statements_of(body);
+  return count;
+}
+
+/// Up to `most` threads that receive no signals, because those are for the program's threads. Fewer when the
+/// system refuses one; the caller does its share of the work anyway.
+class Helpers {
+ public:
+  template <class Work>
+  Helpers(std::size_t most, const Work& work) {
+    threads_.reserve(most);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      while (threads_.size() < most) threads_.emplace_back(work);
+    } catch (const std::system_error&) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+  ~Helpers() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::vector<TaskGroup> task_groups(TaskGroup tasks) {
+  std::vector<TaskGroup> groups;
+  std::size_t begin = 0, statements = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    statements += statements_of(tasks[i]->body);
+    if (statements < group_statements && i + 1 < tasks.size()) continue;
+    groups.push_back(tasks.subspan(begin, i + 1 - begin));
+    begin = i + 1;
+    statements = 0;
+  }
+  return groups;
+}
+
+std::vector<codegen::CodeObject> compile_groups(codegen::Compiler& compiler, const ir::Kernel& kernel,
+                                                std::span<const TaskGroup> groups,
+                                                const codegen::Target& target) {
+  std::vector<codegen::CodeObject> objects(groups.size());
+  std::vector<std::exception_ptr> errors(groups.size());
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
+  const auto work = [&] {
+    for (std::size_t i; !failed && (i = next++) < groups.size();) try {
+        objects[i] = compiler.compile(kernel, groups[i], target);
+      } catch (...) {
+        errors[i] = std::current_exception();
+        failed = true;
+      }
+  };
+  {
+    const std::size_t processors = std::max(std::thread::hardware_concurrency(), 1u);
+    const Helpers helpers(std::min(groups.size(), processors) - 1, work);
+    work();
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+  return objects;
+}
+
+}  // namespace weir::compilation
