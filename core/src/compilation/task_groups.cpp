@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <system_error>
 #include <thread>
 
 namespace weir::compilation {
@@ -32,7 +31,7 @@ class Helpers {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       while (threads_.size() < most) threads_.emplace_back(work);
-    } catch (const std::system_error&) {
+    } catch (...) {  // no more threads or no memory
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
