@@ -39,11 +39,11 @@ std::optional<codegen::CodeObject> decode(const std::string& bytes, std::uint64_
   return std::nullopt;
 }
 
-std::atomic<CachedCompiler*> current{nullptr};
+std::atomic<CachedCompiler*> current_cached{nullptr};
 
-void in_forked_child() {
+void drop_in_forked_child() {
   // Never destroyed: another thread of the parent may have held its lock at the fork.
-  current.store(nullptr);
+  current_cached.store(nullptr);
 }
 
 }  // namespace
@@ -74,14 +74,14 @@ std::string CachedCompiler::emit_text(const ir::Kernel& kernel, std::span<const 
 }
 
 codegen::Compiler& cached_compiler() {
-  if (CachedCompiler* const ready = current.load(std::memory_order_acquire)) return *ready;
+  if (CachedCompiler* const ready = current_cached.load(std::memory_order_acquire)) return *ready;
   // No static variable with a guard: the process may be forked while another thread holds the guard.
   static std::atomic<bool> registered{false};
-  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, in_forked_child);
+  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, drop_in_forked_child);
   auto made = std::make_unique<CachedCompiler>(cache_settings(current_cache_policy()), generator_identity(),
                                                &compiler);
   CachedCompiler* ready = nullptr;
-  if (current.compare_exchange_strong(ready, made.get(), std::memory_order_acq_rel)) ready = made.release();
+  if (current_cached.compare_exchange_strong(ready, made.get(), std::memory_order_acq_rel)) ready = made.release();
   return *ready;
 }
 
