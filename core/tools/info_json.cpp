@@ -64,7 +64,8 @@ json device_json(const std::string& driver, std::uint32_t index, const weir_devi
 json candidate_json(const Candidate& candidate) {
   json driver = {
       {"name", candidate.name},
-      {"fate", status_key(candidate.status)},
+      {"status", status_key(candidate.status)},
+      {"fate", status_key(candidate.status)},  // the former name of "status", until 0.3
       {"reason", candidate.reason},
       {"remedy", candidate.remedy},
       {"note", candidate.note},

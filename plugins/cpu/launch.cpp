@@ -135,6 +135,10 @@ class SharedOut {
   alignas(Share) std::byte storage_[max_shares * sizeof(Share)];
 };
 
+std::uint64_t block_count(const weir_launch& launch) noexcept {
+  return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+}
+
 bool is_light(const Kernel& kernel, std::uint64_t blocks) noexcept {
   const bool known = kernel.cost.sixteenths_per_block.load(std::memory_order_relaxed) != 0;
   return known ? kernel.cost.within(blocks, light_ticks) : blocks == 1;
@@ -188,16 +192,18 @@ BlockWork LaunchWork::work(const void* at) const noexcept {
 }
 
 LaunchWork launch_of(Kernel& kernel, const weir_launch& launch) noexcept {
-  return {&kernel, std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2], launch};
+  return {&kernel, block_count(launch), launch};
 }
 
 weir_result kernel_launch(weir_stream stream_handle, const weir_launch* asked, weir_status* status) {
   return guarded(status, [&] {
     Stream& stream = live<Stream>(stream_handle, "stream");
-    const weir_launch launch = read_struct(asked, "launch");
+    LaunchWork work{nullptr, 0, read_struct(asked, "launch")};
+    const weir_launch& launch = work.launch;
     Kernel& kernel = live<Kernel>(launch.kernel, "launch.kernel");
     sdk::check_launch(*stream.device, kernel, launch);
-    const LaunchWork work = launch_of(kernel, launch);
+    work.kernel = &kernel;
+    work.blocks = block_count(launch);
     check_stream(stream);
     struct Delete {
       void operator()(void* memory) const noexcept { ::operator delete(memory, std::align_val_t{16}); }

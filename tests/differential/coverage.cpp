@@ -79,7 +79,7 @@ std::string row_name(Row row) {
   std::string words;
   for (const auto& [bit, word] : {std::pair{1, "no_alias"}, {2, "index32"}, {4, "aligned"}})
     if (assumptions & std::size_t(bit)) words += std::string(words.empty() ? "" : ", ") + word;
-  return "GPU launch: " + (words.empty() ? "no facts" : words);
+  return "GPU launch: " + (words.empty() ? "no assumptions" : words);
 }
 
 const char* impossible(Row row, Kind kind) noexcept {

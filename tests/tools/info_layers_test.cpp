@@ -59,7 +59,7 @@ TEST_F(InfoLayers, OfEachDriverAreInTheJsonReport) {
   const json report = json::parse(result.out);
   ASSERT_GE(report["drivers"].size(), 1u);
   for (const json& driver : report["drivers"]) {
-    if (driver["fate"] != "usable") continue;
+    if (driver["status"] != "usable") continue;
     ASSERT_EQ(driver["layers"].size(), 2u) << driver["name"];
     EXPECT_EQ(driver["layers"][0]["name"], "validate");
     EXPECT_EQ(driver["layers"][0]["options"], "");
@@ -68,7 +68,7 @@ TEST_F(InfoLayers, OfEachDriverAreInTheJsonReport) {
     EXPECT_EQ(driver["layers"][1]["options"], "call=kernel_launch:nth=3");
   }
   EXPECT_EQ(report["drivers"][0]["name"], "good");
-  EXPECT_EQ(report["drivers"][0]["fate"], "usable");
+  EXPECT_EQ(report["drivers"][0]["status"], "usable");
 }
 
 TEST_F(InfoLayers, AreNotMentionedWhereThereAreNone) {

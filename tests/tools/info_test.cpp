@@ -63,10 +63,10 @@ TEST(Info, JsonHasTheSameContent) {
   EXPECT_EQ(report["folders"][0]["path"], folder.path().string());
   EXPECT_EQ(report["folders"][0]["state"], "2 drivers");
   const json good = driver_of(report, "good"), bad = driver_of(report, "throwing-entry");
-  EXPECT_EQ(good["fate"], "usable");
+  EXPECT_EQ(good["status"], "usable");
   EXPECT_EQ(good["devices"][0]["device"], "good:0");
   EXPECT_EQ(good["devices"][0]["capabilities"]["timed_events"], false);
-  EXPECT_EQ(bad["fate"], "broken");
+  EXPECT_EQ(bad["status"], "broken");
   EXPECT_NE(bad["reason"], "");
   EXPECT_NE(bad["remedy"], "");
   EXPECT_TRUE(bad["devices"].empty());
@@ -92,7 +92,7 @@ TEST(Info, DriversThatCrashHangOrExitAreDiagnosed) {
   EXPECT_THAT(result.out, HasSubstr("its exit handlers did not return within 3 s"));
   EXPECT_THAT(result.out, HasSubstr("a driver must print nothing"));
   const json report = json::parse(info(folder, {"--json"}).out);  // contains nothing that a driver prints
-  EXPECT_EQ(driver_of(report, "crash-count")["fate"], "broken");
+  EXPECT_EQ(driver_of(report, "crash-count")["status"], "broken");
   EXPECT_THAT(driver_of(report, "prints")["note"], HasSubstr("it wrote 45 bytes to standard output"));
 }
 
@@ -104,7 +104,7 @@ TEST(Info, SaysWhereADriverWasProbedAndProbesAgainWhenAsked) {
   const auto probed = [&](std::vector<std::string> options) {
     options.push_back("--json");
     const json report = json::parse(info(folder, options).out);
-    EXPECT_EQ(driver_of(report, "crash-count")["fate"], "broken");
+    EXPECT_EQ(driver_of(report, "crash-count")["status"], "broken");
     EXPECT_EQ(driver_of(report, "crash-count")["probed"], driver_of(report, "good")["probed"]);
     return driver_of(report, "good")["probed"].get<std::string>();
   };
@@ -157,15 +157,15 @@ TEST(Info, ReportsSideEffectsAndIsUnaffected) {
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(result.err, "");
     const json report = json::parse(result.out);
-    EXPECT_EQ(driver_of(report, "a-good")["fate"], "usable");
+    EXPECT_EQ(driver_of(report, "a-good")["status"], "usable");
     EXPECT_EQ(driver_of(report, "a-good")["changes"], json::array());
     EXPECT_EQ(driver_of(report, "a-good")["devices"][0]["name"], "A device for tests");
-    EXPECT_EQ(driver_of(report, "cpu")["fate"], "usable");
+    EXPECT_EQ(driver_of(report, "cpu")["status"], "usable");
     for (const char* name : {"count-close-all", "count-limit-nofile", "count-limit-as", "load-set-layers",
                              "thread-segv", "count-daemon", "load-unset-home", "count-block-all"})
-      EXPECT_EQ(driver_of(report, name)["fate"], "broken") << name;
+      EXPECT_EQ(driver_of(report, name)["status"], "broken") << name;
     const json handler = driver_of(report, "count-handle-term");
-    EXPECT_EQ(handler["fate"], "usable");
+    EXPECT_EQ(handler["status"], "usable");
     ASSERT_EQ(handler["changes"].size(), 1u);
     EXPECT_EQ(handler["changes"][0]["change"], "signal_action");
     EXPECT_EQ(handler["changes"][0]["name"], "SIGTERM");

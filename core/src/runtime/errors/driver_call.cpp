@@ -23,7 +23,7 @@ bool may_be_fatal(weir_result result) noexcept {
 
 constexpr std::size_t most_named = 8;
 
-std::string words(const std::vector<const KernelOrigin*>& running) {
+std::string list_of(const std::vector<const KernelOrigin*>& running) {
   if (running.empty()) return {};
   std::string text;
   for (std::size_t i = 0; i < std::min(running.size(), most_named); ++i)
@@ -45,7 +45,7 @@ Error DriverCaller::error_of(std::string_view doing, weir_result result, const w
       std::vector<const KernelOrigin*> others = running_kernels();
       std::erase(others, kernel);
       if (!kernel && others.size() == 1) kernel = others[0];
-      text += words(others);
+      text += list_of(others);
     }
     if (!kernel) return Error(error.code(), text, error.vendor_code(), error.vendor_name());
     return Error(error.code(), text, error.vendor_code(), error.vendor_name(), kernel->name, kernel->file,

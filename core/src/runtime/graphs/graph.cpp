@@ -22,7 +22,7 @@ GraphState& alive(const std::unique_ptr<GraphState>& state) {
   return *state;
 }
 
-std::string words(const GraphCall& call) {
+std::string describe_work(const GraphCall& call) {
   const KernelOrigin* kernel = call.kernel();
   return kernel ? fmt::format("kernel '{}'", kernel->name) : std::string("a copy or fill");
 }
@@ -37,7 +37,7 @@ std::string words(const GraphCall& call) {
             fmt::format(
                 "call {} of the graph ({}): its array {} is gone: it was freed or moved from since it "
                 "was recorded; keep arrays alive as long as the graph is launched, or update the call",
-                i + 1, words(call), a + 1));
+                i + 1, describe_work(call), a + 1));
   }
   detail::throw_dead("array of a graph");
 }
@@ -69,7 +69,7 @@ Call& call_of(GraphState& graph, bool own, std::uint32_t index, std::string_view
   Call* call = std::get_if<Call>(&graph.calls[index].what);
   if (!call)
     throw Error(ErrorCode::invalid, fmt::format("call {} of the graph is {}, and was given arguments for {}",
-                                                index + 1, words(graph.calls[index]), expected));
+                                                index + 1, describe_work(graph.calls[index]), expected));
   return *call;
 }
 

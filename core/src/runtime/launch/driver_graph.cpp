@@ -12,7 +12,7 @@
 namespace weir::detail {
 namespace {
 
-std::string words(const KernelOrigin* kernel) {
+std::string describe_work(const KernelOrigin* kernel) {
   return kernel ? fmt::format("kernel '{}'", kernel->name) : std::string("a copy or fill");
 }
 
@@ -99,7 +99,8 @@ void DriverGraph::changed(std::uint32_t index) {
   if (result == WEIR_OK) [[likely]]
     stale_ = false;
   else if (result != WEIR_ERROR_UNSUPPORTED)
-    device_.fail(fmt::format("update {} in a graph", words(node.kernel)), result, status, node.kernel);
+    device_.fail(fmt::format("update {} in a graph", describe_work(node.kernel)), result, status,
+                 node.kernel);
 }
 
 void DriverGraph::build() {

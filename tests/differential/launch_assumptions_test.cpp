@@ -44,7 +44,7 @@ const auto& chain() {
 }
 
 // proves R26
-TEST(LaunchFacts, OneArrayMayBeBothArguments) {
+TEST(LaunchAssumptions, OneArrayMayBeBothArguments) {
   auto y = tested().array<float>(1000);
   y.copy_from(ramp(1000));
   saxpy()(y, y, 2.0f);
@@ -53,7 +53,7 @@ TEST(LaunchFacts, OneArrayMayBeBothArguments) {
 }
 
 // proves R26
-TEST(LaunchFacts, WhatOneArgumentWritesTheOtherReads) {
+TEST(LaunchAssumptions, WhatOneArgumentWritesTheOtherReads) {
   auto one = tested().array<float>(257), x = tested().array<float>(257), y = tested().array<float>(257);
   one.fill(0);
   x.fill(5);
@@ -68,14 +68,14 @@ TEST(LaunchFacts, WhatOneArgumentWritesTheOtherReads) {
 }
 
 // proves R26
-TEST(LaunchFacts, PartsOfOneArrayMayOverlap) {
+TEST(LaunchAssumptions, PartsOfOneArrayMayOverlap) {
   auto all = tested().array<float>(300);
   all.fill(0);
   chain()(all.slice(0, 200), all.slice(0, 300));
   EXPECT_EQ(all.slice(0, 200).to_host(), ramp(200));
 }
 
-TEST(LaunchFacts, PartsMayBeginAnywhere) {
+TEST(LaunchAssumptions, PartsMayBeginAnywhere) {
   for (std::int64_t y_at = 0; y_at < 5; ++y_at)
     for (std::int64_t x_at = 0; x_at < 5; ++x_at) {
       const std::int64_t n = 1031;
@@ -94,7 +94,7 @@ TEST(LaunchFacts, PartsMayBeginAnywhere) {
     }
 }
 
-TEST(LaunchFacts, LoopsMayBeginAndEndAnywhere) {
+TEST(LaunchAssumptions, LoopsMayBeginAndEndAnywhere) {
   const Kernel kernel{
       "mark", [](View<float> y, View<const float> x, Value<std::int64_t> low, Value<std::int64_t> high) {
         range_for(range(low, high), [&](Index i) { y[i] = x[i] + 1.0f; });
@@ -113,7 +113,7 @@ TEST(LaunchFacts, LoopsMayBeginAndEndAnywhere) {
     }
 }
 
-TEST(LaunchFacts, RowsMayHaveAnyLength) {
+TEST(LaunchAssumptions, RowsMayHaveAnyLength) {
   const Kernel inner{"inner", [](View<const float, 2> x, View<float, 2> y) {
                        range_for(range(1, x.extent(0) - 1), range(1, x.extent(1) - 1), [&](Index i, Index j) {
                          y(i, j) = x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1);
@@ -136,7 +136,7 @@ TEST(LaunchFacts, RowsMayHaveAnyLength) {
   }
 }
 
-TEST(LaunchFacts, SpacesOfThreeAndFourDimensionsKeepTheirOrder) {
+TEST(LaunchAssumptions, SpacesOfThreeAndFourDimensionsKeepTheirOrder) {
   const Kernel kernel{"number", [](View<std::int32_t, 4> x, Value<std::int64_t> low) {
                         range_for(range(low, x.extent(0)), x.extent(1), range(low, x.extent(2)), x.extent(3),
                                   [&](Index i, Index j, Index k, Index l) {
@@ -158,7 +158,7 @@ TEST(LaunchFacts, SpacesOfThreeAndFourDimensionsKeepTheirOrder) {
   }
 }
 
-TEST(LaunchFacts, BoundsMayBeNegativeOrBeyondThirtyTwoBits) {
+TEST(LaunchAssumptions, BoundsMayBeNegativeOrBeyondThirtyTwoBits) {
   const Kernel kernel{"shifted", [](View<std::int64_t> x, Value<std::int64_t> low) {
                         range_for(range(low, low + x.size()), [&](Index i) { x[i - low] = i; });
                       }};
@@ -173,7 +173,7 @@ TEST(LaunchFacts, BoundsMayBeNegativeOrBeyondThirtyTwoBits) {
 }
 
 // proves R35
-TEST(LaunchFacts, ALoopThatIsTooLargeToCountIsRefused) {
+TEST(LaunchAssumptions, ALoopThatIsTooLargeToCountIsRefused) {
   const Kernel kernel{"huge", [](View<float> x, Value<std::int64_t> n) {
                         x[0] = 1.0f;
                         range_for(n, n, n, [&](Index i, Index, Index) { if_(i < 0, [&] { x[0] = 2.0f; }); });
@@ -191,7 +191,7 @@ TEST(LaunchFacts, ALoopThatIsTooLargeToCountIsRefused) {
   EXPECT_EQ(x.to_host(), std::vector<float>{0}) << "a task before the loop was submitted";
 }
 
-TEST(LaunchFacts, ASpaceWithAnEmptyDimensionIsEmptyHoweverLargeTheOthersAre) {
+TEST(LaunchAssumptions, ASpaceWithAnEmptyDimensionIsEmptyHoweverLargeTheOthersAre) {
   const Kernel kernel{"empty", [](View<float> x, Value<std::int64_t> n) {
                         range_for(n, n, 0, n, [&](Index, Index, Index, Index) { x[0] = 1.0f; });
                       }};
@@ -202,7 +202,7 @@ TEST(LaunchFacts, ASpaceWithAnEmptyDimensionIsEmptyHoweverLargeTheOthersAre) {
 }
 
 // proves R36
-TEST(LaunchFacts, ExtentsOfEmptyArraysMayBeBeyondThirtyTwoBits) {
+TEST(LaunchAssumptions, ExtentsOfEmptyArraysMayBeBeyondThirtyTwoBits) {
   const Kernel kernel{"extents", [](View<const float, 2> x, View<std::int64_t> r) {
                         range_for(r.size(), [&](Index i) { r[i] = x.extent(0) + i; });
                       }};
@@ -218,7 +218,7 @@ TEST(LaunchFacts, ExtentsOfEmptyArraysMayBeBeyondThirtyTwoBits) {
 }
 
 // proves R36
-TEST(LaunchFacts, EmptySpacesMayHaveBoundsWhoseLowHalvesAreNotEmpty) {
+TEST(LaunchAssumptions, EmptySpacesMayHaveBoundsWhoseLowHalvesAreNotEmpty) {
   const Kernel kernel{"empty", [](View<float> x, Value<std::int64_t> low, Value<std::int64_t> high) {
                         range_for(range(low, high), 3, [&](Index, Index j) { x[j] = 1.0f; });
                       }};
@@ -231,7 +231,7 @@ TEST(LaunchFacts, EmptySpacesMayHaveBoundsWhoseLowHalvesAreNotEmpty) {
 }
 
 // proves R36
-TEST(LaunchFacts, BoundsMayBeThoseOfThirtyTwoAndOfSixtyFourBits) {
+TEST(LaunchAssumptions, BoundsMayBeThoseOfThirtyTwoAndOfSixtyFourBits) {
   const Kernel kernel{"ends", [](View<float> x, Value<std::int64_t> low) {
                         range_for(range(low, low + x.size()), [&](Index i) { x[i - low] += 1.0f; });
                       }};
@@ -249,7 +249,7 @@ TEST(LaunchFacts, BoundsMayBeThoseOfThirtyTwoAndOfSixtyFourBits) {
   }
 }
 
-TEST(LaunchFacts, ArraysMayHaveMoreScalarsThanAnI32Counts) {
+TEST(LaunchAssumptions, ArraysMayHaveMoreScalarsThanAnI32Counts) {
   const Device device = tested();
   constexpr std::int64_t n = (std::int64_t{1} << 31) + 100;
   if (device.info().kind == DeviceKind::cpu || device.memory().free < 3u * std::uint64_t(n))

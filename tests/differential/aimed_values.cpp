@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters and values of aimed statements.
+#include <algorithm>
+
+#include "aimed_statements.hpp"
+#include "ir/evaluate.hpp"
+
+namespace weir::test {
+
+using ir::AtomicKind;
+using Shape = ElementType::Shape;
+
+// ---- parameters
+
+std::uint32_t AimedStatements::add_array(Role role, ScalarType type, std::size_t rank, Shape shape) {
+  ir::Parameter p;
+  p.name = "p" + std::to_string(k_.parameters.size());
+  p.kind = ir::Parameter::Kind::array;
+  p.element.scalar = type;
+  p.element.shape = shape;
+  if (shape != Shape::scalar) p.element.rows = static_cast<std::uint8_t>(1 + c_.below(4));
+  if (shape == Shape::matrix) p.element.cols = static_cast<std::uint8_t>(1 + c_.below(3));
+  p.rank = static_cast<std::uint8_t>(rank);
+  k_.parameters.push_back(p);
+  auto& extents = extents_.emplace_back(full_[rank]);
+  for (std::size_t d = 0; d < rank; ++d) extents[d] += d + 1 == rank ? last_pad(rank) : pad;
+  const auto id = static_cast<std::uint32_t>(k_.parameters.size() - 1);
+  arrays_.push_back({id, role, AtomicKind::add, block_});
+  return id;
+}
+
+std::uint32_t AimedStatements::input(ScalarType type, std::size_t rank, Shape shape) {
+  for (const Array& a : arrays_) {
+    const ir::Parameter& p = k_.parameters[a.parameter];
+    if (a.role == Role::input && p.rank == rank && p.element.scalar == type && p.element.shape == shape &&
+        !c_.chance(4))
+      return a.parameter;
+  }
+  return add_array(Role::input, type, rank, shape);
+}
+
+// Outputs of earlier loops are written again, except those of other blocks of a region.
+std::uint32_t AimedStatements::output(ScalarType type, std::size_t rank, Shape shape) {
+  std::uint32_t found = no_parameter;
+  for (const Array& a : arrays_) {
+    const ir::Parameter& p = k_.parameters[a.parameter];
+    if (block_ < 0 && a.role == Role::output && p.rank == rank && p.element.scalar == type &&
+        p.element.shape == shape && !used_.contains(a.parameter) && c_.chance(2))
+      found = a.parameter;
+  }
+  if (found == no_parameter) found = add_array(Role::output, type, rank, shape);
+  used_.insert(found);
+  return found;
+}
+
+std::uint32_t AimedStatements::scalar(ScalarType type) {
+  for (std::uint32_t i = 0; i < k_.parameters.size(); ++i)
+    if (k_.parameters[i].kind == ir::Parameter::Kind::scalar && k_.parameters[i].element.scalar == type)
+      return i;
+  ir::Parameter p;
+  p.name = "p" + std::to_string(k_.parameters.size());
+  p.kind = ir::Parameter::Kind::scalar;
+  p.element.scalar = type;
+  if (c_.chance(4)) {
+    p.element.shape = Shape::vector;
+    p.element.rows = 3;
+  }
+  k_.parameters.push_back(p);
+  extents_.emplace_back();
+  return static_cast<std::uint32_t>(k_.parameters.size() - 1);
+}
+
+std::uint32_t AimedStatements::counter(ScalarType type, std::int64_t count) {
+  const std::uint32_t p = add_array(Role::counter, type, 1, Shape::scalar);
+  extents_[p] = {count};
+  return p;
+}
+
+// ---- values
+
+ValueId AimedStatements::number_of(Block& out, ScalarType type, std::uint64_t bits) {
+  Statement s = make(Op::constant, type);
+  s.immediate = bits;
+  return emit(out, std::move(s));
+}
+
+ValueId AimedStatements::unary(Block& out, Op op, ScalarType type, ValueId a) {
+  with_result(out, op, type, {a});
+  return values_.back().id;
+}
+
+ValueId AimedStatements::loaded(Block& out, std::uint32_t p, std::int64_t row_offset,
+                                std::int64_t column_offset) {
+  const std::size_t rank = k_.parameters[p].rank;
+  std::vector<ValueId> indices;
+  const std::size_t visible = values_.size();
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (loop_.indices.size() != rank) {
+      indices.push_back(number(out, static_cast<std::int64_t>(c_.below(std::size_t(extents_[p][d])))));
+      continue;
+    }
+    const std::int64_t offset = d + 1 == rank ? column_offset : d + 2 == rank ? row_offset : 0;
+    indices.push_back(offset == 0
+                          ? loop_.indices[d]
+                          : binary(out, Op::add, ScalarType::i64, loop_.indices[d], number(out, offset)));
+  }
+  values_.resize(visible);
+  return emit(out, access_of(Op::load, p, std::move(indices)));
+}
+
+ValueId AimedStatements::fresh(Block& out, ScalarType type) {
+  switch (c_.below(7)) {
+    case 0:
+      return edge_constant(out, type);
+    case 1:
+    case 2:
+      return operand(out, type);
+    default:
+      return element(out, type);
+  }
+}
+
+ValueId AimedStatements::element(Block& out, ScalarType type) {
+  const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
+  const std::int64_t least = size_of(type) < least_size_ ? 1 : 0;
+  const auto column = least + static_cast<std::int64_t>(c_.chance(2) ? c_.below(3) : 0);
+  return loaded(out, input(type, rank), 0, column);
+}
+
+// An index that differs between iterations: 0 to count - 1, at the cost of one division.
+ValueId AimedStatements::index_below(Block& out, std::uint64_t count) {
+  const std::size_t visible = values_.size();
+  const ValueId any = element(out, ScalarType::u32);
+  const ValueId rest = binary(out, Op::rem, ScalarType::u32, any,
+                              number_of(out, ScalarType::u32, std::max<std::uint64_t>(count, 1)));
+  with_result(out, Op::cast, ScalarType::i64, {rest});
+  const ValueId result = values_.back().id;
+  values_.resize(visible);
+  return result;
+}
+
+ValueId AimedStatements::condition(Block& out) {
+  const ScalarType type = arithmetic();
+  const auto op = static_cast<Op>(static_cast<std::size_t>(Op::eq) + c_.below(6));
+  const ValueId a = element(out, type);
+  return binary(out, op, ScalarType::boolean, a, fresh(out, type));
+}
+
+std::vector<ValueId> AimedStatements::own_indices(Block& out, ScalarType type, std::size_t rank) {
+  const std::size_t visible = values_.size();
+  std::vector<ValueId> indices;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (loop_.indices.size() != rank) {
+      indices.push_back(number(out, static_cast<std::int64_t>(c_.below(std::size_t(full_[rank][d])))));
+      continue;
+    }
+    const bool shifted = d + 1 == rank && (size_of(type) < least_size_ || c_.chance(5));
+    indices.push_back(shifted ? binary(out, Op::add, ScalarType::i64, loop_.indices[d], number(out, 1))
+                              : loop_.indices[d]);
+  }
+  values_.resize(visible);
+  return indices;
+}
+
+void AimedStatements::keep(Block& out, ValueId value, ScalarType type, Shape shape) {
+  const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
+  const std::uint32_t p = output(type, rank, shape);
+  std::vector<ValueId> indices = own_indices(out, type, rank);
+  indices.push_back(value);
+  out.statements.push_back(access_of(Op::store, p, std::move(indices)));
+}
+
+ValueId AimedStatements::through_variable(Block& out, ValueId value, ScalarType type) {
+  Statement local = make(Op::local, type);
+  local.index = k_.local_count++;
+  local.immediate = 1;
+  const std::uint32_t id = local.index;
+  out.statements.push_back(std::move(local));
+  Statement set = make(Op::set, type);
+  set.index = id;
+  set.operands = {value};
+  out.statements.push_back(std::move(set));
+  Statement get = make(Op::get, type);
+  get.index = id;
+  return emit(out, std::move(get));
+}
+
+}  // namespace weir::test
