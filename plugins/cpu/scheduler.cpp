@@ -96,7 +96,7 @@ void Scheduler::drain(Stream& stream, std::uint64_t limit, Resumed& resumed) noe
     if (stream.completed.load(std::memory_order_relaxed) >= limit) return requeue(stream);
     if (takes_turns && (operations >= turn_operations || __rdtsc() - began > turn_ticks) && work_listed())
       return requeue(stream);
-    if (resumed.count) publish_all(resumed);  // they must not wait for the next operation
+    publish_all(resumed);  // they must not wait for the next operation
     Operation* operation = stream.taken;
     switch (operation->kind) {
       case Operation::Kind::blocks:
@@ -330,7 +330,7 @@ void Scheduler::publish(Stream& stream) noexcept {
   announce(stream, announcement);
 }
 
-void Scheduler::publish_all(Resumed& resumed) noexcept {
+void Scheduler::publish_resumed(Resumed& resumed) noexcept {
   for (unsigned i = 0; i < resumed.count; ++i) {
     publish(*resumed.streams[i]);
     resumed.streams[i]->drop_reference();

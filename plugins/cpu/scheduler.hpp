@@ -122,7 +122,10 @@ class Scheduler {
   void requeue(Stream& stream) noexcept;
   void notify(Stream& stream, std::uint64_t completed, Resumed& resumed) noexcept;
   void publish(Stream& stream) noexcept;
-  void publish_all(Resumed& resumed) noexcept;
+  void publish_all(Resumed& resumed) noexcept {
+    if (resumed.count) publish_resumed(resumed);
+  }
+  void publish_resumed(Resumed& resumed) noexcept;
   Claim claim_for(Stream& target, std::uint64_t mark) noexcept;
 
   // workers.cpp: the ready list, sleeping and waking

@@ -79,7 +79,8 @@ TEST_F(RiverRun, WritesATimelineWithARowPerStream) {
     kernels.insert(event["args"]["kernel"].get<std::string>());
     EXPECT_GE(event["dur"].get<double>(), 0);
   }
-  EXPECT_GE(streams.size(), 3u);
+  // On CPUs the regions of so small a map, and of one that keeps all cores busy, run in order in one stream.
+  EXPECT_GE(streams.size(), open(test::tested_device()).info().kind == DeviceKind::cpu ? 1u : 3u);
   EXPECT_THAT(kernels, testing::IsSupersetOf(
                            {"river.clock", "river.flux", "river.limit", "river.update", "river.beside"}));
 }

@@ -75,8 +75,9 @@ TEST(LaunchModel, LargeRegionsRunConcurrently) {
 
 TEST(LaunchModel, AGraphPaysUntilSoManyNodesChange) {
   using detail::updates_too_many;
-  EXPECT_EQ(updates_too_many(DeviceKind::cpu, 1, 0), 0u);
-  EXPECT_EQ(updates_too_many(DeviceKind::cpu, 2, 0), 1u);
+  EXPECT_EQ(updates_too_many(DeviceKind::cpu, 0, 0), 0u);
+  EXPECT_EQ(updates_too_many(DeviceKind::cpu, 1, 0), 1u);
+  EXPECT_EQ(updates_too_many(DeviceKind::cpu, 2, 0), 2u);
   EXPECT_GT(updates_too_many(DeviceKind::cpu, 4, 10), updates_too_many(DeviceKind::cpu, 4, 0));
   for (const std::size_t tasks : {2, 4, 8})  // new arguments in each node, see tests/evidence/h200.md
     EXPECT_GT(updates_too_many(DeviceKind::discrete, tasks, 0), tasks);

@@ -12,7 +12,8 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::uint64_t access_bytes = 16;  // the widest load or store of a thread
+constexpr std::uint64_t access_bytes = 16;    // the widest load or store of a thread
+constexpr std::uint64_t max_lanes = 16 * 16;  // scalars of the largest element, a Mat
 constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
                                          << 31;  // also the limit of an extent, which is passed as an i32
 
@@ -27,6 +28,15 @@ constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
           program.name(),
           known ? fmt::format("{}:{}", program.kernel->files[at.file], at.line) : "an unknown line",
           LoopSpace::most));
+}
+
+/// As has_index32. Small arrays, with elements of any size, need no product of their extents.
+bool has_index32(const AnyArrayView& view) noexcept {
+  if (const std::uint64_t size = view.size(); size != 0 && size < narrow_scalars / max_lanes) [[likely]]
+    return true;
+  std::array<std::int64_t, max_rank> extents;
+  for (std::uint8_t d = 0; d < view.rank(); ++d) extents[d] = view.extent(d);
+  return detail::has_index32({extents.data(), std::size_t(view.rank())}, view.element().components());
 }
 
 /// Combines the bits of the address of the array's start and of the row pitch, for the alignment test.
@@ -74,10 +84,7 @@ codegen::LaunchAssumptions check_launch(const ProgramState& program, const Devic
   for (std::size_t i = 0; i < values.arguments.size(); ++i) {
     const AnyArrayView* view = values.arguments[i].array;
     if (!view) continue;
-    std::array<std::int64_t, max_rank> extents;
-    for (std::uint8_t d = 0; d < view->rank(); ++d) extents[d] = view->extent(d);
-    assumptions.index32 = assumptions.index32 && has_index32({extents.data(), std::size_t(view->rank())},
-                                                             view->element().components());
+    assumptions.index32 = assumptions.index32 && has_index32(*view);
     unaligned |= places(*view);
     if (!program.parameters[i].written) continue;
     for (std::size_t j = 0; j < values.arguments.size(); ++j) {

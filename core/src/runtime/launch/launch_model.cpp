@@ -11,7 +11,7 @@ namespace {
 
 /// Operations of two wake-ups of a thread, about 10 microseconds.
 constexpr std::uint64_t wake_up_operations = 20'000;
-/// A task of at most this work is short beside one that fills the device.
+/// A task of at most this work is short compared with one that fills the device.
 constexpr std::uint64_t short_operations = 50'000;
 constexpr std::uint64_t unknown_work = TaskLoad::unknown;
 
@@ -50,13 +50,14 @@ std::uint64_t saved_by_concurrency(std::span<const TaskLoad> tasks) noexcept {
   return std::min(idle, total - *std::ranges::max_element(blocks));
 }
 
-/// Nanoseconds of the host. GPU: CUDA on an H200 (tests/evidence/h200.md). CPU: instructions of the CPU
-/// driver's calls, in proportion.
+/// Costs of calls to the host, of which only proportions matter. GPU: nanoseconds of CUDA on an H200, from
+/// tests/evidence/h200.md. CPU: instructions of the CPU driver's calls, counted by callgrind over
+/// weir-bench's region_as_graph_with_new_arguments/4_blocks.
 struct HostCosts {
   std::uint64_t launch, event, graph, node, update;
 };
 constexpr HostCosts gpu_costs{2000, 600, 400, 400, 650};
-constexpr HostCosts cpu_costs{60, 35, 70, 0, 70};
+constexpr HostCosts cpu_costs{270, 90, 150, 0, 264};
 
 /// The load of one task. `chunks` passes from a reduction's partial to its final task.
 TaskLoad load_of(const DeviceInfo& device, const DeviceProgram& program, std::size_t index,

@@ -23,7 +23,7 @@ struct Launch {
     return choose_grid(stream.device.info, plan, plan.tasks[task], compiled.tasks[task], values);
   }
   std::uint64_t in_order(SubmittedAs how) const noexcept {
-    return regions_in_order(stream.device.info, compiled, values, how);
+    return compiled.forks ? regions_in_order(stream.device.info, compiled, values, how) : 0;
   }
   weir_launch pack(std::size_t index, std::uint32_t grid, std::byte* block) const noexcept {
     const ir::Task& task = compiled.plan->tasks[index].task;
@@ -35,17 +35,18 @@ struct Launch {
 
 void run_over_streams(const Launch& launch) {
   ArgumentBuffer block(launch.compiled.argument_bytes);
+  const auto submit = [&](std::size_t index, StreamState& target) {
+    const std::uint32_t grid = launch.grid(index);
+    if (grid == 0) return;
+    const weir_launch packed = launch.pack(index, grid, block.data());
+    const passes::PlannedTask& planned = launch.compiled.plan->tasks[index];
+    submit_timed(target, {&launch.program.name(), planned.task.name, planned.region, planned.block},
+                 [&] { submit_launch(target, packed, launch.compiled.tasks[index].origin); });
+  };
   const std::uint64_t in_order = launch.in_order(SubmittedAs::streams);
   const Submission submission(launch.stream);
-  run_on_streams(
-      launch.stream, launch.compiled.placed, in_order, [&](std::size_t index, StreamState& target) {
-        const std::uint32_t grid = launch.grid(index);
-        if (grid == 0) return;
-        const weir_launch packed = launch.pack(index, grid, block.data());
-        const passes::PlannedTask& planned = launch.compiled.plan->tasks[index];
-        submit_timed(target, {&launch.program.name(), planned.task.name, planned.region, planned.block},
-                     [&] { submit_launch(target, packed, launch.compiled.tasks[index].origin); });
-      });
+  if (launch.compiled.forks) return run_on_streams(launch.stream, launch.compiled.placed, in_order, submit);
+  for (std::size_t i = 0; i < launch.compiled.tasks.size(); ++i) submit(i, launch.stream);
 }
 
 /// Stores the grids of this launch; false when they differ from the previous launch.
