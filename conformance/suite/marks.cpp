@@ -9,9 +9,9 @@
 namespace weir::conformance {
 namespace {
 
-/// Work on `stream` that completes although another stream is held.
-bool runs_now(const Stream& stream) {
-  const Memory memory(64);
+/// Work on `stream` that completes although another stream is held. The memory lives longer than that:
+/// freeing it may wait for all streams.
+bool runs_now(const Stream& stream, const Memory& memory) {
   fill<std::uint8_t>(stream, memory, 0, 64, 1);
   stream.flush();
   const bool done = eventually([&] { return stream.done(); });
@@ -24,6 +24,7 @@ WEIR_REQUIREMENT(
     "An event that was recorded on a held stream and then on a free one is reached, and waits for "
     "it do not wait for the held stream; earlier waits do.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Memory memory(64);
   const Stream held, free, before, after;
   const Event event;
   Gate gate;
@@ -37,7 +38,7 @@ WEIR_REQUIREMENT(
       << "an event was recorded on a held stream and again on a free one; event_query still reports the "
          "older record. Look first at what event_record replaces";
   event.synchronize();
-  EXPECT_TRUE(runs_now(after))
+  EXPECT_TRUE(runs_now(after, memory))
       << "a stream that waited for the event after its second record waits for the first one. Look first at "
          "what stream_wait_event takes from the event";
   EXPECT_TRUE(never([&] { return before.done(); }))
@@ -90,13 +91,13 @@ std::vector<Stream> streams_made_meanwhile(Gate& gate) {
 }
 
 /// Each of `streams` is idle, and runs work while another stream is held.
-void expect_new(const std::vector<Stream>& streams, const char* after) {
+void expect_new(const std::vector<Stream>& streams, const Memory& memory, const char* after) {
   for (const Stream& stream : streams) {
     ASSERT_TRUE(stream.done())
         << after
         << ", and a new stream has work: it is one that is still in use. Look first at "
            "what stream_create takes from a pool, and when a stream gets there";
-    ASSERT_TRUE(runs_now(stream))
+    ASSERT_TRUE(runs_now(stream, memory))
         << after
         << ", and a new stream waits for held work. Look first at what stream_create "
            "takes from a pool, and when a stream gets there";
@@ -109,7 +110,8 @@ WEIR_REQUIREMENT(
     "work of the destroyed one.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
   for (const bool marked : {false, true}) {
-    const Memory memory(64);
+    const Memory memory(64), other(64);
+    memory.write(Bytes(64, 0));
     const Event event;
     Stream held;
     Gate gate;
@@ -119,7 +121,7 @@ WEIR_REQUIREMENT(
     held.flush();
     EXPECT_TRUE(gate.reached());
     held.destroy();
-    expect_new(streams_made_meanwhile(gate), "a stream was destroyed while it was busy");
+    expect_new(streams_made_meanwhile(gate), other, "a stream was destroyed while it was busy");
     EXPECT_EQ(event.done(), !marked) << "the work of a destroyed stream was dropped, or its event forgotten";
     gate.open();
     event.synchronize();
@@ -133,6 +135,7 @@ WEIR_REQUIREMENT(2, 49, Marks, AStreamOutlivesTheWaitsForItsEvents,
                  "A busy stream stays in use when waits for an event of it have ended and the event was "
                  "destroyed: no new stream is the same one.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Memory memory(64);
   const Stream held, waiting;
   Gate first, later;
   first.hold(held);
@@ -151,7 +154,7 @@ WEIR_REQUIREMENT(2, 49, Marks, AStreamOutlivesTheWaitsForItsEvents,
     ASSERT_NE(weir_stream(stream), weir_stream(held))
         << "stream_create returned a stream that is in use. Look first at the references that "
            "stream_wait_event takes and that the end of a wait drops";
-  expect_new(streams, "8 waits for an event of a busy stream ended and the event was destroyed");
+  expect_new(streams, memory, "8 waits for an event of a busy stream ended and the event was destroyed");
   EXPECT_FALSE(held.done());
 }
 
