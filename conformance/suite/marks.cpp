@@ -109,7 +109,7 @@ WEIR_REQUIREMENT(
     "A stream that is created after a busy stream was destroyed is idle and does not wait for the "
     "work of the destroyed one.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
-  for (const bool marked : {false, true}) {
+  for (const bool marked : {false, true, false}) {
     const Memory memory(64), other(64);
     memory.write(Bytes(64, 0));
     const Event event;
