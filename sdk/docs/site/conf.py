@@ -68,6 +68,7 @@ site/api/kernels
 :caption: Drivers
 
 driver-tutorial
+other-languages
 driver-abi
 conformance
 opencl-driver
