@@ -45,11 +45,12 @@ constexpr bool measurable = false;  // sanitizers keep freed memory
 constexpr bool measurable = true;
 #endif
 
-/// Runs `cycle` `cycles` times in four parts. A leak grows in each part, pools only until they are full: the
-/// smallest growth of the last three parts must be below 16 bytes a cycle.
+/// Runs `cycle` `cycles` times in five parts. A leak grows in each part, pools only until they are full: the
+/// smallest growth of the last four parts must be below 16 bytes a cycle, or small.
 void expect_flat(const char* what, int cycles, const std::function<void()>& cycle) {
   if (!measurable) throw Skipped("sanitizers keep freed memory");
-  constexpr std::int64_t parts = 4;
+  if (!judged().layer.library.empty()) throw Skipped("a layer keeps records of the calls");
+  constexpr std::int64_t parts = 5, small = 48 << 10;
   const std::int64_t each = cycles / parts;
   Usage least;
   least.heap = least.resident = least.descriptors = least.threads = std::numeric_limits<std::int64_t>::max();
@@ -66,13 +67,13 @@ void expect_flat(const char* what, int cycles, const std::function<void()>& cycl
     before = now;
   }
   const std::string done = "each " + std::to_string(each) + " times " + what;
-  EXPECT_LT(least.heap, 16 * each) << done << ": the heap grew by at least " << least.heap << " bytes, "
-                                   << least.heap / each
-                                   << " each time. Look first at what the calls allocate and who frees it";
+  EXPECT_LT(least.heap, std::max(16 * each, small))
+      << done << ": the heap grew by at least " << least.heap << " bytes, " << least.heap / each
+      << " each time. Look first at what the calls allocate and who frees it";
   EXPECT_LT(least.resident, std::max<std::int64_t>(256 * each, 1 << 20))
       << done << ": the process grew by at least " << least.resident << " bytes";
-  EXPECT_LE(least.descriptors, 0) << done << ": descriptors stay open";
-  EXPECT_LE(least.threads, 0) << done << ": threads stay alive";
+  EXPECT_LE(least.descriptors, each / 100) << done << ": descriptors stay open";
+  EXPECT_LE(least.threads, each / 100) << done << ": threads stay alive";
 }
 
 constexpr int often = 10'000;
@@ -113,6 +114,7 @@ WEIR_REQUIREMENT(2, 72, Leaks, OfStreams,
 
 WEIR_REQUIREMENT(2, 73, Leaks, OfStreamsDestroyedWhileBusy,
                  "Destroying 10,000 streams while they are busy leaves nothing behind.") {
+  needs(WEIR_CAP_HOST_CALLBACK);  // without it, nothing holds streams for so short a time
   const Memory memory(64);
   const Stream held;
   constexpr int together = 50;
@@ -120,7 +122,8 @@ WEIR_REQUIREMENT(2, 73, Leaks, OfStreamsDestroyedWhileBusy,
     const Event begin;
     std::vector<Event> ends(together);
     std::vector<Stream> streams(together);  // created first: stream_create may wait for work
-    Delay delay(held);
+    Gate gate;
+    gate.hold(held);
     begin.record(held);
     for (std::size_t i = 0; i < ends.size(); ++i) {
       streams[i].wait(begin);
@@ -128,7 +131,7 @@ WEIR_REQUIREMENT(2, 73, Leaks, OfStreamsDestroyedWhileBusy,
       ends[i].record(streams[i]);
       streams[i].destroy();
     }
-    delay.end();
+    gate.open();
     for (const Event& end : ends) end.synchronize();
   });
 }

@@ -9,9 +9,9 @@
 namespace weir::conformance {
 namespace {
 
-/// Work on `stream` that completes although another stream is held.
-bool runs_now(const Stream& stream) {
-  const Memory memory(64);
+/// Work on `stream` that completes although another stream is held. The memory lives longer than that:
+/// freeing it may wait for all streams.
+bool runs_now(const Stream& stream, const Memory& memory) {
   fill<std::uint8_t>(stream, memory, 0, 64, 1);
   stream.flush();
   const bool done = eventually([&] { return stream.done(); });
@@ -24,6 +24,7 @@ WEIR_REQUIREMENT(
     "An event that was recorded on a held stream and then on a free one is reached, and waits for "
     "it do not wait for the held stream; earlier waits do.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Memory memory(64);
   const Stream held, free, before, after;
   const Event event;
   Gate gate;
@@ -37,7 +38,7 @@ WEIR_REQUIREMENT(
       << "an event was recorded on a held stream and again on a free one; event_query still reports the "
          "older record. Look first at what event_record replaces";
   event.synchronize();
-  EXPECT_TRUE(runs_now(after))
+  EXPECT_TRUE(runs_now(after, memory))
       << "a stream that waited for the event after its second record waits for the first one. Look first at "
          "what stream_wait_event takes from the event";
   EXPECT_TRUE(never([&] { return before.done(); }))
@@ -86,20 +87,26 @@ std::vector<Stream> streams_made_meanwhile(Gate& gate) {
     gate.open();
     throw Unsupported("stream_create waits for the work of other streams");
   }
-  return made.get();
+  // Many more on this thread: a pool may be of a thread, and may hand out the streams of earlier tests first.
+  // The driver has a moment to end the call that brought the stream to its callback.
+  std::vector<Stream> streams = made.get();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (streams.size() < 320) streams.emplace_back();
+  return streams;
 }
 
 /// Each of `streams` is idle, and runs work while another stream is held.
-void expect_new(const std::vector<Stream>& streams, const char* after) {
-  for (const Stream& stream : streams) {
-    ASSERT_TRUE(stream.done())
+void expect_new(const std::vector<Stream>& streams, const Memory& memory, const char* after) {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    ASSERT_TRUE(streams[i].done())
         << after
-        << ", and a new stream has work: it is one that is still in use. Look first at "
-           "what stream_create takes from a pool, and when a stream gets there";
-    ASSERT_TRUE(runs_now(stream))
+        << ", and a new stream has work: it is one that is still in use. Look first "
+           "at what stream_create takes from a pool, and when a stream gets there";
+    if (i % 16 != 0) continue;
+    ASSERT_TRUE(runs_now(streams[i], memory))
         << after
-        << ", and a new stream waits for held work. Look first at what stream_create "
-           "takes from a pool, and when a stream gets there";
+        << ", and a new stream waits for held work. Look first at what "
+           "stream_create takes from a pool, and when a stream gets there";
   }
 }
 
@@ -108,8 +115,9 @@ WEIR_REQUIREMENT(
     "A stream that is created after a busy stream was destroyed is idle and does not wait for the "
     "work of the destroyed one.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
-  for (const bool marked : {false, true}) {
-    const Memory memory(64);
+  for (const bool marked : {false, true, false}) {
+    const Memory memory(64), other(64);
+    memory.write(Bytes(64, 0));
     const Event event;
     Stream held;
     Gate gate;
@@ -119,7 +127,7 @@ WEIR_REQUIREMENT(
     held.flush();
     EXPECT_TRUE(gate.reached());
     held.destroy();
-    expect_new(streams_made_meanwhile(gate), "a stream was destroyed while it was busy");
+    expect_new(streams_made_meanwhile(gate), other, "a stream was destroyed while it was busy");
     EXPECT_EQ(event.done(), !marked) << "the work of a destroyed stream was dropped, or its event forgotten";
     gate.open();
     event.synchronize();
@@ -133,6 +141,7 @@ WEIR_REQUIREMENT(2, 49, Marks, AStreamOutlivesTheWaitsForItsEvents,
                  "A busy stream stays in use when waits for an event of it have ended and the event was "
                  "destroyed: no new stream is the same one.") {
   needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Memory memory(64);
   const Stream held, waiting;
   Gate first, later;
   first.hold(held);
@@ -151,7 +160,7 @@ WEIR_REQUIREMENT(2, 49, Marks, AStreamOutlivesTheWaitsForItsEvents,
     ASSERT_NE(weir_stream(stream), weir_stream(held))
         << "stream_create returned a stream that is in use. Look first at the references that "
            "stream_wait_event takes and that the end of a wait drops";
-  expect_new(streams, "8 waits for an event of a busy stream ended and the event was destroyed");
+  expect_new(streams, memory, "8 waits for an event of a busy stream ended and the event was destroyed");
   EXPECT_FALSE(held.done());
 }
 

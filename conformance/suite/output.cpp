@@ -11,6 +11,7 @@ namespace {
 /// Runs `work` and fails if anything was printed.
 template <class Work>
 void expect_silence(const Work& work) {
+  if (!judged().layer.library.empty()) throw Skipped("a layer may print reports");
   Diverted output;
   work();
   const std::string printed = output.end();
@@ -77,10 +78,8 @@ WEIR_REQUIREMENT(3, 58, Output, NothingIsPrintedByLaunches,
     weir_kernel missing = nullptr;
     refusal(WEIR_ERROR_NOT_FOUND, table().module_get_kernel, iota.module(),
             static_cast<const char*>("no_such_kernel"), &iota.layout(), &missing);
-    const Bytes garbage = pattern(1000);
     weir_code_object object = iota.ready().code_object();
-    object.data = garbage.data();
-    object.size = garbage.size();
+    object.format = "no-such-format";
     weir_module module = nullptr;
     refusal(WEIR_ERROR_CODE_OBJECT, table().module_load, device(),
             static_cast<const weir_code_object*>(&object), &module);

@@ -125,7 +125,7 @@ const Command new_driver_command(
           ->required();
       app.add_option("--out", options->out, "The folder to create; by default the driver's name");
       app.add_option("--language", options->language, "The driver's language")
-          ->check(CLI::IsMember({"c++", "c"}))
+          ->check(CLI::IsMember({"c++", "c", "rust"}))
           ->capture_default_str();
       return [options] { return write_project(*options); };
     });

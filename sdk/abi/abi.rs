@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver ABI 1.1 of Weir: weir/driver.h in Rust. Written by sdk/abi/describe.
-#![allow(non_camel_case_types, dead_code)]
+// Include it in a module with #[allow(non_camel_case_types, dead_code)].
 use std::os::raw::{c_char, c_void};
 
 pub type weir_result = i32;

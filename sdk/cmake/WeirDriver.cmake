@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [EXPORTS symbol ...] [ABI version]
 #                 [DESCRIPTION text])
+# weir_add_driver(NAME LIBRARY prebuilt.so [VENDOR_LIBRARIES ...] [ABI version] [DESCRIPTION text])
 #
 # Defines the target weir-driver-NAME: the shared object libweir-NAME.so, which exports only
 # weir_driver_entry and EXPORTS, and its manifest NAME.json in the same folder. Installs both in libweir's
@@ -8,6 +9,9 @@
 # appear in messages and are never linked. ABI is the newest version that the driver supports, such as 1.0; it
 # must support all from 1.0 on. The default is the newest version of this SDK's header, which drivers made
 # with <weir/sdk/table.hpp> support.
+#
+# The second form takes a shared object that another compiler builds, for languages that CMake does not know: a
+# file, which may be the OUTPUT of an add_custom_command() of the same folder. It must export weir_driver_entry.
 #
 # Weir's own build and external drivers use the same function; the latter get it from find_package(WeirSDK).
 include(GNUInstallDirs)
@@ -29,7 +33,7 @@ endfunction()
 
 function(weir_add_driver name)
   # Parsed from the unevaluated arguments, so that the description may contain ';'. Lists may be quoted.
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION;LIBRARY" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS")
   foreach(words SOURCES LIBRARIES VENDOR_LIBRARIES)
     string(REPLACE "\\;" ";" arg_${words} "${arg_${words}}")
   endforeach()
@@ -40,8 +44,10 @@ function(weir_add_driver name)
   if(NOT name MATCHES "^[a-z0-9][a-z0-9-]*$" OR name_length GREATER 32)
     message(FATAL_ERROR "weir_add_driver: the name '${name}' must be lower case letters, digits and '-', at most 32")
   endif()
-  if(NOT arg_SOURCES)
-    message(FATAL_ERROR "weir_add_driver(${name}): SOURCES is empty")
+  if(arg_LIBRARY AND (arg_SOURCES OR arg_LIBRARIES OR arg_EXPORTS))
+    message(FATAL_ERROR "weir_add_driver(${name}): LIBRARY is a finished shared object; it takes no SOURCES, LIBRARIES or EXPORTS")
+  elseif(NOT arg_SOURCES AND NOT arg_LIBRARY)
+    message(FATAL_ERROR "weir_add_driver(${name}): SOURCES is empty, and there is no LIBRARY")
   endif()
   get_target_property(newest Weir::SDK WEIR_ABI)
   if(NOT arg_ABI)
@@ -57,8 +63,15 @@ function(weir_add_driver name)
     set(folder ${CMAKE_CURRENT_BINARY_DIR})
   endif()
 
-  weir_add_module(${target} FOLDER ${folder} NAME weir-${name} EXPORTS weir_driver_entry ${arg_EXPORTS}
-                  SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
+  if(arg_LIBRARY)
+    get_filename_component(prebuilt ${arg_LIBRARY} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_BINARY_DIR})
+    set(library ${folder}/libweir-${name}.so)
+    add_custom_command(OUTPUT ${library} COMMAND ${CMAKE_COMMAND} -E copy ${prebuilt} ${library} DEPENDS ${prebuilt} VERBATIM)
+    add_custom_target(${target} ALL DEPENDS ${library})
+  else()
+    weir_add_module(${target} FOLDER ${folder} NAME weir-${name} EXPORTS weir_driver_entry ${arg_EXPORTS}
+                    SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
+  endif()
   set_target_properties(${target} PROPERTIES WEIR_DESCRIPTION "${arg_DESCRIPTION}")
 
   set(vendor_libraries "")
@@ -87,7 +100,11 @@ function(weir_add_driver name)
   set_target_properties(${target} PROPERTIES WEIR_MANIFEST ${folder}/${name}.json)
 
   set(destination ${CMAKE_INSTALL_LIBDIR}/weir/drivers)
-  install(TARGETS ${target} LIBRARY DESTINATION ${destination} COMPONENT driver-${name})
+  if(arg_LIBRARY)
+    install(PROGRAMS ${library} DESTINATION ${destination} COMPONENT driver-${name})
+  else()
+    install(TARGETS ${target} LIBRARY DESTINATION ${destination} COMPONENT driver-${name})
+  endif()
   install(FILES ${folder}/${name}.json DESTINATION ${destination} COMPONENT driver-${name})
 endfunction()
 

@@ -69,6 +69,7 @@ site/api/kernels
 :caption: Drivers
 
 driver-tutorial
+other-languages
 driver-abi
 conformance
 opencl-driver

@@ -301,9 +301,11 @@ static weir_result module_load(weir_device device, const weir_code_object* objec
   if (strcmp(object->format, "elf-x86_64") != 0)
     return fail(status, WEIR_ERROR_CODE_OBJECT, "the format is unknown; expected elf-x86_64");
   const char* target = object->target ? object->target : "";
-  if (strcmp(target, "x86-64") != 0 && strcmp(target, "x86-64-v2") != 0 && strcmp(target, "x86-64-v3") != 0)
-    return fail(status, WEIR_ERROR_CODE_OBJECT,
-                "the target is unknown; expected x86-64, x86-64-v2 or x86-64-v3");
+  if (strcmp(target, "x86-64") != 0 && strcmp(target, "x86-64-v2") != 0 && strcmp(target, "x86-64-v3") != 0) {
+    char message[2 * WEIR_STATUS_MESSAGE_BYTES]; /* `fail` cuts it */
+    snprintf(message, sizeof message, "the code object is for '%s'; expected x86-64, x86-64-v2 or x86-64-v3", target);
+    return fail(status, WEIR_ERROR_CODE_OBJECT, message);
+  }
   const int file = memfd_create("weir-minimal", MFD_CLOEXEC);
   if (file < 0) return fail(status, WEIR_ERROR_SYSTEM, "memfd_create failed");
   void* library = NULL;

@@ -56,9 +56,10 @@ const weir_driver_table& spoilt_table() {
 
 std::vector<Mutant> all() {
   std::vector<Mutant> mutants;
-  for (const auto& group : {entry_mutants(), device_mutants(), memory_mutants(), copy_mutants(),
-                            stream_mutants(), event_mutants(), launch_mutants(), ordered_mutants(),
-                            graph_mutants(), fault_mutants(), code_mutants(), thread_mutants(), hole_mutants()})
+  for (const auto& group :
+       {entry_mutants(), device_mutants(), memory_mutants(), copy_mutants(), stream_mutants(),
+        event_mutants(), launch_mutants(), ordered_mutants(), graph_mutants(), fault_mutants(),
+        code_mutants(), thread_mutants(), hole_mutants()})
     mutants.insert(mutants.end(), group.begin(), group.end());
   return mutants;
 }
@@ -123,6 +124,13 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
     older = table;
     older.abi_version = WEIR_ABI_VERSION(1, 0);
     older.struct_size = offsetof(weir_driver_table, graph_create);
+    static auto get_info = table.device_get_info;
+    older.device_get_info = [](std::uint32_t index, weir_device_info* info, weir_status* e) {
+      const weir_result result = get_info(index, info, e);
+      if (result == WEIR_OK && info->struct_size >= offsetof(weir_device_info, total_memory))
+        info->capabilities &= ~std::uint64_t{WEIR_CAP_GRAPHS};
+      return result;
+    };
     *out_table = &older;
     return WEIR_OK;
   }

@@ -69,6 +69,7 @@ struct Graph : GraphObject<Device<V>, Kernel<V>> {
 
   void create(std::span<const Node> given) {
     Current<V> current(*device);
+    device->deferred.sweep(*device);  // graphs that were destroyed while they ran
     native = executable = last_run = nullptr;
     nodes.clear();
     first.assign(1, 0);

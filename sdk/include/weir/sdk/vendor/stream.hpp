@@ -187,6 +187,7 @@ struct Stream : StreamObject<Device<V>> {
 template <class V>
 Stream<V>& Device<V>::create_stream(std::int32_t priority) {
   Current<V> current(*this);
+  deferred.sweep(*this);  // streams that were destroyed while they were busy
   Fresh<Stream<V>> stream;
   stream->device = this;
   stream->owned = true;
