@@ -67,6 +67,9 @@ struct Draft {
 /// True for operations whose result does not depend on when they run.
 bool is_pure(ir::Op op) noexcept;
 
+/// Whether a statement, or one in its blocks, can fail a launch.
+bool can_fail(const ir::Statement& s, const ir::Options& options) noexcept;
+
 /// Collects every statement that has an effect or contains one.
 void find_effects(Draft& draft);
 
