@@ -5,12 +5,11 @@
 // Mutable state is in locals (`local`, `get`, `set`), which LLVM converts to SSA later.
 #pragma once
 
-#include <weir/types.hpp>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+#include <weir/types.hpp>
 
 namespace weir::ir {
 
@@ -41,7 +40,17 @@ enum class MathFunction : std::uint8_t {
 };
 
 /// On i32, u32, i64, u64, f32 and f64 (and, or, xor on integers); relaxed order, device scope.
-enum class AtomicKind : std::uint8_t { add, sub, min, max, bit_and, bit_or, bit_xor, exchange, compare_exchange };
+enum class AtomicKind : std::uint8_t {
+  add,
+  sub,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  exchange,
+  compare_exchange
+};
 
 /// sum, min, max on every arithmetic type but f16; any, all on boolean. See sdk/docs/ir.md for the order.
 enum class ReduceKind : std::uint8_t { sum, min, max, any, all };
@@ -62,7 +71,8 @@ struct MathInfo {
 };
 const MathInfo& info(MathFunction function) noexcept;
 inline constexpr std::uint32_t math_function_count = static_cast<std::uint32_t>(MathFunction::isfinite) + 1;
-inline constexpr std::uint32_t atomic_kind_count = static_cast<std::uint32_t>(AtomicKind::compare_exchange) + 1;
+inline constexpr std::uint32_t atomic_kind_count =
+    static_cast<std::uint32_t>(AtomicKind::compare_exchange) + 1;
 inline constexpr std::uint32_t reduce_kind_count = static_cast<std::uint32_t>(ReduceKind::all) + 1;
 std::string_view to_string(AtomicKind kind) noexcept;
 std::string_view to_string(ReduceKind kind) noexcept;
@@ -87,8 +97,8 @@ struct Statement {
   ScalarType type = ScalarType::boolean;  ///< of the result, or of the stored value, the atomic, the local
   std::uint8_t lane = 0;                  ///< of an element, or the dimension of `extent`
   ValueId result = no_value;
-  std::uint32_t index = 0;                ///< parameter, local, string, or an enumerator; see ops.def
-  std::uint64_t immediate = 0;            ///< see ops.def
+  std::uint32_t index = 0;      ///< parameter, local, string, or an enumerator; see ops.def
+  std::uint64_t immediate = 0;  ///< see ops.def
   std::vector<ValueId> operands;
   std::vector<Block> bodies;
   Location location;
@@ -109,6 +119,7 @@ struct Parameter {
 struct Options {
   bool fast_math = false;     ///< gives up "same bits everywhere" for speed
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
+  bool no_fusion = false;     ///< each loop stays a task of its own
   friend bool operator==(const Options&, const Options&) = default;
 };
 

@@ -77,6 +77,8 @@ class Planner {
       if (const auto known = merged_.find(loop.bodies[0].arguments.front()); known != merged_.end()) {
         for (const WrittenLoop& written : known->second)
           planned.merged.push_back({written.location, bounds.describe(written.bounds)});
+        planned.title = title(planned);
+        plan_.has_merged = true;
       }
       if (segment.kind == Segment::Kind::reduce) {
         const std::optional<std::size_t> behind = serial_behind(i);
@@ -85,6 +87,17 @@ class Planner {
         i = behind.value_or(i);
       }
     }
+  }
+
+  std::string title(const PlannedTask& planned) const {
+    std::string lines;
+    for (const PlannedLoop& loop : planned.merged) {
+      if (!kernel_.knows(loop.location)) continue;
+      lines += (lines.empty() ? "" : ", ") + kernel_.files[loop.location.file] + ":" +
+               std::to_string(loop.location.line);
+    }
+    if (lines.empty()) lines = std::to_string(planned.merged.size()) + " loops";
+    return planned.task.name + " (" + lines + ")";
   }
 
   std::size_t next_live(std::size_t i) const {

@@ -49,6 +49,10 @@ struct PlannedTask : LoopBounds {
   std::int32_t block = -1;           ///< block in the region; block 0 stays on the caller's stream
   bool conflicts_are_meant = false;  ///< allowed with other blocks of the region
   std::vector<PlannedLoop> merged;   ///< the loops that a merged task stands for, else empty
+  std::string title;                 ///< of a merged task: its name and the lines of its loops
+
+  /// The name for profiles.
+  const std::string& label() const noexcept { return title.empty() ? task.name : title; }
 };
 
 /// Blocks of a region that must not share memory through different parameters; checked at each launch.
@@ -74,6 +78,7 @@ struct Plan {
   std::uint32_t temporary_bytes = 0;   ///< per launch; 0 when nothing passes between tasks
   bool uses_error_record = false;      ///< asserts or bounds checks
   bool uses_launch_key = false;        ///< random numbers
+  bool has_merged = false;             ///< tasks that stand for several loops
 };
 
 /// How a plan may differ from the kernel as written.

@@ -70,22 +70,32 @@ std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan,
   return sized;
 }
 
-std::uint32_t resident_blocks_of(DeviceState& device, const CompiledTask& task) {
+std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task) {
   if (device.info.kind == DeviceKind::cpu) return 0;
   weir_kernel_info info{};
   info.struct_size = sizeof info;
   device.call_no_throw(
       [&](weir_status* status) { return device.table().kernel_get_info(task.kernel, &info, status); });
+  task.registers = info.registers;
+  task.stack_bytes = info.local_bytes;
   return resident_blocks(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes);
 }
 
+/// Bytes of the local variables of a task, which are the stack of its code unless registers spill.
+std::uint64_t local_bytes(const ir::Block& block) {
+  std::uint64_t bytes = 0;
+  for (const ir::Statement& s : block.statements) {
+    if (s.op == ir::Op::local) bytes += s.immediate * size_of(s.type);
+    for (const ir::Block& body : s.bodies) bytes += local_bytes(body);
+  }
+  return bytes;
+}
+
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
+                                       std::shared_ptr<const passes::Plan> chosen,
                                        const codegen::LaunchAssumptions& assumptions) {
   auto compiled = std::make_unique<DeviceProgram>();
-  compiled->plan =
-      device.address_bytes == 8
-          ? program.plan
-          : std::make_shared<const passes::Plan>(passes::make_plan(*program.kernel, device.address_bytes));
+  compiled->plan = std::move(chosen);
   const passes::Plan& plan = *compiled->plan;
 
   std::vector<TaskPlace> places;
@@ -124,6 +134,29 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   return compiled;
 }
 
+/// Compiles the plan of the variant. A plan whose merged loops need more registers than a thread has is
+/// replaced by one that merges fewer.
+std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
+                                       const LaunchVariant& variant) {
+  auto compiled =
+      compile(program, device, plan_for(program, device.address_bytes, variant), variant.assumptions);
+  for (std::size_t i = 0; i < compiled->tasks.size(); ++i) {
+    const passes::PlannedTask& planned = compiled->plan->tasks[i];
+    if (planned.merged.empty() || compiled->tasks[i].stack_bytes <= local_bytes(planned.task.body)) continue;
+    if (variant.shared_index) return compile(program, device, LaunchVariant{variant.assumptions});
+    auto apart = std::make_shared<passes::Plan>(*separate_plan(program, device.address_bytes));
+    for (passes::FusionDecision decision : compiled->plan->fusion) {
+      if (decision.merged)
+        decision.reason = fmt::format("merged, they need more registers than a thread has: {} bytes spill",
+                                      compiled->tasks[i].stack_bytes);
+      decision.merged = false;
+      apart->fusion.push_back(std::move(decision));
+    }
+    return compile(program, device, std::move(apart), variant.assumptions);
+  }
+  return compiled;
+}
+
 /// Created on first use; lives as long as the program.
 CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
   std::atomic<CompiledVariants*>& slot = program.compiled[device];
@@ -137,10 +170,8 @@ CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
 
 }  // namespace
 
-const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
-                                  const codegen::LaunchAssumptions& assumptions) {
-  std::atomic<const DeviceProgram*>& slot =
-      variants_of(program, device.number).by_assumptions[assumptions.number()];
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const LaunchVariant& variant) {
+  std::atomic<const DeviceProgram*>& slot = variants_of(program, device.number).by_variant[variant.number()];
   if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
     return *ready;
   device.check_not_forked();
@@ -155,7 +186,7 @@ const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
   const DeviceProgram* ready = nullptr;
   std::exception_ptr error;
   try {
-    ready = compile(program, device, assumptions).release();
+    ready = compile(program, device, variant).release();
     slot.store(ready, std::memory_order_release);
   } catch (...) {
     error = std::current_exception();
@@ -177,7 +208,7 @@ ProgramState::~ProgramState() {
   for (const auto& slot : compiled) {
     const std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
     if (!variants) continue;
-    for (const auto& variant : variants->by_assumptions) delete variant.load(std::memory_order_relaxed);
+    for (const auto& variant : variants->by_variant) delete variant.load(std::memory_order_relaxed);
   }
 }
 

@@ -21,6 +21,7 @@ struct PlacedTask {
   std::uint32_t branch = 0;
   std::uint32_t fork = 0;  ///< branches of the region that begins before this task; 0 for none
   bool join = false;       ///< the region ends after this task
+  friend bool operator==(const PlacedTask&, const PlacedTask&) = default;
 };
 
 /// Converts regions and block numbers to branches. Blocks without tasks get no branch; a region with one

@@ -49,8 +49,8 @@ std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
   const detail::CompiledVariants* all =
       state_->compiled[detail::live(on).device.number].load(std::memory_order_acquire);
   std::vector<CompiledVariant> result;
-  for (std::uint32_t number = 0; all && number < codegen::LaunchAssumptions::sets; ++number) {
-    const detail::DeviceProgram* compiled = all->by_assumptions[number].load(std::memory_order_acquire);
+  for (std::uint32_t number = 0; all && number < detail::LaunchVariant::count; ++number) {
+    const detail::DeviceProgram* compiled = all->by_variant[number].load(std::memory_order_acquire);
     if (!compiled) continue;
     CompiledVariant& variant = result.emplace_back();
     variant.assume = words_of(number);
