@@ -20,7 +20,7 @@
 namespace weir::test {
 namespace {
 
-constexpr std::uint64_t usual_chains = 150;
+constexpr std::uint64_t usual_chains = 200;
 constexpr std::uint64_t chain_steps = 1'500'000;
 
 // ---- the record: how often each kind of statement was in each form of a merged task

@@ -47,7 +47,7 @@ class Chain {
     add("f32", 0);
     add("i32", 3);
     for (std::size_t more = 3 + c_.below(4); more > 0; --more) {
-      static constexpr const char* types[] = {"f32", "f32", "i32", "f64", "vec<f32, 3>"};
+      static constexpr const char* types[] = {"f32", "vec<f32, 3>", "i32", "f64", "vec<f32, 3>"};
       const int shape = static_cast<int>(c_.below(3));
       add(types[c_.below(5)], shape);
       if (!c_.chance(16)) continue;
@@ -78,12 +78,14 @@ class Chain {
   // ---- the chain
 
   std::string top() {
-    switch (c_.below(12)) {
+    switch (c_.below(14)) {
       case 0:
-        return reduction();
       case 1:
+      case 2:
+        return reduction();
+      case 3:
         return between();
-      case 2: {
+      case 4: {
         if (nested_) return loop();
         nested_ = true;
         std::string region = "region {\n" + loop() + "}\n";  // one block: dissolved

@@ -99,24 +99,6 @@ TEST(Equivalence, TasksOfRandomKernelsDoWhatTheKernelDoes) {
   RecordProperty("kernels", ran);
 }
 
-// The interpreter's arrays are separate and small.
-TEST(Equivalence, MergedTasksOfRandomKernelsDoWhatTheKernelDoes) {
-  int merged = 0;
-  for (std::uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Choices choices(seed);
-    const ir::Kernel kernel = random_kernel(choices);
-    if (!plan_of(kernel)) continue;
-    const passes::Plan plan =
-        passes::make_plan(kernel, 8, {passes::Fusion::shared_index, {.no_alias = true, .index32 = true}});
-    const bool any = std::any_of(plan.tasks.begin(), plan.tasks.end(),
-                                 [](const auto& planned) { return !planned.merged.empty(); });
-    if (any && compare(kernel, plan, program_order(plan), choices)) ++merged;
-  }
-  EXPECT_GT(merged, 0) << "no loops were merged";
-  RecordProperty("kernels", merged);
-}
-
 bool allows_conflicts(const ir::Kernel& kernel) {
   return std::any_of(kernel.body.statements.begin(), kernel.body.statements.end(),
                      [](const ir::Statement& s) { return s.op == ir::Op::region && s.immediate != 0; });
@@ -132,6 +114,10 @@ TEST(Equivalence, BlocksOfARegionMayRunInAnyOrder) {
     if (allows_conflicts(kernel)) continue;
     const auto plan = plan_of(kernel);
     if (!plan || plan->region_blocks.empty()) continue;
+    // A lenient machine wraps indices, and so makes different elements the same.
+    if (std::any_of(plan->tasks.begin(), plan->tasks.end(),
+                    [](const auto& planned) { return !planned.divided.empty(); }))
+      continue;
     if (compare(kernel, *plan, backward_blocks(*plan), choices)) ++ran;
   }
   EXPECT_GT(ran, 5) << "too few kernels ran for a meaningful result";

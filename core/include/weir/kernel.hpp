@@ -285,6 +285,9 @@ class Kernel<void(P...)> {
         "each parameter of its lambda, after a stream if one is named");
   }
 
+  /// How the loops became tasks; see Program::explain.
+  std::string explain(const StreamRef& stream) const { return program_.explain(stream); }
+
   const Program& program() const noexcept { return program_; }
   /// The text form of the recorded kernel.
   std::string ir(bool with_locations = false) const { return program_.text(with_locations); }

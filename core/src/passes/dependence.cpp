@@ -67,6 +67,7 @@ class Equations {
     if (distance != 0 || left.size() != 1 || right.size() != 1) return Solution::nothing;
     if (forms_.is_invariant(left[0].symbol) || forms_.is_invariant(right[0].symbol)) return Solution::nothing;
     if (left[0].factor != right[0].factor || !is_injective(left[0], right[0])) return Solution::nothing;
+    if (apart(left[0].symbol, right[0].symbol)) return Solution::never;
     equal_.emplace_back(left[0].symbol, right[0].symbol);
     return Solution::pair;
   }
@@ -83,6 +84,19 @@ class Equations {
       right.erase(same);
       return true;
     });
+  }
+
+  // Whether the loops of two indices run over ranges of which the one ends where the other begins, or
+  // earlier.
+  bool apart(std::uint32_t a, std::uint32_t b) const {
+    if (!forms_.is_loop_index(a) || !forms_.is_loop_index(b)) return false;
+    const auto before = [](const LinearForm& high, const LinearForm& low) {
+      if (high == low) return true;
+      return high.terms.empty() && low.terms.empty() &&
+             static_cast<std::int64_t>(high.constant) <= static_cast<std::int64_t>(low.constant);
+    };
+    return before(forms_.range(a).high, forms_.range(b).low) ||
+           before(forms_.range(b).high, forms_.range(a).low);
   }
 
   // Whether equal products mean equal symbols. Odd factors have an inverse modulo 2^64. Even ones do not wrap

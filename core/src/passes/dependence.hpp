@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one loop of a kernel has to wait for in another one.
+// Dependences between the loops of a kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weir::passes {
 
-/// What is known of every launch that the code will serve; see codegen::LaunchAssumptions.
+/// Facts about every launch that the code will serve; see codegen::LaunchAssumptions.
 struct KnownOfLaunches {
   bool no_alias = false;
   bool index32 = false;
@@ -22,9 +22,9 @@ struct KnownOfLaunches {
 using Accesses = std::vector<const ir::Statement*>;
 Accesses accesses_of(const ir::Statement& loop);
 
-/// The dependence between two loops, of which the first stands before the second.
+/// The dependence between two loops, of which the first comes before the second.
 struct Dependence {
-  /// False when no iteration of the one touches what an iteration of the other writes.
+  /// False when no iteration of the one touches memory that an iteration of the other writes.
   bool exists = false;
   /// The pairs of a loop index of the first and one of the second, by their symbols, that are equal in any
   /// two iterations that depend on each other. If all indices of both are paired in order, the dependence is
@@ -37,10 +37,10 @@ struct Dependence {
 
 /// Compares all accesses of both, which are loops or other statements of the kernel of `forms`.
 ///  - Loads do not depend on loads, nor accesses to different components of an element on each other.
-///  - Two atomics of one kind on integers may change their order when nobody takes their old values, except
+///  - Two atomics of one kind on integers may change their order when no statement uses their old values, except
 ///    exchanges. All other atomics are ordered with every access to their array, whatever the index: an
 ///    atomic access and a plain one to the same element need the end of a task between them on some devices.
-///  - Different parameters may be the same memory unless the launches are known to have no alias.
+///  - Different parameters may be the same memory unless all launches have no alias.
 ///  - Other accesses meet where their indices are equal. Indices are compared as linear forms modulo 2^64, so
 ///    that arithmetic that wraps is compared as it is computed. Loaded indices and quotients are symbols that
 ///    differ between iterations, and say nothing.

@@ -60,7 +60,9 @@ struct Draft {
   std::unordered_set<const ir::Statement*> effects;  ///< statements with effects visible outside their block
   std::unordered_set<const ir::Statement*> kept;     ///< statements that their segment computes
   std::vector<const ir::Statement*> regions;         ///< kept regions with two blocks or more
-  std::vector<std::uint32_t> partials;               ///< by segment: offset of a reduction's partial results
+  std::vector<std::vector<std::uint16_t>>
+      divided;                          ///< by region: parameters of which blocks use different parts
+  std::vector<std::uint32_t> partials;  ///< by segment: offset of a reduction's partial results
   std::uint32_t temporary_bytes = 0;
 };
 

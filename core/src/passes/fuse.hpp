@@ -28,14 +28,14 @@ struct WrittenLoop {
   std::vector<ir::ValueId> bounds;  ///< low0 high0 low1 high1 ...
 };
 
-/// By the first index of a merged loop: the loops that it stands for, in program order.
+/// By the first index of a merged loop: the loops that it replaces, in program order.
 using MergedLoops = std::unordered_map<ir::ValueId, std::vector<WrittenLoop>>;
 
-/// What was decided about two neighbouring loops.
+/// The decision about two neighbouring loops.
 struct FusionDecision {
   ir::Location first, second;  ///< of the loops
   bool merged = false;
-  std::string reason;  ///< "" when merged, else what keeps them apart, in words
+  std::string reason;  ///< "" when merged, else why they stay apart, in words
 };
 
 struct FusedKernel {
@@ -48,7 +48,7 @@ struct FusedKernel {
 
 /// Rewrites a verified kernel. The results of the new kernel have the same bits in every launch that is as
 /// `known` says, and so have its failures: a loop that can fail is only ever the last of those that are
-/// merged, so that no iteration of it runs that would not have run, and none is missing behind it.
+/// merged, so that no iteration of another loop is left out after a failure.
 ///
 /// Values that a loop stores and a later one loads, or that both load, stay in registers.
 ///

@@ -12,6 +12,9 @@ namespace {
 using ir::Op;
 using ir::Statement;
 
+// Longer sums are symbols, so that the forms of a kernel take a bounded amount of memory for each statement.
+constexpr std::size_t max_terms = 16;
+
 bool is_wide(ScalarType type) {
   return type == ScalarType::i64 || type == ScalarType::u64;
 }
@@ -62,14 +65,23 @@ void LinearForms::block(const ir::Block& block, bool invariant) {
     for (const ir::Block& body : s.bodies) {
       this->block(body, invariant && s.op == Op::region);
       if (s.op != Op::parallel && s.op != Op::reduce) continue;
-      for (const ir::ValueId id : body.arguments) loop_index_[symbol(id)] = true;
+      for (std::size_t d = 0; d < body.arguments.size(); ++d) {
+        const std::uint32_t index = symbol(body.arguments[d]);
+        loop_index_[index] = true;
+        ranges_[index] = {forms_[s.operands[2 * d]], forms_[s.operands[2 * d + 1]]};
+      }
     }
   }
 }
 
 LinearForm LinearForms::form_of(const Statement& s, bool invariant) {
   if (!is_pure(s.op)) return fresh(invariant);
-  if (!is_wide(s.type)) return operation(s, invariant);
+  std::optional<LinearForm> linear;
+  if (is_wide(s.type)) linear = linear_form(s);
+  return linear && linear->terms.size() <= max_terms ? *linear : operation(s, invariant);
+}
+
+std::optional<LinearForm> LinearForms::linear_form(const Statement& s) const {
   const auto operand = [&](std::size_t i) -> const LinearForm& { return forms_[s.operands[i]]; };
   switch (s.op) {
     case Op::constant:
@@ -87,7 +99,7 @@ LinearForm LinearForms::form_of(const Statement& s, bool invariant) {
     default:
       break;
   }
-  return operation(s, invariant);
+  return std::nullopt;
 }
 
 // Equal operations on equal operands get equal symbols.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ir/ir.hpp"
@@ -38,20 +39,27 @@ class LinearForms {
   bool is_invariant(std::uint32_t symbol) const { return invariant_[symbol]; }
   /// Whether a symbol is an index of a `parallel` or a `reduce`.
   bool is_loop_index(std::uint32_t symbol) const { return loop_index_[symbol]; }
+  /// The bounds of such an index.
+  struct Range {
+    LinearForm low, high;
+  };
+  const Range& range(std::uint32_t loop_index) const { return ranges_.at(loop_index); }
   /// Whether any statement of the kernel uses the value.
   bool is_used(ir::ValueId value) const { return used_[value]; }
 
  private:
   void block(const ir::Block& block, bool invariant);
   LinearForm form_of(const ir::Statement& s, bool invariant);
+  std::optional<LinearForm> linear_form(const ir::Statement& s) const;
   LinearForm operation(const ir::Statement& s, bool invariant);
   LinearForm fresh(bool invariant);
 
-  std::vector<LinearForm> forms_;  // by value
-  std::vector<ScalarType> types_;  // by value
-  std::vector<bool> used_;         // by value
-  std::vector<bool> invariant_;    // by symbol
-  std::vector<bool> loop_index_;   // by symbol
+  std::vector<LinearForm> forms_;          // by value
+  std::vector<ScalarType> types_;          // by value
+  std::vector<bool> used_;                 // by value
+  std::vector<bool> invariant_;            // by symbol
+  std::map<std::uint32_t, Range> ranges_;  // of loop indices
+  std::vector<bool> loop_index_;           // by symbol
   std::map<std::vector<std::uint64_t>, std::uint32_t> known_;
 };
 

@@ -133,6 +133,7 @@ class Planner {
     planned.block = segment.block;
     planned.conflicts_are_meant =
         segment.region >= 0 && draft_.regions[static_cast<std::size_t>(segment.region)]->immediate != 0;
+    if (segment.region >= 0) planned.divided = draft_.divided[static_cast<std::size_t>(segment.region)];
     plan_.tasks.push_back(std::move(planned));
     return plan_.tasks.back();
   }

@@ -48,8 +48,10 @@ struct PlannedTask : LoopBounds {
   std::int32_t region = -1;          ///< index of the region in program order, -1 outside
   std::int32_t block = -1;           ///< block in the region; block 0 stays on the caller's stream
   bool conflicts_are_meant = false;  ///< allowed with other blocks of the region
-  std::vector<PlannedLoop> merged;   ///< the loops that a merged task stands for, else empty
-  std::string title;                 ///< of a merged task: its name and the lines of its loops
+  std::vector<std::uint16_t>
+      divided;  ///< array parameters of which the blocks of the region use different parts
+  std::vector<PlannedLoop> merged;  ///< the loops that a merged task stands for, else empty
+  std::string title;                ///< of a merged task: its name and the lines of its loops
 
   /// The name for profiles.
   const std::string& label() const noexcept { return title.empty() ? task.name : title; }

@@ -134,27 +134,49 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   return compiled;
 }
 
+std::uint32_t most_stack(const DeviceProgram& compiled) {
+  std::uint32_t most = 0;
+  for (const CompiledTask& task : compiled.tasks) most = std::max(most, task.stack_bytes);
+  return most;
+}
+
+/// Whether a task with merged loops has more stack than its local variables take.
+bool spills(const DeviceProgram& compiled) {
+  for (std::size_t i = 0; i < compiled.tasks.size(); ++i) {
+    const passes::PlannedTask& planned = compiled.plan->tasks[i];
+    if (!planned.merged.empty() && compiled.tasks[i].stack_bytes > local_bytes(planned.task.body))
+      return true;
+  }
+  return false;
+}
+
+/// The plan without merged loops, which says why they are not merged.
+std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, const DeviceState& device,
+                                               const DeviceProgram& merged) {
+  auto apart = std::make_shared<passes::Plan>(*separate_plan(program, device.address_bytes));
+  for (passes::FusionDecision decision : merged.plan->fusion) {
+    if (decision.merged)
+      decision.reason = fmt::format(
+          "merged, the loops need more registers than a thread has, and keep {} bytes of each thread in "
+          "memory",
+          most_stack(merged));
+    decision.merged = false;
+    apart->fusion.push_back(std::move(decision));
+  }
+  return apart;
+}
+
 /// Compiles the plan of the variant. A plan whose merged loops need more registers than a thread has is
-/// replaced by one that merges fewer.
+/// replaced by one that merges fewer, unless that does not help.
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
                                        const LaunchVariant& variant) {
-  auto compiled =
+  auto merged =
       compile(program, device, plan_for(program, device.address_bytes, variant), variant.assumptions);
-  for (std::size_t i = 0; i < compiled->tasks.size(); ++i) {
-    const passes::PlannedTask& planned = compiled->plan->tasks[i];
-    if (planned.merged.empty() || compiled->tasks[i].stack_bytes <= local_bytes(planned.task.body)) continue;
-    if (variant.shared_index) return compile(program, device, LaunchVariant{variant.assumptions});
-    auto apart = std::make_shared<passes::Plan>(*separate_plan(program, device.address_bytes));
-    for (passes::FusionDecision decision : compiled->plan->fusion) {
-      if (decision.merged)
-        decision.reason = fmt::format("merged, they need more registers than a thread has: {} bytes spill",
-                                      compiled->tasks[i].stack_bytes);
-      decision.merged = false;
-      apart->fusion.push_back(std::move(decision));
-    }
-    return compile(program, device, std::move(apart), variant.assumptions);
-  }
-  return compiled;
+  if (!spills(*merged)) return merged;
+  auto fewer = variant.shared_index
+                   ? compile(program, device, LaunchVariant{variant.assumptions})
+                   : compile(program, device, plan_apart(program, device, *merged), variant.assumptions);
+  return most_stack(*fewer) < most_stack(*merged) ? std::move(fewer) : std::move(merged);
 }
 
 /// Created on first use; lives as long as the program.

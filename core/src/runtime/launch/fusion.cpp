@@ -20,14 +20,16 @@ constexpr std::uint64_t least_cpu_values_per_core = 256;
 /// microsecond on a GPU, and an iteration with few accesses about 15 nanoseconds.
 constexpr std::uint64_t iterations_per_launch = 64;
 
-bool fusion_allowed() {
-  static const bool allowed = [] {
+Fusion allowed_fusion() {
+  static const Fusion allowed = [] {
     const char* text = secure_getenv("WEIR_FUSION");
     const std::string_view word = text ? text : "";
-    if (word.empty() || word == "on") return true;
-    if (word == "off") return false;
-    throw Error(ErrorCode::invalid,
-                fmt::format("the environment variable WEIR_FUSION is '{}'; expected on or off", word));
+    if (word.empty() || word == "on") return Fusion::shared_index;
+    if (word == "same_space") return Fusion::same_space;
+    if (word == "off") return Fusion::none;
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("the environment variable WEIR_FUSION is '{}'; expected on, same_space or off", word));
   }();
   return allowed;
 }
@@ -46,16 +48,19 @@ std::shared_ptr<const passes::Plan> merged_plan(const ir::Kernel& kernel, const 
 }  // namespace
 
 void prepare_fusion(ProgramState& program) {
-  if (!fusion_allowed() || program.kernel->options.no_fusion) return;
+  const Fusion allowed = allowed_fusion();
+  if (allowed == Fusion::none || program.kernel->options.no_fusion) return;
   const auto& tasks = program.plan->tasks;
   const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
   if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2) return;
   constexpr passes::KnownOfLaunches best{.no_alias = true, .index32 = true};
   const auto same = merged_plan(*program.kernel, *program.plan, 8, {Fusion::same_space, best});
+  program.merges = same && same->has_merged;
+  if (allowed == Fusion::same_space) return;
   auto shared = merged_plan(*program.kernel, *program.plan, 8, {Fusion::shared_index, best});
-  program.merges = (same && same->has_merged) || (shared && shared->has_merged);
-  const bool more = shared && (!same || shared->tasks.size() < same->tasks.size());
-  if (more) program.shared_plan = std::move(shared);
+  if (!shared || (same && shared->tasks.size() == same->tasks.size())) return;
+  program.merges = true;
+  program.shared_plan = std::move(shared);
 }
 
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes) {

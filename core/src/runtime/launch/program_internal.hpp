@@ -96,8 +96,11 @@ struct ProgramState {
 /// The program on `device` for launches with these assumptions; compiled by the first caller.
 const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const LaunchVariant& variant);
 
+/// "no_alias,index32"; "" for no assumption. Takes LaunchAssumptions::number().
+std::string words_of(std::uint32_t assumptions);
+
 /// Determines which loops of the program can be merged, unless WEIR_FUSION=off. Throws Error{invalid} when
-/// WEIR_FUSION is neither on nor off.
+/// WEIR_FUSION is neither on, same_space nor off.
 void prepare_fusion(ProgramState& program);
 /// The plan in which every loop is a task.
 std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes);
