@@ -12,7 +12,6 @@
 #include "debugger.hpp"
 #include "object.hpp"
 #include "perf_map.hpp"
-#include "unwind_tables.hpp"
 
 namespace weir::cpu {
 
@@ -26,7 +25,7 @@ CodeImage::CodeImage(const ElfFile& file, const std::string& name) {
     for (const ElfFile::Symbol& symbol : file.symbols())
       if (symbol.defined && symbol.type == STT_FUNC && symbol.bind != STB_LOCAL)
         functions_.emplace(symbol.name, at(symbol.value));
-    unwind_tables_ = add_unwind_tables(file, memory_);
+    unwind_tables_.emplace(file, memory_);
     debugger_ = tell_debugger(file, memory_ - first_);
   } catch (...) {
     release();
@@ -44,7 +43,7 @@ CodeImage::~CodeImage() {
 
 void CodeImage::release() noexcept {
   if (debugger_) forget_by_debugger(debugger_);
-  if (unwind_tables_) remove_unwind_tables(unwind_tables_);
+  unwind_tables_.reset();
   if (reserved_) munmap(reserved_, reserved_bytes_);
   for (auto library = needed_.rbegin(); library != needed_.rend(); ++library) dlclose(*library);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "elf_file.hpp"
+#include "unwind_tables.hpp"
 
 namespace weir::cpu {
 
@@ -56,7 +58,7 @@ class CodeImage {
   Functions functions_;
   std::vector<Initialisation> begin_;
   std::vector<void (*)()> end_;
-  void* unwind_tables_ = nullptr;
+  std::optional<UnwindTables> unwind_tables_;
   struct DebuggerEntry* debugger_ = nullptr;
 };
 

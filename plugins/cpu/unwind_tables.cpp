@@ -5,9 +5,9 @@
 #include <set>
 #include <string_view>
 
-// Defined in libgcc.
-extern "C" void __register_frame(void* eh_frame);
-extern "C" void __deregister_frame(void* eh_frame);
+// Defined in libgcc. __register_frame() would allocate the entry without a test for failure.
+extern "C" void __register_frame_info(const void* eh_frame, void* entry);
+extern "C" void* __deregister_frame_info(const void* eh_frame);
 
 namespace weir::cpu {
 namespace {
@@ -123,16 +123,16 @@ std::uint64_t table_of(const ElfFile& file) {
 
 }  // namespace
 
-void* add_unwind_tables(const ElfFile& file, std::byte* memory) {
+UnwindTables::UnwindTables(const ElfFile& file, std::byte* memory) {
   const std::uint64_t table = table_of(file);
-  if (!table || !is_well_formed(file, table)) return nullptr;
-  void* tables = memory + (table - file.first());
-  __register_frame(tables);
-  return tables;
+  if (!table || !is_well_formed(file, table)) return;
+  entry_ = std::make_unique<Entry>();
+  eh_frame_ = memory + (table - file.first());
+  __register_frame_info(eh_frame_, entry_.get());
 }
 
-void remove_unwind_tables(void* tables) noexcept {
-  __deregister_frame(tables);
+UnwindTables::~UnwindTables() {
+  if (eh_frame_) __deregister_frame_info(eh_frame_);
 }
 
 }  // namespace weir::cpu

@@ -354,6 +354,9 @@ TEST_F(Remote, RunningOutOfMemoryIsAnError) {
       EXPECT_EQ(error.code(), ErrorCode::compile) << error.what();
       kept_text(error.what());
     }
+    // A worker that compiled within the limit continues; one that ended is gone.
+    const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+    prlimit(workers[0], RLIMIT_AS, &unlimited, nullptr);
     EXPECT_FALSE(small.compile(compiler).bytes.empty());
   }
   EXPECT_GT(failed, 0);
