@@ -37,7 +37,8 @@ struct Dependence {
 
 /// Compares all accesses of both, which are loops or other statements of the kernel of `forms`.
 ///  - Loads do not depend on loads, nor accesses to different components of an element on each other.
-///  - Two atomics of one kind on integers may change their order when no statement uses their old values, except
+///  - Two atomics of one kind on integers may change their order when no statement uses their old values,
+///  except
 ///    exchanges. All other atomics are ordered with every access to their array, whatever the index: an
 ///    atomic access and a plain one to the same element need the end of a task between them on some devices.
 ///  - Different parameters may be the same memory unless all launches have no alias.

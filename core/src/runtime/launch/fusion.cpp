@@ -17,8 +17,8 @@ using passes::Fusion;
 constexpr std::uint64_t least_gpu_values = 256;
 constexpr std::uint64_t least_cpu_values_per_core = 256;
 /// Iterations that a thread may run one after the other for each launch that it saves. A launch is about one
-/// microsecond on a GPU, and an iteration with few accesses about 15 nanoseconds.
-constexpr std::uint64_t iterations_per_launch = 64;
+/// microsecond on a GPU, and an iteration 15 to 150 nanoseconds, depending on what it waits for.
+constexpr std::uint64_t iterations_per_launch = 8;
 
 Fusion allowed_fusion() {
   static const Fusion allowed = [] {
