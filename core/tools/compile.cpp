@@ -71,6 +71,7 @@ int compile_kernel(const CompileOptions& options) {
     if (options.explain) std::fprintf(words, ": %s", to_string(task.lowering).c_str());
     std::fprintf(words, "\n");
   }
+  if (options.explain) std::fprintf(words, "%s", explain(program, target).c_str());
   return 0;
 }
 
@@ -85,7 +86,9 @@ const Command compile_command(
           "Properties of launches that the code may rely on: no_alias,index32,aligned,device_local; see "
           "weir/compile.hpp");
       app.add_option("-o,--output", options->output, "File to write, or - for standard output");
-      app.add_flag("--explain", options->explain, "Also print the lowering of each task; see sdk/docs/ir.md");
+      app.add_flag(
+          "--explain", options->explain,
+          "Also print the lowering of each task, and which loops launches merge; see sdk/docs/fusion.md");
       app.add_option("--emit", options->emit, "Form to write")
           ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
           ->capture_default_str();

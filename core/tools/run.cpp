@@ -43,14 +43,6 @@ void report(std::FILE* out, const Program& program, const Device& device, const 
   for (const auto& [name, file] : outputs) std::fprintf(out, "wrote %s to %s\n", name.c_str(), file.c_str());
 }
 
-void explain(std::FILE* out, const std::vector<CompiledVariant>& variants) {
-  for (const CompiledVariant& variant : variants) {
-    std::fprintf(out, "assumes: %s\n", variant.assume.empty() ? "nothing" : variant.assume.c_str());
-    for (const CompiledVariant::Task& task : variant.tasks)
-      std::fprintf(out, "  %s: %s\n", task.symbol.c_str(), to_string(task.lowering).c_str());
-  }
-}
-
 int run_kernel(const RunOptions& options) {
   const Program program = read_kernel(options.file);
   const auto values = split_assignments(options.arguments, "--arg");
@@ -65,7 +57,7 @@ int run_kernel(const RunOptions& options) {
   std::FILE* const out = report_stream(outputs);
   for (const auto& [name, file] : outputs) arguments.write(name, file, stream);
   report(out, program, device, arguments, end - begin, outputs);
-  if (options.explain) explain(out, program.variants(stream));
+  if (options.explain) std::fprintf(out, "%s", program.explain(stream).c_str());
   return 0;
 }
 
@@ -81,7 +73,7 @@ const Command run_command("run", "Run a kernel in text form once", [](CLI::App& 
       ->allow_extra_args(false);
   app.add_option("--device", options->device, "Device such as cpu or cpu:1; see weir info");
   app.add_flag("--explain", options->explain,
-               "Print the assumptions of the launch's code and the lowering of each task");
+               "Print the assumptions of the launch's code, its tasks, and which loops were merged");
   app.add_option("--seed", options->launch.seed, "Seed of the kernel's random numbers");
   return [options] { return run_kernel(*options); };
 });

@@ -66,6 +66,21 @@ std::uint32_t assumptions_of(const std::string& words) {
   return assumptions;
 }
 
+/// The plan of a variant: the one whose tasks stand for as many loops.
+passes::Plan plan_of(const ir::Kernel& kernel, const CompiledVariant& variant) {
+  const auto has = [&](const char* word) { return variant.assume.find(word) != std::string::npos; };
+  const passes::KnownOfLaunches known{.no_alias = has("no_alias"), .index32 = has("index32")};
+  for (const passes::Fusion how : {passes::Fusion::shared_index, passes::Fusion::same_space}) {
+    passes::Plan plan = passes::make_plan(kernel, 8, {how, known});
+    const bool fits = std::equal(plan.tasks.begin(), plan.tasks.end(), variant.tasks.begin(),
+                                 variant.tasks.end(), [](const auto& planned, const auto& task) {
+                                   return std::max<std::size_t>(planned.merged.size(), 1) == task.loops;
+                                 });
+    if (fits) return plan;
+  }
+  return passes::make_plan(kernel, 8);
+}
+
 bool reduces(ir::ReduceKind kind, ScalarType type) {
   const bool logical = kind == ir::ReduceKind::any || kind == ir::ReduceKind::all;
   return logical ? type == ScalarType::boolean : type != ScalarType::boolean && type != ScalarType::f16;
@@ -139,7 +154,7 @@ void Coverage::count(Row row, const Kinds& kinds) {
 
 void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& variant, DeviceKind device) {
   using Path = LoweringPath;
-  const passes::Plan plan = passes::make_plan(runnable.kernel, 8);
+  const passes::Plan plan = plan_of(runnable.kernel, variant);
   const bool gpu = device != DeviceKind::cpu;
   Kinds all;
   for (std::size_t i = 0; i < plan.tasks.size() && i < variant.tasks.size(); ++i) {

@@ -132,7 +132,7 @@ Launch::Launch(const RunnableKernel& runnable, const LaunchData& data, const Dev
   for (std::uint32_t p = 0; p < kernel.parameters.size(); ++p) {
     const ElementType element = kernel.parameters[p].element;
     scalars_.push_back(bytes_of(element.scalar, data.components[p]));
-    if (kernel.parameters[p].kind != ir::Parameter::Kind::array || p == runnable.shadow) continue;
+    if (kernel.parameters[p].kind != ir::Parameter::Kind::array || !runnable.has_own_memory(p)) continue;
     std::vector<std::int64_t> extents = data.extents[p];
     const bool shifted =
         std::find(runnable.shifted.begin(), runnable.shifted.end(), p) != runnable.shifted.end();
@@ -141,6 +141,8 @@ Launch::Launch(const RunnableKernel& runnable, const LaunchData& data, const Dev
     views_[p] = shifted ? Shifted(memory_[p]).view() : memory_[p];
     if (!views_[p].empty()) views_[p].copy_from_bytes(stream_, scalars_[p]);
   }
+  for (std::uint32_t p = 0; p < runnable.memory.size(); ++p)
+    if (runnable.memory[p] != p) views_[p] = views_[runnable.memory[p]];
   if (runnable.shadow != RunnableKernel::none)
     views_[runnable.shadow] = First(views_[runnable.shadowed]).view();
 }
@@ -168,7 +170,9 @@ std::optional<std::string> Launch::finish() {
 Components Launch::components() const {
   Components result(views_.size());
   for (std::size_t p = 0; p < views_.size(); ++p) {
-    if (runnable_.kernel.parameters[p].kind != ir::Parameter::Kind::array || p == runnable_.shadow) continue;
+    if (runnable_.kernel.parameters[p].kind != ir::Parameter::Kind::array ||
+        !runnable_.has_own_memory(std::uint32_t(p)))
+      continue;
     const std::size_t size = size_of(runnable_.kernel.parameters[p].element.scalar);
     std::vector<std::byte> bytes(views_[p].size_bytes());
     if (!bytes.empty()) views_[p].copy_to_bytes(stream_, bytes);
@@ -182,7 +186,8 @@ Components Launch::components() const {
 Components components_of(const RunnableKernel& runnable, const Machine& machine) {
   Components result(runnable.kernel.parameters.size());
   for (std::size_t p = 0; p < result.size(); ++p)
-    if (runnable.kernel.parameters[p].kind == ir::Parameter::Kind::array && p != runnable.shadow)
+    if (runnable.kernel.parameters[p].kind == ir::Parameter::Kind::array &&
+        runnable.has_own_memory(std::uint32_t(p)))
       result[p] = machine.components(p);
   return result;
 }

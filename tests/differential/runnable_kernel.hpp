@@ -22,6 +22,11 @@ struct RunnableKernel {
   std::vector<std::uint32_t> shifted{};
   /// An array parameter that no statement accesses, in the memory of the parameter `shadowed`.
   std::uint32_t shadow = none, shadowed = none;
+  /// By parameter, unless empty: the array parameter of the same type and extents whose memory it is, or
+  /// itself.
+  std::vector<std::uint32_t> memory{};
+
+  bool has_own_memory(std::uint32_t p) const { return p != shadow && (memory.empty() || memory[p] == p); }
 };
 
 RunnableKernel runnable_kernel(Choices& choices);

@@ -16,9 +16,10 @@
 namespace weir::test {
 namespace {
 
-void plan(const ir::Kernel& kernel, const std::string& text, std::uint32_t address_bytes) {
+void plan(const ir::Kernel& kernel, const std::string& text, std::uint32_t address_bytes,
+          const passes::PlanOptions& options = {}) {
   try {
-    const passes::Plan plan = passes::make_plan(kernel, address_bytes);
+    const passes::Plan plan = passes::make_plan(kernel, address_bytes, options);
     for (const passes::PlannedTask& planned : plan.tasks) {
       require(ir::verify_task(kernel, planned.task).empty(), "a task breaks a rule", text);
       require(!ir::print(kernel, planned.task).empty(), "a task does not print", text);
@@ -39,6 +40,7 @@ void exercise(const ir::Kernel& kernel) {
   ir::number(back);
   require(ir::print(back) == text, "numbering changes the text", text);
   plan(kernel, text, 8);
+  plan(kernel, text, 8, {passes::Fusion::shared_index, {.no_alias = true, .index32 = true}});
   plan(back, text, 16);
 }
 

@@ -109,7 +109,7 @@ void Machine::run_task(const ir::Task& task, std::vector<std::byte>& temporaries
     const Statement loop = body.statements.back();
     body.statements.pop_back();
     block(body);
-    const std::uint64_t result = reduce(loop);
+    const std::uint64_t result = strict_ ? reduce_in_order(loop) : reduce(loop);
     std::memcpy(temporaries.data() + task.result_offset, &result, size_of(loop.type));
   } else {
     block(task.body);
@@ -281,7 +281,8 @@ void Machine::iterate(const Statement& s, const std::function<void(Flow)>& after
   for (;;) {
     if (steps_-- == 0) throw CannotRun{};
     for (std::size_t d = 0; d < rank; ++d) {
-      values_[body.arguments[d]] = {static_cast<std::uint64_t>(at[d]), ScalarType::i64};
+      const std::int64_t index = backward_ && s.op == Op::parallel ? high[d] - 1 - (at[d] - low[d]) : at[d];
+      values_[body.arguments[d]] = {static_cast<std::uint64_t>(index), ScalarType::i64};
     }
     after(block(body));
     std::size_t d = rank;

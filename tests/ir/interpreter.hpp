@@ -45,6 +45,9 @@ class Machine {
   /// Runs one task. The tasks of a launch share `temporaries`.
   void run_task(const ir::Task& task, std::vector<std::byte>& temporaries, std::uint64_t steps);
 
+  /// Runs the iterations of `parallel` loops from the last one to the first.
+  void run_backward() { backward_ = true; }
+
   /// The contents of all arrays after a launch, for comparison.
   std::vector<std::uint64_t> contents() const;
   const std::vector<std::uint64_t>& components(std::size_t parameter) const {
@@ -99,6 +102,7 @@ class Machine {
   bool in_loop_ = false;
   MathLibrary library_;
   bool strict_ = false;
+  bool backward_ = false;
   bool failed_ = false, failed_between_loops_ = false;
 };
 

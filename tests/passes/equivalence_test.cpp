@@ -114,6 +114,10 @@ TEST(Equivalence, BlocksOfARegionMayRunInAnyOrder) {
     if (allows_conflicts(kernel)) continue;
     const auto plan = plan_of(kernel);
     if (!plan || plan->region_blocks.empty()) continue;
+    // A lenient machine wraps indices, and so makes different elements the same.
+    if (std::any_of(plan->tasks.begin(), plan->tasks.end(),
+                    [](const auto& planned) { return !planned.divided.empty(); }))
+      continue;
     if (compare(kernel, *plan, backward_blocks(*plan), choices)) ++ran;
   }
   EXPECT_GT(ran, 5) << "too few kernels ran for a meaningful result";

@@ -242,5 +242,30 @@ TEST(Nesting, ABlockInsideALoopIsRefused) {
               HasSubstr("k.weir:15:1: a stream_parallel block stands inside 'for' at k.weir:14:1"));
 }
 
+TEST(Region, BlocksMayUseDifferentPartsOfAnArray) {
+  const auto rows = [](const std::string& tag, const std::string& row) {
+    return "parallel (%i" + tag + ") in (%zero to %len) {\n  %d" + tag + " = const 1 : f64\n  store @m[" +
+           row + ", %i" + tag + "], %d" + tag + "\n}\n";
+  };
+  const auto part = [](const std::string& tag, const std::string& bounds, const std::string& index) {
+    return "parallel (%i" + tag + ") in (" + bounds + ") {\n  %e" + tag + " = const 1 : f32\n  %n" + tag +
+           " = add %i" + tag + ", " + index + " : i64\n  store @x[%n" + tag + "], %e" + tag + "\n}\n";
+  };
+  const std::string middle = "%c = arg @c : i64\n";
+  EXPECT_EQ(refusal("region {\n" + rows("0", "%zero") + "} and {\n" + rows("1", "%one") + "}"), "");
+  EXPECT_NE(refusal("region {\n" + rows("0", "%zero") + "} and {\n" + rows("1", "%zero") + "}"), "");
+  EXPECT_EQ(refusal(middle + "region {\n" + part("0", "%zero to %c", "%one") + "} and {\n" +
+                    part("1", "%c to %len", "%one") + "}"),
+            "");
+  EXPECT_NE(refusal(middle + "region {\n" + part("0", "%zero to %c", "%one") + "} and {\n" +
+                    part("1", "%c to %len", "%zero") + "}"),
+            "");
+  EXPECT_NE(refusal(middle + "region {\n" + part("0", "%zero to %len", "%one") + "} and {\n" +
+                    part("1", "%c to %len", "%one") + "}"),
+            "");
+  const passes::Plan p = plan("region {\n" + rows("0", "%zero") + "} and {\n" + rows("1", "%one") + "}");
+  EXPECT_THAT(p.tasks.at(0).divided, ElementsAre(4));  // @m
+}
+
 }  // namespace
 }  // namespace weir::test

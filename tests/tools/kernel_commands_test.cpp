@@ -149,7 +149,7 @@ TEST_F(KernelCommands, ExplainPrintsTheFormsOfEachTasksCode) {
   const ProgramResult run = run_program(
       {tool(), "run", kernel, "--explain", "--device", "cpu", "--arg", "factor=2", "--arg", "x=zeros:100"});
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("assumes: nothing\n  scale_0_loop: vector loop of "));
+  EXPECT_THAT(run.out, HasSubstr("scale, launches that meet nothing:\n  scale_0_loop: vector loop of "));
 }
 
 TEST_F(KernelCommands, CompileEmitsTheTextItRead) {

@@ -88,6 +88,11 @@ struct CompiledProgram {
 /// format, and Error{compile} with the compiler's words. Thread-safe.
 WEIR_API CompiledProgram compile(const Program& program, const CompileTarget& target);
 
+/// The tasks of launches that meet `target.assume` (where it is "": what most launches meet), in order, as a
+/// Program makes them on a device of that target: the loops that were merged, the form of their code, and
+/// what keeps neighbouring loops apart. compile() merges no loops. Throws as compile() does.
+WEIR_API std::string explain(const Program& program, const CompileTarget& target);
+
 /// Describes the first failure in `record`, which has failure_record_bytes and was the failure record of
 /// launches: an assert's or a bounds check's words, with its source line; "" when nothing failed. The
 /// launches' site_base was first_site.

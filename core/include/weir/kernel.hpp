@@ -27,6 +27,9 @@ namespace weir {
 struct KernelOptions {
   bool fast_math = false;     ///< faster, and no longer the same bits on every driver
   bool check_bounds = false;  ///< an index outside its array fails the launch, like an assert_
+  /// Neighbouring loops may become one task where that changes no result. WEIR_FUSION=off in the environment
+  /// keeps all loops of all kernels apart.
+  bool fusion = true;
   /// Names of the parameters, for messages and the text form; p0, p1, ... where none is given.
   std::vector<std::string> parameter_names = {};
 };
@@ -216,6 +219,7 @@ KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& op
   source.name = name;
   source.fast_math = options.fast_math;
   source.check_bounds = options.check_bounds;
+  source.fusion = options.fusion;
   source.parameter_names = options.parameter_names.data();
   source.parameter_name_count = options.parameter_names.size();
   source.parameters = parameters;
@@ -280,6 +284,9 @@ class Kernel<void(P...)> {
         "this launch has too many arguments, or its first one is no stream: the kernel takes one for "
         "each parameter of its lambda, after a stream if one is named");
   }
+
+  /// How the loops became tasks; see Program::explain.
+  std::string explain(const StreamRef& stream) const { return program_.explain(stream); }
 
   const Program& program() const noexcept { return program_; }
   /// The text form of the recorded kernel.

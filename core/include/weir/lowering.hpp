@@ -54,6 +54,7 @@ struct CompiledVariant {
   struct Task {
     std::string symbol;
     Lowering lowering;
+    std::uint32_t loops = 1;  ///< of the kernel that it stands for, when several were merged
   };
   std::string assume;       ///< the assumptions, as CompileTarget::assume takes them
   std::vector<Task> tasks;  ///< in program order

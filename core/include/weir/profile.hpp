@@ -19,7 +19,9 @@ struct ProfileState;
 /// When one task ran. Times are the device's, in nanoseconds since the first task of the profile began.
 struct TaskTime {
   std::string kernel;
-  std::string task;          ///< its symbol in the code object
+  /// Its symbol in the code object; for a task that stands for several loops, followed by their lines in
+  /// brackets.
+  std::string task;
   std::uint32_t stream = 0;  ///< number of the stream on its device; leased streams are numbered too
   std::int32_t region = -1;  ///< region of the kernel or task list, -1 outside
   std::int32_t block = -1;   ///< block of the region, -1 outside

@@ -85,6 +85,11 @@ class WEIR_API Program {
   /// assumptions. Empty before the first of them.
   std::vector<CompiledVariant> variants(const StreamRef& stream) const;
 
+  /// The tasks of the code that launches have made for the stream's device, in order: the loops that were
+  /// merged, the form of their code and what it takes of the device, and the reasons why neighbouring loops
+  /// stay apart. Compiles for the device first if nothing has.
+  std::string explain(const StreamRef& stream) const;
+
   explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept : state_(std::move(state)) {}
   const std::shared_ptr<detail::ProgramState>& state() const noexcept { return state_; }
 

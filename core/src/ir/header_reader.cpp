@@ -48,6 +48,8 @@ class HeaderReader {
         kernel_.options.fast_math = true;
       } else if (in_.accept_word("check_bounds")) {
         kernel_.options.check_bounds = true;
+      } else if (in_.accept_word("no_fusion")) {
+        kernel_.options.no_fusion = true;
       } else {
         return;
       }

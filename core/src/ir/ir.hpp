@@ -119,6 +119,7 @@ struct Parameter {
 struct Options {
   bool fast_math = false;     ///< gives up "same bits everywhere" for speed
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
+  bool no_fusion = false;     ///< each loop stays a task of its own
   friend bool operator==(const Options&, const Options&) = default;
 };
 

@@ -53,6 +53,7 @@ class Printer {
     out_ = "weir-ir 1\nkernel " + quote(kernel_.name);
     if (kernel_.options.fast_math) out_ += " fast_math";
     if (kernel_.options.check_bounds) out_ += " check_bounds";
+    if (kernel_.options.no_fusion) out_ += " no_fusion";
     out_ += '\n';
     if (with_locations_) {
       for (const std::string& file : kernel_.files) out_ += "  file " + quote(file) + "\n";

@@ -12,12 +12,14 @@ using ir::Op;
 using ir::Statement;
 using ir::ValueId;
 
-void Bounds::describe(const Statement& loop, PlannedTask& planned) {
-  planned.rank = static_cast<std::uint8_t>(loop.operands.size() / 2);
-  for (std::size_t d = 0; d < planned.rank; ++d) {
-    planned.low[d] = bound(loop.operands[2 * d]);
-    planned.high[d] = bound(loop.operands[2 * d + 1]);
+LoopBounds Bounds::describe(const std::vector<ValueId>& bounds) {
+  LoopBounds space;
+  space.rank = static_cast<std::uint8_t>(bounds.size() / 2);
+  for (std::size_t d = 0; d < space.rank; ++d) {
+    space.low[d] = bound(bounds[2 * d]);
+    space.high[d] = bound(bounds[2 * d + 1]);
   }
+  return space;
 }
 
 HostBound Bounds::bound(ValueId id) {

@@ -14,8 +14,8 @@ class Bounds {
   Bounds(const Draft& draft, std::vector<HostExpression>& expressions)
       : draft_(draft), expressions_(expressions) {}
 
-  /// Fills rank, low and high from a `parallel` or `reduce` of the kernel.
-  void describe(const ir::Statement& loop, PlannedTask& planned);
+  /// The space of a loop: low0 high0 low1 high1 ..., values that are defined outside of loops.
+  LoopBounds describe(const std::vector<ir::ValueId>& bounds);
 
  private:
   HostBound bound(ir::ValueId id);

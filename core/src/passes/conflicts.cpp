@@ -8,6 +8,7 @@
 #include <weir/error.hpp>
 
 #include "ir/verifier.hpp"
+#include "passes/dependence.hpp"
 
 namespace weir::passes {
 
@@ -18,10 +19,11 @@ using ir::Location;
 using ir::Op;
 using ir::Statement;
 
-// Location of the first use and the first write of a variable in one block.
+// The uses of a variable in one block: the first one, the first write, and of a parameter all accesses.
 struct Use {
   Location touched;
   std::optional<Location> written;
+  Accesses accesses;
 };
 
 // An array parameter, or a local variable of the kernel's body.
@@ -33,26 +35,27 @@ struct Variable {
 
 using Uses = std::map<Variable, Use>;
 
-void note(Uses& uses, Variable variable, const Location& where, bool writes) {
-  Use& use = uses.try_emplace(variable, Use{where, {}}).first->second;
-  if (writes && !use.written) use.written = where;
+void note(Uses& uses, Variable variable, const Statement& s, bool writes) {
+  Use& use = uses.try_emplace(variable, Use{s.location, {}, {}}).first->second;
+  if (writes && !use.written) use.written = s.location;
+  if (!variable.local) use.accesses.push_back(&s);
 }
 
 void gather(const Block& block, Uses& uses) {
   for (const Statement& s : block.statements) {
     switch (s.op) {
       case Op::load:
-        note(uses, {false, s.index}, s.location, false);
+        note(uses, {false, s.index}, s, false);
         break;
       case Op::store:
       case Op::atomic:
-        note(uses, {false, s.index}, s.location, true);
+        note(uses, {false, s.index}, s, true);
         break;
       case Op::get:
-        note(uses, {true, s.index}, s.location, false);
+        note(uses, {true, s.index}, s, false);
         break;
       case Op::set:
-        note(uses, {true, s.index}, s.location, true);
+        note(uses, {true, s.index}, s, true);
         break;
       default:
         break;
@@ -76,11 +79,12 @@ void gather(const Block& block, Uses& uses) {
 
 class Conflicts {
  public:
-  Conflicts(const Draft& draft, std::vector<AliasCheck>& checks) : draft_(draft), checks_(checks) {}
+  Conflicts(Draft& draft, std::vector<AliasCheck>& checks) : draft_(draft), checks_(checks) {}
 
   void run() {
-    for (const Statement* const region : draft_.regions) {
-      if (region->immediate == 0) this->region(*region);
+    draft_.divided.resize(draft_.regions.size());
+    for (number_ = 0; number_ < draft_.regions.size(); ++number_) {
+      if (draft_.regions[number_]->immediate == 0) region(*draft_.regions[number_]);
     }
     if (!diagnostics_.empty()) refuse_kernel(*draft_.kernel, diagnostics_);
   }
@@ -123,10 +127,37 @@ class Conflicts {
       if (!writer.use.written) continue;
       for (const Place& other : users) {
         if (other.block == writer.block) continue;
-        if (diagnostics_.size() < ir::max_diagnostics) refuse(variable, writer, other);
+        const auto conflict = conflicting(variable, writer, other);
+        if (!conflict) continue;
+        if (diagnostics_.size() < ir::max_diagnostics) refuse(variable, conflict->first, conflict->second);
         return;
       }
     }
+  }
+
+  // The uses of both that may be the same element, or nothing when the analysis proves that there are none.
+  std::optional<std::pair<Place, Place>> conflicting(Variable variable, const Place& writer,
+                                                     const Place& other) {
+    if (variable.local) return std::pair(writer, other);
+    if (!forms_) forms_.emplace(*draft_.kernel);
+    Uses first, second;
+    for (const Statement* const a : writer.use.accesses) {
+      for (const Statement* const b : other.use.accesses) {
+        if (a->op == Op::load && b->op == Op::load) continue;
+        const bool atomic = a->op == Op::atomic || b->op == Op::atomic;
+        if (!atomic && !find_dependence(*forms_, *draft_.kernel, {a}, {b}, {}).exists) continue;
+        note(first, variable, *a, a->op != Op::load);
+        note(second, variable, *b, b->op != Op::load);
+      }
+    }
+    if (first.empty()) {
+      auto& divided = draft_.divided[number_];
+      const auto parameter = static_cast<std::uint16_t>(variable.index);
+      if (divided.empty() || divided.back() != parameter) divided.push_back(parameter);
+      return std::nullopt;
+    }
+    const Place one{writer.block, first.begin()->second}, two{other.block, second.begin()->second};
+    return one.use.written ? std::pair(one, two) : std::pair(two, one);
   }
 
   void refuse(Variable variable, const Place& writer, const Place& other) {
@@ -169,7 +200,9 @@ class Conflicts {
     }
   }
 
-  const Draft& draft_;
+  Draft& draft_;
+  std::size_t number_ = 0;  // of the region
+  std::optional<LinearForms> forms_;
   std::vector<AliasCheck>& checks_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
   std::vector<ir::Diagnostic> diagnostics_;
@@ -185,7 +218,7 @@ void gather_uses(const Block& block, std::vector<ParameterUse>& uses) {
 
 }  // namespace
 
-void find_conflicts(const Draft& draft, std::vector<AliasCheck>& checks) {
+void find_conflicts(Draft& draft, std::vector<AliasCheck>& checks) {
   Conflicts(draft, checks).run();
 }
 

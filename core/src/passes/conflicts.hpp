@@ -7,9 +7,10 @@
 namespace weir::passes {
 
 /// Rejects regions in which one block writes memory that a sibling uses: throws Error{kernel} with both
-/// lines. Whether two parameters alias is checked at launch, from `checks`. Eliminated blocks cannot
-/// conflict.
-void find_conflicts(const Draft& draft, std::vector<AliasCheck>& checks);
+/// lines. Blocks may use one array if the dependence analysis proves that they use different parts of it;
+/// those arrays are noted in draft.divided. Whether two parameters alias is checked at launch, from `checks`.
+/// Eliminated blocks cannot conflict.
+void find_conflicts(Draft& draft, std::vector<AliasCheck>& checks);
 
 /// Accesses to each parameter in the kernel as written.
 std::vector<ParameterUse> find_uses(const ir::Kernel& kernel);

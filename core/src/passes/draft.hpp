@@ -60,12 +60,17 @@ struct Draft {
   std::unordered_set<const ir::Statement*> effects;  ///< statements with effects visible outside their block
   std::unordered_set<const ir::Statement*> kept;     ///< statements that their segment computes
   std::vector<const ir::Statement*> regions;         ///< kept regions with two blocks or more
-  std::vector<std::uint32_t> partials;               ///< by segment: offset of a reduction's partial results
+  std::vector<std::vector<std::uint16_t>>
+      divided;                          ///< by region: parameters of which blocks use different parts
+  std::vector<std::uint32_t> partials;  ///< by segment: offset of a reduction's partial results
   std::uint32_t temporary_bytes = 0;
 };
 
 /// True for operations whose result does not depend on when they run.
 bool is_pure(ir::Op op) noexcept;
+
+/// Whether a statement, or one in its blocks, can fail a launch.
+bool can_fail(const ir::Statement& s, const ir::Options& options) noexcept;
 
 /// Collects every statement that has an effect or contains one.
 void find_effects(Draft& draft);

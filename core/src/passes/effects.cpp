@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "passes/draft.hpp"
 
 namespace weir::passes {
@@ -62,6 +64,19 @@ class Effects {
 
 bool is_pure(Op op) noexcept {
   return op <= Op::philox;
+}
+
+bool can_fail(const Statement& s, const ir::Options& options) noexcept {
+  if (s.op == Op::assert_) return true;
+  if (options.check_bounds) {
+    if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic) return true;
+    if (s.op == Op::get && !s.operands.empty()) return true;
+    if (s.op == Op::set && s.operands.size() > 1) return true;
+  }
+  return std::any_of(s.bodies.begin(), s.bodies.end(), [&](const Block& body) {
+    return std::any_of(body.statements.begin(), body.statements.end(),
+                       [&](const Statement& inner) { return can_fail(inner, options); });
+  });
 }
 
 void find_effects(Draft& draft) {

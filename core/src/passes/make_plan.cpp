@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a kernel to its plan: effects, segments, needs, conflicts, scratch memory, tasks.
+// From a kernel to its plan: merged loops, effects, segments, needs, conflicts, scratch memory, tasks.
 #include <optional>
 #include <weir/error.hpp>
 
@@ -47,8 +47,8 @@ std::string_view symbol_end(ir::TaskKind kind) {
 
 class Planner {
  public:
-  Planner(const ir::Kernel& kernel, std::uint32_t address_bytes)
-      : kernel_(kernel), address_bytes_(address_bytes), stem_(symbol_stem(kernel.name)) {}
+  Planner(const ir::Kernel& kernel, std::uint32_t address_bytes, const MergedLoops& merged)
+      : kernel_(kernel), address_bytes_(address_bytes), merged_(merged), stem_(symbol_stem(kernel.name)) {}
 
   Plan run() {
     draft_.kernel = &kernel_;
@@ -72,7 +72,14 @@ class Planner {
       const Segment& segment = draft_.segments[i];
       PlannedTask& planned = add(builder.build(i), segment);
       if (segment.kind == Segment::Kind::serial) continue;
-      bounds.describe(*segment.statements.front(), planned);
+      const ir::Statement& loop = *segment.statements.front();
+      static_cast<LoopBounds&>(planned) = bounds.describe(loop.operands);
+      if (const auto known = merged_.find(loop.bodies[0].arguments.front()); known != merged_.end()) {
+        for (const WrittenLoop& written : known->second)
+          planned.merged.push_back({written.location, bounds.describe(written.bounds)});
+        planned.title = title(planned);
+        plan_.has_merged = true;
+      }
       if (segment.kind == Segment::Kind::reduce) {
         const std::optional<std::size_t> behind = serial_behind(i);
         ir::Task final = builder.combine(planned.task, behind);
@@ -80,6 +87,17 @@ class Planner {
         i = behind.value_or(i);
       }
     }
+  }
+
+  std::string title(const PlannedTask& planned) const {
+    std::string lines;
+    for (const PlannedLoop& loop : planned.merged) {
+      if (!kernel_.knows(loop.location)) continue;
+      lines += (lines.empty() ? "" : ", ") + kernel_.files[loop.location.file] + ":" +
+               std::to_string(loop.location.line);
+    }
+    if (lines.empty()) lines = std::to_string(planned.merged.size()) + " loops";
+    return planned.task.name + " (" + lines + ")";
   }
 
   std::size_t next_live(std::size_t i) const {
@@ -117,6 +135,7 @@ class Planner {
     planned.block = segment.block;
     planned.conflicts_are_meant =
         segment.region >= 0 && draft_.regions[static_cast<std::size_t>(segment.region)]->immediate != 0;
+    if (segment.region >= 0) planned.divided = draft_.divided[static_cast<std::size_t>(segment.region)];
     plan_.tasks.push_back(std::move(planned));
     return plan_.tasks.back();
   }
@@ -149,6 +168,7 @@ class Planner {
 
   const ir::Kernel& kernel_;
   std::uint32_t address_bytes_;
+  const MergedLoops& merged_;
   std::string stem_;
   Draft draft_;
   Plan plan_;
@@ -156,13 +176,17 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes) {
+Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes, const PlanOptions& options) {
   if (address_bytes != 8 && address_bytes != 16) {
     throw Error(ErrorCode::invalid,
                 "an address takes 8 or 16 bytes in argument blocks, found " + std::to_string(address_bytes));
   }
   ir::verify_or_throw(kernel);
-  return Planner(kernel, address_bytes).run();
+  if (options.fusion == Fusion::none) return Planner(kernel, address_bytes, {}).run();
+  FusedKernel fused = fuse(kernel, options.fusion, options.known);
+  Plan plan = Planner(fused.kernel, address_bytes, fused.merged).run();
+  plan.fusion = std::move(fused.decisions);
+  return plan;
 }
 
 }  // namespace weir::passes

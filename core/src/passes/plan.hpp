@@ -10,6 +10,7 @@
 
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
+#include "passes/fuse.hpp"
 
 namespace weir::passes {
 
@@ -29,15 +30,32 @@ struct HostExpression {
   ir::ValueId result = ir::no_value;
 };
 
+/// The space of a loop.
+struct LoopBounds {
+  std::uint8_t rank = 0;  ///< 0 for serial tasks
+  std::array<HostBound, max_rank> low, high;
+};
+
+/// A loop of the kernel as written, in the task that runs it.
+struct PlannedLoop {
+  ir::Location location;
+  LoopBounds bounds;
+};
+
 /// Position of a task in the plan.
-struct PlannedTask {
+struct PlannedTask : LoopBounds {
   ir::Task task;
   std::int32_t region = -1;          ///< index of the region in program order, -1 outside
   std::int32_t block = -1;           ///< block in the region; block 0 stays on the caller's stream
-  std::uint8_t rank = 0;             ///< of the loop, 0 for serial tasks
   bool conflicts_are_meant = false;  ///< allowed with other blocks of the region
   bool cost_is_exact = false;        ///< no inner loop of unknown length is in `task.cost`
-  std::array<HostBound, max_rank> low, high;
+  std::vector<std::uint16_t>
+      divided;  ///< array parameters of which the blocks of the region use different parts
+  std::vector<PlannedLoop> merged;  ///< the loops that a merged task stands for, else empty
+  std::string title;                ///< of a merged task: its name and the lines of its loops
+
+  /// The name for profiles.
+  const std::string& label() const noexcept { return title.empty() ? task.name : title; }
 };
 
 /// Blocks of a region that must not share memory through different parameters; checked at each launch.
@@ -59,13 +77,21 @@ struct Plan {
   std::vector<HostExpression> expressions;
   std::vector<AliasCheck> alias_checks;
   std::vector<ParameterUse> parameters;
-  std::uint32_t temporary_bytes = 0;  ///< per launch; 0 when nothing passes between tasks
-  bool uses_error_record = false;     ///< asserts or bounds checks
-  bool uses_launch_key = false;       ///< random numbers
+  std::vector<FusionDecision> fusion;  ///< of neighbouring loops; empty unless asked for
+  std::uint32_t temporary_bytes = 0;   ///< per launch; 0 when nothing passes between tasks
+  bool uses_error_record = false;      ///< asserts or bounds checks
+  bool uses_launch_key = false;        ///< random numbers
+  bool has_merged = false;             ///< tasks that stand for several loops
+};
+
+/// How a plan may differ from the kernel as written.
+struct PlanOptions {
+  Fusion fusion = Fusion::none;
+  KnownOfLaunches known{};  ///< what the plan may rely on when it merges loops
 };
 
 /// Makes the plan. `address_bytes` is the size of an address in argument blocks: 8, or 16 for devices that
 /// bind buffers.
-Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes);
+Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes, const PlanOptions& options = {});
 
 }  // namespace weir::passes

@@ -104,22 +104,10 @@ void TaskBuilder::epilogue(const Segment& segment) {
   }
 }
 
-bool TaskBuilder::can_fail(const Statement& s) const {
-  if (s.op == Op::assert_) return true;
-  if (draft_.kernel->options.check_bounds) {
-    if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic) return true;
-    if (s.op == Op::get && !s.operands.empty()) return true;
-    if (s.op == Op::set && s.operands.size() > 1) return true;
-  }
-  return std::any_of(s.bodies.begin(), s.bodies.end(), [this](const Block& body) {
-    return std::any_of(body.statements.begin(), body.statements.end(),
-                       [this](const Statement& inner) { return can_fail(inner); });
-  });
-}
-
 bool TaskBuilder::can_fail(const Segment& segment) const {
-  return std::any_of(segment.statements.begin(), segment.statements.end(),
-                     [this](const Statement* s) { return draft_.kept.contains(s) && can_fail(*s); });
+  return std::any_of(segment.statements.begin(), segment.statements.end(), [this](const Statement* s) {
+    return draft_.kept.contains(s) && passes::can_fail(*s, draft_.kernel->options);
+  });
 }
 
 // A failure ends the task early, but later tasks still run. The values that they read, such as a loop's

@@ -31,7 +31,6 @@ class TaskBuilder {
   bool mirrored(std::uint32_t local) const;
   bool unchanging(std::uint32_t local) const;
 
-  bool can_fail(const ir::Statement& s) const;
   bool can_fail(const Segment& segment) const;
   void clear_exports(const Segment& segment);
   void prologue(const Segment& segment);

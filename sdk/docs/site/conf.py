@@ -49,6 +49,7 @@ guides/porting
 kernel-language
 host-api
 streams
+fusion
 graphs
 errors
 environment

@@ -148,6 +148,7 @@ struct KernelSource {
   std::string_view name;
   bool fast_math = false;
   bool check_bounds = false;
+  bool fusion = true;
   const std::string* parameter_names = nullptr;
   std::size_t parameter_name_count = 0;
   const ParameterType* parameters = nullptr;

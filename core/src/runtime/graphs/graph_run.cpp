@@ -36,7 +36,7 @@ void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, S
         choose_grid(stream.device.info, call.plan(), planned, call.compiled->tasks[task], values);
     if (grid == 0) return;
     const weir_launch packed = pack_program_task(stream.device, call, task, grid, values, block.data());
-    submit_timed(target, {name, planned.task.name, planned.region, planned.block},
+    submit_timed(target, {name, planned.label(), planned.region, planned.block},
                  [&] { submit_launch(target, packed, call.compiled->tasks[task].origin); });
   });
 }
@@ -205,12 +205,12 @@ void replay(const GraphRun& run) {
 
 void launch_instance(const GraphRun& run, GraphInstance& own) {
   try {
-    if (!own.graph || own.layout != run.graph.layout) {
+    if (!own.graph || own.shape != run.graph.shape) {
       own.nodes.clear();
       own.first_nodes.clear();
       own.keys.assign(run.graph.uses_keys ? run.graph.calls.size() : 0, 0);
       own.version = 0;
-      own.layout = run.graph.layout;
+      own.shape = run.graph.shape;
       add_nodes(run, own);
     }
     if (own.graph->size() == 0) return;

@@ -79,15 +79,18 @@ std::uint32_t GraphState::record(GraphCall call) {
 
 void GraphState::replace(std::uint32_t index, GraphCall call) {
   GraphCall& held = calls[index];
-  if (auto* program = std::get_if<ProgramCall>(&call.what))
-    program->temporaries_offset = std::get<ProgramCall>(held.what).temporaries_offset;
+  if (auto* program = std::get_if<ProgramCall>(&call.what)) {
+    const auto& before = std::get<ProgramCall>(held.what);
+    program->temporaries_offset = before.temporaries_offset;
+    if (program->compiled->placed != before.compiled->placed) ++shape;
+  }
   if (auto* kernel = std::get_if<KernelCall>(&call.what)) {
     kernel->region = std::get<KernelCall>(held.what).region;
     kernel->block = std::get<KernelCall>(held.what).block;
   }
   count(call);
   discount(held);
-  if (call.node_count() != held.node_count()) ++layout;
+  if (call.node_count() != held.node_count()) ++shape;
   call.version = ++version;
   held = std::move(call);
 }

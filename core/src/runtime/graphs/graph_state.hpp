@@ -75,7 +75,7 @@ struct GraphInstance {
   std::vector<std::uint32_t> nodes;        ///< of all calls, in order
   std::vector<std::uint32_t> first_nodes;  ///< by call, in `nodes`
   std::uint64_t version = 0;
-  std::uint64_t layout = 0;
+  std::uint64_t shape = 0;  ///< GraphState::shape of the nodes
   std::pair<weir_allocation, std::uint64_t> temporaries{};
   const StreamRecord* record = nullptr;
   std::vector<std::uint64_t> keys;  ///< by call, of the current launch
@@ -103,8 +103,7 @@ struct GraphState {
   std::vector<Owned> blocks;
 
   std::uint64_t version = 1;
-  std::uint64_t layout =
-      0;  ///< changes with the number of nodes of a call; driver graphs of others are rebuilt
+  std::uint64_t shape = 1;  ///< changes with the number and the order of the tasks of a call
   std::uint64_t temporary_bytes = 0;
   bool uses_record = false, uses_keys = false;
   std::vector<std::uint32_t> keyed;         ///< calls with a launch key, so with new arguments in each launch

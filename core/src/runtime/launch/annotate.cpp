@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/annotate.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "ir/error_record.hpp"
@@ -75,8 +76,10 @@ TaskAnnotation annotate_task(const ir::Kernel& kernel, const passes::PlannedTask
     if (field.kind == Kind::array) {
       const auto found = accesses.arrays.find(field.parameter);
       if (found == accesses.arrays.end()) continue;
-      annotation.touched.push_back(
-          {i, found->second | meant, 0, 0, kernel.parameters[field.parameter].name.c_str()});
+      const auto& divided = planned.divided;
+      const bool parts = std::find(divided.begin(), divided.end(), field.parameter) != divided.end();
+      annotation.touched.push_back({i, found->second | (parts ? std::uint32_t{WEIR_ACCESS_SHARED} : meant), 0,
+                                    0, kernel.parameters[field.parameter].name.c_str()});
       annotation.sized.push_back(field.parameter);
     } else if (field.kind == Kind::temporaries) {
       for (const auto& [place, how] : accesses.temporaries)

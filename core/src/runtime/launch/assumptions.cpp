@@ -60,16 +60,18 @@ bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components
   return true;
 }
 
-codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept {
-  if (device.info.kind == DeviceKind::cpu) return {};
+codegen::LaunchAssumptions usual_assumptions(const ProgramState& program,
+                                             const DeviceState& device) noexcept {
+  // The code for one task on a CPU is the same for all launches, but merged loops are not.
+  if (device.info.kind == DeviceKind::cpu) return {.no_alias = program.merges};
   // Arrays use WEIR_MEMORY_DEVICE memory and are used on their own device only. Pinned memory takes part in
   // copies only.
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 
-codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device,
-                                        LaunchValues& values) {
-  codegen::LaunchAssumptions assumptions = usual_assumptions(device);
+LaunchVariant check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values) {
+  LaunchVariant variant{usual_assumptions(program, device)};
+  codegen::LaunchAssumptions& assumptions = variant.assumptions;
   const passes::Plan& plan = *program.plan;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const LoopSpace space = loop_space(plan, plan.tasks[i], values);
@@ -78,7 +80,9 @@ codegen::LaunchAssumptions check_launch(const ProgramState& program, const Devic
     values.remember(i, space);
     assumptions.index32 = assumptions.index32 && space.index32;
   }
-  if (device.info.kind == DeviceKind::cpu) return {};  // CPU code is the same for all launches
+  const bool cpu = device.info.kind == DeviceKind::cpu;
+  if (cpu && !program.merges) return {};
+  variant.shared_index = prefers_shared_index(program, device, values);
 
   std::uint64_t unaligned = 0;
   for (std::size_t i = 0; i < values.arguments.size(); ++i) {
@@ -92,8 +96,11 @@ codegen::LaunchAssumptions check_launch(const ProgramState& program, const Devic
       if (other && j != i && overlap(*view, *other)) assumptions.no_alias = false;
     }
   }
-  assumptions.aligned = unaligned % access_bytes == 0;
-  return assumptions;
+  if (cpu)
+    assumptions = {.no_alias = assumptions.no_alias};
+  else
+    assumptions.aligned = unaligned % access_bytes == 0;
+  return variant;
 }
 
 }  // namespace weir::detail

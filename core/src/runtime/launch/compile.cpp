@@ -75,12 +75,14 @@ std::shared_ptr<const passes::Plan> with_sizes(const passes::Plan& plan,
   return sized;
 }
 
-std::uint32_t resident_blocks_of(DeviceState& device, const CompiledTask& task) {
+std::uint32_t resident_blocks_of(DeviceState& device, CompiledTask& task) {
   if (device.info.kind == DeviceKind::cpu) return 0;
   weir_kernel_info info{};
   info.struct_size = sizeof info;
   device.call_no_throw(
       [&](weir_status* status) { return device.table().kernel_get_info(task.kernel, &info, status); });
+  task.registers = info.registers;
+  task.stack_bytes = info.local_bytes;
   return resident_blocks(device.info, info, task.block.x * task.block.y * task.block.z, task.shared_bytes);
 }
 
@@ -98,13 +100,21 @@ CompiledTask make_task(ModuleState& module, const ir::Kernel& kernel, const pass
   return ready;
 }
 
+/// Bytes of the local variables of a task, which are the stack of its code unless registers spill.
+std::uint64_t local_bytes(const ir::Block& block) {
+  std::uint64_t bytes = 0;
+  for (const ir::Statement& s : block.statements) {
+    if (s.op == ir::Op::local) bytes += s.immediate * size_of(s.type);
+    for (const ir::Block& body : s.bodies) bytes += local_bytes(body);
+  }
+  return bytes;
+}
+
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
+                                       std::shared_ptr<const passes::Plan> chosen,
                                        const codegen::LaunchAssumptions& assumptions) {
   auto compiled = std::make_unique<DeviceProgram>();
-  compiled->plan =
-      device.address_bytes == 8
-          ? program.plan
-          : std::make_shared<const passes::Plan>(passes::make_plan(*program.kernel, device.address_bytes));
+  compiled->plan = std::move(chosen);
   const passes::Plan& plan = *compiled->plan;
 
   std::vector<TaskPlace> places;
@@ -140,6 +150,51 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   return compiled;
 }
 
+std::uint32_t most_stack(const DeviceProgram& compiled) {
+  std::uint32_t most = 0;
+  for (const CompiledTask& task : compiled.tasks) most = std::max(most, task.stack_bytes);
+  return most;
+}
+
+/// Whether a task with merged loops has more stack than its local variables take.
+bool spills(const DeviceProgram& compiled) {
+  for (std::size_t i = 0; i < compiled.tasks.size(); ++i) {
+    const passes::PlannedTask& planned = compiled.plan->tasks[i];
+    if (!planned.merged.empty() && compiled.tasks[i].stack_bytes > local_bytes(planned.task.body))
+      return true;
+  }
+  return false;
+}
+
+/// The plan without merged loops, which says why they are not merged.
+std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, const DeviceState& device,
+                                               const DeviceProgram& merged) {
+  auto apart = std::make_shared<passes::Plan>(*separate_plan(program, device.address_bytes));
+  for (passes::FusionDecision decision : merged.plan->fusion) {
+    if (decision.merged)
+      decision.reason = fmt::format(
+          "merged, the loops need more registers than a thread has, and keep {} bytes of each thread in "
+          "memory",
+          most_stack(merged));
+    decision.merged = false;
+    apart->fusion.push_back(std::move(decision));
+  }
+  return apart;
+}
+
+/// Compiles the plan of the variant. A plan whose merged loops need more registers than a thread has is
+/// replaced by one that merges fewer, unless that does not help.
+std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
+                                       const LaunchVariant& variant) {
+  auto merged =
+      compile(program, device, plan_for(program, device.address_bytes, variant), variant.assumptions);
+  if (!spills(*merged)) return merged;
+  auto fewer = variant.shared_index
+                   ? compile(program, device, LaunchVariant{variant.assumptions})
+                   : compile(program, device, plan_apart(program, device, *merged), variant.assumptions);
+  return most_stack(*fewer) < most_stack(*merged) ? std::move(fewer) : std::move(merged);
+}
+
 /// Created on first use; lives as long as the program.
 CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
   std::atomic<CompiledVariants*>& slot = program.compiled[device];
@@ -153,10 +208,8 @@ CompiledVariants& variants_of(ProgramState& program, std::uint32_t device) {
 
 }  // namespace
 
-const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
-                                  const codegen::LaunchAssumptions& assumptions) {
-  std::atomic<const DeviceProgram*>& slot =
-      variants_of(program, device.number).by_assumptions[assumptions.number()];
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const LaunchVariant& variant) {
+  std::atomic<const DeviceProgram*>& slot = variants_of(program, device.number).by_variant[variant.number()];
   if (const DeviceProgram* ready = slot.load(std::memory_order_acquire)) [[likely]]
     return *ready;
   device.check_not_forked();
@@ -171,7 +224,7 @@ const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
   const DeviceProgram* ready = nullptr;
   std::exception_ptr error;
   try {
-    ready = compile(program, device, assumptions).release();
+    ready = compile(program, device, variant).release();
     slot.store(ready, std::memory_order_release);
   } catch (...) {
     error = std::current_exception();
@@ -193,7 +246,7 @@ ProgramState::~ProgramState() {
   for (const auto& slot : compiled) {
     const std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
     if (!variants) continue;
-    for (const auto& variant : variants->by_assumptions) delete variant.load(std::memory_order_relaxed);
+    for (const auto& variant : variants->by_variant) delete variant.load(std::memory_order_relaxed);
   }
 }
 

@@ -22,6 +22,7 @@ struct PlacedTask {
   std::uint32_t fork = 0;    ///< branches of the region that begins before this task; 0 for none
   bool join = false;         ///< the region ends after this task
   std::int32_t region = -1;  ///< of the forked region; see `in_order` of walk
+  friend bool operator==(const PlacedTask&, const PlacedTask&) = default;
 };
 
 /// True if the task's region is one of `in_order`, bits by region.

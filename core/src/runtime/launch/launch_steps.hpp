@@ -31,6 +31,8 @@ struct LaunchValues final : ir::HostValues {
   void remember(std::size_t task, const LoopSpace& space) noexcept {
     if (task < spaces_.size()) spaces_[known_spaces_++] = space;
   }
+  /// For plans with other tasks.
+  void forget() noexcept { known_spaces_ = 0; }
   const LoopSpace* remembered(std::size_t task) const noexcept {
     return task < known_spaces_ ? &spaces_[task] : nullptr;
   }
@@ -48,11 +50,13 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
 /// True if an array whose elements have `components` scalars meets codegen::LaunchAssumptions::index32.
 bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components) noexcept;
 /// The assumptions that most launches meet; used for compilation ahead of a first launch.
-codegen::LaunchAssumptions usual_assumptions(const DeviceState& device) noexcept;
-/// The assumptions that this launch meets; its arguments must be checked. Throws Error{invalid} for a loop
+codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, const DeviceState& device) noexcept;
+/// The code that this launch takes; its arguments must be checked. Throws Error{invalid} for a loop
 /// with more iterations than can be counted.
-codegen::LaunchAssumptions check_launch(const ProgramState& program, const DeviceState& device,
-                                        LaunchValues& values);
+LaunchVariant check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values);
+/// Whether one thread for each value of the shared indices is expected to be faster for these arguments.
+bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
+                          const LaunchValues& values) noexcept;
 
 /// Writes the argument block of one task.
 void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTask& compiled,

@@ -30,17 +30,17 @@ bool fits_i32(std::int64_t v) noexcept {
 
 }  // namespace
 
-LoopSpace loop_space(const passes::Plan& plan, const passes::PlannedTask& task,
+LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
                      const LaunchValues& values) noexcept {
   LoopSpace space;
   bool empty = false;
-  for (std::uint8_t d = 0; d < task.rank; ++d) {
-    if (task.low[d].kind == passes::HostBound::Kind::device ||
-        task.high[d].kind == passes::HostBound::Kind::device) {
+  for (std::uint8_t d = 0; d < loop.rank; ++d) {
+    if (loop.low[d].kind == passes::HostBound::Kind::device ||
+        loop.high[d].kind == passes::HostBound::Kind::device) {
       space.known = space.index32 = false;
       continue;
     }
-    const std::int64_t low = evaluate(task.low[d], plan, values), high = evaluate(task.high[d], plan, values);
+    const std::int64_t low = evaluate(loop.low[d], plan, values), high = evaluate(loop.high[d], plan, values);
     space.index32 = space.index32 && fits_i32(low) && fits_i32(high);
     if (high <= low) {
       empty = true;

@@ -18,7 +18,7 @@ struct LoopSpace {
   bool index32 = true;      ///< meets codegen::LaunchAssumptions::index32; also true for empty loops
 };
 
-LoopSpace loop_space(const passes::Plan& plan, const passes::PlannedTask& task,
+LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
                      const LaunchValues& values) noexcept;
 
 }  // namespace weir::detail

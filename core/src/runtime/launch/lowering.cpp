@@ -16,15 +16,15 @@ constexpr std::array<std::string_view, lowering_path_count> path_names{
     "packet edges",    "shared loops",  "tiles",         "tile packets", "staged reads", "block counters",
     "direct counters", "reduce chunks", "reduce blocks", "reduce final"};
 
-std::string words_of(std::uint32_t assumptions) {
+}  // namespace
+
+std::string detail::words_of(std::uint32_t assumptions) {
   constexpr std::array<std::string_view, 4> names{"no_alias", "index32", "aligned", "device_local"};
   std::string words;
   for (std::size_t bit = 0; bit < names.size(); ++bit)
     if (assumptions >> bit & 1u) words += fmt::format("{}{}", words.empty() ? "" : ",", names[bit]);
   return words;
 }
-
-}  // namespace
 
 std::string_view to_string(LoweringPath path) noexcept {
   const auto number = static_cast<std::size_t>(path);
@@ -49,13 +49,15 @@ std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
   const detail::CompiledVariants* all =
       state_->compiled[detail::live(on).device.number].load(std::memory_order_acquire);
   std::vector<CompiledVariant> result;
-  for (std::uint32_t number = 0; all && number < codegen::LaunchAssumptions::sets; ++number) {
-    const detail::DeviceProgram* compiled = all->by_assumptions[number].load(std::memory_order_acquire);
+  for (std::uint32_t number = 0; all && number < detail::LaunchVariant::count; ++number) {
+    const detail::DeviceProgram* compiled = all->by_variant[number].load(std::memory_order_acquire);
     if (!compiled) continue;
     CompiledVariant& variant = result.emplace_back();
-    variant.assume = words_of(number);
+    variant.assume = detail::words_of(number % codegen::LaunchAssumptions::sets);
     for (std::size_t i = 0; i < compiled->tasks.size(); ++i)
-      variant.tasks.push_back({compiled->plan->tasks[i].task.name, compiled->tasks[i].lowering});
+      variant.tasks.push_back(
+          {compiled->plan->tasks[i].task.name, compiled->tasks[i].lowering,
+           static_cast<std::uint32_t>(std::max<std::size_t>(compiled->plan->tasks[i].merged.size(), 1))});
   }
   return result;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code generation without a device.
+#include "runtime/launch/offline.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +16,6 @@
 
 namespace weir {
 namespace {
-
-std::vector<const ir::Task*> tasks_of(const passes::Plan& plan) {
-  std::vector<const ir::Task*> tasks;
-  for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
-  return tasks;
-}
 
 codegen::LaunchAssumptions assumptions_of(std::string_view words) {
   codegen::LaunchAssumptions assumptions;
@@ -41,15 +37,6 @@ codegen::LaunchAssumptions assumptions_of(std::string_view words) {
     *assumption = true;
   }
   return assumptions;
-}
-
-codegen::Target target_of(const CompileTarget& target) {
-  codegen::Target result;
-  result.format = target.format;
-  result.cpu = target.cpu;
-  result.features = target.features;
-  result.assumptions = assumptions_of(target.assume);
-  return result;
 }
 
 using Field = CompiledProgram::Argument;
@@ -91,6 +78,28 @@ Field field_of(const detail::ProgramState& program, const ir::TaskArgument& argu
 }
 
 }  // namespace
+
+namespace detail {
+
+std::vector<const ir::Task*> tasks_of(const passes::Plan& plan) {
+  std::vector<const ir::Task*> tasks;
+  for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
+  return tasks;
+}
+
+codegen::Target target_of(const CompileTarget& target) {
+  codegen::Target result;
+  result.format = target.format;
+  result.cpu = target.cpu;
+  result.features = target.features;
+  result.assumptions = assumptions_of(target.assume);
+  return result;
+}
+
+}  // namespace detail
+
+using detail::target_of;
+using detail::tasks_of;
 
 CompiledProgram compile(const Program& program, const CompileTarget& target) try {
   if (!program.state()) detail::throw_dead("kernel");

@@ -45,6 +45,7 @@ Program make_program(ir::Kernel kernel) {
          parameter.rank, i < state->plan->parameters.size() && state->plan->parameters[i].written});
   }
   state->kernel = std::make_shared<const ir::Kernel>(std::move(kernel));
+  detail::prepare_fusion(*state);
   return Program(std::move(state));
 }
 
@@ -70,7 +71,10 @@ std::span<const ParameterInfo> Program::parameters() const try {
 
 void Program::prepare(const StreamRef& on) const try {
   DeviceState& device = detail::live(on).device;
-  detail::compiled_for(alive(state_), device, detail::usual_assumptions(device));
+  ProgramState& program = alive(state_);
+  const codegen::LaunchAssumptions usual = detail::usual_assumptions(program, device);
+  detail::compiled_for(program, device, {usual});
+  if (program.shared_plan) detail::compiled_for(program, device, {usual, true});
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -82,9 +86,10 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   DeviceState& device = stream.device;
   detail::check_arguments(program, device, arguments);
   LaunchValues values(arguments);
-  const codegen::LaunchAssumptions assumptions = detail::check_launch(program, device, values);
-  const detail::DeviceProgram& compiled = detail::compiled_for(program, device, assumptions);
+  const detail::DeviceProgram& compiled =
+      detail::compiled_for(program, device, detail::check_launch(program, device, values));
   const passes::Plan& plan = *compiled.plan;
+  if (plan.has_merged) values.forget();
   detail::throw_failure(stream);
 
   // Operations that may block come before run_tasks takes the submission lock.

@@ -34,6 +34,8 @@ struct CompiledTask {
   std::uint32_t waves = 0;            ///< see codegen::CodeObject::Entry
   Lowering lowering;                  ///< the forms that its code uses
   std::uint32_t resident_blocks = 0;  ///< number that run at once; for devices with many threads
+  std::uint32_t registers = 0;        ///< of a thread, likewise
+  std::uint32_t stack_bytes = 0;      ///< of a thread: local variables and spilled registers
   /// Array parameters whose sizes end the argument block, for layers that request sizes; see annotate.hpp.
   std::vector<std::uint16_t> sized;
 };
@@ -51,15 +53,29 @@ struct DeviceProgram {
   ~DeviceProgram();
 };
 
-/// The code of a program on one device, by the assumptions that it relies on; compiled on first use.
+/// Which of a program's codes a launch takes.
+struct LaunchVariant {
+  codegen::LaunchAssumptions assumptions;  ///< that the launch meets
+  bool shared_index = false;               ///< loops are merged by one shared index; see passes::Fusion
+
+  static constexpr std::uint32_t count = 2 * codegen::LaunchAssumptions::sets;
+  constexpr std::uint32_t number() const noexcept {
+    return assumptions.number() + (shared_index ? codegen::LaunchAssumptions::sets : 0);
+  }
+};
+
+/// The code of a program on one device, by LaunchVariant; compiled on first use.
 struct CompiledVariants {
-  std::array<std::atomic<const DeviceProgram*>, codegen::LaunchAssumptions::sets> by_assumptions{};
+  std::array<std::atomic<const DeviceProgram*>, LaunchVariant::count> by_variant{};
 };
 
 struct ProgramState {
   std::shared_ptr<const ir::Kernel> kernel;
-  std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses
-  const KernelOrigin* origin = nullptr;      ///< of its first task
+  std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses; no loops are merged
+  bool merges = false;                       ///< launches without aliases take merged loops
+  /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
+  std::shared_ptr<const passes::Plan> shared_plan;
+  const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
   std::atomic<std::uint64_t> launches{0};
 
@@ -75,8 +91,19 @@ struct ProgramState {
 };
 
 /// The program on `device` for launches with these assumptions; compiled by the first caller.
-const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device,
-                                  const codegen::LaunchAssumptions& assumptions);
+const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const LaunchVariant& variant);
+
+/// "no_alias,index32"; "" for no assumption. Takes LaunchAssumptions::number().
+std::string words_of(std::uint32_t assumptions);
+
+/// Determines which loops of the program can be merged, unless WEIR_FUSION=off. Throws Error{invalid} when
+/// WEIR_FUSION is neither on, same_space nor off.
+void prepare_fusion(ProgramState& program);
+/// The plan in which every loop is a task.
+std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes);
+/// The plan for launches of that variant; the separate one where nothing can be merged.
+std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
+                                             const LaunchVariant& variant);
 
 /// Source location of `task`; only the kernel's name if the location is unknown.
 const KernelOrigin* origin_of(const ir::Kernel& kernel, const ir::Task& task);

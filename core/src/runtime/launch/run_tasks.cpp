@@ -40,7 +40,7 @@ void run_over_streams(const Launch& launch) {
     if (grid == 0) return;
     const weir_launch packed = launch.pack(index, grid, block.data());
     const passes::PlannedTask& planned = launch.compiled.plan->tasks[index];
-    submit_timed(target, {&launch.program.name(), planned.task.name, planned.region, planned.block},
+    submit_timed(target, {&launch.program.name(), planned.label(), planned.region, planned.block},
                  [&] { submit_launch(target, packed, launch.compiled.tasks[index].origin); });
   };
   const std::uint64_t in_order = launch.in_order(SubmittedAs::streams);

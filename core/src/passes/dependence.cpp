@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/dependence.hpp"
+
+#include <algorithm>
+
+#include "ir/verifier.hpp"
+
+namespace weir::passes {
+
+namespace {
+
+using ir::AtomicKind;
+using ir::Op;
+using ir::Statement;
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+void gather(const Statement& s, Accesses& out) {
+  if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic) out.push_back(&s);
+  for (const ir::Block& body : s.bodies) {
+    for (const Statement& inner : body.statements) gather(inner, out);
+  }
+}
+
+bool commute(const LinearForms& forms, const Statement& a, const Statement& b) {
+  if (a.op != Op::atomic || b.op != Op::atomic || a.immediate != b.immediate) return false;
+  const auto kind = static_cast<AtomicKind>(a.immediate);
+  if (kind == AtomicKind::exchange || kind == AtomicKind::compare_exchange || is_float(a.type)) return false;
+  return !forms.is_used(a.result) && !forms.is_used(b.result);
+}
+
+// The equations of one pair of accesses: index d of the one equals index d of the other. What is known to be
+// equal grows until no equation yields more.
+class Equations {
+ public:
+  Equations(const LinearForms& forms, const KnownOfLaunches& known) : forms_(forms), known_(known) {}
+
+  /// False when the two never touch the same element.
+  bool meet(const Statement& a, const Statement& b, std::size_t rank) {
+    for (bool more = true; more;) {
+      more = false;
+      for (std::size_t d = 0; d < rank; ++d) {
+        switch (solve(forms_.of(a.operands[d]), forms_.of(b.operands[d]))) {
+          case Solution::never:
+            return false;
+          case Solution::pair:
+            more = true;
+            break;
+          case Solution::nothing:
+            break;
+        }
+      }
+    }
+    return true;
+  }
+
+  const Pairs& equal() const { return equal_; }
+
+ private:
+  enum class Solution : std::uint8_t { nothing, pair, never };
+  using Term = LinearForm::Term;
+
+  Solution solve(const LinearForm& a, const LinearForm& b) {
+    std::vector<Term> left = a.terms, right = b.terms;
+    cancel(left, right);
+    const std::uint64_t distance = a.constant - b.constant;
+    if (left.empty() && right.empty()) return distance != 0 ? Solution::never : Solution::nothing;
+    if (distance != 0 || left.size() != 1 || right.size() != 1) return Solution::nothing;
+    if (forms_.is_invariant(left[0].symbol) || forms_.is_invariant(right[0].symbol)) return Solution::nothing;
+    if (left[0].factor != right[0].factor || !is_injective(left[0], right[0])) return Solution::nothing;
+    if (apart(left[0].symbol, right[0].symbol)) return Solution::never;
+    equal_.emplace_back(left[0].symbol, right[0].symbol);
+    return Solution::pair;
+  }
+
+  // Drops terms that are the same on both sides: invariant ones, and those of a pair known to be equal.
+  void cancel(std::vector<Term>& left, std::vector<Term>& right) const {
+    std::erase_if(left, [&](const Term& l) {
+      const auto same = std::find_if(right.begin(), right.end(), [&](const Term& r) {
+        if (l.factor != r.factor) return false;
+        if (l.symbol == r.symbol) return forms_.is_invariant(l.symbol);
+        return std::find(equal_.begin(), equal_.end(), std::pair(l.symbol, r.symbol)) != equal_.end();
+      });
+      if (same == right.end()) return false;
+      right.erase(same);
+      return true;
+    });
+  }
+
+  // Whether the loops of two indices run over ranges of which the one ends where the other begins, or
+  // earlier.
+  bool apart(std::uint32_t a, std::uint32_t b) const {
+    if (!forms_.is_loop_index(a) || !forms_.is_loop_index(b)) return false;
+    const auto before = [](const LinearForm& high, const LinearForm& low) {
+      if (high == low) return true;
+      return high.terms.empty() && low.terms.empty() &&
+             static_cast<std::int64_t>(high.constant) <= static_cast<std::int64_t>(low.constant);
+    };
+    return before(forms_.range(a).high, forms_.range(b).low) ||
+           before(forms_.range(b).high, forms_.range(a).low);
+  }
+
+  // Whether equal products mean equal symbols. Odd factors have an inverse modulo 2^64. Even ones do not wrap
+  // where both symbols fit an i32.
+  bool is_injective(const Term& a, const Term& b) const {
+    if (a.factor % 2 == 1) return true;
+    const auto value = static_cast<std::int64_t>(a.factor);
+    return known_.index32 && forms_.is_loop_index(a.symbol) && forms_.is_loop_index(b.symbol) &&
+           value > -(std::int64_t{1} << 30) && value < std::int64_t{1} << 30;
+  }
+
+  const LinearForms& forms_;
+  const KnownOfLaunches& known_;
+  Pairs equal_;
+};
+
+class Finder {
+ public:
+  Finder(const LinearForms& forms, const ir::Kernel& kernel, const KnownOfLaunches& known)
+      : forms_(forms), kernel_(kernel), known_(known) {}
+
+  void pair(const Statement& a, const Statement& b) {
+    if (a.op == Op::load && b.op == Op::load) return;
+    if (a.index != b.index) {
+      if (!known_.no_alias) add(a, b, {});
+      return;
+    }
+    if (commute(forms_, a, b)) return;
+    if (a.op == Op::atomic || b.op == Op::atomic) return add(a, b, {});
+    if (a.component != b.component) return;
+    Equations equations(forms_, known_);
+    if (equations.meet(a, b, kernel_.parameters[a.index].rank)) add(a, b, equations.equal());
+  }
+
+  Dependence take() { return std::move(found_); }
+
+ private:
+  void add(const Statement& a, const Statement& b, Pairs equal) {
+    if (!found_.exists) {
+      found_ = {true, std::move(equal), &a, &b};
+      return;
+    }
+    const std::size_t before = found_.equal.size();
+    std::erase_if(found_.equal, [&](const auto& known) {
+      return std::find(equal.begin(), equal.end(), known) == equal.end();
+    });
+    if (found_.equal.size() == before) return;
+    found_.first = &a;
+    found_.second = &b;
+  }
+
+  const LinearForms& forms_;
+  const ir::Kernel& kernel_;
+  const KnownOfLaunches& known_;
+  Dependence found_;
+};
+
+std::string verb(const Statement& s) {
+  switch (s.op) {
+    case Op::load:
+      return "loaded";
+    case Op::store:
+      return "stored";
+    default:
+      return "changed atomically";
+  }
+}
+
+}  // namespace
+
+Accesses accesses_of(const Statement& loop) {
+  Accesses out;
+  gather(loop, out);
+  return out;
+}
+
+Dependence find_dependence(const LinearForms& forms, const ir::Kernel& kernel, const Accesses& first,
+                           const Accesses& second, const KnownOfLaunches& known) {
+  Finder finder(forms, kernel, known);
+  for (const Statement* const a : first) {
+    for (const Statement* const b : second) finder.pair(*a, *b);
+  }
+  return finder.take();
+}
+
+std::string describe(const ir::Kernel& kernel, const Dependence& dependence) {
+  const Statement &a = *dependence.first, &b = *dependence.second;
+  const std::string one = ir::describe_parameter(kernel, a.index),
+                    two = ir::describe_parameter(kernel, b.index);
+  const std::string first = one + " is " + verb(a) + " at " + ir::describe(kernel, a.location) + " and ";
+  const std::string second = verb(b) + " at " + ir::describe(kernel, b.location);
+  if (a.index == b.index) return first + second;
+  return first + two + ", which may be the same memory, " + second;
+}
+
+}  // namespace weir::passes

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/forward.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::passes {
+
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Statement;
+using ir::ValueId;
+
+/// An element whose value is known. The statement is the load or the store that made it known.
+struct Element {
+  std::uint32_t parameter = 0;
+  std::uint8_t component = 0;
+  std::vector<LinearForm> index;
+  ValueId value = ir::no_value;
+};
+using Elements = std::vector<Element>;
+
+class Forwarding {
+ public:
+  Forwarding(ir::Kernel& kernel, const KnownOfLaunches& known)
+      : kernel_(kernel), known_(known), forms_(kernel), renamed_(kernel.value_count) {
+    for (ValueId id = 0; id < kernel.value_count; ++id) renamed_[id] = id;
+  }
+
+  void loop(Statement& loop) {
+    Elements elements;
+    block(loop.bodies[0], elements);
+  }
+
+ private:
+  void block(Block& block, Elements& elements) {
+    std::vector<Statement> kept;
+    kept.reserve(block.statements.size());
+    for (Statement& s : block.statements) {
+      for (ValueId& id : s.operands) id = renamed_[id];
+      if (!statement(s, elements)) continue;
+      kept.push_back(std::move(s));
+    }
+    block.statements = std::move(kept);
+  }
+
+  // False when the statement is a load whose value is known.
+  bool statement(Statement& s, Elements& elements) {
+    switch (s.op) {
+      case Op::load:
+        return load(s, elements);
+      case Op::store: {
+        Element stored = element(s, s.operands.back());
+        forget(elements, stored);
+        elements.push_back(std::move(stored));
+        return true;
+      }
+      case Op::for_:
+      case Op::while_:
+        // The blocks run again after what they write themselves.
+        forget_written(elements, s);
+        [[fallthrough]];
+      default:
+        for (Block& body : s.bodies) {
+          Elements inside = elements;
+          block(body, inside);
+        }
+        forget_written(elements, s);
+        return true;
+    }
+  }
+
+  bool load(Statement& s, Elements& elements) {
+    Element loaded = element(s, s.result);
+    const auto same = std::find_if(elements.begin(), elements.end(), [&](const Element& e) {
+      return e.parameter == loaded.parameter && e.component == loaded.component && e.index == loaded.index;
+    });
+    if (same == elements.end()) {
+      elements.push_back(std::move(loaded));
+      return true;
+    }
+    renamed_[s.result] = same->value;
+    return false;
+  }
+
+  Element element(const Statement& s, ValueId value) const {
+    Element out{s.index, s.component, {}, value};
+    for (std::size_t d = 0; d < kernel_.parameters[s.index].rank; ++d)
+      out.index.push_back(forms_.of(s.operands[d]));
+    return out;
+  }
+
+  void forget(Elements& elements, const Element& changed) const {
+    std::erase_if(elements, [&](const Element& e) {
+      if (e.parameter != changed.parameter) return !known_.no_alias;
+      return e.component == changed.component && !differ(e, changed);
+    });
+  }
+
+  // Two elements of one array, in one iteration.
+  static bool differ(const Element& a, const Element& b) {
+    for (std::size_t d = 0; d < a.index.size(); ++d) {
+      if (a.index[d].terms == b.index[d].terms && a.index[d].constant != b.index[d].constant) return true;
+    }
+    return false;
+  }
+
+  void forget_written(Elements& elements, const Statement& s) const {
+    for (const Statement* const access : accesses_of(s)) {
+      if (access->op == Op::load) continue;
+      std::erase_if(elements,
+                    [&](const Element& e) { return !known_.no_alias || e.parameter == access->index; });
+    }
+  }
+
+  ir::Kernel& kernel_;
+  KnownOfLaunches known_;
+  const LinearForms forms_;
+  std::vector<ValueId> renamed_;  // by value: the one to use instead
+};
+
+void visit(Block& block, const MergedLoops& merged, Forwarding& forwarding) {
+  for (Statement& s : block.statements) {
+    const bool loop = s.op == Op::parallel || s.op == Op::reduce;
+    if (loop && merged.contains(s.bodies[0].arguments.front())) forwarding.loop(s);
+    if (s.op == Op::region) {
+      for (Block& body : s.bodies) visit(body, merged, forwarding);
+    }
+  }
+}
+
+}  // namespace
+
+void forward_stores(ir::Kernel& kernel, const MergedLoops& merged, const KnownOfLaunches& known) {
+  if (kernel.options.check_bounds) return;
+  Forwarding forwarding(kernel, known);
+  visit(kernel.body, merged, forwarding);
+}
+
+}  // namespace weir::passes

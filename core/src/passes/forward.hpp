@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ir/ir.hpp"
+#include "passes/fuse.hpp"
+
+namespace weir::passes {
+
+/// In the merged loops of `kernel`, given by their first indices, replaces loads of elements whose value is
+/// known: stored or loaded before in the same iteration, with nothing in between that could change it. Stores
+/// stay. Kernels that check bounds keep all loads, because each of them can fail.
+void forward_stores(ir::Kernel& kernel, const MergedLoops& merged, const KnownOfLaunches& known);
+
+}  // namespace weir::passes

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merges neighbouring loops, so that a launch has fewer tasks and values stay in registers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/ir.hpp"
+#include "passes/dependence.hpp"
+
+namespace weir::passes {
+
+/// How loops may be merged.
+enum class Fusion : std::uint8_t {
+  none,
+  /// Neighbours over the same space whose dependences are within the iteration: one loop over that space.
+  same_space,
+  /// Then also neighbours over different spaces that share one index, whose dependences are within one value
+  /// of it: one loop over that index, in which sequential loops run over the other indices.
+  shared_index,
+};
+
+/// A loop of the kernel as written.
+struct WrittenLoop {
+  ir::Location location;
+  std::vector<ir::ValueId> bounds;  ///< low0 high0 low1 high1 ...
+};
+
+/// By the first index of a merged loop: the loops that it replaces, in program order.
+using MergedLoops = std::unordered_map<ir::ValueId, std::vector<WrittenLoop>>;
+
+/// The decision about two neighbouring loops.
+struct FusionDecision {
+  ir::Location first, second;  ///< of the loops
+  bool merged = false;
+  std::string reason;  ///< "" when merged, else why they stay apart, in words
+};
+
+struct FusedKernel {
+  ir::Kernel kernel;
+  MergedLoops merged;
+  /// Of each pair of neighbours in each block. What `shared_index` decides replaces what `same_space`
+  /// decided.
+  std::vector<FusionDecision> decisions;
+};
+
+/// Rewrites a verified kernel. The results of the new kernel have the same bits in every launch that is as
+/// `known` says, and so have its failures: a loop that can fail is only ever the last of those that are
+/// merged, so that no iteration of another loop is left out after a failure.
+///
+/// Values that a loop stores and a later one loads, or that both load, stay in registers.
+///
+/// Loops are merged up to a size at which they still fit the registers of a GPU; larger ones stay apart.
+FusedKernel fuse(const ir::Kernel& kernel, Fusion how, const KnownOfLaunches& known);
+
+}  // namespace weir::passes

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a kernel's loops became tasks, in words.
+#include <fmt/format.h>
+
+#include <weir/compile.hpp>
+#include <weir/program.hpp>
+
+#include "compilation/remote_compiler.hpp"
+#include "ir/verifier.hpp"
+#include "runtime/launch/offline.hpp"
+#include "runtime/launch/launch_steps.hpp"
+
+namespace weir {
+namespace {
+
+using detail::CompiledTask;
+using detail::ProgramState;
+
+std::string line_of(const ir::Kernel& kernel, const ir::Location& at) {
+  if (!kernel.knows(at)) return "an unknown line";
+  return fmt::format("{}:{}", kernel.files[at.file], at.line);
+}
+
+std::string numbers(const CompiledTask& task) {
+  if (task.registers == 0) return {};
+  return fmt::format("; {} registers, {} bytes of stack, {} blocks at once", task.registers, task.stack_bytes,
+                     task.resident_blocks);
+}
+
+void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& plan,
+                std::span<const Lowering> lowerings, std::span<const CompiledTask> compiled) {
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const passes::PlannedTask& planned = plan.tasks[i];
+    out += "  " + planned.task.name;
+    if (planned.region >= 0) out += fmt::format(" (region {}, block {})", planned.region, planned.block);
+    out += ": " + to_string(lowerings[i]);
+    if (!compiled.empty()) out += numbers(compiled[i]);
+    out += '\n';
+    for (const passes::PlannedLoop& loop : planned.merged) {
+      out += "    the loop at " + line_of(kernel, loop.location);
+      if (loop.bounds.rank > planned.rank) out += ", sequential but for the shared index";
+      out += '\n';
+    }
+  }
+  for (const passes::FusionDecision& decision : plan.fusion) {
+    if (decision.merged) continue;
+    out += fmt::format("  apart: {} and {}, because {}\n", line_of(kernel, decision.first),
+                       line_of(kernel, decision.second), decision.reason);
+  }
+}
+
+/// What most launches on a device of that format meet.
+codegen::LaunchAssumptions usual_for(const std::string& format) {
+  if (format.starts_with("elf")) return {.no_alias = true};
+  return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
+}
+
+std::string heading(const std::string& name, const codegen::LaunchAssumptions& assumptions, bool shared) {
+  const std::string words = detail::words_of(assumptions.number());
+  return fmt::format("{}, launches that meet {}{}:\n", name, words.empty() ? "nothing" : words,
+                     shared ? ", with many values of the shared index" : "");
+}
+
+}  // namespace
+
+std::string Program::explain(const StreamRef& on) const try {
+  if (!state_) detail::throw_dead("kernel");
+  if (variants(on).empty()) prepare(on);
+  const detail::CompiledVariants& all =
+      *state_->compiled[detail::live(on).device.number].load(std::memory_order_acquire);
+  std::string text;
+  for (std::uint32_t number = 0; number < detail::LaunchVariant::count; ++number) {
+    const detail::DeviceProgram* compiled = all.by_variant[number].load(std::memory_order_acquire);
+    if (!compiled) continue;
+    const std::uint32_t sets = codegen::LaunchAssumptions::sets, bits = number % sets;
+    const codegen::LaunchAssumptions assumptions{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0,
+                                                 (bits & 8) != 0};
+    text += heading(name(), assumptions, number >= sets);
+    std::vector<Lowering> lowerings;
+    for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
+    list_tasks(text, *state_->kernel, *compiled->plan, lowerings, compiled->tasks);
+  }
+  return text;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+std::string explain(const Program& program, const CompileTarget& target) try {
+  if (!program.state()) detail::throw_dead("kernel");
+  const ProgramState& state = *program.state();
+  codegen::Target wanted = detail::target_of(target);
+  if (target.assume.empty()) wanted.assumptions = usual_for(target.format);
+  std::string text;
+  for (const bool shared : {false, true}) {
+    if (shared && !state.shared_plan) continue;
+    const auto plan = detail::plan_for(state, 8, {wanted.assumptions, shared});
+    const codegen::CodeObject object =
+        compilation::compiler().compile(*state.kernel, detail::tasks_of(*plan), wanted);
+    std::vector<Lowering> lowerings;
+    for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
+    text += heading(program.name(), wanted.assumptions, shared);
+    list_tasks(text, *state.kernel, *plan, lowerings, {});
+  }
+  return text;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+}  // namespace weir

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which plan a launch takes: with each loop a task, or with merged loops.
+#include <algorithm>
+
+#include "driver/environment.hpp"
+#include "runtime/launch/launch_steps.hpp"
+
+namespace weir::detail {
+namespace {
+
+using passes::Fusion;
+
+/// Least number of values of a shared index, each of which one thread takes.
+constexpr std::uint64_t least_gpu_values = 256;
+constexpr std::uint64_t least_cpu_values_per_core = 256;
+/// Iterations that a thread may run one after the other for each launch that it saves. A launch is about one
+/// microsecond on a GPU, and an iteration 15 to 150 nanoseconds, depending on what it waits for.
+constexpr std::uint64_t iterations_per_launch = 8;
+
+Fusion allowed_fusion() {
+  static constexpr Fusion kinds[] = {Fusion::shared_index, Fusion::same_space, Fusion::none};
+  static const Fusion allowed =
+      kinds[parse_word("WEIR_FUSION", secure_environment("WEIR_FUSION"), {"on", "same_space", "off"})];
+  return allowed;
+}
+
+/// A merged plan takes the scratch memory of the separate one, so that a call of a graph can change from one
+/// to the other. Null in the unlikely case that it needs more.
+std::shared_ptr<const passes::Plan> merged_plan(const ir::Kernel& kernel, const passes::Plan& separate,
+                                                std::uint32_t address_bytes,
+                                                const passes::PlanOptions& options) {
+  passes::Plan plan = passes::make_plan(kernel, address_bytes, options);
+  if (plan.temporary_bytes > separate.temporary_bytes) return nullptr;
+  plan.temporary_bytes = separate.temporary_bytes;
+  return std::make_shared<const passes::Plan>(std::move(plan));
+}
+
+}  // namespace
+
+void prepare_fusion(ProgramState& program) {
+  const Fusion allowed = allowed_fusion();
+  if (allowed == Fusion::none || program.kernel->options.no_fusion) return;
+  const auto& tasks = program.plan->tasks;
+  const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
+  if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2) return;
+  constexpr passes::KnownOfLaunches best{.no_alias = true, .index32 = true};
+  const auto same = merged_plan(*program.kernel, *program.plan, 8, {Fusion::same_space, best});
+  program.merges = same && same->has_merged;
+  if (allowed == Fusion::same_space) return;
+  auto shared = merged_plan(*program.kernel, *program.plan, 8, {Fusion::shared_index, best});
+  if (!shared || (same && shared->tasks.size() == same->tasks.size())) return;
+  program.merges = true;
+  program.shared_plan = std::move(shared);
+}
+
+std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, std::uint32_t address_bytes) {
+  if (address_bytes == 8) return program.plan;
+  return std::make_shared<const passes::Plan>(passes::make_plan(*program.kernel, address_bytes));
+}
+
+std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
+                                             const LaunchVariant& variant) {
+  auto separate = separate_plan(program, address_bytes);
+  if (!program.merges) return separate;
+  const passes::PlanOptions options{
+      variant.shared_index ? Fusion::shared_index : Fusion::same_space,
+      {.no_alias = variant.assumptions.no_alias, .index32 = variant.assumptions.index32}};
+  auto plan = merged_plan(*program.kernel, *separate, address_bytes, options);
+  return plan ? plan : separate;
+}
+
+bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
+                          const LaunchValues& values) noexcept {
+  if (!program.shared_plan) return false;
+  const passes::Plan& plan = *program.shared_plan;
+  const std::uint64_t least = device.info.kind == DeviceKind::cpu
+                                  ? least_cpu_values_per_core * std::max(device.info.multiprocessors, 1u)
+                                  : least_gpu_values;
+  for (const passes::PlannedTask& planned : plan.tasks) {
+    // Loops over one space lose nothing.
+    if (std::all_of(planned.merged.begin(), planned.merged.end(),
+                    [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; }))
+      continue;
+    const LoopSpace shared = loop_space(plan, planned, values);
+    if (!shared.known || shared.count < least) return false;
+    std::uint64_t iterations = 0;
+    for (const passes::PlannedLoop& loop : planned.merged) {
+      const LoopSpace space = loop_space(plan, loop.bounds, values);
+      if (!space.known) return false;
+      iterations += space.count / shared.count;
+    }
+    if (iterations > iterations_per_launch * planned.merged.size()) return false;
+  }
+  return true;
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains of small loops, with their loops merged and apart, do on a device what the IR defines.
+//
+// WEIR_CHAINS=FIRST:COUNT runs the given seeds instead of the default ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <weir/error.hpp>
+
+#include "chain_kernel.hpp"
+#include "ir/parser.hpp"
+#include "launcher.hpp"
+#include "passes/plan.hpp"
+#include "statement_kinds.hpp"
+#include "tested_device.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr std::uint64_t usual_chains = 200;
+constexpr std::uint64_t chain_steps = 1'500'000;
+
+// ---- the record: how often each kind of statement was in each form of a merged task
+
+enum class Form : std::uint8_t { same_space, reduction, shared_index };
+constexpr std::size_t form_count = 3;
+constexpr const char* form_names[] = {"same space", "reduction", "shared index"};
+
+class Record {
+ public:
+  void add(const ir::Kernel& kernel, const passes::Plan& plan) {
+    for (const passes::PlannedTask& planned : plan.tasks) {
+      if (planned.merged.empty()) continue;
+      const bool same = std::all_of(planned.merged.begin(), planned.merged.end(),
+                                    [&](const auto& loop) { return loop.bounds.rank == planned.rank; });
+      const Form form = planned.task.kind == ir::TaskKind::reduce_partial ? Form::reduction
+                        : same                                            ? Form::same_space
+                                                                          : Form::shared_index;
+      const Kinds kinds = kinds_of(kernel, planned.task);
+      for (Kind kind = 0; kind < kind_count; ++kind) counts_[std::size_t(form)][kind] += kinds[kind];
+    }
+  }
+
+  /// The pairs that chain_kernel() makes and that were not met.
+  std::string missing() const {
+    static const Kind kinds[] = {kind_of(ir::Op::load),
+                                 kind_of(ir::Op::store),
+                                 kind_of(ir::Op::if_),
+                                 kind_of(ir::Op::for_),
+                                 kind_of(ir::Op::get),
+                                 kind_of(ir::Op::philox),
+                                 kind_of(ir::Op::continue_),
+                                 exact_math_kind,
+                                 kind_of(ir::AtomicKind::add),
+                                 kind_of(ir::Op::cast),
+                                 vector_kind};
+    std::string words;
+    for (std::size_t form = 0; form < form_count; ++form)
+      for (const Kind kind : kinds)
+        if (counts_[form][kind] == 0)
+          words += std::string(form_names[form]) + " with " + kind_name(kind) + "\n";
+    return words;
+  }
+
+ private:
+  std::uint64_t counts_[form_count][kind_count] = {};
+};
+
+// ---- one chain
+
+void rename(ir::Block& block, const std::vector<std::uint32_t>& memory) {
+  for (ir::Statement& s : block.statements) {
+    if (s.op == ir::Op::load || s.op == ir::Op::store || s.op == ir::Op::atomic) s.index = memory[s.index];
+    for (ir::Block& body : s.bodies) rename(body, memory);
+  }
+}
+
+std::uint64_t square_root(const ir::Statement&, std::span<const ScalarType>,
+                          std::span<const std::uint64_t> x) {
+  return std::bit_cast<std::uint32_t>(std::sqrt(std::bit_cast<float>(static_cast<std::uint32_t>(x[0]))));
+}
+
+struct Chain {
+  ChainKernel chain;
+  RunnableKernel runnable;
+  LaunchData data;
+};
+
+Chain make(std::uint64_t seed) {
+  Choices choices(seed);
+  Chain made;
+  made.chain = chain_kernel(choices);
+  made.runnable.kernel = ir::parse(made.chain.text, "chain");
+  made.runnable.extents = made.chain.extents;
+  made.runnable.shifted = made.chain.shifted;
+  made.runnable.memory = made.chain.memory;
+  made.data = random_data(made.runnable, choices);
+  std::int64_t least = 5;
+  for (const auto& extents : made.chain.extents)
+    if (extents.size() == 2) least = std::min({least, extents[0], extents[1]});
+  const std::size_t scalars = made.chain.extents.size() - 2;
+  made.data.components[scalars] = {static_cast<std::uint64_t>(least)};
+  made.data.components[scalars + 1] = {choices.chance(3) ? choices.below(8) : 1000};
+  return made;
+}
+
+struct Result {
+  bool failed;
+  std::string difference;
+  std::size_t tasks;  // of the code that ran
+};
+
+Result run(const Chain& chain, const Program& program, const Device& device, const LaunchOptions& options,
+           const Components& expected) {
+  Launch launch(chain.runnable, chain.data, device);
+  launch.submit(program, options);
+  const bool failed = launch.finish().has_value();
+  const auto variants = program.variants(launch.stream());
+  return {failed, difference(chain.runnable, launch.components(), expected), variants.at(0).tasks.size()};
+}
+
+std::uint64_t key_of(std::uint64_t seed) {
+  const auto mix = [](std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  };
+  return mix(mix(seed + 0x9e3779b97f4a7c15u));
+}
+
+// proves R25, R26 and R27 on a device, and R29: merged code is other code
+TEST(Chains, GiveTheSameBitsMergedAndApart) {
+  std::uint64_t first = 0, count = usual_chains;
+  if (const char* text = std::getenv("WEIR_CHAINS")) {
+    char* end = nullptr;
+    first = std::strtoull(text, &end, 10);
+    count = *end == ':' ? std::strtoull(end + 1, nullptr, 10) : 1;
+  }
+  const Device device = open(tested_device());
+  Record record;
+  int ran = 0, merged = 0;
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    SCOPED_TRACE("run again with WEIR_CHAINS=" + std::to_string(seed));
+    Chain chain = make(seed);
+    chain.data.launch_key = key_of(seed);
+    ir::Kernel kernel = chain.runnable.kernel;
+    rename(kernel.body, chain.chain.memory);
+    Machine machine(kernel, chain.data, square_root);
+    try {
+      machine.run_kernel(chain_steps);
+    } catch (const CannotRun&) {
+      continue;
+    }
+    if (machine.failed_between_loops()) continue;
+    ++ran;
+    const Components expected = components_of(chain.runnable, machine);
+    std::string apart = chain.chain.text;
+    apart.insert(apart.find('\n', apart.find("kernel")), " no_fusion");
+    const Result on = run(chain, Program::parse(chain.chain.text), device, {seed, 0}, expected);
+    const Result off = run(chain, Program::parse(apart), device, {seed, 0}, expected);
+    EXPECT_EQ(on.difference, "") << "merged\n" << chain.chain.text;
+    EXPECT_EQ(off.difference, "") << "apart\n" << chain.chain.text;
+    EXPECT_EQ(on.failed, machine.failed()) << chain.chain.text;
+    EXPECT_EQ(off.failed, machine.failed()) << chain.chain.text;
+    if (on.tasks == off.tasks) continue;
+    ++merged;
+    for (const passes::Fusion how : {passes::Fusion::same_space, passes::Fusion::shared_index}) {
+      const passes::Plan plan = passes::make_plan(chain.runnable.kernel, 8, {how, {.no_alias = true}});
+      if (plan.tasks.size() == on.tasks) record.add(chain.runnable.kernel, plan);
+    }
+  }
+  RecordProperty("kernels", std::to_string(ran));
+  RecordProperty("merged", std::to_string(merged));
+  std::printf("%d chains ran, %d of them merged\n", ran, merged);
+  if (count < 100 || HasFailure()) return;
+  EXPECT_GT(merged, ran / 8);
+  EXPECT_EQ(record.missing(), "");
+}
+
+}  // namespace
+}  // namespace weir::test

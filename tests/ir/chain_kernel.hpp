@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random kernels that are chains of small loops, for tests of merged loops.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "choices.hpp"
+
+namespace weir::test {
+
+/// A kernel in text form with one meaning to the bit: iterations of a loop write their own elements, except
+/// for atomics on integers, and read own elements of arrays that the loop writes and any elements of others.
+/// Indices are inside arrays. Neighbouring loops run over one space or share an index, and depend on each
+/// other in every way: own elements, neighbours, halves, constants, loaded indices, rows and columns.
+struct ChainKernel {
+  std::string text;
+  std::vector<std::vector<std::int64_t>> extents;  ///< by parameter; empty for scalars
+  /// By array parameter: the parameter of the same type and extents whose memory it is; itself for most.
+  std::vector<std::uint32_t> memory;
+  /// Array parameters that begin one element or row into their memory.
+  std::vector<std::uint32_t> shifted;
+};
+
+ChainKernel chain_kernel(Choices& choices);
+
+}  // namespace weir::test
