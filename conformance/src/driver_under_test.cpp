@@ -144,6 +144,12 @@ std::string capability_name(weir_capability capability) {
   return "an unknown capability";
 }
 
+void needs_version(std::uint32_t minor) {
+  if (WEIR_ABI_MINOR(raw_table().abi_version) < minor)
+    throw Unsupported("the rule is of version 1." + std::to_string(minor) + " of the interface, the table of 1." +
+                      std::to_string(WEIR_ABI_MINOR(raw_table().abi_version)));
+}
+
 void needs(weir_capability capability) {
   if (!has(capability)) throw Unsupported("the device does not offer " + capability_name(capability));
 }

@@ -66,6 +66,8 @@ bool has(std::uint64_t capabilities);
 /// Throws Unsupported with the capability's name if the device lacks it.
 void needs(weir_capability capability);
 std::string capability_name(weir_capability capability);
+/// Throws Unsupported if the driver's table is of an older version than 1.`minor`, which introduced the rule.
+void needs_version(std::uint32_t minor);
 
 /// A status as a caller passes it: no byte of it is zero by chance, so that a driver that clears it shows.
 weir_status new_status();

@@ -152,6 +152,7 @@ void check_alignments(
 
 WEIR_REQUIREMENT(1, 13, Memory, LargeAlignmentsAreKeptOrRefused,
                  "An alignment above memory_alignment is kept, or refused with WEIR_ERROR_UNSUPPORTED.") {
+  needs_version(1);
   needs(WEIR_CAP_DEVICE_ADDRESS);
   for (const std::uint32_t kind : {std::uint32_t{WEIR_MEMORY_DEVICE}, std::uint32_t{WEIR_MEMORY_PINNED}}) {
     if (kind == WEIR_MEMORY_PINNED && !has(WEIR_CAP_PINNED_MEMORY)) continue;
@@ -164,6 +165,7 @@ WEIR_REQUIREMENT(1, 13, Memory, LargeAlignmentsAreKeptOrRefused,
 WEIR_REQUIREMENT(
     1, 14, Memory, OtherAlignmentsAreInvalid,
     "An alignment that is no power of two returns WEIR_ERROR_INVALID and leaves the output alone.") {
+  needs_version(1);
   for (const std::uint64_t alignment :
        {std::uint64_t{3}, std::uint64_t{48}, std::uint64_t{63}, std::uint64_t{65}, std::uint64_t{96},
         std::uint64_t{4097}, ~std::uint64_t{0}}) {

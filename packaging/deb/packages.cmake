@@ -81,7 +81,7 @@ deb_package(weir-driver-sdk sdk libdevel "plugin-based GPU runtime - driver deve
 driver, and the package of a driver, outside of Weir's own tree; examples;
 and the documentation of all of Weir. Begin with
 /usr/share/doc/weir/docs/README.md."
-  RECOMMENDS "weir-tools, weir-conformance")
+  DEPENDS "python3:any" RECOMMENDS "weir-tools, weir-conformance")
 if(TARGET weir-conformance)
   deb_package(weir-conformance conformance devel "plugin-based GPU runtime - driver conformance suite"
     "${what}This package holds the command weir-conformance, which tests any driver

@@ -172,7 +172,7 @@ TEST(Regions, ConflictsNameTheKernelTheParameterAndBothLines) {
       v(0, 0)[1] = 1;
       x[0] = 1;
     });
-    stream_parallel([&] { x[1] = 1; });
+    stream_parallel([&] { x[0] = 1; });
   };
   const std::string first = line(-4), second = line(-2);
   const std::string kernel = line(-7);  // the kernel's first statement
@@ -194,7 +194,7 @@ TEST(Regions, ConflictsNameTheKernelTheParameterAndBothLines) {
 TEST(Regions, ConflictsUseTheNamesThatTheKernelGave) {
   const auto both = [](View<Vec<std::int32_t, 3>, 2> v) {
     stream_parallel([&] { v(0, 0)[1] = 1; });
-    stream_parallel([&] { v(0, 1)[1] = 1; });
+    stream_parallel([&] { v(0, 0)[1] = 1; });
   };
   const auto message = [&](const KernelOptions& options) {
     try {

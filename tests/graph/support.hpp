@@ -81,7 +81,7 @@ inline const auto& two_blocks() {
                                });
                                range_for(z.size(), [&](Index i) { z[i] = x[i] + y[i]; });
                              },
-                             {.parameter_names = {"x", "y", "z"}}};
+                             {.fusion = false, .parameter_names = {"x", "y", "z"}}};
   return kernel;
 }
 

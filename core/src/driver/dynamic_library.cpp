@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/dll/shared_library.hpp>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace weir {
@@ -76,7 +77,12 @@ weir_driver_entry_function open_driver_library(const TrustedFile& file,
   boost::dll::shared_library library;
   file.verify();
   library.load(path, rtld_now | rtld_local, error);
-  if (error) throw explain_loader_words(last_loader_words(), path, vendor_libraries);
+  if (error) {
+    const std::string words = last_loader_words();
+    // The file was opened before, so glibc had no memory for its name if it now reports the file as missing.
+    if (words.starts_with(path.string() + ": cannot open shared object file")) throw std::bad_alloc();
+    throw explain_loader_words(words, path, vendor_libraries);
+  }
   const bool has_entry = library.has(WEIR_DRIVER_ENTRY_NAME);
   weir_driver_entry_function entry = nullptr;
   if (has_entry)
