@@ -86,7 +86,7 @@ TEST_F(CacheCommand, TheSecondProcessFindsTheCodeOfTheFirst) {
 TEST_F(CacheCommand, LongLoopsAreEntriesOfTheirOwnWithTheResultsOfOneKernel) {
   // Each loop adds 100 ones to x. The third one is the first one again.
   std::string text =
-      "weir-ir 1\nkernel \"loops\"\n  param @x : array<f32, 1>\n{\n  %zero = const 0 : i64\n"
+      "weir-ir 1\nkernel \"loops\" no_fusion\n  param @x : array<f32, 1>\n{\n  %zero = const 0 : i64\n"
       "  %n = extent @x, 0 : i64\n  %one = const 1 : f32\n  %three = const 3 : f32\n";
   for (const std::string loop : {"a", "b", "c"}) {
     text += "  parallel (%i" + loop + ") in (%zero to %n) {\n    %" + loop + "0 = load @x[%i" + loop +
