@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 #include <weir/element.hpp>
+#include <weir/error.hpp>
 #include <weir/types.hpp>
 
 namespace weir {
