@@ -386,6 +386,24 @@ TEST(PtxLoops, InWhichAllThreadsReadTheSameTakeItFromTheBlocksMemory) {
   EXPECT_EQ(ptx.count("bar.warp.sync"), 2u);
 }
 
+// ptxas makes a saturating addition of max(min(x, 1), 0), which returns 0 for a NaN (tests/evidence/ptxas-clamp.md).
+TEST(PtxFloats, ClampedFromZeroToOneEndInIntegers) {
+  const std::string min = "%a = min %x, %one : f32\n", less = "%l = lt %x, %one : bool\n%a = select %l, %x, %one : f32\n";
+  const std::string max = "%b = max %a, %nil : f32\n", more = "%g = gt %a, %nil : bool\n%b = select %g, %a, %nil : f32\n";
+  for (const std::string& limit : {min, less})
+    for (const std::string& floor : {max, more})
+      for (const char* nil : {"0.0", "-0.0"}) {
+        const Ptx ptx = compile(std::string("weir-ir 1\nkernel \"clamp\"\n  param @x : array<f32, 1>\n{\n"
+                                            "%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
+                                            "parallel (%i) in (%zero to %n) {\n%one = const 1.0 : f32\n%nil = const ") +
+                                    nil + " : f32\n%x = load @x[%i] : f32\n" + limit + floor + "store @x[%i], %b\n}\n}\n",
+                                everything);
+        EXPECT_EQ(ptx.count("max.f32"), 0u) << ptx.text;
+        EXPECT_EQ(ptx.count("setp.gt.f32"), 0u) << ptx.text;
+        EXPECT_GE(ptx.count("selp.f32"), 1u) << ptx.text;
+      }
+}
+
 /// Sums of rows of @a: `loops` sequential loops that read it completely, one after another or each in the last.
 std::string staged_loops(int loops, bool nested) {
   std::string text = R"(weir-ir 1

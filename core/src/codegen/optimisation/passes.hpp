@@ -6,6 +6,13 @@
 
 namespace weir::codegen {
 
+/// Computes max(min(x, 1), 0) of f32 with integers at the end, because ptxas makes one saturating addition of
+/// it, which returns 0 instead of 1 for a NaN (tests/evidence/ptxas-clamp.md). On PTX only.
+class ClampByBits : public llvm::PassInfoMixin<ClampByBits> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// Uses AVX-512's instruction that scales vectors by powers of two with a float exponent. LLVM has only
 /// ldexp, whose exponent is an integer. The math library extracts that integer from a float's bits or rounds
 /// it; this pass passes the float to the instruction. The bits of results do not change.

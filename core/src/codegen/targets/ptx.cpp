@@ -184,6 +184,7 @@ class PtxModel final : public GpuModel {
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
     keep_atomic_loads(module);
     llvm::ModulePassManager passes;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(ClampByBits()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers()));
     passes.run(module, analyses);
   }

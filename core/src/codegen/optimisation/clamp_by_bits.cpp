@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "codegen/optimisation/passes.hpp"
+
+namespace weir::codegen {
+namespace {
+
+using llvm::Value;
+
+bool is_constant(const Value* v, double number) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(v);
+  return constant && constant->getValueAPF().convertToDouble() == number;  // -0 == 0
+}
+
+/// A minimum of something and 1.
+bool is_limited_to_one(const Value* v) {
+  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(v))
+    return (call->getIntrinsicID() == llvm::Intrinsic::minimumnum ||
+            call->getIntrinsicID() == llvm::Intrinsic::minnum) &&
+           (is_constant(call->getArgOperand(0), 1) || is_constant(call->getArgOperand(1), 1));
+  const auto* select = llvm::dyn_cast<llvm::SelectInst>(v);
+  return select && llvm::isa<llvm::FCmpInst>(select->getCondition()) &&
+         (is_constant(select->getTrueValue(), 1) || is_constant(select->getFalseValue(), 1));
+}
+
+/// The operands of a maximum with a zero.
+struct Maximum {
+  Value* other = nullptr;
+  Value* zero = nullptr;
+  bool orders_zeros = false;
+};
+
+Maximum maximum_with_zero(llvm::Instruction& i) {
+  if (!i.getType()->isFloatTy()) return {};
+  if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i)) {
+    if (call->getIntrinsicID() != llvm::Intrinsic::maximumnum &&
+        call->getIntrinsicID() != llvm::Intrinsic::maxnum)
+      return {};
+    Value *a = call->getArgOperand(0), *b = call->getArgOperand(1);
+    if (is_constant(a, 0)) std::swap(a, b);
+    if (is_constant(b, 0)) return {a, b, true};
+    return {};
+  }
+  auto* select = llvm::dyn_cast<llvm::SelectInst>(&i);
+  auto* compare = select ? llvm::dyn_cast<llvm::FCmpInst>(select->getCondition()) : nullptr;
+  if (!compare || !is_constant(select->getFalseValue(), 0)) return {};
+  Value *a = compare->getOperand(0), *b = compare->getOperand(1);
+  llvm::CmpInst::Predicate predicate = compare->getPredicate();
+  if (is_constant(a, 0)) {
+    std::swap(a, b);
+    predicate = compare->getSwappedPredicate();
+  }
+  if (predicate != llvm::CmpInst::FCMP_OGT || !is_constant(b, 0) || select->getTrueValue() != a) return {};
+  return {a, select->getFalseValue(), false};
+}
+
+/// Compares the bits as an unsigned integer: positive numbers up to infinity come first, then NaNs and what
+/// has a sign.
+Value* by_bits(llvm::IRBuilder<>& b, const Maximum& maximum) {
+  constexpr std::uint32_t infinity = 0x7f800000;
+  Value* bits = b.CreateBitCast(maximum.other, b.getInt32Ty());
+  const bool zero_is_negative = llvm::cast<llvm::ConstantFP>(maximum.zero)->isNegative();
+  Value* taken = maximum.orders_zeros && zero_is_negative
+                     ? b.CreateICmpULE(bits, b.getInt32(infinity))
+                     : b.CreateICmpULT(b.CreateSub(bits, b.getInt32(1)), b.getInt32(infinity));
+  return b.CreateSelect(taken, maximum.other, maximum.zero);
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses ClampByBits::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  bool changed = false;
+  for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::instructions(function))) {
+    const Maximum maximum = maximum_with_zero(i);
+    if (!maximum.other || !is_limited_to_one(maximum.other)) continue;
+    llvm::IRBuilder<> b(&i);
+    i.replaceAllUsesWith(by_bits(b, maximum));
+    i.eraseFromParent();
+    changed = true;
+  }
+  return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+}
+
+}  // namespace weir::codegen
