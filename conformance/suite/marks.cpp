@@ -80,19 +80,20 @@ WEIR_REQUIREMENT(2, 47, Marks, WaitsOutliveReusedEvents,
   EXPECT_TRUE(eventually([&] { return waiting.done(); })) << "the wait never ended";
 }
 
-/// Creates streams while `held` has work; throws Unsupported if that waits for the work, which `gate` holds.
+/// Creates streams while a stream has work that `gate` holds; throws Unsupported if creating that many waits
+/// for the work. There are many, because a pool may hand out the streams of earlier tests first.
 std::vector<Stream> streams_made_meanwhile(Gate& gate) {
-  auto made = std::async(std::launch::async, [] { return std::vector<Stream>(16); });
+  constexpr std::size_t count = 320;
+  auto made = std::async(std::launch::async, [] { return std::vector<Stream>(count); });
   if (made.wait_for(patience() / 2.0) != std::future_status::ready) {
     gate.open();
     throw Unsupported("stream_create waits for the work of other streams");
   }
-  // Many more on this thread: a pool may be of a thread, and may hand out the streams of earlier tests first.
-  // The driver has a moment to end the call that brought the stream to its callback.
-  std::vector<Stream> streams = made.get();
+  made.get().clear();
+  // Again on this thread, because a pool may be of a thread. The driver has a moment to end the call that
+  // brought the stream to its callback.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  while (streams.size() < 320) streams.emplace_back();
-  return streams;
+  return std::vector<Stream>(count);
 }
 
 /// Each of `streams` is idle, and runs work while another stream is held.

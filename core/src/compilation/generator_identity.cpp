@@ -36,6 +36,7 @@ fs::path llvm_library(const fs::path& generator) {
     folders.emplace_back(folder);
   }
   folders.push_back(generator.parent_path());
+  folders.push_back(generator.parent_path() / "weir/libs");  // in a bundle
   std::error_code error;
   for (const fs::path& folder : folders)
     if (fs::path file = folder / built_with.filename(); fs::exists(file, error)) return file;
