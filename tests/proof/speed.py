@@ -32,8 +32,8 @@ FLOORS = {
     "pool_allocate_and_free_random_sizes": 0.3,
     "four_one_block_kernels_in_four_blocks": 3.5,
     "kernels_that_fill_the_device_in_blocks": 0.98,
-    "loops_of_8_Mi_elements_in_blocks": 0.80,
-    "loops_of_256_elements_in_blocks": 1.5,
+    "loops_of_8_Mi_elements_in_blocks": 0.95,
+    "loops_of_256_elements_in_blocks": 0.98,  # the loops without blocks are merged
     "stream_lease": 0.1,
     "process_start_to_first_result": 1.25,  # HIP's library, if installed, is also loaded at each start
     "copy_3_GiB": 0.98,
