@@ -4,11 +4,10 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <vector>
+#include <limits>
 
 #include "gate.hpp"
 #include "graph_nodes.hpp"
@@ -47,27 +46,26 @@ constexpr bool measurable = true;
 #endif
 
 /// Runs `cycle` `cycles` times in five parts. A leak grows in each part, pools only until they are full: the
-/// second smallest growth of the last four parts must be below 16 bytes a cycle, or small. The smallest one may
-/// be of a part in which a pool shrank.
+/// smallest growth of the last four parts must be below 16 bytes a cycle, or small.
 void expect_flat(const char* what, int cycles, const std::function<void()>& cycle) {
   if (!measurable) throw Skipped("sanitizers keep freed memory");
   if (!judged().layer.library.empty()) throw Skipped("a layer keeps records of the calls");
   constexpr std::int64_t parts = 5, small = 48 << 10;
   const std::int64_t each = cycles / parts;
-  std::vector<Usage> after;
+  Usage least;
+  least.heap = least.resident = least.descriptors = least.threads = std::numeric_limits<std::int64_t>::max();
+  Usage before;
   for (std::int64_t part = 0; part < parts; ++part) {
     for (std::int64_t i = 0; i < each; ++i) cycle();
-    after.push_back(Usage::now());
+    const Usage now = Usage::now();
+    if (part > 0) {
+      least.heap = std::min(least.heap, now.heap - before.heap);
+      least.resident = std::min(least.resident, now.resident - before.resident);
+      least.descriptors = std::min(least.descriptors, now.descriptors - before.descriptors);
+      least.threads = std::min(least.threads, now.threads - before.threads);
+    }
+    before = now;
   }
-  const auto growth = [&](std::int64_t Usage::*field) {
-    std::vector<std::int64_t> grown;
-    for (std::size_t part = 1; part < after.size(); ++part)
-      grown.push_back(after[part].*field - after[part - 1].*field);
-    std::ranges::sort(grown);
-    return grown[1];
-  };
-  const Usage least{growth(&Usage::heap), growth(&Usage::resident), growth(&Usage::descriptors),
-                    growth(&Usage::threads)};
   const std::string done = "each " + std::to_string(each) + " times " + what;
   EXPECT_LT(least.heap, std::max(16 * each, small))
       << done << ": the heap grew by at least " << least.heap << " bytes, " << least.heap / each
