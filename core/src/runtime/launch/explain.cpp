@@ -56,7 +56,7 @@ codegen::LaunchAssumptions usual_for(const std::string& format) {
 }
 
 std::string heading(const std::string& name, const codegen::LaunchAssumptions& assumptions, bool shared) {
-  const std::string words = detail::words_of(assumptions.number());
+  const std::string words = detail::format_assumptions(assumptions.number());
   return fmt::format("{}, launches that meet {}{}:\n", name, words.empty() ? "nothing" : words,
                      shared ? ", with many values of the shared index" : "");
 }

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, lowering_path_count> path_names{
 
 }  // namespace
 
-std::string detail::words_of(std::uint32_t assumptions) {
+std::string detail::format_assumptions(std::uint32_t assumptions) {
   constexpr std::array<std::string_view, 4> names{"no_alias", "index32", "aligned", "device_local"};
   std::string words;
   for (std::size_t bit = 0; bit < names.size(); ++bit)
@@ -53,7 +53,7 @@ std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
     const detail::DeviceProgram* compiled = all->by_variant[number].load(std::memory_order_acquire);
     if (!compiled) continue;
     CompiledVariant& variant = result.emplace_back();
-    variant.assume = detail::words_of(number % codegen::LaunchAssumptions::sets);
+    variant.assume = detail::format_assumptions(number % codegen::LaunchAssumptions::sets);
     for (std::size_t i = 0; i < compiled->tasks.size(); ++i)
       variant.tasks.push_back(
           {compiled->plan->tasks[i].task.name, compiled->tasks[i].lowering,

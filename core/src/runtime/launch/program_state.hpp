@@ -94,7 +94,7 @@ struct ProgramState {
 const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, const LaunchVariant& variant);
 
 /// "no_alias,index32"; "" for no assumption. Takes LaunchAssumptions::number().
-std::string words_of(std::uint32_t assumptions);
+std::string format_assumptions(std::uint32_t assumptions);
 
 /// Determines which loops of the program can be merged, unless WEIR_FUSION=off. Throws Error{invalid} when
 /// WEIR_FUSION is neither on, same_space nor off.
