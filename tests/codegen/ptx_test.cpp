@@ -404,33 +404,6 @@ TEST(PtxFloats, ClampedFromZeroToOneEndInIntegers) {
       }
 }
 
-/// Sums of rows of @a: `loops` sequential loops that read it completely, one after another or each in the last.
-std::string staged_loops(int loops, bool nested) {
-  std::string text = R"(weir-ir 1
-kernel "sums"
-  param @out : array<f32, 1>
-  param @a : array<f32, 1>
-{
-  %zero = const 0 : i64
-  %one = const 1 : i64
-  %n = extent @a, 0 : i64
-  parallel (%i) in (%zero to %n) {
-    local $sum : f32
-)";
-  const auto loop = [&](int k) {
-    const std::string id = std::to_string(k);
-    text += "    for %j" + id + " = %zero to %n step %one {\n      %x" + id + " = load @a[%j" + id +
-            "] : f32\n      %s" + id + " = get $sum : f32\n      %t" + id + " = add %x" + id + ", %s" + id +
-            " : f32\n      set $sum, %t" + id + "\n";
-  };
-  for (int k = 0; k < loops; ++k) {
-    loop(k);
-    if (!nested) text += "    }\n";
-  }
-  for (int k = 0; nested && k < loops; ++k) text += "    }\n";
-  return text + "    %r = get $sum : f32\n    store @out[%i], %r\n  }\n}\n";
-}
-
 // Eight times 16 KiB would exceed the 48 KiB of static shared memory that CUDA allows.
 TEST(PtxLoops, OneAfterAnotherShareTheBlocksMemory) {
   const Ptx ptx = compile(staged_loops(8, false), everything);
