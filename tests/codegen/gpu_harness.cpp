@@ -14,12 +14,12 @@ using hipsim::test::DeviceArray;
 using hipsim::test::LoadedModule;
 using Kind = ir::TaskArgument::Kind;
 
-constexpr std::size_t temporary_bytes = 64 + ir::reduce_bytes;
+constexpr std::size_t scratch_bytes = 64 + ir::reduce_bytes;
 
 /// Memory of one run on the device.
 struct DeviceMemory {
   std::map<std::string, std::unique_ptr<DeviceArray<std::byte>>> arrays;
-  DeviceArray<std::byte> temporaries{std::vector<std::byte>(temporary_bytes)};
+  DeviceArray<std::byte> scratch{std::vector<std::byte>(scratch_bytes)};
   DeviceArray<std::byte> record{std::vector<std::byte>(sizeof(ir::ErrorRecord))};
 
   explicit DeviceMemory(const GpuArguments& arguments) {
@@ -46,8 +46,8 @@ std::vector<std::byte> pack(const Program& program, const ir::Task& task, const 
         address = memory.arrays.at(name)->pointer();
         put(&address);
         break;
-      case Kind::temporaries:
-        address = memory.temporaries.pointer();
+      case Kind::scratch:
+        address = memory.scratch.pointer();
         put(&address);
         break;
       case Kind::error:
@@ -118,7 +118,7 @@ std::string compare(const Program& program, const DeviceMemory& memory, const Ex
   std::memcpy(&record, bytes.data(), sizeof record);
   if (record.state != expected.record.state) return "the state of the error record";
   if (program.tasks.size() > 1) {
-    const std::vector<std::byte> all = memory.temporaries.read();
+    const std::vector<std::byte> all = memory.scratch.read();
     const ir::Task& last = program.tasks.back();
     if (std::memcmp(all.data() + last.result_offset, &expected.result, size_of(last.reduce_type)) != 0)
       return "the result of the reduction";

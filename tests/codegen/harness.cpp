@@ -28,9 +28,8 @@ void add_arguments(const ir::Kernel& kernel, ir::Task& task) {
   };
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p)
     if (needs.arrays[p]) add(Kind::array, p, 0, ScalarType::u64, 8);
-  if (needs.temporaries || task.kind == ir::TaskKind::reduce_partial ||
-      task.kind == ir::TaskKind::reduce_final)
-    add(Kind::temporaries, 0, 0, ScalarType::u64, 8);
+  if (needs.scratch || task.kind == ir::TaskKind::reduce_partial || task.kind == ir::TaskKind::reduce_final)
+    add(Kind::scratch, 0, 0, ScalarType::u64, 8);
   if (needs.error) add(Kind::error, 0, 0, ScalarType::u64, 8);
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
     for (std::uint8_t d : needs.extents[p]) add(Kind::extent, p, d, ScalarType::i64, 8);
@@ -89,7 +88,7 @@ Program parse_program(std::string_view text) {
 
 Code::Code(const std::string& text) : Code(parse_program(text)) {}
 
-Code::Code(Program program) : program_(std::move(program)), temporaries_(partials_offset + ir::reduce_bytes) {
+Code::Code(Program program) : program_(std::move(program)), scratch_(partials_offset + ir::reduce_bytes) {
   object_ = weir_codegen(weir_codegen_abi)->compile(program_.kernel, program_.pointers(), host_target());
   load();
 }
@@ -131,8 +130,8 @@ std::vector<std::byte> Code::pack(const ir::Task& task) const {
       case Kind::array:
         put(&arrays_.at(name).first);
         break;
-      case Kind::temporaries:
-        address = temporaries_.data();
+      case Kind::scratch:
+        address = scratch_.data();
         put(&address);
         break;
       case Kind::error:

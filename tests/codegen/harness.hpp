@@ -70,7 +70,7 @@ class Code {
   template <class T>
   T result() const {
     T value;
-    std::memcpy(&value, temporaries_.data() + program_.tasks.back().result_offset, sizeof(T));
+    std::memcpy(&value, scratch_.data() + program_.tasks.back().result_offset, sizeof(T));
     return value;
   }
 
@@ -91,7 +91,7 @@ class Code {
   std::map<std::string, std::pair<void*, std::vector<std::int64_t>>> arrays_;
   std::map<std::string, std::vector<std::byte>> scalars_;
   std::uint64_t launch_key_ = 0;
-  mutable std::vector<std::byte> temporaries_;
+  mutable std::vector<std::byte> scratch_;
 };
 
 /// LLVM's output for a kernel: "llvm", "llvm-opt" or "asm".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locals, control flow, elements of several components, temporaries and atomics.
+// Locals, control flow, elements of several components, scratch and atomics.
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -69,10 +69,10 @@ class AimedGenerator : private AimedStatements {
       extents_[huge_] = {(std::int64_t{1} << 32) + 5, 0};
       arrays_.pop_back();  // the array has no element to load
     }
-    for (int n = 0; n < 2; ++n) insert(k_.body, kind_of(Op::temp_load));
+    for (int n = 0; n < 2; ++n) insert(k_.body, kind_of(Op::scratch_load));
     const std::size_t loops = c_.chance(3) ? 2 + c_.below(2) : 1, aimed = c_.below(loops);
     for (std::size_t n = 0; n < loops; ++n) make_part(n == aimed ? aim_ : other());
-    if (aim_.kind == kind_of(Op::temp_store)) make_part({plain_row(), kind_of(Op::temp_load)});
+    if (aim_.kind == kind_of(Op::scratch_store)) make_part({plain_row(), kind_of(Op::scratch_load)});
     RunnableKernel result;
     if (!aligned_)
       for (const Array& a : arrays_)
@@ -125,7 +125,7 @@ class AimedGenerator : private AimedStatements {
       const Needs needs = needs_of(aim.row);
       if (is_facts(aim.row) || is_gpu_row(aim.row) != for_gpu() || (needs.no_alias && !distinct_) ||
           (needs.aligned && !aligned_) || (needs.unchecked && k_.options.check_bounds) ||
-          aim.kind == kind_of(Op::temp_store))
+          aim.kind == kind_of(Op::scratch_store))
         continue;
       return aim;
     }
@@ -136,7 +136,7 @@ class AimedGenerator : private AimedStatements {
     used_.clear();
     Aim part = aim;
     if (is_facts(part.row)) part.row = plain_row();
-    if (part.kind == kind_of(Op::temp_store) && !is_between_loops(part.row))
+    if (part.kind == kind_of(Op::scratch_store) && !is_between_loops(part.row))
       part.row = for_gpu() ? Row::gpu_serial : Row::cpu_serial;
     if (is_between_loops(part.row)) {
       if (part.row == Row::cpu_reduce_final || part.row == Row::gpu_reduce_final)
@@ -312,7 +312,7 @@ class AimedGenerator : private AimedStatements {
     if (needs_of(aim.row).aligned) return;
     for (std::size_t n = c_.below(2); n > 0; --n) {
       const Kind kind = others_[c_.below(others_.size())].kind;
-      if (!impossible(aim.row, kind) && kind != kind_of(Op::temp_store) &&
+      if (!impossible(aim.row, kind) && kind != kind_of(Op::scratch_store) &&
           (aim.row != Row::cpu_vector_loop || !is_scalar(kind)))
         insert(out, kind);
     }

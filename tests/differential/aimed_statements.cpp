@@ -90,8 +90,8 @@ void AimedStatements::insert_operation(Block& out, Op op) {
       const ValueId value = fresh(out, type);
       return keep(out, through_variable(out, value, type), type);
     }
-    case Op::temp_load:
-    case Op::temp_store: {
+    case Op::scratch_load:
+    case Op::scratch_store: {
       if (loop_.indices.empty()) {  // for a loop that follows
         const ScalarType type = arithmetic();
         top_.push_back({loaded(out, input(type, 1), 0, 0), type});

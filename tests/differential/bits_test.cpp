@@ -142,10 +142,10 @@ TEST(Bits, EveryOperationOfTheIrIsInALoopOfEachForm) {
     }
   // Sources, memory and control are in every kernel of this file, or in loop_test, memory_test and
   // reduce_test.
-  const std::set<std::string> structure{"const",    "arg",    "extent", "launch_key", "load",       "store",
-                                        "local",    "get",    "set",    "temp.load",  "temp.store", "if",
-                                        "while",    "for",    "break",  "continue",   "yield",      "assert",
-                                        "parallel", "reduce", "region"};
+  const std::set<std::string> structure{
+      "const", "arg",      "extent",       "launch_key",    "load",     "store",  "local",
+      "get",   "set",      "scratch.load", "scratch.store", "if",       "while",  "for",
+      "break", "continue", "yield",        "assert",        "parallel", "reduce", "region"};
   const std::string operations[] = {
 #define WEIR_OP(name, mnemonic, operands, bodies, result) mnemonic,
 #include "ir/ops.def"

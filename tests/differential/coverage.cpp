@@ -100,7 +100,7 @@ std::string row_name(Row row) {
 const char* impossible(Row row, Kind kind) noexcept {
   const bool control = one_of(kind, {kind_of(Op::if_), kind_of(Op::while_), kind_of(Op::break_),
                                      kind_of(Op::continue_), assert_kind});
-  if (kind == kind_of(Op::temp_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
+  if (kind == kind_of(Op::scratch_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
       row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
   switch (row) {

@@ -16,7 +16,7 @@ class Collector {
 
   /// A statement before the loop; only values from other tasks count.
   void skip(const ir::Statement& s) {
-    if (s.op == Op::temp_load) kinds_.set(kind_of(s.op));
+    if (s.op == Op::scratch_load) kinds_.set(kind_of(s.op));
     define(s);
   }
   void add(const ir::Block& block) {

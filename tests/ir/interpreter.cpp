@@ -100,9 +100,9 @@ void Machine::run_kernel(std::uint64_t steps) {
   block(kernel_.body);
 }
 
-void Machine::run_task(const ir::Task& task, std::vector<std::byte>& temporaries, std::uint64_t steps) {
+void Machine::run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps) {
   start(task.value_count, task.local_count, steps);
-  temporaries_ = &temporaries;
+  scratch_ = &scratch;
   if (task.kind == ir::TaskKind::reduce_partial) {
     // Computes the whole result at once and stores it where the following task would.
     ir::Block body = task.body;
@@ -110,7 +110,7 @@ void Machine::run_task(const ir::Task& task, std::vector<std::byte>& temporaries
     body.statements.pop_back();
     block(body);
     const std::uint64_t result = strict_ ? reduce_in_order(loop) : reduce(loop);
-    std::memcpy(temporaries.data() + task.result_offset, &result, size_of(loop.type));
+    std::memcpy(scratch.data() + task.result_offset, &result, size_of(loop.type));
   } else {
     block(task.body);
   }
@@ -179,15 +179,15 @@ Machine::Flow Machine::statement(const Statement& s) {
     case Op::set:
       locals_[s.index][local_index(s, s.operands.size() > 1)] = bits(s.operands.back());
       break;
-    case Op::temp_load: {
+    case Op::scratch_load: {
       std::uint64_t value = 0;
-      std::memcpy(&value, temporary(s, !s.operands.empty()), size_of(s.type));
+      std::memcpy(&value, scratch(s, !s.operands.empty()), size_of(s.type));
       set(s, value);
       break;
     }
-    case Op::temp_store: {
+    case Op::scratch_store: {
       const std::uint64_t value = bits(s.operands.back());
-      std::memcpy(temporary(s, s.operands.size() > 1), &value, size_of(s.type));
+      std::memcpy(scratch(s, s.operands.size() > 1), &value, size_of(s.type));
       break;
     }
     case Op::if_:
@@ -426,11 +426,11 @@ std::uint64_t Machine::atomic(const Statement& s) {
   return old;
 }
 
-std::byte* Machine::temporary(const Statement& s, bool indexed) {
+std::byte* Machine::scratch(const Statement& s, bool indexed) {
   std::size_t at = s.immediate;
   if (indexed) at += static_cast<std::size_t>(bits(s.operands[0])) * size_of(s.type);
-  if (at + size_of(s.type) > temporaries_->size()) throw CannotRun{};
-  return temporaries_->data() + at;
+  if (at + size_of(s.type) > scratch_->size()) throw CannotRun{};
+  return scratch_->data() + at;
 }
 
 std::size_t Machine::local_index(const Statement& s, bool indexed) const {

@@ -42,8 +42,8 @@ class Machine {
 
   /// Runs the whole kernel; the blocks of a region run one after the other.
   void run_kernel(std::uint64_t steps);
-  /// Runs one task. The tasks of a launch share `temporaries`.
-  void run_task(const ir::Task& task, std::vector<std::byte>& temporaries, std::uint64_t steps);
+  /// Runs one task. The tasks of a launch share `scratch`.
+  void run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps);
 
   /// Runs the iterations of `parallel` loops from the last one to the first.
   void run_backward() { backward_ = true; }
@@ -86,7 +86,7 @@ class Machine {
   std::uint64_t& element(const ir::Statement& s);
   std::uint64_t atomic(const ir::Statement& s);
   std::uint64_t combine(ir::Op op, ScalarType type, std::uint64_t a, std::uint64_t b) const;
-  std::byte* temporary(const ir::Statement& s, bool indexed);
+  std::byte* scratch(const ir::Statement& s, bool indexed);
   std::size_t local_index(const ir::Statement& s, bool indexed) const;
   void set(const ir::Statement& s, std::uint64_t bits) { values_[s.result] = {bits, s.type}; }
 
@@ -96,7 +96,7 @@ class Machine {
   std::uint64_t launch_key_;
   std::vector<Value> values_;
   std::vector<std::vector<std::uint64_t>> locals_;
-  std::vector<std::byte>* temporaries_ = nullptr;
+  std::vector<std::byte>* scratch_ = nullptr;
   std::uint64_t steps_ = 0;
   Value yielded_;
   bool in_loop_ = false;

@@ -15,8 +15,8 @@ using Bound = passes::HostBound::Kind;
 
 // "array 1 @0+8": kind, parameter and index if applicable, offset and size.
 std::vector<std::string> layout(const ir::Task& task) {
-  static const char* const words[] = {"array",  "temporaries", "error",    "extent",
-                                      "scalar", "launch_key",  "site_base"};
+  static const char* const words[] = {"array",  "scratch",    "error",    "extent",
+                                      "scalar", "launch_key", "site_base"};
   std::vector<std::string> out;
   for (const ir::TaskArgument& a : task.arguments) {
     std::string text = words[static_cast<std::size_t>(a.kind)];
@@ -104,14 +104,14 @@ TEST(Arguments, AKernelWithoutThemNeedsNeitherRecordNorKey) {
   const passes::Plan p = plan(fill("x", "0"));
   EXPECT_FALSE(p.uses_error_record);
   EXPECT_FALSE(p.uses_launch_key);
-  EXPECT_EQ(p.temporary_bytes, 0u);
+  EXPECT_EQ(p.scratch_bytes, 0u);
 }
 
-TEST(Arguments, TheTaskThatCombinesTakesTemporariesAlone) {
+TEST(Arguments, TheTaskThatCombinesTakesScratchMemoryAlone) {
   const passes::Plan p = plan(
       "%s = reduce.sum (%i) in (%zero to %len) : f32 {\n  %v = load @x[%i] : f32\n  yield %v\n}\n"
       "parallel (%j) in (%zero to %len) {\n  store @y[%j], %s\n}");
-  EXPECT_THAT(layout(p.tasks[1].task), ElementsAre("temporaries @0+8"));
+  EXPECT_THAT(layout(p.tasks[1].task), ElementsAre("scratch @0+8"));
 }
 
 // ---- bounds

@@ -88,7 +88,7 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
       for (const bool backward : {false, true}) {
         Machine machine = start;
         if (backward) machine.run_backward();
-        std::vector<std::byte> scratch(plan.temporary_bytes, std::byte{0xa5});
+        std::vector<std::byte> scratch(plan.scratch_bytes, std::byte{0xa5});
         for (passes::PlannedTask& planned : plan.tasks) {
           ASSERT_TRUE(ir::verify_task(written, planned.task).empty());
           ir::Task task = planned.task;

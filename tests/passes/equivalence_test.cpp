@@ -35,11 +35,11 @@ std::string text_of(const ir::Kernel& kernel, const passes::Plan& plan) {
   return text;
 }
 
-// Temporaries start with arbitrary contents: a task may read only values that an earlier task wrote.
+// Scratch memory starts with arbitrary contents: a task may read only values that an earlier task wrote.
 std::vector<std::uint64_t> run_tasks(Machine machine, const passes::Plan& plan,
                                      const std::vector<std::size_t>& order) {
-  std::vector<std::byte> temporaries(plan.temporary_bytes, std::byte{0xa5});
-  for (const std::size_t i : order) machine.run_task(plan.tasks[i].task, temporaries, 20 * steps);
+  std::vector<std::byte> scratch(plan.scratch_bytes, std::byte{0xa5});
+  for (const std::size_t i : order) machine.run_task(plan.tasks[i].task, scratch, 20 * steps);
   return machine.contents();
 }
 
@@ -159,7 +159,7 @@ TEST(Equivalence, PlansDoNotDependOnIds) {
     ASSERT_EQ(plan.has_value(), other_plan.has_value());
     if (plan) {
       EXPECT_EQ(text_of(kernel, *plan), text_of(other, *other_plan));
-      EXPECT_EQ(plan->temporary_bytes, other_plan->temporary_bytes);
+      EXPECT_EQ(plan->scratch_bytes, other_plan->scratch_bytes);
     }
   }
 }

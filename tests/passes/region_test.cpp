@@ -83,14 +83,14 @@ TEST(Region, StatementsOfABlockDoNotJoinAReductionInFrontOfTheRegion) {
 }
 
 // proves R12 as far as the plan goes: a bound that is read on the device stays there
-TEST(Region, ABoundReadOnTheDeviceTravelsThroughTemporariesInsideItsBlock) {
+TEST(Region, ABoundReadOnTheDeviceTravelsThroughScratchInsideItsBlock) {
   const passes::Plan p =
       plan("region {\n" + fill("x", "0") +
            "} and {\n%c = load @n[%zero] : i32\n%high = cast %c : i64\n"
            "parallel (%i) in (%zero to %high) {\n  %f = const 1 : f32\n  store @y[%i], %f\n}\n}");
   EXPECT_THAT(shape(p), ElementsAre("loop@0.0", "serial@0.1", "loop@0.1"));
   EXPECT_EQ(p.tasks[2].high[0].kind, passes::HostBound::Kind::device);
-  EXPECT_EQ(p.tasks[2].task.body.statements[1].op, ir::Op::temp_load);
+  EXPECT_EQ(p.tasks[2].task.body.statements[1].op, ir::Op::scratch_load);
 }
 
 // proves R8 as far as the plan goes: sibling blocks write no slot in common
@@ -109,10 +109,10 @@ TEST(Region, BlocksShareNoSlotThatOneOfThemWrites) {
   const auto slots = [&](std::size_t task) {
     std::set<std::uint64_t> offsets;
     for (const ir::Statement& s : p.tasks[task].task.body.statements) {
-      if (s.op == ir::Op::temp_store) offsets.insert(s.immediate / 64);
+      if (s.op == ir::Op::scratch_store) offsets.insert(s.immediate / 64);
       for (const ir::Block& body : s.bodies) {
         for (const ir::Statement& inner : body.statements) {
-          if (inner.op == ir::Op::temp_store) offsets.insert(inner.immediate / 64);
+          if (inner.op == ir::Op::scratch_store) offsets.insert(inner.immediate / 64);
         }
       }
     }

@@ -59,10 +59,10 @@ TEST(Split, WhatATaskThatCanFailHandsOnIsZeroFirst) {
   ASSERT_THAT(shape(p), ElementsAre("serial", "loop"));
   EXPECT_EQ(task_text(k, p.tasks[0]), R"({
   %0 = const 0 : i32
-  temp.store 0, %0
+  scratch.store 0, %0
   %1 = const 1 : i64
   %2 = load @n[%1] : i32
-  temp.store 0, %2
+  scratch.store 0, %2
 }
 )");
 }
@@ -73,7 +73,7 @@ TEST(Split, PureValuesAreComputedAgainWhereTheyAreUsed) {
                                           "parallel (%j) in (%zero to %len) {\n  store @y[%j], %s\n}"));
   const passes::Plan p = passes::make_plan(k, 8);
   EXPECT_THAT(shape(p), ElementsAre("loop", "loop"));
-  EXPECT_EQ(p.temporary_bytes, 0u);
+  EXPECT_EQ(p.scratch_bytes, 0u);
   EXPECT_EQ(task_text(k, p.tasks[1]), R"({
   %0 = const 0 : i64
   %1 = extent @x, 0 : i64
@@ -86,7 +86,7 @@ TEST(Split, PureValuesAreComputedAgainWhereTheyAreUsed) {
 )");
 }
 
-TEST(Split, WhatIsExpensiveToComputeAgainTravelsThroughTemporaries) {
+TEST(Split, WhatIsExpensiveToComputeAgainTravelsThroughScratch) {
   std::string body = "%v0 = arg @c : i64\n";
   for (int i = 1; i <= 300; ++i) {
     body += "%v" + std::to_string(i) + " = add %v" + std::to_string(i - 1) + ", %one : i64\n";
@@ -105,13 +105,13 @@ TEST(Split, ALoadedValueTravelsToTheLoopThatUsesIt) {
   EXPECT_EQ(task_text(k, p.tasks[0]), R"({
   %0 = const 0 : i64
   %1 = load @y[%0] : f32
-  temp.store 0, %1
+  scratch.store 0, %1
 }
 )");
   EXPECT_EQ(task_text(k, p.tasks[1]), R"({
   %0 = const 0 : i64
   %1 = extent @x, 0 : i64
-  %2 = temp.load 0 : f32
+  %2 = scratch.load 0 : f32
   parallel (%3) in (%0 to %1) {
     store @x[%3], %2
   }
@@ -120,7 +120,7 @@ TEST(Split, ALoadedValueTravelsToTheLoopThatUsesIt) {
 }
 
 TEST(Split, AValueUsedOnlyWhereItIsLoadedDoesNotTravel) {
-  EXPECT_EQ(plan("%v = load @x[%zero] : f32\nstore @y[%zero], %v").temporary_bytes, 0u);
+  EXPECT_EQ(plan("%v = load @x[%zero] : f32\nstore @y[%zero], %v").scratch_bytes, 0u);
 }
 
 TEST(Split, ALoadStandsBeforeTheStoreThatFollowsIt) {
@@ -133,11 +133,11 @@ TEST(Split, ALocalOfOneTaskStaysInIt) {
       "local $0 : f32\n%v = load @x[%zero] : f32\nset $0, %v\n%g = get $0 : f32\n"
       "store @y[%zero], %g");
   const passes::Plan p = passes::make_plan(k, 8);
-  EXPECT_EQ(p.temporary_bytes, 0u);
+  EXPECT_EQ(p.scratch_bytes, 0u);
   EXPECT_THAT(task_text(k, p.tasks[0]), HasSubstr("local $0 : f32"));
 }
 
-TEST(Split, ALocalThatTwoTasksTouchLivesInTemporaries) {
+TEST(Split, ALocalThatTwoTasksTouchLivesInScratch) {
   const ir::Kernel k = kernel(
       "local $0 : f32\n%v = load @y[%zero] : f32\nset $0, %v\n"
       "parallel (%i) in (%zero to %len) {\n  %g = get $0 : f32\n  store @x[%i], %g\n}");
@@ -146,15 +146,15 @@ TEST(Split, ALocalThatTwoTasksTouchLivesInTemporaries) {
   EXPECT_EQ(task_text(k, p.tasks[0]), R"({
   %0 = const 0 : i64
   %1 = const 0 : f32
-  temp.store 0, %1
+  scratch.store 0, %1
   %2 = load @y[%0] : f32
-  temp.store 0, %2
+  scratch.store 0, %2
 }
 )");
   EXPECT_EQ(task_text(k, p.tasks[1]), R"({
   %0 = const 0 : i64
   %1 = extent @x, 0 : i64
-  %2 = temp.load 0 : f32
+  %2 = scratch.load 0 : f32
   parallel (%3) in (%0 to %1) {
     store @x[%3], %2
   }
@@ -173,11 +173,11 @@ TEST(Split, ALocalArrayThatTwoTasksTouchIsClearedInALoop) {
   %2 = const 5 : i64
   %3 = const 1 : i64
   for %4 = %1 to %2 step %3 {
-    temp.store 0[%4], %0
+    scratch.store 0[%4], %0
   }
 }
 )");
-  EXPECT_THAT(task_text(k, p.tasks[1]), HasSubstr("temp.load 0[%2] : i32"));
+  EXPECT_THAT(task_text(k, p.tasks[1]), HasSubstr("scratch.load 0[%2] : i32"));
 }
 
 TEST(Split, ALocalArrayWithCheckedIndicesIsCopiedIntoTheTaskSoThatTheCheckCoversIt) {
@@ -204,11 +204,11 @@ TEST(Split, AReductionIsAPartialTaskAndOneThatCombines) {
   EXPECT_TRUE(p.tasks[1].task.body.statements.empty());
 }
 
-TEST(Split, TheResultOfAReductionArrivesThroughTemporaries) {
+TEST(Split, TheResultOfAReductionArrivesThroughScratch) {
   const ir::Kernel k = kernel(std::string(least_x) + fill_y_with_it);
   const passes::Plan p = passes::make_plan(k, 8);
   const std::string offset = std::to_string(p.tasks[0].task.result_offset);
-  EXPECT_THAT(task_text(k, p.tasks[2]), HasSubstr("temp.load " + offset + " : f32"));
+  EXPECT_THAT(task_text(k, p.tasks[2]), HasSubstr("scratch.load " + offset + " : f32"));
 }
 
 TEST(Split, WhatStandsDirectlyBehindAReductionRunsInItsLastTask) {
@@ -218,7 +218,7 @@ TEST(Split, WhatStandsDirectlyBehindAReductionRunsInItsLastTask) {
   const std::string offset = std::to_string(p.tasks[1].task.result_offset);
   EXPECT_EQ(p.tasks[1].task.result_offset, p.tasks[0].task.result_offset);
   EXPECT_EQ(task_text(k, p.tasks[1]),
-            "{\n  %0 = const 0 : i64\n  %1 = temp.load " + offset + " : f32\n  store @y[%0], %1\n}\n");
+            "{\n  %0 = const 0 : i64\n  %1 = scratch.load " + offset + " : f32\n  store @y[%0], %1\n}\n");
 }
 
 TEST(Split, OfTwoReductionsInARowTheLastTakesWhatStandsBehind) {
@@ -273,18 +273,18 @@ TEST(Split, NamesAreSymbolsMadeOfTheKernelsNameAndUnique) {
 }
 
 // proves R23 as far as the plan goes: every slot is an offset into memory that belongs to one launch
-TEST(Split, EverySlotHasItsOwnPlaceInTheLaunchsTemporaries) {
+TEST(Split, EverySlotHasItsOwnPlaceInTheLaunchsScratch) {
   const passes::Plan p = plan(
       "%u = load @x[%zero] : f32\n%v = load @n[%zero] : i32\n%w = load @m[%zero, %zero] : f64\n"
       "parallel (%i) in (%zero to %len) {\n  store @x[%i], %u\n  store @n[%i], %v\n  store @m[%i, %zero], "
       "%w\n}");
   std::vector<std::pair<std::uint64_t, std::uint64_t>> slots;
   for (const ir::Statement& s : p.tasks[0].task.body.statements) {
-    if (s.op == ir::Op::temp_store) slots.emplace_back(s.immediate, s.immediate + size_of(s.type));
+    if (s.op == ir::Op::scratch_store) slots.emplace_back(s.immediate, s.immediate + size_of(s.type));
   }
   ASSERT_EQ(slots.size(), 3u);
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    EXPECT_LE(slots[i].second, p.temporary_bytes);
+    EXPECT_LE(slots[i].second, p.scratch_bytes);
     if (i > 0) {
       EXPECT_GE(slots[i].first, slots[i - 1].second);
     }

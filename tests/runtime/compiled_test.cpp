@@ -28,8 +28,7 @@ class Compiled : public testing::Test {
   TaskList list_of(const CompiledProgram& code, const std::vector<KernelArgument>& arguments,
                    const std::vector<std::vector<std::int64_t>>& extents) {
     const Module module = device.load_module({code.format, code.target, std::span(code.bytes), "compiled"});
-    temporaries =
-        device.array<std::uint8_t>(stream, std::max<std::int64_t>(std::int64_t(code.temporary_bytes), 1));
+    scratch = device.array<std::uint8_t>(stream, std::max<std::int64_t>(std::int64_t(code.scratch_bytes), 1));
     record.fill_zero(stream);
     TaskList list(device);
     for (const CompiledProgram::Task& task : code.tasks) {
@@ -46,8 +45,8 @@ class Compiled : public testing::Test {
             fields.emplace_back(
                 arguments[field.parameter].bytes().subspan(field.index * field.size, field.size));
             break;
-          case Field::Kind::temporaries:
-            fields.emplace_back(temporaries);
+          case Field::Kind::scratch:
+            fields.emplace_back(scratch);
             break;
           case Field::Kind::failure_record:
             fields.emplace_back(record);
@@ -71,7 +70,7 @@ class Compiled : public testing::Test {
   Device device = open_real();
   Stream stream = device.create_stream();
   std::uint64_t key = 7;
-  Array<std::uint8_t> temporaries;
+  Array<std::uint8_t> scratch;
   Array<std::uint8_t> record = device.array<std::uint8_t>(stream, CompiledProgram::failure_record_bytes);
 };
 
@@ -128,7 +127,7 @@ TEST_F(Compiled, TasksRunFromATaskListAsTheProgramItself) {
       arrays->back().fill(stream, 2);
     }
   const CompiledProgram code = compile_for_device(kernel.program());
-  EXPECT_GT(code.temporary_bytes, 0u);
+  EXPECT_GT(code.scratch_bytes, 0u);
   const TaskList list = list_of(code, {theirs[0], theirs[1], theirs[2], std::int32_t{3}}, {{n}, {n}, {n}});
   for (int launch = 0; launch < 3; ++launch) {
     kernel(stream, ours[0], ours[1], ours[2], 3);

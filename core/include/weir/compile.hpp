@@ -35,13 +35,14 @@ struct CompiledProgram {
   /// One field of a task's argument block, on devices that name arrays by their address.
   struct Argument {
     enum class Kind : std::uint8_t {
-      array,        ///< the address of an array parameter's first element
-      extent,       ///< i64: extent `index` of an array parameter
-      scalar,       ///< a scalar parameter; of a Vec or Mat, its scalar number `index`
-      temporaries,  ///< the address of temporary_bytes that the tasks of one launch share, with any contents
+      array,           ///< the address of an array parameter's first element
+      extent,          ///< i64: extent `index` of an array parameter
+      scalar,          ///< a scalar parameter; of a Vec or Mat, its scalar number `index`
+      scratch,         ///< the address of scratch_bytes that the tasks of one launch share, with any contents
       failure_record,  ///< the address of failure_record_bytes, 0 before the launch: see failure_of
       launch_key,      ///< u64: what random numbers depend on, the same for all tasks of one launch
-      site_base        ///< u32: Task::first_site, or the caller's own numbers
+      site_base,       ///< u32: Task::first_site, or the caller's own numbers
+      temporaries [[deprecated("use scratch")]] = scratch
     };
     Kind kind;
     std::string name;             ///< of the parameter, or of the kind
@@ -52,7 +53,7 @@ struct CompiledProgram {
     ScalarType type = ScalarType::u64;  ///< of the value; u64 for addresses
 
     bool is_address() const noexcept {
-      return kind == Kind::array || kind == Kind::temporaries || kind == Kind::failure_record;
+      return kind == Kind::array || kind == Kind::scratch || kind == Kind::failure_record;
     }
   };
   struct Task {
@@ -81,7 +82,10 @@ struct CompiledProgram {
   std::string target;
   std::vector<std::byte> bytes;
   std::vector<Task> tasks;
-  std::uint64_t temporary_bytes = 0;  ///< for values that pass between tasks; 0 when there are none
+  union {
+    std::uint64_t scratch_bytes = 0;  ///< for values that pass between tasks; 0 when there are none
+    [[deprecated("use scratch_bytes")]] std::uint64_t temporary_bytes;
+  };
 };
 
 /// Compiles `program` for `target`. Throws Error{unsupported} when there is no code generation for the

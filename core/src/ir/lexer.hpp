@@ -12,7 +12,7 @@ namespace weir::ir {
 struct Token {
   enum class Kind : std::uint8_t {
     end,
-    name,    ///< add, temp.load, f32
+    name,    ///< add, scratch.load, f32
     value,   ///< %name, `text` without the sign
     local,   ///< $name, `text` without the sign
     symbol,  ///< @name, `text` without the sign

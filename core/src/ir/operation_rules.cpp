@@ -125,10 +125,10 @@ class Rules {
         return local_access(0);
       case Op::set:
         return local_access(1);
-      case Op::temp_load:
-        return temporary(0);
-      case Op::temp_store:
-        return temporary(1);
+      case Op::scratch_load:
+        return scratch(0);
+      case Op::scratch_store:
+        return scratch(1);
       case Op::if_:
         return expect(0, ScalarType::boolean, "a condition");
       case Op::assert_:
@@ -344,7 +344,7 @@ class Rules {
     return result(local_.type);
   }
 
-  std::string temporary(std::size_t others) const {
+  std::string scratch(std::size_t others) const {
     if (types_.size() < others || types_.size() > others + 1) {
       return quoted(s_) + " takes at most one index, found " + std::to_string(types_.size());
     }

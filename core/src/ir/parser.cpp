@@ -150,7 +150,7 @@ class Parser {
     return s;
   }
 
-  // "math.sin" is the operation math with the detail "sin"; "temp.load" is a complete operation name.
+  // "math.sin" is the operation math with the detail "sin"; "scratch.load" is a complete operation name.
   Op operation(const Token& mnemonic, std::string_view& detail) const {
     const auto& table = mnemonics();
     if (const auto plain = table.find(mnemonic.text); plain != table.end()) {
@@ -273,11 +273,11 @@ class Parser {
         subscript(s);
         value_operand(s, "and the value to set");
         break;
-      case Op::temp_load:
-      case Op::temp_store:
+      case Op::scratch_load:
+      case Op::scratch_store:
         s.immediate = in_.number(0xffffffff, "a byte offset");
         subscript(s);
-        if (s.op == Op::temp_store) value_operand(s, "and the value to store");
+        if (s.op == Op::scratch_store) value_operand(s, "and the value to store");
         break;
       case Op::assert_:
         operand(s);

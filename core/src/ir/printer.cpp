@@ -265,11 +265,11 @@ class Printer {
         local(s.index);
         indexed_value(s);
         break;
-      case Op::temp_load:
+      case Op::scratch_load:
         out_ += ' ' + std::to_string(s.immediate);
         subscript(s.operands);
         break;
-      case Op::temp_store:
+      case Op::scratch_store:
         out_ += ' ' + std::to_string(s.immediate);
         indexed_value(s);
         break;

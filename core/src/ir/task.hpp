@@ -16,20 +16,21 @@ namespace weir::ir {
 enum class TaskKind : std::uint8_t {
   serial,          ///< the body runs once; grid 1
   parallel,        ///< the body ends in one `parallel`
-  reduce_partial,  ///< the body ends in one `reduce`, whose chunks each leave a partial result in temporaries
+  reduce_partial,  ///< the body ends in one `reduce`, whose chunks each leave a partial result in scratch
+                   ///< memory
   reduce_final     ///< combines the partials in order, then the body runs once; grid 1
 };
 
 /// One field of a task's argument block. Fields are aligned to their size, arrays first.
 struct TaskArgument {
   enum class Kind : std::uint8_t {
-    array,        ///< address of array parameter `parameter`: 8 bytes, or 16 for buffer-style devices
-    temporaries,  ///< address of the launch's scratch memory, likewise
-    error,        ///< address of the stream's weir error record (ir/error_record.hpp), likewise
-    extent,       ///< i64: extent `index` of array `parameter`
-    scalar,       ///< component `index` of scalar parameter `parameter`
-    launch_key,   ///< u64, see Op::launch_key
-    site_base     ///< u32: added to failure numbers, so that one record serves all kernels
+    array,       ///< address of array parameter `parameter`: 8 bytes, or 16 for buffer-style devices
+    scratch,     ///< address of the launch's scratch memory, likewise
+    error,       ///< address of the stream's weir error record (ir/error_record.hpp), likewise
+    extent,      ///< i64: extent `index` of array `parameter`
+    scalar,      ///< component `index` of scalar parameter `parameter`
+    launch_key,  ///< u64, see Op::launch_key
+    site_base    ///< u32: added to failure numbers, so that one record serves all kernels
   };
   Kind kind;
   std::uint16_t parameter = 0;
@@ -62,7 +63,7 @@ inline constexpr std::uint32_t reduce_bytes = reduce_header + 8 * reduce_max_chu
 struct Task {
   std::string name;  ///< symbol in the code object: [A-Za-z0-9_], unique in its kernel
   TaskKind kind = TaskKind::serial;
-  /// Values defined in the task: pure statements, temp.load and, at the end, the loop. In serial tasks and
+  /// Values defined in the task: pure statements, scratch.load and, at the end, the loop. In serial tasks and
   /// after a combination, any statement except loops that run in parallel. Self-contained: uses no value or
   /// local of another task, so statements after a combination load its result from `result_offset`.
   Block body;

@@ -40,9 +40,9 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
       case Op::launch_key:
         needs.launch_key = true;
         break;
-      case Op::temp_load:
-      case Op::temp_store:
-        needs.temporaries = true;
+      case Op::scratch_load:
+      case Op::scratch_store:
+        needs.scratch = true;
         break;
       case Op::get:
       case Op::set:
@@ -115,7 +115,7 @@ class TaskRules {
       for (const auto d : needs.extents[p]) expect(TaskArgument::Kind::extent, p, d, "an extent of ");
       for (const auto l : needs.components[p]) expect(TaskArgument::Kind::scalar, p, l, "the value of ");
     }
-    if (needs.temporaries) expect(TaskArgument::Kind::temporaries, 0, 0, "temporaries");
+    if (needs.scratch) expect(TaskArgument::Kind::scratch, 0, 0, "scratch");
     if (needs.error) {
       expect(TaskArgument::Kind::error, 0, 0, "the error record");
       expect(TaskArgument::Kind::site_base, 0, 0, "the base of assert numbers");
@@ -146,7 +146,7 @@ ArgumentNeeds argument_needs(const Kernel& kernel, const Task& task) {
   needs.components.resize(kernel.parameters.size());
   needs.arrays.resize(kernel.parameters.size());
   gather(kernel, task.body, needs);
-  if (task.kind == TaskKind::reduce_partial || task.kind == TaskKind::reduce_final) needs.temporaries = true;
+  if (task.kind == TaskKind::reduce_partial || task.kind == TaskKind::reduce_final) needs.scratch = true;
   return needs;
 }
 

@@ -355,9 +355,10 @@ class Verifier {
       case Op::region:
         check_region(s, context);
         break;
-      case Op::temp_load:
-      case Op::temp_store:
-        if (!task_) report(s.location, name + " stands in tasks only; a kernel uses local variables instead");
+      case Op::scratch_load:
+      case Op::scratch_store:
+        if (!task_)
+          report(s.location, name + " is allowed only in tasks; a kernel uses local variables instead");
         break;
       default:
         break;

@@ -23,14 +23,14 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
     argument.index = index;
     argument.type = type;
     argument.size = size;
-    const bool address = kind == Kind::array || kind == Kind::temporaries || kind == Kind::error;
+    const bool address = kind == Kind::array || kind == Kind::scratch || kind == Kind::error;
     (address ? addresses : values).push_back(argument);
   };
   const std::size_t count = kernel.parameters.size();
   for (std::size_t p = 0; p < count; ++p) {
     if (needs.arrays[p]) add(Kind::array, p, 0, ScalarType::u64, address_bytes);
   }
-  if (needs.temporaries) add(Kind::temporaries, 0, 0, ScalarType::u64, address_bytes);
+  if (needs.scratch) add(Kind::scratch, 0, 0, ScalarType::u64, address_bytes);
   if (needs.error) add(Kind::error, 0, 0, ScalarType::u64, address_bytes);
   for (std::size_t p = 0; p < count; ++p) {
     for (const std::uint8_t d : needs.extents[p]) add(Kind::extent, p, d, ScalarType::i64, 8);

@@ -44,8 +44,8 @@ class Cost {
         return 40;
       case Op::load:
       case Op::store:
-      case Op::temp_load:
-      case Op::temp_store:
+      case Op::scratch_load:
+      case Op::scratch_store:
         return 2;
       case Op::atomic:
         return 16;

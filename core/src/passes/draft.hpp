@@ -63,7 +63,7 @@ struct Draft {
   std::vector<std::vector<std::uint16_t>>
       divided;                          ///< by region: parameters of which blocks use different parts
   std::vector<std::uint32_t> partials;  ///< by segment: offset of a reduction's partial results
-  std::uint32_t temporary_bytes = 0;
+  std::uint32_t scratch_bytes = 0;
 };
 
 /// True for operations whose result does not depend on when they run.
@@ -82,6 +82,6 @@ void split(Draft& draft);
 void find_needs(Draft& draft);
 
 /// Assigns each value that passes between segments a location in the launch's scratch memory.
-void place_temporaries(Draft& draft);
+void place_scratch(Draft& draft);
 
 }  // namespace weir::passes

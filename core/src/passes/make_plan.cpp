@@ -56,11 +56,11 @@ class Planner {
     split(draft_);
     find_conflicts(draft_, plan_.alias_checks);
     find_needs(draft_);
-    place_temporaries(draft_);
+    place_scratch(draft_);
     build_tasks();
     number_regions();
     plan_.parameters = find_uses(kernel_);
-    plan_.temporary_bytes = draft_.temporary_bytes;
+    plan_.scratch_bytes = draft_.scratch_bytes;
     return std::move(plan_);
   }
 

@@ -78,7 +78,7 @@ struct Plan {
   std::vector<AliasCheck> alias_checks;
   std::vector<ParameterUse> parameters;
   std::vector<FusionDecision> fusion;  ///< of neighbouring loops; empty unless asked for
-  std::uint32_t temporary_bytes = 0;   ///< per launch; 0 when nothing passes between tasks
+  std::uint32_t scratch_bytes = 0;     ///< per launch; 0 when nothing passes between tasks
   bool uses_error_record = false;      ///< asserts or bounds checks
   bool uses_launch_key = false;        ///< random numbers
   bool has_merged = false;             ///< tasks that stand for several loops

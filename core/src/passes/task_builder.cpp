@@ -55,7 +55,7 @@ ir::Task TaskBuilder::combine(const ir::Task& partial, std::optional<std::size_t
   return task;
 }
 
-bool TaskBuilder::in_temporaries(std::uint32_t local) const {
+bool TaskBuilder::in_scratch(std::uint32_t local) const {
   return draft_.locals[local].shared && !mirrored(local);
 }
 
@@ -68,7 +68,7 @@ bool TaskBuilder::mirrored(std::uint32_t local) const {
 
 // A parallel loop cannot set outer variables, so one read before the loop serves all iterations.
 bool TaskBuilder::unchanging(std::uint32_t local) const {
-  return task_.kind != ir::TaskKind::serial && in_temporaries(local) &&
+  return task_.kind != ir::TaskKind::serial && in_scratch(local) &&
          draft_.locals[local].declaration->immediate == 1;
 }
 
@@ -115,7 +115,7 @@ bool TaskBuilder::can_fail(const Segment& segment) const {
 void TaskBuilder::clear_exports(const Segment& segment) {
   for (const Statement* const s : segment.statements) {
     if (!draft_.kept.contains(s)) continue;
-    if (s->op == Op::local && draft_.locals[s->index].shared) clear_temporary(*s);
+    if (s->op == Op::local && draft_.locals[s->index].shared) clear_scratch(*s);
     if (s->result == ir::no_value || !draft_.values[s->result].exported) continue;
     store(s->type, draft_.values[s->result].offset, constant(s->type, 0, s->location), s->location);
   }
@@ -131,11 +131,11 @@ void TaskBuilder::block(const Block& from, Block& out) {
 void TaskBuilder::statement(const Statement& s, Block& out) {
   switch (s.op) {
     case Op::local:
-      if (in_temporaries(s.index)) return clear_temporary(s);
+      if (in_scratch(s.index)) return clear_scratch(s);
       return declare(s, out);
     case Op::get:
     case Op::set:
-      if (in_temporaries(s.index)) return access_temporary(s, out);
+      if (in_scratch(s.index)) return access_scratch(s, out);
       break;
     default:
       break;
@@ -155,13 +155,13 @@ void TaskBuilder::statement(const Statement& s, Block& out) {
   out.statements.push_back(std::move(copy));
 }
 
-void TaskBuilder::access_temporary(const Statement& s, Block& out) {
+void TaskBuilder::access_scratch(const Statement& s, Block& out) {
   if (unchanging(s.index)) {
     values_[s.result] = read_ahead_[s.index];
     return;
   }
   Statement access;
-  access.op = s.op == Op::get ? Op::temp_load : Op::temp_store;
+  access.op = s.op == Op::get ? Op::scratch_load : Op::scratch_store;
   access.type = s.type;
   access.immediate = draft_.locals[s.index].offset;
   access.location = s.location;
@@ -171,13 +171,13 @@ void TaskBuilder::access_temporary(const Statement& s, Block& out) {
 }
 
 // Locals that several tasks use are declared directly in the body or in a block, never inside a loop.
-void TaskBuilder::clear_temporary(const Statement& s) {
+void TaskBuilder::clear_scratch(const Statement& s) {
   const std::uint32_t offset = draft_.locals[s.index].offset;
   const ValueId zero = constant(s.type, 0, s.location);
   if (s.immediate == 1) return store(s.type, offset, zero, s.location);
   for_each_element(s, [&](ValueId index, Block& body) {
     Statement clear;
-    clear.op = Op::temp_store;
+    clear.op = Op::scratch_store;
     clear.type = s.type;
     clear.immediate = offset;
     clear.operands = {index, zero};
@@ -200,7 +200,7 @@ void TaskBuilder::import_array(const Statement& local) {
   declare(local, task_.body);
   for_each_element(local, [&](ValueId index, Block& body) {
     Statement load;
-    load.op = Op::temp_load;
+    load.op = Op::scratch_load;
     load.type = local.type;
     load.immediate = draft_.locals[local.index].offset;
     load.operands = {index};
@@ -227,7 +227,7 @@ void TaskBuilder::export_array(const Statement& local) {
     get.result = fresh();
     get.location = local.location;
     Statement store;
-    store.op = Op::temp_store;
+    store.op = Op::scratch_store;
     store.type = local.type;
     store.immediate = draft_.locals[local.index].offset;
     store.operands = {index, get.result};
@@ -250,7 +250,7 @@ ValueId TaskBuilder::constant(ScalarType type, std::uint64_t bits, ir::Location 
 
 ValueId TaskBuilder::load(ScalarType type, std::uint32_t offset, ir::Location where) {
   Statement s;
-  s.op = Op::temp_load;
+  s.op = Op::scratch_load;
   s.type = type;
   s.immediate = offset;
   s.result = fresh();
@@ -261,7 +261,7 @@ ValueId TaskBuilder::load(ScalarType type, std::uint32_t offset, ir::Location wh
 
 void TaskBuilder::store(ScalarType type, std::uint32_t offset, ValueId value, ir::Location where) {
   Statement s;
-  s.op = Op::temp_store;
+  s.op = Op::scratch_store;
   s.type = type;
   s.immediate = offset;
   s.operands = {value};

@@ -27,7 +27,7 @@ class TaskBuilder {
  private:
   ir::ValueId fresh() { return task_.value_count++; }
   ir::ValueId define(ir::ValueId old) { return values_[old] = fresh(); }
-  bool in_temporaries(std::uint32_t local) const;
+  bool in_scratch(std::uint32_t local) const;
   bool mirrored(std::uint32_t local) const;
   bool unchanging(std::uint32_t local) const;
 
@@ -37,8 +37,8 @@ class TaskBuilder {
   void epilogue(const Segment& segment);
   void block(const ir::Block& from, ir::Block& out);
   void statement(const ir::Statement& s, ir::Block& out);
-  void access_temporary(const ir::Statement& s, ir::Block& out);
-  void clear_temporary(const ir::Statement& s);
+  void access_scratch(const ir::Statement& s, ir::Block& out);
+  void clear_scratch(const ir::Statement& s);
   void declare(const ir::Statement& s, ir::Block& out);
   void import_array(const ir::Statement& local);
   void export_array(const ir::Statement& local);

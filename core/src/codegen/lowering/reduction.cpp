@@ -57,17 +57,17 @@ std::pair<Value*, Value*> Reduction::chunks_of(Value* n) {
 }
 
 Value* Reduction::chunk_count_address() {
-  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.temporaries(), i64(task_.partials_offset));
+  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(task_.partials_offset));
 }
 
 Value* Reduction::partial_address(Value* chunk) {
-  Value* first = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.temporaries(),
+  Value* first = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(),
                                       i64(task_.partials_offset + ir::reduce_header));
   return b_.CreateInBoundsGEP(type_, first, chunk);
 }
 
 Value* Reduction::result_address() {
-  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.temporaries(), i64(task_.result_offset));
+  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(task_.result_offset));
 }
 
 void Reduction::accumulate(const Iteration& around, const ir::Statement& loop,

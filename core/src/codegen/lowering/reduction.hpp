@@ -24,7 +24,7 @@ class Reduction : private FunctionPart {
 
   /// reduce_chunk(n) of ir/task.hpp, and the number of chunks; i64.
   std::pair<llvm::Value*, llvm::Value*> chunks_of(llvm::Value* n);
-  /// In the temporaries: the number of chunks, the result of a chunk, and the result of all.
+  /// In scratch memory: the number of chunks, the result of a chunk, and the result of all.
   llvm::Value* chunk_count_address();
   llvm::Value* partial_address(llvm::Value* chunk);
   llvm::Value* result_address();

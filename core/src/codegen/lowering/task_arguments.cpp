@@ -47,8 +47,8 @@ void TaskArguments::load(Builder& b, llvm::Function& entry, const DeviceModel& d
       case Kind::array:
         arrays_.at(argument.parameter) = value;
         break;
-      case Kind::temporaries:
-        temporaries_ = value;
+      case Kind::scratch:
+        scratch_ = value;
         break;
       case Kind::error:
         error_record_ = value;
@@ -98,8 +98,8 @@ Value* TaskArguments::scalar(std::uint32_t parameter, std::uint32_t component) c
       "component " + std::to_string(component) + " of '" + kernel_.parameters.at(parameter).name + "'");
 }
 
-Value* TaskArguments::temporaries() const {
-  return expect(temporaries_, "temporaries");
+Value* TaskArguments::scratch() const {
+  return expect(scratch_, "scratch");
 }
 
 Value* TaskArguments::launch_key() const {

@@ -26,7 +26,7 @@ class TaskArguments {
   bool has_extent(std::uint32_t parameter, std::uint32_t dimension) const;
   /// In the register type.
   llvm::Value* scalar(std::uint32_t parameter, std::uint32_t component) const;
-  llvm::Value* temporaries() const;
+  llvm::Value* scratch() const;
   llvm::Value* launch_key() const;
   llvm::Value* error_record() const;
   /// The number of this kernel's first failure site, i32.
@@ -40,7 +40,7 @@ class TaskArguments {
   const ir::Task& task_;
   std::vector<llvm::Value*> arrays_;  // by parameter
   ByPart extents_, scalars_;          // by parameter, and by dimension or component
-  llvm::Value* temporaries_ = nullptr;
+  llvm::Value* scratch_ = nullptr;
   llvm::Value* error_record_ = nullptr;
   llvm::Value* launch_key_ = nullptr;
   llvm::Value* site_base_ = nullptr;

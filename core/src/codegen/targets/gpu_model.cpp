@@ -30,7 +30,7 @@ struct Field {
 };
 
 bool is_address(const ir::TaskArgument& argument) {
-  return argument.kind == Kind::array || argument.kind == Kind::temporaries || argument.kind == Kind::error;
+  return argument.kind == Kind::array || argument.kind == Kind::scratch || argument.kind == Kind::error;
 }
 
 /// The parameters of an entry, whose natural layout is the task's argument block. With index32 extents, the

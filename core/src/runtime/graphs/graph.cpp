@@ -6,7 +6,7 @@
 #include "runtime/devices/profile.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/graphs/graph_state.hpp"
-#include "runtime/launch/temporaries.hpp"
+#include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir {
@@ -91,8 +91,8 @@ void Graph::launch(const StreamRef& on) const try {
       throw_dead_array(graph);
   detail::throw_failure(stream);
   for (const auto& [block, generation] : graph.blocks) graph.device.memory.use(*block, stream);
-  const detail::Temporaries temporaries(stream, graph.temporary_bytes);
-  detail::GraphRun run{graph, stream, temporaries.block(), nullptr, nullptr};
+  const detail::LaunchScratch scratch(stream, graph.scratch_bytes);
+  detail::GraphRun run{graph, stream, scratch.block(), nullptr, nullptr};
   if (graph.uses_record) run.record = &detail::failure_record(stream);
   if (!launch_as_graph(run)) detail::replay(run);
 } catch (...) {

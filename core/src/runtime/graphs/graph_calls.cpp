@@ -194,8 +194,8 @@ std::uint64_t next_key(const ProgramCall& call) noexcept {
 
 LaunchValues values_of(const GraphRun& run, const ProgramCall& call, std::uint64_t key) noexcept {
   LaunchValues values(call.arguments);
-  values.temporaries = run.temporaries;
-  values.temporaries_offset = call.temporaries_offset;
+  values.scratch = run.scratch;
+  values.scratch_offset = call.scratch_offset;
   values.record = run.record;
   values.key = key;
   return values;

@@ -175,9 +175,9 @@ void set_changed(const GraphRun& run, GraphInstance& own) {
   };
   for (const std::uint32_t index : graph.keyed)
     own.keys[index] = next_key(std::get<ProgramCall>(graph.calls[index].what));
-  const std::pair<weir_allocation, std::uint64_t> temporaries =
-      run.temporaries ? std::pair(run.temporaries->allocation, run.temporaries->address) : own.temporaries;
-  const bool moved = temporaries != own.temporaries || run.record != own.record;
+  const std::pair<weir_allocation, std::uint64_t> scratch =
+      run.scratch ? std::pair(run.scratch->allocation, run.scratch->address) : own.scratch;
+  const bool moved = scratch != own.scratch || run.record != own.record;
   if (own.version != graph.version) {
     for (std::uint32_t i = 0; i < graph.calls.size(); ++i)
       if (graph.calls[i].version > own.version) set_call(i);
@@ -186,7 +186,7 @@ void set_changed(const GraphRun& run, GraphInstance& own) {
     for (const std::uint32_t index : graph.stream_bound) set_call(index);
   for (const std::uint32_t index : graph.keyed) set_call(index);
   own.version = graph.version;
-  own.temporaries = temporaries;
+  own.scratch = scratch;
   own.record = run.record;
 }
 

@@ -4,7 +4,7 @@
 namespace weir::detail {
 namespace {
 
-constexpr std::uint64_t temporaries_alignment = 256;
+constexpr std::uint64_t scratch_alignment = 256;
 
 }  // namespace
 
@@ -51,9 +51,8 @@ std::uint32_t GraphState::record(GraphCall call) {
   std::uint64_t bytes = 0;
   if (auto* program = std::get_if<ProgramCall>(&call.what)) {
     const passes::Plan& plan = program->plan();
-    program->temporaries_offset = temporary_bytes;
-    bytes =
-        (plan.temporary_bytes + temporaries_alignment - 1) / temporaries_alignment * temporaries_alignment;
+    program->scratch_offset = scratch_bytes;
+    bytes = (plan.scratch_bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
     keyed_call = plan.uses_launch_key;
     recorded = plan.uses_error_record;
     bound = recorded || bytes != 0;
@@ -69,7 +68,7 @@ std::uint32_t GraphState::record(GraphCall call) {
     if (calls.size() > index) calls.pop_back();
     throw;
   }
-  temporary_bytes += bytes;
+  scratch_bytes += bytes;
   uses_record |= recorded;
   uses_keys |= keyed_call;
   if (keyed_call) keyed.push_back(index);
@@ -81,7 +80,7 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   GraphCall& held = calls[index];
   if (auto* program = std::get_if<ProgramCall>(&call.what)) {
     const auto& before = std::get<ProgramCall>(held.what);
-    program->temporaries_offset = before.temporaries_offset;
+    program->scratch_offset = before.scratch_offset;
     if (program->compiled->placed != before.compiled->placed) ++shape;
   }
   if (auto* kernel = std::get_if<KernelCall>(&call.what)) {

@@ -29,7 +29,7 @@ struct ProgramCall {
   std::vector<AnyArrayView> views;
   std::vector<LaunchArgument> arguments;  ///< point into `scalars` and `views`
   const DeviceProgram* compiled = nullptr;
-  std::uint64_t temporaries_offset = 0;
+  std::uint64_t scratch_offset = 0;
 
   const passes::Plan& plan() const noexcept { return *compiled->plan; }
 };
@@ -76,7 +76,7 @@ struct GraphInstance {
   std::vector<std::uint32_t> first_nodes;  ///< by call, in `nodes`
   std::uint64_t version = 0;
   std::uint64_t shape = 0;  ///< GraphState::shape of the nodes
-  std::pair<weir_allocation, std::uint64_t> temporaries{};
+  std::pair<weir_allocation, std::uint64_t> scratch{};
   const StreamRecord* record = nullptr;
   std::vector<std::uint64_t> keys;  ///< by call, of the current launch
 };
@@ -104,7 +104,7 @@ struct GraphState {
 
   std::uint64_t version = 1;
   std::uint64_t shape = 1;  ///< changes with the number and the order of the tasks of a call
-  std::uint64_t temporary_bytes = 0;
+  std::uint64_t scratch_bytes = 0;
   bool uses_record = false, uses_keys = false;
   std::vector<std::uint32_t> keyed;         ///< calls with a launch key, so with new arguments in each launch
   std::vector<std::uint32_t> stream_bound;  ///< calls that use scratch memory or the stream's error record
@@ -138,7 +138,7 @@ GraphCall fill_call(DeviceState& device, const AnyArrayView& to, const void* ele
 struct GraphRun {
   const GraphState& graph;
   StreamState& stream;
-  const Block* temporaries = nullptr;
+  const Block* scratch = nullptr;
   const StreamRecord* record = nullptr;
   const std::uint64_t* keys = nullptr;  ///< by call; null when each call draws its own
 };

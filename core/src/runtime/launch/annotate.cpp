@@ -14,7 +14,7 @@ using ir::Op;
 /// Accesses of statements, by array parameter and by location in the launch's scratch memory.
 struct Accesses {
   std::map<std::uint32_t, std::uint32_t> arrays;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> temporaries;  // offset and bytes
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> scratch;  // offset and bytes
 };
 
 void gather(const ir::Block& block, Accesses& out) {
@@ -29,11 +29,11 @@ void gather(const ir::Block& block, Accesses& out) {
       case Op::atomic:
         out.arrays[s.index] |= WEIR_ACCESS_SHARED;
         break;
-      case Op::temp_load:  // the first element represents the whole array
-        out.temporaries[{s.immediate, size_of(s.type)}] |= WEIR_ACCESS_READ;
+      case Op::scratch_load:  // the first element represents the whole array
+        out.scratch[{s.immediate, size_of(s.type)}] |= WEIR_ACCESS_READ;
         break;
-      case Op::temp_store:
-        out.temporaries[{s.immediate, size_of(s.type)}] |= WEIR_ACCESS_WRITE;
+      case Op::scratch_store:
+        out.scratch[{s.immediate, size_of(s.type)}] |= WEIR_ACCESS_WRITE;
         break;
       default:
         break;
@@ -47,10 +47,10 @@ Accesses accesses_of(const ir::Task& task) {
   Accesses accesses;
   gather(task.body, accesses);
   const std::pair partials{std::uint64_t{task.partials_offset}, ir::reduce_max_chunks * slot};
-  if (task.kind == ir::TaskKind::reduce_partial) accesses.temporaries[partials] |= WEIR_ACCESS_WRITE;
+  if (task.kind == ir::TaskKind::reduce_partial) accesses.scratch[partials] |= WEIR_ACCESS_WRITE;
   if (task.kind == ir::TaskKind::reduce_final) {
-    accesses.temporaries[partials] |= WEIR_ACCESS_READ;
-    accesses.temporaries[{std::uint64_t{task.result_offset}, slot}] |= WEIR_ACCESS_WRITE;
+    accesses.scratch[partials] |= WEIR_ACCESS_READ;
+    accesses.scratch[{std::uint64_t{task.result_offset}, slot}] |= WEIR_ACCESS_WRITE;
   }
   return accesses;
 }
@@ -81,9 +81,9 @@ TaskAnnotation annotate_task(const ir::Kernel& kernel, const passes::PlannedTask
       annotation.touched.push_back({i, found->second | (parts ? std::uint32_t{WEIR_ACCESS_SHARED} : meant), 0,
                                     0, kernel.parameters[field.parameter].name.c_str()});
       annotation.sized.push_back(field.parameter);
-    } else if (field.kind == Kind::temporaries) {
-      for (const auto& [place, how] : accesses.temporaries)
-        annotation.touched.push_back({i, how, place.first, place.second, "temporaries of the launch"});
+    } else if (field.kind == Kind::scratch) {
+      for (const auto& [place, how] : accesses.scratch)
+        annotation.touched.push_back({i, how, place.first, place.second, "scratch of the launch"});
     } else if (field.kind == Kind::error) {
       annotation.touched.push_back(
           {i, WEIR_ACCESS_SHARED, 0, sizeof(ir::ErrorRecord), "error record of the stream"});

@@ -53,7 +53,7 @@ weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const pas
   std::vector<weir_parameter> layout;
   for (const ir::TaskArgument& field : task.arguments) {
     const bool address =
-        field.kind == Kind::array || field.kind == Kind::temporaries || field.kind == Kind::error;
+        field.kind == Kind::array || field.kind == Kind::scratch || field.kind == Kind::error;
     const std::uint32_t kind = address ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
     layout.push_back({field.offset, address ? module.device.address_bytes : field.size, kind});
   }

@@ -30,8 +30,8 @@ std::shared_ptr<const passes::Plan> merged_plan(const ir::Kernel& kernel, const 
                                                 std::uint32_t address_bytes,
                                                 const passes::PlanOptions& options) {
   passes::Plan plan = passes::make_plan(kernel, address_bytes, options);
-  if (plan.temporary_bytes > separate.temporary_bytes) return nullptr;
-  plan.temporary_bytes = separate.temporary_bytes;
+  if (plan.scratch_bytes > separate.scratch_bytes) return nullptr;
+  plan.scratch_bytes = separate.scratch_bytes;
   return std::make_shared<const passes::Plan>(std::move(plan));
 }
 

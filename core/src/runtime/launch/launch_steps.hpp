@@ -21,8 +21,8 @@ struct LaunchValues final : ir::HostValues {
   std::uint64_t scalar(std::uint32_t parameter, std::uint32_t component) const noexcept override;
 
   std::span<const LaunchArgument> arguments;
-  const Block* temporaries = nullptr;
-  std::uint64_t temporaries_offset = 0;  ///< of this launch's part of the scratch memory
+  const Block* scratch = nullptr;
+  std::uint64_t scratch_offset = 0;  ///< of this launch's part of the scratch memory
   const StreamRecord* record = nullptr;
   std::uint64_t key = 0;
 

@@ -55,8 +55,8 @@ NamedKind kind_of(ir::TaskArgument::Kind kind) noexcept {
       return {Field::Kind::extent, nullptr};
     case From::scalar:
       return {Field::Kind::scalar, nullptr};
-    case From::temporaries:
-      return {Field::Kind::temporaries, "temporaries"};
+    case From::scratch:
+      return {Field::Kind::scratch, "scratch"};
     case From::error:
       return {Field::Kind::failure_record, "failure_record"};
     case From::launch_key:
@@ -110,7 +110,7 @@ CompiledProgram compile(const Program& program, const CompileTarget& target) try
   result.format = std::move(object.format);
   result.target = std::move(object.target);
   result.bytes = std::move(object.bytes);
-  result.temporary_bytes = state.plan->temporary_bytes;
+  result.scratch_bytes = state.plan->scratch_bytes;
   std::uint32_t site = 0;
   for (std::size_t i = 0; i < object.entries.size(); ++i) {
     const passes::PlannedTask& planned = state.plan->tasks[i];

@@ -54,8 +54,8 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         pack_array(device, *view.block(), view.offset(), at);
         break;
       }
-      case Kind::temporaries:
-        pack_array(device, *values.temporaries, values.temporaries_offset, at);
+      case Kind::scratch:
+        pack_array(device, *values.scratch, values.scratch_offset, at);
         break;
       case Kind::error:
         pack_address(device, values.record->allocation, values.record->address, 0, at);

@@ -9,7 +9,7 @@
 #include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/launch_steps.hpp"
-#include "runtime/launch/temporaries.hpp"
+#include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir {
@@ -95,8 +95,8 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   // Operations that may block come before run_tasks takes the submission lock.
   for (const LaunchArgument& argument : arguments)
     if (argument.array) device.memory.use(*argument.array->block(), stream);
-  const detail::Temporaries temporaries(stream, plan.temporary_bytes);
-  values.temporaries = temporaries.block();
+  const detail::LaunchScratch scratch(stream, plan.scratch_bytes);
+  values.scratch = scratch.block();
   if (plan.uses_error_record) values.record = &detail::failure_record(stream);
   if (plan.uses_launch_key) {
     const bool automatic = options.launch_number == LaunchOptions::automatic;

@@ -33,7 +33,7 @@ class BodyLowering : private FunctionPart {
   void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
-  llvm::Value* temporary_address(const ir::Statement& s, bool indexed);
+  llvm::Value* scratch_address(const ir::Statement& s, bool indexed);
 
   // lower_control.cpp
   void lower_if(const ir::Statement& s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of array elements, locals and temporaries; loads and stores.
+// Addresses of array elements, locals and scratch; loads and stores.
 #include <algorithm>
 
 #include "codegen/lowering/body/body_lowering.hpp"
@@ -86,8 +86,8 @@ Value* BodyLowering::local_address(const ir::Statement& s, bool indexed) {
   return b_.CreateInBoundsGEP(memory_type(context_, local.type), local.storage, index);
 }
 
-Value* BodyLowering::temporary_address(const ir::Statement& s, bool indexed) {
-  Value* address = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.temporaries(), i64(s.immediate));
+Value* BodyLowering::scratch_address(const ir::Statement& s, bool indexed) {
+  Value* address = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(s.immediate));
   if (!indexed) return address;
   return b_.CreateInBoundsGEP(memory_type(context_, s.type), address, it_.value(s.operands.at(0)));
 }

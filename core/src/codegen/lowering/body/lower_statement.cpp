@@ -31,8 +31,8 @@ void BodyLowering::lower(const ir::Statement& s) {
       store_scalar(it_.local(s.index).type, it_.value(s.operands.back()), address, false);
       return;
     }
-    case Op::temp_store: {
-      Value* address = temporary_address(s, s.operands.size() > 1);
+    case Op::scratch_store: {
+      Value* address = scratch_address(s, s.operands.size() > 1);
       store_scalar(s.type, it_.value(s.operands.back()), address, false);
       return;
     }
@@ -119,8 +119,8 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
       return lower_atomic(s);
     case Op::get:
       return load_scalar(it_.local(s.index).type, local_address(s, !s.operands.empty()), false);
-    case Op::temp_load:
-      return load_scalar(s.type, temporary_address(s, !s.operands.empty()), false);
+    case Op::scratch_load:
+      return load_scalar(s.type, scratch_address(s, !s.operands.empty()), false);
     default:
       return Arithmetic(f_).lower_binary(s.op, it_.type_of(s.operands.at(0)), operand(0), operand(1));
   }

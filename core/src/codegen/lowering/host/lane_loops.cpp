@@ -73,8 +73,8 @@ class Analysis {
       case Op::continue_:
       case Op::assert_:
       case Op::atomic:
-      case Op::temp_load:
-      case Op::temp_store:
+      case Op::scratch_load:
+      case Op::scratch_store:
       case Op::philox:
         return false;
       default:

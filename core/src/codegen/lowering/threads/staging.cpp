@@ -35,7 +35,7 @@ class Body {
 
   bool visit(const ir::Statement& s) {
     if (s.op == Op::store || s.op == Op::atomic) written_.insert(s.index);
-    const bool reads = s.op == Op::load || s.op == Op::get || s.op == Op::atomic || s.op == Op::temp_load;
+    const bool reads = s.op == Op::load || s.op == Op::get || s.op == Op::atomic || s.op == Op::scratch_load;
     const bool any =
         std::any_of(s.operands.begin(), s.operands.end(), [&](ir::ValueId v) { return varies(v); });
     if (s.result != ir::no_value && (any || reads)) varying_.insert(s.result);

@@ -11,7 +11,7 @@ namespace weir::passes {
 namespace {
 
 constexpr std::uint64_t cache_line = 64;
-constexpr std::uint64_t max_temporary_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t max_scratch_bytes = std::uint64_t{1} << 30;
 
 class Layout {
  public:
@@ -19,7 +19,7 @@ class Layout {
     end_ = (end_ + alignment - 1) / alignment * alignment;
     const std::uint64_t offset = end_;
     end_ += size;
-    // Past the limit the offsets no longer matter: place_temporaries throws.
+    // Past the limit the offsets no longer matter: place_scratch throws.
     return static_cast<std::uint32_t>(offset);
   }
   void next_line() { end_ = (end_ + cache_line - 1) / cache_line * cache_line; }
@@ -31,7 +31,7 @@ class Layout {
 
 }  // namespace
 
-void place_temporaries(Draft& draft) {
+void place_scratch(Draft& draft) {
   Layout layout;
   draft.partials.assign(draft.segments.size(), 0);
   std::int32_t region = -1, block = -1;
@@ -52,13 +52,13 @@ void place_temporaries(Draft& draft) {
       }
     }
   }
-  if (layout.bytes() > max_temporary_bytes) {
+  if (layout.bytes() > max_scratch_bytes) {
     throw Error(ErrorCode::kernel, "kernel \"" + draft.kernel->name + "\" passes " +
                                        std::to_string(layout.bytes()) + " bytes between its loops, at most " +
-                                       std::to_string(max_temporary_bytes) +
+                                       std::to_string(max_scratch_bytes) +
                                        " are possible; split it into several kernels");
   }
-  draft.temporary_bytes = static_cast<std::uint32_t>(layout.bytes());
+  draft.scratch_bytes = static_cast<std::uint32_t>(layout.bytes());
 }
 
 }  // namespace weir::passes

@@ -8,18 +8,18 @@
 namespace weir::detail {
 
 /// A launch's scratch memory for values that pass between its tasks; released in stream order.
-class Temporaries {
+class LaunchScratch {
  public:
-  Temporaries(StreamState& stream, std::uint64_t bytes) {
+  LaunchScratch(StreamState& stream, std::uint64_t bytes) {
     if (bytes == 0) return;
     block_ = stream.device.memory.allocate(stream, bytes);
     stream.device.memory.use(*block_, stream);
   }
-  ~Temporaries() {
+  ~LaunchScratch() {
     if (block_) block_->device.memory.release(block_);
   }
-  Temporaries(const Temporaries&) = delete;
-  Temporaries& operator=(const Temporaries&) = delete;
+  LaunchScratch(const LaunchScratch&) = delete;
+  LaunchScratch& operator=(const LaunchScratch&) = delete;
   const Block* block() const noexcept { return block_; }
 
  private:
