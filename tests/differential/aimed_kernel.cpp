@@ -36,7 +36,8 @@ Needs needs_of(Row row) {
 }
 
 bool is_reduction(Row row) {
-  return row == Row::cpu_reduce || row == Row::cpu_reduce_vector || row == Row::gpu_reduce;
+  return row == Row::cpu_reduce || row == Row::cpu_reduce_vector || row == Row::gpu_reduce ||
+         row == Row::gpu_reduce_strips;
 }
 bool is_between_loops(Row row) {
   return row == Row::cpu_serial || row == Row::gpu_serial || row == Row::cpu_reduce_final ||
@@ -233,12 +234,14 @@ class AimedGenerator : private AimedStatements {
     }
     simple_math_ = aim.row == Row::cpu_lane_loop;
     uniform_loops_ = needs_of(aim.row).straight;
+    if (aim.row == Row::gpu_reduce) sum_kept_values(block, s.type);
     body(block, aim);
     if (reduction) {
       Statement yield = make(Op::yield);
-      yield.operands = {fresh(block, s.type)};
+      yield.operands = {kept_ ? sum_of_kept(block) : fresh(block, s.type)};
       block.statements.push_back(std::move(yield));
     }
+    kept_.reset();
     s.bodies.push_back(std::move(block));
     leave(scope);
     loop_ = {};
@@ -251,6 +254,14 @@ class AimedGenerator : private AimedStatements {
     const ScalarType type = s.type;
     const ValueId result = emit(out, std::move(s));
     keep(out, result, type);
+  }
+
+  void sum_kept_values(Block& out, ScalarType type) {
+    Statement local = make(Op::local, type);
+    local.index = k_.local_count++;
+    local.immediate = 1;
+    kept_ = Kept{local.index, type};
+    out.statements.push_back(std::move(local));
   }
 
   void body(Block& out, const Aim& aim) {
@@ -269,6 +280,9 @@ class AimedGenerator : private AimedStatements {
         break;
       case Row::cpu_lane_loop:
         return around_loop(out, aim, lane_loop);
+      case Row::gpu_reduce_strips:
+        insert(out, kind_of(Op::store));
+        break;
       case Row::gpu_packets_2:
         neighbours(out, 8);
         break;

@@ -2,6 +2,7 @@
 // Statements of a requested kind, whose results are stored where the comparison reads them.
 #pragma once
 
+#include <optional>
 #include <set>
 
 #include "statement_kinds.hpp"
@@ -46,6 +47,14 @@ class AimedStatements : protected RandomStatements {
 
   static constexpr std::int64_t pad = 4;  // larger than any offset from an index
   std::int64_t last_pad(std::size_t rank) const { return rank > 1 && aligned_ ? 16 : pad; }
+
+  /// The value that the kept ones were added to, in loops that write no memory.
+  ir::ValueId sum_of_kept(Block& out);
+  struct Kept {
+    std::uint32_t local;
+    ScalarType type;
+  };
+  std::optional<Kept> kept_;
 
   bool aligned_ = false;
   bool counting_ = false;              // the loop may add atomically to one array only

@@ -162,7 +162,27 @@ std::vector<ValueId> AimedStatements::own_indices(Block& out, ScalarType type, s
   return indices;
 }
 
+ValueId AimedStatements::sum_of_kept(Block& out) {
+  Statement get = make(Op::get, kept_->type);
+  get.index = kept_->local;
+  return emit(out, std::move(get));
+}
+
 void AimedStatements::keep(Block& out, ValueId value, ScalarType type, Shape shape) {
+  if (kept_) {
+    const std::size_t visible = values_.size();
+    if (type != kept_->type) {
+      with_result(out, Op::cast, kept_->type, {value});
+      value = values_.back().id;
+    }
+    const Op add = kept_->type == ScalarType::boolean ? Op::bit_xor : Op::add;
+    Statement set = make(Op::set, kept_->type);
+    set.index = kept_->local;
+    set.operands = {binary(out, add, kept_->type, sum_of_kept(out), value)};
+    values_.resize(visible);
+    out.statements.push_back(std::move(set));
+    return;
+  }
   const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
   const std::uint32_t p = output(type, rank, shape);
   std::vector<ValueId> indices = own_indices(out, type, rank);

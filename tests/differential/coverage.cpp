@@ -34,6 +34,7 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU block counters",
                                      "GPU direct counters",
                                      "GPU reduction",
+                                     "GPU reduction in strips",
                                      "GPU after a reduction"};
 
 std::size_t number(Row row) {
@@ -129,7 +130,9 @@ const char* impossible(Row row, Kind kind) noexcept {
       if (control) return "staging.cpp and packets.cpp take straight code and loops only";
       if (kind == local_array_kind) return "staging.cpp and packets.cpp take no local array";
       return nullptr;
-    case Row::cpu_reduce_vector:
+    case Row::gpu_reduce:
+      if (kind == kind_of(Op::store) || is_atomic(kind))
+        return "block_reduction.cpp reduces bodies that write in strips";
       return nullptr;
     default:
       return nullptr;
@@ -189,6 +192,7 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     met(Path::tile_packets, Row::gpu_tile_packets);
     met(Path::staged_reads, Row::gpu_staged_reads);
     met(Path::reduce_blocks, Row::gpu_reduce);
+    met(Path::reduce_strips, Row::gpu_reduce_strips);
     if (code.takes(Path::block_counters)) {
       // The launch chooses between the two, for example by the array's extent.
       const auto* extents = counted_array(runnable, task.body);

@@ -41,6 +41,7 @@ enum class Row : std::uint8_t {
   gpu_block_counters,
   gpu_direct_counters,
   gpu_reduce,
+  gpu_reduce_strips,
   gpu_reduce_final,
   gpu_facts  ///< the first of eight: no_alias, index32 and aligned as bits 0, 1 and 2
 };

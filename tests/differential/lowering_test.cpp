@@ -46,6 +46,12 @@ const std::string sum =
     "  %n = extent @x, 0 : i64\n  %s = reduce.sum (%i) in (%zero to %n) : f32 {\n    %a = load @x[%i] : f32\n"
     "    yield %a\n  }\n  store @y[%zero], %s\n}\n";
 
+const std::string sum_and_store = [] {
+  std::string text = sum;
+  const std::string yield = "    yield %a\n";
+  return text.replace(text.find(yield), yield.size(), "    store @y[%i], %a\n" + yield);
+}();
+
 /// The description of each task, separated by " | ".
 std::string code_of(const std::string& text, const std::string& format, const std::string& cpu,
                     const std::string& assume) {
@@ -82,6 +88,7 @@ TEST(Lowering, OfAGpuSaysHowThreadsShareALoop) {
 
 TEST(Lowering, OfReductionsHasBothTasks) {
   EXPECT_EQ(on_gpu(sum, ""), "reduce blocks | reduce final");
+  EXPECT_EQ(on_gpu(sum_and_store, ""), "reduce strips | reduce final");
   EXPECT_NE(on_cpu(sum).find("reduce chunks"), std::string::npos);
   EXPECT_NE(on_cpu(sum).find("reduce final"), std::string::npos) << on_cpu(sum);
   EXPECT_EQ(on_gpu("weir-ir 1\nkernel \"k\"\n  param @x : array<i64, 1>\n{\n  %z = const 0 : i64\n"

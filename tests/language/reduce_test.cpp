@@ -71,5 +71,58 @@ TEST(Reductions, GiveTheSameBitsEveryTime) {
   for (int round = 0; round < 5; ++round) EXPECT_EQ(run<float>(kernel, 1, x), first);
 }
 
+// A value of any number of leading digits, so that each order of additions gives its own bits.
+Value<float> scattered(Index i) {
+  return cast<float>((cast<std::uint32_t>(i) * 2654435761u) >> 8) * 0.37f;
+}
+
+// GPUs compute the values of a body that writes memory with more threads than those that add them.
+TEST(Reductions, OfBodiesThatWriteHaveTheSameBits) {
+  const Kernel writing{"writing", [](View<float> out, View<float> values, Index n) {
+                         out[0] = reduce_sum(n, [&](Index i) {
+                           values[i] = scattered(i);
+                           return scattered(i);
+                         });
+                         out[1] = reduce_min(n, [&](Index i) {
+                           values[i] = scattered(i);
+                           if_(i % 3 == 1, [&] { continue_(); });
+                           return scattered(i) - 1;
+                         });
+                       }};
+  const Kernel reading{"reading", [](View<float> out, Index n) {
+                         out[0] = reduce_sum(n, [&](Index i) { return scattered(i); });
+                         out[1] = reduce_min(n, [&](Index i) {
+                           if_(i % 3 == 1, [&] { continue_(); });
+                           return scattered(i) - 1;
+                         });
+                       }};
+  const Kernel filling{"filling", [](View<float> values) {
+                         range_for(values.size(), [&](Index i) { values[i] = scattered(i); });
+                       }};
+  for (const std::int64_t n : {1, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 2048, 70001}) {
+    Array<float> values = tested().array<float>(n), expected = tested().array<float>(n);
+    filling(expected);
+    EXPECT_EQ(run<float>(writing, 2, values, n), run<float>(reading, 2, n)) << n;
+    EXPECT_EQ(values.to_host(), expected.to_host()) << n;
+  }
+}
+
+// Chunks grow past 1,024 elements there, and no longer are a power of two.
+TEST(Reductions, OfBodiesThatWriteHaveTheSameBitsOverMoreThan32MiElements) {
+  const Kernel writing{"writing", [](View<float> out, View<std::int32_t> seen, Index n) {
+                         out[0] = reduce_sum(n, [&](Index i) {
+                           if_(i >= n - 3, [&] { seen[n - 1 - i] = 1; });
+                           return scattered(i);
+                         });
+                       }};
+  const Kernel reading{"reading", [](View<float> out, Index n) {
+                         out[0] = reduce_sum(n, [&](Index i) { return scattered(i); });
+                       }};
+  const std::int64_t n = (std::int64_t{33} << 20) + 77;
+  auto seen = upload(std::vector<std::int32_t>(3));
+  EXPECT_EQ(run<float>(writing, 1, seen, n), run<float>(reading, 1, n));
+  EXPECT_THAT(seen.to_host(), testing::Each(1));
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -27,7 +27,8 @@ enum class LoweringPath : std::uint8_t {
   direct_counters,  ///< GPU: the same additions to an array that does not fit there
   reduce_chunks,    ///< CPU: the chunks of a reduction, one after the other
   reduce_blocks,    ///< GPU: the chunks of a reduction, each by 64 threads
-  reduce_final      ///< the chunks' results into one, and the statements after the reduction
+  reduce_strips,  ///< GPU: the chunks of a reduction, each by a block, whose threads compute 64 lanes' values
+  reduce_final    ///< the chunks' results into one, and the statements after the reduction
 };
 inline constexpr std::uint32_t lowering_path_count =
     static_cast<std::uint32_t>(LoweringPath::reduce_final) + 1;

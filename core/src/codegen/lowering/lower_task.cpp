@@ -39,7 +39,9 @@ void lower_reduce(TaskFunction& f, const Iteration& around, const ir::Statement&
     reduce_in_blocks(f, around, loop);
   else
     reduce_on_host(f, around, loop);
-  f.lowering.take(f.device.threads() ? LoweringPath::reduce_blocks : LoweringPath::reduce_chunks);
+  f.lowering.take(!f.device.threads()       ? LoweringPath::reduce_chunks
+                  : reduces_in_strips(loop) ? LoweringPath::reduce_strips
+                                            : LoweringPath::reduce_blocks);
 }
 
 void combine_chunks(TaskFunction& f) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "codegen/lowering/threads/block_reduction.hpp"
 #include "codegen/lowering/threads/counters.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 
@@ -167,7 +168,8 @@ CodeObject::Entry GpuModel::launch_shape(const ir::Kernel& kernel, const ir::Tas
       if (accesses_wide(kernel, *loop, assumptions_)) entry.waves = CodeObject::every_block;
     }
   }
-  if (task.kind == ir::TaskKind::reduce_partial) entry.block_share = threads / ir::reduce_lanes;
+  if (task.kind == ir::TaskKind::reduce_partial)
+    entry.block_share = reduces_in_strips(task.body.statements.back()) ? 1 : threads / ir::reduce_lanes;
   return entry;
 }
 

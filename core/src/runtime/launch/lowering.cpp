@@ -12,9 +12,9 @@ namespace weir {
 namespace {
 
 constexpr std::array<std::string_view, lowering_path_count> path_names{
-    "serial",          "scalar loop",   "vector loop",   "lane loop",    "thread loop",  "packets",
-    "packet edges",    "shared loops",  "tiles",         "tile packets", "staged reads", "block counters",
-    "direct counters", "reduce chunks", "reduce blocks", "reduce final"};
+    "serial",          "scalar loop",   "vector loop",   "lane loop",     "thread loop",  "packets",
+    "packet edges",    "shared loops",  "tiles",         "tile packets",  "staged reads", "block counters",
+    "direct counters", "reduce chunks", "reduce blocks", "reduce strips", "reduce final"};
 
 }  // namespace
 

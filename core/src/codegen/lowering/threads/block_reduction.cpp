@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lowering/threads/block_reduction.hpp"
 
+#include <algorithm>
+
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/reduction.hpp"
 #include "codegen/lowering/space.hpp"
@@ -13,11 +15,21 @@ using llvm::Value;
 
 namespace {
 
-/// The number of unrolled iterations of a chunk: enough loads in flight to hide the memory's latency, unless
-/// the code is long.
+/// Longer bodies are not unrolled.
+constexpr std::size_t max_unrolled_statements = 32;
+/// The number of unrolled iterations of a chunk: enough loads in flight to hide the memory's latency.
 std::uint32_t unroll_count(const ir::Statement& loop) {
-  const std::size_t statements = loop.bodies.at(0).statements.size();
-  return statements <= 12 ? 8 : statements <= 32 ? 4 : 1;
+  return loop.bodies.at(0).statements.size() <= 12 ? 8 : 4;
+}
+
+/// The elements of a chunk whose values are in the block's memory together: all of them in most reductions.
+constexpr std::uint64_t strip_elements = ir::reduce_chunk(1);
+
+bool writes_memory(const ir::Block& block) {
+  return std::any_of(block.statements.begin(), block.statements.end(), [](const ir::Statement& s) {
+    return s.op == ir::Op::store || s.op == ir::Op::atomic ||
+           std::any_of(s.bodies.begin(), s.bodies.end(), writes_memory);
+  });
 }
 
 /// The number of chunks per lane that the last step loads together, because its block runs alone.
@@ -29,9 +41,15 @@ class BlockReduction : private FunctionPart {
       : FunctionPart(f), reduction_(reduction), words_(f) {}
 
   void reduce(const Iteration& around, const ir::Statement& loop);
+  void reduce_strips(const Iteration& around, const ir::Statement& loop);
   void combine_chunks();
 
  private:
+  void keep_chunk_count(Value* chunks);
+  void keep_partial(Value* condition, Value* chunk, Value* result);
+  void compute_strip(const Iteration& around, const ir::Statement& loop, Value* strip, Value* end, Digits& at,
+                     llvm::ArrayType* array, Value* values);
+  void add_strip(llvm::ArrayType* array, Value* values, llvm::AllocaInst* sum);
   Value* fold_lanes(Value* lane, Value* group, Value* v, std::uint32_t groups);
   Value* shuffled_down(Value* v, std::uint32_t by);
   void fold_values(std::vector<Value*>& values);
@@ -85,6 +103,27 @@ Value* BlockReduction::fold_lanes(Value* lane, Value* group, Value* v, std::uint
   return v;
 }
 
+void BlockReduction::keep_chunk_count(Value* chunks) {
+  const ThreadModel& threads = *device_.threads();
+  llvm::BasicBlock* note = new_block("note");
+  llvm::BasicBlock* walk = new_block("chunks");
+  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateOr(threads.block(b_), threads.thread(b_)), i32(0)), note, walk);
+  b_.SetInsertPoint(note);
+  b_.CreateStore(chunks, reduction_.chunk_count_address());
+  b_.CreateBr(walk);
+  b_.SetInsertPoint(walk);
+}
+
+void BlockReduction::keep_partial(Value* condition, Value* chunk, Value* result) {
+  llvm::BasicBlock* keep = new_block("chunk.keep");
+  llvm::BasicBlock* kept = new_block("chunk.kept");
+  b_.CreateCondBr(condition, keep, kept);
+  b_.SetInsertPoint(keep);
+  b_.CreateStore(result, reduction_.partial_address(chunk));
+  b_.CreateBr(kept);
+  b_.SetInsertPoint(kept);
+}
+
 void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) {
   const ThreadModel& threads = *device_.threads();
   llvm::Type* t = reduction_.type();
@@ -92,14 +131,8 @@ void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) 
   const auto [size, chunks] = reduction_.chunks_of(space.total);
   const std::uint32_t groups = threads.block_threads(kernel_, task_) / std::uint32_t(ir::reduce_lanes);
 
+  keep_chunk_count(chunks);
   Value* thread = threads.thread(b_);
-  llvm::BasicBlock* note = new_block("note");
-  llvm::BasicBlock* walk = new_block("chunks");
-  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateOr(threads.block(b_), thread), i32(0)), note, walk);
-  b_.SetInsertPoint(note);
-  b_.CreateStore(chunks, reduction_.chunk_count_address());
-  b_.CreateBr(walk);
-  b_.SetInsertPoint(walk);
   Value* lane = b_.CreateAnd(thread, i32(ir::reduce_lanes - 1));
   Value* group = b_.CreateLShr(thread, 6);
   Value* wide_lane = b_.CreateZExt(lane, words_.type());
@@ -145,16 +178,104 @@ void BlockReduction::reduce(const Iteration& around, const ir::Statement& loop) 
         unroll(f_, b_.CreateCondBr(b_.CreateICmpULT(further, end), body, done), unroll_count(loop));
         b_.SetInsertPoint(done);
         Value* result = fold_lanes(lane, group, b_.CreateLoad(t, sum), groups);
-        llvm::BasicBlock* keep = new_block("chunk.keep");
-        llvm::BasicBlock* kept = new_block("chunk.kept");
-        b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpEQ(lane, i32(0)), b_.CreateICmpULT(chunk, chunks)), keep,
-                        kept);
-        b_.SetInsertPoint(keep);
-        b_.CreateStore(result, reduction_.partial_address(chunk));
-        b_.CreateBr(kept);
-        b_.SetInsertPoint(kept);
+        keep_partial(b_.CreateAnd(b_.CreateICmpEQ(lane, i32(0)), b_.CreateICmpULT(chunk, chunks)), chunk,
+                     result);
         b_.CreateStore(b_.CreateAdd(base, stride), first);
       });
+}
+
+/// One chunk per block at a time.
+void BlockReduction::reduce_strips(const Iteration& around, const ir::Statement& loop) {
+  const ThreadModel& threads = *device_.threads();
+  const Space space = space_of(f_, around, loop);
+  const auto [size, chunks] = reduction_.chunks_of(space.total);
+  const std::uint32_t block = threads.block_threads(kernel_, task_);
+  keep_chunk_count(chunks);
+  auto* array = llvm::ArrayType::get(reduction_.type(), strip_elements);
+  Value* values = f_.block_memory(array, "_strip");
+  Value* thread = threads.thread(b_);
+  Value* chunk_size = words_.to_word(size);
+  Value* n = words_.to_word(space.total);
+  const std::vector<Value*> count = words_.to_words(space.count);
+  llvm::AllocaInst* next = stack_slot(b_.getInt64Ty(), 1, "chunks");
+  llvm::AllocaInst* sum = stack_slot(reduction_.type(), 1, "lane");
+  llvm::AllocaInst* strip = stack_slot(words_.type(), 1, "strip");
+  b_.CreateStore(b_.CreateZExt(threads.block(b_), b_.getInt64Ty()), next);
+  while_loop(
+      f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(b_.getInt64Ty(), next), chunks); },
+      [&] {
+        Value* chunk = b_.CreateLoad(b_.getInt64Ty(), next);
+        Value* begin = b_.CreateMul(words_.to_word(chunk), chunk_size);
+        Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, chunk_size), n);
+        Digits at(f_, words_, count, b_.CreateAdd(begin, words_.to_word(thread)));
+        b_.CreateStore(reduction_.identity(), sum);
+        b_.CreateStore(begin, strip);
+        while_loop(
+            f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(words_.type(), strip), end); },
+            [&] {
+              Value* first = b_.CreateLoad(words_.type(), strip);
+              compute_strip(around, loop, first, end, at, array, values);
+              threads.barrier(b_);
+              add_strip(array, values, sum);
+              threads.barrier(b_);  // before the next strip overwrites the values
+              b_.CreateStore(b_.CreateAdd(first, words_.word(strip_elements)), strip);
+            });
+        Value* result = fold_lanes(b_.CreateAnd(thread, i32(ir::reduce_lanes - 1)), b_.CreateLShr(thread, 6),
+                                   b_.CreateLoad(reduction_.type(), sum), block / ir::reduce_lanes);
+        keep_partial(b_.CreateICmpEQ(thread, i32(0)), chunk, result);
+        Value* grid = b_.CreateZExt(threads.grid(b_, block), b_.getInt64Ty());
+        b_.CreateStore(b_.CreateAdd(chunk, grid), next);
+      });
+}
+
+/// Each thread computes elements `thread`, `thread` + size of the block, ... of the strip. Elements past
+/// `end` have the value of the identity, which changes no lane: lanes start from it, so that no lane is -0.
+void BlockReduction::compute_strip(const Iteration& around, const ir::Statement& loop, Value* strip,
+                                   Value* end, Digits& at, llvm::ArrayType* array, Value* values) {
+  const ThreadModel& threads = *device_.threads();
+  const Space space = space_of(f_, around, loop);
+  const std::uint32_t block = threads.block_threads(kernel_, task_);
+  const std::vector<Value*> steps = words_.digits_of(words_.to_words(space.count), words_.word(block));
+  const bool is_short = loop.bodies.at(0).statements.size() <= max_unrolled_statements;
+  const auto rounds = std::uint32_t(strip_elements / block);
+  llvm::AllocaInst* value = stack_slot(reduction_.type(), 1, "value");
+  Value* thread = b_.CreateZExt(threads.thread(b_), b_.getInt64Ty());
+  stepped_loop(f_, thread, i64(strip_elements), block, is_short ? rounds : 1, [&](Value* place) {
+    llvm::BasicBlock* body = new_block("element");
+    llvm::BasicBlock* done = new_block("element.done");
+    b_.CreateStore(reduction_.identity(), value);
+    b_.CreateCondBr(b_.CreateICmpULT(b_.CreateAdd(strip, words_.to_word(place)), end), body, done);
+    b_.SetInsertPoint(body);
+    std::vector<Value*> indices;
+    const std::vector<Value*> digits = at.values();
+    for (std::size_t d = 0; d < digits.size(); ++d)
+      indices.push_back(words_.index_of(space.low[d], digits[d]));
+    reduction_.accumulate(around, loop, indices, value);
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    b_.CreateStore(b_.CreateLoad(reduction_.type(), value),
+                   b_.CreateInBoundsGEP(array, values, {i64(0), place}));
+    at.advance(steps);
+  });
+}
+
+/// The first 64 threads are the lanes.
+void BlockReduction::add_strip(llvm::ArrayType* array, Value* values, llvm::AllocaInst* sum) {
+  llvm::Type* t = reduction_.type();
+  Value* thread = device_.threads()->thread(b_);
+  llvm::BasicBlock* lanes = new_block("lanes");
+  llvm::BasicBlock* added = new_block("lanes.added");
+  b_.CreateCondBr(b_.CreateICmpULT(thread, i32(ir::reduce_lanes)), lanes, added);
+  b_.SetInsertPoint(lanes);
+  Value* total = b_.CreateLoad(t, sum);
+  for (std::uint64_t first = 0; first < strip_elements; first += ir::reduce_lanes) {
+    Value* address =
+        b_.CreateInBoundsGEP(array, values, {i32(0), b_.CreateAdd(thread, i32(std::uint32_t(first)))});
+    total = reduction_.combine(total, b_.CreateLoad(t, address));
+  }
+  b_.CreateStore(total, sum);
+  b_.CreateBr(added);
+  b_.SetInsertPoint(added);
 }
 
 /// One block; each thread has the lanes thread, thread + size of the block, ...
@@ -230,8 +351,17 @@ Value* BlockReduction::fold_block(Value* thread, Value* v, std::uint32_t size) {
 
 }  // namespace
 
+bool reduces_in_strips(const ir::Statement& loop) {
+  const ir::Block& body = loop.bodies.at(0);
+  return body.statements.size() > max_unrolled_statements || writes_memory(body);
+}
+
 void reduce_in_blocks(TaskFunction& f, const Iteration& around, const ir::Statement& loop) {
-  BlockReduction(f, Reduction(f, loop)).reduce(around, loop);
+  BlockReduction reduction(f, Reduction(f, loop));
+  if (reduces_in_strips(loop))
+    reduction.reduce_strips(around, loop);
+  else
+    reduction.reduce(around, loop);
 }
 
 void combine_chunks_in_block(TaskFunction& f) {

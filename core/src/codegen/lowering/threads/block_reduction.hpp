@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions on devices with many threads: 64 threads are the lanes of a chunk, and combine their values
-// through the block's memory and then by shuffles.
+// through the block's memory and then by shuffles. The lanes compute the values themselves, or all threads of
+// the block compute them for the lanes.
 #pragma once
 
 #include "codegen/lowering/iteration.hpp"
 
 namespace weir::codegen {
 
+/// Whether all threads of a block compute the values of one chunk, because the body of the loop is long or
+/// writes memory. The lanes would compute 16 values or more one after the other, and none of their loads
+/// could start before the earlier values are complete.
+bool reduces_in_strips(const ir::Statement& loop);
 /// Reduces each chunk to its partial result.
 void reduce_in_blocks(TaskFunction& f, const Iteration& around, const ir::Statement& loop);
 /// Reduces the partial results to the task's result, in one block. Thread 0 continues alone.
