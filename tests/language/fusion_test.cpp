@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merged loops in launches: the same results as apart, and what users see of them.
+#include <weir/graph.hpp>
+#include <weir/profile.hpp>
+
+#include "run_apart.hpp"
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::HasSubstr;
+
+// Three loops that depend on each other within the iteration.
+constexpr int chain_line = __LINE__ + 2;
+constexpr auto chain = [](View<float> x, View<float> y, View<float> z) {
+  range_for(x.size(), [&](Index i) { y[i] = x[i] * 2.0f; });
+  range_for(x.size(), [&](Index i) { z[i] = y[i] + 1.0f; });
+  range_for(x.size(), [&](Index i) { x[i] = z[i] * y[i]; });
+};
+const Kernel<void(View<float>, View<float>, View<float>)>& merged_chain() {
+  static const Kernel kernel{"chain", chain};
+  return kernel;
+}
+const Kernel<void(View<float>, View<float>, View<float>)>& separate_chain() {
+  static const Kernel kernel{"chain", chain, {.fusion = false}};
+  return kernel;
+}
+
+/// Of the variant with the fewest tasks among those that launches took.
+std::size_t tasks_of(const Program& program, const Stream& stream) {
+  std::size_t fewest = 1000;
+  for (const CompiledVariant& variant : program.variants(stream))
+    fewest = std::min(fewest, variant.tasks.size());
+  return fewest;
+}
+
+class Merged : public testing::Test {
+ protected:
+  Array<float> numbers(std::size_t count) const {
+    std::vector<float> values = ramp<float>(count, 0.5f);
+    return upload(values);
+  }
+
+  Device device = tested();
+  Stream stream = device.create_stream();
+  CurrentStream current{stream};
+};
+
+TEST_F(Merged, LoopsGiveTheBitsOfSeparateOnes) {
+  for (const std::size_t n : {1u, 3u, 1000u, 70001u}) {
+    std::vector<std::vector<float>> results;
+    for (const auto* kernel : {&merged_chain(), &separate_chain()}) {
+      Array<float> x = numbers(n), y = numbers(n), z = numbers(n);
+      (*kernel)(stream, x, y, z);
+      for (const Array<float>* array : {&x, &y, &z}) results.push_back(array->to_host());
+    }
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(results[k], results[k + 3]) << n;
+  }
+  EXPECT_EQ(tasks_of(merged_chain().program(), stream), 1u);
+  EXPECT_EQ(tasks_of(separate_chain().program(), stream), 3u);
+}
+
+// Merging needs arguments that share no memory. With `shifted` one element past `y`, the second loop reads
+// elements that later iterations of the first one write.
+TEST_F(Merged, LoopsOfArgumentsThatShareMemoryStayApart) {
+  const Kernel kernel{"shifted",
+                      [](View<const float> x, View<float> y, View<const float> shifted, View<float> z) {
+                        range_for(x.size(), [&](Index i) { y[i] = x[i] + 1.0f; });
+                        range_for(x.size(), [&](Index i) { z[i] = shifted[i] * 2.0f; });
+                      }};
+  const std::int64_t n = 5000;
+  Array<float> x = numbers(n), y = device.array<float>(n + 1), z = device.array<float>(n);
+  Array<float> other = numbers(n);
+  kernel(stream, x, y.slice(0, n), other, z);
+  EXPECT_EQ(tasks_of(kernel.program(), stream), 1u);
+  EXPECT_EQ(z.to_host()[7], 7.0f);
+
+  y.fill(stream, 0.0f);
+  kernel(stream, x, y.slice(0, n), y.slice(1, n + 1), z);
+  std::vector<float> expected(n);
+  for (std::int64_t i = 0; i + 1 < n; ++i) expected[i] = (static_cast<float>(i + 1) * 0.5f + 1.0f) * 2.0f;
+  EXPECT_EQ(z.to_host(), expected);
+}
+
+// The same in a graph whose arguments change from one case to the other and back.
+TEST_F(Merged, LoopsOfAGraphComeApartWhenAnUpdateMakesArgumentsShareMemory) {
+  const Kernel kernel{"shifted",
+                      [](View<const float> x, View<float> y, View<const float> shifted, View<float> z) {
+                        range_for(x.size(), [&](Index i) { y[i] = x[i] + 1.0f; });
+                        range_for(x.size(), [&](Index i) { z[i] = shifted[i] * 2.0f; });
+                      }};
+  const std::int64_t n = 3000;
+  Array<float> x = numbers(n), y = device.array<float>(n + 1), z = device.array<float>(n), other = numbers(n);
+  std::vector<float> apart(n), shared(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    apart[i] = static_cast<float>(i);
+    shared[i] = i + 1 < n ? (static_cast<float>(i + 1) * 0.5f + 1.0f) * 2.0f : 0.0f;
+  }
+  GraphBuilder builder(device);
+  const auto node = builder.launch(kernel, x, y.slice(0, n), other, z);
+  Graph graph = builder.build();
+  for (int round = 0; round < 3; ++round) {
+    graph.launch(stream);
+    EXPECT_EQ(z.to_host(), apart) << round;
+    y.fill(stream, 0.0f);
+    graph.update(node, x, y.slice(0, n), y.slice(1, n + 1), z);
+    graph.launch(stream);
+    EXPECT_EQ(z.to_host(), shared) << round;
+    graph.update(node, x, y.slice(0, n), other, z);
+  }
+}
+
+// Loops over (env), (6, env) and (env, 2), and a loop that needs all values of the last.
+TEST_F(Merged, LoopsByASharedIndexGiveTheBitsOfSeparateOnes) {
+  constexpr auto body = [](View<float> a, View<float, 2> b, View<float, 2> c) {
+    const Index envs = a.size();
+    range_for(envs, [&](Index e) { a[e] = a[e] * 1.5f + 1.0f; });
+    range_for(6, envs, [&](Index k, Index e) { b(k, e) = b(k, e) + a[e]; });
+    range_for(envs, 2, [&](Index e, Index j) { c(e, j) = b(j, e) - b(j + 2, e) * a[e]; });
+    range_for(envs, [&](Index e) { a[e] = c(e, 0) + c(e, 1); });
+  };
+  const Kernel merged{"environments", body};
+  const Kernel separate{"environments", body, {.fusion = false}};
+  for (const std::int64_t envs : {1, 100, 4096, 20000}) {
+    std::vector<std::vector<float>> results;
+    for (const auto* kernel : {&merged, &separate}) {
+      Array<float> a = numbers(envs);
+      Array<float, 2> b = device.array<float>(6, envs), c = device.array<float>(envs, 2);
+      b.copy_from(ramp<float>(6 * envs, 0.25f));
+      (*kernel)(stream, a, b, c);
+      results.push_back(a.to_host());
+      results.push_back(b.to_host());
+      results.push_back(c.to_host());
+    }
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(results[k], results[k + 3]) << envs;
+  }
+  EXPECT_EQ(tasks_of(separate.program(), stream), 4u);
+  EXPECT_EQ(tasks_of(merged.program(), stream), 1u);
+}
+
+TEST_F(Merged, AFailureNamesItsOwnLineAndIteration) {
+  const int line = __LINE__ + 4;
+  const Kernel kernel{"failing", [](View<float> x, View<float> y) {
+                        range_for(x.size(), [&](Index i) { y[i] = x[i] * 2.0f; });
+                        range_for(x.size(), [&](Index i) {
+                          assert_(y[i] != 2468.0f, "y is 2468");
+                          x[i] = y[i];
+                        });
+                      }};
+  Array<float> x = upload(ramp<float>(4000)), y = device.array<float>(4000);
+  const std::string words = error_of([&] {
+    kernel(stream, x, y);
+    stream.synchronize();
+  });
+  EXPECT_THAT(words, HasSubstr("y is 2468"));
+  EXPECT_THAT(words, HasSubstr("fusion_test.cpp:" + std::to_string(line)));
+  EXPECT_THAT(words, HasSubstr("1234"));
+}
+
+TEST_F(Merged, LoopsAreNamedByProfiles) {
+  Array<float> x = numbers(3000), y = numbers(3000), z = numbers(3000);
+  merged_chain()(stream, x, y, z);
+  stream.synchronize();
+  const Profile profile(device);
+  merged_chain()(stream, x, y, z);
+  stream.synchronize();
+  const std::vector<TaskTime> times = profile.results();
+  ASSERT_EQ(times.size(), 1u);
+  for (const int line : {chain_line, chain_line + 1, chain_line + 2})
+    EXPECT_THAT(times[0].task, HasSubstr("fusion_test.cpp:" + std::to_string(line)));
+}
+
+TEST_F(Merged, LoopsAreExplainedBeforeAnyLaunch) {
+  const Kernel kernel{"explained", [](View<float> x, View<float> y) {
+                        range_for(x.size(), [&](Index i) { y[i] = x[i] * 2.0f; });
+                        range_for(x.size(), [&](Index i) { y[i] = y[i] + 1.0f; });
+                        range_for(y.size(), [&](Index i) { x[i] = y[i]; });
+                      }};
+  const std::string words = kernel.explain(stream);
+  EXPECT_THAT(words, HasSubstr("    the loop at ")) << words;
+  EXPECT_THAT(words, HasSubstr("because their bounds come from different values")) << words;
+}
+
+TEST(FusionVariable, DISABLED_TasksOfTheChain) {
+  const Stream stream = tested().create_stream();
+  Array<float> x = upload(ramp<float>(3000)), y = upload(ramp<float>(3000)), z = upload(ramp<float>(3000));
+  merged_chain()(stream, x, y, z);
+  stream.synchronize();
+  std::printf("%zu tasks\n", tasks_of(merged_chain().program(), stream));
+}
+
+TEST(FusionVariable, TurnsMergingOffAndIsChecked) {
+  const auto with = [](const std::string& value) {
+    return run_apart("WEIR_FUSION=" + value, "FusionVariable.DISABLED_TasksOfTheChain");
+  };
+  EXPECT_THAT(with("on"), HasSubstr("1 tasks"));
+  EXPECT_THAT(with("same_space"), HasSubstr("1 tasks"));
+  EXPECT_THAT(with("off"), HasSubstr("3 tasks"));
+  EXPECT_THAT(with("none"), testing::AllOf(HasSubstr("WEIR_FUSION"), HasSubstr("same_space")));
+}
+
+}  // namespace
+}  // namespace weir::test
