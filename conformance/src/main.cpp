@@ -115,7 +115,8 @@ void print_summary(const Run& run) {
   const auto first = std::ranges::find(run.results, Outcome::failed, &Result::outcome);
   if (first != run.results.end())
     std::printf("look at %s %s first\n", first->requirement->id.c_str(), first->requirement->name.c_str());
-  std::printf("%s in %.1f s\n", run.verdict().c_str(), run.seconds);
+  const std::string met = run.good() ? run.levels_met() : "";
+  std::printf("%s in %.1f s%s%s\n", run.verdict().c_str(), run.seconds, met.empty() ? "" : ": ", met.c_str());
 }
 
 int judge(const Options& options) {

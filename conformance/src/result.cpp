@@ -52,6 +52,18 @@ bool Run::lacked_a_device() const {
          std::ranges::any_of(results, [](const Result& result) { return result.requirement->level > 0; });
 }
 
+std::string Run::levels_met() const {
+  int lowest = levels, highest = -1;
+  for (const Result& result : results) {
+    if (result.outcome != Outcome::passed) continue;
+    lowest = std::min(lowest, result.requirement->level);
+    highest = std::max(highest, result.requirement->level);
+  }
+  if (highest < 0) return "";
+  return lowest == highest ? "level " + std::to_string(lowest)
+                           : "levels " + std::to_string(lowest) + " to " + std::to_string(highest);
+}
+
 std::string Run::verdict() const {
   const std::size_t exempt = count_of(counts(), Outcome::expected_failure);
   const std::string name = driver.value("name", "the driver");

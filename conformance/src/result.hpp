@@ -57,6 +57,8 @@ struct Run {
   bool lacked_a_device() const;
   /// "cpu conforms", "cpu conforms but for 2 expected failures" or "cpu does not conform".
   std::string verdict() const;
+  /// "levels 0 to 3": those of which requirements were met; "" if none was.
+  std::string levels_met() const;
 };
 
 inline std::size_t count_of(const Counts& counts, Outcome outcome) {

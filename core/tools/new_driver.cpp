@@ -44,6 +44,12 @@ void check_name(const std::string& name) {
                      " is Weir's own; choose another, such as my-" + name);
 }
 
+/// The option for CMake with which it finds the SDK: none in the prefixes that it searches by itself.
+std::string prefix_option() {
+  const fs::path prefix = installation_prefix();
+  return prefix == "/usr" || prefix == "/usr/local" ? "" : " -DCMAKE_PREFIX_PATH=" + prefix.string();
+}
+
 fs::path templates_of(const std::string& language) {
   const fs::path prefix = installation_prefix();
   fs::path folder = prefix / WEIR_DATADIR "/weir/template" / language;
@@ -112,9 +118,10 @@ int write_project(const NewDriverOptions& options) {
   for (const fs::path& file : written) std::printf("%s\n", file.c_str());
   std::printf(
       "\nBuild the driver and run the conformance suite:\n"
-      "  cd %s\n  cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure\n"
+      "  cd %s\n  cmake -S . -B build%s && cmake --build build && ctest --test-dir build "
+      "--output-on-failure\n"
       "\nNext steps: driver-tutorial.md and the other documents listed in\n  %s\n",
-      out.c_str(), (documentation_folder() / "README.md").c_str());
+      out.c_str(), prefix_option().c_str(), (documentation_folder() / "README.md").c_str());
   return 0;
 }
 

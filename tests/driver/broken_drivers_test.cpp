@@ -169,7 +169,8 @@ TEST(Drivers, ManifestForAnotherMachineIsRefusedBeforeItsLibraryIsOpened) {
   folder.add_manifest("foreign", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.status, DriverStatus::wrong_architecture);
-  EXPECT_THAT(found.reason, HasSubstr("the driver is for riscv128; this process is " WEIR_MACHINE));
+  EXPECT_THAT(found.reason,
+              HasSubstr("the driver, by its manifest, is for riscv128; this process is " WEIR_MACHINE));
 }
 
 // proves R33

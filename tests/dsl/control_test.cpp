@@ -164,9 +164,8 @@ TEST(Branches, OneIfHasOneElse) {
 }
 
 TEST(Jumps, BelongInsideLoops) {
-  EXPECT_THAT(refusal([] { break_(); }), testing::HasSubstr(line(0) + ": break_ stands outside any loop"));
-  EXPECT_THAT(refusal([] { continue_(); }),
-              testing::HasSubstr(line(0) + ": continue_ stands outside any loop"));
+  EXPECT_THAT(refusal([] { break_(); }), testing::HasSubstr(line(0) + ": break_ is outside any loop"));
+  EXPECT_THAT(refusal([] { continue_(); }), testing::HasSubstr(line(0) + ": continue_ is outside any loop"));
 }
 
 TEST(Jumps, BreakCannotLeaveAParallelLoop) {

@@ -24,6 +24,54 @@ TEST(Regions, ConsecutiveBlocksFormOne) {
             "  }\n");
 }
 
+TEST(Regions, AStreamRegionIsARegionOfItsOwn) {
+  EXPECT_EQ(body_of([](View<float> x, View<float> y, Index i, Value<float> a) {
+              stream_parallel([&] { x[i] = a; });
+              stream_region([&] {
+                stream_parallel([&] { x[i] = a; });
+                const Value b = a * a;
+                stream_parallel([&] { y[i] = b; });
+              });
+              stream_region([&] { stream_parallel([&] { y[i] = a; }); });
+              stream_parallel([&] { x[i] = a; });
+              stream_parallel([&] { y[i] = a; });
+            }),
+            "  %0 = arg @p2 : i64\n"
+            "  %1 = arg @p3 : f32\n"
+            "  region {\n"
+            "    store @p0[%0], %1\n"
+            "  }\n"
+            "  %2 = mul %1, %1 : f32\n"
+            "  region {\n"
+            "    store @p0[%0], %1\n"
+            "  } and {\n"
+            "    store @p1[%0], %2\n"
+            "  }\n"
+            "  region {\n"
+            "    store @p1[%0], %1\n"
+            "  }\n"
+            "  region {\n"
+            "    store @p0[%0], %1\n"
+            "  } and {\n"
+            "    store @p1[%0], %1\n"
+            "  }\n");
+}
+
+TEST(Regions, AStreamRegionContainsBlocksOnly) {
+  const std::string text = refusal([](View<float> x, Index i) {
+    stream_region([&] {
+      stream_parallel([&] { x[i] = 1; });
+      range_for(4, [&](Index k) { x[k] = 2; });
+      x[i] = 3;  // one message is enough
+    });
+    stream_region([&] { stream_region([&] {}); });
+    stream_parallel([&] { stream_region([&] {}); });
+  });
+  EXPECT_THAT(text, testing::HasSubstr("is in none of its blocks: put it inside a stream_parallel"));
+  EXPECT_THAT(text, testing::HasSubstr("stream_region is inside the stream_region at"));
+  EXPECT_THAT(text, testing::HasSubstr("stream_region is inside the stream_parallel at"));
+}
+
 // proves R17
 TEST(Regions, StatementsBetweenBlocksSeparateThem) {
   EXPECT_EQ(body_of([](View<float> x, View<float> y, Index i, Value<float> a) {
@@ -120,7 +168,7 @@ TEST(Regions, NestedBlocksAreRefusedWithBothLines) {
   const std::string inner = line(-3), outer = line(-5);
   EXPECT_EQ(text,
             "kernel 'test' cannot be built:\n  " + inner +
-                ": stream_parallel stands inside the stream_parallel at " + outer +
+                ": stream_parallel is inside the stream_parallel at " + outer +
                 ": blocks do not nest; write the inner work next to it as a block of its own, or without "
                 "stream_parallel");
 }
@@ -135,7 +183,7 @@ TEST(Regions, BlocksInDeviceFunctionsAreRefusedWithBothLines) {
   const std::string text = refusal(with_constants([&](View<float> x) { work(x); }));
   const std::string block = line(-4), function = line(-2);
   EXPECT_EQ(text, "kernel 'test' cannot be built:\n  " + block +
-                      ": stream_parallel stands inside the device function 'work' (" + function +
+                      ": stream_parallel is inside the device function 'work' (" + function +
                       "): put the call of the function inside a stream_parallel of the kernel instead");
 }
 
@@ -148,9 +196,9 @@ TEST(Regions, BlocksUnderBranchesAreRefusedWithBothLines) {
     });
   });
   const std::string block = line(-3), branch = line(-5);
-  EXPECT_EQ(text, "kernel 'test' cannot be built:\n  " + block +
-                      ": stream_parallel stands inside the if_ at " + branch +
-                      ": blocks stand directly in the kernel; put the if_ inside the block instead");
+  EXPECT_EQ(text, "kernel 'test' cannot be built:\n  " + block + ": stream_parallel is inside the if_ at " +
+                      branch +
+                      ": blocks belong directly in the kernel; put the if_ inside the block instead");
 }
 
 // proves R16

@@ -160,7 +160,7 @@ TEST(Values, AllDiagnosticsComeInOneException) {
   });
   const int last = __LINE__ - 2;
   EXPECT_THAT(text, testing::HasSubstr(line(last - 2 - __LINE__) + ": the integer constant"));
-  EXPECT_THAT(text, testing::HasSubstr(line(last - 1 - __LINE__) + ": break_ stands outside any loop"));
+  EXPECT_THAT(text, testing::HasSubstr(line(last - 1 - __LINE__) + ": break_ is outside any loop"));
   EXPECT_THAT(text, testing::HasSubstr(line(last - __LINE__) + ": the integer constant"));
 }
 

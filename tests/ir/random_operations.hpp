@@ -66,7 +66,7 @@ class RandomOperations : protected RandomValues {
   void call(Block& out, ir::MathFunction function, ScalarType type, std::vector<ValueId> operands) {
     Statement s = make(Op::math, type);
     if (function == ir::MathFunction::ilogb) s.type = ScalarType::i32;
-    if (function >= ir::MathFunction::isnan) s.type = ScalarType::boolean;
+    if (is_test(function)) s.type = ScalarType::boolean;
     s.index = static_cast<std::uint32_t>(function);
     s.operands = std::move(operands);
     emit(out, std::move(s));

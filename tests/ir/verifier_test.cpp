@@ -311,7 +311,7 @@ TEST(TaskVerifier, RefusesArgumentsThatOverlap) {
 
 TEST(TaskVerifier, RefusesRegions) {
   const ir::Kernel k = ir::parse("weir-ir 1 kernel \"k\" { region { } }");
-  EXPECT_EQ(first_of(k, task(k)), "'region' stands in kernels only, found one in a task");
+  EXPECT_EQ(first_of(k, task(k)), "'region' belongs in kernels only, found one in a task");
 }
 
 }  // namespace

@@ -21,10 +21,35 @@ TEST(Regions, LoopsOfABlockRunInOrderAndTheRegionJoins) {
                       }};
   Stream stream = tested().create_stream();
   const std::int64_t n = 20000;
-  auto x = tested().array<std::int64_t>(n), y = tested().array<std::int64_t>(n), z = tested().array<std::int64_t>(n);
+  auto x = tested().array<std::int64_t>(n), y = tested().array<std::int64_t>(n),
+       z = tested().array<std::int64_t>(n);
   for (int round = 0; round < 10; ++round) kernel(stream, x, y, z);
   const std::vector<std::int64_t> got = z.to_host(stream);
   for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(got[static_cast<std::size_t>(i)], 2 * i + 3 * (i + 1));
+}
+
+TEST(Regions, StreamRegionsDirectlyAfterOneAnotherRunInOrder) {
+  const Kernel kernel{"regions", [](View<std::int64_t> x, View<std::int64_t> y) {
+                        for (int round = 0; round < 3; ++round) {
+                          stream_region([&] {
+                            stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
+                            stream_parallel([&] { range_for(y.size(), [&](Index i) { y[i] = y[i] * 2; }); });
+                          });
+                          stream_region([&] {
+                            stream_parallel([&] {
+                              range_for(x.size(), [&](Index i) { x[i] = x[i] + y[y.size() - 1 - i]; });
+                            });
+                          });
+                        }
+                      }};
+  const std::int64_t n = 30000;
+  auto x = tested().array<std::int64_t>(n), y = tested().array<std::int64_t>(n);
+  x.fill(0);
+  y.copy_from(ramp<std::int64_t>(n));
+  kernel(x, y);
+  const std::vector<std::int64_t> got = x.to_host();
+  for (std::int64_t i = 0; i < n; ++i)
+    ASSERT_EQ(got[static_cast<std::size_t>(i)], 3 + (2 + 4 + 8) * (n - 1 - i)) << i;
 }
 
 // proves R13

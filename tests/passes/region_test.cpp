@@ -223,7 +223,7 @@ std::string verdict(const std::string& body) {
 // proves R16: both lines, and the remedy
 TEST(Nesting, ABlockInsideABlockIsRefused) {
   EXPECT_EQ(verdict("region {\nregion {\n} and {\n}\n} and {\n}"),
-            "k.weir:15:1: a stream_parallel block stands inside the stream_parallel block at k.weir:14:1; "
+            "k.weir:15:1: a stream_parallel block is inside the stream_parallel block at k.weir:14:1; "
             "blocks do not "
             "nest. Put them side by side in the kernel, or leave out the inner one");
 }
@@ -231,7 +231,7 @@ TEST(Nesting, ABlockInsideABlockIsRefused) {
 // proves R16
 TEST(Nesting, ABlockUnderAConditionIsRefused) {
   EXPECT_EQ(verdict("%t = const true : bool\nif %t {\nregion {\n} and {\n}\n}"),
-            "k.weir:16:1: a stream_parallel block stands inside 'if' at k.weir:15:1; blocks stand only "
+            "k.weir:16:1: a stream_parallel block is inside 'if' at k.weir:15:1; blocks belong "
             "directly in the "
             "kernel. Move the outer statement into the block, or launch one kernel per iteration");
 }
@@ -239,7 +239,7 @@ TEST(Nesting, ABlockUnderAConditionIsRefused) {
 // proves R16
 TEST(Nesting, ABlockInsideALoopIsRefused) {
   EXPECT_THAT(verdict("for %k = %zero to %len step %one {\nregion {\n} and {\n}\n}"),
-              HasSubstr("k.weir:15:1: a stream_parallel block stands inside 'for' at k.weir:14:1"));
+              HasSubstr("k.weir:15:1: a stream_parallel block is inside 'for' at k.weir:14:1"));
 }
 
 TEST(Region, BlocksMayUseDifferentPartsOfAnArray) {

@@ -103,6 +103,28 @@ TEST_F(KernelCommands, RunReadsAndWritesNumPyFiles) {
   EXPECT_EQ(read_array<float>("y.npy"), (std::vector<float>{2.5f, 5.0f, 7.5f}));
 }
 
+// The device of a driver that takes no code yet is of a kind that would come before the CPU.
+TEST_F(KernelCommands, RunPassesOverDevicesThatNoCodeIsGeneratedFor) {
+  const std::filesystem::path drivers = folder_ / "drivers";
+  std::filesystem::create_directory(drivers);
+  std::filesystem::copy_file(built("tests/driver/broken/good.so"), drivers / "good.so");
+  std::filesystem::permissions(drivers / "good.so", std::filesystem::perms{0755});
+  write("drivers/good.json", R"({"name": "good", "library": "good.so", "abi": {"min": "1.0", "max": "1.0"},
+                                 "architecture": ")" WEIR_MACHINE "\"}");
+  const std::string kernel = write("scale.weir", scale_text);
+  const std::string x = write_array<float>("x.npy", ScalarType::f32, {1, 2, 3}, {3});
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command{tool(), "run", kernel, "--arg", "x=@" + x, "--arg", "factor=2.5"};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_program(command, {"WEIR_DRIVER_PATH=" + drivers.string(), "WEIR_DEVICE"});
+  };
+  const ProgramResult chosen = run({});
+  EXPECT_EQ(chosen.status, 0) << chosen.err;
+  EXPECT_THAT(chosen.out, testing::Not(HasSubstr("on good:0")));
+  EXPECT_THAT(run({"--device", "good"}).err,
+              HasSubstr("cannot be compiled for device good:0: this build generates elf-x86_64, "));
+}
+
 TEST_F(KernelCommands, ComponentsOfVectorsAreTheLastDimension) {
   const std::string kernel = write("first.weir", cross_text);
   const std::string v =
@@ -248,8 +270,8 @@ TEST_F(KernelCommands, UnknownTargetNamesTheExistingOnes) {
     return result.err;
   };
   EXPECT_THAT(refused("abacus"), HasSubstr("it makes elf-x86_64, ptx and hsaco\n"));
-  EXPECT_THAT(refused("sm_90"), HasSubstr("a processor stands behind its format: ptx:sm_90"));
-  EXPECT_THAT(refused("gfx942"), HasSubstr("a processor stands behind its format: hsaco:gfx942"));
+  EXPECT_THAT(refused("sm_90"), HasSubstr("the processor follows its format: ptx:sm_90"));
+  EXPECT_THAT(refused("gfx942"), HasSubstr("the processor follows its format: hsaco:gfx942"));
   EXPECT_THAT(refused("ptx"), HasSubstr("is for one processor, found 'native': name it behind the format"));
 }
 

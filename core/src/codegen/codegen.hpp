@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 #include <weir/lowering.hpp>
 
@@ -37,6 +39,21 @@ struct LaunchAssumptions {
   }
   friend bool operator==(const LaunchAssumptions&, const LaunchAssumptions&) = default;
 };
+
+/// The formats of code objects that this build generates.
+inline constexpr std::string_view formats[] = {"elf-x86_64", "ptx", "hsaco"};
+constexpr bool generates(std::string_view format) noexcept {
+  for (const std::string_view known : formats)
+    if (known == format) return true;
+  return false;
+}
+/// "elf-x86_64, ptx and hsaco"
+inline std::string list_of_formats() {
+  std::string list(formats[0]);
+  for (std::size_t i = 1; i < std::size(formats); ++i)
+    list.append(i + 1 < std::size(formats) ? ", " : " and ").append(formats[i]);
+  return list;
+}
 
 /// The target of code generation: a weir_code_target and further properties of the device.
 struct Target {

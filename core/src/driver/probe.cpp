@@ -52,7 +52,7 @@ void check_architecture(std::string_view found, std::string_view where) {
   if (found != machine)
     refuse(DriverStatus::wrong_architecture,
            fmt::format("{} is for {}; this process is {}", where, found, machine),
-           fmt::format("install the driver's build for {}", machine));
+           fmt::format("install the driver's build for {}, or correct its manifest", machine));
 }
 
 std::string_view abi_remedy(std::uint32_t driver_max) {
@@ -111,8 +111,10 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
     const std::string remedy =
         manifest.vendor_libraries.empty()
             ? "install the vendor's runtime library if this machine has such a device"
-            : fmt::format("install the package that provides {} if this machine has such a device",
-                          fmt::join(manifest.vendor_libraries, " or "));
+            : fmt::format(
+                  "install the package that provides {} if this machine has such a device; a container "
+                  "must be started with access to it",
+                  fmt::join(manifest.vendor_libraries, " or "));
     refuse(DriverStatus::no_vendor_library, failure_words(result, status), remedy);
   }
   if (result == WEIR_ERROR_NO_DEVICE)
@@ -173,7 +175,8 @@ TrustedFile open_checked_library(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     refuse(DriverStatus::broken,
-           fmt::format("the library {} that the manifest names is not there", path.string()), reinstall);
+           fmt::format("the library {} that the manifest names is not there", path.string()),
+           "reinstall the driver, or correct its manifest");
   TrustedFile library = open_judged(path, reinstall);
   try {
     const ElfHeader header = read_elf_header(library);
@@ -200,7 +203,7 @@ Manifest check_manifest(Candidate& candidate) {
   candidate.name = manifest.name;
   candidate.description = manifest.description;
   candidate.library = manifest.library;
-  check_architecture(manifest.architecture, "the driver");
+  check_architecture(manifest.architecture, "the driver, by its manifest,");
   if (manifest.abi_max < abi_min || manifest.abi_min > abi_max)
     refuse(DriverStatus::abi_refused,
            fmt::format("the driver speaks ABI {}; this Weir speaks {}",

@@ -58,8 +58,9 @@ void Trace::close() {
       else_of(statements, block.branch) = std::move(block.block);
       return;
     case BlockKind::stream_block:
-      if (statements.empty() || statements.back().op != ir::Op::region) {
+      if (statements.empty() || statements.back().op != ir::Op::region || stack_.back().region_ended) {
         statements.push_back(std::move(block.owner));
+        stack_.back().region_ended = false;
       } else {
         statements.back().immediate |= block.owner.immediate;
       }
@@ -73,6 +74,7 @@ void Trace::close() {
       block.owner.bodies.push_back(std::move(block.block));
       break;
   }
+  check_between_blocks(block.owner, block.opened);
   statements.push_back(std::move(block.owner));
 }
 
@@ -85,6 +87,7 @@ void Trace::close_scope(const Scope& scope) noexcept {
       out_of_memory_ = true;
     }
   if (scope.function_ && !functions_.empty()) functions_.pop_back();
+  if (scope.region_) close_stream_region();
 }
 
 bool Trace::is_open(std::uint32_t block) const noexcept {
@@ -274,8 +277,7 @@ void Trace::leave_loop(ir::Op op, const Where& where) {
                ": its iterations run in parallel; use continue_() to end this iteration, or a for_ loop",
            where);
   } else if (!is_loop && !is_iteration) {
-    report(std::string(is_break ? "break_" : "continue_") +
-               " stands outside any loop: it belongs inside for_" +
+    report(std::string(is_break ? "break_" : "continue_") + " is outside any loop: it belongs inside for_" +
                (is_break ? " or while_" : ", while_ or range_for"),
            where);
   } else {

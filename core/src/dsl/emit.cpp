@@ -165,7 +165,7 @@ void Scope::close() noexcept {
   if (Trace* trace = Trace::find(trace_)) trace->close_scope(*this);
   trace_ = 0;
   depth_ = 0;
-  function_ = false;
+  function_ = region_ = false;
 }
 
 void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, Where where) {
@@ -200,6 +200,10 @@ void open_else_if(Scope& scope, BranchPoint& branch, Handle condition, Where whe
 
 void open_stream_block(Scope& scope, bool conflicts_are_meant, Where where) {
   Trace::current("stream_parallel", where).open_stream_block(scope, conflicts_are_meant, where);
+}
+
+void open_stream_region(Scope& scope, Where where) {
+  Trace::current("stream_region", where).open_stream_region(scope, where);
 }
 
 void open_function(Scope& scope, std::string_view name, Where where) {

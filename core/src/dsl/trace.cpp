@@ -137,6 +137,7 @@ Handle Trace::add_value(std::uint32_t block, const Where& where) {
 
 Handle Trace::append(ir::Statement statement, const Where& where) {
   statement.location = locate(where);
+  check_between_blocks(statement, where);
   Handle result;
   if (ir::info(statement.op).result != ir::ResultRule::none) {
     result = add_value(stack_.back().id, where);

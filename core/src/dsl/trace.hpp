@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -85,6 +86,7 @@ class Trace {
   void open_else(Scope& scope, const BranchPoint& branch, const Where& where);
   void open_else_if(Scope& scope, BranchPoint& branch, const Handle& condition, const Where& where);
   void open_stream_block(Scope& scope, bool conflicts_are_meant, const Where& where);
+  void open_stream_region(Scope& scope, const Where& where);
   void open_function(Scope& scope, std::string_view name, const Where& where);
   void open_reduce(Scope& scope, std::string_view kind, ScalarType type, const Bounds* bounds,
                    std::size_t rank, Handle* indices, const Where& where);
@@ -105,6 +107,7 @@ class Trace {
     BranchPoint last_branch;         ///< the last if_ in this block, to which the next else_ belongs
     bool last_branch_closed = true;  ///< true once that if_ has its else_
     bool dropped = false;            ///< opened where it is not allowed; already reported
+    bool region_ended = false;       ///< no block joins the region that is the last statement
   };
   struct ValueInfo {
     std::uint32_t block;
@@ -119,6 +122,11 @@ class Trace {
     std::string message;
     std::string place;  ///< location name for the message
   };
+  /// The stream_region that is open.
+  struct ActiveRegion {
+    Where opened;
+    bool refused = false;  ///< a statement outside of its blocks was reported
+  };
   struct ActiveFunction {
     std::string name;
     Where made;
@@ -127,6 +135,9 @@ class Trace {
   ir::Location locate(const Where& where);
   const Where& known(const Where& where) const noexcept { return where.line() != 0 ? where : last_; }
   Handle add_value(std::uint32_t block, const Where& where);
+  std::string place_refusal(const std::string& what) const;
+  void close_stream_region() noexcept;
+  void check_between_blocks(const ir::Statement& statement, const Where& where);
   bool is_open(std::uint32_t block) const noexcept;
   std::size_t task_depth() const noexcept;  ///< index in stack_ of the innermost block that becomes tasks
   std::string_view describe(BlockKind kind) const noexcept;
@@ -147,6 +158,7 @@ class Trace {
   std::vector<ValueInfo> values_;
   std::vector<LocalInfo> locals_;
   std::vector<ActiveFunction> functions_;
+  std::optional<ActiveRegion> region_;
   std::vector<Diagnostic> diagnostics_;
   std::uint32_t random_sites_ = 0;
   const char* last_file_ = nullptr;

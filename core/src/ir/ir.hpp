@@ -70,7 +70,16 @@ struct MathInfo {
   std::uint8_t operands;
 };
 const MathInfo& info(MathFunction function) noexcept;
-inline constexpr std::uint32_t math_function_count = static_cast<std::uint32_t>(MathFunction::isfinite) + 1;
+inline constexpr std::uint32_t math_function_count = 0
+#define WEIR_MATH(name, operands) +1
+#include "ir/math.def"
+#undef WEIR_MATH
+    ;
+/// Whether the results are boolean.
+constexpr bool is_test(MathFunction function) noexcept {
+  return function == MathFunction::isnan || function == MathFunction::isinf ||
+         function == MathFunction::isfinite;
+}
 inline constexpr std::uint32_t atomic_kind_count =
     static_cast<std::uint32_t>(AtomicKind::compare_exchange) + 1;
 inline constexpr std::uint32_t reduce_kind_count = static_cast<std::uint32_t>(ReduceKind::all) + 1;

@@ -267,16 +267,8 @@ class Rules {
                ", found " + list(types_);
       }
     }
-    switch (function) {
-      case MathFunction::ilogb:
-        return result(ScalarType::i32);
-      case MathFunction::isnan:
-      case MathFunction::isinf:
-      case MathFunction::isfinite:
-        return result(ScalarType::boolean);
-      default:
-        return result(types_[0]);
-    }
+    if (is_test(function)) return result(ScalarType::boolean);
+    return result(function == MathFunction::ilogb ? ScalarType::i32 : types_[0]);
   }
 
   std::string philox() const {

@@ -325,7 +325,7 @@ class Verifier {
       case Op::break_:
         if (context.condition || !context.sequential_loop) {
           report(s.location,
-                 context.condition ? "'break' stands in the body of a loop, found it in a condition"
+                 context.condition ? "'break' belongs in the body of a loop, found it in a condition"
                  : context.task_loop != nullptr
                      ? "'break' leaves a 'while' or 'for' inside the parallel loop, found none around it; "
                        "iterations of a parallel loop cannot stop one another, 'continue' ends one"
@@ -334,7 +334,7 @@ class Verifier {
         break;
       case Op::continue_:
         if (context.condition) {
-          report(s.location, "'continue' stands in the body of a loop, found it in a condition");
+          report(s.location, "'continue' belongs in the body of a loop, found it in a condition");
         } else if (!context.sequential_loop && context.task_loop == nullptr) {
           report(s.location, "'continue' goes on with the next iteration of a loop, found none around it");
         }
@@ -346,9 +346,9 @@ class Verifier {
       case Op::reduce:
         if (context.enclosing != nullptr && context.enclosing->op != Op::region) {
           report(s.location,
-                 name + " stands inside '" + std::string(info(context.enclosing->op).mnemonic) + "' at " +
+                 name + " is inside '" + std::string(info(context.enclosing->op).mnemonic) + "' at " +
                      at(context.enclosing->location) +
-                     "; parallel loops stand only directly in the kernel or in a stream_parallel block. Use "
+                     "; parallel loops belong directly in the kernel or in a stream_parallel block. Use "
                      "a sequential 'for' here, or move the outer statement into the parallel loop");
         }
         break;
@@ -379,17 +379,17 @@ class Verifier {
 
   void check_region(const Statement& s, const Context& context) {
     if (task_) {
-      report(s.location, "'region' stands in kernels only, found one in a task");
+      report(s.location, "'region' belongs in kernels only, found one in a task");
     } else if (context.enclosing != nullptr && context.enclosing->op == Op::region) {
       report(s.location,
-             "a stream_parallel block stands inside the stream_parallel block at " +
+             "a stream_parallel block is inside the stream_parallel block at " +
                  at(context.enclosing->location) +
                  "; blocks do not nest. Put them side by side in the kernel, or leave out the inner one");
     } else if (context.enclosing != nullptr) {
       report(s.location,
-             "a stream_parallel block stands inside '" + std::string(info(context.enclosing->op).mnemonic) +
+             "a stream_parallel block is inside '" + std::string(info(context.enclosing->op).mnemonic) +
                  "' at " + at(context.enclosing->location) +
-                 "; blocks stand only directly in the kernel. Move the outer statement into the block, or "
+                 "; blocks belong directly in the kernel. Move the outer statement into the block, or "
                  "launch one kernel per iteration");
     }
   }

@@ -213,7 +213,7 @@ inline constexpr ConflictsAreMeant conflicts_are_meant;
 /// A block that runs at the same time as the stream_parallel blocks next to it. Consecutive blocks form one
 /// region: it begins after everything before it and ends before anything after it. Must be in the kernel's
 /// body only. Computing with scalars and extents between two blocks does not separate them; loads, stores and
-/// loops do.
+/// loops do, and so does stream_region.
 template <class F>
 void stream_parallel(F&& body, detail::Where where = detail::Where::current()) {
   detail::check_body<std::remove_reference_t<F>>();
@@ -227,6 +227,17 @@ void stream_parallel(ConflictsAreMeant, F&& body, detail::Where where = detail::
   detail::check_body<std::remove_reference_t<F>>();
   detail::Scope scope;
   detail::open_stream_block(scope, true, where);
+  body();
+}
+
+/// A region of its own: the stream_parallel blocks in `body` form one region, which blocks directly before
+/// and after it do not join. Must be in the kernel's body only; besides blocks, `body` may compute with
+/// scalars and extents.
+template <class F>
+void stream_region(F&& body, detail::Where where = detail::Where::current()) {
+  detail::check_body<std::remove_reference_t<F>>();
+  detail::Scope scope;
+  detail::open_stream_region(scope, where);
   body();
 }
 

@@ -94,6 +94,7 @@ class WEIR_API Scope {
   std::uint32_t trace_ = 0;
   std::uint32_t depth_ = 0;  ///< open blocks to leave
   bool function_ = false;    ///< a device function to leave
+  bool region_ = false;      ///< a stream_region to leave
 };
 
 /// The position of an if_, for its else_.
@@ -116,6 +117,7 @@ WEIR_API void open_else(Scope& scope, const BranchPoint& branch, Where where);
 /// condition, move in before it.
 WEIR_API void open_else_if(Scope& scope, BranchPoint& branch, Handle condition, Where where);
 WEIR_API void open_stream_block(Scope& scope, bool conflicts_are_meant, Where where);
+WEIR_API void open_stream_region(Scope& scope, Where where);
 
 /// A device function named `name`, made at `where`.
 WEIR_API void open_function(Scope& scope, std::string_view name, Where where);

@@ -2,11 +2,13 @@
 // Choice of a device by name, by environment, or by rank.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "codegen/codegen.hpp"
 #include "driver/registry.hpp"
 #include "near_words.hpp"
 #include "runtime/devices/device_state.hpp"
@@ -24,7 +26,8 @@ std::string driver_report() {
   for (const Candidate& candidate : drivers()) {
     text += fmt::format("\n  {}: {}", candidate.name, to_string(candidate.status));
     if (!candidate.reason.empty()) text += fmt::format(": {}", candidate.reason);
-    if (!candidate.remedy.empty()) text += fmt::format("; {}", candidate.remedy);
+    if (!candidate.remedy.empty() && !candidate.remedy.starts_with("nothing"))
+      text += fmt::format("; remedy: {}", candidate.remedy);
     if (candidate.status == DriverStatus::usable) text += " (" + devices_of(candidate) + ")";
   }
   if (text.empty()) {
@@ -45,16 +48,21 @@ std::string near_devices(std::string_view driver, std::string_view index) {
   return text.empty() ? "." : fmt::format("; did you mean {}?", text);
 }
 
-int preference(std::uint32_t kind) {
-  switch (kind) {
+/// Devices that kernels can be compiled for come before all others, such as those of a driver that is still
+/// being written. Drivers of one rank are taken in the order in which they were found.
+int preference(const weir_device_info& device) {
+  int rank = 0;
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(device.code_target_count, WEIR_MAX_CODE_TARGETS); ++i)
+    if (codegen::generates(device.code_targets[i].format)) rank = 4;
+  switch (device.kind) {
     case WEIR_DEVICE_DISCRETE:
-      return 3;
+      return rank + 3;
     case WEIR_DEVICE_INTEGRATED:
-      return 2;
+      return rank + 2;
     case WEIR_DEVICE_OTHER:
-      return 1;
+      return rank + 1;
     default:
-      return 0;
+      return rank;
   }
 }
 
@@ -106,7 +114,7 @@ Device open() try {
   for (const Candidate& candidate : drivers()) {
     if (candidate.status != DriverStatus::usable) continue;
     for (std::uint32_t i = 0; i < candidate.devices.size(); ++i)
-      if (!best || preference(candidate.devices[i].kind) > preference(best->devices[best_index].kind)) {
+      if (!best || preference(candidate.devices[i]) > preference(best->devices[best_index])) {
         best = &candidate;
         best_index = i;
       }

@@ -26,6 +26,7 @@ std::vector<codegen::CodeObject> generate(const ir::Kernel& kernel, const passes
   const std::vector<compilation::TaskGroup> groups = compilation::task_groups(tasks);
   std::exception_ptr refusal;
   for (const CodeTarget& code : device.info.code_targets) {
+    if (!codegen::generates(code.format)) continue;
     const codegen::Target target{code.format,
                                  code.target,
                                  device.info.target_features,
@@ -40,9 +41,16 @@ std::vector<codegen::CodeObject> generate(const ir::Kernel& kernel, const passes
     }
   }
   if (refusal) std::rethrow_exception(refusal);
-  throw Error(ErrorCode::unsupported,
-              fmt::format("device {} names no code object format, so nothing can be compiled for it",
-                          device.device_name()));
+  std::string loaded;
+  for (const CodeTarget& code : device.info.code_targets)
+    loaded += fmt::format("{}'{}'", loaded.empty() ? "" : ", ", code.format);
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("kernel '{}' cannot be compiled for device {}: this build generates {}, and the device "
+                  "loads {}; load ready code objects, or choose another device, for example with "
+                  "WEIR_DEVICE=cpu",
+                  kernel.name, device.device_name(), codegen::list_of_formats(),
+                  loaded.empty() ? "no format" : "only " + loaded));
 }
 
 /// Looks up the task's kernel. Sets `sized` to the parameters whose sizes its launches pass.
