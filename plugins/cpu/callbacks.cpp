@@ -9,7 +9,9 @@
 namespace weir::cpu {
 namespace {
 constexpr std::chrono::seconds idle_time{2};  // a thread without calls ends after this time
-}
+
+thread_local bool inside = false;
+}  // namespace
 
 Callbacks& Callbacks::get() {
   static Callbacks* const callbacks = new Callbacks;
@@ -28,9 +30,19 @@ void Callbacks::run(Stream& stream, weir_host_callback function, void* user) noe
     lock.unlock();
     waiting_.notify_one();
   } catch (...) {  // no thread or no memory available: call on this thread
-    function(user);
-    Scheduler::get().callback_done(stream);
+    call({&stream, function, user});
   }
+}
+
+bool Callbacks::runs_on_this_thread() noexcept {
+  return inside;
+}
+
+void Callbacks::call(const Call& call) noexcept {
+  inside = true;
+  call.function(call.user);
+  inside = false;
+  Scheduler::get().callback_done(*call.stream);
 }
 
 // idle_ counts the threads that are not inside a call, including those that have just started.
@@ -43,8 +55,7 @@ void Callbacks::serve() {
     calls_.pop_front();
     --idle_;
     lock.unlock();
-    call.function(call.user);
-    Scheduler::get().callback_done(*call.stream);
+    Callbacks::call(call);
     lock.lock();
     ++idle_;
   }

@@ -19,6 +19,9 @@ class Callbacks {
   /// Schedules a call of `function(user)`, and then lets the scheduler resume the parked stream.
   void run(Stream& stream, weir_host_callback function, void* user) noexcept;
 
+  /// Whether this thread is inside a callback. Its stream waits for it.
+  static bool runs_on_this_thread() noexcept;
+
  private:
   struct Call {
     Stream* stream;
@@ -26,6 +29,7 @@ class Callbacks {
     void* user;
   };
   void serve();
+  static void call(const Call& call) noexcept;
 
   std::mutex mutex_;
   std::condition_variable waiting_;
