@@ -2,6 +2,7 @@
 #include "callbacks.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "scheduler.hpp"
 #include "thread.hpp"
@@ -9,9 +10,7 @@
 namespace weir::cpu {
 namespace {
 constexpr std::chrono::seconds idle_time{2};  // a thread without calls ends after this time
-
-thread_local bool inside = false;
-}  // namespace
+}
 
 Callbacks& Callbacks::get() {
   static Callbacks* const callbacks = new Callbacks;
@@ -35,13 +34,25 @@ void Callbacks::run(Stream& stream, weir_host_callback function, void* user) noe
 }
 
 bool Callbacks::runs_on_this_thread() noexcept {
-  return inside;
+  const std::lock_guard lock(mutex_);
+  for (const Inside* inside = inside_; inside; inside = inside->next)
+    if (pthread_equal(inside->thread, pthread_self())) return true;
+  return false;
 }
 
 void Callbacks::call(const Call& call) noexcept {
-  inside = true;
+  Inside inside{pthread_self(), nullptr};
+  {
+    const std::lock_guard lock(mutex_);
+    inside.next = std::exchange(inside_, &inside);
+  }
   call.function(call.user);
-  inside = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Inside** link = &inside_;
+    while (*link != &inside) link = &(*link)->next;
+    *link = inside.next;
+  }
   Scheduler::get().callback_done(*call.stream);
 }
 
@@ -55,7 +66,7 @@ void Callbacks::serve() {
     calls_.pop_front();
     --idle_;
     lock.unlock();
-    Callbacks::call(call);
+    this->call(call);
     lock.lock();
     ++idle_;
   }

@@ -47,7 +47,7 @@ void reserve(std::uint64_t size) {
   std::uint64_t held = 0;
   do {
     for (Room room; (room = room_for(size, total, held)) != Room::now;) {
-      if (room == Room::never || Callbacks::runs_on_this_thread())
+      if (room == Room::never || Callbacks::get().runs_on_this_thread())
         fail(WEIR_ERROR_OUT_OF_MEMORY,
              "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64 " are allocated already%s", size,
              total, held,
