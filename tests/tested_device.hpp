@@ -21,6 +21,12 @@ inline int rounds_of(int usual) {
   return number > 0 && number < usual ? number : usual;
 }
 
+/// How often a test lets a process end in one way: `usual`, or WEIR_TEST_EXITS.
+inline int exits_of(int usual) {
+  const char* number = std::getenv("WEIR_TEST_EXITS");
+  return number ? std::atoi(number) : usual;
+}
+
 /// The time limit for work that waits, so that a broken runtime fails the test instead of hanging it. With
 /// injected failures WEIR_TEST_PATIENCE (seconds) shortens it.
 inline std::chrono::seconds patience() {

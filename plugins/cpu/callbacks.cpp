@@ -2,6 +2,7 @@
 #include "callbacks.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "scheduler.hpp"
 #include "thread.hpp"
@@ -28,9 +29,31 @@ void Callbacks::run(Stream& stream, weir_host_callback function, void* user) noe
     lock.unlock();
     waiting_.notify_one();
   } catch (...) {  // no thread or no memory available: call on this thread
-    function(user);
-    Scheduler::get().callback_done(stream);
+    call({&stream, function, user});
   }
+}
+
+bool Callbacks::runs_on_this_thread() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const Inside* inside = inside_; inside; inside = inside->next)
+    if (pthread_equal(inside->thread, pthread_self())) return true;
+  return false;
+}
+
+void Callbacks::call(const Call& call) noexcept {
+  Inside inside{pthread_self(), nullptr};
+  {
+    const std::lock_guard lock(mutex_);
+    inside.next = std::exchange(inside_, &inside);
+  }
+  call.function(call.user);
+  {
+    const std::lock_guard lock(mutex_);
+    Inside** link = &inside_;
+    while (*link != &inside) link = &(*link)->next;
+    *link = inside.next;
+  }
+  Scheduler::get().callback_done(*call.stream);
 }
 
 // idle_ counts the threads that are not inside a call, including those that have just started.
@@ -43,8 +66,7 @@ void Callbacks::serve() {
     calls_.pop_front();
     --idle_;
     lock.unlock();
-    call.function(call.user);
-    Scheduler::get().callback_done(*call.stream);
+    this->call(call);
     lock.lock();
     ++idle_;
   }

@@ -8,12 +8,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <string_view>
 
 #include "debugger.hpp"
 #include "object.hpp"
 #include "perf_map.hpp"
 
 namespace weir::cpu {
+namespace {
+
+/// Whether these words of the system's loader report a lack of memory, which it reports in words only: in its
+/// own, or after its words in those of the system's language.
+bool lacks_memory(std::string_view words) {
+  char buffer[128];
+  return words == "out of memory" || words.ends_with(strerror_r(ENOMEM, buffer, sizeof buffer));
+}
+
+}  // namespace
 
 CodeImage::CodeImage(const ElfFile& file, const std::string& name) {
   try {
@@ -76,6 +88,7 @@ void CodeImage::open_needed(const ElfFile& file) {
       continue;
     }
     const char* why = dlerror();
+    if (why && lacks_memory(why)) throw std::bad_alloc();
     throw ElfError("needs a library that does not load: " + std::string(why ? why : name));
   }
 }

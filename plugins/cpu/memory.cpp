@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "callbacks.hpp"
 #include "functions.hpp"
 #include "machine.hpp"
 #include "stream.hpp"
@@ -21,24 +22,37 @@ constexpr int poison = 0xdd;
 
 std::atomic<std::uint64_t> allocated{0};
 
-std::atomic<std::uint64_t> pending_frees{0};  // submitted and not reached
+// The size of the deallocations that were submitted and not reached; `allocated` includes it.
+std::atomic<std::uint64_t> pending{0};
 constexpr std::chrono::microseconds pending_interval{100};
 
+enum class Room { now, after_pending_frees, never };
+
+/// When `size` more bytes fit into `total`. `held` receives the size of all allocations.
+Room room_for(std::uint64_t size, std::uint64_t total, std::uint64_t& held) noexcept {
+  // A deallocation is subtracted from `allocated` first. Read in the other order, one that ends in between
+  // would count as memory that stays in use.
+  const std::uint64_t freed_later = pending.load(std::memory_order_acquire);
+  held = allocated.load(std::memory_order_relaxed);
+  if (size > total) return Room::never;
+  if (held <= total - size) return Room::now;
+  return held - (total - size) <= freed_later ? Room::after_pending_frees : Room::never;
+}
+
 /// Counts `size` as allocated, or throws: the system would promise more memory than there is. A host may run
-/// ahead of its deallocations, so these are waited for first.
+/// ahead of its deallocations, so these are waited for if that makes room. A host callback does not wait,
+/// because its own stream may be the one that has to reach them.
 void reserve(std::uint64_t size) {
   const std::uint64_t total = Machine::get().memory;
-  std::uint64_t held = allocated.load(std::memory_order_relaxed);
+  std::uint64_t held = 0;
   do {
-    bool pending = size <= total;
-    while (size > total || held > total - size) {
-      if (!pending)
+    for (Room room; (room = room_for(size, total, held)) != Room::now;) {
+      if (room == Room::never || Callbacks::get().runs_on_this_thread())
         fail(WEIR_ERROR_OUT_OF_MEMORY,
-             "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64 " are allocated already", size,
-             total, held);
-      pending = pending_frees.load(std::memory_order_acquire) != 0;
-      if (pending) std::this_thread::sleep_for(pending_interval);
-      held = allocated.load(std::memory_order_relaxed);
+             "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64 " are allocated already%s", size,
+             total, held,
+             room == Room::never ? "" : ", and a host callback, which must not call the driver, cannot wait for them");
+      std::this_thread::sleep_for(pending_interval);
     }
   } while (!allocated.compare_exchange_weak(held, held + size, std::memory_order_relaxed));
 }
@@ -87,8 +101,9 @@ void release_allocation(Allocation& allocation) noexcept {
 }
 
 void release_pending(Allocation& allocation) noexcept {
+  const std::uint64_t size = allocation.size;
   release_allocation(allocation);
-  pending_frees.fetch_sub(1, std::memory_order_release);
+  pending.fetch_sub(size, std::memory_order_release);
 }
 
 std::byte* range_of(const Allocation& allocation, std::uint64_t offset, std::uint64_t size,
@@ -131,14 +146,15 @@ weir_result memory_free_async(weir_stream stream_handle, weir_allocation handle,
     sdk::check_device(*stream.device, allocation, "allocation");
     check_stream(stream);
     retire(allocation, "allocation");
-    pending_frees.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t size = allocation.size;  // once submitted, it may be gone
+    pending.fetch_add(size, std::memory_order_relaxed);
     try {
       submit(stream, true, [&](Operation& operation) {
         operation.kind = Operation::Kind::release;
         operation.allocation = &allocation;
       });
     } catch (...) {
-      pending_frees.fetch_sub(1, std::memory_order_relaxed);
+      pending.fetch_sub(size, std::memory_order_relaxed);
       allocation.kind.store(Kind::allocation, std::memory_order_release);
       throw;
     }

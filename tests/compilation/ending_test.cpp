@@ -18,7 +18,7 @@ namespace {
 /// after several kernels.
 void expect_clean(const std::string& how, int times) {
   const HelperProcesses helpers;
-  for (int i = 0; i < times; ++i) {
+  for (int i = 0; i < exits_of(times); ++i) {
     const std::string command = "timeout 120 " + built("bin/weir_compilation_ending").string() + " " + how +
                                 " " + std::to_string(i * 997 % 100'000) + " 2>&1";
     FILE* const pipe = popen(command.c_str(), "r");

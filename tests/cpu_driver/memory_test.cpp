@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
 #include "support.hpp"
 
 namespace cpu_test {
@@ -104,5 +106,94 @@ TEST(StreamOrderedMemory, LivesFromAllocationToFreeInTheStreamsOrder) {
   stream.synchronize();
   EXPECT_EQ(result, 9u);
 }
+
+// Debug builds write to all memory that they free, here to most of the machine's.
+#ifdef NDEBUG
+
+weir_result try_to_allocate(std::uint64_t size, weir_status& status) {
+  const weir_memory_options options = memory_options(size);
+  weir_allocation out = nullptr;
+  const weir_result result = table().memory_allocate(first_device(), &options, &out, &status);
+  if (result == WEIR_OK) call(table().memory_free, out);
+  return result;
+}
+
+/// Waits until `flag` is raised, for at most ten seconds.
+bool is_raised_soon(const std::uint32_t& flag) {
+  for (int i = 0; i < 10'000 && !read(flag); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return read(flag);
+}
+
+/// Submits the deallocation of `size` new bytes.
+void free_later(Stream& stream, std::uint64_t size) {
+  const weir_memory_options options = memory_options(size);
+  weir_allocation out = nullptr;
+  call(table().memory_allocate_async, weir_stream(stream), &options, &out);
+  call(table().memory_free_async, weir_stream(stream), out);
+}
+
+// proves R34
+TEST(StreamOrderedMemory, PendingFreesAreWaitedForWhenTheyMakeRoom) {
+  const std::uint64_t most = device_info().total_memory / 4 * 3;
+  Stream stream;
+  Gate gate;
+  gate.close(stream);
+  free_later(stream, most);
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gate.open();
+  });
+  weir_status status = new_status();
+  EXPECT_EQ(try_to_allocate(most, status), WEIR_OK) << status.message;
+  EXPECT_EQ(gate.passed(), 1u);
+  opener.join();
+  stream.synchronize();
+}
+
+// proves R34
+TEST(StreamOrderedMemory, PendingFreesAreNotWaitedForWhenTheyMakeNoRoom) {
+  const std::uint64_t most = device_info().total_memory / 4 * 3;
+  Stream stream;
+  Gate gate;
+  gate.close(stream);
+  free_later(stream, 64);
+  const Memory held(most);
+  std::uint32_t returned = 0;
+  std::thread opener([&] {
+    is_raised_soon(returned);
+    gate.open();  // ends the wait of a driver that waits
+  });
+  weir_status status = new_status();
+  EXPECT_EQ(try_to_allocate(most, status), WEIR_ERROR_OUT_OF_MEMORY) << status.message;
+  EXPECT_EQ(gate.passed(), 0u) << "the call waited";
+  raise(returned);
+  opener.join();
+  stream.synchronize();
+}
+
+// A callback must not call the driver. One that does gets an error instead of waiting for its own stream.
+TEST(StreamOrderedMemory, HostCallbacksDoNotWaitForPendingFrees) {
+  const std::uint64_t part = device_info().total_memory / 8 * 3;
+  Stream stream;
+  auto held = std::make_unique<Memory>(part);
+  std::uint32_t submitted = 0, returned = 0;
+  weir_result result = WEIR_OK;
+  weir_status status = new_status();
+  std::function<void()> body = [&] {
+    while (!read(submitted)) std::this_thread::yield();
+    result = try_to_allocate(part, status);
+    raise(returned);
+  };
+  submit_callback(stream, body);
+  free_later(stream, part);
+  raise(submitted);
+  EXPECT_TRUE(is_raised_soon(returned)) << "the callback waits for its own stream";
+  held.reset();  // ends the wait
+  stream.synchronize();
+  EXPECT_EQ(result, WEIR_ERROR_OUT_OF_MEMORY);
+  EXPECT_NE(std::strstr(status.message, "host callback"), nullptr) << status.message;
+}
+
+#endif
 
 }  // namespace cpu_test

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "support.hpp"
+#include "tested_device.hpp"
 
 namespace cpu_test {
 
@@ -125,7 +126,7 @@ TEST(EightThreads, LoadAndUnloadModules) {
 // proves R6
 TEST(ProcessExit, IsCleanWithWorkInFlight) {
   for (const char* how : {"return", "exit-in-thread", "static-waits", "callback", "quick"})
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < weir::test::exits_of(3); ++i)
       EXPECT_EQ(std::system(
                     ("timeout 60 " + weir::test::built("bin/cpu_driver_exit").string() + " " + how).c_str()),
                 0)

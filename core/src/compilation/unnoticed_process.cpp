@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compilation/unnoticed_process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,6 +17,7 @@
 #include <weir/error.hpp>
 
 #include "driver/trust.hpp"
+#include "spawn_options.hpp"
 
 extern char** environ;
 
@@ -27,46 +27,11 @@ extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument
 namespace weir::compilation {
 namespace {
 
-/// The attributes that the program inherits from this process.
-class Inheritance {
- public:
-  explicit Inheritance(int socket) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, socket, helper_socket_descriptor);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions_, helper_socket_descriptor + 1);
-    posix_spawnattr_init(&attributes_);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    // A separate process group: signals from a terminal are for the program's process group.
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  Inheritance(const Inheritance&) = delete;
-  Inheritance& operator=(const Inheritance&) = delete;
-  ~Inheritance() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
-
 struct Start {
   const char* program;
   char* const* arguments;
   char* const* environment;
-  const Inheritance* inheritance;
+  const SpawnOptions* options;
   pid_t process = -1;
   int error = 0;
 };
@@ -75,8 +40,8 @@ struct Start {
 /// makes the program an orphan.
 int start_and_end(void* given) {
   auto& start = *static_cast<Start*>(given);
-  start.error = posix_spawn(&start.process, start.program, start.inheritance->actions(),
-                            start.inheritance->attributes(), start.arguments, start.environment);
+  start.error = posix_spawn(&start.process, start.program, start.options->actions(),
+                            start.options->attributes(), start.arguments, start.environment);
   syscall(SYS_exit_group, 0);  // not _exit(), at which ThreadSanitizer ends its records of this process
   __builtin_unreachable();
 }
@@ -146,9 +111,10 @@ UnnoticedProcess::UnnoticedProcess(const std::filesystem::path& program,
   pointers.push_back(nullptr);
   // The loader would apply the caller's LD_PRELOAD to the helper, which does not run elevated.
   char* no_environment[] = {nullptr};
-  const Inheritance inheritance(socket);
+  SpawnOptions options(socket, helper_socket_descriptor);
+  options.close_from(helper_socket_descriptor + 1);
   Start start{words[0].c_str(), pointers.data(), process_is_elevated() ? no_environment : environ,
-              &inheritance};
+              &options};
   if (const int error = run_between(start); error != 0)
     throw Error(ErrorCode::system,
                 fmt::format("{} could not be started: {}", program.string(), strerrordesc_np(error)));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "driver/trust.hpp"
+#include "spawn_options.hpp"
 
 extern char** environ;
 
@@ -31,40 +32,6 @@ constexpr std::chrono::seconds grace{5};
 constexpr std::chrono::seconds end_limit{3};
 
 constexpr std::array<std::string_view, 3> kind_words{"admit", "inspect", "describe"};
-
-// Resets the inherited attributes that weir-probe must not have.
-class SpawnOptions {
- public:
-  explicit SpawnOptions(int report) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, report, probe_report_descriptor);
-    posix_spawnattr_init(&attributes_);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    // A separate process group: signals from a terminal are for the program, which may continue to run.
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  SpawnOptions(const SpawnOptions&) = delete;
-  SpawnOptions& operator=(const SpawnOptions&) = delete;
-  ~SpawnOptions() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
 
 // A program may reap all its children, so the process may already be reaped.
 void reap(pid_t process) {
@@ -146,7 +113,7 @@ ProbeChild::ProbeChild(const std::filesystem::path& helper, const std::filesyste
   // that its caller lacks, but would use it in the new process.
   char* no_environment[] = {nullptr};
   char** const environment = process_is_elevated() ? no_environment : environ;
-  const SpawnOptions options(writing.get());
+  const SpawnOptions options(writing.get(), probe_report_descriptor);
   const int refused = posix_spawn(&process_, words[0].c_str(), options.actions(), options.attributes(),
                                   arguments.data(), environment);
   if (refused == 0) return;
