@@ -19,8 +19,7 @@ struct ProfileState;
 /// When one task ran. Times are the device's, in nanoseconds since the first task of the profile began.
 struct TaskTime {
   std::string kernel;
-  /// Its symbol in the code object; for a task that stands for several loops, followed by their lines in
-  /// brackets.
+  /// Its symbol in the code object. A merged task adds the lines of its loops in brackets.
   std::string task;
   std::uint32_t stream = 0;  ///< number of the stream on its device; leased streams are numbered too
   std::int32_t region = -1;  ///< region of the kernel or task list, -1 outside

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of a cache folder: what is there, how much, and what is removed.
+// The contents of a cache folder: its entries, their size, and their removal.
 #pragma once
 
 #include <cstdint>

@@ -93,7 +93,7 @@ void Store::write(const std::string& name, std::string_view bytes) {
     if (const std::string reason = settings_.create(folder); !reason.empty()) return warn(reason);
   TemporaryFile file(folder, name);
   const auto fail = [&] {
-    if (errno == ENOENT) return;  // somebody removed the folder or the file meanwhile
+    if (errno == ENOENT) return;  // another process removed the folder or the file
     warn(fmt::format("{} cannot be written: {}; code is generated again in each process", folder.string(),
                      strerrordesc_np(errno)));
   };

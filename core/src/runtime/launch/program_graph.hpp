@@ -33,7 +33,7 @@ struct ProgramGraphs {
   static constexpr std::uint32_t warm_up = 4;   ///< repeats before LaunchMode::automatic makes a graph
   static constexpr std::uint32_t patience = 4;  ///< consecutive launches with too many updates
 
-  /// Set for good when the driver cannot make the graph, or when LaunchMode::automatic finds that it costs
+  /// Set permanently when the driver cannot make the graph, or when LaunchMode::automatic finds that it costs
   /// more.
   std::atomic<bool> refused{false};
   StreamSlots<ProgramGraph> slots;
