@@ -14,7 +14,6 @@
 
 namespace weir::cache {
 
-inline constexpr std::string_view temporary_suffix = ".tmp";
 inline constexpr const char* usage_name = "weir-usage";
 
 /// Records that an entry of `bytes` was written, and returns about how many bytes all entries have: the file
