@@ -11,6 +11,7 @@
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
 #include "passes/fuse.hpp"
+#include "passes/traffic.hpp"
 
 namespace weir::passes {
 
@@ -51,8 +52,9 @@ struct PlannedTask : LoopBounds {
   bool cost_is_exact = false;        ///< no inner loop of unknown length is in `task.cost`
   std::vector<std::uint16_t>
       divided;  ///< array parameters of which the blocks of the region use different parts
-  std::vector<PlannedLoop> merged;  ///< the loops of a merged task, else empty
-  std::string title;                ///< of a merged task: its name and the lines of its loops
+  std::vector<ArrayTraffic> traffic;  ///< of the arrays that it accesses
+  std::vector<PlannedLoop> merged;    ///< the loops of a merged task, else empty
+  std::string title;                  ///< of a merged task: its name and the lines of its loops
 
   /// The name for profiles.
   const std::string& label() const noexcept { return title.empty() ? task.name : title; }

@@ -40,6 +40,7 @@ StreamState* StreamManager::take_kept(int priority) {
   if (result == WEIR_OK) {
     stream->note_completion(submitted);
     stream->last_kernel.store(nullptr, std::memory_order_relaxed);
+    stream->last_launch.set({});
     stream->lease.joined_streams.store(0, std::memory_order_relaxed);
     forget_failure(*stream);
     return stream;
@@ -174,6 +175,7 @@ StreamState* StreamManager::make(int priority, void* native) {
   stream->foreign = native != nullptr;
   stream->closed.store(false, std::memory_order_relaxed);
   stream->last_kernel.store(nullptr, std::memory_order_relaxed);
+  stream->last_launch.set({});
   stream->lease.joined_into.store(nullptr, std::memory_order_relaxed);
   stream->lease.joined_streams.store(0, std::memory_order_relaxed);
   stream->lease.slot = -1;

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "runtime/memory/stream_cache.hpp"
+#include "runtime/streams/last_launch.hpp"
 #include "runtime/streams/stream_lease.hpp"
 #include "runtime/streams/stream_progress.hpp"
 #include "runtime/streams/submission_lock.hpp"
@@ -41,6 +42,7 @@ struct alignas(64) StreamState : StreamProgress {
   std::atomic<const KernelOrigin*> last_kernel{nullptr};
   std::atomic<StreamRecord*> record{
       nullptr};  ///< see stream_errors.hpp; created by the first launch that needs it
+  LastLaunch last_launch;
   StreamLease lease;
   StreamCache cache;
 
