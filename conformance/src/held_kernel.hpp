@@ -8,7 +8,7 @@
 namespace weir::conformance {
 
 /// Arguments for the kernel "meet", and a stream of its own that watches and releases it. Throws Unsupported
-/// without CONCURRENT_STREAMS. The kernel also ends by itself after about patience().
+/// without CONCURRENT_STREAMS. Without a release the kernel ends after about patience().
 class HeldKernel {
  public:
   HeldKernel();

@@ -18,7 +18,7 @@ std::vector<std::uint64_t> around_powers_of_two() {
   return all;
 }
 
-/// Two allocations with room for every size and offset, and what they and the host hold.
+/// Two allocations with room for every size and offset, and the expected contents of both and of the host's memory.
 class Field {
  public:
   enum class Copy { to_device, on_device, to_host };

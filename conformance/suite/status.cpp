@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statuses, and what a table of an older version promises. Every call of the suite checks its status; these
+// Statuses, and the rules for tables of older versions. Every call of the suite checks its status; these
 // requirements make the calls whose texts a driver is likely to cut.
 #include <cstring>
 

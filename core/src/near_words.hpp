@@ -27,8 +27,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// At most three of `names` that `word` may stand for, the nearest first: at most a third of its characters
-/// differ, or it is the beginning of the name. Longer words than 64 characters have none.
+/// At most three of `names` of which `word` may be a misspelling, the nearest first: at most a third of the
+/// characters differ, or `word` is the beginning of the name. Longer words than 64 characters have none.
 template <class Names>
 std::vector<std::string> near_words(std::string_view word, const Names& names) {
   constexpr std::size_t most_characters = 64, most_words = 3;

@@ -2,14 +2,13 @@
 #include "perf_map.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
+#include <weir/sdk/file_size_signal.hpp>
 
 namespace weir::cpu {
 namespace {
@@ -21,28 +20,6 @@ bool is_wanted() noexcept {
   }();
   return wanted;
 }
-
-/// While it exists, a write beyond the limit of file sizes fails instead of ending the process.
-class WithoutFileSizeSignal {
- public:
-  WithoutFileSizeSignal() noexcept {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
-  ~WithoutFileSizeSignal() {
-    constexpr timespec at_once{};
-    if (!was_pending_) sigtimedwait(&signal_, nullptr, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t signal_, before_;
-  bool was_pending_;
-};
 
 /// Opens a regular file of this user; refuses a different object that another user may have created under
 /// that name.
@@ -71,7 +48,7 @@ void write_perf_map(const ElfFile& file, const std::byte* bias, const std::strin
     if (!name.empty()) lines.append(" [").append(name).append("]");
     lines += '\n';
   }
-  const WithoutFileSizeSignal quiet;
+  const sdk::FileSizeSignalBlocked blocked;
   const int map = open_map();
   if (map < 0) return;
   // Appended in one piece, so that lines of several threads do not mix. A full disk only causes missing names

@@ -6,7 +6,7 @@
 #include <weir/driver.h>
 #include <weir/sdk/cpu_kernel.h>
 
-/* The minor version of an older header, which lacks what came later. */
+/* The minor version of an older header, which lacks later additions. */
 #ifndef OLD_MINOR
 #define OLD_MINOR 65535
 #endif

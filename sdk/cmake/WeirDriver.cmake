@@ -10,7 +10,7 @@
 # must support all from 1.0 on. The default is the newest version of this SDK's header, which drivers made
 # with <weir/sdk/table.hpp> support.
 #
-# The second form takes a shared object that another compiler builds, for languages that CMake does not know: a
+# The second form takes a shared object that another compiler builds, for languages without CMake support: a
 # file, which may be the OUTPUT of an add_custom_command() of the same folder. It must export weir_driver_entry.
 #
 # Weir's own build and external drivers use the same function; the latter get it from find_package(WeirSDK).

@@ -80,7 +80,7 @@ bool fails(const void* caller) {
 
 __attribute__((constructor)) void start() {
   void* frames[4];
-  backtrace(frames, 4);  // loads what it needs
+  backtrace(frames, 4);  // loads its library before allocations are counted
   const char* const at = std::getenv("WEIR_FAIL_ALLOCATION");
   const char* const to = std::getenv("WEIR_ALLOCATION_COUNT");
   trace = std::getenv("WEIR_FAIL_TRACE");

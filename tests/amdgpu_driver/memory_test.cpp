@@ -103,7 +103,7 @@ TEST_F(Simulator, AllMemoryComesBack) {
     call(table().memory_free_async, stream, allocate(device, 1 << 20));
   }
   call(table().stream_synchronize, stream);
-  call(table().memory_free, allocate(device, 64));  // calls that may block release what is due
+  call(table().memory_free, allocate(device, 64));  // calls that may block perform due releases
   call(table().device_get_memory, device, &after, &total);
   EXPECT_EQ(after, before);
 }

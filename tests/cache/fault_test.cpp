@@ -263,7 +263,7 @@ TEST_F(Faults, AFullOrReadOnlyFileSystemOnlyCostsTheEntries) {
       for (const cache::Listed& listed : cache::list_entries(store.folder))
         if (!cache::read_entry(listed.file)) return 5;
       for (const fs::directory_entry& file : fs::directory_iterator(store.folder))
-        if (file.path().native().ends_with(cache::temporary_suffix)) return 6;
+        if (file.path().native().ends_with(TemporaryFile::suffix)) return 6;
       return 0;
     });
     if (!status) GTEST_SKIP() << "no right to mount a file system";

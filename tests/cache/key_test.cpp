@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the key of generated code depends on, and what it does not.
+// The inputs of the key of generated code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bound on the cache's bytes, and what is counted.
+// The bound on the cache's bytes, and the count of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>

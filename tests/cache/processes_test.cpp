@@ -56,7 +56,7 @@ TEST(Processes, ShareAFolderWithoutEverReadingWrongCode) {
   // Each process may have written an entry after the last count.
   EXPECT_LE(bytes, (1u << 20) + processes * code_of(inputs).size());
   for (const fs::directory_entry& file : fs::directory_iterator(shared))
-    EXPECT_FALSE(file.path().native().ends_with(cache::temporary_suffix)) << file.path();
+    EXPECT_FALSE(file.path().native().ends_with(TemporaryFile::suffix)) << file.path();
 }
 
 }  // namespace

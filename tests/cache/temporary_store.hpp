@@ -17,6 +17,7 @@
 #include "cache/maintenance.hpp"
 #include "cache/store.hpp"
 #include "compilation/cache_policy.hpp"
+#include "temporary_file.hpp"
 
 namespace weir::test {
 

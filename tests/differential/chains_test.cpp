@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of small loops, with their loops merged and apart, do on a device what the IR defines.
+// Chains of small loops, with their loops merged and apart, compared on a device with the IR's interpreter.
 //
 // WEIR_CHAINS=FIRST:COUNT runs the given seeds instead of the default ones.
 #include <gtest/gtest.h>

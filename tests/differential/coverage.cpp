@@ -67,7 +67,7 @@ std::uint32_t assumptions_of(const std::string& words) {
   return assumptions;
 }
 
-/// The plan of a variant: the one whose tasks stand for as many loops.
+/// The plan of a variant: the one whose tasks were merged from as many loops.
 passes::Plan plan_of(const ir::Kernel& kernel, const CompiledVariant& variant) {
   const auto has = [&](const char* word) { return variant.assume.find(word) != std::string::npos; };
   const passes::KnownOfLaunches known{.no_alias = has("no_alias"), .index32 = has("index32")};

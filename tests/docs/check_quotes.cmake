@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DPAGE=page.md -DROOT=source -P check_quotes.cmake: every block of C++ or CMake in the page stands word for word
-# in the file that a comment before it names: <!-- quote: sdk/examples/x.cpp -->
+# cmake -DPAGE=page.md -DROOT=source -P check_quotes.cmake: every block of C++ or CMake in the page is an exact copy
+# of a part of the file that a comment before it names: <!-- quote: sdk/examples/x.cpp -->
 cmake_minimum_required(VERSION 3.25)
 file(READ ${PAGE} rest)
 set(count 0)
@@ -26,7 +26,7 @@ while(TRUE)
   file(READ ${file} text)
   string(FIND "${text}" "${block}\n" at)
   if(at EQUAL -1)
-    message(FATAL_ERROR "${PAGE}: block ${count} does not stand in ${file}:\n${block}")
+    message(FATAL_ERROR "${PAGE}: block ${count} is not part of ${file}:\n${block}")
   endif()
 endwhile()
 if(count EQUAL 0)

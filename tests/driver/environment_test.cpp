@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of environment variables: what is accepted, and the words of the refusal.
+// Values of environment variables: accepted forms, and the messages for others.
 #include "driver/environment.hpp"
 
 #include <gmock/gmock.h>

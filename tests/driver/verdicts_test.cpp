@@ -4,9 +4,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <iterator>
 #include <sstream>
 
 #include "driver_folder.hpp"
@@ -119,6 +121,23 @@ TEST_F(VerdictsTest, WhatOthersMayWriteIsNotBelieved) {
   verdicts.add(key, sound);
   verdicts.save();
   EXPECT_THAT(verdicts.problem(), HasSubstr("may be written by every user"));
+}
+
+// proves R40
+TEST_F(VerdictsTest, ALimitOfFileSizesIsAProblemAndNoSignal) {
+  keep(key, sound);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = 40;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  Verdicts verdicts(file);
+  verdicts.add(other_key, sound);
+  verdicts.save();
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_THAT(verdicts.problem(), HasSubstr("probes cannot be written: File too large"));
+  EXPECT_EQ(known(), sound) << "the file before is kept";
+  EXPECT_EQ(std::distance(fs::directory_iterator(file.parent_path()), fs::directory_iterator()), 1);
 }
 
 // proves R35

@@ -37,6 +37,6 @@ foreach(file ${files})
 endforeach()
 if(wrong)
   message(FATAL_ERROR "expected entries that begin with '/' or '$ORIGIN' and none that is empty; call weir_run_path() or "
-                      "weir_add_module() for what is installed. Found:${wrong}")
+                      "weir_add_module() for installed files. Found:${wrong}")
 endif()
 message(STATUS "${count} programs and libraries")

@@ -72,7 +72,7 @@ TEST(Fusion, AStoreUnderAConditionDoesNotReplaceTheLoad) {
   EXPECT_THAT(task_text(whole, p.tasks.at(0)), HasSubstr("load @y"));
 }
 
-// ---- R25: what another iteration writes
+// ---- R25: elements that another iteration writes
 
 struct Place {
   const char* name;

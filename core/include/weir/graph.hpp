@@ -11,6 +11,7 @@
 #include <weir/array.hpp>
 #include <weir/export.hpp>
 #include <weir/kernel.hpp>
+#include <weir/launch_report.hpp>
 #include <weir/module.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>
@@ -95,8 +96,15 @@ class WEIR_API Graph {
   /// Recorded calls; a task of a TaskList counts as one.
   std::size_t size() const;
   Device device() const;
+  /// Tasks, copies and fills of one run: the nodes of the driver's graph but for the empty ones, which order
+  /// branches. StreamRef::last_launch() has the number with these.
+  std::size_t nodes() const;
   /// Whether the device runs it as a graph of its own.
   bool native() const;
+  /// Why launches go over streams: no_capability, driver_refused (known after the first launch), or
+  /// streams_asked by WEIR_LAUNCH; is_graph if they are driver graphs. A single launch may still go over
+  /// streams, see StreamRef::last_launch().
+  WhyNoGraph why_no_graph() const;
 
  private:
   friend class GraphBuilder;
@@ -162,8 +170,9 @@ class WEIR_API GraphBuilder {
   }
 
   /// Calls each branch, which records what belongs to it. Branches run at the same time, each in its own
-  /// order. Calls recorded before `parallel` run before them; calls recorded after it run after all of them. A branch must not write an array that another branch accesses; Weir does not check that. They
-  /// may contain `parallel` themselves.
+  /// order. Calls recorded before `parallel` run before them; calls recorded after it run after all of them.
+  /// A branch must not write an array that another branch accesses; Weir does not check that. They may
+  /// contain `parallel` themselves.
   template <class... Branch>
   void parallel(Branch&&... branches) {
     Branches scope(*this, sizeof...(Branch));

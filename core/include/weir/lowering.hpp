@@ -55,7 +55,7 @@ struct CompiledVariant {
   struct Task {
     std::string symbol;
     Lowering lowering;
-    std::uint32_t loops = 1;  ///< of the kernel that it stands for, when several were merged
+    std::uint32_t loops = 1;  ///< loops of the kernel that were merged into this task
   };
   std::string assume;       ///< the assumptions, as CompileTarget::assume takes them
   std::vector<Task> tasks;  ///< in program order

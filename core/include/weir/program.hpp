@@ -86,7 +86,7 @@ class WEIR_API Program {
   std::vector<CompiledVariant> variants(const StreamRef& stream) const;
 
   /// The tasks of the code that launches have made for the stream's device, in order: the loops that were
-  /// merged, the form of their code and what it takes of the device, and the reasons why neighbouring loops
+  /// merged, the form of their code and its use of registers and memory, and the reasons why neighbouring loops
   /// stay apart. Compiles for the device first if nothing has.
   std::string explain(const StreamRef& stream) const;
 

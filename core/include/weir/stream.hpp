@@ -8,6 +8,7 @@
 #include <weir/device.hpp>
 #include <weir/event.hpp>
 #include <weir/export.hpp>
+#include <weir/launch_report.hpp>
 
 namespace weir {
 
@@ -43,6 +44,10 @@ class WEIR_API StreamRef {
   /// stream goes on when it returns. Throws Error{unsupported} where the driver cannot.
   /// The callback may end the process by exit(): other work in flight then has a second to end.
   void call_host(std::function<void()> callback) const;
+
+  /// How the last launch of a Kernel, a Program or a Graph on this stream was submitted: as a driver graph of
+  /// how many nodes, or why not. Does not wait. Launches of a TaskList or a KernelFunction do not change it.
+  LaunchReport last_launch() const;
 
   int priority() const;
   /// The vendor's handle (a CUstream), owned by the stream. Throws Error{unsupported} where there is none.

@@ -11,6 +11,7 @@
 #include <weir/event.hpp>
 #include <weir/graph.hpp>
 #include <weir/kernel.hpp>
+#include <weir/launch_report.hpp>
 #include <weir/module.hpp>
 #include <weir/profile.hpp>
 #include <weir/program.hpp>

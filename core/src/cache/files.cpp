@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -41,34 +40,6 @@ bool read_all(int file, std::string& bytes) {
     done += static_cast<std::size_t>(got);
   }
   return true;
-}
-
-bool write_all(int file, std::string_view bytes) noexcept {
-  const WithoutFileSizeSignal quiet;
-  while (!bytes.empty()) {
-    const ssize_t put = write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
-WithoutFileSizeSignal::WithoutFileSizeSignal() noexcept {
-  sigemptyset(&signal_);
-  sigaddset(&signal_, SIGXFSZ);
-  sigset_t pending;
-  sigpending(&pending);
-  was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
-  pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-}
-
-WithoutFileSizeSignal::~WithoutFileSizeSignal() {
-  const int error = errno;
-  constexpr timespec at_once{};
-  if (!was_pending_) sigtimedwait(&signal_, nullptr, &at_once);
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  errno = error;
 }
 
 }  // namespace weir::cache

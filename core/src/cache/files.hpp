@@ -2,8 +2,6 @@
 // System calls on the files of a cache folder.
 #pragma once
 
-#include <signal.h>
-
 #include <filesystem>
 #include <string>
 
@@ -15,20 +13,5 @@ int open_in(const std::filesystem::path& folder, const char* name, int flags) no
 
 /// The whole file. False with errno set on failure; a file above max_entry_bytes fails with EFBIG.
 bool read_all(int file, std::string& bytes);
-bool write_all(int file, std::string_view bytes) noexcept;
-
-/// While it exists, a write of this thread beyond the limit of file sizes fails instead of ending the
-/// process.
-class WithoutFileSizeSignal {
- public:
-  WithoutFileSizeSignal() noexcept;
-  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
-  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
-  ~WithoutFileSizeSignal();
-
- private:
-  sigset_t signal_, before_;
-  bool was_pending_;
-};
 
 }  // namespace weir::cache

@@ -15,6 +15,7 @@
 #include "cache/files.hpp"
 #include "cache/statistics.hpp"
 #include "descriptor.hpp"
+#include "temporary_file.hpp"
 
 namespace weir::cache {
 namespace {
@@ -42,7 +43,7 @@ std::uint64_t blocks_of(std::uint64_t bytes) {
 bool is_temporary_name(std::string_view name) {
   const std::size_t entry = name.find(entry_suffix);
   return entry != name.npos && is_entry_name(name.substr(0, entry + entry_suffix.size())) &&
-         name.ends_with(temporary_suffix);
+         name.ends_with(TemporaryFile::suffix);
 }
 
 struct Contents {

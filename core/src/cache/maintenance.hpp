@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of a cache folder: what is there, how much, and what is removed.
+// The contents of a cache folder: its entries, their size, and their removal.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@
 
 namespace weir::cache {
 
-inline constexpr std::string_view temporary_suffix = ".tmp";
 inline constexpr const char* usage_name = "weir-usage";
 
 /// Records that an entry of `bytes` was written, and returns about how many bytes all entries have: the file

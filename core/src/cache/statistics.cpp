@@ -5,6 +5,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <weir/sdk/file_size_signal.hpp>
+
 #include "cache/files.hpp"
 #include "descriptor.hpp"
 
@@ -50,7 +52,7 @@ bool add_statistics(const std::filesystem::path& folder, const Statistics& more)
   Record record{read_from(file.get())};
   record.counts += more;
   record.sum = Record::sum_of(record.counts);
-  const WithoutFileSizeSignal quiet;
+  const sdk::FileSizeSignalBlocked blocked;
   return pwrite(file.get(), &record, sizeof record, 0) == sizeof record;
 }
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "cache/files.hpp"
 #include "cache/maintenance.hpp"
 #include "descriptor.hpp"
+#include "temporary_file.hpp"
 
 namespace weir::cache {
 namespace {
@@ -20,38 +20,6 @@ namespace {
 bool same_state(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_uid == b.st_uid && a.st_mode == b.st_mode;
 }
-
-/// A new file, which disappears with this object unless keep() gives it its name.
-class TemporaryFile {
- public:
-  TemporaryFile(const std::filesystem::path& folder, const std::string& name) : folder_(folder) {
-    std::uint64_t random = 0;
-    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
-      random = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(this));
-    path_ = folder / fmt::format("{}.{}-{:x}{}", name, getpid(), random, temporary_suffix);
-    file_.reset(open_in(folder, path_.filename().c_str(), O_WRONLY | O_CREAT | O_EXCL));
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (file_.get() >= 0 && !kept_) unlink(path_.c_str());
-  }
-
-  bool is_open() const { return file_.get() >= 0; }
-  const std::filesystem::path& path() const { return path_; }
-  /// Synced before it is renamed, so that a power failure leaves no name without its bytes. The mode is set,
-  /// because the process may have a mask that leaves the owner no right.
-  bool fill(std::string_view bytes) {
-    return fchmod(file_.get(), 0600) == 0 && write_all(file_.get(), bytes) && fsync(file_.get()) == 0;
-  }
-  bool keep(const std::string& name) { return kept_ = rename(path_.c_str(), (folder_ / name).c_str()) == 0; }
-
- private:
-  const std::filesystem::path& folder_;
-  std::filesystem::path path_;
-  Descriptor file_{-1};
-  bool kept_ = false;
-};
 
 }  // namespace
 
@@ -93,13 +61,13 @@ void Store::write(const std::string& name, std::string_view bytes) {
     if (const std::string reason = settings_.create(folder); !reason.empty()) return warn(reason);
   TemporaryFile file(folder, name);
   const auto fail = [&] {
-    if (errno == ENOENT) return;  // somebody removed the folder or the file meanwhile
+    if (errno == ENOENT) return;  // another process removed the folder or the file
     warn(fmt::format("{} cannot be written: {}; code is generated again in each process", folder.string(),
                      strerrordesc_np(errno)));
   };
   if (!file.is_open()) return fail();
   if (!is_usable(file.path())) return;
-  if (!file.fill(bytes) || !file.keep(name)) return fail();
+  if (!file.fill(bytes, TemporaryFile::Durability::power_failure) || !file.keep()) return fail();
   account(name, bytes.size());
   count({});  // the miss, which came before the folder was there
 }

@@ -33,8 +33,8 @@ struct Settings {
   std::function<void(const std::string& problem)> warn;
 };
 
-/// Thread-safe. Failures of the file system never throw: what cannot be read is absent, and what cannot be
-/// written is not kept.
+/// Thread-safe. Failures of the file system never throw: an unreadable entry counts as absent, and an entry
+/// that cannot be written is dropped.
 class Store {
  public:
   explicit Store(Settings settings) : settings_(std::move(settings)) {}

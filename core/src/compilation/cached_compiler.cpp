@@ -19,7 +19,7 @@
 namespace weir::compilation {
 namespace {
 
-/// What an entry keeps: a reply of the code generator, after the hash of the lines in its code.
+/// The contents of an entry: the hash of the source lines in the code, then the code generator's reply.
 std::string encode(const codegen::CodeObject& object, std::uint64_t lines) {
   std::string bytes(reinterpret_cast<const char*>(&lines), sizeof lines);
   return bytes + encode_reply({object});

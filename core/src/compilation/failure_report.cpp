@@ -5,24 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "ir/printer.hpp"
+#include "temporary_file.hpp"
 
 namespace weir::compilation {
-namespace {
-
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = write(file, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
-}  // namespace
 
 std::string keep_for_report(const ir::Kernel& kernel) {
   const char* const folder = secure_getenv("TMPDIR");

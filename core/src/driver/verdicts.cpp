@@ -21,6 +21,7 @@
 #include "driver/manifest.hpp"
 #include "driver/private_folder.hpp"
 #include "driver/trust.hpp"
+#include "temporary_file.hpp"
 
 // Used header-only, so that libweir needs no library for it at run time.
 #define XXH_INLINE_ALL
@@ -197,24 +198,17 @@ std::string Verdicts::print(const Entries& entries) {
   return text + hash_text(XXH3_128bits(text.data(), text.size())) + "\n";
 }
 
+// Not synced, because fsync would add milliseconds to a first start. The hash rejects a file that a power
+// failure truncated.
 void Verdicts::write(const std::string& text) {
   remove_leftovers(file_);
-  std::string name = file_.string() + ".XXXXXX";
   const auto fail = [&](std::string_view what) {
     problem_ = fmt::format("{} cannot be {}: {}", file_.string(), what, strerrordesc_np(errno));
   };
-  const Descriptor file(mkostemp(name.data(), O_CLOEXEC));
-  if (file.get() < 0) return fail("written");
-  const auto size = static_cast<ssize_t>(text.size());
-  // Not synced, because fsync would add milliseconds to a first start. The hash rejects a file that a power
-  // failure truncated.
-  if (::write(file.get(), text.data(), text.size()) != size)
-    fail("written");
-  else if (problem_ = why_untrusted(name); problem_.empty()) {
-    if (rename(name.c_str(), file_.c_str()) == 0) return;
-    fail("replaced");
-  }
-  unlink(name.c_str());
+  TemporaryFile file(file_.parent_path(), file_.filename().string());
+  if (!file.is_open() || !file.fill(text, TemporaryFile::Durability::process)) return fail("written");
+  problem_ = why_untrusted(file.path());
+  if (problem_.empty() && !file.keep()) fail("replaced");
 }
 
 }  // namespace weir

@@ -28,8 +28,8 @@ bool commute(const LinearForms& forms, const Statement& a, const Statement& b) {
   return !forms.is_used(a.result) && !forms.is_used(b.result);
 }
 
-// The equations of one pair of accesses: index d of the one equals index d of the other. What is known to be
-// equal grows until no equation yields more.
+// The equations of one pair of accesses: index d of the one equals index d of the other. The set of
+// known equalities grows until no equation yields more.
 class Equations {
  public:
   Equations(const LinearForms& forms, const KnownOfLaunches& known) : forms_(forms), known_(known) {}

@@ -59,7 +59,7 @@ class Forwarding {
       }
       case Op::for_:
       case Op::while_:
-        // The blocks run again after what they write themselves.
+        // A later iteration reads elements that an earlier one wrote.
         forget_written(elements, s);
         [[fallthrough]];
       default:

@@ -105,7 +105,7 @@ class Pass {
         last = &s;
         last_at = end_of(s);
         between = nullptr;
-        if (s.op == Op::reduce) flush(group, out);  // what follows may use its result
+        if (s.op == Op::reduce) flush(group, out);  // later statements may use its result
       } else if (is_pure(s.op)) {
         out.statements.push_back(s);  // goes before the group: its operands are known there
       } else {
@@ -131,7 +131,7 @@ class Pass {
            forms_.of(a.operands[2 * i + 1]) == forms_.of(b.operands[2 * k + 1]);
   }
 
-  // The last loop that a loop stands for.
+  // The location of the last loop that was merged into `loop`.
   ir::Location end_of(const Statement& loop) const {
     const auto merged = result_.merged.find(indices(loop).front());
     return merged == result_.merged.end() ? loop.location : merged->second.back().location;
@@ -353,7 +353,7 @@ class Pass {
   }
 
   FusedKernel& result_;
-  const ir::Kernel from_;  // as it was: what is compared
+  const ir::Kernel from_;  // before merging, for comparisons
   bool shared_;
   KnownOfLaunches known_;
   LinearForms forms_;

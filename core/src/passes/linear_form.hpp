@@ -25,7 +25,7 @@ struct LinearForm {
 };
 
 /// The forms of all values of a verified kernel. Equal forms mean equal values, as far as the symbols in them
-/// are: an operation without side effects on equal operands is one symbol, wherever it stands. The kernel
+/// are: an operation without side effects on equal operands is one symbol, wherever it occurs. The kernel
 /// must not change while this is used.
 class LinearForms {
  public:

@@ -129,6 +129,7 @@ class Planner {
       if (argument.kind == ir::TaskArgument::Kind::launch_key) plan_.uses_launch_key = true;
     }
     PlannedTask planned{};
+    planned.traffic = traffic_of(kernel_, task);
     planned.task = std::move(task);
     planned.cost_is_exact = cost.exact;
     planned.region = segment.region;

@@ -11,6 +11,7 @@
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
 #include "passes/fuse.hpp"
+#include "passes/traffic.hpp"
 
 namespace weir::passes {
 
@@ -51,8 +52,9 @@ struct PlannedTask : LoopBounds {
   bool cost_is_exact = false;        ///< no inner loop of unknown length is in `task.cost`
   std::vector<std::uint16_t>
       divided;  ///< array parameters of which the blocks of the region use different parts
-  std::vector<PlannedLoop> merged;  ///< the loops that a merged task stands for, else empty
-  std::string title;                ///< of a merged task: its name and the lines of its loops
+  std::vector<ArrayTraffic> traffic;  ///< of the arrays that it accesses
+  std::vector<PlannedLoop> merged;    ///< the loops of a merged task, else empty
+  std::string title;                  ///< of a merged task: its name and the lines of its loops
 
   /// The name for profiles.
   const std::string& label() const noexcept { return title.empty() ? task.name : title; }
@@ -81,13 +83,13 @@ struct Plan {
   std::uint32_t scratch_bytes = 0;     ///< per launch; 0 when nothing passes between tasks
   bool uses_error_record = false;      ///< asserts or bounds checks
   bool uses_launch_key = false;        ///< random numbers
-  bool has_merged = false;             ///< tasks that stand for several loops
+  bool has_merged = false;             ///< some task was merged from several loops
 };
 
 /// How a plan may differ from the kernel as written.
 struct PlanOptions {
   Fusion fusion = Fusion::none;
-  KnownOfLaunches known{};  ///< what the plan may rely on when it merges loops
+  KnownOfLaunches known{};  ///< properties of launches that merging may rely on
 };
 
 /// Makes the plan. `address_bytes` is the size of an address in argument blocks: 8, or 16 for devices that

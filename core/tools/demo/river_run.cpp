@@ -21,7 +21,6 @@
 #include "number_text.hpp"
 #include "progress.hpp"
 #include "river.hpp"
-#include "timeline.hpp"
 
 namespace weir::demo {
 namespace {
@@ -34,14 +33,9 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Writes the tasks timed by `profile`, one row per stream. Throws Error{system} if the file cannot be
-/// written.
 void write_profile(const std::filesystem::path& path, const Device& device, const Profile& profile) {
-  std::vector<TimelineTask> tasks;
-  for (TaskTime& time : profile.results())
-    tasks.push_back({std::move(time.task), std::move(time.kernel), time.stream, time.start, time.duration,
-                     time.region, time.block});
-  write_timeline(path, "weir demo river on " + device.name() + " (" + device.info().name + ")", tasks);
+  const std::vector<TaskTime> times = profile.results();
+  write_trace(path, times, "weir demo river on " + device.name() + " (" + device.info().name + ")");
 }
 
 void make_folder(const std::filesystem::path& folder) {

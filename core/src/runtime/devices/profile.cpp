@@ -42,12 +42,12 @@ ProfileState::~ProfileState() {
   }
 }
 
-void ProfileState::begin(StreamState& stream, const TaskLabel& label) {
+void ProfileState::begin(StreamState& stream, const TaskLabel& label, std::uint64_t bytes) {
   EventState* start = device.events.acquire(true);
   try {
     std::lock_guard lock(mutex);
     records.push_back(
-        {label.kernel, intern(label.task), label.region, label.block, stream.slot, start, nullptr});
+        {label.kernel, intern(label.task), label.region, label.block, stream.slot, bytes, start, nullptr});
   } catch (...) {
     device.events.release(start);
     throw;
@@ -105,12 +105,22 @@ std::vector<TaskTime> Profile::results() const try {
     if (!record.end || !detail::elapsed(state_->device, *record.start, *record.end, duration)) continue;
     if (!origin) origin = record.start;
     if (!detail::elapsed(state_->device, *origin, *record.start, start)) continue;
-    times.push_back(
-        {*record.kernel, *record.task, record.stream, record.region, record.block, start, duration});
+    times.push_back({*record.kernel, *record.task, record.stream, record.region, record.block, start,
+                     duration, record.bytes});
   }
   return times;
 } catch (...) {
   detail::rethrow_as_error();
+}
+
+ProfileSummary Profile::summary() const {
+  return summarize(results());
+}
+
+void Profile::write_trace(const std::filesystem::path& path) const {
+  const Device device(&state_->device);
+  const std::vector<TaskTime> times = results();
+  weir::write_trace(path, times, device.name() + " (" + device.info().name + ")");
 }
 
 std::size_t Profile::size() const noexcept {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/devices/device_state.hpp"
@@ -25,7 +26,7 @@ struct ProfileState {
   ~ProfileState();
 
   /// Records the beginning and the end of a task on its stream; work submitted in between is the task.
-  void begin(StreamState& stream, const TaskLabel& label);
+  void begin(StreamState& stream, const TaskLabel& label, std::uint64_t bytes);
   void end(StreamState& stream);
 
   struct Record {
@@ -33,6 +34,7 @@ struct ProfileState {
     const std::string* task;
     std::int32_t region, block;
     std::uint32_t stream;
+    std::uint64_t bytes;
     EventState* start;
     EventState* end;  ///< null when the task could not be submitted
   };
@@ -53,15 +55,21 @@ inline ProfileState* profile_of(const DeviceState& device) noexcept {
   return profile;
 }
 
-/// Submits one task to `stream` by `submit()`; timed when a profile is active.
-template <class Submit>
-void submit_timed(StreamState& stream, const TaskLabel& label, Submit&& submit) {
+/// Submits one task to `stream` by `submit()`; timed when a profile is active. `bytes()` is called for
+/// profiles only and returns the task's memory traffic, 0 if unknown.
+template <class Submit, class Bytes>
+void submit_timed(StreamState& stream, const TaskLabel& label, Submit&& submit, Bytes&& bytes) {
   ProfileState* profile = profile_of(stream.device);
   if (!profile) [[likely]]
     return submit();
-  profile->begin(stream, label);
+  profile->begin(stream, label, bytes());
   submit();
   profile->end(stream);
+}
+/// For kernels without access information.
+template <class Submit>
+void submit_timed(StreamState& stream, const TaskLabel& label, Submit&& submit) {
+  submit_timed(stream, label, std::forward<Submit>(submit), [] { return std::uint64_t{0}; });
 }
 
 }  // namespace weir::detail

@@ -4,6 +4,8 @@
 // record with one load, throws a recorded failure, and clears the record.
 #pragma once
 
+#include <weir/driver.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -26,6 +28,13 @@ class FailureSource {
 /// so that a failure can be reported after its kernel was destroyed.
 std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const FailureSource> source);
 void forget_failure_sites(std::uint32_t first) noexcept;
+
+/// Record of a stream's failed assertions; created by the first launch that needs it.
+struct StreamRecord {
+  weir_allocation allocation = nullptr;
+  std::uint64_t address = 0;
+  ir::ErrorRecord* host = nullptr;  ///< null if the host cannot read it in place; each wait then copies it
+};
 
 /// The stream's record, created on first use. Must not be called with the submission lock held, because
 /// creation may block.

@@ -42,23 +42,33 @@ std::string describe_work(const GraphCall& call) {
   detail::throw_dead("array of a graph");
 }
 
-/// Launches as one driver graph. Returns false and does nothing when that is not possible at the moment.
-bool launch_as_graph(detail::GraphRun& run) {
+/// Why no launch of the graph can be a driver graph; is_graph if one may be.
+WhyNoGraph why_never(const GraphState& graph) {
+  if (!graph.device.has(Capability::graphs)) return WhyNoGraph::no_capability;
+  if (detail::launch_mode(LaunchMode::graph) != LaunchMode::graph) return WhyNoGraph::streams_asked;
+  return graph.refused.load(std::memory_order_relaxed) ? WhyNoGraph::driver_refused : WhyNoGraph::is_graph;
+}
+
+void replay(const detail::GraphRun& run, WhyNoGraph why) {
+  run.stream.last_launch.set({.why_no_graph = why});
+  detail::replay(run);
+}
+
+/// Launches as one driver graph if that is possible at the moment.
+void launch_run(detail::GraphRun& run) {
   const GraphState& graph = run.graph;
-  if (!graph.device.has(Capability::graphs) || graph.refused.load(std::memory_order_relaxed) ||
-      detail::launch_mode(LaunchMode::graph) != LaunchMode::graph || detail::profile_of(graph.device))
-    return false;
+  if (const WhyNoGraph why = why_never(graph); why != WhyNoGraph::is_graph) return replay(run, why);
+  if (detail::profile_of(graph.device)) return replay(run, WhyNoGraph::profiled);
   const auto own = graph.instances.take(run.stream);
-  if (!own) return false;
+  if (!own) return replay(run, WhyNoGraph::no_slot);
   try {
     detail::launch_instance(run, *own);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     graph.refused.store(true, std::memory_order_relaxed);
     if (graph.uses_keys) run.keys = own->keys.data();  // this launch has drawn its keys already
-    detail::replay(run);
+    replay(run, WhyNoGraph::driver_refused);
   }
-  return true;
 }
 
 /// Returns the call of a node of this graph, which must be of kind Call.
@@ -94,7 +104,7 @@ void Graph::launch(const StreamRef& on) const try {
   const detail::LaunchScratch scratch(stream, graph.scratch_bytes);
   detail::GraphRun run{graph, stream, scratch.block(), nullptr, nullptr};
   if (graph.uses_record) run.record = &detail::failure_record(stream);
-  if (!launch_as_graph(run)) detail::replay(run);
+  launch_run(run);
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -159,11 +169,19 @@ Device Graph::device() const try { return Device(&alive(state_).device); } catch
   detail::rethrow_as_error();
 }
 
-bool Graph::native() const try {
-  const GraphState& graph = alive(state_);
-  return graph.device.has(Capability::graphs) && !graph.refused.load(std::memory_order_relaxed) &&
-         detail::launch_mode(LaunchMode::graph) == LaunchMode::graph;
+std::size_t Graph::nodes() const try {
+  std::size_t nodes = 0;
+  for (const GraphCall& call : alive(state_).calls) nodes += call.node_count();
+  return nodes;
 } catch (...) {
+  detail::rethrow_as_error();
+}
+
+bool Graph::native() const {
+  return why_no_graph() == WhyNoGraph::is_graph;
+}
+
+WhyNoGraph Graph::why_no_graph() const try { return why_never(alive(state_)); } catch (...) {
   detail::rethrow_as_error();
 }
 

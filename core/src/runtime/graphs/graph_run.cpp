@@ -36,8 +36,10 @@ void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, S
         choose_grid(stream.device.info, call.plan(), planned, call.compiled->tasks[task], values);
     if (grid == 0) return;
     const weir_launch packed = pack_program_task(stream.device, call, task, grid, values, block.data());
-    submit_timed(target, {name, planned.label(), planned.region, planned.block},
-                 [&] { submit_launch(target, packed, call.compiled->tasks[task].origin); });
+    submit_timed(
+        target, {name, planned.label(), planned.region, planned.block},
+        [&] { submit_launch(target, packed, call.compiled->tasks[task].origin); },
+        [&] { return memory_traffic(call.plan(), planned, values); });
   });
 }
 
@@ -213,7 +215,8 @@ void launch_instance(const GraphRun& run, GraphInstance& own) {
       own.shape = run.graph.shape;
       add_nodes(run, own);
     }
-    if (own.graph->size() == 0) return;
+    if (own.graph->size() == 0)
+      return run.stream.last_launch.set({.why_no_graph = WhyNoGraph::nothing_to_do});
     set_changed(run, own);
     own.graph->launch(run.stream, last_kernel(run.graph));
   } catch (...) {  // the contents of its nodes are unknown after a failure

@@ -136,6 +136,9 @@ void DriverGraph::launch(StreamState& stream, const KernelOrigin* kernel) {
         result, status, kernel);
   if (kernel) stream.last_kernel.store(kernel, std::memory_order_relaxed);
   stream.note_submission();
+  stream.last_launch.set({WhyNoGraph::is_graph, static_cast<std::uint32_t>(nodes_.size()),
+                          updates_ - std::exchange(reported_updates_, updates_),
+                          builds_ != std::exchange(reported_builds_, builds_)});
 }
 
 void GraphOrder::fork(std::uint32_t branch_count) {

@@ -36,9 +36,9 @@ class DriverGraph {
   /// Sets a copy or a fill. Only the fields of `work` that its kind uses are read; the pattern is copied.
   void set(std::uint32_t node, const weir_graph_node& work);
 
-  /// Submits one run to `stream`. Builds the driver graph first unless the existing one fits. Takes the
-  /// stream's submission lock for the submission only. Throws Error{unsupported}, with nothing submitted,
-  /// when the driver cannot make the graph.
+  /// Submits one run to `stream` and sets its last_launch. Builds the driver graph first unless the existing
+  /// one fits. Takes the stream's submission lock for the submission only. Throws Error{unsupported}, with
+  /// nothing submitted, when the driver cannot make the graph.
   void launch(StreamState& stream, const KernelOrigin* kernel);
 
   std::size_t size() const noexcept { return nodes_.size(); }
@@ -66,6 +66,7 @@ class DriverGraph {
   bool stale_ = false;  ///< the driver's graph differs from the nodes' contents
   std::uint64_t given_back_ = 0;
   std::uint32_t builds_ = 0, updates_ = 0;
+  std::uint32_t reported_builds_ = 0, reported_updates_ = 0;  ///< those at the last launch
 };
 
 /// Computes each node's dependencies from a sequence of fork, branch and join calls in program order, as in

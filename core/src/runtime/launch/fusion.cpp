@@ -14,7 +14,7 @@ using passes::Fusion;
 constexpr std::uint64_t least_gpu_values = 256;
 constexpr std::uint64_t least_cpu_values_per_core = 256;
 /// Iterations that a thread may run one after the other for each launch that it saves. A launch is about one
-/// microsecond on a GPU, and an iteration 15 to 150 nanoseconds, depending on what it waits for.
+/// microsecond on a GPU, and an iteration 15 to 150 nanoseconds, depending on its memory accesses.
 constexpr std::uint64_t iterations_per_launch = 8;
 
 Fusion allowed_fusion() {

@@ -15,7 +15,7 @@ namespace weir::detail {
 /// Larger regions always run concurrently.
 inline constexpr std::size_t max_modelled_tasks = 64;
 
-/// Work of one task of a region, as far as the host knows it before the launch.
+/// Work of one task of a region, as far as the host can compute it before the launch.
 struct TaskLoad {
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
   std::uint64_t operations = unknown;

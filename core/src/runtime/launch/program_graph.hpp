@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <vector>
+#include <weir/launch_report.hpp>
 
 #include "runtime/launch/driver_graph.hpp"
 #include "runtime/launch/stream_slots.hpp"
@@ -33,9 +34,9 @@ struct ProgramGraphs {
   static constexpr std::uint32_t warm_up = 4;   ///< repeats before LaunchMode::automatic makes a graph
   static constexpr std::uint32_t patience = 4;  ///< consecutive launches with too many updates
 
-  /// Set for good when the driver cannot make the graph, or when LaunchMode::automatic finds that it costs
-  /// more.
-  std::atomic<bool> refused{false};
+  /// Why LaunchMode::automatic makes no graph any more: driver_refused or updates_cost_more; is_graph if it
+  /// may.
+  std::atomic<WhyNoGraph> refused{WhyNoGraph::is_graph};
   StreamSlots<ProgramGraph> slots;
 };
 

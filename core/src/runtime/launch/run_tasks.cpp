@@ -33,15 +33,18 @@ struct Launch {
   }
 };
 
-void run_over_streams(const Launch& launch) {
+void run_over_streams(const Launch& launch, WhyNoGraph why) {
+  launch.stream.last_launch.set({.why_no_graph = why});
   ArgumentBuffer block(launch.compiled.argument_bytes);
   const auto submit = [&](std::size_t index, StreamState& target) {
     const std::uint32_t grid = launch.grid(index);
     if (grid == 0) return;
     const weir_launch packed = launch.pack(index, grid, block.data());
     const passes::PlannedTask& planned = launch.compiled.plan->tasks[index];
-    submit_timed(target, {&launch.program.name(), planned.label(), planned.region, planned.block},
-                 [&] { submit_launch(target, packed, launch.compiled.tasks[index].origin); });
+    submit_timed(
+        target, {&launch.program.name(), planned.label(), planned.region, planned.block},
+        [&] { submit_launch(target, packed, launch.compiled.tasks[index].origin); },
+        [&] { return memory_traffic(*launch.compiled.plan, planned, launch.values); });
   };
   const std::uint64_t in_order = launch.in_order(SubmittedAs::streams);
   const Submission submission(launch.stream);
@@ -77,7 +80,7 @@ void add_nodes(const Launch& launch, ProgramGraph& own) {
 void run_as_graph(const Launch& launch, ProgramGraph& own) {
   bool anything = false;
   for (const std::uint32_t grid : own.grids) anything |= grid != 0;
-  if (!anything) return;
+  if (!anything) return launch.stream.last_launch.set({.why_no_graph = WhyNoGraph::nothing_to_do});
   const std::uint64_t in_order = launch.in_order(SubmittedAs::graph);
   if (own.in_order != in_order) own.graph.reset();
   own.in_order = in_order;
@@ -96,8 +99,8 @@ void run_as_graph_if_possible(const Launch& launch, ProgramGraph& own) {
     if (error.code() != ErrorCode::unsupported) throw;
   }
   own.graph.reset();
-  launch.compiled.graphs.refused.store(true, std::memory_order_relaxed);
-  run_over_streams(launch);
+  launch.compiled.graphs.refused.store(WhyNoGraph::driver_refused, std::memory_order_relaxed);
+  run_over_streams(launch, WhyNoGraph::driver_refused);
 }
 
 /// Launches as a graph. Uses streams from now on if too many nodes changed in each of the last launches.
@@ -115,21 +118,28 @@ void run_as_graph_while_cheap(const Launch& launch, ProgramGraph& own) {
   else
     own.too_many = 0;
   if (own.too_many < ProgramGraphs::patience) return;
-  launch.compiled.graphs.refused.store(true, std::memory_order_relaxed);
+  launch.compiled.graphs.refused.store(WhyNoGraph::updates_cost_more, std::memory_order_relaxed);
   own.graph.reset();
 }
 
 void run_automatically(const Launch& launch, ProgramGraph& own) {
   own.repeats = take_grids(launch, own) ? own.repeats + 1 : 0;
-  if (own.repeats < (own.graph ? 1 : ProgramGraphs::warm_up)) return run_over_streams(launch);
+  if (own.repeats < (own.graph ? 1 : ProgramGraphs::warm_up))
+    return run_over_streams(launch, WhyNoGraph::not_repeated);
   run_as_graph_while_cheap(launch, own);
 }
 
-/// True if LaunchMode::automatic has a choice between streams and graph.
-bool worth_a_choice(const Launch& launch) noexcept {
+/// Why a launch in this mode cannot be a graph; is_graph if it may be.
+WhyNoGraph why_no_graph(const Launch& launch, LaunchMode mode) noexcept {
+  if (mode == LaunchMode::streams) return WhyNoGraph::streams_asked;
+  if (launch.compiled.tasks.empty()) return WhyNoGraph::nothing_to_do;
+  if (!launch.stream.device.has(Capability::graphs)) return WhyNoGraph::no_capability;
+  if (profile_of(launch.stream.device)) return WhyNoGraph::profiled;  // times each task separately
+  if (mode == LaunchMode::graph) return WhyNoGraph::is_graph;
+  if (launch.compiled.tasks.size() == 1) return WhyNoGraph::one_task;
   // Graph nodes have the default priority, whatever the stream's priority is.
-  return launch.compiled.tasks.size() > 1 && launch.stream.priority == 0 &&
-         !launch.compiled.graphs.refused.load(std::memory_order_relaxed);
+  if (launch.stream.priority != 0) return WhyNoGraph::stream_priority;
+  return launch.compiled.graphs.refused.load(std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -145,16 +155,43 @@ void run_tasks(const ProgramState& program, const DeviceProgram& compiled, Strea
                const LaunchValues& values, LaunchMode asked) {
   const Launch launch{program, compiled, stream, values};
   const LaunchMode mode = launch_mode(asked);
-  const bool streams = mode == LaunchMode::streams || compiled.tasks.empty() ||
-                       !stream.device.has(Capability::graphs) ||
-                       (mode == LaunchMode::automatic && !worth_a_choice(launch)) ||
-                       profile_of(stream.device);  // profiles time each task separately
-  if (streams) return run_over_streams(launch);
+  if (const WhyNoGraph why = why_no_graph(launch, mode); why != WhyNoGraph::is_graph)
+    return run_over_streams(launch, why);
   const auto own = compiled.graphs.slots.take(stream);
-  if (!own) return run_over_streams(launch);
+  if (!own) return run_over_streams(launch, WhyNoGraph::no_slot);
   if (mode == LaunchMode::automatic) return run_automatically(launch, *own);
   take_grids(launch, *own);
   run_as_graph_if_possible(launch, *own);
 }
 
 }  // namespace weir::detail
+
+std::string_view weir::to_string(WhyNoGraph why) noexcept {
+  switch (why) {
+    case WhyNoGraph::is_graph:
+      return "it is a driver graph";
+    case WhyNoGraph::no_launch:
+      return "nothing was launched on the stream";
+    case WhyNoGraph::streams_asked:
+      return "LaunchMode::streams or WEIR_LAUNCH=streams asks for streams";
+    case WhyNoGraph::no_capability:
+      return "the device has no graphs";
+    case WhyNoGraph::driver_refused:
+      return "the driver cannot make this graph";
+    case WhyNoGraph::profiled:
+      return "a profile times each task separately";
+    case WhyNoGraph::one_task:
+      return "the kernel has one task, for which a graph saves nothing";
+    case WhyNoGraph::stream_priority:
+      return "the stream has a priority, which nodes of graphs lack";
+    case WhyNoGraph::not_repeated:
+      return "the same grids have not been launched often enough in a row";
+    case WhyNoGraph::updates_cost_more:
+      return "updates of nodes that change in each launch cost more than launches over streams";
+    case WhyNoGraph::no_slot:
+      return "another thread launches it on this stream, or 16 other busy streams do";
+    case WhyNoGraph::nothing_to_do:
+      return "no task has an iteration";
+  }
+  return "unknown";
+}

@@ -88,8 +88,9 @@ class StreamSlots {
     for (auto& place : slots_) {
       Slot* slot = place.load(std::memory_order_acquire);
       const StreamState* owner = slot->stream.load(std::memory_order_relaxed);
-      const bool gone = owner->pins.load(std::memory_order_acquire) & StreamState::retiring;
-      if ((!gone && !owner->known_idle()) || slot->taken.exchange(true, std::memory_order_acquire)) continue;
+      if ((!owner->retired() && !owner->known_idle()) ||
+          slot->taken.exchange(true, std::memory_order_acquire))
+        continue;
       slot->stream.store(&stream, std::memory_order_relaxed);
       return slot;
     }

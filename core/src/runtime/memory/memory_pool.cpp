@@ -131,7 +131,7 @@ void MemoryPool::release(Block* block) noexcept {
   if (process_is_exiting() || device_.forked()) return;
   if (block->available) device_.events.release(std::exchange(block->available, nullptr));
   if (StreamState* owner = only_user(*block))
-    if (!(owner->pins.load(std::memory_order_acquire) & StreamState::retiring)) [[likely]]
+    if (!owner->retired()) [[likely]]
       return put(*owner, block);
   release_shared(block);
 }
@@ -218,7 +218,7 @@ void MemoryPool::when_unused(std::function<void()> action) noexcept {
 
 void MemoryPool::add_user(Users& users, std::uint32_t slot) {
   const StreamState& stream = *device_.streams.at(slot);
-  const bool retired = stream.pins.load(std::memory_order_acquire) & StreamState::retiring;
+  const bool retired = stream.retired();
   if (!retired && stream.known_idle()) return;
   users.slots.push_back(slot);
   users.retired |= retired;

@@ -20,7 +20,7 @@ namespace detail {
 namespace {
 
 // Modules that stay loaded until the process ends. The list is never destroyed and keeps them
-// reachable, so that leak detectors report only what is lost by mistake.
+// reachable, so that leak detectors report only unintended leaks.
 void keep_loaded(weir_module module) noexcept {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);

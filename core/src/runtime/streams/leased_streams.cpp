@@ -31,13 +31,14 @@ StreamState* StreamManager::lease(StreamState& caller) {
       if (candidate.priority == caller.priority) {
         // Work joined into the caller is done when the caller's next region begins, so leasing this stream
         // again adds no delay.
-        if (candidate.joined_into.load(std::memory_order_relaxed) == &caller) {
+        if (candidate.lease.joined_into.load(std::memory_order_relaxed) == &caller) {
           chosen = i;
           break;
         }
         if (idle < 0 && candidate.known_idle()) idle = i;
       }
-      if (const std::uint64_t at = candidate.leased_at.load(std::memory_order_relaxed); at < oldest_lease) {
+      if (const std::uint64_t at = candidate.lease.leased_at.load(std::memory_order_relaxed);
+          at < oldest_lease) {
         oldest_lease = at;
         oldest = i;
       }
@@ -51,10 +52,10 @@ StreamState* StreamManager::lease(StreamState& caller) {
     if (free_leasable_.compare_exchange_weak(free, free & ~(std::uint64_t{1} << chosen),
                                              std::memory_order_acq_rel)) {
       StreamState* leased = leasable_[chosen].load(std::memory_order_acquire);
-      leased->joined_into.store(nullptr, std::memory_order_release);
-      leased->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed),
-                              std::memory_order_relaxed);
-      return leased->failed.load(std::memory_order_relaxed) ? renew(leased) : leased;
+      leased->lease.joined_into.store(nullptr, std::memory_order_release);
+      leased->lease.leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed),
+                                    std::memory_order_relaxed);
+      return leased->lease.failed.load(std::memory_order_relaxed) ? renew(leased) : leased;
     }
   }
 }
@@ -66,9 +67,10 @@ StreamState* StreamManager::renew(StreamState* leased) noexcept {
   try {
     StreamState* fresh = make(leased->priority, nullptr);
     fresh->generation.fetch_add(1, std::memory_order_release);
-    fresh->leased_at.store(leased->leased_at.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    fresh->lease_slot = leased->lease_slot;
-    leasable_[leased->lease_slot].store(fresh, std::memory_order_release);
+    fresh->lease.leased_at.store(leased->lease.leased_at.load(std::memory_order_relaxed),
+                                 std::memory_order_relaxed);
+    fresh->lease.slot = leased->lease.slot;
+    leasable_[leased->lease.slot].store(fresh, std::memory_order_release);
     leased->generation.fetch_add(1, std::memory_order_release);
     retire(leased);
     return fresh;
@@ -99,22 +101,23 @@ StreamState* StreamManager::add_leasable(int priority) {
     }
   } while (!leasable_count_.compare_exchange_weak(place, place + 1, std::memory_order_acq_rel));
   leased->generation.fetch_add(1, std::memory_order_release);
-  leased->leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
-  leased->lease_slot = static_cast<std::int32_t>(place);
+  leased->lease.leased_at.store(lease_clock_.fetch_add(1, std::memory_order_relaxed),
+                                std::memory_order_relaxed);
+  leased->lease.slot = static_cast<std::int32_t>(place);
   leasable_[place].store(leased, std::memory_order_release);
   return leased;
 }
 
 void StreamManager::give_back(StreamState* leased, StreamState* joined_into) noexcept {
-  const std::uint64_t bit = std::uint64_t{1} << leased->lease_slot;
+  const std::uint64_t bit = std::uint64_t{1} << leased->lease.slot;
   if (joined_into) {
-    leased->joined_at.store(joined_into->submitted.load(std::memory_order_acquire),
-                            std::memory_order_release);
-    leased->joined_into.store(joined_into, std::memory_order_release);
-    if (!(joined_into->joined_streams.load(std::memory_order_relaxed) & bit))
-      joined_into->joined_streams.fetch_or(bit, std::memory_order_relaxed);
+    leased->lease.joined_at.store(joined_into->submitted.load(std::memory_order_acquire),
+                                  std::memory_order_release);
+    leased->lease.joined_into.store(joined_into, std::memory_order_release);
+    if (!(joined_into->lease.joined_streams.load(std::memory_order_relaxed) & bit))
+      joined_into->lease.joined_streams.fetch_or(bit, std::memory_order_relaxed);
   } else {
-    leased->failed.store(true, std::memory_order_relaxed);
+    leased->lease.failed.store(true, std::memory_order_relaxed);
   }
   free_leasable_.fetch_or(bit, std::memory_order_acq_rel);
 }
@@ -122,7 +125,7 @@ void StreamManager::give_back(StreamState* leased, StreamState* joined_into) noe
 // Failures of leased streams are reported to the caller that forked the work. All leased streams are checked,
 // so that each failed one is replaced; the first failure is thrown.
 void StreamManager::check_joined_streams(StreamState& stream) {
-  std::uint64_t used = stream.joined_streams.exchange(0, std::memory_order_acq_rel);
+  std::uint64_t used = stream.lease.joined_streams.exchange(0, std::memory_order_acq_rel);
   std::exception_ptr first;
   for (; used; used &= used - 1) {
     StreamState& leased = *leasable_[std::countr_zero(used)].load(std::memory_order_acquire);
@@ -131,7 +134,7 @@ void StreamManager::check_joined_streams(StreamState& stream) {
       device_.query(leased.launched_last(), "wait for a block of a region",
                     [&](weir_status* status) { return device_.table().stream_query(leased.stream, status); });
     } catch (...) {
-      leased.failed.store(true, std::memory_order_relaxed);
+      leased.lease.failed.store(true, std::memory_order_relaxed);
       if (!first) first = std::current_exception();
     }
     unpin(leased);

@@ -52,6 +52,10 @@ void StreamRef::flush() const try {
   detail::rethrow_as_error();
 }
 
+LaunchReport StreamRef::last_launch() const try { return live(*this).last_launch.get(); } catch (...) {
+  detail::rethrow_as_error();
+}
+
 void StreamRef::wait(const EventRef& event) const try {
   StreamState& stream = live(*this);
   EventState& mark = live(event);

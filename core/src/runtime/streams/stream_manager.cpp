@@ -40,7 +40,8 @@ StreamState* StreamManager::take_kept(int priority) {
   if (result == WEIR_OK) {
     stream->note_completion(submitted);
     stream->last_kernel.store(nullptr, std::memory_order_relaxed);
-    stream->joined_streams.store(0, std::memory_order_relaxed);
+    stream->last_launch.set({});
+    stream->lease.joined_streams.store(0, std::memory_order_relaxed);
     forget_failure(*stream);
     return stream;
   }
@@ -174,10 +175,11 @@ StreamState* StreamManager::make(int priority, void* native) {
   stream->foreign = native != nullptr;
   stream->closed.store(false, std::memory_order_relaxed);
   stream->last_kernel.store(nullptr, std::memory_order_relaxed);
-  stream->joined_into.store(nullptr, std::memory_order_relaxed);
-  stream->joined_streams.store(0, std::memory_order_relaxed);
-  stream->lease_slot = -1;
-  stream->failed.store(false, std::memory_order_relaxed);
+  stream->last_launch.set({});
+  stream->lease.joined_into.store(nullptr, std::memory_order_relaxed);
+  stream->lease.joined_streams.store(0, std::memory_order_relaxed);
+  stream->lease.slot = -1;
+  stream->lease.failed.store(false, std::memory_order_relaxed);
   stream->note_completion(stream->submitted.load(std::memory_order_relaxed));
   forget_failure(*stream);  // of the slot's previous stream
   stream->pins.store(0, std::memory_order_release);

@@ -117,7 +117,7 @@ void StreamManager::synchronize(StreamState& stream) {
     return device_.table().stream_synchronize(stream.stream, status);
   });
   stream.note_completion(submitted);
-  if (stream.joined_streams.load(std::memory_order_relaxed)) check_joined_streams(stream);
+  if (stream.lease.joined_streams.load(std::memory_order_relaxed)) check_joined_streams(stream);
   throw_failure_after_wait(stream);
 }
 
@@ -131,7 +131,7 @@ bool StreamManager::query(StreamState& stream) {
   });
   if (!done) return false;
   stream.note_completion(submitted);
-  if (stream.joined_streams.load(std::memory_order_relaxed)) check_joined_streams(stream);
+  if (stream.lease.joined_streams.load(std::memory_order_relaxed)) check_joined_streams(stream);
   throw_failure(stream);
   return true;
 }

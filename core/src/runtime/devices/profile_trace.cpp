@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiles in Chrome's trace format. Written without a JSON library, because those that libweir uses end the
+// process when memory runs out.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <weir/error.hpp>
+#include <weir/profile.hpp>
+
+#include "descriptor.hpp"
+#include "temporary_file.hpp"
+
+namespace weir {
+namespace {
+
+/// Length of the UTF-8 character that `text` begins with; 0 if it is not one.
+std::size_t character_length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xc2 && first < 0xe0 ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xed && byte(1) >= 0xa0;
+  const bool too_large = first == 0xf4 && byte(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+/// A JSON string. Bytes that are not UTF-8 become the replacement character.
+std::string json_string(std::string_view text) {
+  std::string result = "\"";
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text.front());
+    const std::size_t length = character_length(text);
+    if (length == 0)
+      result += "\\ufffd";
+    else if (c == '"' || c == '\\')
+      result.append({'\\', text.front()});
+    else if (c < 0x20 || c == 0x7f)
+      result += fmt::format("\\u{:04x}", c);
+    else
+      result += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result + '"';
+}
+
+}  // namespace
+
+std::string chrome_trace(std::span<const TaskTime> times, std::string_view title) {
+  std::set<std::uint32_t> streams;
+  for (const TaskTime& time : times) streams.insert(time.stream);
+  std::string text = R"({"displayTimeUnit": "ns", "traceEvents": [)";
+  text += fmt::format(
+      "\n"
+      R"({{"name":"process_name","ph":"M","pid":1,"tid":0,"args":{{"name":{}}}}})",
+      json_string(title));
+  for (const std::uint32_t stream : streams)
+    text += fmt::format(
+        ",\n"
+        R"({{"name":"thread_name","ph":"M","pid":1,"tid":{0},"args":{{"name":"stream {0}"}}}})",
+        stream);
+  for (const TaskTime& time : times) {
+    const std::string kernel = json_string(time.kernel);
+    std::string details = R"("kernel":)" + kernel;
+    if (time.region >= 0) details += fmt::format(R"(,"region":{},"block":{})", time.region, time.block);
+    if (time.bytes > 0) details += fmt::format(R"(,"bytes":{})", time.bytes);
+    text += fmt::format(
+        ",\n"
+        R"({{"name":{},"cat":{},"ph":"X","pid":1,"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
+        json_string(time.task), kernel, time.stream, time.start / 1000, time.duration / 1000, details);
+  }
+  return text + "\n]}\n";
+}
+
+void write_trace(const std::filesystem::path& path, std::span<const TaskTime> times, std::string_view title) {
+  const std::string text = chrome_trace(times, title);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  if (file.get() < 0 || !write_all(file.get(), text))
+    throw Error(ErrorCode::system,
+                fmt::format("{}: cannot write the trace: {}; choose a folder that this user may write",
+                            path.string(), strerrordesc_np(errno)));
+}
+
+}  // namespace weir

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "temporary_file.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <weir/sdk/file_size_signal.hpp>
+
+namespace weir {
+
+bool write_all(int file, std::string_view bytes) noexcept {
+  const sdk::FileSizeSignalBlocked blocked;
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+TemporaryFile::TemporaryFile(const std::filesystem::path& folder, const std::string& name, Access access)
+    : target_(folder / name), access_(access) {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+    random = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(this));
+  path_ =
+      folder / (name + "." + std::to_string(getpid()) + "-" + std::to_string(random) + std::string(suffix));
+  file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                   access == Access::owner ? 0600 : 0666));
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (is_open() && !kept_) ::unlink(path_.c_str());
+}
+
+bool TemporaryFile::fill(std::string_view bytes, Durability durability) noexcept {
+  // The process may have a mask that leaves the owner no right.
+  if (access_ == Access::owner && fchmod(file_.get(), 0600) != 0) return false;
+  return write_all(file_.get(), bytes) && (durability == Durability::process || fsync(file_.get()) == 0);
+}
+
+bool TemporaryFile::keep() noexcept {
+  return kept_ = std::rename(path_.c_str(), target_.c_str()) == 0;
+}
+
+}  // namespace weir

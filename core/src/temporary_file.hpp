@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are written under a temporary name and then renamed, so that no reader finds a part of one.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "descriptor.hpp"
+
+namespace weir {
+
+/// Writes all bytes. False with errno set on failure, with EFBIG beyond the limit of file sizes, whose signal
+/// is blocked.
+bool write_all(int file, std::string_view bytes) noexcept;
+
+/// A new file. Its destructor removes it unless keep() has succeeded.
+class TemporaryFile {
+ public:
+  static constexpr std::string_view suffix = ".tmp";
+
+  enum class Access {
+    owner,   ///< only this user may read it, whatever the process's mask is
+    by_mask  ///< as the process's mask says
+  };
+  enum class Durability {
+    process,       ///< survives the end of the process; after a power failure the file may be truncated
+    power_failure  ///< is synced before it gets its name
+  };
+
+  /// Creates `folder/name.PID-RANDOM.tmp`. Check is_open(); errno is set on failure.
+  TemporaryFile(const std::filesystem::path& folder, const std::string& name, Access access = Access::owner);
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile();
+
+  bool is_open() const noexcept { return file_.get() >= 0; }
+  /// The temporary path.
+  const std::filesystem::path& path() const noexcept { return path_; }
+  /// Writes the contents. False with errno set on failure.
+  bool fill(std::string_view bytes, Durability durability) noexcept;
+  /// Renames the file to `folder/name`, replacing one of that name. False with errno set on failure.
+  bool keep() noexcept;
+
+ private:
+  std::filesystem::path target_, path_;
+  Descriptor file_;
+  Access access_;
+  bool kept_ = false;
+};
+
+}  // namespace weir
