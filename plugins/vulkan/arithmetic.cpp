@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::size_t sets = 4096;
 constexpr std::uint32_t block = 64;
+constexpr std::uint32_t loop_rounds = 200'000;
+
+/// The kernel's argument block.
+struct Arguments {
+  VkDeviceAddress operands, results, looped;
+  std::uint32_t rounds;
+};
 
 template <class Real>
 struct Operands {
@@ -124,16 +131,23 @@ class Bench {
     vk_.vkDestroyDevice(device_, nullptr);
   }
 
+  bool long_loops = false;  ///< set by measure
+
   template <class Real>
   Exactness measure(std::span<const std::uint32_t> code) {
     const std::vector<Operands<Real>> operands = make_operands<Real>();
     const Range in = heap_.allocate(Heap::host_memory, sets * sizeof(Operands<Real>));
     const Range out = heap_.allocate(Heap::host_memory, sets * sizeof(Results<Real>));
-    const Range arguments = heap_.allocate(Heap::host_memory, 16);
+    const Range looped = heap_.allocate(Heap::host_memory, sizeof(std::uint32_t));
+    const Range arguments = heap_.allocate(Heap::host_memory, sizeof(Arguments));
     std::memcpy(in.host(), operands.data(), sets * sizeof(Operands<Real>));
-    const VkDeviceAddress addresses[] = {in.address(), out.address()};
-    std::memcpy(arguments.host(), addresses, sizeof addresses);
+    const Arguments given{in.address(), out.address(), looped.address(), loop_rounds};
+    std::memcpy(arguments.host(), &given, sizeof given);
     run(code, arguments.address());
+    std::uint32_t wanted = 1, found = 0;
+    for (std::uint32_t i = 0; i < loop_rounds; ++i) wanted = wanted * 1664525u + 1013904223u;
+    std::memcpy(&found, looped.host(), sizeof found);
+    long_loops = found == wanted;
     std::vector<Results<Real>> results(sets);
     std::memcpy(results.data(), out.host(), sets * sizeof(Results<Real>));
     return judge<Real>(operands, results);
@@ -201,7 +215,9 @@ void Bench::run(std::span<const std::uint32_t> code, VkDeviceAddress arguments) 
 Arithmetic measure_arithmetic(const PhysicalDevice& device) noexcept {
   Arithmetic out;
   try {
-    out.f32 = Bench(device).measure<float>(arithmetic_f32);
+    Bench bench(device);
+    out.f32 = bench.measure<float>(arithmetic_f32);
+    out.long_loops = bench.long_loops;
     if (device.features.shaderFloat64) out.f64 = Bench(device).measure<double>(arithmetic_f64);
   } catch (const sdk::Failure& failure) {
     out.failure = failure.message;

@@ -15,8 +15,9 @@ struct Exactness {
 };
 
 struct Arithmetic {
-  Exactness f32, f64;   ///< f64 all false on a device without it
-  std::string failure;  ///< why the device was not measured, or ""
+  Exactness f32, f64;       ///< f64 all false on a device without it
+  bool long_loops = false;  ///< a loop of many iterations runs to its end
+  std::string failure;      ///< why the device was not measured, or ""
 };
 
 /// Runs a kernel on the device, once for each type. Takes some milliseconds.

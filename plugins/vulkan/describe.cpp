@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "arithmetic.hpp"
 #include "heap.hpp"
@@ -69,6 +70,10 @@ std::string notes_of(const PhysicalDevice& device, const Arithmetic& arithmetic)
     note(notes, inexact.empty() ? "bits: measured arithmetic is exact"
                                 : "bits: the device's own arithmetic is inexact in " + inexact);
   }
+  if (arithmetic.failure.empty() && !arithmetic.long_loops)
+    note(notes,
+         "loops: the device ends a thread's loops too early, after some ten thousand iterations; results of "
+         "longer ones are wrong");
   if (!device.features.shaderFloat64) note(notes, "arithmetic: the device has no f64");
   if (device.queues == 1) note(notes, "streams: the device has one queue, streams do not overlap");
   if (device.timestamp_bits == 0) note(notes, "events: the queue has no timestamps, events are not timed");
@@ -110,6 +115,22 @@ std::string location_of(const PhysicalDevice& device) {
   properties.pNext = &pci;
   vkGetPhysicalDeviceProperties2(device.handle, &properties);
   return format_text("%04x:%02x:%02x.%x", pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction);
+}
+
+/// Vulkan has no such property. Vendors' extensions do; otherwise a number that keeps a small GPU busy.
+std::uint32_t multiprocessors_of(const PhysicalDevice& device) {
+  constexpr std::uint32_t unknown = 16;
+  if (device.is_cpu()) return std::max(std::thread::hardware_concurrency(), 1u);
+  auto nvidia = make<VkPhysicalDeviceShaderSMBuiltinsPropertiesNV>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
+  auto amd = make<VkPhysicalDeviceShaderCoreProperties2AMD>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD);
+  auto properties = make<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+  if (device.has_nv_multiprocessors) properties.pNext = &nvidia;
+  if (device.has_amd_multiprocessors) properties.pNext = &amd;
+  if (properties.pNext) vkGetPhysicalDeviceProperties2(device.handle, &properties);
+  const std::uint32_t found = std::max(nvidia.shaderSMCount, amd.activeComputeUnitCount);
+  return found ? found : unknown;
 }
 
 std::uint64_t memory_of(const PhysicalDevice& device) {
@@ -170,7 +191,7 @@ void describe(const PhysicalDevice& device, weir_device_info& info) {
   put(info.code_targets[0].format, "spirv-vulkan");
   put(info.code_targets[0].target, "vulkan1.3");
   put(info.target_features, target_features(device));
-  info.multiprocessors = 0;
+  info.multiprocessors = multiprocessors_of(device);
   info.lanes = device.properties11.subgroupSize;
   info.max_block_threads = limits.maxComputeWorkGroupInvocations;
   for (int i = 0; i < 3; ++i) {

@@ -74,6 +74,8 @@ PhysicalDevice query(VkPhysicalDevice handle) {
   check(vkEnumerateDeviceExtensionProperties(handle, nullptr, &count, extensions.data()),
         "list a device's extensions");
   out.has_atomic_float = contains(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+  out.has_nv_multiprocessors = contains(extensions, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME);
+  out.has_amd_multiprocessors = contains(extensions, VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME);
   out.has_budget = contains(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   out.has_location = contains(extensions, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
 

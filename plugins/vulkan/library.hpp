@@ -22,11 +22,13 @@ struct PhysicalDevice {
   VkPhysicalDeviceVulkan13Features features13{};
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float{};
   VkPhysicalDeviceMemoryProperties memory{};
-  bool has_atomic_float = false;  ///< VK_EXT_shader_atomic_float
-  bool has_budget = false;        ///< VK_EXT_memory_budget
-  bool has_location = false;      ///< VK_EXT_pci_bus_info
-  std::uint32_t family = 0;       ///< the queue family in use
-  std::uint32_t queues = 0;       ///< of that family
+  bool has_atomic_float = false;         ///< VK_EXT_shader_atomic_float
+  bool has_budget = false;               ///< VK_EXT_memory_budget
+  bool has_location = false;             ///< VK_EXT_pci_bus_info
+  bool has_nv_multiprocessors = false;   ///< VK_NV_shader_sm_builtins
+  bool has_amd_multiprocessors = false;  ///< VK_AMD_shader_core_properties2
+  std::uint32_t family = 0;              ///< the queue family in use
+  std::uint32_t queues = 0;              ///< of that family
   std::uint32_t timestamp_bits = 0;
 
   bool is_cpu() const noexcept { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
