@@ -41,13 +41,13 @@ struct LaunchAssumptions {
 };
 
 /// The formats of code objects that this build generates.
-inline constexpr std::string_view formats[] = {"elf-x86_64", "ptx", "hsaco"};
+inline constexpr std::string_view formats[] = {"elf-x86_64", "ptx", "hsaco", "spirv-vulkan"};
 constexpr bool generates(std::string_view format) noexcept {
   for (const std::string_view known : formats)
     if (known == format) return true;
   return false;
 }
-/// "elf-x86_64, ptx and hsaco"
+/// "elf-x86_64, ptx, hsaco and spirv-vulkan"
 inline std::string list_of_formats() {
   std::string list(formats[0]);
   for (std::size_t i = 1; i < std::size(formats); ++i)

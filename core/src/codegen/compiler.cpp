@@ -36,6 +36,7 @@ void expect_processor(const Target& target, const std::string& example) {
 std::string format_of(llvm::StringRef processor) {
   if (processor.starts_with("sm_")) return "ptx";
   if (processor.starts_with("gfx")) return "hsaco";
+  if (processor.starts_with("vulkan")) return "spirv-vulkan";
   return processor.starts_with("x86-64") || processor == "native" ? "elf-x86_64" : "";
 }
 
@@ -50,6 +51,10 @@ std::unique_ptr<DeviceModel> make_device_model(const Target& target) {
   if (target.format == "hsaco") {
     expect_processor(target, "hsaco:gfx90a");
     return make_amdgpu_model(target);
+  }
+  if (target.format == "spirv-vulkan") {
+    expect_processor(target, "spirv-vulkan:vulkan1.3");
+    return make_spirv_model(target);
   }
   const std::string meant = format_of(target.format);
   throw Error(
@@ -87,6 +92,7 @@ class Compilation {
     std::optional<DebugLines> lines;
     if (with_lines_ && device_->has_lines()) lines.emplace(*module_, kernel_);
     lowerings_.clear();
+    for (const ir::Task* task : tasks_) device_->check(kernel_, *task);
     for (const ir::Task* task : tasks_)
       lowerings_.push_back(lower_task(*module_, kernel_, *task, *device_, lines ? &*lines : nullptr));
     if (lines) lines->finish();
@@ -138,6 +144,12 @@ class Compilation {
     return result;
   }
 
+  /// The code object of the optimised tasks.
+  std::vector<std::byte> finish() {
+    std::vector<std::byte> translated = device_->translate(*module_);
+    return translated.empty() ? device_->link(emit(device_->object_type())) : translated;
+  }
+
   llvm::SmallVector<char, 0> emit(llvm::CodeGenFileType type) {
     const OptionsInUse options;
     llvm::SmallVector<char, 0> bytes;
@@ -148,6 +160,13 @@ class Compilation {
     passes.run(*module_);
     check_messages();
     return bytes;
+  }
+
+  std::string assembly() {
+    if (const std::vector<std::byte> module = device_->translate(*module_); !module.empty())
+      return device_->disassemble(module);
+    const auto bytes = emit(llvm::CodeGenFileType::AssemblyFile);
+    return {bytes.begin(), bytes.end()};
   }
 
   std::string text() const {
@@ -212,7 +231,7 @@ class LlvmCompiler final : public Compiler {
     CodeObject object;
     object.format = target.format;
     object.target = work.device().target_name();
-    object.bytes = work.device().link(work.emit(work.device().object_type()));
+    object.bytes = work.finish();
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       CodeObject::Entry entry = work.device().launch_shape(kernel, *tasks[i]);
       entry.symbol = tasks[i]->name;
@@ -233,8 +252,7 @@ class LlvmCompiler final : public Compiler {
     if (what == "llvm") return work.text();
     work.optimise();
     if (what == "llvm-opt") return work.text();
-    const auto bytes = work.emit(llvm::CodeGenFileType::AssemblyFile);
-    return {bytes.begin(), bytes.end()};
+    return work.assembly();
   }
 };
 

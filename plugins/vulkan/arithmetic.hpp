@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of a device, measured. Vulkan allows division and square roots to be inexact and denormals
+// to be flushed, and does not report what a device does.
+#pragma once
+
+#include "library.hpp"
+
+namespace weir::vulkan {
+
+/// Of one type: whether all measured results have the bits that IEEE 754 requires.
+struct Exactness {
+  bool divide = false, sqrt = false, fma = false, multiply_add = false;
+  bool denormals = false;  ///< as operands and results of all operations
+  bool least = false;      ///< min returns the other operand for a NaN
+};
+
+struct Arithmetic {
+  Exactness f32, f64;       ///< f64 all false on a device without it
+  bool long_loops = false;  ///< a loop of many iterations runs to its end
+  std::string failure;      ///< why the device was not measured, or ""
+};
+
+/// Runs a kernel on the device, once for each type. Takes some milliseconds.
+Arithmetic measure_arithmetic(const PhysicalDevice& device) noexcept;
+
+}  // namespace weir::vulkan
