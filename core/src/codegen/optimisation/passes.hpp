@@ -6,6 +6,15 @@
 
 namespace weir::codegen {
 
+/// Replaces intrinsics by comparisons, selections and integer arithmetic, for targets that have only these:
+/// minima and maxima of integers, funnel shifts, saturating and checked arithmetic, conversions with a defined
+/// result for every input, sign copies, classes of floats, counts of bits in other integers than words. Erases
+/// hints for LLVM. The results have the same bits, except for NaNs.
+class BasicOperations : public llvm::PassInfoMixin<BasicOperations> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// Computes max(min(x, 1), 0) of f32 with integers at the end, because ptxas makes one saturating addition of
 /// it, which returns 0 instead of 1 for a NaN (tests/evidence/ptxas-clamp.md). On PTX only.
 class ClampByBits : public llvm::PassInfoMixin<ClampByBits> {
@@ -28,6 +37,26 @@ class DirectScaling : public llvm::PassInfoMixin<DirectScaling> {
 class MinMaxBySelect : public llvm::PassInfoMixin<MinMaxBySelect> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
+/// The operations that a device rounds correctly.
+struct ExactOperations {
+  bool f32_divide = false, f64_divide = false;
+  bool f32_sqrt = false, f64_sqrt = false;
+  bool f32_fma = false, f64_fma = false;
+  bool f64_adds = false;  ///< sums and products of f64
+};
+
+/// Replaces divisions, square roots and fused multiply-adds of scalars that a device does not round correctly
+/// by calls of functions that compute them exactly: f32 through f64 where the device has it, and with integers
+/// otherwise. Operations that fast mode allows to be inexact stay. Vectors must be scalarised before.
+class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
+ public:
+  explicit ExactArithmetic(const ExactOperations& device) : device_(device) {}
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&);
+
+ private:
+  ExactOperations device_;
 };
 
 /// When LLVM vectorises an outer loop, every access in it becomes a gather or a scatter. This pass converts

@@ -53,6 +53,8 @@ class DeviceModel {
   virtual llvm::SyncScope::ID device_scope(llvm::LLVMContext&) const { return llvm::SyncScope::System; }
   /// Whether atomic additions of f32 treat subnormal numbers as 0.
   virtual bool adds_flush() const { return false; }
+  /// Whether floats of a type are added atomically by an instruction, or by what LLVM makes of one.
+  virtual bool adds_floats(ScalarType) const { return true; }
   /// Allows an atomic operation to be an instruction of the device where the launch's assumptions permit it.
   virtual void mark_atomic(llvm::AtomicRMWInst&) const {}
   /// The maximum size of the local arrays of one iteration.
@@ -79,6 +81,13 @@ class DeviceModel {
   virtual void work_around(llvm::Module&, llvm::ModuleAnalysisManager&) const {}
   /// Whether code objects carry source lines as DWARF.
   virtual bool has_lines() const { return false; }
+  /// The code object of an optimised module, for formats that LLVM does not write; empty for the others, whose
+  /// code object is from link().
+  virtual std::vector<std::byte> translate(llvm::Module&) const { return {}; }
+  /// The text of a result of translate().
+  virtual std::string disassemble(const std::vector<std::byte>&) const { return ""; }
+  /// Throws Error{unsupported} for a task that needs what the device lacks.
+  virtual void check(const ir::Kernel&, const ir::Task&) const {}
   /// The file type that LLVM writes for link().
   virtual llvm::CodeGenFileType object_type() const { return llvm::CodeGenFileType::ObjectFile; }
   /// Creates a code object from one file of object_type().
@@ -90,5 +99,6 @@ std::unique_ptr<DeviceModel> make_device_model(const Target& target);
 std::unique_ptr<DeviceModel> make_host_model(const Target& target);
 std::unique_ptr<DeviceModel> make_ptx_model(const Target& target);
 std::unique_ptr<DeviceModel> make_amdgpu_model(const Target& target);
+std::unique_ptr<DeviceModel> make_spirv_model(const Target& target);
 
 }  // namespace weir::codegen

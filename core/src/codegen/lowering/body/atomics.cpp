@@ -57,6 +57,8 @@ Value* Atomics::lower(Kind kind, Type type, Value* address, Value* operand, Valu
     op = Rmw::FAdd;
     operand = b_.CreateFNeg(operand);
   }
+  if (op == Rmw::FAdd && !device_.adds_floats(type))
+    return float_atomic(type, address, [&](Value* old) { return b_.CreateFAdd(old, operand); });
   if (op == Rmw::FAdd && type == Type::f32 && device_.adds_flush() && !kernel_.options.fast_math)
     return exact_add(address, operand);
   return device_atomic(op, type, address, operand);

@@ -34,6 +34,8 @@ class BlockReduction : private FunctionPart {
  private:
   Value* fold_lanes(Value* lane, Value* group, Value* v, std::uint32_t groups);
   Value* shuffled_down(Value* v, std::uint32_t by);
+  Value* fold_through_memory(Value* lane, Value* group, Value* v, std::uint32_t groups, std::uint32_t size,
+                             std::uint32_t together);
   void fold_values(std::vector<Value*>& values);
   Value* fold_block(Value* thread, Value* v, std::uint32_t size);
 
@@ -58,30 +60,42 @@ Value* BlockReduction::shuffled_down(Value* v, std::uint32_t by) {
   return b_.CreateBitCast(joined, type);
 }
 
-/// Lane l combines with lane l + 32, then with l + 16, and so on down to l + 1; lane 0 of each group of 64
-/// has the result. All threads of the block must call this together.
-Value* BlockReduction::fold_lanes(Value* lane, Value* group, Value* v, std::uint32_t groups) {
+/// Lane l of each group of `size` combines with lane l + size / 2, then with half of that distance, until
+/// `together` lanes have the result. All threads of the block must call this together.
+Value* BlockReduction::fold_through_memory(Value* lane, Value* group, Value* v, std::uint32_t groups,
+                                           std::uint32_t size, std::uint32_t together) {
   const ThreadModel& threads = *device_.threads();
-  std::uint32_t by = ir::reduce_lanes / 2;
-  if (threads.lanes() < ir::reduce_lanes) {
-    auto* array = llvm::ArrayType::get(v->getType(), std::uint64_t{by} * groups);
-    Value* shared = f_.block_memory(array, "_lanes");
-    Value* slot = b_.CreateAdd(b_.CreateMul(group, i32(by)), b_.CreateAnd(lane, i32(by - 1)));
+  const std::uint32_t slots = size - together;  // of a group: each step writes its own
+  auto* array = llvm::ArrayType::get(v->getType(), std::uint64_t{slots} * groups);
+  Value* shared = f_.block_memory(array, "_lanes");
+  Value* first = b_.CreateMul(group, i32(slots));
+  for (std::uint32_t by = size / 2; by >= together; by /= 2) {
+    Value* slot = b_.CreateAdd(first, b_.CreateAnd(lane, i32(by - 1)));
     Value* address = b_.CreateInBoundsGEP(array, shared, {i32(0), slot});
     llvm::BasicBlock* upper = new_block("fold.upper");
     llvm::BasicBlock* both = new_block("fold");
-    b_.CreateCondBr(b_.CreateICmpUGE(lane, i32(by)), upper, both);
+    Value* writes = b_.CreateICmpUGE(lane, i32(by));
+    if (by < size / 2) writes = b_.CreateAnd(writes, b_.CreateICmpULT(lane, i32(2 * by)));
+    b_.CreateCondBr(writes, upper, both);
     b_.SetInsertPoint(upper);
     b_.CreateStore(v, address);
     b_.CreateBr(both);
     b_.SetInsertPoint(both);
     threads.barrier(b_);
-    Value* other = b_.CreateLoad(v->getType(), address);
-    threads.barrier(b_);  // before the next chunk overwrites it
-    v = reduction_.combine(v, other);
-    by /= 2;
+    v = reduction_.combine(v, b_.CreateLoad(v->getType(), address));
+    first = b_.CreateAdd(first, i32(by));
   }
-  for (; by > 0; by /= 2) v = reduction_.combine(v, shuffled_down(v, by));
+  threads.barrier(b_);  // before the next chunk overwrites the slots
+  return v;
+}
+
+/// Lane l combines with lane l + 32, then with l + 16, and so on down to l + 1; lane 0 of each group of 64
+/// has the result. All threads of the block must call this together.
+Value* BlockReduction::fold_lanes(Value* lane, Value* group, Value* v, std::uint32_t groups) {
+  const auto all = std::uint32_t(ir::reduce_lanes);
+  const std::uint32_t together = std::min(device_.threads()->lanes(), all);
+  if (together < all) v = fold_through_memory(lane, group, v, groups, all, together);
+  for (std::uint32_t by = together / 2; by > 0; by /= 2) v = reduction_.combine(v, shuffled_down(v, by));
   return v;
 }
 
@@ -199,6 +213,7 @@ Value* BlockReduction::fold_block(Value* thread, Value* v, std::uint32_t size) {
   const ThreadModel& threads = *device_.threads();
   llvm::Type* t = v->getType();
   const std::uint32_t together = threads.lanes();
+  if (together == 1) return fold_through_memory(thread, i32(0), v, 1, size, 1);
   if (size > together) {
     auto* array = llvm::ArrayType::get(t, size);
     Value* shared = f_.block_memory(array, "_block");

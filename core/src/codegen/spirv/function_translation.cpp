@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/spirv/function_translation.hpp"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/InstIterator.h>
+
+namespace weir::codegen::spirv {
+
+FunctionTranslation::FunctionTranslation(ModuleTranslation& module, llvm::Function& function)
+    : module_(module),
+      b_(module.builder),
+      function_(function),
+      entry_(!function.hasLocalLinkage()),
+      structure_(structure(function)),
+      code_(module.builder.code()) {}
+
+void FunctionTranslation::run() {
+  begin();
+  const llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
+  for (const llvm::BasicBlock* block : order) {
+    put(code_, Op::Label, {label(block)});
+    if (block == &function_.getEntryBlock()) {
+      declare_locals();
+      if (entry_) read_arguments();
+    }
+    translate(*block);
+  }
+  for (const Id merge : missing_merges_) {
+    put(code_, Op::Label, {merge});
+    put(code_, Op::Unreachable, {});
+  }
+  put(code_, Op::FunctionEnd, {});
+}
+
+void FunctionTranslation::begin() {
+  Words parameters;
+  if (!entry_)
+    for (const llvm::Argument& argument : function_.args()) parameters.push_back(module_.type(argument.getType()));
+  const Id result = module_.type(function_.getReturnType());
+  put(code_, Op::Function,
+      {result, module_.function(&function_), 0, b_.function_type(result, parameters)});
+  if (!entry_)
+    for (const llvm::Argument& argument : function_.args())
+      put(code_, Op::FunctionParameter, {module_.type(argument.getType()), define(&argument)});
+}
+
+/// The parameters of an entry are the fields of its argument block, in their natural layout.
+void FunctionTranslation::read_arguments() {
+  const Id address_type = b_.integer_type(64);
+  const Id block = module_.argument_address();
+  const Id field = add(Op::AccessChain, b_.pointer_type(StorageClass::PushConstant, address_type),
+                       {block, number(32, 0)});
+  const Id base = add(Op::Load, address_type, {field});
+  std::uint64_t offset = 0;
+  for (const llvm::Argument& argument : function_.args()) {
+    const std::uint64_t size = memory_bits(argument.getType()) / 8;
+    offset = (offset + size - 1) / size * size;
+    if (!argument.use_empty()) {
+      const Id type = module_.type(argument.getType());
+      const Id at = add(Op::IAdd, address_type, {base, number(64, offset)});
+      const Id pointer =
+          add(Op::ConvertUToPtr, b_.pointer_type(StorageClass::PhysicalStorageBuffer, type), {at});
+      put(code_, Op::Load, {type, define(&argument), pointer, 2 /* Aligned */, std::uint32_t(size)});
+    }
+    offset += size;
+  }
+}
+
+void FunctionTranslation::declare_locals() {
+  for (const llvm::Instruction& i : llvm::instructions(function_)) {
+    const auto* local = llvm::dyn_cast<llvm::AllocaInst>(&i);
+    if (!local) continue;
+    for (Region& region : module_.regions.all()) {
+      if (!llvm::is_contained(region.objects, local) || locals_.contains(&region)) continue;
+      const Id array = b_.array_type(b_.integer_type(region.bits), std::uint32_t(region.bytes * 8 / region.bits));
+      const Id pointer = b_.pointer_type(StorageClass::Function, array);
+      locals_[&region] = add(Op::Variable, pointer, {std::uint32_t(StorageClass::Function)});
+    }
+  }
+}
+
+Id FunctionTranslation::label(const llvm::BasicBlock* block) {
+  Id& id = labels_[block];
+  if (id == 0) id = b_.new_id();
+  return id;
+}
+
+Id FunctionTranslation::value(const llvm::Value* value) {
+  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value)) return module_.constant(constant);
+  if (const auto* local = llvm::dyn_cast<llvm::AllocaInst>(value)) return number(64, module_.regions.offset(local));
+  Id& id = ids_[value];
+  if (id == 0) id = b_.new_id();
+  return id;
+}
+
+Id FunctionTranslation::add(Op op, Id type, const Words& operands) {
+  const Id id = b_.new_id();
+  Words words{type, id};
+  words.insert(words.end(), operands.begin(), operands.end());
+  put(code_, op, words);
+  return id;
+}
+
+void FunctionTranslation::add_as(const llvm::Value& defined, Op op, const Words& operands) {
+  Words words{module_.type(defined.getType()), define(&defined)};
+  words.insert(words.end(), operands.begin(), operands.end());
+  put(code_, op, words);
+}
+
+void FunctionTranslation::translate(const llvm::BasicBlock& block) {
+  for (const llvm::Instruction& i : block) {
+    if (i.isTerminator())
+      end_block(block);
+    else if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&i))
+      translate(*phi);
+    else
+      translate(i);
+  }
+}
+
+void FunctionTranslation::translate(const llvm::PHINode& phi) {
+  Words operands;
+  for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k) {
+    operands.push_back(value(phi.getIncomingValue(k)));
+    operands.push_back(label(phi.getIncomingBlock(k)));
+  }
+  add_as(phi, Op::Phi, operands);
+}
+
+void FunctionTranslation::end_block(const llvm::BasicBlock& block) {
+  const llvm::Instruction& end = *block.getTerminator();
+  if (const auto loop = structure_.loops.find(&block); loop != structure_.loops.end()) {
+    Id merge = 0;
+    if (loop->second.merge)
+      merge = label(loop->second.merge);
+    else
+      missing_merges_.push_back(merge = b_.new_id());
+    put(code_, Op::LoopMerge, {merge, label(loop->second.next), 0});
+  } else if (const auto found = structure_.selections.find(&block); found != structure_.selections.end()) {
+    put(code_, Op::SelectionMerge, {label(found->second), 0});
+  }
+  if (const auto* ret = llvm::dyn_cast<llvm::ReturnInst>(&end)) {
+    if (ret->getReturnValue())
+      put(code_, Op::ReturnValue, {value(ret->getReturnValue())});
+    else
+      put(code_, Op::Return, {});
+  } else if (const auto* jump = llvm::dyn_cast<llvm::BranchInst>(&end)) {
+    branch(*jump);
+  } else if (llvm::isa<llvm::UnreachableInst>(end)) {
+    put(code_, Op::Unreachable, {});
+  } else {
+    refuse(std::string("a block ends with '") + end.getOpcodeName() + "'");
+  }
+}
+
+void FunctionTranslation::branch(const llvm::BranchInst& branch) {
+  if (branch.isUnconditional() || branch.getSuccessor(0) == branch.getSuccessor(1))
+    put(code_, Op::Branch, {label(branch.getSuccessor(0))});
+  else
+    put(code_, Op::BranchConditional,
+        {value(branch.getCondition()), label(branch.getSuccessor(0)), label(branch.getSuccessor(1))});
+}
+
+}  // namespace weir::codegen::spirv

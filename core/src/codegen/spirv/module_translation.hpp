@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the functions of a module share while they are translated.
+#pragma once
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <string>
+
+#include "codegen/spirv/module_builder.hpp"
+#include "codegen/spirv/regions.hpp"
+#include "codegen/spirv/translate.hpp"
+
+namespace weir::codegen::spirv {
+
+[[noreturn]] void refuse(const std::string& words);
+
+class ModuleTranslation {
+ public:
+  ModuleTranslation(llvm::Module& module, const TranslationOptions& options);
+  Words run();
+
+  /// Pointers are integers of 64 bits, booleans have their own type.
+  Id type(const llvm::Type* type);
+  Id constant(const llvm::Constant* constant);
+  Id function(const llvm::Function* function) const { return functions_.at(function); }
+  /// A pointer to the address of the argument block.
+  Id argument_address();
+  /// Variables that more than one function may use; those of an entry belong to its interface.
+  Id variable(Region& region);
+
+  ModuleBuilder builder;
+  Regions regions;
+
+ private:
+  void declare_entry(const llvm::Function& function);
+  Words interface_of(const llvm::Function& function);
+  Id table(const Region& region);
+
+  llvm::Module& module_;
+  const TranslationOptions& options_;
+  std::map<const llvm::Function*, Id> functions_;
+  Id push_constants_ = 0;
+};
+
+/// The type of a value's bits: an integer as wide as `type` in memory.
+unsigned memory_bits(const llvm::Type* type);
+
+/// Whether calls of a function are instructions or variables instead.
+bool is_declared_function(const llvm::Function& function);
+
+}  // namespace weir::codegen::spirv

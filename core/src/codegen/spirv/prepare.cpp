@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/spirv/prepare.hpp"
+
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/Scalarizer.h>
+#include <llvm/Transforms/Scalar/StructurizeCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/FixIrreducible.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LowerMemIntrinsics.h>
+#include <llvm/Transforms/Utils/LowerSwitch.h>
+#include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
+#include <llvm/Transforms/Utils/UnifyLoopExits.h>
+
+#include <vector>
+
+#include "codegen/spirv/regions.hpp"
+
+namespace weir::codegen::spirv {
+namespace {
+
+using llvm::Value;
+
+bool passes_local_address(const llvm::Function& f) {
+  const auto is_local = [](const llvm::Type* type) { return type->isPointerTy() && !is_device_address(type); };
+  return llvm::any_of(f.args(), [&](const llvm::Argument& a) { return is_local(a.getType()); }) ||
+         is_local(f.getReturnType());
+}
+
+void inline_functions_on_locals(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration() || !passes_local_address(f)) continue;
+    f.removeFnAttr(llvm::Attribute::NoInline);
+    f.removeFnAttr(llvm::Attribute::OptimizeNone);
+    f.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(module, analyses);
+}
+
+/// A fill of constant length with bytes of zero in words; the rest as LLVM does it.
+void expand_fill(llvm::MemSetInst& fill) {
+  const auto* length = llvm::dyn_cast<llvm::ConstantInt>(fill.getLength());
+  const auto* byte = llvm::dyn_cast<llvm::ConstantInt>(fill.getValue());
+  constexpr std::uint64_t most_stores = 16;
+  const llvm::Align align = fill.getDestAlign().valueOrOne();
+  for (const std::uint64_t size : {8u, 4u, 2u, 1u}) {
+    if (!length || !byte || !byte->isZero() || align < size || length->getZExtValue() % size != 0) continue;
+    llvm::IRBuilder<> b(&fill);
+    llvm::Type* type = b.getIntNTy(unsigned(8 * size));
+    const std::uint64_t count = length->getZExtValue() / size;
+    const auto store = [&](llvm::IRBuilder<>& at, Value* k) {
+      at.CreateAlignedStore(llvm::Constant::getNullValue(type), at.CreateInBoundsGEP(type, fill.getRawDest(), k),
+                            llvm::Align(size));
+    };
+    if (count <= most_stores) {
+      for (std::uint64_t k = 0; k < count; ++k) store(b, b.getInt64(k));
+    } else {
+      auto [body, index] = llvm::SplitBlockAndInsertSimpleForLoop(b.getInt64(count), fill.getIterator());
+      llvm::IRBuilder<> inside(body);
+      store(inside, index);
+    }
+    fill.eraseFromParent();
+    return;
+  }
+  llvm::expandMemSetAsLoop(&fill);
+  fill.eraseFromParent();
+}
+
+void expand_memory_intrinsics(llvm::Function& f) {
+  std::vector<llvm::MemIntrinsic*> calls;
+  for (llvm::Instruction& i : llvm::instructions(f))
+    if (auto* call = llvm::dyn_cast<llvm::MemIntrinsic>(&i)) calls.push_back(call);
+  for (llvm::MemIntrinsic* call : calls) {
+    if (auto* fill = llvm::dyn_cast<llvm::MemSetInst>(call)) {
+      expand_fill(*fill);
+    } else if (auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(call)) {
+      llvm::TargetTransformInfo target(f.getDataLayout());
+      llvm::expandMemCpyAsLoop(copy, target);
+      copy->eraseFromParent();
+    }
+  }
+}
+
+/// What never happens returns, so that every path ends in the one return.
+void return_from_unreachable(llvm::Function& f) {
+  for (llvm::BasicBlock& block : f) {
+    auto* end = llvm::dyn_cast<llvm::UnreachableInst>(block.getTerminator());
+    if (!end) continue;
+    llvm::Type* type = f.getReturnType();
+    llvm::ReturnInst::Create(f.getContext(), type->isVoidTy() ? nullptr : llvm::PoisonValue::get(type),
+                             end->getIterator());
+    end->eraseFromParent();
+  }
+}
+
+void drop_freezes(llvm::Function& f) {
+  for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::instructions(f)))
+    if (auto* freeze = llvm::dyn_cast<llvm::FreezeInst>(&i)) {
+      freeze->replaceAllUsesWith(freeze->getOperand(0));
+      freeze->eraseFromParent();
+    }
+}
+
+}  // namespace
+
+void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const ExactOperations& exact) {
+  inline_functions_on_locals(module, analyses);
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    expand_memory_intrinsics(f);
+    return_from_unreachable(f);
+  }
+  analyses.invalidate(module, llvm::PreservedAnalyses::none());
+  llvm::ScalarizerPassOptions scalars;
+  scalars.ScalarizeLoadStore = true;
+  llvm::FunctionPassManager scalar, simple;
+  scalar.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  scalar.addPass(llvm::ScalarizerPass(scalars));
+  simple.addPass(BasicOperations());
+  simple.addPass(MinMaxBySelect());
+  simple.addPass(llvm::EarlyCSEPass());
+  simple.addPass(llvm::ADCEPass());
+  simple.addPass(llvm::LowerSwitchPass());
+  simple.addPass(llvm::UnifyFunctionExitNodesPass());
+  simple.addPass(llvm::FixIrreduciblePass());
+  simple.addPass(llvm::LoopSimplifyPass());
+  simple.addPass(llvm::UnifyLoopExitsPass());
+  simple.addPass(llvm::StructurizeCFGPass());
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(scalar)));
+  passes.addPass(ExactArithmetic(exact));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(simple)));
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(module, analyses);
+  for (llvm::Function& f : module) drop_freezes(f);
+}
+
+}  // namespace weir::codegen::spirv

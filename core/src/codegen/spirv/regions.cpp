@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/spirv/regions.hpp"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+
+#include <algorithm>
+#include <bit>
+#include <weir/error.hpp>
+
+namespace weir::codegen::spirv {
+namespace {
+
+constexpr unsigned device_space = 1, block_space = 3;
+
+StorageClass storage_of(const llvm::Value* object) {
+  if (llvm::isa<llvm::AllocaInst>(object)) return StorageClass::Function;
+  const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object);
+  if (global && global->getAddressSpace() == block_space) return StorageClass::Workgroup;
+  if (global && global->isConstant() && global->hasInitializer()) return StorageClass::Private;
+  throw Error(ErrorCode::compile,
+              "SPIR-V: an access is to memory that is neither an array nor a local, the block's memory or a "
+              "table; report this as a bug of Weir");
+}
+
+}  // namespace
+
+bool is_device_address(const llvm::Type* type) {
+  return type->getPointerAddressSpace() == device_space;
+}
+
+Regions::Regions(const llvm::Module& module) {
+  for (const llvm::Function& function : module)
+    for (const llvm::Instruction& i : llvm::instructions(function)) {
+      if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i))
+        look_at(load->getPointerOperand(), load->getType(), load->getAlign());
+      else if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i))
+        look_at(store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign());
+      else if (const auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&i))
+        look_at(change->getPointerOperand(), change->getType(), change->getAlign());
+      else if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&i))
+        look_at(exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), exchange->getAlign());
+    }
+  lay_out(module.getDataLayout());
+}
+
+void Regions::look_at(const llvm::Value* pointer, const llvm::Type* type, llvm::Align align) {
+  if (is_device_address(pointer->getType())) return;
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+  std::size_t region = region_of(objects.front());
+  for (const llvm::Value* object : objects) region = join(region, region_of(object));
+  const unsigned bits = type->isIntegerTy(1) ? 8 : type->getPrimitiveSizeInBits().getFixedValue();
+  regions_[region].bits = std::min({regions_[region].bits, bits, unsigned(8 * align.value())});
+}
+
+std::size_t Regions::region_of(const llvm::Value* object) {
+  const auto [found, added] = of_object_.try_emplace(object, regions_.size());
+  if (added) regions_.push_back({.storage = storage_of(object), .objects = {object}});
+  return found->second;
+}
+
+std::size_t Regions::join(std::size_t a, std::size_t b) {
+  if (a == b) return a;
+  if (regions_[a].storage != regions_[b].storage)
+    throw Error(ErrorCode::compile,
+                "SPIR-V: one access is to memory of two kinds; report this as a bug of Weir");
+  regions_[a].bits = std::min(regions_[a].bits, regions_[b].bits);
+  for (const llvm::Value* object : regions_[b].objects) {
+    regions_[a].objects.push_back(object);
+    of_object_[object] = a;
+  }
+  regions_[b].objects.clear();
+  return a;
+}
+
+void Regions::lay_out(const llvm::DataLayout& layout) {
+  constexpr std::uint64_t align = 16;
+  for (Region& region : regions_)
+    for (const llvm::Value* object : region.objects) {
+      const auto* local = llvm::dyn_cast<llvm::AllocaInst>(object);
+      const std::uint64_t size = local ? local->getAllocationSize(layout)->getFixedValue()
+                                       : layout.getTypeAllocSize(
+                                             llvm::cast<llvm::GlobalVariable>(object)->getValueType());
+      offsets_[object] = region.bytes;
+      region.bytes += (std::max<std::uint64_t>(size, 1) + align - 1) / align * align;
+    }
+}
+
+Region* Regions::of(const llvm::Value* pointer) {
+  if (is_device_address(pointer->getType())) return nullptr;
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+  return &regions_.at(of_object_.at(objects.front()));
+}
+
+std::uint64_t Regions::offset(const llvm::Value* object) const {
+  const auto found = offsets_.find(object);
+  return found == offsets_.end() ? 0 : found->second;
+}
+
+}  // namespace weir::codegen::spirv

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPIR-V modules, without a device: the corpus, the launch convention, refusals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <weir/error.hpp>
+
+#include "codegen/codegen.hpp"
+#include "ir/parser.hpp"
+#include "kernels.hpp"
+#include "passes/plan.hpp"
+#include "ptx_kernels.hpp"
+#include "spirv_val.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr codegen::LaunchAssumptions nothing{};
+constexpr codegen::LaunchAssumptions everything{
+    .no_alias = true, .index32 = true, .aligned = true, .device_local = true};
+constexpr const char* shuffling =
+    "+int8,+int16,+int64,+float16,+float64,+atomic-int64,+subgroup-shuffle,+mode-denormals-f32,"
+    "+mode-specials-f32,+mode-rte-f32";
+
+std::vector<std::byte> compile(const std::string& text, const codegen::Target& target) {
+  const ir::Kernel kernel = ir::parse(text, "test");
+  const passes::Plan plan = passes::make_plan(kernel, 8);
+  std::vector<const ir::Task*> tasks;
+  for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
+  if (tasks.empty()) return {};
+  return weir_codegen(weir_codegen_abi)->compile(kernel, tasks, target).bytes;
+}
+
+std::string refusal(const std::string& text, const codegen::Target& target) {
+  try {
+    compile(text, target);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SpirvModule, OfEveryKernelOfTheCorpusIsValid) {
+  WEIR_NEEDS_SPIRV_VAL();
+  std::vector<std::string> texts = ptx_kernels();
+  for (const auto& path : files_of("tests/ir/kernels")) texts.push_back(read_file(path));
+  for (const std::string& text : texts)
+    for (const codegen::LaunchAssumptions& assumptions : {nothing, everything})
+      for (const std::uint32_t lanes : {8u, 32u, 64u}) {
+        const auto module = compile(text, {"spirv-vulkan", "vulkan1.3", shuffling, lanes, 1024, assumptions});
+        if (module.empty()) continue;
+        EXPECT_EQ(invalidity(module), "") << lanes << " lanes\n" << text;
+      }
+}
+
+TEST(SpirvModule, HasTheVersionOfVulkan13) {
+  const auto module = compile(saxpy, {"spirv-vulkan", "vulkan1.3", "", 8, 1024});
+  std::uint32_t words[2];
+  std::memcpy(words, module.data(), sizeof words);
+  EXPECT_EQ(words[0], 0x07230203u);
+  EXPECT_EQ(words[1], 0x00010600u);
+}
+
+TEST(SpirvTarget, RefusesWhatNoCodeIsGeneratedFor) {
+  EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "vulkan1.1", "", 8, 1024}), HasSubstr("expected vulkan1.3"));
+  EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "native", "", 8, 1024}),
+              HasSubstr("name it behind the format, as in spirv-vulkan:vulkan1.3"));
+  EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "vulkan1.3", "+float46", 8, 1024}),
+              HasSubstr("did you mean float"));
+  EXPECT_THAT(refusal(saxpy, {"spirv-vulkan", "vulkan1.3", "+float64", 8, 1024}), HasSubstr("feature int64"));
+}
+
+TEST(SpirvTarget, NamesTheStatementAndTheFeatureThatADeviceLacks) {
+  EXPECT_THAT(refusal(float_sums, {"spirv-vulkan", "vulkan1.3", "+int64,+atomic-int64", 8, 1024}),
+              HasSubstr("of type f64 needs the feature float64"));
+  EXPECT_THAT(refusal(float_sums, {"spirv-vulkan", "vulkan1.3", "+int64,+float64", 8, 1024}),
+              HasSubstr("'atomic' of type f64 needs the feature atomic-int64"));
+}
+
+}  // namespace
+}  // namespace weir::test

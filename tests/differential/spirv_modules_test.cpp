@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPIR-V modules of every operation on every type in every form of loop, and of random kernels, are valid for
+// Vulkan 1.3. No code is executed here.
+#include <gtest/gtest.h>
+
+#include <weir/compile.hpp>
+#include <weir/error.hpp>
+#include <weir/program.hpp>
+
+#include "bits_cases.hpp"
+#include "choices.hpp"
+#include "ir/printer.hpp"
+#include "runnable_kernel.hpp"
+#include "spirv_val.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr const char* everything = "no_alias,index32,aligned,device_local";
+// A device whose arithmetic is exact, and one that has only the types.
+constexpr const char* exact =
+    "+int8,+int16,+int64,+float16,+float64,+atomic-int64,+atomic-float32-add,+atomic-float64-add,"
+    "+exact-f32-divide,+exact-f64-divide,+exact-f32-sqrt,+exact-f64-sqrt,+exact-f32-fma,+exact-f64-fma";
+constexpr const char* types = "+int8,+int16,+int64,+float16,+float64,+atomic-int64";
+
+class SpirvModules : public testing::Test {
+ protected:
+  void check(const std::string& text, const char* features, const char* assume) {
+    std::string found;
+    try {
+      const CompiledProgram compiled =
+          compile(Program::parse(text), {"spirv-vulkan", "vulkan1.3", features, assume});
+      if (compiled.tasks.empty()) return;
+      found = invalidity(compiled.bytes);
+    } catch (const Error& error) {
+      found = error.what();
+    }
+    ++modules;
+    if (!found.empty() && ++invalid <= 5) ADD_FAILURE() << found << "\n" << text;
+  }
+  void check(const std::vector<Operation>& operations, std::size_t per_kernel, LoopForm form,
+             const char* features) {
+    for (std::size_t begin = 0; begin < operations.size(); begin += per_kernel) {
+      const auto end = std::min(begin + per_kernel, operations.size());
+      const std::vector<Operation> part(operations.begin() + std::ptrdiff_t(begin),
+                                        operations.begin() + std::ptrdiff_t(end));
+      check(kernel_text(part, form), features, everything);
+    }
+  }
+  void TearDown() override { EXPECT_EQ(invalid, 0) << "of " << modules << " modules"; }
+
+  int modules = 0, invalid = 0;
+};
+
+TEST_F(SpirvModules, OfEveryOperationAreValid) {
+  WEIR_NEEDS_SPIRV_VAL();
+  for (const LoopForm form : loop_forms) {
+    check(arithmetic(), 48, form, exact);
+    check(conversions(), 48, form, exact);
+    check(atomics(), 16, form, exact);
+  }
+  check(arithmetic(), 48, LoopForm::line, types);
+  check(atomics(), 16, LoopForm::line, types);
+}
+
+TEST_F(SpirvModules, OfMathFunctionsAreValid) {
+  WEIR_NEEDS_SPIRV_VAL();
+  check(functions(), 8, LoopForm::line, exact);
+  check(functions(), 8, LoopForm::branches, types);
+}
+
+TEST_F(SpirvModules, OfRandomKernelsAreValid) {
+  WEIR_NEEDS_SPIRV_VAL();
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Choices choices(seed + 5000);
+    check(ir::print(runnable_kernel(choices).kernel), seed % 2 ? exact : types, seed % 3 ? everything : "");
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
