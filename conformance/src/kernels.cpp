@@ -107,7 +107,7 @@ ReadyKernel from_folder(const KernelText& kernel, const std::filesystem::path& f
 ReadyKernel prepared(const KernelText& kernel) {
   for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
     const weir_code_target& target = info().code_targets[i];
-    const std::string_view object = prepared_object(target.format);
+    const std::string_view object = prepared_object(target.format, kernel.name);
     if (object.empty()) continue;
     ReadyKernel ready;
     ready.format = target.format;

@@ -44,8 +44,8 @@ struct ReadyKernel {
 /// Throws Unsupported with the reason if the kernel cannot be made.
 const ReadyKernel& ready_kernel(std::string_view name);
 
-/// The suite's own code object in `format` with the kernels that have no IR; empty if there is none.
-std::string_view prepared_object(std::string_view format);
+/// The suite's own code object in `format` with a kernel that has no IR; empty if there is none.
+std::string_view prepared_object(std::string_view format, std::string_view kernel);
 
 /// Throws std::runtime_error if the folder has no valid list of ready code objects.
 void check_kernels(const std::filesystem::path& folder);

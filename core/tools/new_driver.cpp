@@ -38,7 +38,7 @@ void check_name(const std::string& name) {
         "' cannot be a driver's name; expected at most 32 lower case letters, digits and '-', not '-' "
         "first, such as acme");
   // The new driver's package would replace Weir's package of that name.
-  constexpr std::string_view taken[] = {"amdgpu", "cpu", "cuda", "sdk"};
+  constexpr std::string_view taken[] = {"amdgpu", "cpu", "cuda", "sdk", "vulkan"};
   if (std::find(std::begin(taken), std::end(taken), name) != std::end(taken))
     throw UsageError("'" + name + "' cannot be a driver's name: the package weir-driver-" + name +
                      " is Weir's own; choose another, such as my-" + name);

@@ -64,6 +64,7 @@ endif()
 # Without the vendor's library a driver installs, and reports at run time that the library is missing.
 set(vendor_cuda libcuda1)
 set(vendor_amdgpu libamdhip64-5)
+set(vendor_vulkan libvulkan1)
 foreach(driver ${packaged_drivers})
   get_target_property(description weir-driver-${driver} WEIR_DESCRIPTION)
   deb_package(weir-driver-${driver} driver-${driver} libs "plugin-based GPU runtime - ${driver} driver"

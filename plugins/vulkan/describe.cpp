@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <weir/sdk/vulkan_features.hpp>
 
 #include "arithmetic.hpp"
 #include "heap.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 using sdk::format_text;
 using sdk::put;
+namespace feature = sdk::vulkan_feature;
 
 constexpr std::uint32_t most_queues = 16;
 constexpr std::uint32_t max_argument_bytes = 32 << 10;  // half of the stream's scratch memory
@@ -33,11 +35,30 @@ void append(std::string& list, bool present, const char* name) {
   if (present) list += (list.empty() ? "+" : ",+") + std::string(name);
 }
 
-void append_exactness(std::string& list, const Exactness& exact, const std::string& type) {
-  append(list, exact.divide, ("exact-" + type + "-divide").c_str());
-  append(list, exact.sqrt, ("exact-" + type + "-sqrt").c_str());
-  append(list, exact.fma, ("exact-" + type + "-fma").c_str());
-  append(list, exact.denormals, ("denormals-" + type).c_str());
+/// The names of the features that describe one floating-point type.
+struct TypeFeatures {
+  const char *divide, *sqrt, *fma, *denormals;
+};
+
+void append_exactness(std::string& list, const Exactness& exact, const TypeFeatures& names) {
+  append(list, exact.divide, names.divide);
+  append(list, exact.sqrt, names.sqrt);
+  append(list, exact.fma, names.fma);
+  append(list, exact.denormals, names.denormals);
+}
+
+/// The execution modes that code may ask for.
+void append_modes(std::string& list, const PhysicalDevice& device) {
+  const VkPhysicalDeviceVulkan12Properties& has = device.properties12;
+  append(list, has.shaderDenormPreserveFloat16, feature::mode_denormals_f16);
+  append(list, has.shaderDenormPreserveFloat32, feature::mode_denormals_f32);
+  append(list, has.shaderDenormPreserveFloat64, feature::mode_denormals_f64);
+  append(list, has.shaderSignedZeroInfNanPreserveFloat16, feature::mode_specials_f16);
+  append(list, has.shaderSignedZeroInfNanPreserveFloat32, feature::mode_specials_f32);
+  append(list, has.shaderSignedZeroInfNanPreserveFloat64, feature::mode_specials_f64);
+  append(list, has.shaderRoundingModeRTEFloat16, feature::mode_rte_f16);
+  append(list, has.shaderRoundingModeRTEFloat32, feature::mode_rte_f32);
+  append(list, has.shaderRoundingModeRTEFloat64, feature::mode_rte_f64);
 }
 
 std::string inexact_in(const Exactness& exact, const char* type) {
@@ -159,17 +180,25 @@ std::string target_features(const PhysicalDevice& device) {
           ? device.properties11.subgroupSupportedOperations
           : 0;
   std::string list;
-  append(list, device.features.shaderFloat64, "float64");
-  append(list, device.features.shaderInt64, "int64");
-  append(list, device.features.shaderInt16 && device.features11.storageBuffer16BitAccess, "int16");
-  append(list, device.features12.shaderInt8 && device.features12.storageBuffer8BitAccess, "int8");
-  append(list, device.features12.shaderFloat16 && device.features11.storageBuffer16BitAccess, "float16");
-  append(list, device.features12.shaderBufferInt64Atomics, "atomic-int64");
-  append(list, device.atomic_float.shaderBufferFloat32AtomicAdd, "atomic-float32-add");
-  append(list, device.atomic_float.shaderBufferFloat64AtomicAdd, "atomic-float64-add");
-  append(list, subgroup & VK_SUBGROUP_FEATURE_SHUFFLE_BIT, "subgroup-shuffle");
-  append_exactness(list, arithmetic.f32, "f32");
-  append_exactness(list, arithmetic.f64, "f64");
+  append(list, device.features.shaderFloat64, feature::float64);
+  append(list, device.features.shaderInt64, feature::int64);
+  append(list, device.features.shaderInt16 && device.features11.storageBuffer16BitAccess, feature::int16);
+  append(list, device.features12.shaderInt8 && device.features12.storageBuffer8BitAccess, feature::int8);
+  append(list, device.features12.shaderFloat16 && device.features11.storageBuffer16BitAccess,
+         feature::float16);
+  append(list, device.features12.shaderBufferInt64Atomics, feature::atomic_int64);
+  append(list, device.atomic_float.shaderBufferFloat32AtomicAdd, feature::atomic_float32_add);
+  append(list, device.atomic_float.shaderBufferFloat64AtomicAdd, feature::atomic_float64_add);
+  // Code of SPIR-V 1.6 runs in subgroups of any size that the device has.
+  const bool one_size = device.properties13.minSubgroupSize == device.properties13.maxSubgroupSize;
+  append(list, one_size && (subgroup & VK_SUBGROUP_FEATURE_SHUFFLE_BIT), feature::subgroup_shuffle);
+  append_exactness(
+      list, arithmetic.f32,
+      {feature::exact_f32_divide, feature::exact_f32_sqrt, feature::exact_f32_fma, feature::denormals_f32});
+  append_exactness(
+      list, arithmetic.f64,
+      {feature::exact_f64_divide, feature::exact_f64_sqrt, feature::exact_f64_fma, feature::denormals_f64});
+  append_modes(list, device);
   return list;
 }
 

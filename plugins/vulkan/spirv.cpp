@@ -28,6 +28,7 @@ enum Operation : std::uint32_t {
   op_constant = 43,
   op_function = 54,
   op_function_end = 56,
+  op_function_call = 57,
   op_variable = 59,
   op_type_pointer = 32,
 };
@@ -56,7 +57,7 @@ class Reader {
       at += length;
     }
     if (inside_) return "the last function has no end";
-    for (const std::uint32_t id : entries_)
+    for (const std::uint32_t id : needed_)
       if (!functions_.contains(id)) return format_text("the function %%%u of an entry point is missing", id);
     if (out_.entry_points.empty()) return "it has no entry point for compute kernels";
     return "";
@@ -75,7 +76,7 @@ class Reader {
         if (!needs(3) || !read_string(operands.subspan(2), name)) return "OpEntryPoint is too short";
         if (operands[0] != model_compute) break;
         out_.entry_points.push_back(name);
-        entries_.push_back(operands[1]);
+        needed_.push_back(operands[1]);
         break;
       }
       case op_function:
@@ -87,6 +88,10 @@ class Reader {
       case op_function_end:
         if (!inside_) return "a function ends that did not begin";
         inside_ = false;
+        break;
+      case op_function_call:
+        if (!needs(3)) return "OpFunctionCall is too short";
+        needed_.push_back(operands[2]);
         break;
       default:
         measure(operation, operands);
@@ -115,7 +120,7 @@ class Reader {
 
   SpirvModule& out_;
   bool inside_ = false;
-  std::vector<std::uint32_t> entries_;
+  std::vector<std::uint32_t> needed_;  // functions
   std::set<std::uint32_t> functions_;
   std::map<std::uint32_t, std::uint32_t> sizes_, constants_;
 };

@@ -62,7 +62,7 @@ TEST(NewDriverCommand, RefusesNamesThatNoDriverMayHave) {
 // proves R35
 TEST(NewDriverCommand, RefusesTheNamesOfWeirsOwnPackages) {
   const DriverFolder folder;
-  std::vector<std::string> names{"sdk", "amdgpu", "cpu", "cuda"};
+  std::vector<std::string> names{"sdk", "amdgpu", "cpu", "cuda", "vulkan"};
   for (const fs::directory_entry& entry : fs::directory_iterator(built("lib/weir/drivers")))
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
   for (const std::string& name : names) {

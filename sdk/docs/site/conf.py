@@ -58,6 +58,7 @@ debugging
 layers
 cuda
 amdgpu
+vulkan
 security
 examples
 demo

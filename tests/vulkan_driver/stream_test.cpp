@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams that share one queue, memory that streams reuse, and copies through pinned chunks.
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+#include "kernels.hpp"
+
+namespace vulkan_test {
+namespace {
+
+/// Holds a stream until it is opened.
+struct Gate {
+  std::atomic<bool> is_open{false};
+  void hold(weir_stream stream) {
+    call(table().stream_host_callback, stream, static_cast<weir_host_callback>([](void* user) {
+           while (!static_cast<Gate*>(user)->is_open.load()) std::this_thread::yield();
+         }),
+         static_cast<void*>(this));
+  }
+};
+
+void fill_int(weir_stream stream, weir_allocation to, int value) {
+  call(table().fill, stream, to, 0ull, 4ull, static_cast<const void*>(&value), 4u);
+}
+
+// The device has one queue. A semaphore wait submitted for `waiting` would hold back `other` until the gate
+// opens.
+TEST_F(Open, AStreamThatWaitsForHeldWorkHoldsBackNoOther) {
+  ASSERT_EQ(device_info().capabilities & WEIR_CAP_CONCURRENT_STREAMS, 0u)
+      << "expected a device with one queue";
+  const weir_stream held = new_stream(device), waiting = new_stream(device), other = new_stream(device);
+  const weir_event event = new_event(device);
+  const weir_allocation memory = allocate(device, 4), apart = allocate(device, 4);
+  Gate gate;
+  gate.hold(held);
+  fill_int(held, memory, 1);
+  call(table().event_record, event, held);
+  call(table().stream_wait_event, waiting, event);
+  fill_int(waiting, memory, 2);
+  call(table().stream_flush, waiting);
+  fill_int(other, apart, 3);
+  EXPECT_EQ(read<int>(other, apart, 1)[0], 3);  // synchronises `other` while the gate is closed
+  weir_status status = new_status();
+  EXPECT_EQ(table().stream_query(waiting, &status), WEIR_NOT_READY);
+  gate.is_open.store(true);
+  EXPECT_EQ(read<int>(waiting, memory, 1)[0], 2);
+  for (const weir_stream stream : {held, waiting, other}) call(table().stream_destroy, stream);
+  call(table().event_destroy, event);
+  call(table().memory_free, memory);
+  call(table().memory_free, apart);
+}
+
+// Two streams wait for each other's marks in turn, all submitted while both are held.
+TEST_F(Open, StreamsThatWaitForOneAnotherInTurnDoNotDeadlock) {
+  const weir_stream streams[] = {new_stream(device), new_stream(device)};
+  const weir_event events[] = {new_event(device), new_event(device)};
+  const weir_allocation memory = allocate(device, 4);
+  Gate gate;
+  gate.hold(streams[0]);
+  for (int i = 0; i < 50; ++i) {
+    const int me = i % 2;
+    fill_int(streams[me], memory, i);
+    call(table().event_record, events[me], streams[me]);
+    call(table().stream_wait_event, streams[1 - me], events[me]);
+  }
+  gate.is_open.store(true);
+  EXPECT_EQ(read<int>(streams[0], memory, 1)[0], 49);
+  for (const weir_stream stream : streams) call(table().stream_destroy, stream);
+  for (const weir_event event : events) call(table().event_destroy, event);
+  call(table().memory_free, memory);
+}
+
+// Argument blocks of launches that have not run must not be overwritten: 3,000 of them fill several chunks.
+TEST_F(Open, ArgumentsOfHeldLaunchesAreKept) {
+  constexpr int launches = 3000;
+  const weir_module module = load_kernel(device, "append");
+  const weir_kernel kernel = find(module, "append", 16);
+  const weir_stream stream = new_stream(device);
+  const weir_allocation log = allocate(device, 8 * (launches + 1));
+  const std::uint8_t zero = 0;
+  for (int round = 0; round < 2; ++round) {  // the second one reuses the chunks
+    call(table().fill, stream, log, 0ull, std::uint64_t{8 * (launches + 1)}, static_cast<const void*>(&zero),
+         1u);
+    Gate gate;
+    gate.hold(stream);
+    for (std::int64_t i = 0; i < launches; ++i) {
+      const std::int64_t arguments[] = {static_cast<std::int64_t>(address(log)), 7 * i};
+      const weir_launch launch = launch_of(kernel, arguments, 16, 1, 1);
+      call(table().kernel_launch, stream, &launch);
+    }
+    gate.is_open.store(true);
+    const auto values = read<std::int64_t>(stream, log, launches + 1);
+    EXPECT_EQ(values[0], launches);
+    for (std::int64_t i = 0; i < launches; ++i) ASSERT_EQ(values[i + 1], 7 * i);
+  }
+  call(table().memory_free, log);
+  call(table().stream_destroy, stream);
+  call(table().module_unload, module);
+}
+
+// Memory that another stream has freed is not reused before that stream has passed the deallocation.
+TEST_F(Open, FreedMemoryIsReusedByItsStreamOnly) {
+  const weir_stream first = new_stream(device), second = new_stream(device);
+  const weir_allocation freed = allocate_async(first, 4096);
+  const std::uint64_t at = address(freed);
+  Gate gate;
+  gate.hold(first);
+  fill_int(first, freed, 1);
+  call(table().memory_free_async, first, freed);
+  const weir_allocation other = allocate_async(second, 4096);
+  EXPECT_NE(address(other), at);
+  const weir_allocation again = allocate_async(first, 4096);
+  EXPECT_EQ(address(again), at);
+  // Freed outside of the order while the earlier work on the memory is held: still not for others.
+  call(table().memory_free, again);
+  const weir_allocation third = allocate(device, 4096);
+  EXPECT_NE(address(third), at);
+  gate.is_open.store(true);
+  call(table().stream_synchronize, first);
+  for (const weir_allocation one : {other, third}) call(table().memory_free, one);
+  for (const weir_stream stream : {first, second}) call(table().stream_destroy, stream);
+}
+
+TEST_F(Open, LargeCopiesOfPageableMemoryAreExact) {
+  constexpr std::uint64_t size = (9u << 20) + 3, offset = 5;  // three chunks, the last one odd
+  std::vector<std::uint8_t> bytes(size);
+  std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
+  for (std::uint64_t i = 0; i < size; i += 4096) bytes[i] = static_cast<std::uint8_t>(i >> 12);
+  const weir_stream stream = new_stream(device);
+  const weir_allocation memory = allocate(device, size + offset);
+  call(table().copy_to_device, stream, memory, offset, static_cast<const void*>(bytes.data()), size);
+  EXPECT_TRUE(read<std::uint8_t>(stream, memory, size, offset) == bytes);
+  call(table().memory_free, memory);
+  call(table().stream_destroy, stream);
+}
+
+}  // namespace
+}  // namespace vulkan_test
