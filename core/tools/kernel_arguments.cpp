@@ -8,9 +8,9 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <weir/files.hpp>
 
 #include "command.hpp"
-#include "npy.hpp"
 
 namespace weir::tool {
 namespace {
@@ -121,35 +121,17 @@ std::vector<std::int64_t> parse_extents(const ParameterInfo& parameter, std::str
   return extents;
 }
 
-/// The trailing dimensions of an .npy shape that hold a Vec's or Mat's components.
-std::vector<std::int64_t> component_shape(const ElementType& element) {
-  switch (element.shape) {
-    case ElementType::Shape::vector:
-      return {element.rows};
-    case ElementType::Shape::matrix:
-      return {element.rows, element.cols};
-    default:
-      return {};
-  }
-}
-
 AnyArray load_array(const ParameterInfo& parameter, const std::string& file, const StreamRef& stream) {
-  const NpyArray npy = read_npy(file);
-  if (npy.type != parameter.element.scalar)
-    refuse_file(parameter, "takes " + describe(parameter) + ", but " + file + " holds " +
-                               std::string(to_string(npy.type)));
-  const std::vector<std::int64_t> components = component_shape(parameter.element);
-  const std::size_t rank = npy.shape.size() - std::min(components.size(), npy.shape.size());
-  const auto tail = npy.shape.begin() + static_cast<std::ptrdiff_t>(rank);
-  if (rank != parameter.rank || !std::equal(tail, npy.shape.end(), components.begin(), components.end())) {
-    std::string found;
-    for (const std::int64_t extent : npy.shape) found += (found.empty() ? "" : ", ") + std::to_string(extent);
-    refuse_file(parameter,
-                "takes " + describe(parameter) + ", but the shape in " + file + " is (" + found + ")");
+  const HostArray array = read_npy(file);
+  try {
+    return to_device(stream, array, parameter.element, parameter.rank);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid) throw;
   }
-  AnyArray array(stream, parameter.element, std::span(npy.shape.data(), rank));
-  array.copy_from_bytes(stream, npy.data);
-  return array;
+  std::string shape;
+  for (const std::int64_t extent : array.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  refuse_file(parameter, "takes " + describe(parameter) + ", but " + file + " holds " +
+                             std::string(to_string(array.type)) + " and its shape is (" + shape + ")");
 }
 
 AnyArray zeros(const ParameterInfo& parameter, std::span<const std::int64_t> extents,
@@ -252,13 +234,7 @@ std::vector<std::string> KernelArguments::descriptions() const {
 void KernelArguments::write(const std::string& name, const std::string& file, const StreamRef& stream) const {
   for (const Slot& slot : slots_) {
     if (slot.parameter.name != name || slot.parameter.kind != ParameterInfo::Kind::array) continue;
-    NpyArray npy;
-    npy.type = slot.parameter.element.scalar;
-    for (std::size_t d = 0; d < slot.array.rank(); ++d) npy.shape.push_back(slot.array.extent(d));
-    for (const std::int64_t extent : component_shape(slot.parameter.element)) npy.shape.push_back(extent);
-    npy.data.resize(slot.array.size_bytes());
-    slot.array.copy_to_bytes(stream, npy.data);
-    write_npy(file, npy);
+    write_npy(file, to_host(stream, slot.array));
     return;
   }
   throw UsageError("--out names '" + name + "', expected an array parameter of the kernel");

@@ -76,7 +76,7 @@ deb_package(libweir-dev dev libdevel "plugin-based GPU runtime - development fil
   "${what}This package holds the headers and the CMake package for programs that
 use libweir. Its documentation is /usr/share/doc/weir/docs/README.md, of
 weir-driver-sdk, which comes with it."
-  DEPENDS "libweir1 ${same}, weir-driver-sdk ${same}" RECOMMENDS "weir-driver-cpu, weir-codegen" SUGGESTS "weir-tools")
+  DEPENDS "libweir1 ${same}, weir-driver-sdk ${same}" RECOMMENDS "weir-driver-cpu, weir-codegen" SUGGESTS "weir-tools, libpng-dev, zlib1g-dev")
 deb_package(weir-driver-sdk sdk libdevel "plugin-based GPU runtime - driver development kit"
   "${what}This package holds the driver interface and the CMake functions to make a
 driver, and the package of a driver, outside of Weir's own tree; examples;

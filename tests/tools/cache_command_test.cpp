@@ -10,8 +10,8 @@
 #include <fstream>
 #include <string>
 #include <vector>
+#include <weir/files.hpp>
 
-#include "npy.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -102,7 +102,7 @@ TEST_F(CacheCommand, LongLoopsAreEntriesOfTheirOwnWithTheResultsOfOneKernel) {
     const ProgramResult result = weir({"run", (folder / "loops.weir").string(), "--device", "cpu", "--arg",
                                        "x=zeros:1000", "--out", "x=" + out});
     ASSERT_EQ(result.status, 0) << result.err;
-    const tool::NpyArray array = tool::read_npy(out);
+    const HostArray array = read_npy(out);
     ASSERT_EQ(array.data.size(), 1000 * sizeof(float));
     for (std::size_t i = 0; i < 1000; ++i) {
       float value = 0;

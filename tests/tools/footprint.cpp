@@ -28,7 +28,7 @@ long peak_of(const std::string& status) {
 [[noreturn]] void become_traced(const std::vector<std::string>& command,
                                 const std::vector<std::string>& environment) {
   ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-  const int null = open("/dev/null", O_WRONLY);
+  const int null = ::open("/dev/null", O_WRONLY);
   dup2(null, STDOUT_FILENO);
   dup2(null, STDERR_FILENO);
   for (const std::string& variable : environment) putenv(const_cast<char*>(variable.c_str()));

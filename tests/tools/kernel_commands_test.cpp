@@ -9,17 +9,14 @@
 #include <fstream>
 #include <string>
 #include <vector>
+#include <weir/files.hpp>
 
-#include "npy.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
 namespace {
 
 using testing::HasSubstr;
-using tool::NpyArray;
-using tool::read_npy;
-using tool::write_npy;
 
 constexpr const char* scale_text = R"(weir-ir 1
 kernel "scale"
@@ -70,7 +67,7 @@ class KernelCommands : public testing::Test {
   template <class T>
   std::string write_array(const std::string& name, ScalarType type, const std::vector<T>& values,
                           std::vector<std::int64_t> shape) const {
-    NpyArray array;
+    HostArray array;
     array.type = type;
     array.shape = std::move(shape);
     array.data.resize(values.size() * sizeof(T));
@@ -80,7 +77,7 @@ class KernelCommands : public testing::Test {
   }
   template <class T>
   std::vector<T> read_array(const std::string& name) const {
-    const NpyArray array = read_npy(path(name));
+    const HostArray array = read_npy(path(name));
     std::vector<T> values(array.data.size() / sizeof(T));
     std::memcpy(values.data(), array.data.data(), array.data.size());
     return values;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays in files: NumPy's .npy and .npz, and PNG pictures. A library of its own, so that libweir needs
+// neither libpng nor zlib:
+//
+//   find_package(Weir REQUIRED COMPONENTS files)
+//   target_link_libraries(program Weir::files)
+//
+// Functions may be called from several threads. Errors name the file: Error{system} when it cannot be read or
+// written, Error{parse} when its contents are damaged or of an unsupported kind, Error{invalid} when an array
+// does not fit a file or a type, Error{out_of_memory}.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+#include <weir/array.hpp>
+
+namespace weir {
+
+/// An array in host memory whose element type and rank are known at run time: row-major, in the byte order of
+/// this machine.
+struct HostArray {
+  ScalarType type = ScalarType::f32;
+  std::vector<std::int64_t> shape;  ///< empty for a single number
+  std::vector<std::byte> data;      ///< size() scalars
+
+  /// Number of scalars.
+  std::size_t size() const noexcept;
+  /// The scalars. Throws Error{invalid} if T is another type. For bool, read `data`: one byte each, 0 or 1.
+  template <KernelScalar T>
+  std::span<const T> values() const {
+    check_type(detail::ScalarOf<T>::value);
+    return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
+  }
+
+  /// An array of that shape with these values. Throws Error{invalid} unless the shape has as many.
+  template <KernelScalar T>
+  static HostArray of(std::vector<std::int64_t> shape, std::span<const T> values) {
+    return from_bytes(detail::ScalarOf<T>::value, std::move(shape), std::as_bytes(values));
+  }
+  static HostArray from_bytes(ScalarType type, std::vector<std::int64_t> shape,
+                              std::span<const std::byte> bytes);
+
+ private:
+  void check_type(ScalarType wanted) const;
+};
+
+/// Waits for `stream` and returns the array's values. The components of a Vec or Mat are the last dimensions
+/// of the result.
+HostArray to_host(const StreamRef& stream, const AnyArrayView& array);
+
+/// A device array of that element type with the values of `array`; `rank` leading dimensions are those of the
+/// result, the others the components of a Vec or Mat. Throws Error{invalid} if type or shape do not fit.
+AnyArray to_device(const StreamRef& stream, const HostArray& array, ElementType element, std::size_t rank);
+
+namespace detail {
+/// Throws Error{invalid} unless the array's type and shape are those of `rank` dimensions of `element`.
+void check_fits(const HostArray& array, const ElementType& element, std::size_t rank);
+}  // namespace detail
+
+/// A device array of T with `Rank` dimensions.
+template <KernelElement T, std::size_t Rank = 1>
+Array<T, Rank> to_device(const StreamRef& stream, const HostArray& array);
+
+/// Reads a .npy file of version 1.0 to 3.0 with booleans, integers or floats of 16 to 64 bits, of either byte
+/// order, in C or Fortran order.
+HostArray read_npy(const std::filesystem::path& path);
+/// Writes version 1.0, in C order. The file is replaced as a whole; a failure keeps the one before.
+void write_npy(const std::filesystem::path& path, const HostArray& array);
+
+/// Arrays by name.
+using HostArrays = std::map<std::string, HostArray, std::less<>>;
+
+/// Reads all arrays of an .npz file, as numpy.savez and numpy.savez_compressed write it. Checksums are
+/// verified.
+HostArrays read_npz(const std::filesystem::path& path);
+enum class Compression { none, deflate };
+/// Names must not be empty. The file is replaced as a whole; a failure keeps the one before.
+void write_npz(const std::filesystem::path& path, const HostArrays& arrays,
+               Compression compression = Compression::none);
+
+/// Reads a PNG file. The result has 8 or 16 bits per channel (u8 or u16) and the shape (height, width) if
+/// grey, else (height, width, channels) with 2 (grey, opacity), 3 (red, green, blue) or 4 channels. Palettes
+/// become colours, and fewer than 8 bits become 8.
+HostArray read_png(const std::filesystem::path& path);
+/// Writes an array of such a type and shape.
+void write_png(const std::filesystem::path& path, const HostArray& array);
+
+template <KernelElement T, std::size_t Rank>
+Array<T, Rank> to_device(const StreamRef& stream, const HostArray& array) {
+  static_assert(Rank >= 1 && Rank <= max_rank, "arrays have 1 to 4 dimensions");
+  const auto make = [&]<std::size_t... D>(std::index_sequence<D...>) {
+    return stream.device().array<T>(stream, (D < array.shape.size() ? array.shape[D] : 0)...);
+  };
+  detail::check_fits(array, element_type<T>, Rank);
+  Array<T, Rank> result = make(std::make_index_sequence<Rank>());
+  result.copy_from_bytes(stream, array.data);
+  return result;
+}
+
+}  // namespace weir

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+#include <weir/files.hpp>
+
+#include "files/contents.hpp"
+
+namespace weir {
+namespace {
+
+/// The dimensions of a Vec's or Mat's components.
+std::vector<std::int64_t> component_shape(const ElementType& element) {
+  switch (element.shape) {
+    case ElementType::Shape::vector:
+      return {element.rows};
+    case ElementType::Shape::matrix:
+      return {element.rows, element.cols};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string files::shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "(";
+  for (const std::int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + ")";
+}
+
+std::optional<std::uint64_t> files::bytes_of(std::span<const std::int64_t> shape, ScalarType type) {
+  std::uint64_t bytes = size_of(type);
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) return std::nullopt;
+    if (extent != 0 && bytes > static_cast<std::uint64_t>(INT64_MAX) / static_cast<std::uint64_t>(extent))
+      return std::nullopt;
+    bytes *= static_cast<std::uint64_t>(extent);
+  }
+  return bytes;
+}
+
+std::size_t HostArray::size() const noexcept {
+  return data.size() / size_of(type);
+}
+
+void HostArray::check_type(ScalarType wanted) const {
+  if (wanted != type)
+    throw Error(ErrorCode::invalid, "the array holds " + std::string(to_string(type)) +
+                                        ", but values() was asked for " + std::string(to_string(wanted)));
+}
+
+HostArray HostArray::from_bytes(ScalarType type, std::vector<std::int64_t> shape,
+                                std::span<const std::byte> bytes) try {
+  const std::optional<std::uint64_t> expected = files::bytes_of(shape, type);
+  if (!expected || *expected != bytes.size())
+    throw Error(ErrorCode::invalid, "an array of " + std::string(to_string(type)) + " with the shape " +
+                                        files::shape_text(shape) + " has " +
+                                        (expected ? std::to_string(*expected) : std::string("too many")) +
+                                        " bytes, found " + std::to_string(bytes.size()));
+  return {type, std::move(shape), {bytes.begin(), bytes.end()}};
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void detail::check_fits(const HostArray& array, const ElementType& element, std::size_t rank) {
+  const std::vector<std::int64_t> components = component_shape(element);
+  const bool same_rank = array.shape.size() == rank + components.size();
+  const bool fits = array.type == element.scalar && same_rank &&
+                    std::equal(components.begin(), components.end(),
+                               array.shape.begin() + static_cast<std::ptrdiff_t>(rank)) &&
+                    files::bytes_of(array.shape, array.type) == array.data.size();
+  if (!fits)
+    throw Error(ErrorCode::invalid,
+                "an array of " + std::string(to_string(array.type)) + " with the shape " +
+                    files::shape_text(array.shape) + " and " + std::to_string(array.data.size()) +
+                    " bytes does not fit " + std::to_string(rank) +
+                    (rank == 1 ? " dimension of " : " dimensions of ") + to_string(element));
+}
+
+HostArray to_host(const StreamRef& stream, const AnyArrayView& array) try {
+  HostArray result;
+  result.type = array.element().scalar;
+  for (std::size_t d = 0; d < array.rank(); ++d) result.shape.push_back(array.extent(d));
+  for (const std::int64_t extent : component_shape(array.element())) result.shape.push_back(extent);
+  result.data.resize(array.size_bytes());
+  array.copy_to_bytes(stream, result.data);
+  return result;
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+AnyArray to_device(const StreamRef& stream, const HostArray& array, ElementType element, std::size_t rank) {
+  detail::check_fits(array, element, rank);
+  AnyArray result(stream, element, std::span(array.shape.data(), rank));
+  result.copy_from_bytes(stream, array.data);
+  return result;
+}
+
+}  // namespace weir

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// .npy files that NumPy wrote, files that Weir wrote, and damaged ones.
+#include <algorithm>
+#include <cstring>
+#include <weir/weir.hpp>
+
+#include "files.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Type {
+  const char* name;
+  ScalarType type;
+};
+
+class EachType : public Files, public testing::WithParamInterface<Type> {};
+
+/// A scalar of the array as a double.
+double number_at(const HostArray& array, std::size_t i) {
+  const auto get = [&]<class T>(T) {
+    T value;
+    std::memcpy(&value, array.data.data() + i * sizeof value, sizeof value);
+    return static_cast<double>(value);
+  };
+  switch (array.type) {
+    case ScalarType::boolean:
+    case ScalarType::u8:
+      return get(std::uint8_t());
+    case ScalarType::i8:
+      return get(std::int8_t());
+    case ScalarType::i16:
+      return get(std::int16_t());
+    case ScalarType::i32:
+      return get(std::int32_t());
+    case ScalarType::i64:
+      return get(std::int64_t());
+    case ScalarType::u16:
+      return get(std::uint16_t());
+    case ScalarType::u32:
+      return get(std::uint32_t());
+    case ScalarType::u64:
+      return get(std::uint64_t());
+    case ScalarType::f16: {
+      half value;
+      std::memcpy(&value, array.data.data() + i * 2, 2);
+      return static_cast<double>(static_cast<float>(value));
+    }
+    case ScalarType::f32:
+      return get(0.0f);
+    case ScalarType::f64:
+      return get(0.0);
+  }
+  return -1;
+}
+
+TEST_P(EachType, IsReadInBothOrdersOfBytesAndOfIndices) {
+  for (const char* kind : {"", "-fortran", "-big"}) {
+    SCOPED_TRACE(kind);
+    const HostArray array = read_npy(fixture(GetParam().name + std::string(kind) + ".npy"));
+    EXPECT_EQ(array.type, GetParam().type);
+    EXPECT_THAT(array.shape, ElementsAre(2, 3));
+    ASSERT_EQ(array.size(), 6u);
+    const double numbers[] = {0, 1, 2, 100, 101, 102};
+    for (std::size_t i = 0; i < 6; ++i)
+      EXPECT_EQ(number_at(array, i),
+                GetParam().type == ScalarType::boolean ? static_cast<int>(numbers[i]) % 2 : numbers[i])
+          << i;
+  }
+}
+
+TEST_P(EachType, IsWrittenAsNumPyWritesIt) {
+  const std::string name = GetParam().name + std::string(".npy");
+  const HostArray array = read_npy(fixture(name));
+  write_npy(folder / name, array);
+  const HostArray again = read_npy(folder / name);
+  EXPECT_EQ(again.type, array.type);
+  EXPECT_EQ(again.shape, array.shape);
+  EXPECT_EQ(again.data, array.data);
+  const std::string ours = bytes_of(folder / name), theirs = bytes_of(fixture(name));
+  EXPECT_EQ(ours.substr(0, 24), theirs.substr(0, 24)) << "magic, version, length, type";
+  EXPECT_EQ(ours.size(), theirs.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Npy, EachType,
+                         testing::Values(Type{"b1", ScalarType::boolean}, Type{"i1", ScalarType::i8},
+                                         Type{"i2", ScalarType::i16}, Type{"i4", ScalarType::i32},
+                                         Type{"i8", ScalarType::i64}, Type{"u1", ScalarType::u8},
+                                         Type{"u2", ScalarType::u16}, Type{"u4", ScalarType::u32},
+                                         Type{"u8", ScalarType::u64}, Type{"f2", ScalarType::f16},
+                                         Type{"f4", ScalarType::f32}, Type{"f8", ScalarType::f64}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+class Npy : public Files {};
+
+TEST_F(Npy, FortranOrderOfThreeDimensionsBecomesRowMajor) {
+  const HostArray array = read_npy(fixture("three.npy"));
+  EXPECT_THAT(array.shape, ElementsAre(2, 3, 4));
+  std::vector<std::int32_t> expected(24);
+  for (int i = 0; i < 24; ++i) expected[static_cast<std::size_t>(i)] = i;
+  EXPECT_EQ(vector_of<std::int32_t>(array), expected);
+}
+
+TEST_F(Npy, EachVersionOfTheFormatIsRead) {
+  for (const char* version : {"1", "2", "3"})
+    EXPECT_THAT(vector_of<double>(read_npy(fixture(std::string("version-") + version + ".npy"))),
+                ElementsAre(0, 1, 2, 100, 101, 102));
+}
+
+TEST_F(Npy, ANumberHasNoDimensionsAndAnEmptyArrayNoData) {
+  EXPECT_TRUE(read_npy(fixture("number.npy")).shape.empty());
+  EXPECT_THAT(vector_of<float>(read_npy(fixture("number.npy"))), ElementsAre(2.5f));
+  EXPECT_THAT(read_npy(fixture("empty.npy")).shape, ElementsAre(0, 3));
+  EXPECT_EQ(read_npy(fixture("empty.npy")).size(), 0u);
+}
+
+// proves R35
+TEST_F(Npy, UnsupportedFilesAreRefusedWithTheReason) {
+  const auto message = [](const std::string& name) {
+    return refused(ErrorCode::parse, fixture(name), [&] { read_npy(fixture(name)); });
+  };
+  EXPECT_THAT(message("records.npy"), HasSubstr("holds records; expected plain numbers"));
+  EXPECT_THAT(message("complex.npy"), HasSubstr("unknown type '<c8'; expected booleans, integers"));
+  EXPECT_THAT(message("stored.npz"), HasSubstr("not an .npy file of version 1.0 to 3.0"));
+  const std::filesystem::path absent = folder / "absent.npy";
+  EXPECT_THAT(refused(ErrorCode::system, absent, [&] { read_npy(absent); }),
+              HasSubstr("cannot read the file: No such file or directory; expected an existing .npy file"));
+  EXPECT_THAT(refused(ErrorCode::system, folder, [&] { read_npy(folder); }), HasSubstr("not a regular file"));
+}
+
+// proves R35
+TEST_F(Npy, DamagedHeadersAreRefusedWithTheExpectationAndTheFinding) {
+  const auto message = [&](const std::string& from, const std::string& to) {
+    std::string bytes = bytes_of(fixture("f4.npy"));
+    bytes.replace(bytes.find(from), from.size(), to);
+    const std::filesystem::path path = written("damaged.npy", bytes);
+    return refused(ErrorCode::parse, path, [&] { read_npy(path); });
+  };
+  EXPECT_THAT(message("(2, 3)", "(2, 4)"), HasSubstr("the shape (2, 4) needs 32 bytes of data, found 24"));
+  EXPECT_THAT(message("(2, 3)", "(2,-3)"), HasSubstr("expected extents of at least 0"));
+  EXPECT_THAT(message("(2, 3), }", "(2, 3, }x"), HasSubstr("expected extents"));
+  EXPECT_THAT(message("'descr'", "'desxr'"), HasSubstr("no key 'descr'"));
+  EXPECT_THAT(message("False", "Maybe"), HasSubstr("expected True or False"));
+  EXPECT_THAT(message("'<f4'", "'<f7'"), HasSubstr("unknown type '<f7'"));
+  EXPECT_THAT(message("(2, 3)", "(4611686018427387904, 4611686018427387904)"), HasSubstr("more than 2^63"));
+}
+
+// proves R35
+TEST_F(Npy, NoDamagedByteDoesMoreThanThrow) {
+  damage(
+      bytes_of(fixture("f4-fortran.npy")), "x.npy", [](const auto& path) { read_npy(path); }, 1);
+}
+
+TEST_F(Npy, AFileThatCannotBeWrittenKeepsTheOneBefore) {
+  const HostArray array = HostArray::of<float>({2}, std::vector{1.0f, 2.0f});
+  const std::filesystem::path path = folder / "none/x.npy";
+  EXPECT_THAT(refused(ErrorCode::system, path, [&] { write_npy(path, array); }),
+              HasSubstr("cannot write the file: No such file or directory; choose"));
+  HostArray wrong = array;
+  wrong.shape = {3};
+  write_npy(folder / "x.npy", array);
+  EXPECT_THAT(refused(ErrorCode::invalid, folder / "x.npy", [&] { write_npy(folder / "x.npy", wrong); }),
+              HasSubstr("the shape (3) has 8 bytes, which do not fit"));
+  EXPECT_THAT(vector_of<float>(read_npy(folder / "x.npy")), ElementsAre(1, 2));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()),
+            1);
+}
+
+TEST_F(Npy, ArraysGoToADeviceAndBack) {
+  const Device device = open("cpu");
+  const StreamRef stream = device.default_stream();
+  const Array<float, 2> matrix = to_device<float, 2>(stream, read_npy(fixture("f4-fortran.npy")));
+  EXPECT_EQ(matrix.extent(1), 3);
+  EXPECT_THAT(matrix.to_host(stream), ElementsAre(0, 1, 2, 100, 101, 102));
+  const auto vectors = to_device<Vec<float, 3>>(stream, read_npy(fixture("f4.npy")));
+  EXPECT_EQ(vectors.size(), 2u);
+  const HostArray back = to_host(stream, vectors);
+  EXPECT_THAT(back.shape, ElementsAre(2, 3));
+  EXPECT_THAT(vector_of<float>(back), ElementsAre(0, 1, 2, 100, 101, 102));
+  try {
+    to_device<double, 2>(stream, back);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid);
+    EXPECT_THAT(
+        error.what(),
+        HasSubstr("an array of f32 with the shape (2, 3) and 24 bytes does not fit 2 dimensions of f64"));
+  }
+}
+
+TEST_F(Npy, ValuesOfAnotherTypeAreRefused) {
+  const HostArray array = HostArray::of<float>({1}, std::vector{1.0f});
+  EXPECT_THROW(array.values<double>(), Error);
+  EXPECT_THROW(HostArray::of<float>({2}, std::vector{1.0f}), Error);
+  EXPECT_THROW(HostArray::of<float>({-1}, std::vector{1.0f}), Error);
+}
+
+}  // namespace
+}  // namespace weir::test
