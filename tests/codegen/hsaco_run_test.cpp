@@ -251,6 +251,41 @@ TEST_P(Hsaco, AddsFloatsInMemoryWithoutLosingSmallOnes) {
   }
 }
 
+// LLVM selects the inner difference, and the inner sum, as a negation of x.
+TEST_P(Hsaco, SubtractsFromZeroWithTheRightSign) {
+  constexpr std::string_view text = R"(weir-ir 1
+kernel "from_zero"
+param @x: array<f32, 1>
+param @y: array<f32, 1>
+param @z: array<f32, 1>
+{
+  %low = const 0 : i64
+  %n = extent @x, 0 : i64
+  %zero = const 0.0 : f32
+  parallel (%i) in (%low to %n) {
+    %x = load @x[%i] : f32
+    %y = load @y[%i] : f32
+    %a = sub %zero, %x : f32
+    %b = sub %a, %y : f32
+    store @y[%i], %b
+    %c = neg %x : f32
+    %d = add %c, %zero : f32
+    %e = sub %d, %y : f32
+    store @z[%i], %e
+  }
+}
+)";
+  for (const std::string_view type : {"f32", "f64"}) {
+    std::string typed(text);
+    for (std::size_t at = 0; (at = typed.find("f32", at)) != typed.npos; at += 3) typed.replace(at, 3, type);
+    const auto arguments = [](auto zero) {
+      const std::vector x{zero, zero, -zero, -zero}, y{zero, -zero, zero, -zero};
+      return GpuArguments().array("x", x).array("y", y).array("z", y);
+    };
+    expect_same(typed, type == "f32" ? arguments(0.0f) : arguments(0.0));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::Values("gfx90a", "gfx942", "gfx1100"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -59,6 +59,15 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
   ExactOperations device_;
 };
 
+/// Hides each constant +0 to which something is added or from which something is subtracted. LLVM 22 selects
+/// `0 - x` as the negation of x when an instruction uses the difference, which gives -0 instead of +0 for
+/// x = +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Must run
+/// last, on AMD GPUs only.
+class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
 /// When LLVM vectorises an outer loop, every access in it becomes a gather or a scatter. This pass converts
 /// accesses to one address in all lanes into scalar loads, and accesses to consecutive addresses into vector
 /// accesses.

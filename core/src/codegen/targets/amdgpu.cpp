@@ -11,6 +11,7 @@
 #include <tuple>
 #include <weir/error.hpp>
 
+#include "codegen/optimisation/passes.hpp"
 #include "codegen/targets/gpu_model.hpp"
 #include "codegen/targets/link.hpp"
 #include "codegen/targets/processor_names.hpp"
@@ -185,6 +186,12 @@ class AmdgpuModel final : public GpuModel {
   Value* fast_math(Builder& b, ir::MathFunction function, llvm::ArrayRef<Value*> args) const override {
     if (function != ir::MathFunction::rsqrt || !args[0]->getType()->isFloatTy()) return nullptr;
     return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_rsq, {args[0]->getType()}, {args[0]});  // 1 ULP
+  }
+
+  void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OpaqueZeros()));
+    passes.run(module, analyses);
   }
 
   std::vector<std::byte> link(const llvm::SmallVectorImpl<char>& object) const override {
