@@ -84,6 +84,7 @@ site/api/driver
 architecture
 glossary
 ir
+spirv
 hipsim
 ```
 """
