@@ -78,12 +78,16 @@ int open_folder(bool create) {
   return opened;
 }
 
+/// Numbers alone do not name a version: Mesa's software device has the same ones in all of them.
 std::string file_name(const PhysicalDevice& device, const char* suffix) {
   std::string name;
   for (const std::uint8_t byte : device.properties.pipelineCacheUUID) name += sdk::format_text("%02x", byte);
+  const std::string version = std::string(device.properties.deviceName) + '\n' +
+                              device.properties12.driverName + '\n' + device.properties12.driverInfo;
   return name +
-         sdk::format_text("-%x-%x-%x", device.properties.vendorID, device.properties.deviceID,
-                          device.properties.driverVersion) +
+         sdk::format_text("-%x-%x-%x-%016llx", device.properties.vendorID, device.properties.deviceID,
+                          device.properties.driverVersion,
+                          static_cast<unsigned long long>(checksum(version.data(), version.size()))) +
          suffix;
 }
 
