@@ -16,8 +16,8 @@
 namespace weir::test {
 
 /// Tests of modules begin with this: a machine without the validator must not report them as passed.
-#define WEIR_NEEDS_SPIRV_VAL()                                                                              \
-  if (std::system("command -v spirv-val >/dev/null") != 0)                                                  \
+#define WEIR_NEEDS_SPIRV_VAL()                             \
+  if (std::system("command -v spirv-val >/dev/null") != 0) \
   GTEST_SKIP() << "spirv-val is not installed: no module is validated. Install Debian's package spirv-tools"
 
 /// What spirv-val says against a module for Vulkan 1.3, or "".

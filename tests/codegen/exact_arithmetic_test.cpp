@@ -28,7 +28,9 @@ enum class Operation { divide, root, fma };
 class Compiled {
  public:
   Compiled(Operation operation, bool single, const codegen::ExactOperations& device) {
-    static const bool ready = [] { return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter(); }();
+    static const bool ready = [] {
+      return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
+    }();
     EXPECT_TRUE(ready);
     auto context = std::make_unique<llvm::LLVMContext>();
     auto module = std::make_unique<llvm::Module>("exact", *context);
@@ -64,9 +66,26 @@ template <class T>
 std::vector<T> special_numbers() {
   using L = std::numeric_limits<T>;
   std::vector<T> numbers;
-  for (const T x : {T(0), L::denorm_min(), T(3) * L::denorm_min(), L::min() - L::denorm_min(), L::min(), L::min() * T(1.5),
-                    T(0.5), T(1) - L::epsilon() / 2, T(1), T(1) + L::epsilon(), T(1.5), T(2), T(3), T(7), T(10),
-                    T(1) / T(3), L::max() / 2, L::max(), L::infinity(), L::quiet_NaN()}) {
+  for (const T x : {T(0),
+                    L::denorm_min(),
+                    T(3) * L::denorm_min(),
+                    L::min() - L::denorm_min(),
+                    L::min(),
+                    L::min() * T(1.5),
+                    T(0.5),
+                    T(1) - L::epsilon() / 2,
+                    T(1),
+                    T(1) + L::epsilon(),
+                    T(1.5),
+                    T(2),
+                    T(3),
+                    T(7),
+                    T(10),
+                    T(1) / T(3),
+                    L::max() / 2,
+                    L::max(),
+                    L::infinity(),
+                    L::quiet_NaN()}) {
     numbers.push_back(x);
     numbers.push_back(-x);
   }
@@ -75,7 +94,9 @@ std::vector<T> special_numbers() {
 
 template <class T>
 T expected(Operation operation, T x, T y, T z) {
-  return operation == Operation::divide ? x / y : operation == Operation::root ? std::sqrt(x) : std::fma(x, y, z);
+  return operation == Operation::divide ? x / y
+         : operation == Operation::root ? std::sqrt(x)
+                                        : std::fma(x, y, z);
 }
 
 template <class T>
@@ -90,7 +111,8 @@ void compare(Operation operation, const codegen::ExactOperations& device) {
   const auto check = [&](T x, T y, T z) {
     const T is = compute(x, y, z), should = expected(operation, x, y, z);
     if (!same(is, should) && ++wrong <= 5)
-      ADD_FAILURE() << std::hexfloat << x << ", " << y << ", " << z << ": found " << is << ", expected " << should;
+      ADD_FAILURE() << std::hexfloat << x << ", " << y << ", " << z << ": found " << is << ", expected "
+                    << should;
   };
   for (const T x : special_numbers<T>())
     for (const T y : special_numbers<T>())
@@ -103,7 +125,8 @@ void compare(Operation operation, const codegen::ExactOperations& device) {
     // Exponents that are close together, and sums that cancel.
     const T x = near_one(), y = near_one(), z = k % 2 ? -x * y : near_one();
     check(x, y, std::ldexp(z, k % 3 ? 0 : int(random() % 130) - 65));
-    check(std::ldexp(x, std::numeric_limits<T>::min_exponent + int(random() % 8) - 4), y + T(random() % 5), z);
+    check(std::ldexp(x, std::numeric_limits<T>::min_exponent + int(random() % 8) - 4), y + T(random() % 5),
+          z);
   }
   EXPECT_EQ(wrong, 0);
 }

@@ -77,7 +77,7 @@ TEST(Agreement, ErrorsAreTheSameAsInThisProcess) {
     there.compile(kernel.kernel, kernel.tasks, {"spirv", "", "", 1, 1});
   });
   EXPECT_EQ(format.code(), ErrorCode::unsupported);
-  EXPECT_THAT(format.what(), testing::HasSubstr("it makes elf-x86_64, ptx and hsaco"));
+  EXPECT_THAT(format.what(), testing::HasSubstr("it makes elf-x86_64, ptx, hsaco and spirv-vulkan"));
   const Error what = thrown_by([&] { there.emit_text(kernel.kernel, kernel.tasks, targets[0], ""); });
   EXPECT_EQ(what.code(), ErrorCode::invalid);
 }

@@ -57,7 +57,8 @@ TEST_F(SpirvModules, OfEveryOperationAreValid) {
   for (const LoopForm form : loop_forms) {
     check(arithmetic(), 48, form, exact);
     check(conversions(), 48, form, exact);
-    check(atomics(), 16, form, exact);
+    // The atomic operations have one index.
+    if (shape_of(form, 32).size() == 1) check(atomics(), 16, form, exact);
   }
   check(arithmetic(), 48, LoopForm::line, types);
   check(atomics(), 16, LoopForm::line, types);
@@ -71,7 +72,7 @@ TEST_F(SpirvModules, OfMathFunctionsAreValid) {
 
 TEST_F(SpirvModules, OfRandomKernelsAreValid) {
   WEIR_NEEDS_SPIRV_VAL();
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Choices choices(seed + 5000);
     check(ir::print(runnable_kernel(choices).kernel), seed % 2 ? exact : types, seed % 3 ? everything : "");
   }

@@ -247,7 +247,7 @@ TEST_F(KernelCommands, UnknownTargetNamesTheExistingOnes) {
     EXPECT_EQ(result.status, 1) << target;
     return result.err;
   };
-  EXPECT_THAT(refused("abacus"), HasSubstr("it makes elf-x86_64, ptx and hsaco\n"));
+  EXPECT_THAT(refused("abacus"), HasSubstr("it makes elf-x86_64, ptx, hsaco and spirv-vulkan\n"));
   EXPECT_THAT(refused("sm_90"), HasSubstr("a processor stands behind its format: ptx:sm_90"));
   EXPECT_THAT(refused("gfx942"), HasSubstr("a processor stands behind its format: hsaco:gfx942"));
   EXPECT_THAT(refused("ptx"), HasSubstr("is for one processor, found 'native': name it behind the format"));

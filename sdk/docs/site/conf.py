@@ -85,6 +85,7 @@ site/api/driver
 architecture
 glossary
 ir
+spirv
 hipsim
 ```
 """

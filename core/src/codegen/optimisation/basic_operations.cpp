@@ -127,8 +127,8 @@ Value* saturating(Builder& b, ID id, Value* x, Value* y) {
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   const bool adds = id == llvm::Intrinsic::sadd_sat;
   Value* result = adds ? b.CreateAdd(x, y) : b.CreateSub(x, y);
-  Value* over = b.CreateXor(adds ? b.CreateICmpSLT(y, zero) : b.CreateICmpSGT(y, zero),
-                            b.CreateICmpSLT(result, x));
+  Value* over =
+      b.CreateXor(adds ? b.CreateICmpSLT(y, zero) : b.CreateICmpSGT(y, zero), b.CreateICmpSLT(result, x));
   Value* limit = b.CreateXor(b.CreateAShr(x, width - 1),
                              llvm::ConstantInt::get(type, llvm::APInt::getSignedMaxValue(width)));
   return b.CreateSelect(over, limit, result);
@@ -139,7 +139,8 @@ Value* convert_saturating(Builder& b, bool with_sign, Value* x, llvm::Type* to) 
   const unsigned width = to->getIntegerBitWidth();
   const llvm::fltSemantics& kind = x->getType()->getFltSemantics();
   const llvm::APInt least = with_sign ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getZero(width);
-  const llvm::APInt most = with_sign ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
+  const llvm::APInt most =
+      with_sign ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
   // Both bounds are the last numbers inside the range.
   llvm::APFloat low(kind), high(kind);
   low.convertFromAPInt(least, with_sign, llvm::APFloat::rmTowardZero);
@@ -150,7 +151,8 @@ Value* convert_saturating(Builder& b, bool with_sign, Value* x, llvm::Type* to) 
   llvm::Type* through = width < word_bits ? b.getInt32Ty() : to;
   Value* outside = b.CreateOr(b.CreateOr(below, above), b.CreateFCmpUNO(x, x));
   Value* inside = b.CreateSelect(outside, llvm::Constant::getNullValue(x->getType()), x);
-  Value* whole = with_sign || width < word_bits ? b.CreateFPToSI(inside, through) : b.CreateFPToUI(inside, through);
+  Value* whole =
+      with_sign || width < word_bits ? b.CreateFPToSI(inside, through) : b.CreateFPToUI(inside, through);
   Value* result = b.CreateTrunc(whole, to);
   result = b.CreateSelect(below, llvm::ConstantInt::get(to, least), result);
   return b.CreateSelect(above, llvm::ConstantInt::get(to, most), result);

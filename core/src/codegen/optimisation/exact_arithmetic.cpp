@@ -44,12 +44,15 @@ class Numbers {
   Number read(Value* x) {
     Value* bits = b_.CreateZExt(b_.CreateBitCast(x, b_.getIntNTy(width_)), b_.getInt64Ty());
     Value* field = b_.CreateAnd(b_.CreateLShr(bits, fraction_), number(2 * bias_ + 1));
-    Value* fraction = b_.CreateShl(b_.CreateAnd(bits, number((std::uint64_t{1} << fraction_) - 1)), lead - fraction_);
-    Value* leading = b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {fraction->getType()}, {fraction, b_.getFalse()});
+    Value* fraction =
+        b_.CreateShl(b_.CreateAnd(bits, number((std::uint64_t{1} << fraction_) - 1)), lead - fraction_);
+    Value* leading =
+        b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {fraction->getType()}, {fraction, b_.getFalse()});
     Value* shift = b_.CreateAnd(b_.CreateSub(leading, number(63 - lead)), 63);
     Value* subnormal = b_.CreateICmpEQ(field, number(0));
     return {b_.CreateICmpNE(b_.CreateLShr(bits, width_ - 1), number(0)),
-            b_.CreateSelect(subnormal, b_.CreateSub(number(1 - bias_), shift), b_.CreateSub(field, number(bias_))),
+            b_.CreateSelect(subnormal, b_.CreateSub(number(1 - bias_), shift),
+                            b_.CreateSub(field, number(bias_))),
             b_.CreateSelect(subnormal, b_.CreateShl(fraction, shift),
                             b_.CreateOr(fraction, number(std::uint64_t{1} << lead)))};
   }
@@ -61,7 +64,8 @@ class Numbers {
     Value* tiny = b_.CreateICmpSLT(exponent, number(least));
     Value* missing = b_.CreateSub(number(least), exponent);
     missing = b_.CreateSelect(b_.CreateICmpUGT(missing, number(63)), number(63), missing);
-    Value* kept = b_.CreateSelect(tiny, jammed(significand, b_.CreateSelect(tiny, missing, number(0))), significand);
+    Value* kept =
+        b_.CreateSelect(tiny, jammed(significand, b_.CreateSelect(tiny, missing, number(0))), significand);
     const unsigned shift = rounding_lead - fraction_;
     const std::uint64_t half = std::uint64_t{1} << (shift - 1);
     Value* below = b_.CreateAnd(kept, number(2 * half - 1));
@@ -85,7 +89,8 @@ class Numbers {
   }
 
   Value* is_finite(Value* x) {
-    return b_.CreateFCmpOLT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), llvm::ConstantFP::getInfinity(real_));
+    return b_.CreateFCmpOLT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x),
+                            llvm::ConstantFP::getInfinity(real_));
   }
   Value* is_zero(const Number& n) { return b_.CreateICmpEQ(n.significand, number(0)); }
 
@@ -103,10 +108,12 @@ class ExactFunctions {
   ExactFunctions(llvm::Module& module, const ExactOperations& device) : module_(module), device_(device) {}
 
   llvm::Function* divide(llvm::Type* type) {
-    return function("divide", type, 2, [&](Builder& b, llvm::ArrayRef<Value*> x) { return quotient(b, x[0], x[1]); });
+    return function("divide", type, 2,
+                    [&](Builder& b, llvm::ArrayRef<Value*> x) { return quotient(b, x[0], x[1]); });
   }
   llvm::Function* root(llvm::Type* type) {
-    return function("sqrt", type, 1, [&](Builder& b, llvm::ArrayRef<Value*> x) { return square_root(b, x[0]); });
+    return function("sqrt", type, 1,
+                    [&](Builder& b, llvm::ArrayRef<Value*> x) { return square_root(b, x[0]); });
   }
   llvm::Function* fma(llvm::Type* type) {
     return function("fma", type, 3, [&](Builder& b, llvm::ArrayRef<Value*> x) {
@@ -135,7 +142,8 @@ class ExactFunctions {
   }
 
   /// `plain` where it is true, else the value that `body` computes.
-  Value* unless(Builder& b, Value* special, const std::function<Value*()>& plain, const std::function<Value*()>& body) {
+  Value* unless(Builder& b, Value* special, const std::function<Value*()>& plain,
+                const std::function<Value*()>& body) {
     llvm::Function* f = b.GetInsertBlock()->getParent();
     auto* simple = llvm::BasicBlock::Create(b.getContext(), "special", f);
     auto* general = llvm::BasicBlock::Create(b.getContext(), "general", f);
@@ -160,13 +168,16 @@ class ExactFunctions {
   // (Figueroa: When is double rounding innocuous? 1995). The same holds for square roots.
   Value* quotient(Builder& b, Value* x, Value* y) {
     if (x->getType()->isFloatTy() && device_.f64_divide)
-      return b.CreateFPTrunc(b.CreateFDiv(b.CreateFPExt(x, b.getDoubleTy()), b.CreateFPExt(y, b.getDoubleTy())),
-                             x->getType());
+      return b.CreateFPTrunc(
+          b.CreateFDiv(b.CreateFPExt(x, b.getDoubleTy()), b.CreateFPExt(y, b.getDoubleTy())), x->getType());
     Numbers n(b, x->getType());
     const auto dividend = n.read(x), divisor = n.read(y);
-    Value* special = b.CreateNot(b.CreateAnd(b.CreateAnd(n.is_finite(x), n.is_finite(y)),
-                                             b.CreateNot(b.CreateOr(n.is_zero(dividend), n.is_zero(divisor)))));
-    return unless(b, special, [&] { return b.CreateFDiv(x, y); }, [&] { return long_division(b, n, dividend, divisor); });
+    Value* special =
+        b.CreateNot(b.CreateAnd(b.CreateAnd(n.is_finite(x), n.is_finite(y)),
+                                b.CreateNot(b.CreateOr(n.is_zero(dividend), n.is_zero(divisor)))));
+    return unless(
+        b, special, [&] { return b.CreateFDiv(x, y); },
+        [&] { return long_division(b, n, dividend, divisor); });
   }
 
   Value* long_division(Builder& b, Numbers& n, const Numbers::Number& x, const Numbers::Number& y) {
@@ -199,8 +210,9 @@ class ExactFunctions {
     Numbers n(b, x->getType());
     const auto radicand = n.read(x);
     Value* special = b.CreateOr(b.CreateNot(n.is_finite(x)), b.CreateOr(radicand.sign, n.is_zero(radicand)));
-    return unless(b, special, [&] { return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); },
-                  [&] { return digits_of_root(b, n, radicand); });
+    return unless(
+        b, special, [&] { return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); },
+        [&] { return digits_of_root(b, n, radicand); });
   }
 
   /// One digit a round, as with paper and pencil.
@@ -261,9 +273,16 @@ class ExactFunctions {
     Numbers n(b, v[0]->getType());
     const auto x = n.read(v[0]), y = n.read(v[1]), z = n.read(v[2]);
     Value* finite = b.CreateAnd(n.is_finite(v[0]), b.CreateAnd(n.is_finite(v[1]), n.is_finite(v[2])));
-    Value* special = b.CreateOr(b.CreateNot(finite), b.CreateOr(n.is_zero(x), n.is_zero(y)));
-    return unless(b, special, [&] { return b.CreateFAdd(b.CreateFMul(v[0], v[1]), v[2]); },
-                  [&] { return sum_of_product(b, n, x, y, z); });
+    Value* zero = b.CreateOr(n.is_zero(x), n.is_zero(y));
+    Value* special = b.CreateOr(b.CreateNot(finite), zero);
+    // A finite product must not overflow before it is added to an infinity.
+    Value* plain = b.CreateOr(zero, b.CreateNot(b.CreateAnd(n.is_finite(v[0]), n.is_finite(v[1]))));
+    const auto product_or_none = [&] {
+      return b.CreateSelect(plain, b.CreateFMul(v[0], v[1]), llvm::ConstantFP::get(v[0]->getType(), 0));
+    };
+    return unless(
+        b, special, [&] { return b.CreateFAdd(product_or_none(), v[2]); },
+        [&] { return sum_of_product(b, n, x, y, z); });
   }
 
   /// The product of two significands whose leading bit is bit `lead`, with the leading bit of the result at
@@ -285,13 +304,15 @@ class ExactFunctions {
     Value* far = b.CreateICmpUGE(by, n.number(64));
     Value* rest = b.CreateAnd(by, 63);
     Value* none = b.CreateICmpEQ(rest, n.number(0));
-    Value* across = b.CreateSelect(none, n.number(0), b.CreateShl(v.high, b.CreateAnd(b.CreateNeg(rest), 63)));
+    Value* across =
+        b.CreateSelect(none, n.number(0), b.CreateShl(v.high, b.CreateAnd(b.CreateNeg(rest), 63)));
     Value* lost_low = b.CreateICmpNE(b.CreateShl(b.CreateLShr(v.low, rest), rest), v.low);
     Value* near_low = b.CreateOr(b.CreateLShr(v.low, rest), across);
     near_low = b.CreateOr(near_low, b.CreateZExt(lost_low, b.getInt64Ty()));
     Value* far_low = n.jammed(v.high, rest);
     far_low = b.CreateOr(far_low, b.CreateZExt(b.CreateICmpNE(v.low, n.number(0)), b.getInt64Ty()));
-    return {b.CreateSelect(far, n.number(0), b.CreateLShr(v.high, rest)), b.CreateSelect(far, far_low, near_low)};
+    return {b.CreateSelect(far, n.number(0), b.CreateLShr(v.high, rest)),
+            b.CreateSelect(far, far_low, near_low)};
   }
 
   Value* sum_of_product(Builder& b, Numbers& n, const Numbers::Number& x, const Numbers::Number& y,
@@ -312,7 +333,9 @@ class ExactFunctions {
     Value* distance = b.CreateSelect(product_first, ahead, b.CreateNeg(ahead));
     distance = b.CreateSelect(b.CreateICmpUGT(distance, n.number(127)), n.number(127), distance);
     Value* exponent = b.CreateSelect(product_first, of_product, of_addend);
-    const auto either = [&](Value* first, Value* second) { return b.CreateSelect(product_first, first, second); };
+    const auto either = [&](Value* first, Value* second) {
+      return b.CreateSelect(product_first, first, second);
+    };
     Numbers::Wide large{either(p.high, a.high), either(p.low, a.low)};
     Numbers::Wide small{either(a.high, p.high), either(a.low, p.low)};
     small = shifted(b, n, small, distance);
@@ -339,8 +362,7 @@ class ExactFunctions {
     // Of equal exponents the second term may be larger.
     Value* turned = b.CreateAnd(t.subtract, b.CreateICmpSLT(high_difference, n.number(0)));
     Value* negated_low = b.CreateNeg(low_difference);
-    Value* negated_high = b.CreateSub(b.CreateNot(high_difference),
-                                      n.number(~std::uint64_t{0}));
+    Value* negated_high = b.CreateSub(b.CreateNot(high_difference), n.number(~std::uint64_t{0}));
     negated_high = b.CreateSub(negated_high, extended(b.CreateICmpNE(low_difference, n.number(0))));
     high = b.CreateSelect(t.subtract, b.CreateSelect(turned, negated_high, high_difference), high);
     low = b.CreateSelect(t.subtract, b.CreateSelect(turned, negated_low, low_difference), low);
@@ -399,7 +421,9 @@ llvm::PreservedAnalyses ExactArithmetic::run(llvm::Module& module, llvm::ModuleA
   for (auto& [i, callee] : calls) {
     const bool divides = i->getOpcode() == llvm::Instruction::FDiv;
     const bool fuses = !divides && i->getNumOperands() == 4;  // with the callee
-    callee = divides ? exact.divide(i->getType()) : fuses ? exact.fma(i->getType()) : exact.root(i->getType());
+    callee = divides ? exact.divide(i->getType())
+             : fuses ? exact.fma(i->getType())
+                     : exact.root(i->getType());
   }
   for (const auto& [i, callee] : calls) {
     Builder b(i);

@@ -7,9 +7,9 @@
 namespace weir::codegen {
 
 /// Replaces intrinsics by comparisons, selections and integer arithmetic, for targets that have only these:
-/// minima and maxima of integers, funnel shifts, saturating and checked arithmetic, conversions with a defined
-/// result for every input, sign copies, classes of floats, counts of bits in other integers than words. Erases
-/// hints for LLVM. The results have the same bits, except for NaNs.
+/// minima and maxima of integers, funnel shifts, saturating and checked arithmetic, conversions with a
+/// defined result for every input, sign copies, classes of floats, counts of bits in other integers than
+/// words. Erases hints for LLVM. The results have the same bits, except for NaNs.
 class BasicOperations : public llvm::PassInfoMixin<BasicOperations> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
@@ -48,8 +48,9 @@ struct ExactOperations {
 };
 
 /// Replaces divisions, square roots and fused multiply-adds of scalars that a device does not round correctly
-/// by calls of functions that compute them exactly: f32 through f64 where the device has it, and with integers
-/// otherwise. Operations that fast mode allows to be inexact stay. Vectors must be scalarised before.
+/// by calls of functions that compute them exactly: f32 through f64 where the device has it, and with
+/// integers otherwise. Operations that fast mode allows to be inexact stay. Vectors must be scalarised
+/// before.
 class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
  public:
   explicit ExactArithmetic(const ExactOperations& device) : device_(device) {}
@@ -63,6 +64,14 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
 /// accesses to one address in all lanes into scalar loads, and accesses to consecutive addresses into vector
 /// accesses.
 class PlainAccesses : public llvm::PassInfoMixin<PlainAccesses> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
+/// Computes with integers of 65 to 128 bits in two of 64, and with other integers that no type in memory has
+/// in the next wider one. LLVM makes such integers of upper halves of products and of sums of counters.
+/// Loads, stores, divisions and conversions to floats of integers of more than 64 bits stay.
+class SplitIntegers : public llvm::PassInfoMixin<SplitIntegers> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };

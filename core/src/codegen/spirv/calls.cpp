@@ -8,7 +8,8 @@ void FunctionTranslation::call(const llvm::CallInst& i) {
   const llvm::Function* callee = i.getCalledFunction();
   if (!callee) refuse("a call is to an unknown function");
   if (is_declared_function(*callee)) {
-    if (!call_declared(i, callee->getName())) refuse("function '" + callee->getName().str() + "' has no body");
+    if (!call_declared(i, callee->getName()))
+      refuse("function '" + callee->getName().str() + "' has no body");
     return;
   }
   Words words{module_.function(callee)};
@@ -45,7 +46,9 @@ void FunctionTranslation::read_built_in(const llvm::CallInst& i, BuiltIn what) {
 }
 
 void FunctionTranslation::barrier(std::uint32_t within) {
-  put(code_, Op::ControlBarrier, {number(32, within), number(32, within), number(32, semantics::acquire_release | semantics::block_memory)});
+  put(code_, Op::ControlBarrier,
+      {number(32, within), number(32, within),
+       number(32, semantics::acquire_release | semantics::block_memory)});
 }
 
 void FunctionTranslation::extended(const llvm::Value& defined, Extended what, const Words& operands) {

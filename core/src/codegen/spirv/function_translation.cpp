@@ -35,10 +35,10 @@ void FunctionTranslation::run() {
 void FunctionTranslation::begin() {
   Words parameters;
   if (!entry_)
-    for (const llvm::Argument& argument : function_.args()) parameters.push_back(module_.type(argument.getType()));
+    for (const llvm::Argument& argument : function_.args())
+      parameters.push_back(module_.type(argument.getType()));
   const Id result = module_.type(function_.getReturnType());
-  put(code_, Op::Function,
-      {result, module_.function(&function_), 0, b_.function_type(result, parameters)});
+  put(code_, Op::Function, {result, module_.function(&function_), 0, b_.function_type(result, parameters)});
   if (!entry_)
     for (const llvm::Argument& argument : function_.args())
       put(code_, Op::FunctionParameter, {module_.type(argument.getType()), define(&argument)});
@@ -48,8 +48,8 @@ void FunctionTranslation::begin() {
 void FunctionTranslation::read_arguments() {
   const Id address_type = b_.integer_type(64);
   const Id block = module_.argument_address();
-  const Id field = add(Op::AccessChain, b_.pointer_type(StorageClass::PushConstant, address_type),
-                       {block, number(32, 0)});
+  const Id field =
+      add(Op::AccessChain, b_.pointer_type(StorageClass::PushConstant, address_type), {block, number(32, 0)});
   const Id base = add(Op::Load, address_type, {field});
   std::uint64_t offset = 0;
   for (const llvm::Argument& argument : function_.args()) {
@@ -72,7 +72,8 @@ void FunctionTranslation::declare_locals() {
     if (!local) continue;
     for (Region& region : module_.regions.all()) {
       if (!llvm::is_contained(region.objects, local) || locals_.contains(&region)) continue;
-      const Id array = b_.array_type(b_.integer_type(region.bits), std::uint32_t(region.bytes * 8 / region.bits));
+      const Id array =
+          b_.array_type(b_.integer_type(region.bits), std::uint32_t(region.bytes * 8 / region.bits));
       const Id pointer = b_.pointer_type(StorageClass::Function, array);
       locals_[&region] = add(Op::Variable, pointer, {std::uint32_t(StorageClass::Function)});
     }
@@ -87,7 +88,8 @@ Id FunctionTranslation::label(const llvm::BasicBlock* block) {
 
 Id FunctionTranslation::value(const llvm::Value* value) {
   if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value)) return module_.constant(constant);
-  if (const auto* local = llvm::dyn_cast<llvm::AllocaInst>(value)) return number(64, module_.regions.offset(local));
+  if (const auto* local = llvm::dyn_cast<llvm::AllocaInst>(value))
+    return number(64, module_.regions.offset(local));
   Id& id = ids_[value];
   if (id == 0) id = b_.new_id();
   return id;

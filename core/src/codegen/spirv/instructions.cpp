@@ -199,8 +199,7 @@ void FunctionTranslation::compare(const llvm::FCmpInst& i) {
       return add_as(i, Op::CopyObject, {b_.boolean(i.getPredicate() == llvm::CmpInst::FCMP_TRUE)});
     // OpOrdered and OpUnordered are for kernels of OpenCL only.
     case llvm::CmpInst::FCMP_ORD:
-      return add_as(i, Op::LogicalAnd,
-                    {add(Op::FOrdEqual, type, {x, x}), add(Op::FOrdEqual, type, {y, y})});
+      return add_as(i, Op::LogicalAnd, {add(Op::FOrdEqual, type, {x, x}), add(Op::FOrdEqual, type, {y, y})});
     case llvm::CmpInst::FCMP_UNO:
       return add_as(i, Op::LogicalOr,
                     {add(Op::FUnordNotEqual, type, {x, x}), add(Op::FUnordNotEqual, type, {y, y})});
@@ -248,8 +247,8 @@ void FunctionTranslation::cast(const llvm::CastInst& i) {
     case llvm::Instruction::PtrToAddr:
       return add_as(i, Op::CopyObject, {x});
     case llvm::Instruction::BitCast:
-      return add_as(i, module_.type(from->getType()) == module_.type(i.getType()) ? Op::CopyObject : Op::Bitcast,
-                    {x});
+      return add_as(
+          i, module_.type(from->getType()) == module_.type(i.getType()) ? Op::CopyObject : Op::Bitcast, {x});
     default:
       refuse(std::string("conversion '") + i.getOpcodeName() + "' has no translation");
   }

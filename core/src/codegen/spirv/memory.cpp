@@ -38,7 +38,8 @@ Id FunctionTranslation::device_pointer(const llvm::Value* pointer, Id type) {
 /// A value as an integer of memory_bits().
 Id FunctionTranslation::to_bits(const llvm::Value* v) {
   const llvm::Type* type = v->getType();
-  if (type->isIntegerTy(1)) return add(Op::Select, b_.integer_type(8), {value(v), number(8, 1), number(8, 0)});
+  if (type->isIntegerTy(1))
+    return add(Op::Select, b_.integer_type(8), {value(v), number(8, 1), number(8, 0)});
   if (type->isFloatingPointTy()) return add(Op::Bitcast, b_.integer_type(memory_bits(type)), {value(v)});
   return value(v);
 }
@@ -56,8 +57,10 @@ Id FunctionTranslation::element(Region& region, Id offset, std::uint64_t index) 
   Id at = shift ? add(Op::ShiftRightLogical, type, {offset, number(64, shift)}) : offset;
   if (index > 0) at = add(Op::IAdd, type, {at, number(64, index)});
   const Id word = add(Op::UConvert, b_.integer_type(32), {at});
-  const Id variable = region.storage == StorageClass::Function ? locals_.at(&region) : module_.variable(region);
-  return add(Op::AccessChain, b_.pointer_type(region.storage, b_.integer_type(region.bits)), {variable, word});
+  const Id variable =
+      region.storage == StorageClass::Function ? locals_.at(&region) : module_.variable(region);
+  return add(Op::AccessChain, b_.pointer_type(region.storage, b_.integer_type(region.bits)),
+             {variable, word});
 }
 
 Id FunctionTranslation::load_elements(Region& region, const llvm::Value* pointer, unsigned bits) {
@@ -73,7 +76,8 @@ Id FunctionTranslation::load_elements(Region& region, const llvm::Value* pointer
   return result;
 }
 
-void FunctionTranslation::store_elements(Region& region, const llvm::Value* pointer, Id stored, unsigned bits) {
+void FunctionTranslation::store_elements(Region& region, const llvm::Value* pointer, Id stored,
+                                         unsigned bits) {
   const Id part = b_.integer_type(region.bits), whole = b_.integer_type(bits), offset = value(pointer);
   for (unsigned k = 0; k < bits / region.bits; ++k) {
     Id element_value = stored;
@@ -90,7 +94,8 @@ void FunctionTranslation::load(const llvm::LoadInst& i) {
   if (i.isAtomic()) {
     const Id of_bits = b_.integer_type(memory_bits(type));
     const Id pointer = atomic_pointer(i.getPointerOperand(), memory_bits(type));
-    return from_bits(i, add(Op::AtomicLoad, of_bits, {pointer, number(32, scope::device), number(32, semantics::relaxed)}));
+    return from_bits(i, add(Op::AtomicLoad, of_bits,
+                            {pointer, number(32, scope::device), number(32, semantics::relaxed)}));
   }
   const Id in_memory = type->isIntegerTy(1) ? b_.integer_type(8) : module_.type(type);
   const Words access{device_pointer(i.getPointerOperand(), in_memory), aligned,
@@ -108,15 +113,17 @@ void FunctionTranslation::store(const llvm::StoreInst& i) {
     const bool releases = llvm::isReleaseOrStronger(i.getOrdering());
     const Id pointer = atomic_pointer(i.getPointerOperand(), memory_bits(type));
     put(code_, Op::AtomicStore,
-        {pointer, number(32, scope::device), number(32, releases ? semantics::release | semantics::arrays : semantics::relaxed),
+        {pointer, number(32, scope::device),
+         number(32, releases ? semantics::release | semantics::arrays : semantics::relaxed),
          to_bits(stored)});
     return;
   }
   const bool boolean = type->isIntegerTy(1);
   const Id in_memory = boolean ? b_.integer_type(8) : module_.type(type);
   const Id written = boolean ? to_bits(stored) : value(stored);
-  put(code_, Op::Store, {device_pointer(i.getPointerOperand(), in_memory), written, aligned,
-                         std::uint32_t(i.getAlign().value())});
+  put(code_, Op::Store,
+      {device_pointer(i.getPointerOperand(), in_memory), written, aligned,
+       std::uint32_t(i.getAlign().value())});
 }
 
 Id FunctionTranslation::atomic_pointer(const llvm::Value* pointer, unsigned bits) {
@@ -131,7 +138,8 @@ Id FunctionTranslation::atomic_pointer(const llvm::Value* pointer, unsigned bits
 void FunctionTranslation::atomic(const llvm::AtomicRMWInst& i) {
   const unsigned bits = memory_bits(i.getType());
   const bool in_block = module_.regions.of(i.getPointerOperand()) != nullptr;
-  const Id within = number(32, in_block ? scope::block : scope::device), order = number(32, semantics::relaxed);
+  const Id within = number(32, in_block ? scope::block : scope::device),
+           order = number(32, semantics::relaxed);
   if (i.getOperation() == llvm::AtomicRMWInst::FAdd) {
     b_.need(bits == 32 ? Capability::AtomicFloat32AddEXT : Capability::AtomicFloat64AddEXT);
     b_.need_extension("SPV_EXT_shader_atomic_float_add");
@@ -181,7 +189,8 @@ void FunctionTranslation::exchange(const llvm::AtomicCmpXchgInst& i) {
   const unsigned bits = memory_bits(expected->getType());
   const Id type = b_.integer_type(bits);
   const bool in_block = module_.regions.of(i.getPointerOperand()) != nullptr;
-  const Id within = number(32, in_block ? scope::block : scope::device), order = number(32, semantics::relaxed);
+  const Id within = number(32, in_block ? scope::block : scope::device),
+           order = number(32, semantics::relaxed);
   const Id pointer = atomic_pointer(i.getPointerOperand(), bits);
   const Id old = add(Op::AtomicCompareExchange, type,
                      {pointer, within, order, order, value(i.getNewValOperand()), value(expected)});

@@ -153,8 +153,7 @@ void ModuleBuilder::mode_of_ids(Id function, Mode mode, const Words& ids) {
 
 Words ModuleBuilder::finish() const {
   Words module{magic, version, 0, next_, 0};
-  for (const Capability capability : capabilities_)
-    put(module, Op::Capability, {std::uint32_t(capability)});
+  for (const Capability capability : capabilities_) put(module, Op::Capability, {std::uint32_t(capability)});
   for (const std::string& extension : extensions_) {
     Words words;
     put_string(words, extension);

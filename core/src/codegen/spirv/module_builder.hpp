@@ -46,7 +46,13 @@ enum class StorageClass : std::uint32_t {
   PhysicalStorageBuffer = 5349,
 };
 
-enum class Decoration : std::uint32_t { SpecId = 1, Block = 2, BuiltIn = 11, Offset = 35, NoContraction = 42 };
+enum class Decoration : std::uint32_t {
+  SpecId = 1,
+  Block = 2,
+  BuiltIn = 11,
+  Offset = 35,
+  NoContraction = 42
+};
 enum class BuiltIn : std::uint32_t { NumWorkgroups = 24, WorkgroupId = 26, LocalInvocationId = 27 };
 enum class Mode : std::uint32_t {
   LocalSizeId = 38,
@@ -72,7 +78,8 @@ inline constexpr std::uint32_t device = 1, block = 2, lanes = 3;
 }
 /// Bits of memory semantics.
 namespace semantics {
-inline constexpr std::uint32_t relaxed = 0, release = 4, acquire_release = 8, arrays = 0x40, block_memory = 0x100;
+inline constexpr std::uint32_t relaxed = 0, release = 4, acquire_release = 8, arrays = 0x40,
+                               block_memory = 0x100;
 }
 
 using Id = std::uint32_t;
@@ -107,7 +114,9 @@ class ModuleBuilder {
     return declared(Op::TypePointer, {std::uint32_t(storage), type});
   }
   Id function_type(Id result, const Words& parameters);
-  Id boolean(bool value) { return declared_value(value ? Op::ConstantTrue : Op::ConstantFalse, bool_type(), {}); }
+  Id boolean(bool value) {
+    return declared_value(value ? Op::ConstantTrue : Op::ConstantFalse, bool_type(), {});
+  }
   Id integer(unsigned bits, std::uint64_t value);
   /// A constant with these bits.
   Id real(unsigned bits, std::uint64_t pattern);

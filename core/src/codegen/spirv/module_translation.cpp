@@ -67,7 +67,8 @@ Id ModuleTranslation::constant(const llvm::Constant* constant) {
   if (llvm::isa<llvm::ConstantPointerNull>(constant)) return builder.integer(64, 0);
   if (of->isPointerTy() && !llvm::isa<llvm::UndefValue>(constant)) {
     llvm::APInt offset(64, 0);
-    const llvm::Value* base = constant->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true);
+    const llvm::Value* base =
+        constant->stripAndAccumulateConstantOffsets(module_.getDataLayout(), offset, true);
     if (llvm::isa<llvm::GlobalVariable>(base))
       return builder.integer(64, regions.offset(base) + offset.getZExtValue());
   }
@@ -105,8 +106,8 @@ Id ModuleTranslation::table(const Region& region) {
     llvm::Type* type = llvm::IntegerType::get(module_.getContext(), region.bits);
     const std::uint64_t bytes = module_.getDataLayout().getTypeAllocSize(global->getValueType());
     for (std::uint64_t at = 0; at + size <= bytes; at += size) {
-      llvm::Constant* value = llvm::ConstantFoldLoadFromConst(initial, type, llvm::APInt(64, at),
-                                                              module_.getDataLayout());
+      llvm::Constant* value =
+          llvm::ConstantFoldLoadFromConst(initial, type, llvm::APInt(64, at), module_.getDataLayout());
       const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(value);
       if (!number) refuse("a table has an element that is no number");
       values[(regions.offset(object) + at) / size] = number->getZExtValue();

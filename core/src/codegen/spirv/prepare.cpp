@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spirv/prepare.hpp"
 
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -30,7 +32,9 @@ namespace {
 using llvm::Value;
 
 bool passes_local_address(const llvm::Function& f) {
-  const auto is_local = [](const llvm::Type* type) { return type->isPointerTy() && !is_device_address(type); };
+  const auto is_local = [](const llvm::Type* type) {
+    return type->isPointerTy() && !is_device_address(type);
+  };
   return llvm::any_of(f.args(), [&](const llvm::Argument& a) { return is_local(a.getType()); }) ||
          is_local(f.getReturnType());
 }
@@ -60,8 +64,8 @@ void expand_fill(llvm::MemSetInst& fill) {
     llvm::Type* type = b.getIntNTy(unsigned(8 * size));
     const std::uint64_t count = length->getZExtValue() / size;
     const auto store = [&](llvm::IRBuilder<>& at, Value* k) {
-      at.CreateAlignedStore(llvm::Constant::getNullValue(type), at.CreateInBoundsGEP(type, fill.getRawDest(), k),
-                            llvm::Align(size));
+      at.CreateAlignedStore(llvm::Constant::getNullValue(type),
+                            at.CreateInBoundsGEP(type, fill.getRawDest(), k), llvm::Align(size));
     };
     if (count <= most_stores) {
       for (std::uint64_t k = 0; k < count; ++k) store(b, b.getInt64(k));
@@ -104,6 +108,29 @@ void return_from_unreachable(llvm::Function& f) {
   }
 }
 
+/// A loop without an exit gets one that is never taken, so that every block reaches the return.
+void end_endless_loops(llvm::Function& f) {
+  llvm::DominatorTree dominators(f);
+  llvm::LoopInfo loops(dominators);
+  std::vector<llvm::BasicBlock*> latches;
+  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    llvm::SmallVector<llvm::BasicBlock*, 4> exits;
+    loop->getExitBlocks(exits);
+    llvm::SmallVector<llvm::BasicBlock*, 4> of_loop;
+    loop->getLoopLatches(of_loop);
+    for (llvm::BasicBlock* latch : of_loop)
+      if (exits.empty() && latch->getSingleSuccessor()) latches.push_back(latch);
+  }
+  for (llvm::BasicBlock* latch : latches) {
+    auto* end = llvm::BasicBlock::Create(f.getContext(), "never", &f);
+    llvm::Type* type = f.getReturnType();
+    llvm::ReturnInst::Create(f.getContext(), type->isVoidTy() ? nullptr : llvm::PoisonValue::get(type), end);
+    llvm::BasicBlock* header = latch->getSingleSuccessor();
+    latch->getTerminator()->eraseFromParent();
+    llvm::BranchInst::Create(header, end, llvm::ConstantInt::getTrue(f.getContext()), latch);
+  }
+}
+
 void drop_freezes(llvm::Function& f) {
   for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::instructions(f)))
     if (auto* freeze = llvm::dyn_cast<llvm::FreezeInst>(&i)) {
@@ -120,6 +147,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
     if (f.isDeclaration()) continue;
     expand_memory_intrinsics(f);
     return_from_unreachable(f);
+    end_endless_loops(f);
   }
   analyses.invalidate(module, llvm::PreservedAnalyses::none());
   llvm::ScalarizerPassOptions scalars;
@@ -129,6 +157,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   scalar.addPass(llvm::ScalarizerPass(scalars));
   simple.addPass(BasicOperations());
   simple.addPass(MinMaxBySelect());
+  simple.addPass(SplitIntegers());
   simple.addPass(llvm::EarlyCSEPass());
   simple.addPass(llvm::ADCEPass());
   simple.addPass(llvm::LowerSwitchPass());

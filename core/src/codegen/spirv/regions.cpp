@@ -80,9 +80,9 @@ void Regions::lay_out(const llvm::DataLayout& layout) {
   for (Region& region : regions_)
     for (const llvm::Value* object : region.objects) {
       const auto* local = llvm::dyn_cast<llvm::AllocaInst>(object);
-      const std::uint64_t size = local ? local->getAllocationSize(layout)->getFixedValue()
-                                       : layout.getTypeAllocSize(
-                                             llvm::cast<llvm::GlobalVariable>(object)->getValueType());
+      const std::uint64_t size =
+          local ? local->getAllocationSize(layout)->getFixedValue()
+                : layout.getTypeAllocSize(llvm::cast<llvm::GlobalVariable>(object)->getValueType());
       offsets_[object] = region.bytes;
       region.bytes += (std::max<std::uint64_t>(size, 1) + align - 1) / align * align;
     }

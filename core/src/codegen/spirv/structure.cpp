@@ -89,8 +89,7 @@ class Structuring {
       }
     }
     const bool own = all && !leaves(meeting) && !headers_.contains(meeting) && !named_.contains(meeting);
-    BasicBlock* merge =
-        own ? meeting : llvm::SplitBlockPredecessors(meeting, inside, ".meet", &dominators_);
+    BasicBlock* merge = own ? meeting : llvm::SplitBlockPredecessors(meeting, inside, ".meet", &dominators_);
     named_.insert(merge);
     result_.selections[block] = merge;
   }

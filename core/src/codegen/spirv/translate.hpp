@@ -18,7 +18,7 @@ inline constexpr std::string_view block_function = "weir.spirv.block";      ///<
 inline constexpr std::string_view grid_function = "weir.spirv.grid";        ///< i32 (): the number of blocks
 inline constexpr std::string_view barrier_function = "weir.spirv.barrier";  ///< void (): of a block
 inline constexpr std::string_view lanes_barrier_function = "weir.spirv.barrier.lanes";  ///< void ()
-inline constexpr std::string_view shuffle_function = "weir.spirv.shuffle";  ///< i32 (value, lane)
+inline constexpr std::string_view shuffle_function = "weir.spirv.shuffle";              ///< i32 (value, lane)
 
 /// What the device promises for floats of one width; each adds an execution mode.
 struct FloatControls {

@@ -3,11 +3,11 @@
 //
 // LLVM's own SPIR-V target is not used for code: for a pointer to device memory that is an integer before, it
 // writes OpConvertUToPtr to CrossWorkgroup with the memory model Logical, which spirv-val refuses (22.1.8).
-// Weir's IR is not translated directly either: math functions are LLVM IR, and lowering gives operations their
-// exact semantics in LLVM IR, so a second path would repeat both. codegen/spirv/ translates optimised LLVM IR.
+// Weir's IR is not translated directly either: math functions are LLVM IR, and lowering gives operations
+// their exact semantics in LLVM IR, so a second path would repeat both. codegen/spirv/ translates optimised
+// LLVM IR.
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
-#include <weir/sdk/vulkan_features.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 #include <weir/error.hpp>
+#include <weir/sdk/vulkan_features.hpp>
 
 #include "codegen/spirv/prepare.hpp"
 #include "codegen/spirv/translate.hpp"
@@ -47,7 +48,8 @@ void initialize_spirv() {
 
 /// Of a target that names no features: those of nearly all desktop GPUs. Devices always name theirs.
 std::set<std::string> usual_features() {
-  return {feature::int8, feature::int16, feature::int64, feature::float16, feature::float64, feature::atomic_int64};
+  return {feature::int8,    feature::int16,   feature::int64,
+          feature::float16, feature::float64, feature::atomic_int64};
 }
 
 std::set<std::string> parse_features(const std::string& text) {
@@ -57,9 +59,11 @@ std::set<std::string> parse_features(const std::string& text) {
   llvm::StringRef(text).split(parts, ',', -1, /*KeepEmpty=*/false);
   for (const llvm::StringRef part : parts) {
     const std::string name = part.drop_front().str();
-    const bool known = std::ranges::any_of(feature::all, [&](const char* known_name) { return name == known_name; });
+    const bool known =
+        std::ranges::any_of(feature::all, [&](const char* known_name) { return name == known_name; });
     if (!known || (part[0] != '+' && part[0] != '-'))
-      refuse("'" + part.str() + "' is no feature of Vulkan targets; expected + or - and a name such as float64" +
+      refuse("'" + part.str() +
+             "' is no feature of Vulkan targets; expected + or - and a name such as float64" +
              suggestion(name, std::vector<std::string>(std::begin(feature::all), std::end(feature::all))));
     if (part[0] == '+')
       found.insert(name);
@@ -100,8 +104,10 @@ class SpirvModel final : public GpuModel {
       : GpuModel(target), name_(target.cpu), features_(parse_features(target.features)) {
     initialize_spirv();
     if (!llvm::StringRef(name_).starts_with("vulkan1.") || name_ < "vulkan1.3")
-      refuse("'" + name_ + "' is no Vulkan target that code is generated for; expected vulkan1.3, as weir info lists it");
-    if (!has(feature::int64)) refuse("code for Vulkan needs the device's feature int64, because addresses are 64-bit integers");
+      refuse("'" + name_ +
+             "' is no Vulkan target that code is generated for; expected vulkan1.3, as weir info lists it");
+    if (!has(feature::int64))
+      refuse("code for Vulkan needs the device's feature int64, because addresses are 64-bit integers");
     if (has(feature::subgroup_shuffle) && target.lanes >= 32)
       exchange_ = std::min(std::bit_floor(target.lanes), std::uint32_t(ir::reduce_lanes));
   }
@@ -131,13 +137,19 @@ class SpirvModel final : public GpuModel {
   std::uint32_t lanes() const override { return exchange_; }
   Value* thread(Builder& b) const override { return number(b, spirv::thread_function); }
   Value* block(Builder& b) const override { return number(b, spirv::block_function); }
-  Value* grid(Builder& b, std::uint32_t) const override { return number(b, spirv::grid_function); }
+  Value* grid(Builder& b, std::uint32_t) const override {
+    // Never 0, so that LLVM does not treat steps of loops as 0.
+    llvm::CallInst* blocks = number(b, spirv::grid_function);
+    blocks->setMetadata(llvm::LLVMContext::MD_range,
+                        llvm::MDBuilder(b.getContext()).createRange(llvm::APInt(32, 1), llvm::APInt(32, 0)));
+    return blocks;
+  }
   Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
     llvm::Type* word = b.getInt32Ty();
-    llvm::FunctionCallee shuffle = module_of(b).getOrInsertFunction(name_of(spirv::shuffle_function), word, word, word);
-    llvm::CallInst* call = b.CreateCall(shuffle, {v, b.CreateAnd(b.CreateAdd(thread(b), b.getInt32(by)), b.getInt32(exchange_ - 1))});
-    call->setConvergent();
-    call->setDoesNotThrow();
+    llvm::FunctionCallee shuffle =
+        module_of(b).getOrInsertFunction(name_of(spirv::shuffle_function), word, word, word);
+    llvm::CallInst* call = together(
+        b, shuffle, {v, b.CreateAnd(b.CreateAdd(thread(b), b.getInt32(by)), b.getInt32(exchange_ - 1))});
     return call;
   }
   void barrier(Builder& b) const override { wait(b, spirv::barrier_function); }
@@ -184,19 +196,21 @@ class SpirvModel final : public GpuModel {
  protected:
   void mark_entry(llvm::Function& entry, const ir::Kernel&, const ir::Task&) const override {
     entry.addFnAttr("no-trapping-math", "true");
+    entry.setConvergent();
   }
 
  private:
   bool has(const char* name) const { return features_.contains(name); }
 
   spirv::FloatControls controls(const char* denormals, const char* specials, const char* to_even) const {
-    return {.keeps_denormals = has(denormals), .keeps_specials = has(specials), .rounds_to_even = has(to_even)};
+    return {
+        .keeps_denormals = has(denormals), .keeps_specials = has(specials), .rounds_to_even = has(to_even)};
   }
 
   static llvm::Module& module_of(Builder& b) { return *b.GetInsertBlock()->getModule(); }
   static llvm::StringRef name_of(std::string_view name) { return name; }
 
-  static Value* number(Builder& b, std::string_view name) {
+  static llvm::CallInst* number(Builder& b, std::string_view name) {
     llvm::FunctionCallee callee = module_of(b).getOrInsertFunction(name_of(name), b.getInt32Ty());
     llvm::CallInst* call = b.CreateCall(callee);
     call->setDoesNotAccessMemory();
@@ -207,9 +221,17 @@ class SpirvModel final : public GpuModel {
 
   static void wait(Builder& b, std::string_view name) {
     llvm::FunctionCallee callee = module_of(b).getOrInsertFunction(name_of(name), b.getVoidTy());
-    llvm::CallInst* call = b.CreateCall(callee);
+    together(b, callee, {});
+  }
+
+  /// A call that all threads make together: LLVM must not copy it into branches. The function is marked too,
+  /// because LLVM forgets the mark of a call whose function has none.
+  static llvm::CallInst* together(Builder& b, llvm::FunctionCallee callee, llvm::ArrayRef<Value*> operands) {
+    llvm::cast<llvm::Function>(callee.getCallee())->setConvergent();
+    llvm::CallInst* call = b.CreateCall(callee, operands);
     call->setConvergent();
     call->setDoesNotThrow();
+    return call;
   }
 
   void check(const ir::Kernel& kernel, const ir::Block& block) const {
@@ -224,8 +246,8 @@ class SpirvModel final : public GpuModel {
   }
 
   [[noreturn]] void lack(const ir::Kernel& kernel, const ir::Statement& s, const std::string& needed) const {
-    const std::string statement = "statement '" + std::string(ir::info(s.op).mnemonic) + "' of type " +
-                                  std::string(to_string(s.type));
+    const std::string statement =
+        "statement '" + std::string(ir::info(s.op).mnemonic) + "' of type " + std::string(to_string(s.type));
     const std::string words = "kernel '" + kernel.name + "': " + statement + " needs the feature " + needed +
                               ", which the Vulkan device lacks; use another type or another device";
     if (!kernel.knows(s.location)) throw Error(ErrorCode::unsupported, words);
