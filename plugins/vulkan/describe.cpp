@@ -9,6 +9,7 @@
 #include <weir/sdk/vulkan_features.hpp>
 
 #include "arithmetic.hpp"
+#include "cache_file.hpp"
 #include "heap.hpp"
 
 namespace weir::vulkan {
@@ -21,14 +22,43 @@ namespace feature = sdk::vulkan_feature;
 constexpr std::uint32_t most_queues = 16;
 constexpr std::uint32_t max_argument_bytes = 32 << 10;  // half of the stream's scratch memory
 
-/// The arithmetic of a device, measured once per process.
+constexpr const char* arithmetic_suffix = ".arithmetic-" WEIR_VERSION;
+
+std::string packed(const Arithmetic& arithmetic) {
+  std::string out;
+  for (const Exactness* one : {&arithmetic.f32, &arithmetic.f64})
+    for (const bool bit : {one->divide, one->sqrt, one->fma, one->multiply_add, one->denormals, one->least})
+      out += bit ? '1' : '0';
+  return out + (arithmetic.long_loops ? '1' : '0');
+}
+
+Arithmetic unpacked(const std::string& bits) {
+  Arithmetic out;
+  std::size_t at = 0;
+  for (Exactness* one : {&out.f32, &out.f64})
+    for (bool* bit : {&one->divide, &one->sqrt, &one->fma, &one->multiply_add, &one->denormals, &one->least})
+      *bit = bits[at++] == '1';
+  out.long_loops = bits[at] == '1';
+  return out;
+}
+
+/// From the file of an earlier process, or else measured.
+Arithmetic read_or_measure(const PhysicalDevice& device) {
+  const std::string kept = read_cache_file(device, arithmetic_suffix);
+  if (kept.size() == packed({}).size()) return unpacked(kept);
+  const Arithmetic measured = measure_arithmetic(device);
+  if (measured.failure.empty()) write_cache_file(device, arithmetic_suffix, packed(measured));
+  return measured;
+}
+
+/// The arithmetic of a device, measured once for each version of the vendor's driver.
 const Arithmetic& arithmetic_of(const PhysicalDevice& device) {
   static std::mutex mutex;
   static auto* const known = new std::map<VkPhysicalDevice, Arithmetic>;
   std::lock_guard lock(mutex);
   const auto found = known->find(device.handle);
   return found != known->end() ? found->second
-                               : known->emplace(device.handle, measure_arithmetic(device)).first->second;
+                               : known->emplace(device.handle, read_or_measure(device)).first->second;
 }
 
 void append(std::string& list, bool present, const char* name) {

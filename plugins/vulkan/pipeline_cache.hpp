@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled pipelines on disk: one file for each device and version of its driver, in the folder `vulkan` of
-// Weir's cache folder. Files and folders that others may write are not used. A missing, damaged or foreign
-// file counts as empty; no failure is reported.
+// Compiled pipelines on disk (cache_file.hpp). A missing, damaged or foreign file counts as empty; no failure
+// is reported.
 #pragma once
 
 #include "library.hpp"

@@ -42,7 +42,7 @@ class Cache : public testing::Test {
     std::vector<std::filesystem::path> out;
     if (std::filesystem::exists(folder + "/vulkan"))
       for (const auto& entry : std::filesystem::directory_iterator(folder + "/vulkan"))
-        out.push_back(entry.path());
+        if (entry.path().extension() == ".pipelines") out.push_back(entry.path());
     return out;
   }
   static std::string bytes_of(const std::filesystem::path& path) {
@@ -58,6 +58,22 @@ TEST_F(Cache, OneFileThatOnlyItsUserMayRead) {
   struct stat info {};
   ASSERT_EQ(stat(files()[0].c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0600u);
+}
+
+TEST_F(Cache, TheMeasuredArithmeticIsKept) {
+  run();
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/vulkan"))
+    if (entry.path().string().find(".arithmetic") != std::string::npos) {
+      const auto written = last_write_time(entry.path());
+      const std::string bits = bytes_of(entry.path());
+      run();
+      EXPECT_EQ(last_write_time(entry.path()), written) << "a second process measured again";
+      std::ofstream(entry.path(), std::ios::binary) << bits.substr(0, bits.size() - 1) << '?';
+      run();
+      EXPECT_EQ(bytes_of(entry.path()), bits) << "a damaged file was used";
+      return;
+    }
+  FAIL() << "no file with the arithmetic";
 }
 
 TEST_F(Cache, ADamagedFileIsReplaced) {
