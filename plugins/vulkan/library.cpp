@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <weir/sdk/fork.hpp>
@@ -105,6 +106,8 @@ PhysicalDevice query(VkPhysicalDevice handle) {
   return out;
 }
 
+constexpr int orders = 4;
+
 int order_of(const PhysicalDevice& device) {
   switch (device.properties.deviceType) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
@@ -134,14 +137,17 @@ Found find_devices() {
     check(vkEnumeratePhysicalDevices(volkGetLoadedInstance(), &count, handles.data()),
           "list the physical devices");
     std::string left_out;
+    std::vector<PhysicalDevice> usable;
     for (VkPhysicalDevice handle : handles) {
       PhysicalDevice device = query(handle);
       if (const std::string reason = why_unusable(device); !reason.empty())
         left_out += sdk::format_text("; '%s' was left out: %s", device.properties.deviceName, reason.c_str());
       else
-        found.devices.push_back(std::move(device));
+        usable.push_back(device);
     }
-    std::ranges::stable_sort(found.devices, {}, order_of);
+    for (int order = 0; order < orders; ++order)
+      std::ranges::copy_if(usable, std::back_inserter(found.devices),
+                           [&](const PhysicalDevice& device) { return order_of(device) == order; });
     if (found.devices.empty())
       sdk::fail(WEIR_ERROR_NO_DEVICE, "Vulkan has no usable device%s", left_out.c_str());
   } catch (const sdk::Failure& failure) {
