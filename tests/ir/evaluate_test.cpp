@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <utility>
 #include <vector>
 #include <weir/element.hpp>
 
@@ -123,6 +125,61 @@ TEST(Floats, ComparisonsWithNanAreFalseButForNe) {
 
 TEST(Floats, RemIsFmod) {
   EXPECT_EQ(apply<double>(Op::rem, {-7.5, 2.0}), bits(-1.5));
+}
+
+template <class T>
+std::uint64_t remainder(T x, T y) {
+  ir::Statement s{};
+  s.op = Op::math;
+  s.index = static_cast<std::uint32_t>(ir::MathFunction::remainder);
+  s.type = element_type<T>.scalar;
+  const ScalarType types[] = {s.type, s.type};
+  const std::uint64_t operands[] = {bits(x), bits(y)};
+  return ir::evaluate_operation(s, types, operands);
+}
+
+/// The remainder of long doubles is the processor's instruction, which is exact.
+template <class T>
+void expect_exact_remainders() {
+  using Limits = std::numeric_limits<T>;
+  const T numbers[] = {0,
+                       Limits::denorm_min(),
+                       3 * Limits::denorm_min(),
+                       7 * Limits::denorm_min(),
+                       Limits::min() / 2,
+                       Limits::min(),
+                       T(3) * Limits::min(),
+                       T(0x1.93c22cab6c907p76) * Limits::min(),
+                       T(0x1.f78467d69c4cp98) * Limits::min(),
+                       T(0x1.1p99) * Limits::min(),
+                       T(0.5),
+                       1,
+                       T(1.5),
+                       2,
+                       T(2.5),
+                       3,
+                       T(1e10),
+                       Limits::max() / 3,
+                       Limits::max() / 2,
+                       Limits::max()};
+  for (const T x : numbers)
+    for (const T y : numbers) {
+      if (y == 0) continue;
+      for (const auto& [a, b] : {std::pair{x, y}, {-x, y}, {x, -y}, {-x, -y}}) {
+        const T expected = T(std::remainder(static_cast<long double>(a), static_cast<long double>(b)));
+        EXPECT_EQ(remainder(a, b), bits(expected)) << a << " by " << b << ", expected " << expected;
+      }
+    }
+  EXPECT_EQ(remainder(T(5), Limits::infinity()), bits(T(5)));
+  for (const auto& [a, b] : {std::pair{T(1), T(0)}, {Limits::infinity(), T(1)}, {Limits::quiet_NaN(), T(1)}})
+    EXPECT_TRUE(std::isnan(std::bit_cast<T>(
+        static_cast<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>(remainder(a, b)))));
+}
+
+// glibc's function gives -0 for 0x1.93c22cab6c907p-946 by 0x3p-1074.
+TEST(Floats, RemaindersAreExactAndTheirZerosHaveTheSignOfTheDividend) {
+  expect_exact_remainders<float>();
+  expect_exact_remainders<double>();
 }
 
 TEST(Floats, KeepDenormals) {

@@ -220,6 +220,27 @@ bool compare(Op op, T a, T b) {
   }
 }
 
+/// IEEE 754's remainder. glibc 2.36's std::remainder of doubles returns zeros of the wrong sign, and a few
+/// wrong values, for divisors up to a few times the least normal number.
+template <std::floating_point T>
+T nearest_remainder(T x, T y) {
+  if (std::isnan(x) || std::isnan(y) || std::isinf(x) || y == T{0})
+    return std::numeric_limits<T>::quiet_NaN();
+  const T size = std::fabs(y);
+  if (std::isinf(size)) return x;
+  // Less than two divisors, which keeps the parity of the quotient. Each difference below is exact.
+  T rest = std::fabs(size <= std::numeric_limits<T>::max() / 2 ? std::fmod(x, 2 * size) : x);
+  // Where the doubled rest could overflow, half the divisor is exact, and the reverse.
+  const bool large = size >= 2 * std::numeric_limits<T>::min();
+  const auto past_half = [&] { return large ? rest > size / 2 : 2 * rest > size; };
+  const auto at_half = [&] { return large ? rest == size / 2 : 2 * rest == size; };
+  if (past_half()) {
+    rest -= size;
+    if (past_half() || at_half()) rest -= size;
+  }
+  return std::signbit(x) ? -rest : rest;
+}
+
 template <std::floating_point T>
 std::uint64_t math(MathFunction function, T a, std::span<const std::uint64_t> bits) {
   const T b = bits.size() > 1 ? from_bits<T>(bits[1]) : T{};
@@ -243,7 +264,7 @@ std::uint64_t math(MathFunction function, T a, std::span<const std::uint64_t> bi
     case MathFunction::fmod:
       return to_bits(std::fmod(a, b));
     case MathFunction::remainder:
-      return to_bits(std::remainder(a, b));
+      return to_bits(nearest_remainder(a, b));
     case MathFunction::fma:
       return to_bits(std::fma(a, b, from_bits<T>(bits[2])));
     case MathFunction::isnan:

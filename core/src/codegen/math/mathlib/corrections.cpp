@@ -131,6 +131,31 @@ void add_large_remainder(llvm::Module& module, const char* name, llvm::Function*
   b.CreateRet(call(function, {reduced, y}).v);
 }
 
+/// Replaces a function of one number: `change` computes its result from x and the previous result.
+void correct(llvm::Module& module, const std::string& function, bool single, const Define& change) {
+  const std::string name = "weir_" + function + (single ? "_f32" : "_f64");
+  llvm::Function* f = set_aside(module, name, true);
+  define(module, name, single, 1, [&](auto a) { return change(*a.begin(), call(f, a)); });
+}
+
+/// Results of 0 with the signs that OpenCL prescribes. For odd functions, libclc negates where x differs from
+/// |x|, or adds zeros of both signs; for functions of multiples of pi, it multiplies by the sign of a half
+/// turn.
+void add_signs_of_zero(llvm::Module& module) {
+  for (const char* name : {"asin", "asinpi", "atan", "atanpi", "erf", "expm1"})
+    correct(module, name, false, [](Expr x, Expr r) { return copysign(r, x); });
+  correct(module, "tan", false, [](Expr x, Expr r) { return select(equal(x, 0.0), x, r); });
+  for (const bool single : {true, false}) {
+    correct(module, "sinpi", single, [](Expr x, Expr r) { return select(equal(r, 0.0), copysign(r, x), r); });
+    correct(module, "cospi", single, [](Expr, Expr r) { return select(equal(r, 0.0), r.real(0.0), r); });
+    correct(module, "tanpi", single, [](Expr x, Expr r) {
+      const Expr half = x * 0.5;
+      const Expr odd = differs(half, floor(half));
+      return select(equal(r, 0.0), copysign(r, select(odd, -x, x)), r);
+    });
+  }
+}
+
 }  // namespace
 
 void add_corrections(llvm::Module& module) {
@@ -176,6 +201,7 @@ void add_corrections(llvm::Module& module) {
     const Expr x = a.begin()[0], y = a.begin()[1];
     return call(powr, {x, select(less(abs(y), infinity), clamp(y, -0x1p64, 0x1p64), y)});
   });
+  add_signs_of_zero(module);
 }
 
 }  // namespace weir::mathlib

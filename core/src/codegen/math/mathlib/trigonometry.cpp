@@ -41,8 +41,8 @@ Expr sin_moderate(Expr x) {
   const double magic = x.single() ? 0x1.8p23 : 0x1.8p52;
   const Expr shifted = fma(x, 0x1.45f306dc9c883p-2, magic);
   const Expr r = reduce(x, shifted - magic, 1.0);
-  // The sign of -0 is preserved: the reduction does not change it, and an odd polynomial keeps it.
-  return sin_reduced(r, shifted.bits());
+  // The reduction and the polynomial add zeros of both signs, which makes +0 of -0.
+  return select(equal(x, 0.0), x, sin_reduced(r, shifted.bits()));
 }
 
 // cos(x) = -(-1)^k sin(x - (2k + 1) pi/2)
