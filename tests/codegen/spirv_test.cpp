@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <weir/error.hpp>
 
 #include "codegen/codegen.hpp"
@@ -79,6 +80,39 @@ TEST(SpirvTarget, NamesTheStatementAndTheFeatureThatADeviceLacks) {
               HasSubstr("of type f64 needs the feature float64"));
   EXPECT_THAT(refusal(float_sums, {"spirv-vulkan", "vulkan1.3", "+int64,+float64", 8, 1024}),
               HasSubstr("'atomic' of type f64 needs the feature atomic-int64"));
+}
+
+/// The memory semantics of the module's atomic stores.
+std::vector<std::uint32_t> orders_of_stores(const std::string& features) {
+  constexpr const char* text = R"(weir-ir 1
+kernel "checked" check_bounds
+  param @x : array<f32, 1>
+{
+  %0 = const 0 : i64
+  %1 = const 1000 : i64
+  parallel (%2) in (%0 to %1) {
+    %3 = const 1 : f32
+    store @x[%2], %3
+  }
+}
+)";
+  const std::vector<std::byte> module = compile(text, {"spirv-vulkan", "vulkan1.3", features, 8, 1024});
+  std::vector<std::uint32_t> words(module.size() / 4), orders;
+  std::memcpy(words.data(), module.data(), module.size());
+  constexpr std::size_t header = 5;
+  constexpr std::uint32_t constant = 43, atomic_store = 228;  // opcodes
+  std::map<std::uint32_t, std::uint32_t> constants;
+  for (std::size_t at = header; at < words.size(); at += words[at] >> 16) {
+    if ((words[at] & 0xffff) == constant) constants[words[at + 2]] = words[at + 3];
+    if ((words[at] & 0xffff) == atomic_store) orders.push_back(constants.at(words[at + 3]));
+  }
+  return orders;
+}
+
+TEST(SpirvModule, StoresFailureReportsInReleaseOrderWhereTheDeviceHasIt) {
+  constexpr std::uint32_t release = 0x4, arrays = 0x40;
+  EXPECT_THAT(orders_of_stores("+int64,+memory-order"), testing::ElementsAre(release | arrays));
+  EXPECT_THAT(orders_of_stores("+int64"), testing::ElementsAre(0u));
 }
 
 }  // namespace

@@ -167,9 +167,36 @@ Value* copy_sign(Builder& b, Value* x, Value* sign) {
                          x->getType());
 }
 
+/// An f64 without its fraction, by its bits.
+Value* truncate_double(Builder& b, Value* x) {
+  Value* bits = bits_of(b, x);
+  Value* exponent = b.CreateSub(b.CreateAnd(b.CreateLShr(bits, 52), 0x7ff), b.getInt64(1023));
+  Value* fraction = b.CreateLShr(b.getInt64((std::uint64_t{1} << 52) - 1), b.CreateAnd(exponent, 63));
+  Value* whole = b.CreateAnd(bits, b.CreateNot(fraction));
+  whole = b.CreateSelect(b.CreateICmpSGT(exponent, b.getInt64(51)), bits, whole);
+  Value* sign = b.CreateAnd(bits, b.getInt64(std::uint64_t{1} << 63));
+  return b.CreateBitCast(b.CreateSelect(b.CreateICmpSLT(exponent, b.getInt64(0)), sign, whole), x->getType());
+}
+
+/// An f64 rounded to the nearest whole number, halves to even: 2^52 + |x| has no fraction.
+Value* round_double_to_even(Builder& b, Value* x) {
+  llvm::Constant* large = llvm::ConstantFP::get(x->getType(), 0x1p52);
+  Value* size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  Value* whole = copy_sign(b, b.CreateFSub(b.CreateFAdd(size, large), large), x);
+  return b.CreateSelect(b.CreateFCmpOLT(size, large), whole, x);
+}
+
+/// Calls of trunc and roundeven for f64 are replaced: llvmpipe loses the sign of a result of 0 and leaves the
+/// fraction of numbers above 2^24 (tests/evidence/vulkan.md).
+Value* round_to_even(Builder& b, Value* x) {
+  return x->getType()->isDoubleTy() ? round_double_to_even(b, x)
+                                    : b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, x);
+}
+
 /// Halves away from zero.
 Value* round_away(Builder& b, Value* x) {
-  Value* whole = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, x);
+  Value* whole =
+      x->getType()->isDoubleTy() ? truncate_double(b, x) : b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, x);
   Value* rest = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, b.CreateFSub(x, whole));
   llvm::Type* type = x->getType();
   Value* one = copy_sign(b, llvm::ConstantFP::get(type, 1), x);
@@ -267,11 +294,15 @@ Value* replacement(Builder& b, llvm::IntrinsicInst& call) {
       return convert_saturating(b, id == llvm::Intrinsic::fptosi_sat, arg(0), call.getType());
     case llvm::Intrinsic::copysign:
       return copy_sign(b, arg(0), arg(1));
+    case llvm::Intrinsic::trunc:
+      return call.getType()->isDoubleTy() ? truncate_double(b, arg(0)) : nullptr;
+    case llvm::Intrinsic::roundeven:
+      return call.getType()->isDoubleTy() ? round_double_to_even(b, arg(0)) : nullptr;
     case llvm::Intrinsic::round:
       return round_away(b, arg(0));
     case llvm::Intrinsic::rint:
     case llvm::Intrinsic::nearbyint:
-      return b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, arg(0));
+      return round_to_even(b, arg(0));
     case llvm::Intrinsic::is_fpclass:
       return is_of_class(b, arg(0), unsigned(llvm::cast<llvm::ConstantInt>(arg(1))->getZExtValue()));
     case llvm::Intrinsic::fmuladd:

@@ -30,10 +30,13 @@ bool has_positive_zero(const llvm::Value* v) {
 llvm::PreservedAnalyses OpaqueZeros::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   llvm::SmallVector<llvm::Use*> zeros;
   for (llvm::Instruction& i : llvm::instructions(function)) {
-    const bool sum = i.getOpcode() == llvm::Instruction::FAdd, difference = i.getOpcode() == llvm::Instruction::FSub;
-    if ((!sum && !difference) || i.hasNoSignedZeros()) continue;
+    const bool sum = i.getOpcode() == llvm::Instruction::FAdd,
+               difference = i.getOpcode() == llvm::Instruction::FSub;
+    const bool product = scope_ == Zeros::all && (i.getOpcode() == llvm::Instruction::FMul ||
+                                                  i.getOpcode() == llvm::Instruction::FDiv);
+    if ((!sum && !difference && !product) || i.hasNoSignedZeros()) continue;
     if (has_positive_zero(i.getOperand(0))) zeros.push_back(&i.getOperandUse(0));
-    if (sum && has_positive_zero(i.getOperand(1))) zeros.push_back(&i.getOperandUse(1));
+    if (!difference && has_positive_zero(i.getOperand(1))) zeros.push_back(&i.getOperandUse(1));
   }
   for (llvm::Use* zero : zeros) {
     llvm::IRBuilder<> b(llvm::cast<llvm::Instruction>(zero->getUser()));

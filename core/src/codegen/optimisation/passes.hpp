@@ -62,11 +62,17 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
 
 /// Hides each constant +0 to which something is added or from which something is subtracted. LLVM 22 selects
 /// `0 - x` as the negation of x when an instruction uses the difference, which gives -0 instead of +0 for
-/// x = +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Must run
-/// last, on AMD GPUs only.
+/// x = +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Mesa's llvmpipe takes
+/// `x + 0` as x and `x * 0` as 0 (tests/evidence/vulkan.md); with Zeros::all, zeros of products and quotients
+/// are hidden too. Must run last, on AMD GPUs and Vulkan devices only.
 class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
  public:
+  enum class Zeros { of_sums, all };
+  explicit OpaqueZeros(Zeros scope = Zeros::of_sums) : scope_(scope) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+
+ private:
+  Zeros scope_;
 };
 
 /// When LLVM vectorises an outer loop, every access in it becomes a gather or a scatter. This pass converts

@@ -57,6 +57,19 @@ void FunctionTranslation::extended(const llvm::Value& defined, Extended what, co
   add_as(defined, Op::ExtInst, words);
 }
 
+/// A value whose bits the device's compiler does not know: those of the operand and a number that is 0,
+/// because a grid has less than 2^31 blocks.
+void FunctionTranslation::hidden(const llvm::IntrinsicInst& i) {
+  const Id word = b_.integer_type(32);
+  const unsigned width = unsigned(i.getType()->getPrimitiveSizeInBits());
+  const Id blocks = add(Op::Load, b_.vector_type(word, 3), {b_.built_in(BuiltIn::NumWorkgroups)});
+  Id zero = add(Op::ShiftRightLogical, word, {add(Op::CompositeExtract, word, {blocks, 0}), number(32, 31)});
+  const Id bits = b_.integer_type(width);
+  if (width != 32) zero = add(Op::UConvert, bits, {zero});
+  const Id known = add(Op::Bitcast, bits, {value(i.getArgOperand(0))});
+  add_as(i, Op::Bitcast, {add(Op::BitwiseOr, bits, {known, zero})});
+}
+
 void FunctionTranslation::intrinsic(const llvm::IntrinsicInst& i) {
   const auto operand = [&](unsigned k) { return value(i.getArgOperand(k)); };
   const Id word = b_.integer_type(32);
@@ -64,6 +77,8 @@ void FunctionTranslation::intrinsic(const llvm::IntrinsicInst& i) {
     return add(Op::ExtInst, word, {b_.extended_set(), std::uint32_t(what), operand(0)});
   };
   switch (i.getIntrinsicID()) {
+    case llvm::Intrinsic::arithmetic_fence:
+      return hidden(i);
     case llvm::Intrinsic::fabs:
       return extended(i, Extended::FAbs, {operand(0)});
     case llvm::Intrinsic::floor:

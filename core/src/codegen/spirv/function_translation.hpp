@@ -64,6 +64,7 @@ class FunctionTranslation {
   bool call_declared(const llvm::CallInst& i, std::string_view name);
   void intrinsic(const llvm::IntrinsicInst& i);
   void extended(const llvm::Value& defined, Extended what, const Words& operands);
+  void hidden(const llvm::IntrinsicInst& i);
   void read_built_in(const llvm::CallInst& i, BuiltIn what);
   void barrier(std::uint32_t scope);
 

@@ -110,7 +110,7 @@ void FunctionTranslation::store(const llvm::StoreInst& i) {
   if (Region* region = module_.regions.of(i.getPointerOperand()))
     return store_elements(*region, i.getPointerOperand(), to_bits(stored), memory_bits(type));
   if (i.isAtomic()) {
-    const bool releases = llvm::isReleaseOrStronger(i.getOrdering());
+    const bool releases = module_.orders_memory() && llvm::isReleaseOrStronger(i.getOrdering());
     const Id pointer = atomic_pointer(i.getPointerOperand(), memory_bits(type));
     put(code_, Op::AtomicStore,
         {pointer, number(32, scope::device),

@@ -146,7 +146,8 @@ Words ModuleTranslation::interface_of(const llvm::Function& entry) {
       const std::string_view name = callee->getName();
       if (name == thread_function) variables.insert(builder.built_in(BuiltIn::LocalInvocationId));
       if (name == block_function) variables.insert(builder.built_in(BuiltIn::WorkgroupId));
-      if (name == grid_function) variables.insert(builder.built_in(BuiltIn::NumWorkgroups));
+      if (name == grid_function || callee->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence)
+        variables.insert(builder.built_in(BuiltIn::NumWorkgroups));
       if (!is_declared_function(*callee)) reached.insert(callee);
     }
   return {variables.begin(), variables.end()};

@@ -20,6 +20,8 @@ class ModuleTranslation {
  public:
   ModuleTranslation(llvm::Module& module, const TranslationOptions& options);
   Words run();
+  /// See TranslationOptions.
+  bool orders_memory() const { return options_.orders_memory; }
 
   /// Pointers are integers of 64 bits, booleans have their own type.
   Id type(const llvm::Type* type);

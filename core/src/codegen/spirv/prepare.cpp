@@ -160,6 +160,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   simple.addPass(SplitIntegers());
   simple.addPass(llvm::EarlyCSEPass());
   simple.addPass(llvm::ADCEPass());
+  simple.addPass(OpaqueZeros(OpaqueZeros::Zeros::all));
   simple.addPass(llvm::LowerSwitchPass());
   simple.addPass(llvm::UnifyFunctionExitNodesPass());
   simple.addPass(llvm::FixIrreduciblePass());

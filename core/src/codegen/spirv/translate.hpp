@@ -29,6 +29,7 @@ struct FloatControls {
 
 struct TranslationOptions {
   FloatControls f16, f32, f64;
+  bool orders_memory = true;  ///< whether stores may have release order; the host waits for the kernel if not
   std::map<Capability, std::string> missing;  ///< capabilities that modules must not declare: their features
 };
 

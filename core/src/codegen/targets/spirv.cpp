@@ -48,8 +48,8 @@ void initialize_spirv() {
 
 /// Of a target that names no features: those of nearly all desktop GPUs. Devices always name theirs.
 std::set<std::string> usual_features() {
-  return {feature::int8,    feature::int16,   feature::int64,
-          feature::float16, feature::float64, feature::atomic_int64};
+  return {feature::int8,    feature::int16,        feature::int64,       feature::float16,
+          feature::float64, feature::atomic_int64, feature::memory_order};
 }
 
 std::set<std::string> parse_features(const std::string& text) {
@@ -168,6 +168,7 @@ class SpirvModel final : public GpuModel {
 
   std::vector<std::byte> translate(llvm::Module& module) const override {
     spirv::TranslationOptions options;
+    options.orders_memory = has(feature::memory_order);
     options.f16 = controls(feature::mode_denormals_f16, feature::mode_specials_f16, feature::mode_rte_f16);
     options.f32 = controls(feature::mode_denormals_f32, feature::mode_specials_f32, feature::mode_rte_f32);
     options.f64 = controls(feature::mode_denormals_f64, feature::mode_specials_f64, feature::mode_rte_f64);

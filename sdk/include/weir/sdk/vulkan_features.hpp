@@ -18,6 +18,8 @@ inline constexpr char atomic_float32_add[] = "atomic-float32-add";  ///< shaderB
 inline constexpr char atomic_float64_add[] = "atomic-float64-add";  ///< shaderBufferFloat64AtomicAdd
 /// OpGroupNonUniformShuffle in full subgroups of `lanes` invocations with consecutive numbers.
 inline constexpr char subgroup_shuffle[] = "subgroup-shuffle";
+/// Memory is ordered also by threads that the others of their block do not meet.
+inline constexpr char memory_order[] = "memory-order";
 
 // Arithmetic that was measured to be rounded correctly, for every operand but subnormal ones.
 inline constexpr char exact_f32_divide[] = "exact-f32-divide";
@@ -54,6 +56,7 @@ inline constexpr const char* all[] = {
     atomic_float32_add,
     atomic_float64_add,
     subgroup_shuffle,
+    memory_order,
     exact_f32_divide,
     exact_f64_divide,
     exact_f32_sqrt,
