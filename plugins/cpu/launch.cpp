@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "functions.hpp"
 #include "module.hpp"
@@ -23,20 +25,32 @@ constexpr std::uint64_t runs_per_share = 16;
 constexpr unsigned max_shares = 256;
 constexpr std::uint64_t max_cost = std::uint64_t{1} << 40;
 
-/// This thread's memory for the shared bytes of the block that it runs; null when none is available.
+/// Precedes the shared bytes of a thread.
+struct alignas(64) SharedMemory {
+  std::size_t capacity;
+};
+
+/// This thread's memory for the shared bytes of the block that it runs; null when none is available. A key
+/// finds it, not a thread-local variable: glibc ends the process when it has no memory for the variables of a
+/// library that was opened later, or for their destructors. The key's destructor is never unloaded.
 void* shared_memory(std::uint32_t bytes) noexcept {
-  struct Free {
-    void operator()(void* memory) const noexcept { std::free(memory); }
-  };
-  thread_local std::unique_ptr<void, Free> memory;
-  thread_local std::uint32_t capacity = 0;
-  if (bytes > capacity) {
-    capacity = 0;
-    const std::uint32_t rounded = (bytes + 4095) / 4096 * 4096;
-    memory.reset(std::aligned_alloc(64, rounded));
-    if (memory) capacity = rounded;
+  static const std::optional<pthread_key_t> key = [] {
+    pthread_key_t made;
+    return pthread_key_create(&made, std::free) == 0 ? std::optional(made) : std::nullopt;
+  }();
+  if (!key) return nullptr;
+  auto* memory = static_cast<SharedMemory*>(pthread_getspecific(*key));
+  if (memory && memory->capacity >= bytes) return memory + 1;
+  pthread_setspecific(*key, nullptr);
+  std::free(memory);
+  const std::size_t capacity = (std::size_t{bytes} + 4095) / 4096 * 4096;
+  void* const larger = std::aligned_alloc(alignof(SharedMemory), sizeof(SharedMemory) + capacity);
+  if (!larger) return nullptr;
+  if (pthread_setspecific(*key, larger) != 0) {
+    std::free(larger);
+    return nullptr;
   }
-  return memory.get();
+  return ::new (larger) SharedMemory{capacity} + 1;
 }
 
 bool call_kernel(const BlockWork& work, std::uint64_t first, std::uint64_t end) noexcept {

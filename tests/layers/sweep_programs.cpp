@@ -86,7 +86,7 @@ struct Ready {
       "add_value",
       {KernelParameter::array(), KernelParameter::of<std::int64_t>(), KernelParameter::of<std::int32_t>()});
   void launch(const StreamRef& stream, const ArrayView<std::int32_t>& x, std::int32_t value) const {
-    add.launch(stream, {4, 1}, {x, static_cast<std::int64_t>(x.size()), value});
+    add.launch(stream, {4, 1, 256}, {x, static_cast<std::int64_t>(x.size()), value});
   }
 };
 
