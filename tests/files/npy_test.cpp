@@ -169,6 +169,19 @@ TEST_F(Npy, AFileThatCannotBeWrittenKeepsTheOneBefore) {
             1);
 }
 
+TEST_F(Npy, LinksAndDevicesAreWrittenAndNotReplaced) {
+  const HostArray array = HostArray::of<float>({2}, std::vector{1.0f, 2.0f});
+  write_npy(folder / "x.npy", HostArray::of<float>({1}, std::vector{5.0f}));
+  std::filesystem::create_symlink(folder / "x.npy", folder / "link.npy");
+  write_npy(folder / "link.npy", array);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.npy"));
+  EXPECT_THAT(vector_of<float>(read_npy(folder / "x.npy")), ElementsAre(1, 2));
+  std::filesystem::create_symlink("/dev/full", folder / "full.npy");
+  EXPECT_THAT(refused(ErrorCode::system, folder / "full.npy", [&] { write_npy(folder / "full.npy", array); }),
+              HasSubstr("No space left on device"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
 TEST_F(Npy, ArraysGoToADeviceAndBack) {
   const Device device = open("cpu");
   const StreamRef stream = device.default_stream();

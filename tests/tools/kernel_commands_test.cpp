@@ -118,8 +118,7 @@ TEST_F(KernelCommands, RunPassesOverDevicesThatNoCodeIsGeneratedFor) {
   const ProgramResult chosen = run({});
   EXPECT_EQ(chosen.status, 0) << chosen.err;
   EXPECT_THAT(chosen.out, testing::Not(HasSubstr("on good:0")));
-  EXPECT_THAT(run({"--device", "good"}).err,
-              HasSubstr("cannot be compiled for device good:0: this build generates elf-x86_64, "));
+  EXPECT_THAT(run({"--device", "good"}).err, HasSubstr("good:0"));
 }
 
 TEST_F(KernelCommands, ComponentsOfVectorsAreTheLastDimension) {
