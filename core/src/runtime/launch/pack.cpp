@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/launch_steps.hpp"
 
 namespace weir::detail {
