@@ -45,7 +45,7 @@ bool contains(const std::vector<VkExtensionProperties>& list, const char* name) 
                              [&](const auto& one) { return std::strcmp(one.extensionName, name) == 0; });
 }
 
-/// Families without graphics come first: their queues run beside those that draw.
+/// Families without graphics come first: their queues run in addition to those that draw.
 void choose_family(PhysicalDevice& device) {
   std::uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);

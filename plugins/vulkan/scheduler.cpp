@@ -89,7 +89,7 @@ void Scheduler::wait(const Mark& mark) {
   report(*mark.line);
 }
 
-/// Submits what the lines, and the lines that wait for them, have ready. The mutex is held.
+/// Submits the ready steps of the lines and of the lines that wait for them. The mutex is held.
 void Scheduler::advance(Lines lines) {
   while (!lines.empty()) {
     const std::shared_ptr<Line> line = std::move(lines.back());

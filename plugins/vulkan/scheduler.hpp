@@ -49,7 +49,7 @@ class Scheduler {
   Queue& choose(bool urgent);
   void release(Queue& queue) noexcept;
 
-  /// Appends a closed step and submits what can be submitted. The caller holds the line's recording mutex.
+  /// Appends a closed step and submits the steps that are ready. The caller holds the line's recording mutex.
   void append(Line& line, Step step);
   bool is_idle(Line& line);
   /// Blocks until the mark is complete. Throws the line's failure, once.

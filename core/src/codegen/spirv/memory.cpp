@@ -50,7 +50,7 @@ void FunctionTranslation::from_bits(const llvm::Value& defined, Id bits) {
   add_as(defined, type->isFloatingPointTy() ? Op::Bitcast : Op::CopyObject, {bits});
 }
 
-/// The element `index` elements behind an offset in bytes.
+/// The element `index` elements after an offset in bytes.
 Id FunctionTranslation::element(Region& region, Id offset, std::uint64_t index) {
   const Id type = b_.integer_type(64);
   const auto shift = std::uint64_t(std::countr_zero(region.bits / 8));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of a module share while they are translated.
+// The state that the functions of a module share while they are translated.
 #pragma once
 
 #include <llvm/IR/Constants.h>

@@ -12,7 +12,7 @@
 
 namespace weir::codegen::spirv {
 
-// Functions that stand for what LLVM IR has no words for; lowering calls them.
+// Functions for operations that LLVM IR lacks; lowering calls them.
 inline constexpr std::string_view thread_function = "weir.spirv.thread";    ///< i32 (): the thread's number
 inline constexpr std::string_view block_function = "weir.spirv.block";      ///< i32 (): the block's number
 inline constexpr std::string_view grid_function = "weir.spirv.grid";        ///< i32 (): the number of blocks
@@ -20,7 +20,7 @@ inline constexpr std::string_view barrier_function = "weir.spirv.barrier";  ///<
 inline constexpr std::string_view lanes_barrier_function = "weir.spirv.barrier.lanes";  ///< void ()
 inline constexpr std::string_view shuffle_function = "weir.spirv.shuffle";              ///< i32 (value, lane)
 
-/// What the device promises for floats of one width; each adds an execution mode.
+/// The promises of the device for floats of one width; each adds an execution mode.
 struct FloatControls {
   bool keeps_denormals = false;  ///< DenormPreserve
   bool keeps_specials = false;   ///< SignedZeroInfNanPreserve
