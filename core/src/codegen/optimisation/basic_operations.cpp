@@ -314,7 +314,7 @@ Value* replacement(Builder& b, llvm::IntrinsicInst& call) {
     case llvm::Intrinsic::expect:
       return arg(0);
     default:
-      return with_overflow(b, call);
+      return llvm::isa<llvm::WithOverflowInst>(call) ? with_overflow(b, call) : nullptr;
   }
 }
 
