@@ -45,6 +45,7 @@ struct Judged {
   std::uint32_t device = 0;
   std::filesystem::path kernels;      ///< folder of ready code objects; may be empty
   std::chrono::seconds patience{10};  ///< see gate.hpp
+  bool thorough = false;              ///< --thorough
 };
 Judged& judged();
 

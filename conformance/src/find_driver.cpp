@@ -4,6 +4,7 @@
 #include <vector>
 #include <weir/drivers.hpp>
 
+#include "communicator_under_test.hpp"
 #include "driver_under_test.hpp"
 #include "manifest.hpp"
 
@@ -48,14 +49,17 @@ std::vector<fs::path> manifests_in(const fs::path& folder) {
 
 }  // namespace
 
-DriverFile find_driver(std::string_view what) {
+namespace {
+
+DriverFile find_plugin(std::string_view what, const std::string& kind, const std::vector<fs::path>& folders) {
   const fs::path path(what);
   if (path.has_parent_path() || path.extension() == ".so" || path.extension() == ".json") {
-    if (!fs::is_regular_file(path)) throw std::runtime_error("there is no driver file " + path.string());
+    if (!fs::is_regular_file(path))
+      throw std::runtime_error("there is no " + kind + " file " + path.string());
     return path.extension() == ".json" ? from_manifest(path) : from_library(path);
   }
   std::string looked;
-  for (const fs::path& folder : driver_search_path()) {
+  for (const fs::path& folder : folders) {
     looked += "\n  " + (folder / (std::string(what) + ".json")).string();
     for (const fs::path& file : manifests_in(folder)) {
       try {
@@ -68,7 +72,17 @@ DriverFile find_driver(std::string_view what) {
       }
     }
   }
-  throw std::runtime_error("no driver is named '" + std::string(what) + "'; looked for" + looked);
+  throw std::runtime_error("no " + kind + " is named '" + std::string(what) + "'; looked for" + looked);
+}
+
+}  // namespace
+
+DriverFile find_driver(std::string_view what) {
+  return find_plugin(what, "driver", driver_search_path());
+}
+
+DriverFile find_communicator(std::string_view what) {
+  return find_plugin(what, "communicator", communicator_search_path());
 }
 
 LayerFile find_layer(std::string_view what) {

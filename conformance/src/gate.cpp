@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "alive.hpp"
+#include "live_objects.hpp"
 
 namespace weir::conformance {
 
@@ -36,8 +36,8 @@ struct Gate::State {
 
 namespace {
 
-Alive<Gate*>& gates() {
-  static Alive<Gate*> instance;
+LiveObjects<Gate*>& gates() {
+  static LiveObjects<Gate*> instance;
   return instance;
 }
 

@@ -69,7 +69,8 @@ bool eventually(Condition condition) {
 /// long enough to expose work that should have waited; a correct driver passes for any length.
 template <class Condition>
 bool never(Condition condition) {
-  for (const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  for (const auto limit =
+           std::chrono::steady_clock::now() + std::chrono::milliseconds(judged().thorough ? 500 : 50);
        std::chrono::steady_clock::now() < limit; std::this_thread::yield())
     if (condition()) return false;
   return true;

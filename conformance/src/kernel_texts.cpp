@@ -14,11 +14,11 @@ std::string with_head(const std::string& name, const std::string& rest) {
   return "weir-ir 1\nkernel \"" + name + "\"\n" + rest;
 }
 
-/// The sum of 100 values of 8 bytes: an argument block larger than any likely inline space.
-KernelText many_values() {
-  KernelText kernel{"sum_values", {array}, "  param @out : array<i64, 1>\n"};
+/// The sum of `count` values of 8 bytes: argument blocks larger than an inline space may be.
+KernelText many_values(const std::string& name, int count) {
+  KernelText kernel{name, {array}, "  param @out : array<i64, 1>\n"};
   std::string sum = "    %s0 = arg @v0 : i64\n";
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < count; ++i) {
     const std::string n = std::to_string(i);
     kernel.fields.push_back(i64);
     kernel.text += "  param @v" + n + " : i64\n";
@@ -30,7 +30,8 @@ KernelText many_values() {
   %zero = const 0 : i64
   %one = const 1 : i64
   parallel (%i) in (%zero to %one) {
-)" + sum + "    store @out[%i], %s99\n  }\n}\n");
+)" + sum + "    store @out[%i], %s" + std::to_string(count - 1) +
+                                           "\n  }\n}\n");
   return kernel;
 }
 
@@ -192,8 +193,12 @@ const std::vector<KernelText>& all_kernels() {
   }
 }
 )")},
-      many_values(),
-      // Their grids and blocks have three dimensions, which IR does not describe: conformance/kernels has them.
+      many_values("sum_values", 100),
+      many_values("sum_32", 32),
+      many_values("sum_64", 64),
+      many_values("sum_128", 128),
+      // Their grids and blocks have three dimensions, which IR does not describe: conformance/kernels has
+      // them.
       {"shape", {array}, ""},
       {"tally", {array}, ""},
       {"shared", {array, i64}, ""}};

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir-conformance: tests a driver against the contract of <weir/driver.h> and reports the results.
+// weir-conformance: tests a driver against the contract of <weir/driver.h>, or a communicator against that of
+// <weir/communicator.h>, and reports the results.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <weir/sdk/standard_output.hpp>
 
+#include "communicator_under_test.hpp"
 #include "driver_under_test.hpp"
 #include "expectations.hpp"
 #include "kernels.hpp"
+#include "print.hpp"
+#include "ranks.hpp"
 #include "report.hpp"
 #include "sha256.hpp"
 #include "supervise.hpp"
@@ -19,33 +25,40 @@
 namespace weir::conformance {
 namespace {
 
+constexpr int thorough_factor = 10;  ///< of the time that one test may take
+
 struct Options {
-  std::string driver, layer, level = "0-8", expectations, report, kernels;
+  std::string driver, communicator, launcher = "mpirun --oversubscribe --enable-recovery", rank_of;
+  std::string layer, expectations, report, kernels;
+  std::optional<std::string> level;  // all, if none is given
   std::vector<std::string> filter;
-  std::uint32_t device = 0;
+  std::uint32_t device = 0, ranks = 3;
   int limit = 60, patience = 10;
-  bool list = false, quiet = false, worker = false, describe = false;
+  bool list = false, quiet = false, thorough = false, worker = false, describe = false;
   int output = -1, trace = -1;
 };
 
 /// "3" means all levels up to 3, "3-3" means level 3 only.
 std::pair<int, int> level_range(const std::string& text) {
-  const auto is_level = [](char c) { return c >= '0' && c < '0' + levels; };
+  const int highest = level_count() - 1;
+  const auto is_level = [&](char c) { return c >= '0' && c <= '0' + highest; };
   if (text.size() == 3 && is_level(text[0]) && text[1] == '-' && is_level(text[2]) && text[0] <= text[2])
     return {text[0] - '0', text[2] - '0'};
   if (text.size() == 1 && is_level(text[0])) return {0, text[0] - '0'};
-  throw std::runtime_error("--level is '" + text +
-                           "'; expected a number from 0 to 8, or a range such as 2-4");
+  throw std::runtime_error("--level is '" + text + "'; expected a number from 0 to " +
+                           std::to_string(highest) + ", or a range such as 2-4");
 }
 
 std::vector<const Requirement*> chosen(const Options& options) {
-  const auto [low, high] = level_range(options.level);
+  const std::string level = options.level.value_or("0-" + std::to_string(level_count() - 1));
+  const auto [low, high] = level_range(level);
   for (const std::string& part : options.filter)
     if (std::ranges::none_of(requirements(), [&](const Requirement& r) { return matches(part, r); }))
       throw std::runtime_error(
           "--filter has '" + part +
-          "', which matches no requirement; expected numbers, test names or groups such as C2.07, "
-          "C1.* or Events, which --list prints");
+          "', which matches no requirement; expected numbers, test names or groups such as " +
+          (subject() == Subject::driver ? "C2.07, C1.* or Events" : "K2.07, K1.* or Failure") +
+          ", which --list prints");
   std::vector<const Requirement*> found;
   for (const Requirement& requirement : requirements()) {
     if (requirement.level < low || requirement.level > high) continue;
@@ -55,7 +68,7 @@ std::vector<const Requirement*> chosen(const Options& options) {
     if (wanted) found.push_back(&requirement);
   }
   if (found.empty())
-    throw std::runtime_error("--filter matches no requirement of --level " + options.level +
+    throw std::runtime_error("--filter matches no requirement of --level " + level +
                              "; change the level, or omit one of the two options");
   return found;
 }
@@ -69,58 +82,10 @@ std::string now_text() {
   return text;
 }
 
-std::string indented(const std::string& text) {
-  std::string out = "      ";
-  for (const char c : text) out += c == '\n' ? std::string("\n      ") : std::string(1, c);
-  return out;
-}
-
-void print(const Result& result, bool quiet) {
-  const bool notable = result.outcome == Outcome::failed || result.outcome == Outcome::unexpected_pass;
-  if (quiet && !notable) return;
-  std::printf("%-19s %s %s (%.1f ms)\n", std::string(to_string(result.outcome)).c_str(),
-              result.requirement->id.c_str(), result.requirement->name.c_str(), result.milliseconds);
-  if (notable) std::printf("      %s\n", result.requirement->sentence.c_str());
-  if (!result.reason.empty()) std::printf("%s\n", indented("expected to fail: " + result.reason).c_str());
-  if (!result.message.empty()) std::printf("%s\n", indented(result.message).c_str());
-  std::fflush(stdout);
-}
-
-void print_summary(const Run& run) {
-  std::printf("\n");
-  const Counts counts = run.counts();
-  for (std::size_t i = 0; i < outcome_count; ++i)
-    if (counts[i])
-      std::printf("%5zu %s\n", counts[i], std::string(to_string(static_cast<Outcome>(i))).c_str());
-  if (run.driver.contains("error"))
-    std::printf("the driver could not describe itself: %s\n", run.driver["error"].get<std::string>().c_str());
-  if (run.driver.contains("exit"))
-    std::printf("at its end, %s; <weir/driver.h>: a process that has loaded a driver must exit normally\n",
-                run.driver["exit"].get<std::string>().c_str());
-  if (run.driver.contains("wrote"))
-    std::printf(
-        "the driver wrote '%s' into a descriptor that is not its own; <weir/driver.h>: nothing prints\n",
-        run.driver["wrote"].get<std::string>().c_str());
-  if (run.lacked_a_device())
-    std::printf(
-        "no device: nothing above level 0 was executed, which is no pass; without a device, ask for --level "
-        "0 "
-        "(%s)\n",
-        run.driver["no_device"].get<std::string>().c_str());
-  if (run.executed() == 0)
-    std::printf("nothing was executed, which is no pass\n");
-  else if (run.executed() == count_of(counts, Outcome::expected_failure))
-    std::printf("nothing passed: everything that was executed failed as expected\n");
-  // Requirements build on lower ones, so the lowest failure is the one to look at first.
-  const auto first = std::ranges::find(run.results, Outcome::failed, &Result::outcome);
-  if (first != run.results.end())
-    std::printf("look at %s %s first\n", first->requirement->id.c_str(), first->requirement->name.c_str());
-  const std::string met = run.good() ? run.levels_met() : "";
-  std::printf("%s in %.1f s%s%s\n", run.verdict().c_str(), run.seconds, met.empty() ? "" : ": ", met.c_str());
-}
-
 int judge(const Options& options) {
-  const DriverFile file = find_driver(options.driver);
+  const bool communicates = subject() == Subject::communicator;
+  const DriverFile file =
+      communicates ? find_communicator(options.communicator) : find_driver(options.driver);
   find_layer(options.layer);  // fails now if the layer does not exist
   if (!options.kernels.empty()) check_kernels(options.kernels);
   const std::vector<const Requirement*> tests = chosen(options);
@@ -136,7 +101,7 @@ int judge(const Options& options) {
 
   Supervision supervision;
   supervision.worker = {"weir-conformance",
-                        "--driver",
+                        communicates ? "--communicator" : "--driver",
                         file.manifest.empty() ? file.library : file.manifest,
                         "--layer",
                         options.layer,
@@ -146,7 +111,12 @@ int judge(const Options& options) {
                         options.kernels,
                         "--patience",
                         std::to_string(options.patience)};
-  supervision.limit = std::chrono::seconds(options.limit);
+  if (communicates)
+    for (const std::string& word :
+         {std::string("--ranks"), std::to_string(options.ranks), std::string("--launcher"), options.launcher})
+      supervision.worker.push_back(word);
+  if (options.thorough) supervision.worker.push_back("--thorough");
+  supervision.limit = std::chrono::seconds(options.limit) * (options.thorough ? thorough_factor : 1);
   supervision.on_result = [&](Result& result) {
     apply(expectations, result);
     print(result, options.quiet);
@@ -156,6 +126,9 @@ int judge(const Options& options) {
   if (!run.layer_refusal.empty())
     throw std::runtime_error("--layer is '" + options.layer +
                              "', which cannot be loaded over the driver: " + run.layer_refusal);
+  if (communicates && run.driver.contains("ranks_refusal"))
+    throw std::runtime_error("--ranks is " + std::to_string(options.ranks) + ": " +
+                             run.driver["ranks_refusal"].get<std::string>());
   if (run.devices && options.device >= run.devices)
     throw std::runtime_error("--device is " + std::to_string(options.device) + ", but the driver " +
                              file.name + " has " + std::to_string(run.devices) +
@@ -175,7 +148,18 @@ int judge(const Options& options) {
   return run.good() ? 0 : 1;
 }
 
+int worker_of_communicator(const Options& options) {
+  ranks_under_test() = {find_communicator(options.communicator), options.ranks, options.launcher,
+                        std::chrono::seconds(options.patience)};
+  if (!options.rank_of.empty()) return run_rank(options.rank_of);
+  if (options.trace >= 0) use_trace(options.trace);
+  return options.describe ? describe_communicator(options.output) : run_worker(options.output);
+}
+
 int main_of(const Options& options) {
+  if (!options.communicator.empty() && !options.driver.empty())
+    throw std::runtime_error("--driver and --communicator are given; expected one of them");
+  if (!options.communicator.empty()) subject() = Subject::communicator;
   sort_requirements();
   if (options.list) {
     for (const Requirement* requirement : chosen(options))
@@ -183,12 +167,19 @@ int main_of(const Options& options) {
                   requirement->sentence.c_str());
     return 0;
   }
-  if (options.driver.empty())
+  if (options.driver.empty() && options.communicator.empty())
     throw std::runtime_error(
-        "--driver is missing; expected the name of an installed driver, its manifest or its library");
+        "--driver is missing; expected the name of an installed driver, its manifest or its library, or "
+        "--communicator with those of a communicator");
+  if (!options.rank_of.empty()) return worker_of_communicator(options);
   if (options.output < 0) return judge(options);
-  judged() = {find_driver(options.driver), find_layer(options.layer), options.device, options.kernels,
-              std::chrono::seconds(options.patience)};
+  if (subject() == Subject::communicator) return worker_of_communicator(options);
+  judged() = {find_driver(options.driver),
+              find_layer(options.layer),
+              options.device,
+              options.kernels,
+              std::chrono::seconds(options.patience),
+              options.thorough};
   if (options.trace >= 0) use_trace(options.trace);
   return options.describe ? describe_driver(options.output) : run_worker(options.output);
 }
@@ -199,14 +190,23 @@ int main_of(const Options& options) {
 static int run(int argument_count, char** arguments) {
   using namespace weir::conformance;
   Options options;
-  CLI::App app("Tests a Weir driver against the contract of <weir/driver.h>.");
+  CLI::App app("Tests a Weir driver or communicator against the contract of its header.");
   app.set_version_flag("--version", WEIR_VERSION);
   app.add_option("--driver", options.driver,
                  "name of an installed driver, its manifest (.json) or its library (.so)");
+  app.add_option("--communicator", options.communicator,
+                 "name of an installed communicator, its manifest or its library, instead of a driver");
+  app.add_option("--ranks", options.ranks, "number of ranks of a communicator; 3 by default")
+      ->check(CLI::Range(1, 64));
+  app.add_option(
+      "--launcher", options.launcher,
+      "command that starts ranks as processes, before -np N; mpirun --oversubscribe --enable-recovery "
+      "by default");
   app.add_option(
       "--layer", options.layer,
       "a layer to load over the driver: NAME:OPTIONS as in WEIR_LAYERS, or the path of its library");
-  app.add_option("--level", options.level, "the highest level, 0 to 8, or a range: 2-4");
+  app.add_option("--level", options.level,
+                 "the highest level, 0 to 8 (of communicators 0 to 4), or a range: 2-4");
   app.add_option("--filter", options.filter,
                  "requirements to run: numbers, test names or groups; * and ? are wildcards")
       ->delimiter(',');
@@ -221,10 +221,13 @@ static int run(int argument_count, char** arguments) {
   app.add_option("--patience", options.patience,
                  "seconds after which a call counts as blocked; 10 by default")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--thorough", options.thorough,
+               "more sizes, offsets, rounds and seeds; ten times the time limit for each test");
   app.add_flag("--list", options.list, "print the requirements and run nothing");
   app.add_flag("--quiet", options.quiet, "print failures and the summary only");
   app.add_option("--worker-output", options.output)->group("");
   app.add_option("--worker-trace", options.trace)->group("");
+  app.add_option("--rank-of", options.rank_of)->group("");
   app.add_flag("--describe", options.describe)->group("");
   try {
     app.parse(argument_count, arguments);

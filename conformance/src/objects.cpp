@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects.hpp"
 
-#include "alive.hpp"
+#include "live_objects.hpp"
 #include "gate.hpp"
 
 namespace weir::conformance {
@@ -12,8 +12,8 @@ bool ready(weir_result result, const weir_status& status) {
   return result == WEIR_OK;
 }
 
-Alive<weir_stream>& streams() {
-  static Alive<weir_stream> instance;
+LiveObjects<weir_stream>& streams() {
+  static LiveObjects<weir_stream> instance;
   return instance;
 }
 

@@ -5,11 +5,10 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <map>
-#include <mutex>
 #include <string>
 #include <type_traits>
 
+#include "call_checks.hpp"
 #include "trace.hpp"
 
 namespace weir::conformance {
@@ -37,75 +36,6 @@ void note(int slot, weir_result result) {
   count(static_cast<std::size_t>(slot), result);
 }
 
-weir_status* status_of(weir_status* status) {
-  return status;
-}
-template <class... More>
-weir_status* status_of(auto, More... more) {
-  return status_of(more...);
-}
-
-/// The statuses of the calls in flight and the breaches that were found.
-struct Breaches {
-  std::mutex mutex;
-  std::map<std::string, std::string> of_call;
-
-  void add(const std::string& call, const std::string& sentence) {
-    const std::lock_guard lock(mutex);
-    of_call.try_emplace(call, call + " " + sentence);
-  }
-};
-Breaches& breaches() {
-  static Breaches instance;
-  return instance;
-}
-
-void check_text(const std::string& call, const char* text, std::size_t size, const char* field) {
-  const void* end = std::memchr(text, 0, size);
-  if (!end) return breaches().add(call, std::string("left status.") + field + " unterminated");
-  if (!is_utf8({text, static_cast<std::size_t>(static_cast<const char*>(end) - text)}))
-    breaches().add(call, std::string("left status.") + field +
-                             " with bytes that are not UTF-8; driver.h demands that a long text is cut at a "
-                             "character boundary. Look first at the function that fills statuses");
-}
-
-/// Checks the status of one call. Construct it before the call.
-class StatusCheck {
- public:
-  explicit StatusCheck(const weir_status* status)
-      : status_(status && status->struct_size == sizeof *status ? status : nullptr) {
-    if (status_) std::memcpy(before_, status_, sizeof before_);
-  }
-  void after(std::string_view called, weir_result result) const {
-    if (!status_) return;
-    const bool untouched = std::memcmp(before_, status_, sizeof before_) == 0;
-    if (result == WEIR_OK || result == WEIR_NOT_READY) {
-      if (!untouched)
-        breaches().add(std::string(called), "returned " + result_name(result) +
-                                                " and changed *status, which driver.h fills only on failure");
-      return;
-    }
-    const std::string call(called);
-    if (untouched)
-      return breaches().add(call, "returned " + result_name(result) + " and left *status unfilled");
-    if (status_->code != result)
-      breaches().add(
-          call, "returned " + result_name(result) + " and set status.code to " + result_name(status_->code));
-    check_text(call, status_->message, sizeof status_->message, "message");
-    check_text(call, status_->vendor_name, sizeof status_->vendor_name, "vendor_name");
-    weir_status unfilled{};
-    std::memcpy(&unfilled, before_, sizeof unfilled);
-    if (std::strcmp(status_->vendor_name, unfilled.vendor_name) == 0 && *unfilled.vendor_name)
-      breaches().add(call, "returned " + result_name(result) + " and left status.vendor_name unfilled");
-    if (!*status_->message)
-      breaches().add(call, "returned " + result_name(result) + " and left status.message empty");
-  }
-
- private:
-  const weir_status* status_;
-  unsigned char before_[sizeof(weir_status)];
-};
-
 template <int index, class Function>
 struct Recorded;
 
@@ -116,7 +46,7 @@ struct Recorded<index, weir_result (*)(Arguments...)> {
   static weir_result call(Arguments... arguments) {
     last = index;
     trace_begin(index);
-    const StatusCheck check(status_of(arguments...));
+    const CallCheck check(arguments...);
     const weir_result result = real ? real(arguments...) : missing(status_of(arguments...));
     note(index, result);
     trace_end(index, result);
@@ -178,36 +108,11 @@ const weir_driver_table& record(const weir_driver_table& table) {
 
 weir_result call_entry(weir_driver_entry_function entry, const weir_host* host, const weir_driver_table** out,
                        weir_status* status) {
-  const StatusCheck check(status);
+  const CallCheck check(host, out, status);
   const weir_result result = entry(host, out, status);
   count(slot_count, result);
   check.after(WEIR_DRIVER_ENTRY_NAME, result);
   return result;
-}
-
-std::vector<std::string> take_status_breaches() {
-  const std::lock_guard lock(breaches().mutex);
-  std::vector<std::string> sentences;
-  for (auto& [call, sentence] : breaches().of_call) sentences.push_back(std::move(sentence));
-  breaches().of_call.clear();
-  return sentences;
-}
-
-bool is_utf8(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned char first = byte(i);
-    const std::size_t length = first < 0x80                     ? 1
-                               : first >= 0xc2 && first <= 0xdf ? 2
-                               : (first & 0xf0) == 0xe0         ? 3
-                               : first >= 0xf0 && first <= 0xf4 ? 4
-                                                                : 0;
-    if (length == 0 || length > text.size() - i) return false;
-    for (std::size_t k = 1; k < length; ++k)
-      if ((byte(i + k) & 0xc0) != 0x80) return false;
-    i += length;
-  }
-  return true;
 }
 
 std::string counted_name(std::size_t row) {

@@ -40,10 +40,9 @@ std::string counted_name(std::size_t row);
 using CallCounts = std::array<std::array<std::uint64_t, result_count>, counted_count>;
 CallCounts call_counts();
 
-/// Breaches of the rules for statuses since the last call of this function, each in a sentence, at most one
-/// per slot. Every call of the table and of the entry point is checked: a success leaves the status
-/// untouched; a failure fills it with its code and terminated UTF-8 texts.
-std::vector<std::string> take_status_breaches();
+/// Breaches of the rules of call_checks.hpp since the last call of this function, each in a sentence, at most
+/// one per slot.
+std::vector<std::string> take_breaches();
 
 /// True if `text` is valid UTF-8.
 bool is_utf8(std::string_view text);

@@ -55,7 +55,7 @@ std::string json_report(const Run& run) {
                  {"calls", run.calls},     {"counts", counts_object(run.counts())}};
   report["verdict"] = run.good() ? "passed" : "failed";
   report["levels"] = json::array();
-  for (int level = 0; level < levels; ++level) {
+  for (int level = 0; level < level_count(); ++level) {
     const Counts counts = run.counts(level);
     report["levels"].push_back(
         {{"level", level}, {"title", level_title(level)}, {"counts", counts_object(counts)}});

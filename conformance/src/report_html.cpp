@@ -158,7 +158,7 @@ std::string html_report(const Run& run) {
       out += "<span>" + dot(static_cast<Outcome>(i)) + "<b>" + std::to_string(counts[i]) + "</b> " +
              std::string(to_string(static_cast<Outcome>(i))) + "</span>";
   out += "</div>" + bar(counts) + "<h2>Levels</h2><div class=\"card\">";
-  for (int level = 0; level < levels; ++level) out += level_section(run, level);
+  for (int level = 0; level < level_count(); ++level) out += level_section(run, level);
   return out + "</div></main></body></html>\n";
 }
 

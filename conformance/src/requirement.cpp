@@ -14,9 +14,39 @@ std::string Requirement::test_name() const {
   return group + "." + number + "_" + name;
 }
 
+namespace {
+
+std::vector<Requirement>& requirements_of(Subject of) {
+  static std::array<std::vector<Requirement>, 2> all;
+  return all[static_cast<std::size_t>(of)];
+}
+
+constexpr std::array<std::string_view, 9> driver_levels = {
+    "load and negotiate",
+    "memory, copies, fills",
+    "streams and events",
+    "modules, launch, arguments",
+    "stream-ordered allocation, pinned memory, host callbacks, priorities",
+    "graphs",
+    "kernel language, math and atomics",
+    "regions",
+    "stress"};
+constexpr std::array<std::string_view, 5> communicator_levels = {"load and negotiate", "groups", "operations",
+                                                                 "order", "failure"};
+
+}  // namespace
+
+Subject& subject() {
+  static Subject chosen = Subject::driver;
+  return chosen;
+}
+
 std::vector<Requirement>& requirements() {
-  static std::vector<Requirement> all;
-  return all;
+  return requirements_of(subject());
+}
+
+int level_count() {
+  return static_cast<int>(subject() == Subject::driver ? driver_levels.size() : communicator_levels.size());
 }
 
 void sort_requirements() {
@@ -35,23 +65,14 @@ void sort_requirements() {
 }
 
 std::string_view level_title(int level) {
-  static constexpr std::array<std::string_view, levels> titles = {
-      "load and negotiate",
-      "memory, copies, fills",
-      "streams and events",
-      "modules, launch, arguments",
-      "stream-ordered allocation, pinned memory, host callbacks, priorities",
-      "graphs",
-      "kernel language, math and atomics",
-      "regions",
-      "stress"};
-  return titles.at(static_cast<std::size_t>(level));
+  const auto index = static_cast<std::size_t>(level);
+  return subject() == Subject::driver ? driver_levels.at(index) : communicator_levels.at(index);
 }
 
 void Test::TestBody() {
   struct Report {
     ~Report() {
-      for (const std::string& breach : take_status_breaches()) ADD_FAILURE() << breach;
+      for (const std::string& breach : take_breaches()) ADD_FAILURE() << breach;
     }
   } const report;
   run_requirement();
@@ -67,9 +88,9 @@ void Test::run_requirement() {
   }
 }
 
-bool declare(Requirement requirement, testing::Test* (*make)()) {
+bool declare(Subject of, Requirement requirement, testing::Test* (*make)()) {
   requirement.make = make;
-  requirements().push_back(std::move(requirement));
+  requirements_of(of).push_back(std::move(requirement));
   return true;
 }
 

@@ -53,7 +53,7 @@ bool Run::lacked_a_device() const {
 }
 
 std::string Run::levels_met() const {
-  int lowest = levels, highest = -1;
+  int lowest = level_count(), highest = -1;
   for (const Result& result : results) {
     if (result.outcome != Outcome::passed) continue;
     lowest = std::min(lowest, result.requirement->level);

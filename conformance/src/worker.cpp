@@ -133,7 +133,7 @@ json described_device() {
 
 int run_worker(int output) {
   keep_from_programs(output);
-  let_the_api_find_the_driver();
+  if (subject() == Subject::driver) let_the_api_find_the_driver();
   std::string filter;
   for (std::string name; std::getline(std::cin, name);) filter += (filter.empty() ? "" : ":") + name;
   testing::InitGoogleTest();

@@ -50,7 +50,7 @@ WEIR_REQUIREMENT(
   copy_out(stream, host, memory, 4096);
   free_on(stream, memory);
   EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback held the stream back, "
-                                 "with an allocation, a fill, a copy and a deallocation behind it";
+                                 "with an allocation, a fill, a copy and a deallocation after it";
   gate.open();
   stream.synchronize();
   EXPECT_TRUE(same_bytes(host.bytes(), Bytes(4096, 12)));
@@ -199,7 +199,7 @@ WEIR_REQUIREMENT(
     held.synchronize();
   }
   EXPECT_TRUE(same_bytes(host.bytes(), Bytes(size, 21)))
-      << "a held stream reads memory that a later memory_free_async frees; an allocation behind it was freed "
+      << "a held stream reads memory that a later memory_free_async frees; a later allocation was freed "
          "by memory_free, and other memory was allocated and filled with 99. Look first at what memory_free "
          "does with memory that was taken over from a pending deallocation";
   other.synchronize();
@@ -253,6 +253,21 @@ WEIR_REQUIREMENT(
   }
   stream.synchronize();
   for (std::size_t i = 0; i < 2000; ++i) ASSERT_EQ(ends.data()[i], static_cast<std::uint8_t>(i / 2));
+}
+
+WEIR_REQUIREMENT(
+    4, 14, AsyncMemory, KeepsItsKind,
+    "memory_allocate_async of pinned memory gives pinned memory, or returns WEIR_ERROR_UNSUPPORTED.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  needs(WEIR_CAP_PINNED_MEMORY);
+  const Stream stream;
+  const weir_memory_options options = memory_options(1000, WEIR_MEMORY_PINNED);
+  Memory memory(weir_allocation{});
+  call_if_supported(table().memory_allocate_async, weir_stream(stream), &options, memory.out());
+  EXPECT_EQ(memory.info().kind, std::uint32_t{WEIR_MEMORY_PINNED}) << "pinned memory was asked for";
+  EXPECT_NE(memory.info().host_pointer, nullptr)
+      << "driver.h: host_pointer is non-null for all pinned memory";
+  stream.synchronize();
 }
 
 }  // namespace

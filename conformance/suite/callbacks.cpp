@@ -136,5 +136,34 @@ WEIR_REQUIREMENT(4, 45, Callbacks, StandBetweenStreams,
   EXPECT_EQ(log, (std::vector<int>{1, 2}));
 }
 
+WEIR_REQUIREMENT(4, 47, Callbacks, TakeNull, "A callback with a null user pointer is called, with null.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  static std::atomic<int> calls;
+  calls = 0;
+  const Stream stream;
+  const weir_host_callback count = [](void* user) { calls += user ? 100 : 1; };
+  call(table().stream_host_callback, weir_stream(stream), count, static_cast<void*>(nullptr));
+  stream.synchronize();
+  EXPECT_EQ(calls, 1) << "a callback with a null user pointer was submitted once";
+}
+
+WEIR_REQUIREMENT(4, 48, Callbacks, HaveTheDefaultFloatingPointEnvironment,
+                 "A callback runs with rounding to nearest and with denormals.") {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  static volatile float found[3];
+  const Stream stream;
+  const weir_host_callback compute = [](void*) {
+    const volatile float one = 1, little = 1e-10f, tiny = 1e-38f, ten = 10;
+    found[0] = one + little;
+    found[1] = one - little;
+    found[2] = tiny / ten;
+  };
+  call(table().stream_host_callback, weir_stream(stream), compute, static_cast<void*>(nullptr));
+  stream.synchronize();
+  EXPECT_EQ(found[0], 1.0f) << "1.0f + 1e-10f in a callback";
+  EXPECT_EQ(found[1], 1.0f) << "1.0f - 1e-10f in a callback";
+  EXPECT_EQ(found[2], 1e-39f) << "1e-38f / 10.0f in a callback";
+}
+
 }  // namespace
 }  // namespace weir::conformance

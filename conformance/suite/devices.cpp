@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 0: counting, describing and opening devices.
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "objects.hpp"
 
@@ -174,6 +176,31 @@ WEIR_REQUIREMENT(0, 44, Devices, StatusStaysInsideItsSize,
     for (std::size_t i = size; i < sizeof status; ++i)
       ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written; struct_size was " << size;
   }
+}
+
+WEIR_REQUIREMENT(
+    0, 52, Devices, AreOpenedByThreadsAtOnce,
+    "Threads that open and close a device at the same time get the same device, which stays open as long "
+    "as one opening is left.") {
+  const weir_device first = device();
+  constexpr int threads = 4, rounds = 2000;
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> openers;
+    for (int i = 0; i < threads; ++i)
+      openers.emplace_back([&] {
+        for (int round = 0; round < rounds; ++round) {
+          weir_device opened = nullptr;
+          if (result_of(table().device_open, judged().device, &opened) != WEIR_OK || opened != first ||
+              result_of(table().device_close, opened) != WEIR_OK)
+            ++wrong;
+        }
+      });
+  }
+  EXPECT_EQ(wrong, 0) << "of " << threads * rounds
+                      << " openings and closings of an open device. Look first at the count of openings";
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, first, &free, &total);
 }
 
 }  // namespace

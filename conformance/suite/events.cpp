@@ -15,7 +15,7 @@ void expect_mark_behind_gate(const Stream& stream, const Event& event) {
   event.record(stream);
   stream.flush();
   EXPECT_TRUE(never([&] { return event.done(); }))
-      << "an event was recorded behind a host callback that is held; event_query returned WEIR_OK. Look "
+      << "an event was recorded after a host callback that is held; event_query returned WEIR_OK. Look "
          "first at the mark that event_record stores";
   gate.open();
   event.synchronize();
@@ -116,7 +116,7 @@ WEIR_REQUIREMENT(2, 36, Events, HoldBackTheStreamThatWaits,
   fill<std::uint8_t>(waiting, memory, 0, 64, 2);
   waiting.flush();
   EXPECT_TRUE(never([&] { return waiting.done(); }))
-      << "a stream waits for an event of a held stream, with a fill behind the wait; stream_query returned "
+      << "a stream waits for an event of a held stream, with a fill after the wait; stream_query returned "
          "WEIR_OK. Look first at what stream_wait_event submits";
   gate.open();
   waiting.synchronize();

@@ -202,7 +202,7 @@ WEIR_REQUIREMENT(
   stream.flush();
   const std::atomic_ref first(*seen.data());
   EXPECT_TRUE(never([&] { return stream.done() || first.load() != 1; }))
-      << "a run that copies 64 bytes to the host was launched behind a host callback that is held; the "
+      << "a run that copies 64 bytes to the host was launched after a host callback that is held; the "
          "stream was done or the bytes had arrived. Look first at how graph_launch orders the run";
   gate.open();
   stream.synchronize();

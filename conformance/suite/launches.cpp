@@ -120,6 +120,27 @@ WEIR_REQUIREMENT(3, 35, Launches, LargeArgumentBlocksArrive,
   EXPECT_EQ(out.values<std::int64_t>(), expected);
 }
 
+WEIR_REQUIREMENT(3, 62, Launches, ArgumentBlocksAbovePowersOfTwoArrive,
+                 "Argument blocks just larger than 256, 512 and 1024 bytes arrive whole.") {
+  const struct {
+    const char* name;
+    std::int64_t values;
+  } kernels[] = {{"sum_32", 32}, {"sum_64", 64}, {"sum_128", 128}};
+  for (const auto& [name, count] : kernels) {
+    const Kernel sum(name);
+    if (info().max_argument_bytes < sum.ready().argument_bytes) return;
+    const Memory out(8);
+    const Stream stream;
+    Arguments values = arguments(out);
+    for (std::int64_t i = 0; i < count; ++i) values.add(i + 1);
+    sum.launch(stream, values);
+    stream.synchronize();
+    EXPECT_EQ(out.values<std::int64_t>()[0], count * (count + 1) / 2)
+        << "the sum of 1 to " << count << ", given as values in an argument block of "
+        << sum.ready().argument_bytes << " bytes. Look first at how kernel_launch copies arguments";
+  }
+}
+
 WEIR_REQUIREMENT(
     3, 36, Launches, ArraysMayBeginInsideAnAllocation,
     "An array argument that begins inside an allocation is read and written there and nowhere else.") {

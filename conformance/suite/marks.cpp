@@ -244,5 +244,141 @@ WEIR_REQUIREMENT(2, 67, TimedEvents, ForgetTheTimeOfAnOlderRecord,
   EXPECT_EQ(out, -1);
 }
 
+WEIR_REQUIREMENT(
+    2, 50, Marks, WaitsForAnEarlierMarkEndFirst,
+    "Streams that wait for an event go on when it is reached, although others wait for a later event of "
+    "the same stream.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Stream held;
+  const Event earlier, later;
+  std::vector<Stream> firsts(8), seconds(8);
+  Gate begin, end;
+  begin.hold(held);
+  earlier.record(held);
+  end.hold(held);
+  later.record(held);
+  for (std::size_t i = 0; i < firsts.size(); ++i) {
+    firsts[i].wait(earlier);
+    firsts[i].flush();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that the waits register in this order
+    seconds[i].wait(later);
+    seconds[i].flush();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  begin.open();
+  for (const Stream& stream : firsts)
+    ASSERT_TRUE(eventually([&] { return stream.done(); }))
+        << "8 streams wait for an event, which was reached, and 8 for a later one of the same stream: one of "
+           "the "
+           "first 8 does not go on. Look first at which mark the waited-for stream watches";
+  for (const Stream& stream : seconds) EXPECT_FALSE(stream.done()) << "a wait ended before its event";
+  end.open();
+  for (const Stream& stream : seconds) stream.synchronize();
+}
+
+WEIR_REQUIREMENT(
+    2, 51, Marks, CallsProceedWhileAThreadWaitsForTheEvent,
+    "While one thread waits in event_synchronize, other threads query the event, wait for it in streams "
+    "and record it again.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  for (const std::uint32_t flags :
+       {std::uint32_t{WEIR_EVENT_PLAIN}, has(WEIR_CAP_TIMED_EVENTS) ? std::uint32_t{WEIR_EVENT_TIMED} : 0u}) {
+    const Stream held, other;
+    const Event event(flags);
+    Gate gate;
+    gate.hold(held);
+    event.record(held);
+    std::atomic<bool> calling{false};
+    std::jthread waiter([&] {
+      calling = true;
+      (void)result_of(table().event_synchronize, weir_event(event));
+    });
+    while (!calling) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(event.done());  // a call that blocks lets the gate open late, which is a failure
+    other.wait(event);
+    event.record(other);
+    gate.open();
+  }
+}
+
+WEIR_REQUIREMENT(2, 68, TimedEvents, PlainEventsHaveNoTime,
+                 "event_elapsed returns WEIR_ERROR_INVALID if one of the events is not timed.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const Stream stream;
+  const Event plain, timed(WEIR_EVENT_TIMED);
+  plain.record(stream);
+  timed.record(stream);
+  stream.synchronize();
+  double out = 0;
+  refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(plain), weir_event(timed), &out);
+  refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(timed), weir_event(plain), &out);
+  refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(plain), weir_event(plain), &out);
+}
+
+WEIR_REQUIREMENT(2, 52, Marks, MarksAreExactAfterManySubmissions,
+                 "Events are exact in a stream that has run more than 65,536 pieces of work.") {
+  const Memory memory(64);
+  const Stream stream;
+  for (int i = 0; i < 66'000; ++i) {
+    fill<std::uint8_t>(stream, memory, 0, 1, 1);
+    if (i % 400 == 0) stream.synchronize();
+  }
+  const Event event;
+  Gate gate;
+  gate.hold(stream);
+  event.record(stream);
+  EXPECT_TRUE(never([&] { return event.done(); }))
+      << "an event was recorded after a held callback, as about the 66,000th submission of its stream, and "
+         "is reached. "
+         "Look first at the width of the numbers of marks";
+  gate.open();
+  event.synchronize();
+}
+
+WEIR_REQUIREMENT(
+    2, 53, Marks, NewEventsHaveNoMark,
+    "An event that is created after others were recorded on a held stream and destroyed has no mark.") {
+  const Stream held;
+  Gate gate;
+  gate.hold(held);
+  {
+    const std::vector<Event> earlier(300);
+    for (const Event& event : earlier) event.record(held);
+  }
+  const std::vector<Event> events(600);
+  for (const Event& event : events)
+    ASSERT_TRUE(event.done())
+        << "an event that was never recorded is not reached: 300 events were recorded on a held "
+           "stream and destroyed before. Look first at what event_create takes from a pool";
+  gate.open();
+}
+
+WEIR_REQUIREMENT(2, 54, Marks, EveryWaitForAStreamHolds,
+                 "A stream that waits for two events of one stream does not go on after the first of them.") {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  const Stream held, waiting;
+  const Event first, second;
+  Gate begin, end;
+  begin.hold(held);
+  first.record(held);
+  end.hold(held);
+  second.record(held);
+  waiting.wait(first);
+  waiting.flush();
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(20));  // the stream waits when the second one is submitted
+  waiting.wait(second);
+  waiting.flush();
+  begin.open();
+  first.synchronize();
+  EXPECT_TRUE(never([&] { return waiting.done(); }))
+      << "a stream waits for two events of a held stream; the first is reached, the second is not, and the "
+         "stream is "
+         "done. Look first at where stream_wait_event finds a wait unnecessary";
+  end.open();
+  waiting.synchronize();
+}
+
 }  // namespace
 }  // namespace weir::conformance

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 3: code objects, modules, kernels.
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "gate.hpp"
 #include "kernels.hpp"
@@ -204,6 +207,85 @@ WEIR_REQUIREMENT(3, 14, Modules, InfoStaysTheSame,
     later.struct_size = sizeof later;
     call(table().kernel_get_info, iota.handle(), &later);
     EXPECT_EQ(std::memcmp(&first, &later, sizeof first), 0) << "after " << i + 1 << " launches";
+  }
+}
+
+WEIR_REQUIREMENT(3, 20, Modules, NamesAreComparedWhole,
+                 "Kernels of one module with names that begin with the same letters are distinct.") {
+  const Kernel shape("shape");
+  const Memory out = Memory::of(std::vector<std::int64_t>{0, 0});
+  const Stream stream;
+  weir_kernel shared = nullptr;
+  weir_kernel_layout layout = shape.layout();
+  const weir_result result = result_of(table().module_get_kernel, shape.module(), "shared",
+                                       static_cast<const weir_kernel_layout*>(&layout), &shared);
+  if (result == WEIR_ERROR_NOT_FOUND) throw Unsupported("the code object of 'shape' has no kernel 'shared'");
+  ASSERT_EQ(result, WEIR_OK);
+  EXPECT_NE(shared, shape.handle())
+      << "'shape' and 'shared' of one module, with equal layouts, are one kernel. Look "
+         "first at how module_get_kernel compares names";
+}
+
+WEIR_REQUIREMENT(3, 21, Modules, ThreadsLookUpOneKernel,
+                 "Threads that look up one kernel at the same time get the same handle.") {
+  constexpr int rounds = 500, threads = 2;
+  const Kernel iota("iota");
+  const weir_code_object object = iota.ready().code_object();
+  weir_module module = nullptr;
+  std::array<weir_kernel, threads> found{};
+  // The threads spin, so that they call within less than the duration of a look-up. Each arrives twice a
+  // round.
+  std::atomic<int> arrived{0};
+  const auto meet = [&](int count) {
+    ++arrived;
+    while (arrived < count) std::this_thread::yield();
+  };
+  std::vector<std::jthread> lookers;
+  for (int i = 0; i < threads; ++i)
+    lookers.emplace_back([&, i] {
+      for (int round = 0; round < rounds; ++round) {
+        meet((2 * round + 1) * (threads + 1));
+        weir_kernel kernel = nullptr;
+        (void)result_of(table().module_get_kernel, module, iota.ready().symbol.c_str(), &iota.layout(),
+                        &kernel);
+        found[static_cast<std::size_t>(i)] = kernel;
+        meet((2 * round + 2) * (threads + 1));
+      }
+    });
+  int apart = 0, missing = 0;
+  for (int round = 0; round < rounds; ++round) {
+    Module loaded;
+    (void)result_of(table().module_load, device(), &object, loaded.out());
+    module = loaded;
+    meet((2 * round + 1) * (threads + 1));
+    meet((2 * round + 2) * (threads + 1));
+    apart += found[0] != found[1];
+    missing += !found[0] || !found[1];
+  }
+  EXPECT_EQ(apart, 0) << "of " << rounds
+                      << " times that 2 threads looked up 'iota' of a new module, they got 2 "
+                      << "handles. Look first at the lock of module_get_kernel";
+  EXPECT_EQ(missing, 0) << "of " << 2 * rounds << " look-ups failed";
+}
+
+WEIR_REQUIREMENT(
+    3, 22, Modules, ParametersOutsideTheBlockAreInvalid,
+    "A layout with a parameter that is not inside the argument block returns WEIR_ERROR_INVALID.") {
+  const Kernel iota("iota");
+  const std::uint32_t bytes = iota.layout().argument_bytes;
+  const weir_parameter wrong[] = {{bytes, 8, WEIR_PARAMETER_VALUE},
+                                  {bytes - 8, 16, WEIR_PARAMETER_VALUE},
+                                  {~0u - 7, 16, WEIR_PARAMETER_VALUE},
+                                  {0, bytes + 8, WEIR_PARAMETER_VALUE}};
+  for (const weir_parameter& last : wrong) {
+    std::vector<weir_parameter> parameters(iota.layout().parameters,
+                                           iota.layout().parameters + iota.layout().parameter_count);
+    parameters.back() = last;
+    weir_kernel_layout layout = iota.layout();
+    layout.parameters = parameters.data();
+    weir_kernel out = nullptr;
+    refusal(WEIR_ERROR_INVALID, table().module_get_kernel, iota.module(), iota.ready().symbol.c_str(),
+            static_cast<const weir_kernel_layout*>(&layout), &out);
   }
 }
 

@@ -57,7 +57,7 @@ WEIR_REQUIREMENT(4, 23, Pinned, IsSeenByTheHostAfterAnEvent,
     fill<std::uint8_t>(stream, pinned, 0, 1u << 20, i);
     event.record(stream);
     ASSERT_TRUE(eventually([&] { return event.done(); }))
-        << "a fill of pinned memory was submitted and an event recorded behind it; event_query never "
+        << "a fill of pinned memory was submitted and an event recorded after it; event_query never "
            "returned WEIR_OK";
     ASSERT_EQ(bytes[0], i);
     ASSERT_EQ(bytes[(1u << 20) - 1], i);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: stream priorities, native streams, copies between devices.
 #include "gate.hpp"
+#include "graph_nodes.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -133,6 +134,103 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(result == WEIR_OK || result == WEIR_ERROR_UNSUPPORTED) << result_name(result);
   there.synchronize();
   here.synchronize();
+}
+
+WEIR_REQUIREMENT(
+    4, 73, PeerCopies, AreInTheStreamsOrder,
+    "copy_peer returns while earlier work of the stream is held and copies after that work, on a stream of "
+    "the source's device and on one of the destination's.") {
+  needs(WEIR_CAP_PEER_COPY);
+  const weir_device other = other_device();
+  for (const weir_device on : {device(), other}) {
+    const Memory here(1000), there(1200, WEIR_MEMORY_DEVICE, other);
+    const Stream stream(on), control(other);
+    here.write(pattern(1000));
+    fill<std::uint8_t>(control, there, 0, 1200, 9);
+    control.synchronize();
+    Gate gate;
+    gate.hold(stream);
+    call(table().copy_peer, weir_stream(stream), weir_allocation(there), std::uint64_t{33},
+         weir_allocation(here), std::uint64_t{11}, std::uint64_t{800});
+    stream.flush();
+    const auto read = [&] {
+      Bytes bytes(1200);
+      call(table().copy_to_host, weir_stream(control), static_cast<void*>(bytes.data()),
+           weir_allocation(there), std::uint64_t{0}, std::uint64_t{1200});
+      control.synchronize();
+      return bytes;
+    };
+    EXPECT_TRUE(same_bytes(read(), Bytes(1200, 9)))
+        << "copy_peer copied before held work of its stream had ended";
+    gate.open();
+    stream.synchronize();
+    Bytes expected(1200, 9);
+    std::copy_n(pattern(1000).begin() + 11, 800, expected.begin() + 33);
+    EXPECT_TRUE(same_bytes(read(), expected))
+        << "800 bytes from offset 11 to offset 33, on a stream of "
+        << (on == other ? "the destination's" : "the source's") << " device";
+  }
+}
+
+WEIR_REQUIREMENT(
+    4, 74, PeerCopies, WaitsHoldBackOtherDevices,
+    "A stream that waits for an event of another device does not go on before it is reached, or the wait "
+    "returns WEIR_ERROR_UNSUPPORTED.") {
+  const weir_device other = other_device();
+  const Stream here, there(other);
+  const Event event(WEIR_EVENT_PLAIN, other);
+  Gate gate;
+  gate.hold(there);
+  event.record(there);
+  call_if_supported(table().stream_wait_event, weir_stream(here), weir_event(event));
+  EXPECT_TRUE(never([&] { return here.done(); }))
+      << "a stream waits for an event of a held stream of another device and is done. Look first at what "
+         "stream_wait_event does for events of other devices";
+  gate.open();
+  here.synchronize();
+}
+
+WEIR_REQUIREMENT(4, 75, PeerCopies, ObjectsOfAnotherDeviceAreInvalid,
+                 "Copies, fills, deallocations and records with objects of different devices return "
+                 "WEIR_ERROR_INVALID.") {
+  const weir_device other = other_device();
+  const Memory here(64);
+  Memory there(64, WEIR_MEMORY_DEVICE, other);
+  const Stream stream;
+  const Event event(WEIR_EVENT_PLAIN, other);
+  std::uint8_t host[64] = {};
+  const std::uint64_t none = 0, size = 64;
+  refusal(WEIR_ERROR_INVALID, table().copy_to_device, weir_stream(stream), weir_allocation(there), none,
+          static_cast<const void*>(host), size);
+  refusal(WEIR_ERROR_INVALID, table().copy_to_host, weir_stream(stream), static_cast<void*>(host),
+          weir_allocation(there), none, size);
+  refusal(WEIR_ERROR_INVALID, table().copy_on_device, weir_stream(stream), weir_allocation(there), none,
+          weir_allocation(here), none, size);
+  refusal(WEIR_ERROR_INVALID, table().copy_on_device, weir_stream(stream), weir_allocation(here), none,
+          weir_allocation(there), none, size);
+  refusal(WEIR_ERROR_INVALID, table().fill, weir_stream(stream), weir_allocation(there), none, size,
+          static_cast<const void*>(host), 1u);
+  refusal(WEIR_ERROR_INVALID, table().event_record, weir_event(event), weir_stream(stream));
+  if (has(WEIR_CAP_STREAM_ORDERED_ALLOCATION))
+    refusal(WEIR_ERROR_INVALID, table().memory_free_async, weir_stream(stream), weir_allocation(there));
+}
+
+WEIR_REQUIREMENT(
+    5, 33, PeerCopies, GraphsOfAnotherDeviceAreInvalid,
+    "graph_launch on a stream of another device, and a node with memory of another device, return "
+    "WEIR_ERROR_INVALID.") {
+  needs(WEIR_CAP_GRAPHS);
+  const weir_device other = other_device();
+  const Memory here(64), there(64, WEIR_MEMORY_DEVICE, other);
+  const Stream stream(other);
+  GraphNodes nodes, foreign;
+  nodes.fill<std::uint8_t>(here, 0, 64, 1);
+  foreign.fill<std::uint8_t>(there, 0, 64, 1);
+  const Graph graph = nodes.make();
+  refusal(WEIR_ERROR_INVALID, table().graph_launch, weir_graph(graph), weir_stream(stream));
+  const auto given = foreign.pointers();
+  weir_graph out = nullptr;
+  refusal(WEIR_ERROR_INVALID, table().graph_create, device(), 1u, given.data(), &out);
 }
 
 }  // namespace

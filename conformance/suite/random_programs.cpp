@@ -222,16 +222,21 @@ void run_on_streams(std::uint32_t seed, int steps, const Kernels* kernels) {
   expect_equal(buffers, seed, all, [&](std::size_t i) { return "on stream " + std::to_string(places[i]); });
 }
 
+/// The number of random programs.
+std::uint32_t seeds(std::uint32_t usual) {
+  return judged().thorough ? 20 * usual : usual;
+}
+
 WEIR_REQUIREMENT(8, 01, RandomPrograms, OfCopiesAndFills,
                  "Random programs of fills and copies over five streams, ordered by events where they must "
                  "be, end as if run one by one.") {
-  for (std::uint32_t seed = 1; seed <= 40; ++seed) run_on_streams(seed, 400, nullptr);
+  for (std::uint32_t seed = 1; seed <= seeds(40); ++seed) run_on_streams(seed, 400, nullptr);
 }
 
 WEIR_REQUIREMENT(8, 02, RandomPrograms, OfKernels,
                  "Random programs of kernels, fills and copies over five streams end as if run one by one.") {
   const Kernels kernels;
-  for (std::uint32_t seed = 1; seed <= 40; ++seed) run_on_streams(seed, 400, &kernels);
+  for (std::uint32_t seed = 1; seed <= seeds(40); ++seed) run_on_streams(seed, 400, &kernels);
 }
 
 /// The same steps as one graph, in which each depends on those that it must follow.
@@ -287,7 +292,7 @@ WEIR_REQUIREMENT(8, 03, RandomPrograms, OfGraphs,
                  "Random graphs, launched three times, end as if their nodes ran one by one.") {
   needs(WEIR_CAP_GRAPHS);
   const Kernels kernels;
-  for (std::uint32_t seed = 1; seed <= 30; ++seed) run_as_graph(seed, 150, &kernels);
+  for (std::uint32_t seed = 1; seed <= seeds(30); ++seed) run_as_graph(seed, 150, &kernels);
 }
 
 }  // namespace

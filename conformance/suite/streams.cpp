@@ -125,7 +125,7 @@ WEIR_REQUIREMENT(2, 07, Streams, QueryTellsOfWorkThatWaits,
   fill<std::uint8_t>(stream, memory, 0, 64, 3);
   stream.flush();
   EXPECT_TRUE(never([&] { return stream.done(); }))
-      << "a fill was submitted behind a host callback that is held; stream_query returned WEIR_OK. Look "
+      << "a fill was submitted after a host callback that is held; stream_query returned WEIR_OK. Look "
          "first at what stream_query compares";
   gate.open();
   EXPECT_TRUE(eventually([&] { return stream.done(); }))
@@ -185,6 +185,19 @@ WEIR_REQUIREMENT(2, 10, Streams, DoNotWaitForOneAnother, "A stream runs while an
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(4096, 6)));
 }
 
+WEIR_REQUIREMENT(2, 55, Streams, AreNotDoneDuringTheirLastCallback,
+                 "stream_query returns WEIR_NOT_READY while the stream's last operation, a host callback, runs.") {
+  const Stream stream;
+  Gate gate;
+  gate.hold(stream);
+  ASSERT_TRUE(gate.reached()) << "a host callback was the first work of a stream, and it was not called";
+  EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK during the stream's last host callback. Look "
+                                 "first at what stream_query does while a callback runs";
+  gate.open();
+  stream.synchronize();
+  EXPECT_TRUE(stream.done());
+}
+
 WEIR_REQUIREMENT(2, 11, Streams, WorkOfADestroyedStreamCompletes,
                  "stream_destroy returns while work is held back, and that work completes.") {
   const Memory memory(4096);
@@ -196,7 +209,7 @@ WEIR_REQUIREMENT(2, 11, Streams, WorkOfADestroyedStreamCompletes,
     fill<std::uint8_t>(stream, memory, 0, 4096, 8);
     done.record(stream);
     stream.destroy();
-    EXPECT_FALSE(done.done()) << "an event behind held work was reached when its stream was destroyed. Look "
+    EXPECT_FALSE(done.done()) << "an event after held work was reached when its stream was destroyed. Look "
                                  "first at what stream_destroy does with the work that is left";
     gate.open();
   }
@@ -228,7 +241,7 @@ WEIR_REQUIREMENT(2, 13, Streams, WorkStartsWithoutAFlush,
   done.record(stream);
   EXPECT_TRUE(eventually([&] { return done.done(); }))
       << "a fill, a copy and an event were submitted without stream_flush; the event was never reached. Look "
-         "first at what starts work that nobody flushes";
+         "first at what starts work without a flush";
   EXPECT_TRUE(same_bytes(host.bytes(), Bytes(64, 4)));
   stream.synchronize();
 }

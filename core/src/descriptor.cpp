@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// With more descriptors than entries, forked children keep copies of the others.
+// Descriptors beyond this limit stay open in forked children.
 constexpr std::size_t most = 512;
 
 // Held while descriptors are opened and during a fork: no child inherits a descriptor that is not in the
@@ -27,8 +27,9 @@ void close_all() noexcept {
   for (; count > 0; --count) close(numbers[count - 1]);
 }
 
-void watch_forks() noexcept {
-  static constinit std::atomic<bool> watched{false};  // a guard may be held at a fork
+void register_fork_handlers() noexcept {
+  // Not a static with a guard, which another thread may hold during a fork.
+  static constinit std::atomic<bool> watched{false};
   if (!watched.exchange(true))
     pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); },
                    [] {
@@ -62,7 +63,7 @@ namespace {
 
 template <class Open>
 DescriptorPair open_pair(Open&& open) noexcept {
-  watch_forks();
+  register_fork_handlers();
   DescriptorPair pair;
   {
     const std::lock_guard lock(mutex);
@@ -88,7 +89,7 @@ void Descriptor::close_private() const noexcept {
 }
 
 Descriptor private_descriptor(int number) noexcept {
-  watch_forks();
+  register_fork_handlers();
   const std::lock_guard lock(mutex);
   return PrivateDescriptors::adopt(number);
 }

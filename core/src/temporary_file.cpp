@@ -6,23 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <weir/sdk/file_size_signal.hpp>
 
 namespace weir {
-
-bool write_all(int file, std::string_view bytes) noexcept {
-  const sdk::FileSizeSignalBlocked blocked;
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
 
 TemporaryFile::TemporaryFile(const std::filesystem::path& folder, const std::string& name, Access access)
     : target_(folder / name), access_(access) {
@@ -32,7 +19,7 @@ TemporaryFile::TemporaryFile(const std::filesystem::path& folder, const std::str
   path_ =
       folder / (name + "." + std::to_string(getpid()) + "-" + std::to_string(random) + std::string(suffix));
   file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                   access == Access::owner ? 0600 : 0666));
+                     access == Access::owner ? 0600 : 0666));
 }
 
 TemporaryFile::~TemporaryFile() {

@@ -5,14 +5,13 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <weir/sdk/file_size_signal.hpp>
 
 #include "descriptor.hpp"
 
 namespace weir {
 
-/// Writes all bytes. False with errno set on failure, with EFBIG beyond the limit of file sizes, whose signal
-/// is blocked.
-bool write_all(int file, std::string_view bytes) noexcept;
+using sdk::write_all;
 
 /// A new file. Its destructor removes it unless keep() has succeeded.
 class TemporaryFile {

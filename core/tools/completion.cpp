@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -91,12 +92,25 @@ void print_zsh(const std::vector<Completion>& all) {
       cases_of(all).c_str());
 }
 
+/// Whether the command line contains the subcommands of `path`. A name that also occurs inside other
+/// subcommands, as in `weir cache info`, counts only outside these.
+std::string fish_condition(const std::string& path, const std::vector<Completion>& all) {
+  if (path.empty()) return "__fish_use_subcommand";
+  std::string condition;
+  std::istringstream words(path);
+  for (std::string word; words >> word;)
+    condition += (condition.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
+  for (const Completion& other : all)
+    if (other.path.size() > path.size() && other.path.ends_with(path))
+      condition +=
+          "; and not __fish_seen_subcommand_from" + other.path.substr(0, other.path.size() - path.size());
+  return condition;
+}
+
 void print_fish(const std::vector<Completion>& all) {
   std::printf("# Completion of weir for fish.\n");
   for (const Completion& completion : all) {
-    const std::string name = completion.path.substr(completion.path.rfind(' ') + 1);
-    const std::string condition =
-        completion.path.empty() ? "__fish_use_subcommand" : "__fish_seen_subcommand_from " + name;
+    const std::string condition = fish_condition(completion.path, all);
     for (const CLI::App* subcommand : completion.subcommands)
       std::printf("complete -c weir -f -n %s -a %s -d %s\n", quoted(condition).c_str(),
                   subcommand->get_name().c_str(), quoted(subcommand->get_description()).c_str());

@@ -10,9 +10,11 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "command.hpp"
 #include "installed.hpp"
+#include "near_words.hpp"
 
 namespace weir::tool {
 namespace {
@@ -40,10 +42,10 @@ std::string text_of(const fs::path& file) {
 
 int show(const CLI::App& root, const std::string& topic) {
   const auto pages = documentation_pages();
+  const auto subcommands = root.get_subcommands([](const CLI::App*) { return true; });
   if (topic.empty()) {
     std::printf("weir help TOPIC prints one of these.\n\nSubcommands:");
-    for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
-      std::printf(" %s", command->get_name().c_str());
+    for (const CLI::App* command : subcommands) std::printf(" %s", command->get_name().c_str());
     std::printf("\nPages:");
     for (const auto& [name, file] : pages) std::printf(" %s", name.c_str());
     if (pages.empty())
@@ -51,16 +53,23 @@ int show(const CLI::App& root, const std::string& topic) {
     std::printf("\n");
     return 0;
   }
+  const auto command =
+      std::ranges::find(subcommands, topic, [](const CLI::App* app) { return app->get_name(); });
   if (const auto page = pages.find(topic); page != pages.end()) {
     std::fputs(text_of(page->second).c_str(), stdout);
+    if (command != subcommands.end())
+      std::printf("\nweir %s --help lists the options of the subcommand.\n", topic.c_str());
     return 0;
   }
-  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
-    if (command->get_name() == topic) {
-      std::fputs(command->help().c_str(), stdout);
-      return 0;
-    }
-  throw UsageError("there is no topic '" + topic + "'; weir help lists the topics");
+  if (command != subcommands.end()) {
+    std::fputs((*command)->help().c_str(), stdout);
+    return 0;
+  }
+  std::vector<std::string> topics;
+  for (const CLI::App* app : subcommands) topics.push_back(app->get_name());
+  for (const auto& [name, file] : pages) topics.push_back(name);
+  throw UsageError("there is no topic '" + topic + "'; weir help lists the topics" +
+                   suggestion(topic, topics));
 }
 
 const Command help_command("help", "Show the options of a subcommand, or a page of the documentation",

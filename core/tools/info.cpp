@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir info`: lists all driver folders, the drivers found in them, and the state of each driver.
+// `weir info`: lists the folders of drivers and communicators, and the state of each one found in them.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <weir/error.hpp>
 
 #include "command.hpp"
@@ -38,9 +40,17 @@ class QuietOutput {
   int output_;
 };
 
-std::vector<Candidate> quietly_inspected_drivers() {
+std::vector<Candidate> quietly_inspected_plugins() {
   const QuietOutput quiet;
-  return inspect_drivers();
+  std::vector<Candidate> candidates = inspect_drivers();
+  std::ranges::move(inspect_communicators(), std::back_inserter(candidates));
+  return candidates;
+}
+
+std::vector<SearchFolder> all_search_folders() {
+  std::vector<SearchFolder> folders = plugin_search_folders(PluginKind::driver);
+  std::ranges::move(plugin_search_folders(PluginKind::communicator), std::back_inserter(folders));
+  return folders;
 }
 
 struct InfoOptions {
@@ -52,8 +62,8 @@ int run_info(const InfoOptions& options) {
   const bool json = options.json;
   if (options.probe_again)
     if (const std::string why = forget_probes(); !why.empty()) throw Error(ErrorCode::system, why);
-  const std::vector<SearchFolder> folders = driver_search_folders();
-  const std::vector<Candidate> candidates = quietly_inspected_drivers();
+  const std::vector<SearchFolder> folders = all_search_folders();
+  const std::vector<Candidate> candidates = quietly_inspected_plugins();
   const bool coloured = !json && isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   const compilation::CachePolicy cache = compilation::current_cache_policy();
   const CacheState state{cache.folder.string(), compilation::why_cache_unusable(cache)};
@@ -70,11 +80,12 @@ int run_info(const InfoOptions& options) {
 }
 
 const Command info_command(
-    "info", "List the drivers, their state and their devices", [](CLI::App& app) -> std::function<int()> {
+    "info", "List the drivers, their state and their devices, and the communicators",
+    [](CLI::App& app) -> std::function<int()> {
       auto options = std::make_shared<InfoOptions>();
       app.add_flag("--json", options->json, "Print JSON");
       app.add_flag("--probe-again", options->probe_again,
-                   "Discard the recorded trials and examine each driver again in a separate process");
+                   "Discard the recorded trials and examine each plugin again in a separate process");
       return [options] { return run_info(*options); };
     });
 

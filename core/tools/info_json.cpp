@@ -61,6 +61,18 @@ json device_json(const std::string& driver, std::uint32_t index, const weir_devi
   };
 }
 
+json communicator_json(const weir_communicator_info& info) {
+  json capabilities = json::object();
+  for (const CapabilityWords& capability : all_communicator_capabilities())
+    capabilities[capability.key] = (info.capabilities & capability.bit) != 0;
+  json direct = json::array();
+  for (std::uint32_t i = 0; i < info.direct_count; ++i) direct.push_back(info.direct[i]);
+  return {{"library_version", info.library_version},
+          {"capabilities", capabilities},
+          {"direct", direct},
+          {"notes", info.notes}};
+}
+
 json candidate_json(const Candidate& candidate) {
   json driver = {
       {"name", candidate.name},
@@ -92,6 +104,10 @@ json candidate_json(const Candidate& candidate) {
                                  {"after", effect.after},
                                  {"refused", harms_others(effect)},
                                  {"words", words_of(effect)}});
+  if (candidate.kind == PluginKind::communicator) {
+    if (candidate.communicator_info) driver["properties"] = communicator_json(*candidate.communicator_info);
+    return driver;
+  }
   driver["devices"] = json::array();
   for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
     driver["devices"].push_back(device_json(candidate.name, index, candidate.devices[index]));
@@ -105,14 +121,18 @@ std::string info_json(std::span<const SearchFolder> folders, std::span<const Can
   json report = {
       {"weir_version", WEIR_VERSION},     {"abi_version", version_text(WEIR_ABI_CURRENT)},
       {"usable", any_usable(candidates)}, {"folders", json::array()},
-      {"drivers", json::array()},
+      {"drivers", json::array()},         {"communicator_folders", json::array()},
+      {"communicators", json::array()},
   };
   for (const SearchFolder& folder : folders)
-    report["folders"].push_back({{"path", folder.path.string()},
-                                 {"origin", to_string(folder.origin)},
-                                 {"searched", folder.ignored.empty()},
-                                 {"state", folder_state(folder, candidates)}});
-  for (const Candidate& candidate : candidates) report["drivers"].push_back(candidate_json(candidate));
+    report[folder.kind == PluginKind::driver ? "folders" : "communicator_folders"].push_back(
+        {{"path", folder.path.string()},
+         {"origin", to_string(folder.origin, folder.kind)},
+         {"searched", folder.ignored.empty()},
+         {"state", folder_state(folder, candidates)}});
+  for (const Candidate& candidate : candidates)
+    report[candidate.kind == PluginKind::driver ? "drivers" : "communicators"].push_back(
+        candidate_json(candidate));
   report["cache"] = {{"folder", cache.folder}, {"used", cache.why_off.empty()}, {"reason", cache.why_off}};
   // Text from drivers may be invalid UTF-8; replacing invalid bytes keeps the output valid JSON.
   return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

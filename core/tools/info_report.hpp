@@ -9,6 +9,7 @@
 
 namespace weir::tool {
 
+/// Whether there is a usable driver.
 bool any_usable(std::span<const Candidate> candidates);
 
 /// The compile cache, for the report.
@@ -17,12 +18,12 @@ struct CacheState {
   std::string why_off;  ///< "" when it is in use
 };
 
-/// The report for people. Text from drivers and file names is made printable.
+/// The report for people about drivers and communicators. Text from drivers and file names is made printable.
 std::string info_text(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
                       const CacheState& cache, bool coloured);
 
 /// The report for programs: one JSON object with the keys weir_version, abi_version, usable, folders,
-/// drivers, cache. Later versions may add keys but never remove or rename them.
+/// drivers, communicator_folders, communicators, cache. Later versions may add keys but never remove or rename them.
 std::string info_json(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
                       const CacheState& cache);
 
@@ -33,6 +34,8 @@ struct CapabilityWords {
   const char* words;
 };
 std::span<const CapabilityWords> all_capabilities();
+/// The same for communicators.
+std::span<const CapabilityWords> all_communicator_capabilities();
 
 /// "2 drivers", "not there", "cannot be read: ..." or the reason why it is ignored.
 std::string folder_state(const SearchFolder& folder, std::span<const Candidate> candidates);

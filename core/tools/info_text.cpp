@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <weir/communicator.h>
 #include <weir/driver.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ class TextReport {
  public:
   explicit TextReport(bool coloured) : coloured_(coloured) {}
 
-  void add_driver(const Candidate& candidate) {
+  void add_plugin(const Candidate& candidate) {
     const bool usable = candidate.status == DriverStatus::usable;
     const auto& identity = candidate.identity;
     out_ +=
@@ -59,17 +60,14 @@ class TextReport {
     for (const std::string& change : words_of(candidate.effects, false)) line("note", change);
     for (std::uint32_t index = 0; index < candidate.devices.size(); ++index)
       add_device(candidate.name, index, candidate.devices[index]);
+    if (candidate.communicator_info) add_communicator(*candidate.communicator_info);
     line("found at", candidate.manifest.string());
     out_ += "\n";
   }
 
   void add_folders(std::span<const SearchFolder> folders, std::span<const Candidate> candidates) {
-    out_ += paint(bold, "Driver folders, in search order") + "\n";
-    std::size_t width = 0;
-    for (const SearchFolder& folder : folders) width = std::max(width, folder.path.native().size());
-    for (const SearchFolder& folder : folders)
-      out_ += fmt::format("  {:<{}}  {} ({})\n", printable(folder.path.string()), width,
-                          folder_state(folder, candidates), origin_words(folder.origin));
+    add_folders("Driver folders, in search order", PluginKind::driver, folders, candidates);
+    add_folders("\nCommunicator folders", PluginKind::communicator, folders, candidates);
   }
 
   void add_cache(const CacheState& cache) {
@@ -89,10 +87,21 @@ class TextReport {
     return fmt::format("\x1b[{}m{}\x1b[0m", colour, text);
   }
 
-  static std::string_view origin_words(SearchOrigin origin) {
-    switch (origin) {
+  void add_folders(std::string_view title, PluginKind kind, std::span<const SearchFolder> folders,
+                   std::span<const Candidate> candidates) {
+    out_ += paint(bold, title) + "\n";
+    std::size_t width = 0;
+    for (const SearchFolder& folder : folders) width = std::max(width, folder.path.native().size());
+    for (const SearchFolder& folder : folders)
+      if (folder.kind == kind)
+        out_ += fmt::format("  {:<{}}  {} ({})\n", printable(folder.path.string()), width,
+                            folder_state(folder, candidates), origin_words(folder));
+  }
+
+  static std::string origin_words(const SearchFolder& folder) {
+    switch (folder.origin) {
       case SearchOrigin::environment:
-        return "from WEIR_DRIVER_PATH";
+        return fmt::format("from {}", to_string(folder.origin, folder.kind));
       case SearchOrigin::user:
         return "this user's";
       case SearchOrigin::install:
@@ -105,6 +114,17 @@ class TextReport {
 
   void line(std::string_view label, std::string_view text, int indent = 2) {
     out_ += fmt::format("{:{}}{:<{}}  {}\n", "", indent, label, 14 - indent, printable(text));
+  }
+
+  void add_communicator(const weir_communicator_info& info) {
+    if (info.library_version[0]) line("runtime", info.library_version);
+    std::vector<std::string_view> can, direct;
+    for (const CapabilityWords& capability : all_communicator_capabilities())
+      if (info.capabilities & capability.bit) can.push_back(capability.words);
+    line("can", fmt::format("{}", fmt::join(can, ", ")));
+    for (std::uint32_t i = 0; i < info.direct_count; ++i) direct.push_back(info.direct[i]);
+    if (!direct.empty()) line("takes", fmt::format("device memory of {}", fmt::join(direct, ", ")));
+    if (info.notes[0]) line("note", info.notes);
   }
 
   void add_device(std::string_view driver, std::uint32_t index, const weir_device_info& info) {
@@ -172,7 +192,7 @@ std::string info_text(std::span<const SearchFolder> folders, std::span<const Can
   TextReport report(coloured);
   report.add(fmt::format("Weir {}, driver ABI {}.{}\n\n", WEIR_VERSION, WEIR_ABI_MAJOR(WEIR_ABI_CURRENT),
                          WEIR_ABI_MINOR(WEIR_ABI_CURRENT)));
-  for (const Candidate& candidate : candidates) report.add_driver(candidate);
+  for (const Candidate& candidate : candidates) report.add_plugin(candidate);
   report.add_folders(folders, candidates);
   report.add_cache(cache);
   return report.take();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <weir/communicator.h>
 #include <weir/driver.h>
 
 #include <algorithm>
 
+#include "driver/plugin_kind.hpp"
 #include "info_report.hpp"
 
 namespace weir::tool {
@@ -22,15 +24,26 @@ constexpr CapabilityWords capabilities[] = {
     {WEIR_CAP_NATIVE_STREAM, "native_stream", "share streams with other libraries"},
 };
 
+constexpr CapabilityWords communicator_capabilities[] = {
+    {WEIR_COMMUNICATOR_THREADS, "threads", "join threads of a process"},
+    {WEIR_COMMUNICATOR_PROCESSES, "processes", "join processes"},
+    {WEIR_COMMUNICATOR_STREAM_ORDER, "stream_order", "submit to a driver's streams"},
+};
+
 }  // namespace
 
 std::span<const CapabilityWords> all_capabilities() {
   return capabilities;
 }
 
+std::span<const CapabilityWords> all_communicator_capabilities() {
+  return communicator_capabilities;
+}
+
 bool any_usable(std::span<const Candidate> candidates) {
-  return std::any_of(candidates.begin(), candidates.end(),
-                     [](const Candidate& candidate) { return candidate.status == DriverStatus::usable; });
+  return std::any_of(candidates.begin(), candidates.end(), [](const Candidate& candidate) {
+    return candidate.kind == PluginKind::driver && candidate.status == DriverStatus::usable;
+  });
 }
 
 std::string folder_state(const SearchFolder& folder, std::span<const Candidate> candidates) {
@@ -44,7 +57,9 @@ std::string folder_state(const SearchFolder& folder, std::span<const Candidate> 
   const auto count = std::count_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
     return candidate.manifest.parent_path() == folder.path;
   });
-  return count == 0 ? "no drivers" : count == 1 ? "1 driver" : fmt::format("{} drivers", count);
+  const PluginTerms& terms = terms_of(folder.kind);
+  if (count == 0) return fmt::format("no {}", terms.plural);
+  return fmt::format("{} {}", count, count == 1 ? terms.name : terms.plural);
 }
 
 const char* status_key(DriverStatus status) {

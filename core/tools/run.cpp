@@ -24,6 +24,7 @@ struct RunOptions {
   std::string device;
   LaunchOptions launch;
   bool explain = false;
+  bool debug = false;
 };
 
 /// Standard output, unless an array is written to it.
@@ -45,6 +46,7 @@ void report(std::FILE* out, const Program& program, const Device& device, const 
 
 int run_kernel(const RunOptions& options) {
   const Program program = read_kernel(options.file);
+  if (options.debug) program.debug();
   const auto values = split_assignments(options.arguments, "--arg");
   const auto outputs = split_assignments(options.outputs, "--out");
   const Device device = options.device.empty() ? open() : open(options.device);
@@ -74,6 +76,10 @@ const Command run_command("run", "Run a kernel in text form once", [](CLI::App& 
   app.add_option("--device", options->device, "Device such as cpu or cpu:1; see weir info");
   app.add_flag("--explain", options->explain,
                "Print the assumptions of the launch's code, its tasks, and which loops were merged");
+  app.add_flag(
+      "--debug", options->debug,
+      "Run in the interpreter on the host, which stops at an index outside an array, a race, a NaN or a "
+      "read of unwritten memory; WEIR_DEBUG=KERNEL does so in any program");
   app.add_option("--seed", options->launch.seed, "Seed of the kernel's random numbers");
   return [options] { return run_kernel(*options); };
 });

@@ -72,6 +72,16 @@ foreach(driver ${packaged_drivers})
     PROVIDES "weir-driver" ENHANCES "libweir1" SUGGESTS "${vendor_${driver}}")
 endforeach()
 
+# The communicator `local` is part of libweir1.
+set(vendor_mpi "libopenmpi3, openmpi-bin")
+foreach(communicator ${packaged_communicators})
+  get_target_property(description weir-communicator-${communicator} WEIR_DESCRIPTION)
+  deb_package(weir-communicator-${communicator} communicator-${communicator} libs "plugin-based GPU runtime - ${communicator} communicator"
+    "${what}This package is a communicator, which connects the ranks of a program:
+${description}."
+    PROVIDES "weir-communicator" ENHANCES "libweir1" SUGGESTS "${vendor_${communicator}}")
+endforeach()
+
 deb_package(libweir-dev dev libdevel "plugin-based GPU runtime - development files"
   "${what}This package holds the headers and the CMake package for programs that
 use libweir. Its documentation is /usr/share/doc/weir/docs/README.md, of

@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <utility>
+#include <weir/sdk/thread.hpp>
 
 #include "scheduler.hpp"
-#include "thread.hpp"
 
 namespace weir::cpu {
 namespace {
@@ -22,7 +22,7 @@ void Callbacks::run(Stream& stream, weir_host_callback function, void* user) noe
     std::unique_lock lock(mutex_);
     if (idle_ <= calls_.size()) {
       // Without a separate thread the call would wait for another call, possibly for one that depends on it.
-      start_thread("weir-callback", [](void* self) { static_cast<Callbacks*>(self)->serve(); }, this);
+      sdk::start_thread("weir-callback", [this] { serve(); }).detach();
       ++idle_;
     }
     calls_.push_back({&stream, function, user});

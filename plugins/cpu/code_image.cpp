@@ -38,7 +38,7 @@ CodeImage::CodeImage(const ElfFile& file, const std::string& name) {
       if (symbol.defined && symbol.type == STT_FUNC && symbol.bind != STB_LOCAL)
         functions_.emplace(symbol.name, at(symbol.value));
     unwind_tables_.emplace(file, memory_);
-    debugger_ = tell_debugger(file, memory_ - first_);
+    debugger_ = register_with_debugger(file, memory_ - first_);
   } catch (...) {
     release();
     throw;
@@ -54,7 +54,7 @@ CodeImage::~CodeImage() {
 }
 
 void CodeImage::release() noexcept {
-  if (debugger_) forget_by_debugger(debugger_);
+  if (debugger_) unregister_from_debugger(debugger_);
   unwind_tables_.reset();
   if (reserved_) munmap(reserved_, reserved_bytes_);
   for (auto library = needed_.rbegin(); library != needed_.rend(); ++library) dlclose(*library);

@@ -107,7 +107,7 @@ Host look_at_processor() {
 }
 
 const Host& host() {
-  static constinit FirstLook<Host> found;
+  static constinit LazyValue<Host> found;
   return found.get(look_at_processor);
 }
 
@@ -162,7 +162,7 @@ std::string tuned_name() {
 }  // namespace
 
 const std::string& host_target() {
-  static constinit FirstLook<std::string> name;
+  static constinit LazyValue<std::string> name;
   return name.get([] { return tuned_name().empty() ? host().level_name : tuned_name(); });
 }
 const std::string& host_level() { return host().level_name; }

@@ -136,7 +136,7 @@ struct DebuggerEntry {
   std::vector<std::byte> symbols;
 };
 
-DebuggerEntry* tell_debugger(const ElfFile& file, const std::byte* bias) {
+DebuggerEntry* register_with_debugger(const ElfFile& file, const std::byte* bias) {
   auto made = std::make_unique<DebuggerEntry>();
   made->symbols = PlacedCopy(file, reinterpret_cast<std::uint64_t>(bias)).take();
   if (made->symbols.empty()) return nullptr;
@@ -151,7 +151,7 @@ DebuggerEntry* tell_debugger(const ElfFile& file, const std::byte* bias) {
   return made.release();
 }
 
-void forget_by_debugger(DebuggerEntry* told) noexcept {
+void unregister_from_debugger(DebuggerEntry* told) noexcept {
   const std::unique_ptr<DebuggerEntry> owned(told);
   jit_code_entry& entry = told->entry;
   const std::lock_guard lock(list_mutex());

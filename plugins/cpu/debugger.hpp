@@ -15,7 +15,7 @@ struct DebuggerEntry;
 /// debug sections it does so for the words with a relocation of type R_X86_64_64, which `ld --emit-relocs`
 /// keeps. Without these relocations a debugger has names but no lines. Null when there is nothing to
 /// register. Thread-safe.
-DebuggerEntry* tell_debugger(const ElfFile& file, const std::byte* bias);
-void forget_by_debugger(DebuggerEntry* entry) noexcept;
+DebuggerEntry* register_with_debugger(const ElfFile& file, const std::byte* bias);
+void unregister_from_debugger(DebuggerEntry* entry) noexcept;
 
 }  // namespace weir::cpu

@@ -67,6 +67,7 @@ weir_result event_record(weir_event event_handle, weir_stream stream_handle, wei
   return guarded(status, [&] {
     Event& event = live<Event>(event_handle, "event");
     Stream& stream = live<Stream>(stream_handle, "stream");
+    sdk::check_device(*stream.device, event, "event");
     check_stream(stream);
     Stream* before = nullptr;
     stream.add_reference();
@@ -122,6 +123,7 @@ weir_result event_elapsed(weir_event start_handle, weir_event end_handle, double
     std::int64_t times[2];
     Event* events[2] = {&live<Event>(start_handle, "start"), &live<Event>(end_handle, "end")};
     double& out = output(out_nanoseconds, "out_nanoseconds");
+    sdk::check_device(*events[0]->device, *events[1], "end");
     bool ready = true;
     for (int i = 0; i < 2; ++i) {
       const char* what = i == 0 ? "start" : "end";

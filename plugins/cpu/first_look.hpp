@@ -10,7 +10,7 @@ namespace weir::cpu {
 /// concurrently, and the first result counts. A lock, which `static` variables use too, would stay locked in
 /// a child that is forked meanwhile.
 template <class T>
-class FirstLook {
+class LazyValue {
  public:
   template <class Look>
   const T& get(Look look) {

@@ -69,9 +69,9 @@ bool call_kernel(const BlockWork& work, std::uint64_t first, std::uint64_t end) 
 
 /// The blocks of one launch from `first` on, divided into one share of neighbouring blocks per core. A thread
 /// runs the blocks of its own share, then helps with the others.
-class SharedOut {
+class WorkSharing {
  public:
-  SharedOut(const BlockWork& work, std::uint64_t first) noexcept
+  WorkSharing(const BlockWork& work, std::uint64_t first) noexcept
       : work_(work),
         scheduler_(Scheduler::get()),
         shares_(static_cast<unsigned>(std::min<std::uint64_t>({scheduler_.threads(), work.blocks - first, max_shares}))),
@@ -92,15 +92,15 @@ class SharedOut {
     // repeat the ordering.
     self_.store(this, std::memory_order_release);
     while (!exhausted_.load(std::memory_order_relaxed)) {
-      deserted_.store(false, std::memory_order_relaxed);
+      helpers_left_.store(false, std::memory_order_relaxed);
       const unsigned helpers = std::min(scheduler_.free_cores(), shares_ - 1);
       const bool forked = helpers > 0 && scheduler_.fork(helpers + 1, [](void* context, unsigned i) {
-        auto* self = static_cast<std::atomic<SharedOut*>*>(context)->load(std::memory_order_acquire);
+        auto* self = static_cast<std::atomic<WorkSharing*>*>(context)->load(std::memory_order_acquire);
         self->take_part(i, i == 0);
         self->left_.fetch_add(1, std::memory_order_release);
       }, &self_);
       if (!forked) {
-        deserted_.store(true, std::memory_order_relaxed);
+        helpers_left_.store(true, std::memory_order_relaxed);
         take_part(0, true);
       }
       left_.load(std::memory_order_acquire);
@@ -133,9 +133,9 @@ class SharedOut {
   // cores.
   bool should_leave(bool owner) noexcept {
     if (owner)
-      return deserted_.load(std::memory_order_relaxed) && scheduler_.free_cores() > 0 && !scheduler_.exiting();
+      return helpers_left_.load(std::memory_order_relaxed) && scheduler_.free_cores() > 0 && !scheduler_.exiting();
     if (scheduler_.free_cores() > 0 && !scheduler_.exiting()) return false;
-    deserted_.store(true, std::memory_order_relaxed);
+    helpers_left_.store(true, std::memory_order_relaxed);
     return true;
   }
 
@@ -143,9 +143,9 @@ class SharedOut {
   Scheduler& scheduler_;
   const unsigned shares_;
   const std::uint64_t run_;
-  std::atomic<SharedOut*> self_{nullptr};
+  std::atomic<WorkSharing*> self_{nullptr};
   std::atomic<unsigned> left_{0};
-  std::atomic<bool> exhausted_{false}, deserted_{false}, failed_{false};
+  std::atomic<bool> exhausted_{false}, helpers_left_{false}, failed_{false};
   alignas(Share) std::byte storage_[max_shares * sizeof(Share)];
 };
 
@@ -169,7 +169,7 @@ bool run_tiny(const BlockWork& work) noexcept {
     done = call_kernel(work, first, end) && done;
     count = end;
     first = end;
-    if (first < work.blocks && __rdtsc() - began > solo_ticks) return SharedOut(work, first).run() && done;
+    if (first < work.blocks && __rdtsc() - began > solo_ticks) return WorkSharing(work, first).run() && done;
   }
   return done;
 }
@@ -185,7 +185,7 @@ bool run_blocks(const BlockWork& work) noexcept {
     if (unmeasured) return work.blocks == 1 ? call_kernel(work, 0, 1) : run_tiny(work);
   }
   const std::uint64_t began = __rdtsc();
-  const bool done = work.blocks == 1 ? call_kernel(work, 0, 1) : tiny ? run_tiny(work) : SharedOut(work, 0).run();
+  const bool done = work.blocks == 1 ? call_kernel(work, 0, 1) : tiny ? run_tiny(work) : WorkSharing(work, 0).run();
   if (cost) {
     const std::uint64_t now = (__rdtsc() - began) * 16 / work.blocks;
     const std::uint64_t before = cost->sixteenths_per_block.load(std::memory_order_relaxed);

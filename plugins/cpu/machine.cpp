@@ -127,7 +127,7 @@ Machine look_at_machine() {
 }  // namespace
 
 const Machine& Machine::get() {
-  static constinit FirstLook<Machine> machine;
+  static constinit LazyValue<Machine> machine;
   return machine.get(look_at_machine);
 }
 

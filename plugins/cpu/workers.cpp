@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler's threads: claiming ready streams, sleeping and waking.
-#include <pthread.h>
-#include <signal.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -10,12 +8,12 @@
 #include <cstdlib>
 #include <thread>
 #include <utility>
+#include <weir/sdk/thread.hpp>
 
 #include "arena.hpp"
 #include "futex.hpp"
 #include "machine.hpp"
 #include "stream.hpp"
-#include "thread.hpp"
 
 namespace weir::cpu {
 namespace {
@@ -58,7 +56,7 @@ void Scheduler::start() {
     for (unsigned i = 0; i < threads_; ++i) {
       forks_.fetch_add(1, std::memory_order_seq_cst);  // entering the arena is also a call of oneTBB
       try {
-        start_thread("weir-cpu", [](void* self) { static_cast<Scheduler*>(self)->enter_and_work(); }, this);
+        sdk::start_thread("weir-cpu", [this] { enter_and_work(); }).detach();
       } catch (...) {
         forks_.fetch_sub(1, std::memory_order_seq_cst);
         throw;

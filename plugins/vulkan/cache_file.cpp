@@ -7,7 +7,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <weir/sdk/file_size_signal.hpp>
 
 namespace weir::vulkan {
 namespace {
@@ -106,14 +108,11 @@ std::string read_all(int file) {
   return bytes;
 }
 
-bool write_all(int file, std::string_view bytes) noexcept {
-  while (!bytes.empty()) {
-    const ssize_t put = write(file, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
+/// A name that no other process, and no file left by one that was killed, has.
+std::string temporary_name(const std::string& name) {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return name + sdk::format_text(".%d-%lld-%ld", getpid(), static_cast<long long>(time.tv_sec), time.tv_nsec);
 }
 
 }  // namespace
@@ -137,13 +136,13 @@ std::string read_cache_file(const PhysicalDevice& device, const char* suffix) {
 void write_cache_file(const PhysicalDevice& device, const char* suffix, const std::string& data) {
   const File directory(open_folder(true));
   if (!directory) return;
-  const std::string name = file_name(device, suffix), temporary = name + sdk::format_text(".%d", getpid());
+  const std::string name = file_name(device, suffix), temporary = temporary_name(name);
   const File file(
       openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return;
   const Header header{file_magic, data.size(), checksum(data.data(), data.size())};
-  const bool written = write_all(file.get(), {reinterpret_cast<const char*>(&header), sizeof header}) &&
-                       write_all(file.get(), data);
+  const bool written = sdk::write_all(file.get(), {reinterpret_cast<const char*>(&header), sizeof header}) &&
+                       sdk::write_all(file.get(), data);
   if (!written || renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0)
     unlinkat(directory.get(), temporary.c_str(), 0);
 }

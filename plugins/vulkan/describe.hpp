@@ -15,7 +15,7 @@ void describe(const PhysicalDevice& device, weir_device_info& info);
 /// weir_device_info.target_features.
 std::string target_features(const PhysicalDevice& device);
 
-/// Number of queues to open, and how many of them get a higher priority: half, if there are several.
+/// Number of queues to open, and how many of them get a higher priority: a quarter, from four queues on.
 std::uint32_t queues_of(const PhysicalDevice& device) noexcept;
 std::uint32_t urgent_queues_of(const PhysicalDevice& device) noexcept;
 

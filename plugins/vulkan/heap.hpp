@@ -57,8 +57,6 @@ class Heap {
   std::uint64_t total() const noexcept { return arenas_[device_memory].limit; }
   /// Bytes of device memory in allocated ranges.
   std::uint64_t used() const;
-  /// Whether the host can access device memory.
-  bool is_unified() const noexcept { return arena_of_[device_memory] == arena_of_[host_memory]; }
 
  private:
   struct Arena {

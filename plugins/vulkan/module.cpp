@@ -48,10 +48,23 @@ constexpr Capability capabilities[] = {
      [](P d) { return d.features11.variablePointersStorageBuffer != 0; }},
     {4442, "VariablePointers", [](P d) { return d.features11.variablePointers != 0; }},
     {4448, "StorageBuffer8BitAccess", [](P d) { return d.features12.storageBuffer8BitAccess != 0; }},
-    {4464, "DenormPreserve", [](P d) { return d.properties12.shaderDenormPreserveFloat32 != 0; }},
+    // Modules ask for these by type, and a device may have them for some types only.
+    {4464, "DenormPreserve",
+     [](P d) {
+       return (d.properties12.shaderDenormPreserveFloat16 | d.properties12.shaderDenormPreserveFloat32 |
+               d.properties12.shaderDenormPreserveFloat64) != 0;
+     }},
     {4466, "SignedZeroInfNanPreserve",
-     [](P d) { return d.properties12.shaderSignedZeroInfNanPreserveFloat32 != 0; }},
-    {4467, "RoundingModeRTE", [](P d) { return d.properties12.shaderRoundingModeRTEFloat32 != 0; }},
+     [](P d) {
+       return (d.properties12.shaderSignedZeroInfNanPreserveFloat16 |
+               d.properties12.shaderSignedZeroInfNanPreserveFloat32 |
+               d.properties12.shaderSignedZeroInfNanPreserveFloat64) != 0;
+     }},
+    {4467, "RoundingModeRTE",
+     [](P d) {
+       return (d.properties12.shaderRoundingModeRTEFloat16 | d.properties12.shaderRoundingModeRTEFloat32 |
+               d.properties12.shaderRoundingModeRTEFloat64) != 0;
+     }},
     {5345, "VulkanMemoryModel", [](P d) { return d.features12.vulkanMemoryModel != 0; }},
     {5346, "VulkanMemoryModelDeviceScope",
      [](P d) { return d.features12.vulkanMemoryModelDeviceScope != 0; }},

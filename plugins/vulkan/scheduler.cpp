@@ -2,6 +2,7 @@
 #include "scheduler.hpp"
 
 #include <algorithm>
+#include <weir/sdk/thread.hpp>
 
 #include "driver.hpp"
 
@@ -46,7 +47,8 @@ Queue& Scheduler::choose(bool urgent) {
   Queue* best = nullptr;
   for (const auto& queue : queues_)
     if (queue->urgent == wanted && (!best || queue->lines < best->lines)) best = queue.get();
-  if (!best->watcher.joinable()) best->watcher = std::thread([this, best] { watch(*best); });
+  if (!best->watcher.joinable())
+    best->watcher = sdk::start_thread("weir-vulkan", [this, best] { watch(*best); });
   ++best->lines;
   return *best;
 }
@@ -155,22 +157,7 @@ void Scheduler::submit(Line& line, Step step) {
     waits.push_back(wait);
   }
   step.waits.clear();
-  auto commands = make<VkCommandBufferSubmitInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO);
-  commands.commandBuffer = step.commands;
-  auto signal = make<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);
-  signal.semaphore = queue.semaphore;
-  signal.value = queue.value + 1;
-  signal.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-  auto info = make<VkSubmitInfo2>(VK_STRUCTURE_TYPE_SUBMIT_INFO_2);
-  info.waitSemaphoreInfoCount = static_cast<std::uint32_t>(waits.size());
-  info.pWaitSemaphoreInfos = waits.data();
-  info.commandBufferInfoCount = step.commands ? 1 : 0;
-  info.pCommandBufferInfos = &commands;
-  info.signalSemaphoreInfoCount = 1;
-  info.pSignalSemaphoreInfos = &signal;
-  const VkResult result = device_.is_lost()
-                              ? VK_ERROR_DEVICE_LOST
-                              : device_.vk.vkQueueSubmit2(queue.handle, 1, &info, VK_NULL_HANDLE);
+  const VkResult result = device_.is_lost() ? VK_ERROR_DEVICE_LOST : submit_next(queue, step.commands, waits);
   // Without the submission the queue's semaphore would never reach later values. The watcher ends all steps
   // of a lost device.
   if (result < 0) device_.lose(result, "submit work to a queue");
@@ -180,21 +167,28 @@ void Scheduler::submit(Line& line, Step step) {
   queue.work.notify_one();
 }
 
-std::uint64_t Scheduler::submit_now(Queue& queue, VkCommandBuffer buffer) {
-  auto commands = make<VkCommandBufferSubmitInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO);
-  commands.commandBuffer = buffer;
+VkResult Scheduler::submit_next(Queue& queue, VkCommandBuffer commands,
+                                std::span<const VkSemaphoreSubmitInfo> waits) {
+  auto buffer = make<VkCommandBufferSubmitInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO);
+  buffer.commandBuffer = commands;
   auto signal = make<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);
   signal.semaphore = queue.semaphore;
+  signal.value = queue.value + 1;
   signal.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
   auto info = make<VkSubmitInfo2>(VK_STRUCTURE_TYPE_SUBMIT_INFO_2);
-  info.commandBufferInfoCount = 1;
-  info.pCommandBufferInfos = &commands;
+  info.waitSemaphoreInfoCount = static_cast<std::uint32_t>(waits.size());
+  info.pWaitSemaphoreInfos = waits.data();
+  info.commandBufferInfoCount = commands ? 1 : 0;
+  info.pCommandBufferInfos = &buffer;
   info.signalSemaphoreInfoCount = 1;
   info.pSignalSemaphoreInfos = &signal;
+  return device_.vk.vkQueueSubmit2(queue.handle, 1, &info, VK_NULL_HANDLE);
+}
+
+std::uint64_t Scheduler::submit_now(Queue& queue, VkCommandBuffer buffer) {
   std::lock_guard lock(mutex_);
   device_.check_present();
-  signal.value = queue.value + 1;
-  if (const VkResult result = device_.vk.vkQueueSubmit2(queue.handle, 1, &info, VK_NULL_HANDLE); result < 0) {
+  if (const VkResult result = submit_next(queue, buffer, {}); result < 0) {
     device_.lose(result, "submit a copy to a queue");
     device_.check_present();
   }

@@ -11,6 +11,7 @@
 // the next value, ends the steps that have run and submits those that they held back.
 #pragma once
 
+#include <span>
 #include <thread>
 
 #include "line.hpp"
@@ -44,7 +45,6 @@ class Scheduler {
   /// Waits until all work is complete, then ends the threads.
   void stop() noexcept;
 
-  std::uint32_t queue_count() const noexcept { return static_cast<std::uint32_t>(queues_.size()); }
   /// The queue with the fewest streams; `release` takes the stream off it.
   Queue& choose(bool urgent);
   void release(Queue& queue) noexcept;
@@ -68,6 +68,8 @@ class Scheduler {
   bool advance_one(Line& line);
   bool is_ready(Line& line, Step& step);
   void submit(Line& line, Step step);
+  /// Submits `commands`, which may be null, as the queue's next value. The mutex is held.
+  VkResult submit_next(Queue& queue, VkCommandBuffer commands, std::span<const VkSemaphoreSubmitInfo> waits);
   void start_host(Line& line);
   void end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept;
   void watch(Queue& queue);

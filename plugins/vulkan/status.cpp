@@ -44,7 +44,7 @@ const char* name_of(VkResult result) noexcept {
 
 void raise(VkResult result, std::string_view doing) {
   const Row* row = find(result);
-  const char* name = row ? row->name : "a result that this driver does not know";
+  const char* name = row ? row->name : "an unknown result";
   throw sdk::Failure{row ? row->code : WEIR_ERROR_UNKNOWN,
                      sdk::format_text("cannot %.*s: Vulkan returned %s (%d)", static_cast<int>(doing.size()),
                                       doing.data(), name, static_cast<int>(result)),

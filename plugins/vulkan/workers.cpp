@@ -3,7 +3,7 @@
 
 #include <chrono>
 #include <system_error>
-#include <thread>
+#include <weir/sdk/thread.hpp>
 
 namespace weir::vulkan {
 namespace {
@@ -16,7 +16,7 @@ void Workers::start() {
 }
 
 void Workers::add_thread() {
-  std::thread([this] { serve(); }).detach();
+  sdk::start_thread("weir-callback", [this] { serve(); }).detach();
   ++threads_;
   ++idle_;
 }

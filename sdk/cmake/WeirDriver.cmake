@@ -13,6 +13,11 @@
 # The second form takes a shared object that another compiler builds, for languages without CMake support: a
 # file, which may be the OUTPUT of an add_custom_command() of the same folder. It must export weir_driver_entry.
 #
+# weir_add_communicator(NAME ...) takes the arguments of the first form. It defines weir-communicator-NAME, whose shared
+# object libweir-communicator-NAME.so exports weir_communicator_entry, and installs it with its manifest in libweir's
+# folder of communicators. COMPONENT is the install component, communicator-NAME by default. LAUNCHED_BY are the
+# environment variables in which the communicator's launcher (mpirun) gives each process the number of ranks.
+#
 # Weir's own build and external drivers use the same function; the latter get it from find_package(WeirSDK).
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/WeirModule.cmake)
@@ -33,7 +38,7 @@ endfunction()
 
 function(weir_add_driver name)
   # Parsed from the unevaluated arguments, so that the description may contain ';'. Lists may be quoted.
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION;LIBRARY" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION;LIBRARY;KIND;COMPONENT" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS;LAUNCHED_BY")
   foreach(words SOURCES LIBRARIES VENDOR_LIBRARIES)
     string(REPLACE "\\;" ";" arg_${words} "${arg_${words}}")
   endforeach()
@@ -49,37 +54,54 @@ function(weir_add_driver name)
   elseif(NOT arg_SOURCES AND NOT arg_LIBRARY)
     message(FATAL_ERROR "weir_add_driver(${name}): SOURCES is empty, and there is no LIBRARY")
   endif()
+  set(kind driver)
+  set(file weir-${name})
   get_target_property(newest Weir::SDK WEIR_ABI)
+  if(arg_KIND STREQUAL "communicator") # set by weir_add_communicator
+    set(kind communicator)
+    set(file weir-communicator-${name})
+    set(newest 1.0)
+  endif()
+  if(NOT arg_COMPONENT)
+    set(arg_COMPONENT ${kind}-${name})
+  endif()
   if(NOT arg_ABI)
     set(arg_ABI ${newest})
   elseif(NOT arg_ABI MATCHES "^1[.][0-9]+$" OR arg_ABI VERSION_GREATER newest)
     message(FATAL_ERROR "weir_add_driver(${name}): ABI is '${arg_ABI}'; expected a version from 1.0 to ${newest}")
   endif()
-  set(target weir-driver-${name})
+  set(target weir-${kind}-${name})
   # Weir's own tree has the layout of an install prefix; elsewhere the driver is written to the build folder.
   if(WEIR_DRIVER_OUTPUT_DIR)
-    set(folder ${WEIR_DRIVER_OUTPUT_DIR})
+    get_filename_component(folder ${WEIR_DRIVER_OUTPUT_DIR} DIRECTORY)
+    string(APPEND folder /${kind}s)
   else()
     set(folder ${CMAKE_CURRENT_BINARY_DIR})
   endif()
 
   if(arg_LIBRARY)
     get_filename_component(prebuilt ${arg_LIBRARY} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_BINARY_DIR})
-    set(library ${folder}/libweir-${name}.so)
+    set(library ${folder}/lib${file}.so)
     add_custom_command(OUTPUT ${library} COMMAND ${CMAKE_COMMAND} -E copy ${prebuilt} ${library} DEPENDS ${prebuilt} VERBATIM)
     add_custom_target(${target} ALL DEPENDS ${library})
   else()
-    weir_add_module(${target} FOLDER ${folder} NAME weir-${name} EXPORTS weir_driver_entry ${arg_EXPORTS}
+    weir_add_module(${target} FOLDER ${folder} NAME ${file} EXPORTS weir_${kind}_entry ${arg_EXPORTS}
                     SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
   endif()
   set_target_properties(${target} PROPERTIES WEIR_DESCRIPTION "${arg_DESCRIPTION}")
 
-  set(vendor_libraries "")
-  foreach(library ${arg_VENDOR_LIBRARIES})
-    weir_json_string(library "${library}")
-    list(APPEND vendor_libraries "${library}")
+  foreach(words VENDOR_LIBRARIES LAUNCHED_BY)
+    set(strings "")
+    foreach(word ${arg_${words}})
+      weir_json_string(word "${word}")
+      list(APPEND strings "${word}")
+    endforeach()
+    list(JOIN strings ", " strings_of_${words})
   endforeach()
-  list(JOIN vendor_libraries ", " vendor_libraries)
+  set(launched_by "")
+  if(arg_LAUNCHED_BY)
+    set(launched_by ",\n  \"launched_by\": [${strings_of_LAUNCHED_BY}]")
+  endif()
   weir_json_string(description "${arg_DESCRIPTION}")
   # The host checks the range before it loads the library.
   file(
@@ -90,22 +112,27 @@ function(weir_add_driver name)
   \"manifest_version\": 1,
   \"name\": \"${name}\",
   \"description\": ${description},
-  \"library\": \"libweir-${name}.so\",
+  \"kind\": \"${kind}\",
+  \"library\": \"lib${file}.so\",
   \"abi\": {\"min\": \"1.0\", \"max\": \"${arg_ABI}\"},
   \"architecture\": \"${CMAKE_SYSTEM_PROCESSOR}\",
-  \"vendor_libraries\": [${vendor_libraries}]
+  \"vendor_libraries\": [${strings_of_VENDOR_LIBRARIES}]${launched_by}
 }
 ")
 
   set_target_properties(${target} PROPERTIES WEIR_MANIFEST ${folder}/${name}.json)
 
-  set(destination ${CMAKE_INSTALL_LIBDIR}/weir/drivers)
+  set(destination ${CMAKE_INSTALL_LIBDIR}/weir/${kind}s)
   if(arg_LIBRARY)
-    install(PROGRAMS ${library} DESTINATION ${destination} COMPONENT driver-${name})
+    install(PROGRAMS ${library} DESTINATION ${destination} COMPONENT ${arg_COMPONENT})
   else()
-    install(TARGETS ${target} LIBRARY DESTINATION ${destination} COMPONENT driver-${name})
+    install(TARGETS ${target} LIBRARY DESTINATION ${destination} COMPONENT ${arg_COMPONENT})
   endif()
-  install(FILES ${folder}/${name}.json DESTINATION ${destination} COMPONENT driver-${name})
+  install(FILES ${folder}/${name}.json DESTINATION ${destination} COMPONENT ${arg_COMPONENT})
+endfunction()
+
+function(weir_add_communicator name)
+  weir_add_driver(${name} KIND communicator ${ARGN})
 endfunction()
 
 # weir_add_conformance_test(NAME LEVEL n [FILTER f] [EXPECTATIONS file] [KERNELS folder] [TIMEOUT seconds]

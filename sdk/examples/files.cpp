@@ -44,7 +44,7 @@ int main() try {
   std::filesystem::remove(inputs);
   std::filesystem::remove(picture);
   return right ? 0 : 1;
-} catch (const std::exception& error) {
+} catch (const std::exception& error) {  // weir::Error, or an error of std::filesystem
   std::fprintf(stderr, "%s\n", error.what());
   return 1;
 }

@@ -54,7 +54,7 @@ int main() try {
 
   const bool right = run.runs >= 40 && run.tasks.front().runs == 10 && run.busy > 0;
   return right ? 0 : 1;
-} catch (const std::exception& error) {
+} catch (const std::exception& error) {  // weir::Error, or an error of std::filesystem
   std::fprintf(stderr, "%s\n", error.what());
   return 1;
 }

@@ -90,7 +90,7 @@ int run(std::string_view name) {
       // A thread for which there is no memory is refused by the system.
       const bool expected = error.code() == ErrorCode::out_of_memory ||
                             (error.code() == ErrorCode::system &&
-                             std::string_view(error.what()).find("start a thread") != std::string_view::npos);
+                             std::string_view(error.what()).find("start the thread") != std::string_view::npos);
       if (expected && ++failures == 1) continue;
       std::fprintf(stderr, "Error %d: %s\n", static_cast<int>(error.code()), error.what());
       return expected ? 5 : 3;

@@ -34,9 +34,9 @@ struct Pair {
   std::string bar;  ///< the project's target, in words
   int repeats = 1;  ///< calls per sample, for calls too short to time singly
   int samples = 15;
-  double units = 1;      ///< bytes, elements or launches per call; 1 if time is the figure
+  double units = 1;  ///< bytes, elements or launches per call; 1 if time is the figure
   std::function<void()> ours;
-  std::function<void()> peer;  ///< empty if there is none
+  std::function<void()> peer;     ///< empty if there is none
   bool higher_is_better = false;  ///< ratio = peer time / our time instead of the inverse
   std::function<double()> peak_mib =
       {};  ///< resident memory of the measured program; empty if not the figure
@@ -86,8 +86,9 @@ inline void add(Pair pair) {
       ->Unit(benchmark::kMicrosecond);
 }
 
-void add_compute_cases();   // triad, stencil, math maps, n-body
-void add_overhead_cases();  // launch, enqueue, regions, pool
-void add_startup_cases();   // process start to first result, and to the list of drivers
+void add_compute_cases();    // triad, stencil, math maps, n-body
+void add_algorithm_cases();  // sort, scan
+void add_overhead_cases();   // launch, enqueue, regions, pool
+void add_startup_cases();    // process start to first result, and to the list of drivers
 
 }  // namespace weir::bench

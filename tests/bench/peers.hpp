@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace weir::bench::peer {
 
@@ -11,6 +12,9 @@ void triad(float* a, const float* b, const float* c, float scale, std::size_t n)
 void stencil(float* out, const float* in, std::size_t rows, std::size_t cols);  // one 5-point sweep
 void nbody(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* mass,
            std::size_t n, float softening);
+
+/// Each thread adds up its part, then writes it from its start value.
+void exclusive_scan(std::uint32_t* out, const std::uint32_t* in, std::size_t n);
 
 // g++ -Ofast -march=native -fopenmp, which uses glibc's libmvec
 void map_sin(float* out, const float* in, std::size_t n);
@@ -25,6 +29,7 @@ void nbody_fast(float* ax, float* ay, float* az, const float* x, const float* y,
                 const float* mass, std::size_t n, float softening);
 
 // oneTBB
+void parallel_sort(std::uint32_t* keys, std::size_t n);
 void parallel_for_empty(std::size_t blocks);
 
 }  // namespace weir::bench::peer

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <omp.h>
+
+#include <vector>
+
 #include "peer_nbody.hpp"
 #include "peers.hpp"
 
@@ -23,6 +27,27 @@ void stencil(float* __restrict out, const float* __restrict in, std::size_t rows
 void nbody(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* mass,
            std::size_t n, float softening) {
   nbody_loop(ax, ay, az, x, y, z, mass, n, softening);
+}
+
+void exclusive_scan(std::uint32_t* __restrict out, const std::uint32_t* __restrict in, std::size_t n) {
+  std::vector<std::uint32_t> sums;
+#pragma omp parallel
+  {
+    const auto threads = std::size_t(omp_get_num_threads()), thread = std::size_t(omp_get_thread_num());
+    const std::size_t begin = n * thread / threads, end = n * (thread + 1) / threads;
+#pragma omp single
+    sums.assign(threads, 0);
+    std::uint32_t sum = 0;
+    for (std::size_t i = begin; i < end; ++i) sum += in[i];
+    sums[thread] = sum;
+#pragma omp barrier
+    sum = 0;
+    for (std::size_t t = 0; t < thread; ++t) sum += sums[t];
+    for (std::size_t i = begin; i < end; ++i) {
+      out[i] = sum;
+      sum += in[i];
+    }
+  }
 }
 
 }  // namespace weir::bench::peer

@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <weir/error.hpp>
+
 #include "compilation/cached_compiler.hpp"
+#include "compilation/canonical_request.hpp"
 #include "compilation/kernels.hpp"
+#include "passes/plan.hpp"
+#include "random_kernel.hpp"
 #include "temporary_store.hpp"
 
 namespace weir::test {
@@ -107,6 +112,35 @@ TEST_F(Key, IsTheSameForTheSameCode) {
   EXPECT_FALSE(generates(Given{.check = assertion("another text")})) << "the text of an assert";
   ASSERT_TRUE(generates(Given{.options = " fast_math check_bounds"}));
   EXPECT_FALSE(generates(Given{.options = " check_bounds fast_math"})) << "the order of options";
+}
+
+/// The inputs of the keys of a kernel's tasks, each compiled alone.
+std::vector<std::string> inputs_of(const ir::Kernel& kernel) {
+  std::vector<std::string> inputs;
+  const passes::Plan plan = passes::make_plan(kernel, 8);
+  for (const passes::PlannedTask& planned : plan.tasks) {
+    const ir::Task* const task = &planned.task;
+    inputs.push_back(compilation::canonical_request(kernel, {&task, 1}, Given{}.target).input);
+  }
+  return inputs;
+}
+
+// proves R31
+TEST_F(Key, DoesNotDependOnTheNumbersOfValues) {
+  std::uint32_t planned = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Choices choices(seed);
+    const ir::Kernel kernel = random_kernel(choices);
+    std::vector<std::string> inputs;
+    try {
+      inputs = inputs_of(kernel);
+    } catch (const Error&) {  // blocks of a region conflict
+      continue;
+    }
+    ++planned;
+    ASSERT_EQ(inputs_of(renumbered(kernel, choices)), inputs) << "seed " << seed;
+  }
+  EXPECT_GT(planned, 100u);
 }
 
 // proves R31

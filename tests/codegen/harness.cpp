@@ -39,7 +39,9 @@ void add_arguments(const ir::Kernel& kernel, ir::Task& task) {
     }
   }
   if (needs.launch_key) add(Kind::launch_key, 0, 0, ScalarType::u64, 8);
-  if (needs.error) add(Kind::site_base, 0, 0, ScalarType::u32, 4);
+  if (needs.print) add(Kind::print, 0, 0, ScalarType::u64, 8);
+  if (needs.error || needs.print) add(Kind::site_base, 0, 0, ScalarType::u32, 4);
+  if (needs.print) add(Kind::launch, 0, 0, ScalarType::u32, 4);
   task.argument_bytes = (offset + 15) / 16 * 16;
 }
 
@@ -149,6 +151,12 @@ std::vector<std::byte> Code::pack(const ir::Task& task) const {
         break;
       case Kind::site_base:
         put(&site_base);
+        break;
+      case Kind::print:
+        put(&print_buffer);
+        break;
+      case Kind::launch:
+        put(&launch);
         break;
     }
   }

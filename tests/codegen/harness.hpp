@@ -76,6 +76,8 @@ class Code {
 
   ir::ErrorRecord error{};
   std::uint32_t site_base = 0;
+  void* print_buffer = nullptr;
+  std::uint32_t launch = 0;
 
  private:
   void load();

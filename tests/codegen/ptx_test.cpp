@@ -123,7 +123,7 @@ TEST(PtxTarget, WithoutAVersionIsTheOldestThatKnowsTheArchitecture) {
 TEST(PtxTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal("sm_61", "+ptx86"), HasSubstr("needs sm_70 or newer"));
   EXPECT_THAT(refusal("gfx942", ""), HasSubstr("'gfx942' is no NVIDIA architecture; expected sm_NN"));
-  EXPECT_THAT(refusal("native", ""), HasSubstr("found 'native': name it behind the format, as in ptx:sm_90"));
+  EXPECT_THAT(refusal("native", ""), HasSubstr("found 'native': name it after the format, as in ptx:sm_90"));
   EXPECT_THAT(refusal("sm90", ""), HasSubstr("did you mean sm_90?"));
   // Without the PTX version of a device's driver, an unknown architecture is an error.
   for (const char* unknown : {"sm_999", "sm_91", "sm_130", "sm_71"})
@@ -386,22 +386,39 @@ TEST(PtxLoops, InWhichAllThreadsReadTheSameTakeItFromTheBlocksMemory) {
   EXPECT_EQ(ptx.count("bar.warp.sync"), 2u);
 }
 
-// ptxas makes a saturating addition of max(min(x, 1), 0), which returns 0 for a NaN (tests/evidence/ptxas-clamp.md).
+// ptxas makes min(max(x, 0), 1) of max(min(x, 1), 0), which returns 0 for a NaN instead of 1
+// (tests/evidence/ptxas-clamp.md).
 TEST(PtxFloats, ClampedFromZeroToOneEndInIntegers) {
-  const std::string min = "%a = min %x, %one : f32\n", less = "%l = lt %x, %one : bool\n%a = select %l, %x, %one : f32\n";
-  const std::string max = "%b = max %a, %nil : f32\n", more = "%g = gt %a, %nil : bool\n%b = select %g, %a, %nil : f32\n";
-  for (const std::string& limit : {min, less})
-    for (const std::string& floor : {max, more})
-      for (const char* nil : {"0.0", "-0.0"}) {
-        const Ptx ptx = compile(std::string("weir-ir 1\nkernel \"clamp\"\n  param @x : array<f32, 1>\n{\n"
-                                            "%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
-                                            "parallel (%i) in (%zero to %n) {\n%one = const 1.0 : f32\n%nil = const ") +
-                                    nil + " : f32\n%x = load @x[%i] : f32\n" + limit + floor + "store @x[%i], %b\n}\n}\n",
-                                everything);
-        EXPECT_EQ(ptx.count("max.f32"), 0u) << ptx.text;
-        EXPECT_EQ(ptx.count("setp.gt.f32"), 0u) << ptx.text;
-        EXPECT_GE(ptx.count("selp.f32"), 1u) << ptx.text;
-      }
+  const std::string min = "%a = min %x, %one : T\n", less = "%l = lt %x, %one : bool\n%a = select %l, %x, %one : T\n";
+  const std::string max = "%b = max %a, %nil : T\n", more = "%g = gt %a, %nil : bool\n%b = select %g, %a, %nil : T\n";
+  for (const std::string type : {"f32", "f64"})
+    for (const std::string& limit : {min, less})
+      for (const std::string& floor : {max, more})
+        for (const char* nil : {"0.0", "-0.0"}) {
+          const std::string text = "weir-ir 1\nkernel \"clamp\"\n  param @x : array<T, 1>\n{\n"
+                                   "%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
+                                   "parallel (%i) in (%zero to %n) {\n%one = const 1.0 : T\n%nil = const " +
+                                   std::string(nil) + " : T\n%x = load @x[%i] : T\n" + limit + floor +
+                                   "store @x[%i], %b\n}\n}\n";
+          const Ptx ptx = compile(std::regex_replace(text, std::regex("\\bT\\b"), type), everything);
+          EXPECT_EQ(ptx.count("max." + type), 0u) << ptx.text;
+          EXPECT_EQ(ptx.count("setp.gt." + type), 0u) << ptx.text;
+          EXPECT_GE(ptx.count("selp." + type), 1u) << ptx.text;
+        }
+}
+
+// ptxas takes results of abs as never negative, also that of the least integer (tests/evidence/ptxas-abs.md).
+TEST(PtxIntegers, AbsoluteValuesAreMaxima) {
+  for (const std::string type : {"i32", "i64"}) {  // words hold the results of smaller integers
+
+    const Ptx ptx = compile("weir-ir 1\nkernel \"least\"\n  param @x : array<" + type +
+                                ", 1>\n{\n%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
+                                "parallel (%i) in (%zero to %n) {\n%x = load @x[%i] : " +
+                                type + "\n%a = abs %x : " + type + "\nstore @x[%i], %a\n}\n}\n",
+                            everything);
+    EXPECT_EQ(ptx.count("abs."), 0u) << ptx.text;
+    EXPECT_GE(ptx.count("max.s" + type.substr(1)), 1u) << ptx.text;
+  }
 }
 
 // Eight times 16 KiB would exceed the 48 KiB of static shared memory that CUDA allows.

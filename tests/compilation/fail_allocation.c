@@ -20,7 +20,7 @@ static void in_worker(void) {
   next = 0;
 }
 
-__attribute__((constructor)) static void watch_forks(void) {
+__attribute__((constructor)) static void register_fork_handlers(void) {
   pthread_atfork(NULL, NULL, in_worker);
 }
 

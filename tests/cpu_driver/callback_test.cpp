@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "driver_threads.hpp"
 #include "support.hpp"
 
 namespace cpu_test {
@@ -21,6 +22,16 @@ TEST(HostCallback, RunsInTheStreamsOrderOnAnotherThread) {
   EXPECT_EQ(seen, 1u);
   EXPECT_EQ(value, 2u);
   EXPECT_NE(where, std::this_thread::get_id());
+}
+
+// A handler of the program must not run on a thread of the driver.
+TEST(HostCallback, RunsWithSignalsBlocked) {
+  Stream stream;
+  std::map<std::string, bool> threads;
+  std::function<void()> body = [&] { threads = weir::test::driver_threads_that_block_signals(); };
+  submit_callback(stream, body);
+  stream.synchronize();
+  EXPECT_EQ(threads, (std::map<std::string, bool>{{"weir-callback", true}, {"weir-cpu", true}}));
 }
 
 // proves R5

@@ -27,7 +27,9 @@ Needs needs_of(Row row) {
       return {.unchecked = true, .straight = true};
     case Row::gpu_staged_reads:
       return {.no_alias = true, .unchecked = true, .straight = true};
-    case Row::gpu_block_counters:
+    case Row::cpu_private_counters:
+    case Row::cpu_direct_counters:
+    case Row::gpu_private_counters:
     case Row::gpu_direct_counters:
       return {.no_alias = true};
     default:
@@ -49,8 +51,8 @@ bool is_facts(Row row) {
 /// Statements that keep LLVM's vectorisers from vectorising the enclosing loop.
 bool is_scalar(Kind kind) {
   return kind == kind_of(Op::while_) || kind == kind_of(Op::for_) || kind == kind_of(Op::break_) ||
-         kind == kind_of(Op::continue_) || kind == assert_kind || kind == local_array_kind ||
-         kind == library_math_kind || kind == kind_of(Op::rem) ||
+         kind == kind_of(Op::continue_) || kind == assert_kind || kind == print_kind ||
+         kind == local_array_kind || kind == library_math_kind || kind == kind_of(Op::rem) ||
          (kind >= first_atomic_kind && kind < local_array_kind);
 }
 
@@ -222,8 +224,8 @@ class AimedGenerator : private AimedStatements {
     bounds(out, rank, s.operands);
     if (reduction) {
       s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count));
-      s.type =
-          s.index >= static_cast<std::uint32_t>(ir::ReduceKind::any) ? ScalarType::boolean : arithmetic();
+      do s.type = c_.chance(5) ? ScalarType::boolean : arithmetic();
+      while (!ir::reduces(static_cast<ir::ReduceKind>(s.index), s.type));
     }
     const Scope scope = enter();
     Block block;
@@ -305,12 +307,14 @@ class AimedGenerator : private AimedStatements {
         return around_loop(out, aim, shared_loop);
       case Row::gpu_staged_reads:
         return around_loop(out, aim, staged_loop);
-      case Row::gpu_block_counters:
+      case Row::cpu_private_counters:
+      case Row::cpu_direct_counters:
+      case Row::gpu_private_counters:
       case Row::gpu_direct_counters: {
         counting_ = true;
         if (aligned_ && !k_.options.check_bounds && c_.chance(2))
           neighbours(out, std::size_t{1} << c_.below(4));
-        const bool large = aim.row == Row::gpu_direct_counters;
+        const bool large = aim.row == Row::cpu_direct_counters || aim.row == Row::gpu_direct_counters;
         const std::int64_t count =
             large ? 4097 + std::int64_t(c_.below(900)) : 1 + std::int64_t(c_.below(c_.chance(2) ? 8 : 400));
         add_to_counters(out, counter(c_.chance(2) ? ScalarType::i32 : ScalarType::u32, count));

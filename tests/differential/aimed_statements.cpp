@@ -28,6 +28,7 @@ void AimedStatements::insert(Block& out, Kind kind) {
     out.statements.push_back(std::move(s));
     return keep(out, holds, ScalarType::boolean);
   }
+  if (kind == print_kind) return insert_print(out);
   if (kind == exact_math_kind || kind == library_math_kind) return insert_math(out, kind == exact_math_kind);
   if (kind < local_array_kind) return insert_atomic(out, static_cast<AtomicKind>(kind - first_atomic_kind));
   if (kind == local_array_kind) return insert_local_array(out);
@@ -45,6 +46,26 @@ void AimedStatements::insert(Block& out, Kind kind) {
     value = values_.back().id;
   }
   keep(out, value, type);
+}
+
+void AimedStatements::insert_print(Block& out) {
+  Statement s = make(Op::print);
+  s.index = static_cast<std::uint32_t>(k_.strings.size());
+  std::string format = "at {{" + std::to_string(s.index) + "}}";
+  for (std::size_t i = c_.below(4); i-- > 0;) {
+    const ScalarType type = any_type();
+    s.operands.push_back(fresh(out, type));
+    format += is_float(type) && c_.chance(2) ? " {:.9e}" : c_.chance(4) ? " {:>9}" : " {}";
+  }
+  k_.strings.push_back(std::move(format));
+  if (!c_.chance(4)) {  // packets take prints in branches only
+    Statement branch = make(Op::if_);
+    branch.operands = {condition(out)};
+    branch.bodies.resize(2);
+    branch.bodies[c_.chance(4)].statements.push_back(std::move(s));
+    s = std::move(branch);
+  }
+  out.statements.push_back(std::move(s));
 }
 
 void AimedStatements::insert_operation(Block& out, Op op) {

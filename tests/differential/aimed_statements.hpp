@@ -68,6 +68,7 @@ class AimedStatements : protected RandomStatements {
   bool uniform_loops_ = false;         // sequential loops have the same bounds in all iterations
 
  private:
+  void insert_print(Block& out);
   void insert_operation(Block& out, Op op);
   void insert_atomic(Block& out, ir::AtomicKind kind);
   void insert_math(Block& out, bool exact);

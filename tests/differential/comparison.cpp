@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comparison.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
+#include <span>
 #include <weir/error.hpp>
 
 #include "ir/printer.hpp"
 #include "ir/verifier.hpp"
+#include "runtime/prints/print_sites.hpp"
+#include "taken_lines.hpp"
 
 namespace weir::test {
 namespace {
+
+using ir::Block;
+using ir::Statement;
 
 constexpr std::uint64_t most_steps = 1'500'000;
 
@@ -17,6 +25,46 @@ std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
+}
+
+/// Keeps what the interpreter prints.
+class PrintObserver final : public interpreter::Observer {
+ public:
+  explicit PrintObserver(const ir::Kernel& kernel)
+      : sites_(std::make_shared<const detail::PrintSites>(kernel)) {}
+
+  void outside(const interpreter::Machine&, const ir::Statement&) override {}
+  void false_assert(const interpreter::Machine&, const ir::Statement&) override {}
+  void access(const interpreter::Machine&, const ir::Statement&, interpreter::Access, std::size_t,
+              std::size_t) override {}
+  void computed(const interpreter::Machine&, const ir::Statement&, std::span<const ScalarType>,
+                std::span<const std::uint64_t>, std::uint64_t) override {}
+  void printed(const interpreter::Machine& machine, const ir::Statement& s) override {
+    detail::Printed one{0, {sites_, sites_->find(s)}, {}, {}};
+    if (machine.iteration().loop) std::ranges::copy(machine.iteration().indices, one.index.begin());
+    for (const ir::ValueId id : s.operands) one.values.push_back(machine.bits(id));
+    printed_.push_back(std::move(one));
+  }
+  Lines lines() const { return detail::lines_in_order(printed_); }
+
+ private:
+  std::shared_ptr<const detail::PrintSites> sites_;
+  std::vector<detail::Printed> printed_;
+};
+
+/// How the lines of a device differ from `expected`, or "". Only their number is compared if some did not
+/// fit.
+std::string difference_of_lines(const Lines& lines, const Lines& expected) {
+  if (!lines.empty() && lines.back().starts_with("weir: ")) {
+    const std::size_t lost = std::stoul(lines.back().substr(6)), all = lines.size() - 1 + lost;
+    if (all == expected.size()) return {};
+    return "prints " + std::to_string(all) + " lines, expected " + std::to_string(expected.size());
+  }
+  const auto [found, wanted] = std::ranges::mismatch(lines, expected);
+  if (found == lines.end() && wanted == expected.end()) return {};
+  return "line " + std::to_string(found - lines.begin()) + " of " + std::to_string(lines.size()) + " is \"" +
+         (found == lines.end() ? "missing" : *found) + "\", expected \"" +
+         (wanted == expected.end() ? "no more" : *wanted) + "\"";
 }
 
 }  // namespace
@@ -35,6 +83,8 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
   };
   data.launch_key = finished(finished(seed + 0x9e3779b97f4a7c15u));
   Machine machine(kernel, data, std::ref(math_));
+  PrintObserver prints(kernel);
+  machine.observe(&prints);
   try {
     machine.run_kernel(most_steps);
   } catch (const CannotRun&) {
@@ -43,11 +93,13 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
   // The interpreter stops at a failure between loops. Devices continue, for any number of iterations.
   if (machine.failed_between_loops()) return {};
   const Components expected = components_of(runnable, machine);
+  const Lines lines = prints.lines();
   const Program program = Program::parse(ir::print(kernel));
   for (const Device& device : devices_) {
     const std::string name =
         device.info().name.empty() ? device.driver() : device.driver() + " (" + device.info().name + ")";
     try {
+      TakenLines taken;
       Launch launch(runnable, data, device);
       launch.submit(program, {seed, 0});
       const std::optional<std::string> failure = launch.finish();
@@ -57,6 +109,8 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
         for (const CompiledVariant& variant : program.variants(launch.stream()))
           coverage->add(runnable, variant, device.info().kind);
       if (const std::string words = difference(runnable, launch.components(), expected); !words.empty())
+        return {true, name + ": " + words};
+      if (const std::string words = difference_of_lines(taken.take(), lines); !words.empty())
         return {true, name + ": " + words};
     } catch (const std::exception& error) {
       return {true, name + ": " + error.what()};

@@ -12,7 +12,7 @@ namespace {
 
 using ir::Op;
 
-constexpr std::uint64_t most_block_counters = 4096;
+constexpr std::uint64_t most_private_counters = 4096;
 
 constexpr const char* row_names[] = {"CPU serial",
                                      "CPU scalar loop",
@@ -21,6 +21,8 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "CPU reduction",
                                      "CPU reduction, vectors",
                                      "CPU after a reduction",
+                                     "CPU private counters",
+                                     "CPU direct counters",
                                      "GPU serial",
                                      "GPU thread loop",
                                      "GPU packets of 2",
@@ -31,7 +33,7 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU tiles",
                                      "GPU tile packets",
                                      "GPU staged reads",
-                                     "GPU block counters",
+                                     "GPU private counters",
                                      "GPU direct counters",
                                      "GPU reduction",
                                      "GPU reduction in strips",
@@ -70,7 +72,7 @@ std::uint32_t assumptions_of(const std::string& words) {
 /// The plan of a variant: the one whose tasks were merged from as many loops.
 passes::Plan plan_of(const ir::Kernel& kernel, const CompiledVariant& variant) {
   const auto has = [&](const char* word) { return variant.assume.find(word) != std::string::npos; };
-  const passes::KnownOfLaunches known{.no_alias = has("no_alias"), .index32 = has("index32")};
+  const passes::FusionAssumptions known{.no_alias = has("no_alias"), .index32 = has("index32")};
   for (const passes::Fusion how : {passes::Fusion::shared_index, passes::Fusion::same_space}) {
     passes::Plan plan = passes::make_plan(kernel, 8, {how, known});
     const bool fits = std::equal(plan.tasks.begin(), plan.tasks.end(), variant.tasks.begin(),
@@ -80,11 +82,6 @@ passes::Plan plan_of(const ir::Kernel& kernel, const CompiledVariant& variant) {
     if (fits) return plan;
   }
   return passes::make_plan(kernel, 8);
-}
-
-bool reduces(ir::ReduceKind kind, ScalarType type) {
-  const bool logical = kind == ir::ReduceKind::any || kind == ir::ReduceKind::all;
-  return logical ? type == ScalarType::boolean : type != ScalarType::boolean && type != ScalarType::f16;
 }
 
 }  // namespace
@@ -106,8 +103,8 @@ const char* impossible(Row row, Kind kind) noexcept {
     return "values leave a task for another one outside of loops only";
   switch (row) {
     case Row::cpu_lane_loop:
-      if (control || is_atomic(kind) || kind == kind_of(Op::philox))
-        return "lane_loops.cpp takes no branch, atomic or random number";
+      if (control || kind == print_kind || is_atomic(kind) || kind == kind_of(Op::philox))
+        return "lane_loops.cpp takes no branch, print, atomic or random number";
       if (kind == local_array_kind) return "lane_loops.cpp takes no local array";
       return nullptr;
     case Row::gpu_packets_2:
@@ -131,7 +128,7 @@ const char* impossible(Row row, Kind kind) noexcept {
       if (kind == local_array_kind) return "staging.cpp and packets.cpp take no local array";
       return nullptr;
     case Row::gpu_reduce:
-      if (kind == kind_of(Op::store) || is_atomic(kind))
+      if (kind == kind_of(Op::store) || is_atomic(kind) || kind == print_kind)
         return "block_reduction.cpp reduces bodies that write in strips";
       return nullptr;
     default:
@@ -193,11 +190,13 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     met(Path::staged_reads, Row::gpu_staged_reads);
     met(Path::reduce_blocks, Row::gpu_reduce);
     met(Path::reduce_strips, Row::gpu_reduce_strips);
-    if (code.takes(Path::block_counters)) {
+    if (code.takes(Path::private_counters)) {
       // The launch chooses between the two, for example by the array's extent.
       const auto* extents = counted_array(runnable, task.body);
-      const bool large = extents && extents->at(0) > static_cast<std::int64_t>(most_block_counters);
-      count(large ? Row::gpu_direct_counters : Row::gpu_block_counters, kinds);
+      const bool large = extents && extents->at(0) > static_cast<std::int64_t>(most_private_counters);
+      const Row cpu_row = large ? Row::cpu_direct_counters : Row::cpu_private_counters;
+      const Row gpu_row = large ? Row::gpu_direct_counters : Row::gpu_private_counters;
+      count(gpu ? gpu_row : cpu_row, kinds);
     }
   }
   if (gpu) count(static_cast<Row>(number(Row::gpu_facts) + assumptions_of(variant.assume)), all);
@@ -240,7 +239,7 @@ std::vector<std::string> Coverage::missing_reductions(bool cpu, bool gpu) const 
       for (std::size_t type = 0; type < 12; ++type) {
         const auto k = static_cast<ir::ReduceKind>(kind);
         const auto t = static_cast<ScalarType>(type);
-        if ((device ? gpu : cpu) && reduces(k, t) && reductions_[device][kind][type] == 0)
+        if ((device ? gpu : cpu) && ir::reduces(k, t) && reductions_[device][kind][type] == 0)
           result.push_back(std::string(device ? "GPU " : "CPU ") + std::string(to_string(k)) + " of " +
                            std::string(to_string(t)));
       }
@@ -278,7 +277,7 @@ void Coverage::print(std::ostream& to, bool cpu, bool gpu) const {
       const auto k = static_cast<ir::ReduceKind>(kind);
       to << "\n| " << (device ? "GPU " : "CPU ") << to_string(k) << " |";
       for (std::size_t type = 0; type < 12; ++type)
-        if (reduces(k, static_cast<ScalarType>(type)))
+        if (ir::reduces(k, static_cast<ScalarType>(type)))
           to << ' ' << reductions_[device][kind][type] << " |";
         else
           to << " - |";

@@ -2,7 +2,6 @@
 // One kernel through the public API, several times at once, compared with the interpreter.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,28 +9,18 @@
 #include <weir/weir.hpp>
 
 #include "interpreter.hpp"
+#include "interpreter/compiled_math.hpp"
 #include "runnable_kernel.hpp"
 
 namespace weir::test {
+
+using interpreter::CompiledMath;
 
 /// The bits of each scalar, by parameter.
 using Components = std::vector<std::vector<std::uint64_t>>;
 
 /// Random contents for the kernel's parameters.
 LaunchData random_data(const RunnableKernel& runnable, Choices& choices);
-
-/// Math functions as computed by generated code, one value at a time.
-class CompiledMath {
- public:
-  explicit CompiledMath(const Device& device) : stream_(device.create_stream()) {}
-  std::uint64_t operator()(const ir::Statement& s, std::span<const ScalarType> types,
-                           std::span<const std::uint64_t> operands);
-
- private:
-  Stream stream_;
-  std::map<std::string, Program> programs_;
-  std::map<std::pair<std::string, std::vector<std::uint64_t>>, std::uint64_t> known_;
-};
 
 /// Arrays and scalars of one launch on a separate stream.
 class Launch {

@@ -62,8 +62,8 @@ std::string code_of(const std::string& text, const std::string& format, const st
   return words;
 }
 
-std::string on_cpu(const std::string& text) {
-  return code_of(text, "elf-x86_64", "x86-64-v3", "");
+std::string on_cpu(const std::string& text, const std::string& assume = "") {
+  return code_of(text, "elf-x86_64", "x86-64-v3", assume);
 }
 std::string on_gpu(const std::string& text, const std::string& assume) {
   return code_of(text, "ptx", "sm_90", assume);
@@ -75,6 +75,11 @@ TEST(Lowering, OfACpuSaysWhetherLoopsBecameVectors) {
   EXPECT_NE(on_cpu(staged).find("lane loop"), std::string::npos) << on_cpu(staged);
 }
 
+TEST(Lowering, OfACpuCountsInPrivateMemoryWhereNoArrayIsAnother) {
+  EXPECT_EQ(on_cpu(counting), "scalar loop");
+  EXPECT_EQ(on_cpu(counting, "no_alias"), "scalar loop, private counters, direct counters");
+}
+
 TEST(Lowering, OfAGpuSaysHowThreadsShareALoop) {
   EXPECT_EQ(on_gpu(add, ""), "thread loop");
   EXPECT_EQ(on_gpu(add, "no_alias,index32,aligned"), "packets of 4, packet edges");
@@ -82,7 +87,7 @@ TEST(Lowering, OfAGpuSaysHowThreadsShareALoop) {
   EXPECT_EQ(on_gpu(stencil, "aligned"), "packets of 4, packet edges, tile packets");
   EXPECT_EQ(on_gpu(staged, "no_alias"), "thread loop, staged reads");
   EXPECT_EQ(on_gpu(staged, ""), "packets of 2, packet edges, shared loops");
-  EXPECT_EQ(on_gpu(counting, "no_alias"), "thread loop, block counters, direct counters");
+  EXPECT_EQ(on_gpu(counting, "no_alias"), "thread loop, private counters, direct counters");
   EXPECT_EQ(on_gpu(counting, ""), "thread loop");
 }
 
@@ -108,6 +113,16 @@ TEST(Lowering, IsKnownOfWhatLaunchesMade) {
   EXPECT_EQ(variants[0].assume, "");
   ASSERT_EQ(variants[0].tasks.size(), 1u);
   EXPECT_TRUE(variants[0].tasks[0].lowering.takes(LoweringPath::vector_loop));
+}
+
+TEST(Lowering, OfCountersOnACpuIsPreparedForArraysThatAreNotTheSame) {
+  const Stream stream = open("cpu").create_stream();
+  const Program program = Program::parse(counting);
+  program.prepare(stream);
+  const std::vector<CompiledVariant> variants = program.variants(stream);
+  ASSERT_EQ(variants.size(), 1u);
+  EXPECT_EQ(variants[0].assume, "no_alias");
+  EXPECT_TRUE(variants[0].tasks.at(0).lowering.takes(LoweringPath::private_counters));
 }
 
 }  // namespace

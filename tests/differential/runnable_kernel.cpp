@@ -96,8 +96,8 @@ class Generator : private RandomStatements {
     s.operands = bounds;
     if (op == Op::reduce) {
       s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count));
-      s.type =
-          s.index >= static_cast<std::uint32_t>(ir::ReduceKind::any) ? ScalarType::boolean : arithmetic();
+      do s.type = c_.chance(5) ? ScalarType::boolean : arithmetic();
+      while (!ir::reduces(static_cast<ir::ReduceKind>(s.index), s.type));
     }
     const Scope scope = enter();
     for (Variable& v : variables_) v.in_loop = false;

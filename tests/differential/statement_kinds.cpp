@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/evaluate.hpp"
+#include "ir/prints.hpp"
 
 namespace weir::test {
 namespace {
@@ -33,6 +34,9 @@ class Collector {
         break;
       case Op::atomic:
         kinds_.set(kind_of(static_cast<ir::AtomicKind>(s.immediate)));
+        break;
+      case Op::if_:
+        if (!ir::only_prints(s)) kinds_.set(kind_of(s.op));
         break;
       case Op::yield:
       case Op::parallel:
@@ -76,6 +80,7 @@ bool is_kind(Kind kind) noexcept {
 std::string kind_name(Kind kind) {
   if (kind < op_kinds) return std::string(ir::info(static_cast<Op>(kind)).mnemonic);
   if (kind == assert_kind) return "assert";
+  if (kind == print_kind) return "print";
   if (kind == exact_math_kind) return "math, exact";
   if (kind == library_math_kind) return "math, library";
   if (kind < local_array_kind)

@@ -15,7 +15,8 @@ namespace weir::test {
 using Kind = std::size_t;
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(ir::Op::continue_) + 1;
 inline constexpr Kind assert_kind = op_kinds;
-inline constexpr Kind exact_math_kind = assert_kind + 1;        ///< functions with one correct result
+inline constexpr Kind print_kind = assert_kind + 1;
+inline constexpr Kind exact_math_kind = print_kind + 1;         ///< functions with one correct result
 inline constexpr Kind library_math_kind = exact_math_kind + 1;  ///< functions of the math library
 inline constexpr Kind first_atomic_kind = library_math_kind + 1;
 inline constexpr Kind local_array_kind = first_atomic_kind + ir::atomic_kind_count;
@@ -27,6 +28,7 @@ inline constexpr std::size_t kind_count = matrix_kind + 1;
 using Kinds = std::bitset<kind_count>;
 
 constexpr Kind kind_of(ir::Op op) noexcept {
+  if (op == ir::Op::print) return print_kind;
   return op == ir::Op::assert_ ? assert_kind : static_cast<Kind>(op);
 }
 constexpr Kind kind_of(ir::AtomicKind kind) noexcept {

@@ -119,13 +119,28 @@ Statement RandomStatements::access_of(Op op, std::uint32_t p, std::vector<ValueI
   return s;
 }
 
+// One of them may be far outside any array, where an access that ignores its check meets unmapped memory.
+std::vector<ValueId> RandomStatements::wild_indices(Block& out, std::size_t rank) {
+  static constexpr std::int64_t far[] = {1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 40,
+                                         std::int64_t{1} << 61, INT64_MAX};
+  std::vector<ValueId> ids = RandomValues::indices(out, rank);
+  if (c_.chance(2)) return ids;
+  Statement index = make(Op::constant, ScalarType::i64);
+  index.immediate = static_cast<std::uint64_t>(far[c_.below(std::size(far))]);
+  if (c_.chance(2)) index.immediate = ~index.immediate;
+  ValueId& replaced = ids[c_.below(rank)];
+  const ValueId distance = emit(out, std::move(index));
+  replaced = c_.chance(2) ? distance : binary(out, Op::add, ScalarType::i64, replaced, distance);
+  return ids;
+}
+
 void RandomStatements::load(Block& out, const Place& place) {
   Array* a = array(Role::input);
   if (a == nullptr || c_.chance(4)) a = array(c_.chance(2) ? Role::output : Role::counter);
   if (a == nullptr) return;
   const std::uint32_t p = a->parameter;
   if (wild() && (!place.parallel || a->role == Role::input)) {
-    emit(out, access_of(Op::load, p, RandomValues::indices(out, k_.parameters[p].rank)));
+    emit(out, access_of(Op::load, p, wild_indices(out, k_.parameters[p].rank)));
     return;
   }
   if (place.parallel && a->role == Role::counter) return;
@@ -197,7 +212,7 @@ void RandomStatements::atomic(Block& out, const Place& place) {
   if (!place.parallel) kind = static_cast<ir::AtomicKind>(c_.below(ir::atomic_kind_count));
   if (is_float(type) && (kind >= ir::AtomicKind::bit_and)) kind = ir::AtomicKind::add;
   if (kind == ir::AtomicKind::add && c_.chance(3)) kind = ir::AtomicKind::sub;
-  std::vector<ValueId> operands = wild() ? RandomValues::indices(out, k_.parameters[p].rank) : inside(out, p);
+  std::vector<ValueId> operands = wild() ? wild_indices(out, k_.parameters[p].rank) : inside(out, p);
   operands.push_back(operand(out, type));
   if (kind == ir::AtomicKind::compare_exchange) operands.push_back(operand(out, type));
   Statement s = access_of(Op::atomic, p, std::move(operands));

@@ -90,6 +90,7 @@ class RandomStatements : protected RandomOperations {
 
   Array* array(Role role);
   bool wild() { return k_.options.check_bounds && may_fail_ && c_.chance(10); }
+  std::vector<ValueId> wild_indices(Block& out, std::size_t rank);
   std::vector<ValueId> inside(Block& out, std::uint32_t parameter);
   const Ownership& ownership(std::uint32_t parameter);
   ValueId own_element(Block& out, std::uint32_t parameter, std::vector<ValueId>& indices);

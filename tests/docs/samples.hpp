@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the samples of a documentation page. run_page.cmake turns each fragment of C++ into a function whose parameters the page
+// Runs the samples of a documentation page. check_page.cmake turns each fragment of C++ into a function whose parameters the page
 // declares; run() makes an argument of each parameter's type and calls it on the CPU driver.
 #pragma once
 

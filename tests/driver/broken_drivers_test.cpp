@@ -70,20 +70,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"undefined_symbol", "undefined-symbol", DriverStatus::broken,
              "uses the symbol function_that_nobody_provides, which no library provides"},
         Case{"older_abi", "older-abi", DriverStatus::abi_refused,
-             "the driver speaks ABI 0.9; this Weir speaks 1.0 to 1.1"},
+             "the driver supports ABI 0.9; this Weir supports 1.0 to 1.1"},
         Case{"newer_abi", "newer-abi", DriverStatus::abi_refused,
-             "the driver speaks ABI 2.0; this Weir speaks 1.0 to 1.1"},
+             "the driver supports ABI 2.0; this Weir supports 1.0 to 1.1"},
         Case{"refuses_abi", "refuses-abi", DriverStatus::abi_refused,
-             "the driver refuses ABI 1.0 to 1.1: this driver speaks ABI 2.0"},
-        Case{"null_table", "null-table", DriverStatus::broken, "gave no table"},
+             "the driver refuses ABI 1.0 to 1.1: this driver supports ABI 2.0"},
+        Case{"null_table", "null-table", DriverStatus::broken, "returned no table"},
         Case{"failing_entry", "failing-entry", DriverStatus::broken,
              "its entry point failed: no thread could be made"},
         Case{"null_entries", "null-entries", DriverStatus::broken,
              "lacks required functions: stream_flush, kernel_launch"},
         Case{"null_name", "null-name", DriverStatus::broken, "the driver's table has no name"},
-        Case{"bad_name", "bad-name", DriverStatus::broken, "the driver calls itself \"Bad Name!\""},
+        Case{"bad_name", "bad-name", DriverStatus::broken, "the driver reports the name \"Bad Name!\""},
         Case{"other_name", "other-name", DriverStatus::broken,
-             "the library calls itself \"somebody-else\", its manifest \"other-name\""},
+             "the library reports the name \"somebody-else\", its manifest \"other-name\""},
         Case{"too_short_table", "too-short-table", DriverStatus::broken,
              "lacks required functions: fill, module_load"},
         Case{"lying_capability", "lying-capability", DriverStatus::broken,
@@ -182,7 +182,7 @@ TEST(Drivers, ManifestOfANewerAbiIsRefusedWithBothVersions) {
   folder.add_manifest("newer", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.status, DriverStatus::abi_refused);
-  EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 2.0 to 2.3; this Weir speaks 1.0 to 1.1"));
+  EXPECT_THAT(found.reason, HasSubstr("the driver supports ABI 2.0 to 2.3; this Weir supports 1.0 to 1.1"));
   EXPECT_THAT(found.remedy, HasSubstr("update Weir"));
 }
 
@@ -194,7 +194,7 @@ TEST(Drivers, ManifestOfAnOlderAbiIsRefusedWithBothVersions) {
   folder.add_manifest("older", manifest);
   const Candidate found = folder.find_one();
   EXPECT_EQ(found.status, DriverStatus::abi_refused);
-  EXPECT_THAT(found.reason, HasSubstr("the driver speaks ABI 0.4; this Weir speaks 1.0 to 1.1"));
+  EXPECT_THAT(found.reason, HasSubstr("the driver supports ABI 0.4; this Weir supports 1.0 to 1.1"));
   EXPECT_THAT(found.remedy, HasSubstr("update the driver"));
 }
 

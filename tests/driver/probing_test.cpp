@@ -125,7 +125,7 @@ TEST(Probing, ADriverWhoseProbeIsKilledIsTriedAgain) {
     const Candidate found = folder.find_one();
     EXPECT_EQ(found.probed, ProbePlace::child);
     EXPECT_EQ(found.status, DriverStatus::broken);
-    EXPECT_THAT(found.reason, HasSubstr("somebody else ended its probe in device_count with SIGKILL"));
+    EXPECT_THAT(found.reason, HasSubstr("another process ended its trial in device_count with SIGKILL"));
     EXPECT_THAT(found.remedy, HasSubstr("try again"));
   }
 }

@@ -25,7 +25,7 @@ std::vector<std::string> searched(const SearchInputs& from) {
 
 TEST(SearchPath, IsEnvironmentUserInstallSystem) {
   SearchInputs from = search_inputs();
-  from.weir_driver_path = "/b:/a";
+  from.plugin_path = "/b:/a";
   EXPECT_THAT(searched(from), ElementsAre("/b", "/a", "/home/ada/.local/share/weir/drivers",
                                           "/opt/weir/lib/weir/drivers", "/usr/lib/weir/drivers"));
 }
@@ -50,7 +50,7 @@ TEST(SearchPath, ServesProgramsThatHoldTheLibrary) {
 
 TEST(SearchPath, NeverHoldsTheCurrentFolder) {
   SearchInputs from = search_inputs();
-  from.weir_driver_path = ".:::drivers:../drivers:";
+  from.plugin_path = ".:::drivers:../drivers:";
   for (const std::string& path : searched(from))
     EXPECT_TRUE(std::filesystem::path(path).is_absolute()) << path;
   EXPECT_EQ(searched(from), searched(search_inputs()));
@@ -58,7 +58,7 @@ TEST(SearchPath, NeverHoldsTheCurrentFolder) {
 
 TEST(SearchPath, SaysWhyARelativeEntryIsIgnored) {
   SearchInputs from = search_inputs();
-  from.weir_driver_path = "drivers";
+  from.plugin_path = "drivers";
   const SearchFolder folder = make_search_path(from).front();
   EXPECT_EQ(folder.path, "drivers");
   EXPECT_THAT(folder.ignored, HasSubstr("it is relative"));
@@ -66,7 +66,7 @@ TEST(SearchPath, SaysWhyARelativeEntryIsIgnored) {
 
 TEST(SearchPath, HoldsEachFolderOnce) {
   SearchInputs from = search_inputs();
-  from.weir_driver_path = "/a:/a/:/b/../a:/usr/lib/weir/drivers";
+  from.plugin_path = "/a:/a/:/b/../a:/usr/lib/weir/drivers";
   EXPECT_THAT(searched(from),
               ElementsAre("/a", "/usr/lib/weir/drivers", "/home/ada/.local/share/weir/drivers",
                           "/opt/weir/lib/weir/drivers"));
@@ -75,7 +75,7 @@ TEST(SearchPath, HoldsEachFolderOnce) {
 // proves R35
 TEST(SearchPath, OfAnElevatedProcessIgnoresTheCallersFolders) {
   SearchInputs from = search_inputs();
-  from.weir_driver_path = "/a";
+  from.plugin_path = "/a";
   from.data_home = "/data/ada";
   from.elevated = true;
   EXPECT_THAT(searched(from), ElementsAre("/opt/weir/lib/weir/drivers", "/usr/lib/weir/drivers"));

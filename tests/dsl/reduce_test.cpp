@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions: tasks at the top, sequential loops elsewhere.
+#include "thrown_by.hpp"
 #include "traced.hpp"
 
 namespace weir::test {
@@ -24,10 +25,14 @@ TEST(Reductions, OfEveryKind) {
   const std::string text = body_of([](View<std::int32_t> x, Index n) {
     (void)reduce_min(n, [&](Index i) { return x[i]; });
     (void)reduce_max(n, [&](Index i) { return x[i] + 1; });
+    (void)reduce_and(n, [&](Index i) { return x[i]; });
+    (void)reduce_or(n, [&](Index i) { return x[i]; });
+    (void)reduce_xor(n, [&](Index i) { return x[i]; });
     (void)reduce_any(n, [&](Index i) { return x[i] > 0; });
     (void)reduce_all(n, [&](Index i) { return x[i] > 0; });
   });
-  for (const char* word : {"reduce.min", "reduce.max", "reduce.any", "reduce.all", " : i32 {", " : bool {"}) {
+  for (const char* word : {"reduce.min", "reduce.max", "reduce.and", "reduce.or", "reduce.xor", "reduce.any",
+                           "reduce.all", " : i32 {", " : bool {"}) {
     EXPECT_THAT(text, testing::HasSubstr(word));
   }
 }
@@ -87,6 +92,40 @@ TEST(Reductions, OverNothingGiveTheirIdentity) {
   EXPECT_THAT(start(std::uint8_t{}, smallest), testing::HasSubstr("const 255 : u8"));
   EXPECT_THAT(start(std::int8_t{}, largest), testing::HasSubstr("const -128 : i8"));
   EXPECT_THAT(start(std::int64_t{}, smallest), testing::HasSubstr("const 9223372036854775807 : i64"));
+  const auto all_bits = [](auto x) { return reduce_and(0, [&](Index i) { return x[i]; }); };
+  EXPECT_THAT(start(std::uint16_t{}, all_bits), testing::HasSubstr("const 65535 : u16"));
+}
+
+TEST(Reductions, ThatRepeatTheirBodyRefuseEffects) {
+  const auto refusal = [](auto body) {
+    const Error error = thrown_by([&] {
+      Kernel{"repeats", with_constants([=](View<float> x, Index n) {
+               Var<float> around = 0;
+               (void)around;
+               (void)arg_min(n, [&](Index i) { return body(x, around, i); });
+             })};
+    });
+    return std::string(error.what());
+  };
+  const auto says = testing::HasSubstr("arg_min evaluates its body more than once");
+  EXPECT_THAT(refusal([](auto& x, auto&, Index i) {
+                x[i] = 1;
+                return x[i] + 0;
+              }),
+              says);
+  EXPECT_THAT(refusal([](auto&, auto&, Index) { return random<float>(); }), says);
+  EXPECT_THAT(refusal([](auto& x, auto&, Index i) {
+                if_(i == 1, [&] { atomic_add(x[0], 1.0f); });
+                return x[i] + 0;
+              }),
+              says);
+  EXPECT_NO_THROW((Kernel{"variable", [](View<float> x, View<std::int64_t> out) {
+                            out[0] = arg_max(x.size(), [&](Index i) {
+                              Var<float> sum = 0;
+                              for_(0, 3, [&](Index j) { sum += x[i + j]; });
+                              return Value<float>(sum);
+                            });
+                          }}));
 }
 
 }  // namespace

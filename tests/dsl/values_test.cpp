@@ -138,18 +138,18 @@ TEST(Values, NegativeConstantsKeepTheWidthOfTheirType) {
 TEST(Values, ConstantsThatDoNotFitAreRefusedWithTheirLine) {
   const std::string text = refusal([](Value<std::uint8_t> a) { (void)(a + 300); });
   const std::string place = line(-1);
-  EXPECT_EQ(text,
-            "kernel 'test' cannot be built:\n  " + place +
-                ": the integer constant 300 does not fit the u8 beside it: write cast<T>(...) around the "
-                "traced value, with a T that holds both");
+  EXPECT_EQ(text, "kernel 'test' cannot be built:\n  " + place +
+                      ": the integer constant 300 does not fit the other operand's type, u8: write "
+                      "cast<T>(...) around the "
+                      "traced value, with a T that holds both");
   EXPECT_THAT(refusal([](Value<std::uint32_t> a) { (void)(a + -1); }),
-              testing::HasSubstr("constant -1 does not fit the u32"));
+              testing::HasSubstr("constant -1 does not fit the other operand's type, u32"));
   EXPECT_THAT(refusal([](Value<std::int64_t> a) { (void)(a + ~std::uint64_t{0}); }),
-              testing::HasSubstr("constant 18446744073709551615 does not fit the i64"));
+              testing::HasSubstr("constant 18446744073709551615 does not fit the other operand's type, i64"));
   EXPECT_THAT(refusal([](Value<float> a) { (void)(a + 16777217); }),
-              testing::HasSubstr("constant 16777217 has no exact value in the f32"));
+              testing::HasSubstr("constant 16777217 has no exact value in the other operand's type, f32"));
   EXPECT_THAT(refusal([](Value<float> a) { (void)(a + 1e300); }),
-              testing::HasSubstr("constant 1e+300 is too large for the f32"));
+              testing::HasSubstr("constant 1e+300 is too large for the other operand's type, f32"));
 }
 
 TEST(Values, AllDiagnosticsComeInOneException) {

@@ -106,6 +106,7 @@ TEST_F(Reports, ADeviceWithoutGraphs) {
   const Device plain = Watch::open(WEIR_CAP_GRAPHS);
   const Stream other = plain.create_stream();
   const auto a = plain.array<std::int32_t>(other, 8), b = plain.array<std::int32_t>(other, 8);
+  for (const auto* array : {&a, &b}) array->fill(other, 0);
   add_both()(graph_mode, other, a, b, 1, 1);
   EXPECT_EQ(other.last_launch().why_no_graph, WhyNoGraph::no_capability);
 }
@@ -114,6 +115,7 @@ TEST_F(Reports, AStreamWithAPriority) {
   if (device.info().max_priority == device.info().min_priority)
     GTEST_SKIP() << "the device has no priorities";
   const Stream urgent = device.create_stream(device.info().max_priority);
+  urgent.wait(stream);
   add_both()(urgent, x, y, 1, 1);
   EXPECT_EQ(urgent.last_launch().why_no_graph, WhyNoGraph::stream_priority);
 }

@@ -81,8 +81,8 @@ class Generator : private RandomOperations {
     s.operands = std::move(bounds);
     if (op == Op::reduce) {
       s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count));
-      s.type =
-          s.index >= static_cast<std::uint32_t>(ir::ReduceKind::any) ? ScalarType::boolean : arithmetic();
+      do s.type = c_.chance(5) ? ScalarType::boolean : arithmetic();
+      while (!ir::reduces(static_cast<ir::ReduceKind>(s.index), s.type));
     }
     const Scope scope = enter();
     for (Local& local : locals_) local.in_loop = false;
@@ -156,7 +156,10 @@ class Generator : private RandomOperations {
         access(out, c_.chance(2));
         break;
       case 12:
-        assertion(out);
+        if (c_.chance(2))
+          print(out);
+        else
+          assertion(out);
         break;
       case 13:
         if_(out, place);
@@ -291,6 +294,16 @@ class Generator : private RandomOperations {
     s.index = static_cast<std::uint32_t>(k_.strings.size());
     s.operands = {condition};
     k_.strings.emplace_back(messages[c_.below(4)]);
+    out.statements.push_back(std::move(s));
+  }
+
+  void print(Block& out) {
+    static constexpr std::string_view formats[] = {"", "{{}} \"{}\"\n", "{:>8} and {}"};
+    const std::size_t values = c_.below(3);
+    Statement s = make(Op::print);
+    s.index = static_cast<std::uint32_t>(k_.strings.size());
+    for (std::size_t i = 0; i < values; ++i) s.operands.push_back(value(out, any_type()));
+    k_.strings.emplace_back(formats[values]);
     out.statements.push_back(std::move(s));
   }
 

@@ -27,7 +27,7 @@ void rename(Block& block, const std::vector<std::uint32_t>& values, const std::v
     for (ValueId& id : s.operands) id = values[id];
     if (s.result != ir::no_value) s.result = values[s.result];
     if (s.op == Op::local || s.op == Op::get || s.op == Op::set) s.index = locals[s.index];
-    if (s.op == Op::assert_) s.index = strings[s.index];
+    if (s.op == Op::assert_ || s.op == Op::print) s.index = strings[s.index];
     for (Block& body : s.bodies) rename(body, values, locals, strings);
   }
 }

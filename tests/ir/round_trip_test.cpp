@@ -6,7 +6,6 @@
 
 #include <weir/error.hpp>
 
-#include "ir/hash.hpp"
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
 #include "ir/verifier.hpp"
@@ -138,48 +137,6 @@ TEST(Numbering, OtherIdsPrintTheSameText) {
     const ir::Kernel kernel = random_kernel(choices);
     ASSERT_EQ(ir::print(renumbered(kernel, choices), true), ir::print(kernel, true)) << "seed " << seed;
   }
-}
-
-TEST(Numbering, NumberingLeavesTheTextAsItIs) {
-  for (std::uint64_t seed = 0; seed < seeds / 4; ++seed) {
-    Choices choices(seed);
-    ir::Kernel kernel = renumbered(random_kernel(choices), choices);
-    const std::string text = ir::print(kernel, true);
-    ir::number(kernel);
-    ASSERT_TRUE(ir::verify(kernel).empty()) << "seed " << seed;
-    ASSERT_EQ(ir::print(kernel, true), text) << "seed " << seed;
-  }
-}
-
-TEST(Hash, IsThatOfTheTextWhateverTheIds) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    Choices choices(seed);
-    const ir::Kernel kernel = random_kernel(choices);
-    ASSERT_EQ(ir::hash(renumbered(kernel, choices)), ir::hash(kernel)) << "seed " << seed;
-  }
-}
-
-// proves R31 for the IR's part of the key: moving a kernel by a line changes nothing
-TEST(Hash, DoesNotChangeWhenAKernelMoves) {
-  const std::string kernel =
-      "weir-ir 1\nkernel \"k\"\n  param @x : array<f32, 1>\n{\n  %0 = extent @x, 0 : i64\n}\n";
-  EXPECT_EQ(ir::hash(ir::parse("\n\n\n" + kernel, "a.weir")), ir::hash(ir::parse(kernel, "b.weir")));
-}
-
-TEST(Hash, ChangesWithWhatTheKernelDoes) {
-  const auto with = [](const std::string& value) {
-    return ir::hash(ir::parse("weir-ir 1 kernel \"k\" { %0 = const " + value + " : f32 }"));
-  };
-  EXPECT_NE(with("0"), with("-0"));
-  EXPECT_NE(with("nan"), with("nan(0x7fc00001)"));
-}
-
-TEST(Hash, ChangesWithOptions) {
-  const auto with = [](const std::string& options) {
-    return ir::hash(ir::parse("weir-ir 1 kernel \"k\" " + options + " { }"));
-  };
-  EXPECT_NE(with(""), with("fast_math"));
-  EXPECT_NE(with("fast_math"), with("check_bounds"));
 }
 
 }  // namespace

@@ -167,6 +167,46 @@ TEST(Verifier, RefusesMessagesOutOfRange) {
   EXPECT_EQ(first_of(k), "'assert' names a message of the kernel's 0, found number 3");
 }
 
+TEST(Verifier, RefusesFormatsOutOfRange) {
+  Statement s = make(Op::print, ScalarType::boolean, {});
+  s.index = 3;
+  EXPECT_EQ(with(s), "'print' names a format of the kernel's 1 strings, found number 3");
+}
+
+// What the verifier says of a print of an f32, an i32 and a bool with that format.
+std::string printed_with(const std::string& format) {
+  return first_of(ir::parse(
+      "weir-ir 1 kernel \"k\" { %0 = const 1 : f32 %1 = const 1 : i32 %2 = const true : bool print \"" +
+      format + "\", %0, %1, %2 }"));
+}
+
+TEST(Verifier, TakesTheFormatsThatTheTypesHave) {
+  for (const char* format : {"{}{}{}", "{:8.3f}{:x}{:>6}", "{:+e}{:+}{:^9}", "{:*<12g}{:#b}{:_<8}",
+                             "{:08}{:08X}{}", "{{}}{}{}{}{{", "{:.999G}{:999}{:1}"})
+    EXPECT_EQ(printed_with(format), "") << format;
+}
+
+TEST(Verifier, RefusesOtherFormats) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"{}{}", "takes 2 values, found 3; write one {} for each value"},
+      {"{}{}{}{}", "takes 4 values, found 3"},
+      {"{}{}{", "has a single '{'; write it twice for a brace"},
+      {"{}}{}{}", "has a single '}'"},
+      {"{{}{}{}", "has a single '}'"},
+      {"{0}{1}{2}", "has '{0}', expected {} or {:...}"},
+      {"{:x}{}{}", "has {:x} for value 1 of type f32, which does not take 'x'"},
+      {"{}{:f}{}", "for value 2 of type i32, which does not take 'f'"},
+      {"{}{:.2}{}", "which does not take a precision"},
+      {"{:.}{}{}", "a precision that is not a number up to 999"},
+      {"{}{:1000}{}", "a width of more than 999"},
+      {"{}{}{:d}", "for value 3 of type bool, which does not take 'd'"},
+      {"{}{}{:+}", "the sign '+'"},
+      {"{}{}{:08}", "the padding '0'"},
+      {"{:{}}{}{}", "has a single '{'"}};
+  for (const auto& [format, words] : wrong)
+    EXPECT_NE(printed_with(format).find(words), std::string::npos) << format << ": " << printed_with(format);
+}
+
 TEST(Verifier, RefusesLocalsOutOfRange) {
   Statement s = make(Op::local, ScalarType::f32, {});
   s.index = 5;
@@ -241,8 +281,7 @@ TEST(Verifier, RefusesKernelsNestedTooDeeplyWithoutEndingItself) {
   ir::Kernel k = sound();
   k.body.statements.push_back(std::move(inner));
   bool found = false;
-  for (const auto& d : ir::verify(k))
-    found = found || d.message == "blocks stand at most 128 deep inside one another";
+  for (const auto& d : ir::verify(k)) found = found || d.message == "blocks are nested more than 128 deep";
   EXPECT_TRUE(found || ir::verify(k).size() == ir::max_diagnostics);
 }
 
@@ -306,7 +345,7 @@ TEST(TaskVerifier, RefusesArgumentsThatOverlap) {
   ir::Task t = task(k);
   t.arguments = {{ir::TaskArgument::Kind::array, 0, 0, ScalarType::u64, 0, 8},
                  {ir::TaskArgument::Kind::extent, 0, 0, ScalarType::i64, 0, 8}};
-  EXPECT_EQ(first_of(k, t), "task t: argument fields lie behind one another");
+  EXPECT_EQ(first_of(k, t), "task t: argument fields overlap or are not in order of offset");
 }
 
 TEST(TaskVerifier, RefusesRegions) {

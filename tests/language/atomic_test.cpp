@@ -68,6 +68,33 @@ TYPED_TEST(AtomicBits, AndOrXor) {
                                    static_cast<T>(pattern & ~even), static_cast<T>(pattern ^ even)));
 }
 
+/// Every third element counts twice. Counters begin with a value of their own.
+void expect_counts(std::int64_t bins, std::int64_t length) {
+  SCOPED_TRACE(std::to_string(bins) + " counters, " + std::to_string(length) + " iterations");
+  static const Kernel count{"count", [](View<std::int32_t> counters, View<const std::int32_t> bin) {
+                              range_for(bin.size(), [&](Index i) {
+                                atomic_add(counters[bin[i]], 1);
+                                if_(i % 3 == 0, [&] { atomic_add(counters[bin[i]], 1); });
+                              });
+                            }};
+  std::vector<std::int32_t> bin(static_cast<std::size_t>(length));
+  std::vector<std::int32_t> expected(static_cast<std::size_t>(bins), 2147483647);
+  auto counters = upload(expected);
+  for (std::size_t i = 0; i < bin.size(); ++i) {
+    bin[i] = static_cast<std::int32_t>(i * 2654435761u % static_cast<std::size_t>(bins));
+    std::int32_t& to = expected[static_cast<std::size_t>(bin[i])];
+    to = static_cast<std::int32_t>(static_cast<std::uint32_t>(to) + (i % 3 == 0 ? 2u : 1u));
+  }
+  count(counters, upload(bin));
+  EXPECT_EQ(counters.to_host(), expected);
+}
+
+// Few counters are private to a block or a thread; 4096 is the limit.
+TEST(Counters, HaveTheSumOfAllAdditions) {
+  for (const std::int64_t bins : {1, 2, 255, 256, 4095, 4096, 4097, 9000})
+    for (const std::int64_t length : {1, 2, 511, 512, 513, 8191, 8192, 100'000}) expect_counts(bins, length);
+}
+
 TEST(AtomicTickets, EveryIterationGetsItsOwn) {
   const Kernel kernel{"tickets", [](View<std::int32_t> taken, View<std::int32_t> next) {
                         range_for(taken.size(), [&](Index) {

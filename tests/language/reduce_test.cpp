@@ -38,6 +38,61 @@ TEST(Reductions, OverNothingGiveTheirIdentity) {
   EXPECT_THAT(run<float>(kernel, 3, std::int64_t{0}), testing::ElementsAre(0.0f, infinity, -infinity));
 }
 
+TEST(Reductions, OfBits) {
+  const Kernel kernel{"bits", [](View<std::uint8_t> out, View<std::uint8_t> x) {
+                        out[0] = reduce_and(x.size(), [&](Index i) { return x[i] | 0x41; });
+                        out[1] = reduce_or(x.size(), [&](Index i) { return x[i] & 0x99; });
+                        out[2] = reduce_xor(x.size(), [&](Index i) { return x[i]; });
+                        out[3] = reduce_and(0, [&](Index i) { return x[i]; });
+                        out[4] = reduce_xor(0, [&](Index i) { return x[i]; });
+                      }};
+  std::vector<std::uint8_t> values(70007);
+  std::uint8_t expected = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    expected ^= values[i] = static_cast<std::uint8_t>(i * 7919 >> 3);
+  auto x = upload(values);
+  EXPECT_THAT(run<std::uint8_t>(kernel, 5, x), testing::ElementsAre(0x41, 0x99, expected, 0xff, 0));
+}
+
+TEST(Reductions, OfAVecWorkByComponent) {
+  const Kernel kernel{"components", [](View<Vec<double, 2>> out, View<Vec<double, 2>> x) {
+                        out[0] = reduce_sum(x.size(), [&](Index i) { return x[i]; });
+                        out[1] = reduce_max(x.size(), [&](Index i) { return x[i]; });
+                        range_for(
+                            1, [&](Index) { out[2] = reduce_min(x.size(), [&](Index i) { return x[i]; }); });
+                      }};
+  std::vector<Vec<double, 2>> values(3001);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = {double(i), 5 - double(i)};
+  auto x = upload(values);
+  EXPECT_THAT((run<Vec<double, 2>>(kernel, 3, x)),
+              testing::ElementsAre(Vec<double, 2>{3000 * 3001 / 2, 5 * 3001 - 3000 * 3001 / 2},
+                                   Vec<double, 2>{3000, 5}, Vec<double, 2>{0, -2995}));
+}
+
+TEST(Reductions, ArgMinAndArgMaxGiveTheFirstIndex) {
+  const Kernel kernel{"arg", [](View<std::int64_t> out, View<float> x) {
+                        out[0] = arg_min(x.size(), [&](Index i) { return x[i]; });
+                        out[1] = arg_max(x.size(), [&](Index i) { return x[i]; });
+                        out[2] = arg_min(range(2, x.size()), [&](Index i) { return x[i]; });
+                        range_for(1,
+                                  [&](Index) { out[3] = arg_max(x.size(), [&](Index i) { return x[i]; }); });
+                      }};
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
+  const auto of = [&](const std::vector<float>& values) {
+    auto x = upload(values);
+    return run<std::int64_t>(kernel, 4, x);
+  };
+  EXPECT_THAT(of({nan, 3, 1, 7, 1, 7, nan}), testing::ElementsAre(2, 3, 2, 3));
+  EXPECT_THAT(of({0.0f, -0.0f, 0.0f}), testing::ElementsAre(0, 0, 2, 0));
+  EXPECT_THAT(of({nan, infinity, nan}), testing::ElementsAre(1, 1, -1, 1));
+  EXPECT_THAT(of({nan, nan}), testing::ElementsAre(-1, -1, -1, -1));
+  std::vector<float> many(70001, 2.0f);
+  many[40000] = many[50000] = 1;
+  many[123] = many[69000] = 3;
+  EXPECT_THAT(of(many), testing::ElementsAre(40000, 123, 40000, 123));
+}
+
 TEST(Reductions, OverSeveralRangesAndInOtherLoops) {
   const Kernel kernel{
       "rows", [](View<double> out, View<double, 2> x) {

@@ -15,8 +15,8 @@ using Bound = passes::HostBound::Kind;
 
 // "array 1 @0+8": kind, parameter and index if applicable, offset and size.
 std::vector<std::string> layout(const ir::Task& task) {
-  static const char* const words[] = {"array",  "scratch",    "error",    "extent",
-                                      "scalar", "launch_key", "site_base"};
+  static const char* const words[] = {"array",      "scratch",   "error", "extent", "scalar",
+                                      "launch_key", "site_base", "print", "launch"};
   std::vector<std::string> out;
   for (const ir::TaskArgument& a : task.arguments) {
     std::string text = words[static_cast<std::size_t>(a.kind)];
@@ -91,6 +91,14 @@ TEST(Arguments, AssertsBringTheErrorRecord) {
   EXPECT_TRUE(p.uses_error_record);
 }
 
+TEST(Arguments, PrintsBringTheBufferAndTheNumberOfTheLaunch) {
+  const passes::Plan p = plan("%a = arg @a : f32\nprint \"{}\", %a");
+  EXPECT_THAT(layout(p.tasks[0].task),
+              ElementsAre("print @0+8", "scalar 5.0 @8+4", "site_base @12+4", "launch @16+4"));
+  EXPECT_TRUE(p.prints);
+  EXPECT_FALSE(p.uses_error_record);
+}
+
 TEST(Arguments, RandomNumbersBringTheLaunchKey) {
   const passes::Plan p = plan(
       "%k = launch_key : u64\n%u = cast %k : u32\n%r = philox.0 %u, %u, %u, %u, %u, %u : u32\n%f = cast %r : "
@@ -104,6 +112,7 @@ TEST(Arguments, AKernelWithoutThemNeedsNeitherRecordNorKey) {
   const passes::Plan p = plan(fill("x", "0"));
   EXPECT_FALSE(p.uses_error_record);
   EXPECT_FALSE(p.uses_launch_key);
+  EXPECT_FALSE(p.prints);
   EXPECT_EQ(p.scratch_bytes, 0u);
 }
 

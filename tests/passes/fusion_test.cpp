@@ -12,14 +12,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr passes::KnownOfLaunches usual{.no_alias = true, .index32 = true};
+constexpr passes::FusionAssumptions usual{.no_alias = true, .index32 = true};
 
-passes::Plan fused(const std::string& body, passes::KnownOfLaunches known = usual,
+passes::Plan fused(const std::string& body, passes::FusionAssumptions known = usual,
                    const std::string& options = "", passes::Fusion how = passes::Fusion::same_space) {
   return passes::make_plan(kernel(body, options), 8, {how, known});
 }
 
-passes::Plan shared(const std::string& body, passes::KnownOfLaunches known = usual) {
+passes::Plan shared(const std::string& body, passes::FusionAssumptions known = usual) {
   return fused(body, known, "", passes::Fusion::shared_index);
 }
 
@@ -289,6 +289,25 @@ TEST(SharedIndex, ADependenceBetweenItsValuesKeepsLoopsApart) {
       shape(shared(first +
                    loop("2", "%v2 = load @m[%one, %i2] : f64\n%f2 = cast %v2 : f32\nstore @y[%i2], %f2\n"))),
       ElementsAre("loop", "loop"));
+}
+
+TEST(SharedIndex, LoopsThatPrintKeepTheirOwnIndices) {
+  const std::string quiet =
+      "%six = const 6 : i64\n" +
+      rows("1", "%v1 = const 1 : f64\nstore @m[%i1, %j1], %v1\n", "%zero to %len", "%zero to %six");
+  const auto last = [](const std::string& print) {
+    return loop("2", print + "%v2 = load @m[%i2, %one] : f64\n%f2 = cast %v2 : f32\nstore @y[%i2], %f2\n");
+  };
+  EXPECT_THAT(shape(shared(quiet + last(""))), ElementsAre("loop"));
+  const passes::Plan p = shared(quiet + last("print \"{}\", %i2\n"));
+  EXPECT_THAT(shape(p), ElementsAre("loop", "loop"));
+  EXPECT_THAT(reason(p), HasSubstr("prints"));
+}
+
+TEST(Fusion, LoopsOverOneSpaceMayPrint) {
+  const std::string body = loop("1", "print \"first {}\", %i1\n" + put("x[%i1]", "1")) +
+                           loop("2", "print \"second {}\", %i2\n" + put("y[%i2]", "2"));
+  EXPECT_THAT(shape(fused(body)), ElementsAre("loop"));
 }
 
 TEST(SharedIndex, AFewValuesAreNotWorthIt) {

@@ -67,6 +67,10 @@ TEST(ProfileSummary, PrintsOneLinePerTask) {
 
 class ProfileBytes : public testing::Test {
  protected:
+  ProfileBytes() {
+    for (const auto* array : {&x, &y, &z}) array->fill(0.0f);
+    table.fill(0.0);
+  }
   /// The bytes of the tasks of one launch, in order.
   template <class Kernel, class... Arguments>
   std::vector<std::uint64_t> bytes(const Kernel& kernel, const Arguments&... arguments) {

@@ -49,11 +49,11 @@ JOBS = [
                  "*RefusesCode*")),
     Job("test_profile",
         without=("*NothingWaits*", "*OnlyWorkOfItsThread*", "*SideBySide*", "*TimesAreThoseOf*")),
-    Job("launch_facts_test", without=("*MoreScalarsThanAnI32*",)),
+    Job("launch_assumptions_test", without=("*MoreScalarsThanAnI32*",)),
     Job("differential_test"),
 ]
 # compute-sanitizer ends child processes, such as the trial of a driver and the process that compiles.
-ENVIRONMENT = {"WEIR_DIFFERENTIAL_SEEDS": "0:20", "WEIR_PROBE": "off", "WEIR_CODEGEN": "in-process"}
+ENVIRONMENT = {"WEIR_DIFFERENTIAL_SEEDS": "0:20", "WEIR_CHAINS": "0:10", "WEIR_PROBE": "off", "WEIR_CODEGEN": "in-process"}
 TOOLS = {
     "memcheck": ["--padding", "32", "--report-api-errors", "no"],
     "initcheck": [],

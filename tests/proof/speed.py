@@ -46,6 +46,18 @@ FLOORS = {
     "solve_16_Mi_systems_3x3_fast": 0.96,
     "histogram_256_bins": 0.92,
     "histogram_1_Mi_bins": 0.96,
+    "sort_u32_1Mi": 0.008,
+    "sort_u32_16Mi": 0.026,
+    "sort_u32_256Mi": 0.018,
+    "sort_by_key_u32_16Mi": 0.030,
+    "sort_by_key_u32_256Mi": 0.022,
+    "exclusive_scan_u32_256Mi": 0.109,
+    "compact_256Mi_10_percent": 0.24,
+    "compact_256Mi_50_percent": 0.22,
+    "compact_256Mi_90_percent": 0.17,
+    "histogram_of_range_256_bins": 0.09,
+    "histogram_of_range_64Ki_bins": 4.0,
+    "reduce_by_key_256Mi": 0.19,
 }
 
 
@@ -57,7 +69,7 @@ def compile_twin(proof):
     proof.twin = None
     if source and nvcc:
         command = [nvcc, "-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o",
-                   proof.logs / TWIN, source]
+                   proof.logs / TWIN, *sorted(source.parent.glob("twin*.cu"))]
         proof.twin = proof.pool.submit(proof.run, command, 180, "twin.log")
     else:
         proof.add("speed", "nvcc twin", False, f"nvcc: {nvcc}, source: {source}")

@@ -11,9 +11,18 @@ from .run import tail
 # Programs that use no device under test. Every other test program of the bundle runs.
 HOST_ONLY = {
     "amdgpu_driver_test": "the AMDGPU driver on the HIP simulator",
+    "cache_interruption_tests": "the compile cache",
+    "cache_tests": "the compile cache",
+    "communicator_conformance_test": "the conformance suite itself",
+    "communicator_mpi_test": "the communicator mpi on the CPU",
+    "communicator_test": "finding and loading communicators",
+    "compilation_agreement_test": "the process that compiles",
+    "compilation_ending_test": "the process that compiles",
+    "compilation_test": "the process that compiles",
     "codegen_test": "x86-64 code and text of code generation",
     "conformance_suite_test": "the conformance suite itself",
     "cpu_driver_test": "the CPU driver itself",
+    "debugger_test": "kernels of the CPU driver in a debugger",
     "cuda_driver_test": "the CUDA driver on a libcuda of the tests' own; cuda_driver_gpu_test has the real one",
     "driver_tests": "finding and loading drivers",
     "files_test": "arrays in files",
@@ -38,10 +47,14 @@ HOST_ONLY = {
     "security_test": "what elevated processes ignore",
     "layers_test": "the layers, over drivers of the tests' own",
     "layers_open_test": "layers that are asked for in code, over the CPU driver",
+    "layers_lost_code_test": "code of a device that a layer loses",
     "layers_lost_test": "a device that a layer loses",
     "layers_api_test": "the layers, over the CPU driver",
     "layers_sweep_test": "failing calls, over the CPU driver",
     "tools_tests": "the command line",
+    "spirv_modules_test": "code generation for Vulkan",
+    "spirv_test": "code generation for Vulkan",
+    "vulkan_driver_test": "the Vulkan driver on Mesa's device",
     "weir-dsl-test": "tracing",
 }
 TEST_NAME = re.compile(r"^test_|[_-]tests?$")

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "support/expect_error.hpp"
 #include "support/kernels.hpp"
@@ -40,6 +42,21 @@ TEST(Array, RoundTripsUnchanged) {
   const auto x = device.array<std::int32_t>(10, 10);
   x.copy_from(stream, counting(100));
   EXPECT_EQ(x.to_host(stream), counting(100));
+}
+
+TEST(Array, OfHostValuesUsesTheGivenStreamOnly) {
+  const Device device = open_real();
+  const Stream stream = device.create_stream();
+  std::atomic<bool> open{false};
+  device.default_stream().call_host([&] {
+    while (!open) std::this_thread::yield();
+  });
+  const std::vector<std::int32_t> values = counting(100);
+  const auto x = device.array_of<std::int32_t>(stream, values);
+  EXPECT_EQ(x.to_host(stream), values);
+  EXPECT_FALSE(device.default_stream().query());
+  open = true;
+  device.default_stream().synchronize();
 }
 
 TEST(Array, HoldsVectorsMatricesAndBooleans) {

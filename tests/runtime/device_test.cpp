@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 
@@ -133,6 +134,29 @@ TEST(Device, PinnedArraysWorkWithAndWithoutPinnedMemory) {
     stream.synchronize();
     EXPECT_EQ(back[999], 4.0f);
   }
+}
+
+TEST(Device, PinnedArraysThatAreDestroyedWhileCopiesUseThemAreFreedLater) {
+  const Device device = Watch::open();
+  if (!device.info().has(Capability::pinned_memory)) GTEST_SKIP() << "needs pinned memory";
+  const auto x = device.array<float>(1000);
+  const Stream stream = device.create_stream();
+  x.fill(stream, 1.0f);
+  Watch& watch = Watch::get();
+  const std::uint64_t freed = watch.count("memory_free");
+  constexpr std::uint64_t rounds = 100;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    std::atomic<bool> go{false};
+    {
+      auto pinned = device.pinned_array<float>(1000);  // first, because a GPU's driver may wait for all work
+      stream.call_host([&] { go.wait(false); });
+      x.copy_to_async(stream, pinned);
+    }
+    go = true;
+    go.notify_all();
+    stream.synchronize();
+  }
+  EXPECT_GE(watch.count("memory_free") - freed, rounds - 2);
 }
 
 }  // namespace

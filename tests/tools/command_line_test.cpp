@@ -38,6 +38,9 @@ TEST(CommandLine, HelpPrintsPagesOfTheDocumentation) {
   const ProgramResult unknown = run_program({tool(), "help", "weather"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_EQ(unknown.err, "weir: there is no topic 'weather'; weir help lists the topics\n");
+  EXPECT_THAT(run_program({tool(), "help", "enviroment"}).err, HasSubstr("; did you mean environment?\n"));
+  const ProgramResult both = run_program({tool(), "help", "demo"});
+  EXPECT_THAT(both.out, testing::EndsWith("\nweir demo --help lists the options of the subcommand.\n"));
 }
 
 TEST(CommandLine, DemonstrationsAreListed) {
@@ -68,6 +71,13 @@ TEST(CommandLine, BashCompletesSubcommandsAndOptions) {
       "echo \"${COMPREPLY[@]}\"";
   const ProgramResult result = run_program({"/bin/bash", "-c", script});
   EXPECT_EQ(result.out, "--steps\ncompile completion\n") << result.err;
+}
+
+TEST(CommandLine, FishOffersTheOptionsOfInfoOutsideOfCacheOnly) {
+  const std::string script = run_program({tool(), "completion", "fish"}).out;
+  const std::string seen = "__fish_seen_subcommand_from ";
+  EXPECT_THAT(script, HasSubstr("-n '" + seen + "info; and not " + seen + "cache' -l probe-again "));
+  EXPECT_THAT(script, HasSubstr("-n '" + seen + "cache; and " + seen + "info' -l "));
 }
 
 TEST(CommandLine, WithoutArgumentsItExplainsItself) {
@@ -102,8 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Misuse{"UnknownSubcommand",
                {"frobnicate"},
-               "there is no subcommand 'frobnicate'; weir has: cache compile completion demo help info "
-               "new-driver run"},
+               "there is no subcommand 'frobnicate'; weir has: cache compile completion demo driver "
+               "help info new-driver run"},
         Misuse{"UnknownOption",
                {"info", "--frobnicate"},
                "The following argument was not expected: --frobnicate; --help lists the arguments"},

@@ -179,7 +179,7 @@ TEST_F(InfoLayers, LibrariesThatCannotBeALayerAreRefusedWithTheReason) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err,
               AllOf(HasSubstr("the layer 'mine'"), HasSubstr("exports no symbol weir_layer_entry"),
-                    HasSubstr("tell its author")));
+                    HasSubstr("report it to the author")));
   result = put(folder.write("text", "no library"), 0644);
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, AllOf(HasSubstr("the layer 'mine'"), HasSubstr("libweir-layer-mine.so"),

@@ -11,6 +11,7 @@
 #include <vector>
 #include <weir/files.hpp>
 
+#include "places.hpp"
 #include "tools/run_program.hpp"
 
 namespace weir::test {
@@ -104,7 +105,7 @@ TEST_F(KernelCommands, RunReadsAndWritesNumPyFiles) {
 TEST_F(KernelCommands, RunPassesOverDevicesThatNoCodeIsGeneratedFor) {
   const std::filesystem::path drivers = folder_ / "drivers";
   std::filesystem::create_directory(drivers);
-  std::filesystem::copy_file(built("tests/driver/broken/good.so"), drivers / "good.so");
+  std::filesystem::copy_file(test::built("tests/driver/broken/good.so"), drivers / "good.so");
   std::filesystem::permissions(drivers / "good.so", std::filesystem::perms{0755});
   write("drivers/good.json", R"({"name": "good", "library": "good.so", "abi": {"min": "1.0", "max": "1.0"},
                                  "architecture": ")" WEIR_MACHINE "\"}");
@@ -168,6 +169,21 @@ TEST_F(KernelCommands, ExplainPrintsTheFormsOfEachTasksCode) {
       {tool(), "run", kernel, "--explain", "--device", "cpu", "--arg", "factor=2", "--arg", "x=zeros:100"});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("scale, launches that meet nothing:\n  scale_0_loop: vector loop of "));
+}
+
+TEST_F(KernelCommands, RunWithDebugStopsAtARace) {
+  const std::string kernel =
+      write("shift.weir",
+            "weir-ir 1\nkernel \"shift\"\n  param @x : array<f32, 1>\n{\n  %zero = const 0 : i64\n"
+            "  %one = const 1 : i64\n  %n = const 9 : i64\n  parallel (%i) in (%zero to %n) {\n"
+            "    %j = add %i, %one : i64\n    %v = load @x[%i] : f32\n    store @x[%j], %v\n  }\n}\n");
+  std::vector<std::string> command{tool(), "run", kernel, "--device", "cpu", "--arg", "x=zeros:10"};
+  EXPECT_EQ(run_program(command).status, 0);
+  command.push_back("--debug");
+  const ProgramResult run = run_program(command);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err,
+              testing::AllOf(HasSubstr("kernel 'shift': a race: element x(1)"), HasSubstr("shift.weir:10")));
 }
 
 TEST_F(KernelCommands, CompileEmitsTheTextItRead) {
@@ -268,7 +284,7 @@ TEST_F(KernelCommands, UnknownTargetNamesTheExistingOnes) {
   EXPECT_THAT(refused("abacus"), HasSubstr("it makes elf-x86_64, ptx, hsaco and spirv-vulkan\n"));
   EXPECT_THAT(refused("sm_90"), HasSubstr("the processor follows its format: ptx:sm_90"));
   EXPECT_THAT(refused("gfx942"), HasSubstr("the processor follows its format: hsaco:gfx942"));
-  EXPECT_THAT(refused("ptx"), HasSubstr("is for one processor, found 'native': name it behind the format"));
+  EXPECT_THAT(refused("ptx"), HasSubstr("is for one processor, found 'native': name it after the format"));
 }
 
 // proves R40

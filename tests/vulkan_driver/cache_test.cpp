@@ -35,8 +35,9 @@ class Cache : public testing::Test {
     std::filesystem::remove_all(folder);
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
-  void run() const {
-    EXPECT_THAT(run_apart("WEIR_CACHE=" + folder, "Open.DISABLED_RunsAKernel"), HasSubstr("blocks: 10\n"));
+  void run(const std::string& prefix = "") const {
+    EXPECT_THAT(run_apart("WEIR_CACHE=" + folder + " " + prefix, "Open.DISABLED_RunsAKernel"),
+                HasSubstr("blocks: 10\n"));
   }
   std::vector<std::filesystem::path> files() const {
     std::vector<std::filesystem::path> out;
@@ -95,6 +96,17 @@ TEST_F(Cache, AFolderThatOthersMayWriteIsNotUsed) {
   chmod((folder + "/vulkan").c_str(), 0777);
   run();
   EXPECT_TRUE(files().empty());
+}
+
+// A write past the limit raises SIGXFSZ, which ends the process unless it is blocked.
+TEST_F(Cache, ALimitOfFileSizesCostsOnlyTheFiles) {
+  run("MESA_SHADER_CACHE_DISABLE=true prlimit --fsize=16");
+  EXPECT_TRUE(files().empty());
+  if (std::filesystem::exists(folder + "/vulkan")) {
+    EXPECT_TRUE(std::filesystem::is_empty(folder + "/vulkan")) << "a part of a file was left";
+  }
+  run();
+  EXPECT_EQ(files().size(), 1u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "driver_threads.hpp"
 #include "kernels.hpp"
 
 namespace vulkan_test {
@@ -22,6 +23,19 @@ struct Gate {
 
 void fill_int(weir_stream stream, weir_allocation to, int value) {
   call(table().fill, stream, to, 0ull, 4ull, static_cast<const void*>(&value), 4u);
+}
+
+// A handler of the program must not run on a thread of the driver.
+TEST_F(Open, ThreadsOfTheDriverBlockSignals) {
+  const weir_stream stream = new_stream(device);
+  std::map<std::string, bool> threads;
+  call(table().stream_host_callback, stream, static_cast<weir_host_callback>([](void* user) {
+         *static_cast<std::map<std::string, bool>*>(user) = weir::test::driver_threads_that_block_signals();
+       }),
+       static_cast<void*>(&threads));
+  call(table().stream_synchronize, stream);
+  EXPECT_EQ(threads, (std::map<std::string, bool>{{"weir-callback", true}, {"weir-vulkan", true}}));
+  call(table().stream_destroy, stream);
 }
 
 // The device has one queue. A semaphore wait submitted for `waiting` would hold back `other` until the gate

@@ -22,7 +22,7 @@ hipError_t error_of(FaultKind kind) {
 }
 
 /// Whether memory that was live when the work was enqueued is still live.
-bool still_good(Device& device, const char* doing, std::uint64_t address, std::uint64_t bytes) {
+bool check_allocated(Device& device, const char* doing, std::uint64_t address, std::uint64_t bytes) {
   Runtime& runtime = Runtime::instance();
   const std::string problem = runtime.memory.judge(address, bytes);
   if (problem.empty()) return true;
@@ -42,15 +42,15 @@ void run(Device& device, const KernelWork& work) {
 }
 
 void run(Device& device, const CopyWork& work) {
-  if (work.to_device && !still_good(device, "a copy writes", work.to, work.bytes)) return;
-  if (work.from_device && !still_good(device, "a copy reads", work.from, work.bytes)) return;
+  if (work.to_device && !check_allocated(device, "a copy writes", work.to, work.bytes)) return;
+  if (work.from_device && !check_allocated(device, "a copy reads", work.from, work.bytes)) return;
   std::memmove(reinterpret_cast<void*>(work.to), reinterpret_cast<const void*>(work.from), work.bytes);
 }
 
 void run(Device& device, const FillWork& work) {
   for (std::uint64_t row = 0; row < work.rows; ++row) {
     const std::uint64_t start = work.to + row * work.pitch;
-    if (!still_good(device, "a fill writes", start, work.count * work.element)) return;
+    if (!check_allocated(device, "a fill writes", start, work.count * work.element)) return;
     auto* const begin = reinterpret_cast<char*>(start);
     const std::uint64_t bytes = work.count * work.element;
     if (work.element == 1) {

@@ -307,6 +307,13 @@ Array<T> Device::array_of(std::span<const T> values) const {
 }
 
 template <KernelElement T>
+Array<T> Device::array_of(const StreamRef& stream, std::span<const T> values) const {
+  Array<T> result = array<T>(stream, values.size());
+  result.copy_from(stream, values);
+  return result;
+}
+
+template <KernelElement T>
 PinnedArray<T> Device::pinned_array(std::size_t size) const {
   return PinnedArray<T>(*this, size);
 }

@@ -171,9 +171,11 @@ class WEIR_API Device {
                   "arrays hold numbers, bool, half, or Vec or Mat of these: give each member of a struct an "
                   "array of its own");
   }
-  /// A new array that holds `values`; returns when they have been read.
+  /// A new array that holds `values`, on the current stream or on `stream`; returns when they have been read.
   template <KernelElement T>
   Array<T> array_of(std::span<const T> values) const;
+  template <KernelElement T>
+  Array<T> array_of(const StreamRef& stream, std::span<const T> values) const;
 
   /// Host memory that copies use at full speed; ordinary memory where the driver has no pinned memory.
   template <KernelElement T>

@@ -17,19 +17,28 @@ namespace weir {
 /// the process runs elevated. Absolute; no folder twice; never the current folder. Thread-safe as getenv is.
 WEIR_API std::vector<std::filesystem::path> driver_search_path();
 
+/// The same for communicators: WEIR_COMMUNICATOR_PATH, then `communicators` next to each folder of drivers.
+WEIR_API std::vector<std::filesystem::path> communicator_search_path();
+
 /// Where layers are looked for, in order: WEIR_LAYER_PATH (colon separated), then `layers` next to each
 /// folder of the driver search path. The environment is left out when the process runs elevated.
 WEIR_API std::vector<std::filesystem::path> layer_search_path();
 
-/// A driver's manifest, whose format <weir/driver.h> describes, with everything that is wrong with it.
+/// What a plugin is.
+enum class PluginKind : std::uint8_t { driver, communicator };
+
+/// A plugin's manifest, whose format <weir/driver.h> describes, with everything that is wrong with it.
 struct Manifest {
+  PluginKind kind = PluginKind::driver;
   std::string name;
   std::string description;
   std::filesystem::path library;              ///< absolute
   std::uint32_t abi_min = 0, abi_max = 0;     ///< as WEIR_ABI_VERSION makes them
   std::string architecture;                   ///< as `uname -m` prints it
   std::vector<std::string> vendor_libraries;  ///< file names
-  std::vector<std::string> faults;            ///< each the end of a sentence: "lacks the key "name""
+  std::vector<std::string>
+      launched_by;                  ///< variables in which a communicator's launcher gives the ranks' number
+  std::vector<std::string> faults;  ///< each the end of a sentence: "lacks the key "name""
 };
 
 /// Reads a manifest as Weir does when it looks for drivers, but lists every fault, and judges neither who may

@@ -26,6 +26,7 @@ enum class ErrorCode : std::int32_t {
   illegal_address = 12,
   device_lost = 13,
   system = 14,
+  rank = 15,        ///< another rank of the group failed, ended, or did not answer; what() names it
   kernel = 100,     ///< a kernel was written wrongly; what() lists every diagnostic
   assertion = 101,  ///< an assert_ in a kernel failed
   compile = 102,    ///< code generation failed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Marks what libweir exports; everything else is hidden.
+/// Exports a symbol of libweir; all others are hidden.
 #define WEIR_API __attribute__((visibility("default")))

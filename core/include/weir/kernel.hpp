@@ -15,6 +15,7 @@
 #include <weir/dsl/math.hpp>
 #include <weir/dsl/math_results.hpp>
 #include <weir/dsl/matrix.hpp>
+#include <weir/dsl/print.hpp>
 #include <weir/dsl/random.hpp>
 #include <weir/dsl/reduce.hpp>
 #include <weir/dsl/relational.hpp>
@@ -30,6 +31,8 @@ struct KernelOptions {
   /// Neighbouring loops may become one task where that changes no result. WEIR_FUSION=off in the environment
   /// keeps all loops of all kernels apart.
   bool fusion = true;
+  bool debug =
+      false;  ///< launches run in the interpreter with its checks, as by WEIR_DEBUG; see Program::debug
   /// Names of the parameters, for messages and the text form; p0, p1, ... where none is given.
   std::vector<std::string> parameter_names = {};
 };
@@ -97,8 +100,7 @@ class ArrayArgument {
     refuse_stream_argument<A>();
     static_assert(
         is_stream<A>,
-        "a View parameter takes an array that lies on the device: device.array_of<T>(values) makes one "
-        "from host memory");
+        "a View parameter takes a device array: device.array_of<T>(values) makes one from host memory");
   }
   const AnyArrayView* view() const noexcept { return view_; }
 
@@ -149,7 +151,7 @@ class ScalarArgument {
       return static_cast<T>(value);
     } else {
       static_assert(!std::floating_point<U>,
-                    "a floating-point argument does not become an integer by itself: round and cast it");
+                    "a floating-point argument is not converted to an integer implicitly: round and cast it");
       return static_cast<T>(value);
     }
   }
@@ -203,7 +205,7 @@ template <class F>
 F& lambda_of(F& body) {
   static_assert(
       std::is_empty_v<F> || std::is_pointer_v<F>,
-      "the lambda of a kernel captures nothing, because launches would not see captured variables change: "
+      "the lambda of a kernel must not capture, because captured values are fixed when the kernel is built: "
       "pass them as Value<T> parameters, or wrap the lambda in with_constants(...) to fix them now");
   return body;
 }
@@ -295,7 +297,9 @@ class Kernel<void(P...)> {
  private:
   template <class F>
   static Program trace(std::string_view name, F& lambda, const KernelOptions& options, detail::Where where) {
-    return detail::trace_program(detail::source_of<F, P...>(name, lambda, options, where));
+    const Program program = detail::trace_program(detail::source_of<F, P...>(name, lambda, options, where));
+    if (options.debug) program.debug();
+    return program;
   }
 
   Program program_;

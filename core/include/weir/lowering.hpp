@@ -23,12 +23,13 @@ enum class LoweringPath : std::uint8_t {
   tiles,            ///< GPU: blocks that cover several rows of the last two dimensions
   tile_packets,     ///< GPU: several packets per thread in each tile
   staged_reads,     ///< GPU: elements that all threads read, loaded once into the block's memory
-  block_counters,   ///< GPU: additions to a small array, gathered in the block's memory
-  direct_counters,  ///< GPU: the same additions to an array that does not fit there
+  private_counters,  ///< additions to a small array, gathered in memory of a block, or of a CPU's thread
+  direct_counters,   ///< the same additions to an array that does not fit there
   reduce_chunks,    ///< CPU: the chunks of a reduction, one after the other
   reduce_blocks,    ///< GPU: the chunks of a reduction, each by 64 threads
   reduce_strips,  ///< GPU: the chunks of a reduction, each by a block, whose threads compute 64 lanes' values
-  reduce_final    ///< the chunks' results into one, and the statements after the reduction
+  reduce_final,   ///< the chunks' results into one, and the statements after the reduction
+  block_counters [[deprecated("use private_counters")]] = private_counters
 };
 inline constexpr std::uint32_t lowering_path_count =
     static_cast<std::uint32_t>(LoweringPath::reduce_final) + 1;

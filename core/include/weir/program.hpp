@@ -90,6 +90,15 @@ class WEIR_API Program {
   /// stay apart. Compiles for the device first if nothing has.
   std::string explain(const StreamRef& stream) const;
 
+  /// Runs later launches in the reference interpreter, as WEIR_DEBUG does for the kernels that it names, or,
+  /// with false, on the device again. Such a launch copies its arrays to the host in the stream's order, runs
+  /// the kernel on the calling thread, copies the arrays back and returns. It throws Error{assertion} at the
+  /// first index outside an array, false assert, race between two iterations, read of memory that nothing has
+  /// written, or NaN computed from other numbers; the arrays are then unchanged. Unwritten memory is recognised
+  /// in arrays that were created after the first call of this function. GraphBuilder refuses the program with
+  /// Error{unsupported}.
+  void debug(bool on = true) const;
+
   explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept : state_(std::move(state)) {}
   const std::shared_ptr<detail::ProgramState>& state() const noexcept { return state_; }
 

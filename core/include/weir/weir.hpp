@@ -2,6 +2,7 @@
 // Everything that a program needs.
 #pragma once
 
+#include <weir/algorithms.hpp>
 #include <weir/array.hpp>
 #include <weir/compile.hpp>
 #include <weir/current_stream.hpp>
@@ -13,6 +14,7 @@
 #include <weir/kernel.hpp>
 #include <weir/launch_report.hpp>
 #include <weir/module.hpp>
+#include <weir/on_print.hpp>
 #include <weir/profile.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t block_bytes = 4096;
 constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t longest_write = 3600 * second;  // older temporary files were left
+constexpr std::int64_t longest_write = 3600 * second;  // older temporary files belong to dead writers
 
 std::int64_t nanoseconds(const timespec& time) {
   return time.tv_sec * second + time.tv_nsec;
@@ -64,8 +64,8 @@ Contents read_folder(const fs::path& folder) {
   return contents;
 }
 
-/// Entries from the future were written before the clock was set back. They count as the oldest, because they
-/// would never be removed otherwise.
+/// An entry dated in the future predates a change of the clock. It sorts as the oldest, because it would
+/// never be evicted otherwise.
 void sort_by_use(std::vector<Listed>& entries) {
   const std::int64_t future = now() + second;
   const auto order = [&](const Listed& entry) { return entry.used > future ? 0 : entry.used; };

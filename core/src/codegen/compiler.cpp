@@ -28,7 +28,7 @@ void expect_processor(const Target& target, const std::string& example) {
   if (target.cpu.empty() || target.cpu == "native")
     throw Error(ErrorCode::unsupported, "code of format '" + target.format +
                                             "' is for one processor, found '" + target.cpu +
-                                            "': name it behind the format, as in " + example +
+                                            "': name it after the format, as in " + example +
                                             "; weir info lists those of the devices");
 }
 

@@ -89,7 +89,7 @@ class Canonical {
     (*this)(op, type, component, immediate);
     if (op == ir::Op::local || op == ir::Op::get || op == ir::Op::set)
       append_number(input_, locals_[index]);
-    else if (op != ir::Op::assert_)  // whose text the running program has
+    else if (op != ir::Op::assert_ && op != ir::Op::print)  // whose texts the running program has
       append_number(input_, index);
     append_number(input_, operands.size());
     for (const ir::ValueId id : operands) put_value(id);

@@ -13,9 +13,9 @@ namespace weir::compilation {
 
 /// The arguments of codegen::Compiler::compile, reduced to those that determine the machine code.
 struct CanonicalRequest {
-  /// Equal for two requests exactly if their code is interchangeable. Without locations, the texts of
-  /// asserts, and the names of the kernel, its parameters and its tasks; values and locals are numbered by
-  /// their first use in a task.
+  /// Equal exactly if the code of two requests is interchangeable. Omits locations, the texts of asserts and
+  /// prints, and the names of the kernel, its parameters and its tasks. Values and locals are numbered by
+  /// first use in a task.
   std::string input;
   /// A hash of the locations and the names of their files, which only the source lines in the code depend on.
   std::uint64_t lines = 0;

@@ -114,7 +114,7 @@ std::optional<WorkerEnd> Worker::how_it_ended() const {
 Generator::Generator(const fs::path& program, std::chrono::milliseconds idle) {
   DescriptorPair sockets = make_sockets(SOCK_SEQPACKET);
   socket_ = std::move(sockets.first);
-  process_ = UnnoticedProcess(program, {std::to_string(idle.count())}, sockets.second.get());
+  process_ = DetachedProcess(program, {std::to_string(idle.count())}, sockets.second.get());
 }
 
 Worker Generator::start(const GeneratorPolicy& policy) {

@@ -12,7 +12,7 @@
 
 #include "compilation/handshake.hpp"
 #include "compilation/message.hpp"
-#include "compilation/unnoticed_process.hpp"
+#include "compilation/detached_process.hpp"
 #include "descriptor.hpp"
 
 namespace weir::compilation {
@@ -72,7 +72,7 @@ class Generator : public std::enable_shared_from_this<Generator> {
   explicit Generator(const std::filesystem::path& program, std::chrono::milliseconds idle);
   void expect_greeting(const GeneratorPolicy& policy) const;
 
-  UnnoticedProcess process_;  // destroyed after the socket, whose closing ends it
+  DetachedProcess process_;  // destroyed after the socket, whose closing ends it
   Descriptor socket_;
 };
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compilation/task_groups.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <thread>
+#include <weir/sdk/thread.hpp>
 
 namespace weir::compilation {
 namespace {
@@ -19,21 +17,16 @@ std::size_t statements_of(const ir::Block& block) {
   return count;
 }
 
-/// Up to `most` threads that receive no signals, because those are for the program's threads. Fewer when the
-/// system refuses one; the caller does its share of the work anyway.
+/// Up to `most` threads. Fewer when the system refuses one; the caller does its share of the work anyway.
 class Helpers {
  public:
   template <class Work>
   Helpers(std::size_t most, const Work& work) {
     threads_.reserve(most);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      while (threads_.size() < most) threads_.emplace_back(work);
+      while (threads_.size() < most) threads_.push_back(sdk::start_thread("weir-compile", work));
     } catch (...) {  // no more threads or no memory
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;

@@ -13,7 +13,7 @@
 
 #include "compilation/handshake.hpp"
 #include "compilation/supervisor.hpp"
-#include "compilation/unnoticed_process.hpp"
+#include "compilation/detached_process.hpp"
 
 int main(int count, char** words) {
   using namespace weir::compilation;

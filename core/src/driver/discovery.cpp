@@ -12,7 +12,7 @@
 #include <new>
 
 #include "driver/layers.hpp"
-#include "driver/probe.hpp"
+#include "driver/probe_steps.hpp"
 
 namespace weir {
 namespace {
@@ -61,20 +61,26 @@ void take_findings(Candidate& candidate, Findings findings) {
   if (!findings.layers_problem.empty()) throw LayersError(findings.layers_problem);
   if (findings.refusal) throw *findings.refusal;
   candidate.devices = std::move(findings.devices);
+  candidate.communicator_info = findings.communicator;
 }
 
 }  // namespace
 
-Discovery::Discovery(std::span<const fs::path> folders, const ProbePolicy& policy, Purpose purpose)
-    : purpose_(purpose), prober_(policy, purpose == Purpose::inspect) {
+Discovery::Discovery(std::span<const fs::path> folders, const ProbePolicy& policy, Purpose purpose,
+                     PluginKind kind)
+    : purpose_(purpose), kind_(kind), prober_(policy, purpose == Purpose::inspect) {
   for (const fs::path& manifest : manifests_in(folders)) {
     Candidate& candidate = candidates_.emplace_back();
+    candidate.kind = kind;
     candidate.name = manifest.stem().string();
     candidate.manifest = manifest;
   }
   examinations_ = std::vector<Examination>(candidates_.size());
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    take_step(i, [&] { examinations_[i].manifest = check_manifest(candidates_[i]); });
+    take_step(i, [&] {
+      examinations_[i].manifest = check_manifest(candidates_[i], kind_);
+      candidates_[i].launched_by = examinations_[i].manifest.launched_by;
+    });
 }
 
 // An error that interrupts `step` becomes the status of the candidate.
@@ -88,6 +94,7 @@ void Discovery::take_step(std::size_t number, Step step) {
     candidate.reason = refusal.reason;
     candidate.remedy = refusal.remedy;
     candidate.devices.clear();
+    candidate.communicator_info.reset();
   };
   errno = 0;
   try {
@@ -101,8 +108,7 @@ void Discovery::take_step(std::size_t number, Step step) {
     if (errno == ENOMEM) throw std::bad_alloc();
     refuse(refusal);
   } catch (const std::exception& error) {
-    refuse(
-        {DriverStatus::broken, fmt::format("examining it failed: {}", error.what()), "reinstall the driver"});
+    refuse({DriverStatus::broken, fmt::format("examining it failed: {}", error.what()), reinstall(kind_)});
   }
 }
 
@@ -132,15 +138,17 @@ void Discovery::finish(std::size_t number) {
   take_step(number, [&] {
     if (const Candidate* first = find_namesake(number))
       throw Refusal{DriverStatus::shadowed,
-                    fmt::format("the driver of the same name from {} comes first", first->manifest.string()),
-                    "nothing, unless this one is wanted: then put its folder first in WEIR_DRIVER_PATH"};
+                    fmt::format("the {} of the same name from {} comes first", terms_of(kind_).name,
+                                first->manifest.string()),
+                    fmt::format("nothing, unless this one is wanted: then put its folder first in {}",
+                                terms_of(kind_).path_variable)};
     if (!examination.trial) try_out(number);
     std::optional<Findings> findings = prober_.admit(candidate, *examination.trial);
     if (purpose_ == Purpose::inspect && findings) {
       take_findings(candidate, std::move(*findings));
     } else {
-      load_driver(candidate, examination.manifest);
-      add_layers(candidate);
+      load_plugin(candidate, examination.manifest);
+      if (kind_ == PluginKind::driver) add_layers(candidate);
     }
     candidate.status = DriverStatus::usable;
   });
@@ -175,6 +183,8 @@ void Discovery::examine(std::optional<std::string_view> name) {
       candidate.effects.clear();
       candidate.identity.reset();
       candidate.driver.reset();
+      candidate.communicator.reset();
+      candidate.communicator_info.reset();
     }
     throw;
   }

@@ -25,7 +25,7 @@ class Discovery {
 
   /// Reads the manifests. Opens no library and tries no driver.
   Discovery(std::span<const std::filesystem::path> folders, const ProbePolicy& policy,
-            Purpose purpose = Purpose::use);
+            Purpose purpose = Purpose::use, PluginKind kind = PluginKind::driver);
 
   /// Finishes the candidates called `name`, or all. Leaves the others untouched, because each may load its
   /// vendor's libraries and initialise them for half a second. May be called again after it throws
@@ -57,6 +57,7 @@ class Discovery {
   void try_out(std::size_t number);
 
   Purpose purpose_;
+  PluginKind kind_;
   Prober prober_;
   std::vector<Candidate> candidates_;
   std::vector<Examination> examinations_;  ///< one for each candidate

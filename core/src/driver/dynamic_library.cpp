@@ -10,10 +10,12 @@
 #include <new>
 #include <vector>
 
+#include "driver/plugin_kind.hpp"
+
 namespace weir {
 namespace {
 
-// Library handles are never closed, because a driver may have running threads and open handles when the
+// Library handles are never closed, because a plugin may have running threads and open handles when the
 // process ends. Storing them here keeps them reachable for leak checkers.
 void keep_for_ever(boost::dll::shared_library library) {
   static std::mutex mutex;
@@ -38,7 +40,8 @@ std::string_view between(std::string_view words, std::string_view begin, std::st
 }  // namespace
 
 Refusal explain_loader_words(std::string_view words, const std::filesystem::path& library,
-                             std::span<const std::string> vendor_libraries) {
+                             std::span<const std::string> vendor_libraries, PluginKind kind) {
+  const std::string_view plugin = terms_of(kind).name;
   const std::string file = library.filename().string();
   // "libfoo.so.1: cannot open shared object file: No such file or directory"
   if (const auto at = words.find(": cannot open shared object file: No such file"); at != words.npos) {
@@ -53,14 +56,15 @@ Refusal explain_loader_words(std::string_view words, const std::filesystem::path
   if (const std::string_view symbol = between(words, "undefined symbol: ", ","); !symbol.empty())
     return {DriverStatus::broken,
             fmt::format("{} uses the symbol {}, which no library provides", file, symbol),
-            "reinstall the driver, or rebuild it with the library that defines the symbol"};
+            fmt::format("reinstall the {}, or rebuild it with the library that defines the symbol", plugin)};
   // "/lib/libc.so.6: version `GLIBC_2.38' not found (required by /path/libweir-x.so)"
   if (const std::string_view version = between(words, "version `", "'"); !version.empty())
     return {DriverStatus::broken,
             fmt::format("{} needs {} of {}, which is not there", file, version,
                         words.substr(0, words.find(": version"))),
-            "install a build of the driver made for this system, or update the system"};
-  return {DriverStatus::broken, fmt::format("{} cannot be loaded: {}", file, words), "reinstall the driver"};
+            fmt::format("install a build of the {} made for this system, or update the system", plugin)};
+  return {DriverStatus::broken, fmt::format("{} cannot be loaded: {}", file, words),
+          fmt::format("reinstall the {}", plugin)};
 }
 
 // Opens the library by its path instead of /proc/self/fd/N. A debugger opens the name that the loader
@@ -68,8 +72,8 @@ Refusal explain_loader_words(std::string_view words, const std::filesystem::path
 // as the descriptor, because only root and the user may change a component of it. The first verify() confirms
 // that the ELF checks apply to this file. The second one rejects a driver whose package was updated during
 // the call.
-weir_driver_entry_function open_driver_library(const TrustedFile& file,
-                                               std::span<const std::string> vendor_libraries) {
+void* open_plugin_library(const TrustedFile& file, PluginKind kind,
+                          std::span<const std::string> vendor_libraries) {
   using boost::dll::load_mode::rtld_local;
   using boost::dll::load_mode::rtld_now;
   const std::filesystem::path& path = file.path();
@@ -81,19 +85,18 @@ weir_driver_entry_function open_driver_library(const TrustedFile& file,
     const std::string words = last_loader_words();
     // The file was opened before, so glibc had no memory for its name if it now reports the file as missing.
     if (words.starts_with(path.string() + ": cannot open shared object file")) throw std::bad_alloc();
-    throw explain_loader_words(words, path, vendor_libraries);
+    throw explain_loader_words(words, path, vendor_libraries, kind);
   }
-  const bool has_entry = library.has(WEIR_DRIVER_ENTRY_NAME);
-  weir_driver_entry_function entry = nullptr;
-  if (has_entry)
-    entry = &library.get<weir_result(const weir_host*, const weir_driver_table**, weir_status*)>(
-        WEIR_DRIVER_ENTRY_NAME);
+  const PluginTerms& terms = terms_of(kind);
+  void* entry = nullptr;
+  if (library.has(terms.entry)) entry = reinterpret_cast<void*>(&library.get<void()>(terms.entry));
   keep_for_ever(std::move(library));
   file.verify();
   if (!entry)
     throw Refusal{DriverStatus::broken,
-                  fmt::format("{} exports no symbol {}", path.filename().string(), WEIR_DRIVER_ENTRY_NAME),
-                  "reinstall the driver; a driver's author exports the symbol with WEIR_DRIVER_EXPORT"};
+                  fmt::format("{} exports no symbol {}", path.filename().string(), terms.entry),
+                  fmt::format("reinstall the {0}; a {0}'s author exports the symbol with WEIR_DRIVER_EXPORT",
+                              terms.name)};
   return entry;
 }
 

@@ -88,7 +88,7 @@ ElfHeader read_elf_header(const TrustedFile& file) {
   if (!native_order) header.machine += big ? ", big endian" : ", little endian";
   header.native = header.machine == WEIR_MACHINE;
   if (header.native && !is_whole(file))
-    refuse(file, "is incomplete: it ends before what its program headers name");
+    refuse(file, "is incomplete: its program headers refer to bytes after its end");
   return header;
 }
 

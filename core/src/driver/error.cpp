@@ -67,6 +67,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "device lost";
     case ErrorCode::system:
       return "operating system error";
+    case ErrorCode::rank:
+      return "another rank failed";
     case ErrorCode::kernel:
       return "invalid kernel";
     case ErrorCode::assertion:

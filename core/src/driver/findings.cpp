@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/probe_communicator.hpp"
+
 namespace weir {
 namespace {
 
@@ -85,6 +87,8 @@ std::string encode(const Findings& findings) {
   out.text(findings.layers_problem);
   out.number(findings.devices.size());
   for (const weir_device_info& device : findings.devices) out.raw(&device, sizeof device);
+  out.number(findings.communicator.has_value());
+  if (findings.communicator) out.raw(&*findings.communicator, sizeof *findings.communicator);
   return out.take();
 }
 
@@ -118,6 +122,13 @@ std::optional<Findings> decode_findings(std::string_view bytes) {
     terminate_texts(device);
     if (device.code_target_count > WEIR_MAX_CODE_TARGETS) return std::nullopt;
     findings.devices.push_back(device);
+  }
+  if (in.number(1) != 0) {
+    weir_communicator_info info{};
+    in.raw(&info, sizeof info);
+    terminate_texts(info);
+    if (info.direct_count > WEIR_MAX_DIRECT_DRIVERS) return std::nullopt;
+    findings.communicator = info;
   }
   if (!in.ended() || (!findings.refusal && findings.layers_problem.empty() && !findings.identity))
     return std::nullopt;

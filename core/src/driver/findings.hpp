@@ -16,6 +16,7 @@ struct Findings {
   std::optional<Refusal> refusal;
   std::optional<DriverIdentity> identity;
   std::vector<weir_device_info> devices;
+  std::optional<weir_communicator_info> communicator;
   std::string layers_problem;  ///< the message of a LayersError; empty when there was none
 };
 

@@ -8,16 +8,11 @@
 #include <weir/error.hpp>
 
 #include "driver/bounded.hpp"
-#include "driver/manifest.hpp"
 #include "driver/table.hpp"
+#include "driver/table_head.hpp"
 
 namespace weir {
 namespace {
-
-std::string required_text(const char* text, std::string_view what) {
-  if (!text) throw Error(ErrorCode::invalid, fmt::format("the driver's table has no {}", what));
-  return std::string(text, strnlen(text, 128));
-}
 
 ErrorCode to_code(weir_result result) {
   const bool known = result >= WEIR_ERROR_UNKNOWN && result <= WEIR_ERROR_SYSTEM;
@@ -47,28 +42,17 @@ void throw_driver_error(std::string_view driver, std::string_view doing, weir_re
 }
 
 GpuDriver::GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std::uint32_t abi_max) {
-  if (table.struct_size < offsetof(weir_driver_table, device_count))
-    throw Error(ErrorCode::invalid,
-                fmt::format("the driver's table declares {} bytes, fewer than its head of {}",
-                            table.struct_size, offsetof(weir_driver_table, device_count)));
-  if (table.abi_version < abi_min || table.abi_version > abi_max)
-    throw Error(ErrorCode::abi, fmt::format("the driver speaks ABI {}; this Weir speaks {}",
-                                            abi_text(table.abi_version), abi_range_text(abi_min, abi_max)));
+  check_table_version(PluginKind::driver, &table, abi_min, abi_max);
   CompletedTable completed = complete_table(table);
   if (!completed.missing_required.empty())
     throw Error(ErrorCode::invalid, fmt::format("the driver's table lacks required functions: {}",
                                                 fmt::join(completed.missing_required, ", ")));
   table_ = completed.table;
   possible_capabilities_ = completed.possible_capabilities;
-  name_ = required_text(table_.name, "name");
-  version_ = required_text(table_.version, "version");
-  vendor_ = required_text(table_.vendor, "vendor");
-  if (!valid_driver_name(name_))
-    throw Error(
-        ErrorCode::invalid,
-        fmt::format(
-            "the driver calls itself \"{}\"; lower case letters, digits and '-' are expected, at most 32",
-            name_.substr(0, 40)));
+  TableTexts texts = read_table_texts(PluginKind::driver, &table_);
+  name_ = std::move(texts.name);
+  version_ = std::move(texts.version);
+  vendor_ = std::move(texts.vendor);
   // The table points to copies, so that messages never depend on the driver's memory.
   table_.name = name_.c_str();
   table_.version = version_.c_str();
@@ -78,8 +62,9 @@ GpuDriver::GpuDriver(const weir_driver_table& table, std::uint32_t abi_min, std:
 void GpuDriver::put_layer(detail::ActiveLayer layer) {
   const CompletedTable completed = complete_table(*layer.layer.table);
   if (!completed.missing_required.empty())
-    throw LayersError(fmt::format("the layer '{}' took away required functions of driver {}: {}; tell its author",
-                                  layer.name, name_, fmt::join(completed.missing_required, ", ")));
+    throw LayersError(
+        fmt::format("the layer '{}' took away required functions of driver {}: {}; report it to the author",
+                    layer.name, name_, fmt::join(completed.missing_required, ", ")));
   table_ = completed.table;
   possible_capabilities_ &= completed.possible_capabilities;
   table_.name = name_.c_str();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C++ interface of a driver's C table: the same functions, with results converted to weir::Error.
-// Launches, copies and waits call slots of table() through runtime/driver_call.hpp, which also records lost
+// Launches, copies and waits call slots of table() through runtime/errors/driver_call.hpp, which also records lost
 // devices. A GpuDriver holds a complete copy of the table, in which missing optional slots return
 // UNSUPPORTED, and lives until the process ends.
 #pragma once

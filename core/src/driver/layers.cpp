@@ -122,7 +122,8 @@ weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path&
   }
   const auto entry = reinterpret_cast<weir_layer_entry_function>(dlsym(library, WEIR_LAYER_ENTRY_NAME));
   if (!entry)
-    refuse(fmt::format("{} exports no symbol {}; tell its author", file.string(), WEIR_LAYER_ENTRY_NAME));
+    refuse(fmt::format("{} exports no symbol {}; report it to the author", file.string(),
+                       WEIR_LAYER_ENTRY_NAME));
   return entry;
 }
 
@@ -153,10 +154,10 @@ ActiveLayer enter(const WantedLayer& wanted_layer, const GpuDriver& driver) {
   try {
     result = entry(&host, &active.layer, &status);
   } catch (...) {
-    refuse("its entry point threw an exception; update the layer, or tell its author");
+    refuse("its entry point threw an exception; update the layer, or report it to the author");
   }
   if (result != WEIR_OK) refuse(status.message[0] ? status.message : "its entry point failed without a word");
-  if (!active.layer.table) refuse("its entry point succeeded and gave no table; tell its author");
+  if (!active.layer.table) refuse("its entry point succeeded and returned no table; report it to the author");
   return active;
 }
 
@@ -167,7 +168,7 @@ std::vector<WantedLayer> parse_layers(std::string_view text, std::string_view or
   if (text.empty()) return layers;
   const auto refuse = [&](const std::string& why) {
     throw LayersError(
-        fmt::format("{} is '{}': {}; expected layers between commas, each with options behind ':', "
+        fmt::format("{} is '{}': {}; expected layers between commas, each with options after ':', "
                     "such as validate,fault:call=kernel_launch:nth=3",
                     origin, text, why));
   };
@@ -238,7 +239,8 @@ const std::string& Layer::library() const noexcept {
 
 void Layer::configure(std::string_view options) const try {
   if (!layer_->layer.configure)
-    throw Error(ErrorCode::unsupported, fmt::format("the layer '{}' cannot be told anything", layer_->name));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the layer '{}' does not accept settings at run time", layer_->name));
   const std::string text(options);
   Status status;
   const weir_result result = layer_->layer.configure(layer_->layer.self, text.c_str(), &status);

@@ -18,6 +18,7 @@
 #include <weir/error.hpp>
 
 #include "descriptor.hpp"
+#include "driver/plugin_kind.hpp"
 #include "driver/trust.hpp"
 
 namespace weir {
@@ -183,12 +184,14 @@ class ManifestReader {
                         in_quotes(*name)));
       manifest_.name = std::move(*name);
     }
+    if (root.contains("kind")) read_kind(root);
     if (root.contains("description"))
       manifest_.description = get_string(root, "description").value_or(std::string());
     if (const auto library = get_string(root, "library")) read_library(*library);
     read_abi(root);
     manifest_.architecture = get_string(root, "architecture").value_or(std::string());
-    read_vendor_libraries(root);
+    manifest_.vendor_libraries = get_strings(root, "vendor_libraries");
+    manifest_.launched_by = get_strings(root, "launched_by");
   }
 
   std::optional<std::string> get_string(const json& object, const char* key) {
@@ -228,6 +231,17 @@ class ManifestReader {
     manifest_.library = fs::absolute(file_).parent_path() / normal;
   }
 
+  void read_kind(const json& root) {
+    const std::optional<std::string> kind = get_string(root, "kind");
+    if (!kind) return;
+    for (const PluginKind known : {PluginKind::driver, PluginKind::communicator})
+      if (*kind == terms_of(known).name) {
+        manifest_.kind = known;
+        return;
+      }
+    fault(fmt::format("has {} for \"kind\"; \"driver\" or \"communicator\" is expected", in_quotes(*kind)));
+  }
+
   void read_abi(const json& root) {
     const auto abi = root.find("abi");
     if (abi == root.end()) return fault("lacks the key \"abi\"");
@@ -256,15 +270,18 @@ class ManifestReader {
     return std::nullopt;
   }
 
-  void read_vendor_libraries(const json& root) {
-    constexpr const char* key = "vendor_libraries";
+  std::vector<std::string> get_strings(const json& root, const char* key) {
+    std::vector<std::string> texts;
     const auto found = root.find(key);
-    if (found == root.end()) return;
+    if (found == root.end()) return texts;
     const auto is_string = [](const json& value) { return value.is_string(); };
-    if (!found->is_array() || !std::ranges::all_of(*found, is_string))
-      return fault(fmt::format("has {} for \"{}\"; a list of strings is expected", found->type_name(), key));
+    if (!found->is_array() || !std::ranges::all_of(*found, is_string)) {
+      fault(fmt::format("has {} for \"{}\"; a list of strings is expected", found->type_name(), key));
+      return texts;
+    }
     for (const json& value : *found)
-      if (auto text = checked_text(value, key)) manifest_.vendor_libraries.push_back(std::move(*text));
+      if (auto text = checked_text(value, key)) texts.push_back(std::move(*text));
+    return texts;
   }
 
   const fs::path& file_;

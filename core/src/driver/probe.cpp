@@ -13,32 +13,18 @@
 #include "driver/elf.hpp"
 #include "driver/layers.hpp"
 #include "driver/manifest.hpp"
+#include "driver/probe_communicator.hpp"
+#include "driver/probe_steps.hpp"
 #include "driver/table.hpp"
 #include "driver/trust.hpp"
 
 namespace weir {
 namespace {
 
-constexpr std::uint32_t abi_min = WEIR_ABI_VERSION(1, 0);
-constexpr std::uint32_t abi_max = WEIR_ABI_CURRENT;
 constexpr std::uint64_t least_alignment = 64;
 constexpr std::string_view machine = WEIR_MACHINE;
 
-constexpr std::string_view reinstall = "reinstall the driver";
-constexpr std::string_view tell_author = "update the driver, or tell its author";
-
-// For a call without arguments, a driver returns INVALID only because of a setting that it read.
-std::string_view failure_remedy(weir_result result) {
-  return result == WEIR_ERROR_INVALID
-             ? "correct the setting that it names; a new installation of the driver would not help"
-             : reinstall;
-}
-
-[[noreturn]] void refuse(DriverStatus status, std::string reason, std::string_view remedy) {
-  throw Refusal{status, std::move(reason), std::string(remedy)};
-}
-
-TrustedFile open_judged(const std::filesystem::path& file, std::string_view remedy) {
+TrustedFile open_if_trusted(const std::filesystem::path& file, std::string_view remedy) {
   try {
     return open_trusted(file);
   } catch (const UntrustedFile& untrusted) {
@@ -48,61 +34,19 @@ TrustedFile open_judged(const std::filesystem::path& file, std::string_view reme
   }
 }
 
-void check_architecture(std::string_view found, std::string_view where) {
+void check_architecture(PluginKind kind, std::string_view found, std::string_view where) {
   if (found != machine)
-    refuse(DriverStatus::wrong_architecture,
-           fmt::format("{} is for {}; this process is {}", where, found, machine),
-           fmt::format("install the driver's build for {}, or correct its manifest", machine));
-}
-
-std::string_view abi_remedy(std::uint32_t driver_max) {
-  return driver_max < abi_min ? "update the driver"
-                              : "update Weir, or install an older version of the driver";
-}
-
-// Runs driver code that must not throw. An exception that leaves it is an error of the driver and must not
-// end the process.
-template <class Call>
-weir_result call_driver(std::string_view what, Call call) {
-  constexpr std::string_view must = "a driver must return an error instead";
-  try {
-    return call();
-  } catch (const std::exception& error) {
-    refuse(DriverStatus::broken, fmt::format("{} threw an exception (\"{}\"); {}", what, error.what(), must),
-           tell_author);
-  } catch (...) {
-    refuse(DriverStatus::broken, fmt::format("{} threw an exception; {}", what, must), tell_author);
-  }
-}
-
-std::unique_ptr<GpuDriver> take_table(weir_driver_entry_function entry) {
-  const weir_host host{sizeof(weir_host), abi_min, abi_max};
-  const weir_driver_table* table = nullptr;
-  Status status;
-  const weir_result result = call_driver("its entry point", [&] { return entry(&host, &table, &status); });
-  if (result == WEIR_ERROR_ABI)
-    refuse(DriverStatus::abi_refused,
-           fmt::format("the driver refuses ABI {}: {}", abi_range_text(abi_min, abi_max),
-                       failure_words(result, status)),
-           "install a version of the driver made for this Weir");
-  if (result != WEIR_OK)
-    refuse(DriverStatus::broken, fmt::format("its entry point failed: {}", failure_words(result, status)),
-           failure_remedy(result));
-  if (!table) refuse(DriverStatus::broken, "its entry point succeeded and gave no table", tell_author);
-  try {
-    return std::make_unique<GpuDriver>(*table, abi_min, abi_max);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::abi)
-      refuse(DriverStatus::abi_refused, error.what(), abi_remedy(table->abi_version));
-    refuse(DriverStatus::broken, error.what(), tell_author);
-  }
+    refuse(
+        DriverStatus::wrong_architecture,
+        fmt::format("{} is for {}; this process is {}", where, found, machine),
+        fmt::format("install the {}'s build for {}, or correct its manifest", terms_of(kind).name, machine));
 }
 
 std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
   std::uint32_t count = 0;
   Status status;
-  const weir_result result =
-      call_driver("device_count", [&] { return driver.table().device_count(&count, &status); });
+  const weir_result result = call_plugin(PluginKind::driver, "device_count",
+                                         [&] { return driver.table().device_count(&count, &status); });
   constexpr std::string_view no_device_remedy =
       "nothing, unless this machine has such a device: then check that its kernel driver is loaded and that "
       "this "
@@ -122,18 +66,18 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
   if (result != WEIR_OK)
     refuse(DriverStatus::broken,
            fmt::format("it cannot count its devices: {}", failure_words(result, status)),
-           failure_remedy(result));
+           failure_remedy(PluginKind::driver, result));
   if (count == 0) refuse(DriverStatus::no_device, "it found no device", no_device_remedy);
   if (count > most_driver_devices)
     refuse(DriverStatus::broken,
            fmt::format("it reports {} devices; at most {} are expected", count, most_driver_devices),
-           tell_author);
+           tell_author(PluginKind::driver));
   return count;
 }
 
 void check_device(const GpuDriver& driver, std::uint32_t index, const weir_device_info& info) {
   const auto fault = [&](std::string what) {
-    refuse(DriverStatus::broken, fmt::format("device {} {}", index, what), tell_author);
+    refuse(DriverStatus::broken, fmt::format("device {} {}", index, what), tell_author(PluginKind::driver));
   };
   if (const std::uint64_t bits = info.capabilities & ~driver.possible_capabilities(); bits != 0) {
     const std::uint64_t bit = std::uint64_t{1} << std::countr_zero(bits);
@@ -159,79 +103,84 @@ weir_device_info describe_device(const GpuDriver& driver, std::uint32_t index) {
   weir_device_info info{};
   info.struct_size = sizeof info;
   Status status;
-  const weir_result result =
-      call_driver("device_get_info", [&] { return driver.table().device_get_info(index, &info, &status); });
+  const weir_result result = call_plugin(PluginKind::driver, "device_get_info", [&] {
+    return driver.table().device_get_info(index, &info, &status);
+  });
   if (result != WEIR_OK)
     refuse(DriverStatus::broken,
            fmt::format("it cannot describe device {}: {}", index, failure_words(result, status)),
-           failure_remedy(result));
+           failure_remedy(PluginKind::driver, result));
   terminate_texts(info);
   check_device(driver, index, info);
   return info;
 }
 
 // Opens the library after its owner, path and header have been accepted.
-TrustedFile open_checked_library(const std::filesystem::path& path) {
+TrustedFile open_checked_library(PluginKind kind, const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     refuse(DriverStatus::broken,
            fmt::format("the library {} that the manifest names is not there", path.string()),
-           "reinstall the driver, or correct its manifest");
-  TrustedFile library = open_judged(path, reinstall);
+           reinstall_or_correct(kind));
+  TrustedFile library = open_if_trusted(path, reinstall(kind));
   try {
     const ElfHeader header = read_elf_header(library);
-    if (!header.native) check_architecture(header.machine, path.filename().string());
+    if (!header.native) check_architecture(kind, header.machine, path.filename().string());
     if (!header.shared_object)
       refuse(DriverStatus::broken,
-             fmt::format("{} is an ELF file, but not a shared object", path.filename().string()), reinstall);
+             fmt::format("{} is an ELF file, but not a shared object", path.filename().string()),
+             reinstall(kind));
   } catch (const Error& unreadable) {
-    refuse(DriverStatus::broken, unreadable.what(), reinstall);
+    refuse(DriverStatus::broken, unreadable.what(), reinstall(kind));
   }
   return library;
 }
 
 }  // namespace
 
-Manifest check_manifest(Candidate& candidate) {
-  constexpr std::string_view remedy = "reinstall the driver, or correct its manifest";
+Manifest check_manifest(Candidate& candidate, std::optional<PluginKind> expected) {
+  const std::string remedy = reinstall_or_correct(expected.value_or(PluginKind::driver));
   Manifest manifest;
   try {
-    manifest = read_manifest(open_judged(candidate.manifest, remedy));
+    manifest = read_manifest(open_if_trusted(candidate.manifest, remedy));
   } catch (const Error& error) {
     refuse(DriverStatus::broken, error.what(), remedy);
   }
   candidate.name = manifest.name;
   candidate.description = manifest.description;
   candidate.library = manifest.library;
-  check_architecture(manifest.architecture, "the driver, by its manifest,");
-  if (manifest.abi_max < abi_min || manifest.abi_min > abi_max)
+  candidate.kind = manifest.kind;
+  const PluginTerms& terms = terms_of(manifest.kind);
+  if (expected && *expected != manifest.kind) {
+    candidate.kind = *expected;
+    refuse(
+        DriverStatus::broken,
+        fmt::format("its manifest is that of a {}; a {} is expected in this folder", terms.name,
+                    terms_of(*expected).name),
+        fmt::format("move its files to a folder of {}, or correct \"kind\" in the manifest", terms.plural));
+  }
+  check_architecture(manifest.kind, manifest.architecture,
+                     fmt::format("the {}, by its manifest,", terms.name));
+  if (manifest.abi_max < terms.abi_min || manifest.abi_min > terms.abi_max)
     refuse(DriverStatus::abi_refused,
-           fmt::format("the driver speaks ABI {}; this Weir speaks {}",
-                       abi_range_text(manifest.abi_min, manifest.abi_max), abi_range_text(abi_min, abi_max)),
-           abi_remedy(manifest.abi_max));
+           fmt::format("the {} supports ABI {}; this Weir supports {}", terms.name,
+                       abi_range_text(manifest.abi_min, manifest.abi_max),
+                       abi_range_text(terms.abi_min, terms.abi_max)),
+           abi_remedy(manifest.kind, manifest.abi_max));
   return manifest;
 }
 
 void check_library(const Candidate& candidate) {
-  open_checked_library(candidate.library);
+  open_checked_library(candidate.kind, candidate.library);
 }
 
-void load_driver(Candidate& candidate, const Manifest& manifest,
-                 const std::function<void(ProbeStep)>& begins) {
-  const auto begin = [&](ProbeStep step) {
-    if (begins) begins(step);
-  };
-  begin(ProbeStep::load);
-  // Checked again: the trial of the driver may have taken seconds.
-  const weir_driver_entry_function entry =
-      open_driver_library(open_checked_library(candidate.library), manifest.vendor_libraries);
-  begin(ProbeStep::entry);
-  std::unique_ptr<GpuDriver> driver = take_table(entry);
-  if (driver->name() != manifest.name)
-    refuse(DriverStatus::broken,
-           fmt::format("the library calls itself \"{}\", its manifest \"{}\"", driver->name(), manifest.name),
-           reinstall);
-  candidate.driver = std::move(driver);
+namespace {
+
+void take_driver(Candidate& candidate, const Manifest& manifest, void* entry,
+                 const std::function<void(ProbeStep)>& begin) {
+  constexpr PluginKind kind = PluginKind::driver;
+  candidate.driver = take_table<GpuDriver, weir_driver_table>(kind, entry);
+  check_name(kind, *candidate.driver, manifest);
   candidate.identity = {
       candidate.driver->version(), candidate.driver->vendor(), candidate.driver->abi_version(), {}};
   begin(ProbeStep::count);
@@ -241,15 +190,34 @@ void load_driver(Candidate& candidate, const Manifest& manifest,
     candidate.devices.push_back(describe_device(*candidate.driver, index));
 }
 
+}  // namespace
+
+void load_plugin(Candidate& candidate, const Manifest& manifest,
+                 const std::function<void(ProbeStep)>& begins) {
+  const auto begin = [&](ProbeStep step) {
+    if (begins) begins(step);
+  };
+  begin(ProbeStep::load);
+  // Checked again: the trial may have taken seconds.
+  void* const entry = open_plugin_library(open_checked_library(candidate.kind, candidate.library),
+                                          candidate.kind, manifest.vendor_libraries);
+  begin(ProbeStep::entry);
+  if (candidate.kind == PluginKind::driver)
+    take_driver(candidate, manifest, entry, begin);
+  else
+    take_communicator(candidate, manifest, entry, begin);
+}
+
 void open_and_close(const GpuDriver& driver, const std::function<void(ProbeStep)>& begins) {
   weir_device device = nullptr;
   Status status;
   begins(ProbeStep::open);
-  const weir_result opened =
-      call_driver("device_open", [&] { return driver.table().device_open(0, &device, &status); });
+  const weir_result opened = call_plugin(PluginKind::driver, "device_open",
+                                         [&] { return driver.table().device_open(0, &device, &status); });
   begins(ProbeStep::close);
   if (opened != WEIR_OK || !device) return;
-  call_driver("device_close", [&] { return driver.table().device_close(device, &status); });
+  call_plugin(PluginKind::driver, "device_close",
+              [&] { return driver.table().device_close(device, &status); });
 }
 
 void add_layers(Candidate& candidate) {

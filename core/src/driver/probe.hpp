@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,16 +21,16 @@ struct Refusal {
 };
 
 /// Reads the manifest, checks who may write it, its architecture and its ABI range, and fills `candidate`
-/// from it. The library is not touched. Throws Refusal.
+/// from it. The library is not touched. Refuses a plugin of another kind than `expected`. Throws Refusal.
 struct Manifest;
-Manifest check_manifest(Candidate& candidate);
+Manifest check_manifest(Candidate& candidate, std::optional<PluginKind> expected = std::nullopt);
 
 /// Checks that the library exists, who may write it and its architecture, without loading it. Throws Refusal.
 void check_library(const Candidate& candidate);
 
-/// Loads the library that `manifest` names, takes its table and queries its devices. Calls `begins` before
-/// each step. Throws Refusal.
-void load_driver(Candidate& candidate, const Manifest& manifest,
+/// Loads the library that `manifest` names, takes its table and queries the devices of a driver or the
+/// description of a communicator. Calls `begins` before each step. Throws Refusal.
+void load_plugin(Candidate& candidate, const Manifest& manifest,
                  const std::function<void(ProbeStep)>& begins = {});
 
 /// Opens the first device and closes it, for a trial. Failing to open it is no fault, because another process

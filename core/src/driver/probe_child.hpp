@@ -21,7 +21,7 @@ namespace weir {
 /// The first line that weir-probe writes, before it loads the driver, with the version of the report's
 /// format. The outcome follows as a line of text, then the size of the findings in bytes as a line, then the
 /// findings.
-inline constexpr std::string_view probe_greeting = "weir-probe 3";
+inline constexpr std::string_view probe_greeting = "weir-probe 4";
 /// The descriptor that weir-probe writes to.
 inline constexpr int probe_report_descriptor = 3;
 

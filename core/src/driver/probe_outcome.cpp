@@ -9,6 +9,7 @@
 #include <charconv>
 #include <vector>
 
+#include "driver/plugin_kind.hpp"
 #include "driver/probe.hpp"
 
 namespace weir {
@@ -78,10 +79,11 @@ std::optional<ProbeOutcome> parse_probe_outcome(std::string_view text) {
   return outcome;
 }
 
-Refusal refusal_of(const ProbeOutcome& outcome) {
-  const std::string_view where = name_of(outcome.step);
-  constexpr std::string_view remedy =
-      "update the driver, or tell its author; `weir info --probe-again` tries it again";
+Refusal refusal_of(const ProbeOutcome& outcome, PluginKind kind) {
+  const std::string_view plugin = terms_of(kind).name;
+  const std::string_view where = name_of(outcome.step, kind);
+  const std::string remedy =
+      fmt::format("update the {}, or report it to the author; `weir info --probe-again` tries it again", plugin);
   std::string reason;
   switch (outcome.ending) {
     case Ending::crashed:
@@ -92,21 +94,23 @@ Refusal refusal_of(const ProbeOutcome& outcome) {
           fmt::format("{} did not return within {} s", where, static_cast<double>(outcome.number) / 1000);
       break;
     case Ending::exited:
-      reason = fmt::format("it ended the process in {}, with status {}; a driver must {} instead", where,
-                           outcome.number,
+      reason = fmt::format("it ended the process in {}, with status {}; a {} must {} instead", where,
+                           outcome.number, plugin,
                            outcome.step == ProbeStep::exit ? "return from them" : "return an error");
       break;
     case Ending::interrupted:
-      return {DriverStatus::broken,
-              fmt::format("somebody else ended its probe in {} with {}", where, signal_text(outcome.number)),
-              "try again; if it happens again, look whether the machine runs out of memory"};
+      return {
+          DriverStatus::broken,
+          fmt::format("another process ended its trial in {} with {}", where, signal_text(outcome.number)),
+          "try again; if it happens again, look whether the machine runs out of memory"};
     case Ending::completed:
       break;
   }
   for (const std::string& words : words_of(kept_part(outcome).effects, true))
     reason += (reason.empty() ? "" : "; ") + words;
-  if (outcome.ending == Ending::completed) reason += "; a driver must leave its process as it found it";
-  return {DriverStatus::broken, reason + " (in a process of its own)", std::string(remedy)};
+  if (outcome.ending == Ending::completed)
+    reason += fmt::format("; a {} must leave its process as it found it", plugin);
+  return {DriverStatus::broken, reason + " (in a process of its own)", remedy};
 }
 
 }  // namespace weir

@@ -42,6 +42,6 @@ std::string to_text(const ProbeOutcome& outcome);
 std::optional<ProbeOutcome> parse_probe_outcome(std::string_view text);
 
 /// Why a driver whose outcome is not sound is refused, and the remedy.
-Refusal refusal_of(const ProbeOutcome& outcome);
+Refusal refusal_of(const ProbeOutcome& outcome, PluginKind kind = PluginKind::driver);
 
 }  // namespace weir

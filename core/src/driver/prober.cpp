@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "driver/environment.hpp"
+#include "driver/plugin_kind.hpp"
 #include "driver/probe.hpp"
 #include "driver/search_path.hpp"
 #include "driver/trust.hpp"
@@ -69,8 +70,8 @@ Trial Prober::begin(const Candidate& candidate, const Manifest& manifest) {
   const TrialKind kind = !inspects_    ? TrialKind::admit
                          : trial.known ? TrialKind::describe
                                        : TrialKind::inspect;
-  trial.why_here = policy_.helper.empty() ? policy_.why_no_helper : why_not_to_be_run(policy_.helper);
-  if (trial.why_here.empty())
+  trial.reason_for_no_child = policy_.helper.empty() ? policy_.why_no_helper : why_not_to_be_run(policy_.helper);
+  if (trial.reason_for_no_child.empty())
     trial.child = std::make_unique<ProbeChild>(policy_.helper, candidate.manifest, policy_.limit, kind);
   return trial;
 }
@@ -81,8 +82,8 @@ std::optional<Findings> Prober::admit(Candidate& candidate, Trial& trial) {
   if (outcome) candidate.probed = ProbePlace::before;
   if (trial.child) {
     ProbeRun run = trial.child->wait();
-    if (!run.outcome) trial.why_here = fmt::format("{}: {}", policy_.helper.string(), run.failure);
-    // A trial that only describes checks less than the trial of the recorded verdict.
+    if (!run.outcome) trial.reason_for_no_child = fmt::format("{}: {}", policy_.helper.string(), run.failure);
+    // A describing trial checks less, so its outcome does not replace the stored verdict.
     if (run.outcome && !(trial.known && is_sound(*run.outcome))) {
       candidate.probed = ProbePlace::child;
       if (run.outcome->ending != Ending::interrupted) verdicts_.add(trial.key, kept_part(*run.outcome));
@@ -93,19 +94,18 @@ std::optional<Findings> Prober::admit(Candidate& candidate, Trial& trial) {
   if (!outcome) {
     candidate.probed = ProbePlace::this_process;
     add_note(candidate, fmt::format("it was loaded without a trial in a process of its own, because {}",
-                                    trial.why_here));
+                                    trial.reason_for_no_child));
     return std::nullopt;
   }
   candidate.effects = outcome->effects;
   if (!is_sound(*outcome)) {
     if (findings) candidate.identity = std::move(findings->identity);
-    throw refusal_of(*outcome);
+    throw refusal_of(*outcome, candidate.kind);
   }
   if (outcome->number > 0)
-    add_note(
-        candidate,
-        fmt::format("it wrote {} bytes to standard output when it was tried; a driver must print nothing",
-                    outcome->number));
+    add_note(candidate,
+             fmt::format("it wrote {} bytes to standard output when it was tried; a {} must print nothing",
+                         outcome->number, terms_of(candidate.kind).name));
   return findings;
 }
 

@@ -44,7 +44,7 @@ struct Trial {
   std::string key;  ///< of its verdict; empty when none is kept
   std::optional<ProbeOutcome> known;
   std::unique_ptr<ProbeChild> child;  ///< when no verdict is known, or another process describes the devices
-  std::string why_here;               ///< the reason when there is no child either
+  std::string reason_for_no_child;               ///< the reason when there is no child either
 };
 
 class Prober {

@@ -109,7 +109,7 @@ bool read_integer(std::string_view text, std::int64_t& number) {
 
 }  // namespace
 
-std::string_view name_of(ProbeStep step) {
+std::string_view name_of(ProbeStep step, PluginKind kind) {
   switch (step) {
     case ProbeStep::load:
       return "the loading of its library";
@@ -118,7 +118,7 @@ std::string_view name_of(ProbeStep step) {
     case ProbeStep::count:
       return "device_count";
     case ProbeStep::describe:
-      return "device_get_info";
+      return kind == PluginKind::driver ? "device_get_info" : "communicator_get_info";
     case ProbeStep::open:
       return "device_open";
     case ProbeStep::close:

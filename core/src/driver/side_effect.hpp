@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include <weir/drivers.hpp>
 #include <weir/export.hpp>
 
 namespace weir {
@@ -16,7 +17,7 @@ namespace weir {
 enum class ProbeStep : std::uint8_t { load, entry, count, describe, open, close, idle, exit };
 
 /// "device_count", "the loading of its library".
-std::string_view name_of(ProbeStep step);
+std::string_view name_of(ProbeStep step, PluginKind kind = PluginKind::driver);
 
 /// The position is stored in verdicts: add new kinds at the end.
 enum class Change : std::uint8_t {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t required = ~0ull;
 constexpr std::uint64_t optional = 0;
 
-void say_unsupported(weir_status* status, std::string_view slot) noexcept {
+void report_unsupported(weir_status* status, std::string_view slot) noexcept {
   if (!status || status->struct_size < sizeof(weir_status)) return;
   status->code = WEIR_ERROR_UNSUPPORTED;
   status->vendor_code = 0;
@@ -28,8 +28,8 @@ struct Name {
   char characters[N];
 };
 
-// A function of any slot's type whose last argument is the status. Its type includes the slot's name, which
-// the message quotes.
+// Replaces an absent slot: fills the status, the last argument, and returns UNSUPPORTED. The first template
+// argument is the slot's name, which the message quotes.
 template <Name slot, class Function>
 struct Unsupported;
 
@@ -45,7 +45,7 @@ struct Unsupported<slot, weir_result (*)(Arguments...)> {
           ...);
       return status;
     };
-    say_unsupported(last(arguments...), slot.characters);
+    report_unsupported(last(arguments...), slot.characters);
     return WEIR_ERROR_UNSUPPORTED;
   }
 };

@@ -29,8 +29,8 @@
 #include "driver/findings.hpp"
 #include "driver/layers.hpp"
 #include "driver/manifest.hpp"
-#include "driver/probe.hpp"
 #include "driver/probe_child.hpp"
+#include "driver/probe_steps.hpp"
 #include "driver/process_state.hpp"
 
 #ifdef WEIR_SANITIZED
@@ -93,8 +93,8 @@ class Trial {
     try {
       const Manifest manifest = check_manifest(candidate);
       check_library(candidate);
-      load_driver(candidate, manifest, [this](ProbeStep step) { begin(step); });
-      if (kind_ != TrialKind::describe)
+      load_plugin(candidate, manifest, [this](ProbeStep step) { begin(step); });
+      if (kind_ != TrialKind::describe && candidate.driver)
         open_and_close(*candidate.driver, [this](ProbeStep step) { begin(step); });
     } catch (const Refusal& refusal) {
       // Recorded for these steps only: the caller gets the same refusal when it loads the driver, but it
@@ -104,7 +104,7 @@ class Trial {
       findings.refusal = refusal;
     } catch (const std::exception& error) {
       findings.refusal = Refusal{DriverStatus::broken, std::string("examining it failed: ") + error.what(),
-                                 "reinstall the driver"};
+                                 reinstall(candidate.kind)};
     }
     begin(ProbeStep::idle);
     if (kind_ != TrialKind::describe) idle();
@@ -115,7 +115,10 @@ class Trial {
         findings.layers_problem = error.what();
       }
     findings.identity = std::move(candidate.identity);
-    if (!findings.refusal) findings.devices = std::move(candidate.devices);
+    if (!findings.refusal) {
+      findings.devices = std::move(candidate.devices);
+      findings.communicator = candidate.communicator_info;
+    }
     return findings;
   }
 

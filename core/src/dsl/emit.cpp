@@ -4,6 +4,7 @@
 
 #include "dsl/names.hpp"
 #include "dsl/trace.hpp"
+#include "ir/print_format.hpp"
 
 namespace weir::detail {
 
@@ -94,6 +95,51 @@ void emit_assert(Handle condition, std::string_view message, Where where) {
   trace.append(std::move(assertion), where);
 }
 
+namespace {
+
+/// The pieces of one argument: "{}" becomes "({}, {}, {})" for a Vec of 3, rows in parentheses for a Mat.
+void expand(const ir::PrintPiece& piece, const PrintArgument& argument, std::vector<ir::PrintPiece>& out) {
+  const auto text = [&](const char* literal) { out.push_back({false, literal}); };
+  const bool vector = argument.is_vector || argument.is_matrix;
+  for (std::uint32_t row = 0; row < argument.rows; ++row) {
+    if (vector) text(row == 0 ? "(" : ", ");
+    for (std::uint32_t column = 0; column < argument.columns; ++column) {
+      if (argument.is_matrix) text(column == 0 ? "(" : ", ");
+      out.push_back(piece);
+    }
+    if (argument.is_matrix) text(")");
+  }
+  if (vector) text(")");
+}
+
+}  // namespace
+
+void emit_print(std::string_view format, const PrintArgument* arguments, std::size_t count, Where where) {
+  Trace& trace = Trace::current("print", where);
+  const ir::PrintFormat parsed = ir::parse_print_format(format);
+  const std::string name = "the format \"" + std::string(format) + "\" of print ";
+  if (!parsed.problem.empty()) return trace.report(name + parsed.problem, where);
+  if (parsed.values() != count)
+    return trace.report(name + "takes " + std::to_string(parsed.values()) +
+                            (parsed.values() == 1 ? " value" : " values") + ", found " +
+                            std::to_string(count) + "; write one {} for each value",
+                        where);
+  ir::Statement print = statement_of(ir::Op::print);
+  std::vector<ir::PrintPiece> pieces;
+  for (const ir::PrintPiece& piece : parsed.pieces) {
+    if (!piece.is_value) {
+      pieces.push_back(piece);
+      continue;
+    }
+    expand(piece, *arguments, pieces);
+    for (std::size_t i = 0; i < std::size_t{arguments->rows} * arguments->columns; ++i)
+      print.operands.push_back(trace.use(arguments->components[i], where));
+    ++arguments;
+  }
+  print.index = trace.add_format(ir::print_format_text(pieces));
+  trace.append(std::move(print), where);
+}
+
 Place emit_local(ScalarType type, std::size_t components, std::uint64_t count, Where where) {
   return Trace::current("a Var or LocalArray", where).make_local(type, components, count, where);
 }
@@ -115,13 +161,13 @@ std::string text_of(double number) {
 }
 
 void report_integer(const std::string& number, ScalarType type, Where where) {
-  const std::string beside = std::string(to_string(type)) + " beside it: ";
+  const std::string other = "other operand's type, " + std::string(to_string(type)) + ": ";
   if (is_float(type)) {
-    report("the integer constant " + number + " has no exact value in the " + beside +
+    report("the integer constant " + number + " has no exact value in the " + other +
                "write it with a decimal point",
            where);
   } else {
-    report("the integer constant " + number + " does not fit the " + beside +
+    report("the integer constant " + number + " does not fit the " + other +
                "write cast<T>(...) around the traced value, with a T that holds both",
            where);
   }
@@ -138,8 +184,8 @@ void report_constant(std::uint64_t number, ScalarType type, Where where) {
 }
 
 void report_constant(double number, ScalarType type, Where where) {
-  report("the constant " + text_of(number) + " is too large for the " + std::string(to_string(type)) +
-             " beside it: write cast<double>(...) around the traced value",
+  report("the constant " + text_of(number) + " is too large for the other operand's type, " +
+             std::string(to_string(type)) + ": write cast<double>(...) around the traced value",
          where);
 }
 

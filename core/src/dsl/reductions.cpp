@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions: separate tasks where loops are parallel, otherwise a sequential loop with a variable.
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -27,6 +28,7 @@ std::uint64_t width_mask(ScalarType type) {
 std::uint64_t identity(ir::ReduceKind kind, ScalarType type) {
   const bool is_min = kind == ir::ReduceKind::min;
   if (kind == ir::ReduceKind::all) return 1;
+  if (kind == ir::ReduceKind::bit_and) return width_mask(type);
   if (kind != ir::ReduceKind::min && kind != ir::ReduceKind::max) return 0;
   if (type == ScalarType::f32) {
     const float infinity = std::numeric_limits<float>::infinity();
@@ -40,22 +42,6 @@ std::uint64_t identity(ir::ReduceKind kind, ScalarType type) {
   if (!is_signed(type)) return is_min ? mask : 0;
   const std::uint64_t highest = mask >> 1;
   return is_min ? highest : ~highest & mask;
-}
-
-ir::Op combining(ir::ReduceKind kind) {
-  switch (kind) {
-    case ir::ReduceKind::sum:
-      return ir::Op::add;
-    case ir::ReduceKind::min:
-      return ir::Op::min;
-    case ir::ReduceKind::max:
-      return ir::Op::max;
-    case ir::ReduceKind::any:
-      return ir::Op::bit_or;
-    case ir::ReduceKind::all:
-      return ir::Op::bit_and;
-  }
-  return ir::Op::add;
 }
 
 }  // namespace
@@ -84,6 +70,25 @@ Handle Trace::close_reduce(Scope& scope, const Handle& value, const Where& where
   return result;
 }
 
+bool Trace::has_effects(const ir::Block& block, std::uint32_t outermost) const {
+  return std::any_of(block.statements.begin(), block.statements.end(), [&](const ir::Statement& s) {
+    const bool writes = s.op == ir::Op::store || s.op == ir::Op::atomic || s.op == ir::Op::print ||
+                        (s.op == ir::Op::set && locals_[s.index].block < outermost);
+    return writes || s.op == ir::Op::philox ||
+           std::any_of(s.bodies.begin(), s.bodies.end(),
+                       [&](const ir::Block& body) { return has_effects(body, outermost); });
+  });
+}
+
+void Trace::expect_no_effects(std::string_view caller, const Where& where) {
+  if (!has_effects(stack_.back().block, stack_.back().id)) return;
+  report(std::string(caller) +
+             " evaluates its body more than once, so the body must not write, print or draw random "
+             "numbers, but it does; "
+             "store its values to an array in a range_for first",
+         where);
+}
+
 Reduction::Reduction(std::string_view kind, ScalarType type, const Bounds* bounds, std::size_t rank,
                      Handle* indices, Where where)
     : kind_(kind), type_(type) {
@@ -99,11 +104,15 @@ Reduction::Reduction(std::string_view kind, ScalarType type, const Bounds* bound
   trace.open_range(scope_, bounds, rank, indices, where);
 }
 
+void Reduction::expect_no_effects(std::string_view caller, Where where) {
+  Trace::current("a reduction", where).expect_no_effects(caller, where);
+}
+
 Handle Reduction::close(Handle value, Where where) {
   Trace& trace = Trace::current("a reduction", where);
   if (parallel_) return trace.close_reduce(scope_, value, where);
   const Handle sum = trace.get_local(accumulator_, 0, type_, where);
-  const Handle next = trace.operation(combining(reduce_named(kind_)), type_, {sum, value}, where);
+  const Handle next = trace.operation(ir::combining(reduce_named(kind_)), type_, {sum, value}, where);
   trace.set_local(accumulator_, 0, type_, next, where);
   scope_.close();
   return trace.get_local(accumulator_, 0, type_, where);

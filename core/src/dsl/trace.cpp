@@ -78,7 +78,7 @@ ir::Kernel Trace::run(const KernelSource& source) {
   if (source.parameter_name_count > source.parameter_count) {
     report("KernelOptions::parameter_names has " + std::to_string(source.parameter_name_count) +
                " names for " + std::to_string(source.parameter_count) +
-               " parameters: leave out what is too much",
+               " parameters: remove the excess names",
            where_);
   }
 
@@ -163,7 +163,7 @@ Handle Trace::operation(ir::Op op, ScalarType type, std::initializer_list<Handle
 ir::ValueId Trace::use(const Handle& handle, const Where& where) {
   if (handle.trace != id_) {
     report("a value of another kernel, " + kernel_of_trace(handle.trace) +
-               ", is used here: a kernel only computes with its own parameters and what it makes of them",
+               ", is used here: a kernel only computes with its own parameters and values computed from them",
            where);
     return ir::no_value;
   }
@@ -191,6 +191,11 @@ std::uint32_t Trace::add_string(std::string_view text) {
   if (found == kernel_.strings.end()) kernel_.strings.emplace_back(text);
   return static_cast<std::uint32_t>(std::find(kernel_.strings.begin(), kernel_.strings.end(), text) -
                                     kernel_.strings.begin());
+}
+
+std::uint32_t Trace::add_format(std::string_view text) {
+  kernel_.strings.emplace_back(text);
+  return static_cast<std::uint32_t>(kernel_.strings.size() - 1);
 }
 
 ir::Kernel trace_kernel(const KernelSource& source) {

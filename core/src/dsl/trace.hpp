@@ -65,6 +65,7 @@ class Trace {
                   const Where& where);  ///< reports and returns no_value if it cannot be used here
   bool owns_array(std::uint32_t trace, const Where& where);
   std::uint32_t add_string(std::string_view text);
+  std::uint32_t add_format(std::string_view text);  ///< of a print; each print has a string of its own
 
   // Locals
   Place make_local(ScalarType type, std::size_t components, std::uint64_t count, const Where& where);
@@ -91,6 +92,8 @@ class Trace {
   void open_reduce(Scope& scope, std::string_view kind, ScalarType type, const Bounds* bounds,
                    std::size_t rank, Handle* indices, const Where& where);
   Handle close_reduce(Scope& scope, const Handle& value, const Where& where);
+  /// Reports statements of the innermost block that write outside of it or draw random numbers.
+  void expect_no_effects(std::string_view caller, const Where& where);
   void leave_loop(ir::Op op, const Where& where);  ///< break_ or continue_
 
   void random(Handle* words, std::size_t count, const Where& where);
@@ -145,6 +148,7 @@ class Trace {
   Handle element_number(const Where& where);
   Handle draw_number(const Where& where);
   std::vector<ir::ValueId> bound_operands(const Bounds* bounds, std::size_t rank, const Where& where);
+  bool has_effects(const ir::Block& block, std::uint32_t outermost) const;
   void check();
   [[noreturn]] void refuse() const;
 

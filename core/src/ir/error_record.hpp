@@ -5,7 +5,7 @@
 //
 // `site` identifies the statement without its line, so that code does not change when a kernel moves: site =
 // site_base + number, where site_base is an argument of the task (TaskArgument::Kind::site_base) and `number`
-// counts the statements of Task::body that can fail (can_fail below) in pre-order from 0. The host assigns
+// counts the statements of Task::body that have one (has_site below) in pre-order from 0. The host assigns
 // each task of a loaded kernel a separate base; bases differ by at least failure_sites(task.body). To decode
 // a site, the host finds the task whose range contains it and calls failure_site(task.body, site -
 // site_base). The `location` of that statement is the source line. The message of an assert is
@@ -34,10 +34,12 @@ static_assert(sizeof(ErrorRecord) == 128 && offsetof(ErrorRecord, index) == 8 &&
                   offsetof(ErrorRecord, array_index) == 40 && offsetof(ErrorRecord, extent) == 72,
               "ErrorRecord is known to generated code");
 
-/// Statements that have a failure site, whether or not the kernel checks bounds.
-constexpr bool can_fail(const Statement& statement) noexcept {
+/// Statements that generated code reports by a site: those that can fail, whether or not the kernel checks
+/// bounds, and prints (print_buffer.hpp).
+constexpr bool has_site(const Statement& statement) noexcept {
   switch (statement.op) {
     case Op::assert_:
+    case Op::print:
     case Op::load:
     case Op::store:
     case Op::atomic:
@@ -52,7 +54,7 @@ constexpr bool can_fail(const Statement& statement) noexcept {
 /// The statement with that number in `block`, or null. Decrements `number` by the sites before it.
 inline const Statement* take_failure_site(const Block& block, std::uint32_t& number) noexcept {
   for (const Statement& statement : block.statements) {
-    if (can_fail(statement) && number-- == 0) return &statement;
+    if (has_site(statement) && number-- == 0) return &statement;
     for (const Block& body : statement.bodies)
       if (const Statement* found = take_failure_site(body, number)) return found;
   }
@@ -62,11 +64,11 @@ inline const Statement* failure_site(const Block& block, std::uint32_t number) n
   return take_failure_site(block, number);
 }
 
-/// The number of failure sites of a block.
+/// The number of sites of a block, of failures and prints.
 inline std::uint32_t failure_sites(const Block& block) noexcept {
   std::uint32_t count = 0;
   for (const Statement& statement : block.statements) {
-    count += can_fail(statement);
+    count += has_site(statement);
     for (const Block& body : statement.bodies) count += failure_sites(body);
   }
   return count;

@@ -22,7 +22,8 @@ constexpr MathInfo functions[] = {
 
 constexpr std::array<std::string_view, 9> atomic_kinds = {
     "add", "sub", "min", "max", "and", "or", "xor", "exchange", "compare_exchange"};
-constexpr std::array<std::string_view, 5> reduce_kinds = {"sum", "min", "max", "any", "all"};
+constexpr std::array<std::string_view, reduce_kind_count> reduce_kinds = {"sum", "min", "max", "and",
+                                                                          "or",  "xor", "any", "all"};
 
 }  // namespace
 
@@ -40,6 +41,39 @@ std::string_view to_string(AtomicKind kind) noexcept {
 
 std::string_view to_string(ReduceKind kind) noexcept {
   return reduce_kinds[static_cast<std::size_t>(kind)];
+}
+
+bool reduces(ReduceKind kind, ScalarType type) noexcept {
+  switch (kind) {
+    case ReduceKind::bit_and:
+    case ReduceKind::bit_or:
+    case ReduceKind::bit_xor:
+      return is_integer(type);
+    case ReduceKind::any:
+    case ReduceKind::all:
+      return type == ScalarType::boolean;
+    default:
+      return is_integer(type) || type == ScalarType::f32 || type == ScalarType::f64;
+  }
+}
+
+Op combining(ReduceKind kind) noexcept {
+  switch (kind) {
+    case ReduceKind::min:
+      return Op::min;
+    case ReduceKind::max:
+      return Op::max;
+    case ReduceKind::bit_and:
+    case ReduceKind::all:
+      return Op::bit_and;
+    case ReduceKind::bit_or:
+    case ReduceKind::any:
+      return Op::bit_or;
+    case ReduceKind::bit_xor:
+      return Op::bit_xor;
+    default:
+      return Op::add;
+  }
 }
 
 }  // namespace weir::ir

@@ -52,8 +52,9 @@ enum class AtomicKind : std::uint8_t {
   compare_exchange
 };
 
-/// sum, min, max on every arithmetic type but f16; any, all on boolean. See sdk/docs/ir.md for the order.
-enum class ReduceKind : std::uint8_t { sum, min, max, any, all };
+/// sum, min, max on every arithmetic type but f16; bit_and, bit_or, bit_xor on integers; any, all on boolean.
+/// See sdk/docs/ir.md for the order.
+enum class ReduceKind : std::uint8_t { sum, min, max, bit_and, bit_or, bit_xor, any, all };
 
 /// The rule for an operation's result type; see ops.def.
 enum class ResultRule : std::uint8_t { none, same, boolean, type };
@@ -85,6 +86,10 @@ inline constexpr std::uint32_t atomic_kind_count =
 inline constexpr std::uint32_t reduce_kind_count = static_cast<std::uint32_t>(ReduceKind::all) + 1;
 std::string_view to_string(AtomicKind kind) noexcept;
 std::string_view to_string(ReduceKind kind) noexcept;
+/// Whether reductions of this kind work on values of `type`.
+bool reduces(ReduceKind kind, ScalarType type) noexcept;
+/// The operation that combines two values.
+Op combining(ReduceKind kind) noexcept;
 
 /// The source position of a statement. Metadata: printed on request, never part of a hash or of equality.
 struct Location {
@@ -140,7 +145,7 @@ struct Kernel {
   Options options;
   std::vector<Parameter> parameters;
   Block body;
-  std::vector<std::string> strings;  ///< messages of asserts
+  std::vector<std::string> strings;  ///< messages of asserts, formats of prints
   std::vector<std::string> files;    ///< of locations
   std::uint32_t value_count = 0;     ///< value ids are below this
   std::uint32_t local_count = 0;     ///< local ids are below this

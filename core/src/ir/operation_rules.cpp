@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "ir/print_format.hpp"
 #include "ir/verifier.hpp"
 
 namespace weir::ir {
@@ -133,6 +134,8 @@ class Rules {
         return expect(0, ScalarType::boolean, "a condition");
       case Op::assert_:
         return assertion();
+      case Op::print:
+        return print();
       case Op::for_:
         return indices(types_, "bounds and step");
       case Op::parallel:
@@ -342,8 +345,8 @@ class Rules {
     }
     if (auto wrong = indices(types_.first(types_.size() - others), "an index"); !wrong.empty()) return wrong;
     if (s_.immediate % size_of(s_.type) != 0) {
-      return quoted(s_) + " of type " + name(s_.type) + " lies at a multiple of its size, found offset " +
-             std::to_string(s_.immediate);
+      return quoted(s_) + " of type " + name(s_.type) +
+             " must be at an offset that is a multiple of its size, found " + std::to_string(s_.immediate);
     }
     return others == 1 ? result(types_.back()) : std::string();
   }
@@ -354,6 +357,12 @@ class Rules {
              ", found number " + std::to_string(s_.index);
     }
     return expect(0, ScalarType::boolean, "a condition");
+  }
+
+  std::string print() const {
+    if (s_.index < kernel_.strings.size()) return check_print(kernel_.strings[s_.index], types_);
+    return "'print' names a format of the kernel's " + std::to_string(kernel_.strings.size()) +
+           " strings, found number " + std::to_string(s_.index);
   }
 
   std::string bounds() const {
@@ -373,10 +382,11 @@ class Rules {
     if (s_.index >= reduce_kind_count) return "there is no reduction number " + std::to_string(s_.index);
     const auto kind = static_cast<ReduceKind>(s_.index);
     const std::string what = quoted(s_);
-    if (kind == ReduceKind::any || kind == ReduceKind::all) {
-      return s_.type == ScalarType::boolean ? "" : what + " works on bool, found " + name(s_.type);
-    }
-    return is_arithmetic(s_.type) ? "" : what + " works on integers, f32 and f64, found " + name(s_.type);
+    if (reduces(kind, s_.type)) return "";
+    const char* types = reduces(kind, ScalarType::boolean) ? "bool"
+                        : reduces(kind, ScalarType::f32)   ? "integers, f32 and f64"
+                                                           : "integers";
+    return what + " works on " + types + ", found " + name(s_.type);
   }
 
   const Kernel& kernel_;

@@ -135,7 +135,7 @@ class Parser {
                              "' gives none, found %" + std::string(result->text));
     }
     if (s.op >= Op::if_ && s.op != Op::break_ && s.op != Op::continue_ && s.op != Op::yield &&
-        s.op != Op::assert_) {
+        s.op != Op::assert_ && s.op != Op::print) {
       control(s, start, mnemonic, result, detail, depth);
       return s;
     }
@@ -285,6 +285,11 @@ class Parser {
         s.index = static_cast<std::uint32_t>(kernel_.strings.size());
         kernel_.strings.push_back(in_.string("the message"));
         break;
+      case Op::print:
+        s.index = static_cast<std::uint32_t>(kernel_.strings.size());
+        kernel_.strings.push_back(in_.string("the format"));
+        while (in_.accept_mark(',')) operand(s);
+        break;
       default:
         operand_list(s, static_cast<std::size_t>(info(s.op).operands));
         break;
@@ -414,9 +419,9 @@ class Parser {
   void task_loop(Statement& s, const Token& start, const Token& mnemonic, const std::optional<Token>& result,
                  std::string_view detail, std::size_t depth) {
     if (s.op == Op::reduce) {
-      s.index =
-          enumerator(mnemonic, detail, "a reduction: reduce.sum, .min, .max, .any or .all", reduce_kind_count,
-                     [](std::uint32_t i) { return to_string(static_cast<ReduceKind>(i)); });
+      s.index = enumerator(
+          mnemonic, detail, "a reduction: reduce.sum, .min, .max, .and, .or, .xor, .any or .all",
+          reduce_kind_count, [](std::uint32_t i) { return to_string(static_cast<ReduceKind>(i)); });
     }
     in_.expect_mark('(', "and the loop's indices");
     std::vector<Token> indices;

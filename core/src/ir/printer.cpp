@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <span>
+#include <utility>
 #include <weir/element.hpp>
 
 #include "ir/operation_rules.hpp"
@@ -72,6 +73,22 @@ class Printer {
     block(kernel_.body);
     out_ += '\n';
     return std::move(out_);
+  }
+
+  KernelParts parts(std::span<const Statement* const> statements, std::span<const ValueId> values) {
+    kernel();  // numbers the values
+    KernelParts parts;
+    out_.clear();
+    for (const Statement* s : statements) {
+      statement(*s);
+      parts.statements.push_back(out_.substr(0, out_.find('\n')));
+      out_.clear();
+    }
+    for (const ValueId id : values) {
+      value(id);
+      parts.values.push_back(std::exchange(out_, {}));
+    }
+    return parts;
   }
 
   std::string task(const Task& task) {
@@ -277,6 +294,10 @@ class Printer {
         operands(s);
         out_ += ", " + quote(s.index < kernel_.strings.size() ? kernel_.strings[s.index] : "?");
         break;
+      case Op::print:
+        out_ += ' ' + quote(s.index < kernel_.strings.size() ? kernel_.strings[s.index] : "?");
+        rest(s.operands);
+        break;
       case Op::if_:
       case Op::while_:
       case Op::for_:
@@ -377,6 +398,11 @@ std::string print(const Kernel& kernel, bool with_locations) {
 
 std::string print(const Kernel& kernel, const Task& task, bool with_locations) {
   return Printer(kernel, task.value_count, task.local_count, with_locations).task(task);
+}
+
+KernelParts print_parts(const Kernel& kernel, std::span<const Statement* const> statements,
+                        std::span<const ValueId> values) {
+  return Printer(kernel, kernel.value_count, kernel.local_count, false).parts(statements, values);
 }
 
 std::string print_constant(ScalarType type, std::uint64_t bits) {

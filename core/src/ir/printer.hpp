@@ -2,8 +2,10 @@
 // The text form of kernels and tasks; its grammar is in sdk/docs/ir.md.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
@@ -17,6 +19,13 @@ std::string print(const Kernel& kernel, bool with_locations = false);
 
 /// A task of `kernel` in the same style, for tests and reports; parse() does not accept it.
 std::string print(const Kernel& kernel, const Task& task, bool with_locations = false);
+
+/// Parts of print(kernel), for messages: the first line of each statement, and the names of values ("%7").
+struct KernelParts {
+  std::vector<std::string> statements, values;
+};
+KernelParts print_parts(const Kernel& kernel, std::span<const Statement* const> statements,
+                        std::span<const ValueId> values);
 
 /// The text form of a constant's bits: "1.5", "-0", "nan", "nan(0x7fc00001)", "-3", "true".
 std::string print_constant(ScalarType type, std::uint64_t bits);

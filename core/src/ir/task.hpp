@@ -30,7 +30,9 @@ struct TaskArgument {
     extent,      ///< i64: extent `index` of array `parameter`
     scalar,      ///< component `index` of scalar parameter `parameter`
     launch_key,  ///< u64, see Op::launch_key
-    site_base    ///< u32: added to failure numbers, so that one record serves all kernels
+    site_base,   ///< u32: added to site numbers, so that one record serves all kernels
+    print,       ///< address of the stream's print buffer (ir/print_buffer.hpp), like `array`
+    launch       ///< u32: number of the launch, in the order of the stream; for prints
   };
   Kind kind;
   std::uint16_t parameter = 0;
@@ -38,6 +40,10 @@ struct TaskArgument {
   ScalarType type = ScalarType::u64;
   std::uint32_t offset = 0;
   std::uint32_t size = 8;
+
+  bool is_address() const noexcept {
+    return kind == Kind::array || kind == Kind::scratch || kind == Kind::error || kind == Kind::print;
+  }
 };
 
 /// The order of a reduction, the same on every driver, so that the result's bits are the same too. n elements

@@ -37,6 +37,9 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
       case Op::assert_:
         needs.error = true;
         break;
+      case Op::print:
+        needs.print = true;
+        break;
       case Op::launch_key:
         needs.launch_key = true;
         break;
@@ -101,8 +104,9 @@ class TaskRules {
   void check_arguments() {
     std::uint32_t end = 0;
     for (const TaskArgument& a : task_.arguments) {
-      if (a.size == 0 || a.offset % a.size != 0) report("argument fields lie at multiples of their size");
-      if (a.offset < end) report("argument fields lie behind one another");
+      if (a.size == 0 || a.offset % a.size != 0)
+        report("argument fields must be at offsets that are multiples of their size");
+      if (a.offset < end) report("argument fields overlap or are not in order of offset");
       end = a.offset + a.size;
     }
     if (task_.argument_bytes % 16 != 0 || task_.argument_bytes < end) {
@@ -116,10 +120,12 @@ class TaskRules {
       for (const auto l : needs.components[p]) expect(TaskArgument::Kind::scalar, p, l, "the value of ");
     }
     if (needs.scratch) expect(TaskArgument::Kind::scratch, 0, 0, "scratch");
-    if (needs.error) {
-      expect(TaskArgument::Kind::error, 0, 0, "the error record");
-      expect(TaskArgument::Kind::site_base, 0, 0, "the base of assert numbers");
+    if (needs.error) expect(TaskArgument::Kind::error, 0, 0, "the error record");
+    if (needs.print) {
+      expect(TaskArgument::Kind::print, 0, 0, "the print buffer");
+      expect(TaskArgument::Kind::launch, 0, 0, "the number of the launch");
     }
+    if (needs.error || needs.print) expect(TaskArgument::Kind::site_base, 0, 0, "the base of site numbers");
     if (needs.launch_key) expect(TaskArgument::Kind::launch_key, 0, 0, "the launch key");
   }
 

@@ -18,6 +18,7 @@ struct ArgumentNeeds {
   bool scratch = false;
   bool error = false;
   bool launch_key = false;
+  bool print = false;
 };
 ArgumentNeeds argument_needs(const Kernel& kernel, const Task& task);
 

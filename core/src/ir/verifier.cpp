@@ -397,7 +397,7 @@ class Verifier {
   void descend(const Statement& s, const Context& context) {
     if (s.bodies.empty()) return;
     if (context.depth >= max_nesting) {
-      report(s.location, "blocks stand at most " + std::to_string(max_nesting) + " deep inside one another");
+      report(s.location, "blocks are nested more than " + std::to_string(max_nesting) + " deep");
       return;
     }
     Context inner = context;

@@ -23,8 +23,7 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
     argument.index = index;
     argument.type = type;
     argument.size = size;
-    const bool address = kind == Kind::array || kind == Kind::scratch || kind == Kind::error;
-    (address ? addresses : values).push_back(argument);
+    (argument.is_address() ? addresses : values).push_back(argument);
   };
   const std::size_t count = kernel.parameters.size();
   for (std::size_t p = 0; p < count; ++p) {
@@ -32,6 +31,7 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
   }
   if (needs.scratch) add(Kind::scratch, 0, 0, ScalarType::u64, address_bytes);
   if (needs.error) add(Kind::error, 0, 0, ScalarType::u64, address_bytes);
+  if (needs.print) add(Kind::print, 0, 0, ScalarType::u64, address_bytes);
   for (std::size_t p = 0; p < count; ++p) {
     for (const std::uint8_t d : needs.extents[p]) add(Kind::extent, p, d, ScalarType::i64, 8);
     const ScalarType type = kernel.parameters[p].element.scalar;
@@ -39,7 +39,8 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
     for (const std::uint8_t component : needs.components[p]) add(Kind::scalar, p, component, type, size);
   }
   if (needs.launch_key) add(Kind::launch_key, 0, 0, ScalarType::u64, 8);
-  if (needs.error) add(Kind::site_base, 0, 0, ScalarType::u32, 4);
+  if (needs.error || needs.print) add(Kind::site_base, 0, 0, ScalarType::u32, 4);
+  if (needs.print) add(Kind::launch, 0, 0, ScalarType::u32, 4);
   // Decreasing sizes leave no gaps.
   task.arguments = std::move(addresses);
   for (const std::uint32_t size : {8u, 4u, 2u, 1u}) {

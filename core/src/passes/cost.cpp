@@ -48,6 +48,7 @@ class Cost {
       case Op::scratch_store:
         return 2;
       case Op::atomic:
+      case Op::print:
         return 16;
       case Op::if_:
         return 1 + std::max(block(s.bodies[0]), block(s.bodies[1]));

@@ -32,7 +32,7 @@ bool commute(const LinearForms& forms, const Statement& a, const Statement& b) {
 // known equalities grows until no equation yields more.
 class Equations {
  public:
-  Equations(const LinearForms& forms, const KnownOfLaunches& known) : forms_(forms), known_(known) {}
+  Equations(const LinearForms& forms, const FusionAssumptions& known) : forms_(forms), known_(known) {}
 
   /// False when the two never touch the same element.
   bool meet(const Statement& a, const Statement& b, std::size_t rank) {
@@ -109,13 +109,13 @@ class Equations {
   }
 
   const LinearForms& forms_;
-  const KnownOfLaunches& known_;
+  const FusionAssumptions& known_;
   Pairs equal_;
 };
 
 class Finder {
  public:
-  Finder(const LinearForms& forms, const ir::Kernel& kernel, const KnownOfLaunches& known)
+  Finder(const LinearForms& forms, const ir::Kernel& kernel, const FusionAssumptions& known)
       : forms_(forms), kernel_(kernel), known_(known) {}
 
   void pair(const Statement& a, const Statement& b) {
@@ -150,7 +150,7 @@ class Finder {
 
   const LinearForms& forms_;
   const ir::Kernel& kernel_;
-  const KnownOfLaunches& known_;
+  const FusionAssumptions& known_;
   Dependence found_;
 };
 
@@ -174,7 +174,7 @@ Accesses accesses_of(const Statement& loop) {
 }
 
 Dependence find_dependence(const LinearForms& forms, const ir::Kernel& kernel, const Accesses& first,
-                           const Accesses& second, const KnownOfLaunches& known) {
+                           const Accesses& second, const FusionAssumptions& known) {
   Finder finder(forms, kernel, known);
   for (const Statement* const a : first) {
     for (const Statement* const b : second) finder.pair(*a, *b);

@@ -13,7 +13,7 @@
 namespace weir::passes {
 
 /// Facts about every launch that the code will serve; see codegen::LaunchAssumptions.
-struct KnownOfLaunches {
+struct FusionAssumptions {
   bool no_alias = false;
   bool index32 = false;
 };
@@ -48,7 +48,7 @@ struct Dependence {
 /// Random numbers and reductions touch no array; the order within a reduction does not depend on its
 /// neighbours.
 Dependence find_dependence(const LinearForms& forms, const ir::Kernel& kernel, const Accesses& first,
-                           const Accesses& second, const KnownOfLaunches& known);
+                           const Accesses& second, const FusionAssumptions& known);
 
 /// The dependence in words: "@x is stored at k.cpp:3 and loaded at k.cpp:5".
 std::string describe(const ir::Kernel& kernel, const Dependence& dependence);

@@ -42,6 +42,7 @@ class Effects {
       case Op::store:
       case Op::atomic:
       case Op::assert_:
+      case Op::print:
         return true;
       case Op::load:
         return checked_;

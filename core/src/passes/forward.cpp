@@ -24,7 +24,7 @@ using Elements = std::vector<Element>;
 
 class Forwarding {
  public:
-  Forwarding(ir::Kernel& kernel, const KnownOfLaunches& known)
+  Forwarding(ir::Kernel& kernel, const FusionAssumptions& known)
       : kernel_(kernel), known_(known), forms_(kernel), renamed_(kernel.value_count) {
     for (ValueId id = 0; id < kernel.value_count; ++id) renamed_[id] = id;
   }
@@ -116,7 +116,7 @@ class Forwarding {
   }
 
   ir::Kernel& kernel_;
-  KnownOfLaunches known_;
+  FusionAssumptions known_;
   const LinearForms forms_;
   std::vector<ValueId> renamed_;  // by value: the one to use instead
 };
@@ -133,7 +133,7 @@ void visit(Block& block, const MergedLoops& merged, Forwarding& forwarding) {
 
 }  // namespace
 
-void forward_stores(ir::Kernel& kernel, const MergedLoops& merged, const KnownOfLaunches& known) {
+void forward_stores(ir::Kernel& kernel, const MergedLoops& merged, const FusionAssumptions& known) {
   if (kernel.options.check_bounds) return;
   Forwarding forwarding(kernel, known);
   visit(kernel.body, merged, forwarding);

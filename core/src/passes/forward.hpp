@@ -9,6 +9,6 @@ namespace weir::passes {
 /// In the merged loops of `kernel`, given by their first indices, replaces loads of elements whose value is
 /// known: stored or loaded before in the same iteration, with nothing in between that could change it. Stores
 /// stay. Kernels that check bounds keep all loads, because each of them can fail.
-void forward_stores(ir::Kernel& kernel, const MergedLoops& merged, const KnownOfLaunches& known);
+void forward_stores(ir::Kernel& kernel, const MergedLoops& merged, const FusionAssumptions& known);
 
 }  // namespace weir::passes

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/prints.hpp"
 #include "ir/verifier.hpp"
 #include "passes/draft.hpp"
 #include "passes/forward.hpp"
@@ -73,7 +74,7 @@ struct Group {
 
 class Pass {
  public:
-  Pass(FusedKernel& result, Fusion how, const KnownOfLaunches& known)
+  Pass(FusedKernel& result, Fusion how, const FusionAssumptions& known)
       : result_(result),
         from_(result.kernel),
         shared_(how == Fusion::shared_index),
@@ -187,6 +188,11 @@ class Pass {
       if (can_fail(*member, from_.options)) return fails(*member);
     }
     if (shared_ && can_fail(s, from_.options)) return fails(s);
+    if (shared_) {
+      for (const Statement* const member : group.members)
+        if (ir::prints(*member)) return prints_itself(*member);
+      if (ir::prints(s)) return prints_itself(s);
+    }
     if (group.members.size() >= max_merged_loops || group.statements + count(s) > max_merged_statements ||
         depth(s) > max_merged_depth)
       return "together they have " + std::to_string(group.statements + count(s)) +
@@ -199,6 +205,10 @@ class Pass {
   std::string fails(const Statement& loop) const {
     return "the loop at " + place(loop) +
            " can fail, and iterations of a later loop run after a failure of an earlier one";
+  }
+
+  std::string prints_itself(const Statement& loop) const {
+    return "the loop at " + place(loop) + " prints, and its lines are in the order of all of its own indices";
   }
 
   std::string join_by_all(Group& group, const Statement& s) {
@@ -355,7 +365,7 @@ class Pass {
   FusedKernel& result_;
   const ir::Kernel from_;  // before merging, for comparisons
   bool shared_;
-  KnownOfLaunches known_;
+  FusionAssumptions known_;
   LinearForms forms_;
   std::vector<ValueId> renamed_;  // by value of from_
   ValueId zero_ = ir::no_value, one_ = ir::no_value;
@@ -363,7 +373,7 @@ class Pass {
 
 }  // namespace
 
-FusedKernel fuse(const ir::Kernel& kernel, Fusion how, const KnownOfLaunches& known) {
+FusedKernel fuse(const ir::Kernel& kernel, Fusion how, const FusionAssumptions& known) {
   FusedKernel result{kernel, {}, {}};
   if (how == Fusion::none) return result;
   Pass(result, Fusion::same_space, known).run();

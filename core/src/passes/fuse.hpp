@@ -53,6 +53,6 @@ struct FusedKernel {
 /// Values that a loop stores and a later one loads, or that both load, stay in registers.
 ///
 /// Loops are merged up to a size at which they still fit the registers of a GPU; larger ones stay apart.
-FusedKernel fuse(const ir::Kernel& kernel, Fusion how, const KnownOfLaunches& known);
+FusedKernel fuse(const ir::Kernel& kernel, Fusion how, const FusionAssumptions& known);
 
 }  // namespace weir::passes

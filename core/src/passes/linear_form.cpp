@@ -12,7 +12,7 @@ namespace {
 using ir::Op;
 using ir::Statement;
 
-// Longer sums are symbols, so that the forms of a kernel take a bounded amount of memory for each statement.
+// A longer sum becomes a new symbol, which bounds the memory per statement.
 constexpr std::size_t max_terms = 16;
 
 bool is_wide(ScalarType type) {
@@ -109,7 +109,7 @@ LinearForm LinearForms::operation(const Statement& s, bool invariant) {
   bool same = true;
   for (const ir::ValueId id : s.operands) {
     const LinearForm& form = forms_[id];
-    // Forms have no type of their own, and a cast from i32 is none from u32.
+    // Forms carry no type, so the key holds it: casts from i32 and from u32 differ.
     key.insert(key.end(), {static_cast<std::uint64_t>(types_[id]), form.terms.size(), form.constant});
     for (const LinearForm::Term& term : form.terms) {
       key.insert(key.end(), {term.symbol, term.factor});

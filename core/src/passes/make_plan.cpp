@@ -81,7 +81,7 @@ class Planner {
         plan_.has_merged = true;
       }
       if (segment.kind == Segment::Kind::reduce) {
-        const std::optional<std::size_t> behind = serial_behind(i);
+        const std::optional<std::size_t> behind = serial_after(i);
         ir::Task final = builder.combine(planned.task, behind);
         add(std::move(final), segment);
         i = behind.value_or(i);
@@ -106,7 +106,7 @@ class Planner {
   }
 
   // Serial statements after a reduction run in its last task, which saves a launch.
-  std::optional<std::size_t> serial_behind(std::size_t reduction) const {
+  std::optional<std::size_t> serial_after(std::size_t reduction) const {
     const std::size_t next = next_live(reduction + 1);
     if (next == draft_.segments.size()) return std::nullopt;
     const Segment &first = draft_.segments[reduction], &second = draft_.segments[next];
@@ -126,6 +126,7 @@ class Planner {
 #endif
     for (const ir::TaskArgument& argument : task.arguments) {
       if (argument.kind == ir::TaskArgument::Kind::error) plan_.uses_error_record = true;
+      if (argument.kind == ir::TaskArgument::Kind::print) plan_.prints = true;
       if (argument.kind == ir::TaskArgument::Kind::launch_key) plan_.uses_launch_key = true;
     }
     PlannedTask planned{};

@@ -83,13 +83,14 @@ struct Plan {
   std::uint32_t scratch_bytes = 0;     ///< per launch; 0 when nothing passes between tasks
   bool uses_error_record = false;      ///< asserts or bounds checks
   bool uses_launch_key = false;        ///< random numbers
+  bool prints = false;                 ///< some task needs the stream's print buffer
   bool has_merged = false;             ///< some task was merged from several loops
 };
 
 /// How a plan may differ from the kernel as written.
 struct PlanOptions {
   Fusion fusion = Fusion::none;
-  KnownOfLaunches known{};  ///< properties of launches that merging may rely on
+  FusionAssumptions known{};  ///< properties of launches that merging may rely on
 };
 
 /// Makes the plan. `address_bytes` is the size of an address in argument blocks: 8, or 16 for devices that

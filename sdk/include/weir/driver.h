@@ -28,6 +28,8 @@
  *    WEIR_OK and WEIR_NOT_READY are not failures: they leave `*status` untouched, byte for byte.
  *  - The functions of the table, the entry point and the host's callbacks are C functions: they follow the
  *    platform's C calling convention, so that a driver and a host may be written in any language.
+ *  - A function leaves the floating-point environment of the calling thread, except its exception flags, and
+ *    its signal mask as they were.
  *  - No function aborts, exits, prints, or lets a C++ exception, a panic or a longjmp cross the table.
  *  - A process that has loaded a driver must be able to exit promptly. Exit handlers of the driver must
  *    neither crash nor wait, and processes that the driver started by fork alone must not outlive it.
@@ -45,9 +47,9 @@
  *  - Pointer arguments are read before the call returns unless stated otherwise. The caller owns returned
  *    objects and releases them with the matching destroy function.
  *  - Every struct begins with `struct_size`, set by the side that fills it. A reader never reads past that
- *    size and treats missing fields as zero. Structs only grow, at the end. The three structs that are
- *    elements of arrays or of argument blocks (weir_code_target, weir_parameter, weir_buffer_argument) have
- *    no size field and never change.
+ *    size, treats missing fields as zero, and accepts a size larger than its own. Structs only grow, at the
+ *    end. The three structs that are elements of arrays or of argument blocks (weir_code_target,
+ *    weir_parameter, weir_buffer_argument) have no size field and never change.
  *  - Sizes and offsets are in bytes, times in nanoseconds.
  */
 #ifndef WEIR_DRIVER_H
@@ -108,7 +110,7 @@ typedef struct weir_status {
 /* ----------------------------------------------------------------------------------- objects -- */
 
 /* Opaque to the host; each driver defines them. Every object belongs to the device on which it was created.
- * */
+ * A call with objects of different devices returns WEIR_ERROR_INVALID, except where a function allows them. */
 typedef struct weir_device_t *weir_device;
 typedef struct weir_stream_t *weir_stream;
 typedef struct weir_event_t *weir_event;
@@ -279,8 +281,8 @@ typedef struct weir_launch {
   const void *arguments; /* `argument_bytes` bytes, copied before kernel_launch returns */
 } weir_launch;
 
-/* Runs on a thread of the driver when the stream reaches it; must not call the driver. The stream continues
- * after it returns. */
+/* Runs on a thread of the driver, in the default floating-point environment, when the stream reaches it; must
+ * not call the driver. The stream continues after it returns. `user` may be null. */
 typedef void (*weir_host_callback)(void *user);
 
 /* (1.1) Operation of a graph node; each kind is the call of the same name, without a stream. */
@@ -334,7 +336,7 @@ typedef struct weir_driver_table {
   weir_result (*device_count)(uint32_t *out_count, weir_status *status);
 
   /* (required) Opens device `index`; a second call returns the same device and increments its reference
-   * count. */
+   * count, also from another thread at the same time. */
   weir_result (*device_open)(uint32_t index, weir_device *out_device, weir_status *status);
 
   /* (required) Decrements the device's reference count. Objects of the device must have been destroyed. The
@@ -405,7 +407,7 @@ typedef struct weir_driver_table {
   weir_result (*event_synchronize)(weir_event event, weir_status *status);
 
   /* [TIMED_EVENTS] Nanoseconds from `start` to `end`. Both must be timed and reached: WEIR_NOT_READY before
-   * that, WEIR_ERROR_INVALID if one was never recorded. */
+   * that, WEIR_ERROR_INVALID if one is not timed or was never recorded. */
   weir_result (*event_elapsed)(weir_event start, weir_event end, double *out_nanoseconds, weir_status *status);
 
   /* -- memory -- */
@@ -477,7 +479,8 @@ typedef struct weir_driver_table {
   weir_result (*module_unload)(weir_module module, weir_status *status);
 
   /* (required) WEIR_ERROR_NOT_FOUND names the kernel. `layout` is copied. A second call with the same name
-   * and layout returns the same kernel. */
+   * and layout returns the same kernel, also from another thread at the same time. A parameter that is not inside
+   * the argument block returns WEIR_ERROR_INVALID. */
   weir_result (*module_get_kernel)(weir_module module, const char *name, const weir_kernel_layout *layout,
                                    weir_kernel *out_kernel, weir_status *status);
 
@@ -499,8 +502,8 @@ typedef struct weir_driver_table {
 
   /* -- graphs (1.1): work described once and submitted repeatedly, each time with one call -- */
 
-  /* [GRAPHS] Creates a graph of `count` nodes, at least 1, ready for launch. Nodes without a dependency
-   * between them may run concurrently. Arguments are checked as by the calls of the nodes' kinds, before
+  /* [GRAPHS] Creates a graph of `count` nodes, at least 1 and limited by memory only, ready for launch. Nodes
+   * without a dependency between them may run concurrently. Arguments are checked as by the calls of the nodes' kinds, before
    * anything is created. Allocations and modules used by the graph must live until its last launch is
    * complete. May block. */
   weir_result (*graph_create)(weir_device device, uint32_t count, const weir_graph_node *const *nodes,

@@ -184,24 +184,26 @@ static weir_result event_reached(weir_event event, weir_status* status) {
 
 /* -- memory, copies, fills -- */
 
-static weir_result memory_allocate(weir_device device, const weir_memory_options* options,
+static weir_result memory_allocate(weir_device device, const weir_memory_options* asked,
                                    weir_allocation* out_allocation, weir_status* status) {
   (void)device;
-  if (options->kind != WEIR_MEMORY_DEVICE)
+  weir_memory_options options = {0}; /* the struct of an older host is shorter: missing fields are zero */
+  memcpy(&options, asked, asked->struct_size < sizeof options ? asked->struct_size : sizeof options);
+  if (options.kind != WEIR_MEMORY_DEVICE)
     return fail(status, WEIR_ERROR_UNSUPPORTED, "this driver has no pinned memory");
-  if (options->size == 0 || (options->alignment & (options->alignment - 1)))
+  if (options.size == 0 || (options.alignment & (options.alignment - 1)))
     return fail(status, WEIR_ERROR_INVALID, "the size is 0 or the alignment is no power of two");
-  if (options->alignment > alignment)
+  if (options.alignment > alignment)
     return fail(status, WEIR_ERROR_UNSUPPORTED, "the alignment is above 64");
-  if (options->size > SIZE_MAX - alignment) return out_of_memory(status);
+  if (options.size > SIZE_MAX - alignment) return out_of_memory(status);
   weir_allocation allocation = malloc(sizeof *allocation);
-  unsigned char* bytes = aligned_alloc(alignment, (options->size + alignment - 1) / alignment * alignment);
+  unsigned char* bytes = aligned_alloc(alignment, (options.size + alignment - 1) / alignment * alignment);
   if (!allocation || !bytes) {
     free(allocation);
     free(bytes);
     return out_of_memory(status);
   }
-  *allocation = (struct weir_allocation_t){options->size, bytes};
+  *allocation = (struct weir_allocation_t){options.size, bytes};
   *out_allocation = allocation;
   return WEIR_OK;
 }

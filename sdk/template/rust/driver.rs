@@ -239,7 +239,11 @@ unsafe extern "C" fn memory_allocate(
     _: weir_device, options: *const weir_memory_options, out: *mut weir_allocation, status: *mut weir_status,
 ) -> weir_result {
     guarded(status, || {
-        let options = &*options;
+        // The struct of an older host is shorter: missing fields are zero.
+        let mut read: weir_memory_options = std::mem::zeroed();
+        let size = ((*options).struct_size as usize).min(std::mem::size_of::<weir_memory_options>());
+        std::ptr::copy_nonoverlapping(options as *const u8, &mut read as *mut weir_memory_options as *mut u8, size);
+        let options = &read;
         if options.kind != WEIR_MEMORY_DEVICE {
             return fail(WEIR_ERROR_UNSUPPORTED, "the @NAME@ driver has no pinned memory");
         }

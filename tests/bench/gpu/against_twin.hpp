@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared code of the cases that compare a whole kernel with its twin in twin.cu.
+// Shared code of the cases that compare a whole kernel with its twin in twin.cu or twin_algorithms.cu.
 #pragma once
 
 #include <algorithm>
@@ -73,13 +73,14 @@ T at(const ArrayView<T>& array, std::int64_t i) {
 }
 
 /// Compares a sample of elements of two arrays that should be equal.
-inline void expect_equal(const ArrayView<float>& ours, const ArrayView<float>& theirs, double tolerance,
-                         const char* what) {
+template <class T>
+void expect_equal(const ArrayView<T>& ours, const ArrayView<T>& theirs, double tolerance, const char* what) {
   device().synchronize();
   const auto n = static_cast<std::int64_t>(ours.size());
   for (std::int64_t i = 0; i < 64; ++i) {
     const std::int64_t place = i * 2654435761 % n;
-    expect_close(at(ours, place), at(theirs, place), tolerance, what);
+    expect_close(static_cast<double>(at(ours, place)), static_cast<double>(at(theirs, place)), tolerance,
+                 what);
   }
 }
 

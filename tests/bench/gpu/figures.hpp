@@ -65,6 +65,7 @@ void add_memory_cases();       // the pool
 void add_concurrency_cases();  // gain of concurrent blocks, and absence of a loss
 void add_streaming_cases();    // kernels that move memory, against nvcc's
 void add_kernel_cases();       // other kernels, against nvcc's
+void add_algorithm_cases();    // sort, scan, ... against CUB
 void add_process_cases();      // stream leases and first results, in separate processes
 inline void add_all_cases() {
   add_launch_cases();
@@ -75,6 +76,7 @@ inline void add_all_cases() {
   add_process_cases();
   add_streaming_cases();
   add_kernel_cases();
+  add_algorithm_cases();
 }
 
 }  // namespace weir::bench::gpu

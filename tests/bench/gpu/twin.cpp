@@ -13,7 +13,7 @@ const Twin& twin() {
   static const Twin functions = [] {
     const char* path = std::getenv("WEIR_BENCH_TWIN");
     if (!path)
-      throw std::runtime_error("no twin: set WEIR_BENCH_TWIN to what nvcc made of tests/bench/gpu/twin.cu");
+      throw std::runtime_error("no twin: set WEIR_BENCH_TWIN to what nvcc made of tests/bench/gpu/twin*.cu");
     (void)cuda();  // its runtime uses the current context
     void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) throw std::runtime_error(dlerror());
@@ -31,6 +31,12 @@ const Twin& twin() {
     find(all.nbody, "twin_nbody");
     find(all.solve, "twin_solve");
     find(all.histogram, "twin_histogram");
+    find(all.sort, "twin_sort");
+    find(all.sort_by_key, "twin_sort_by_key");
+    find(all.exclusive_scan, "twin_exclusive_scan");
+    find(all.compact, "twin_compact");
+    find(all.histogram_of_range, "twin_histogram_of_range");
+    find(all.reduce_by_key, "twin_reduce_by_key");
     return all;
   }();
   return functions;

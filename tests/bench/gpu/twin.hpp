@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of twin.cu, loaded from the shared object in WEIR_BENCH_TWIN.
+// The functions of twin.cu and twin_algorithms.cu, loaded from the shared object in WEIR_BENCH_TWIN.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,13 @@ struct Twin {
   int (*nbody)(int, CUdeviceptr, CUdeviceptr, int, float, CUstream);
   int (*solve)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
   int (*histogram)(int, CUdeviceptr, CUdeviceptr, long, unsigned, CUstream);
+  int (*sort)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
+  int (*sort_by_key)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, long,
+                     CUstream);
+  int (*exclusive_scan)(int, CUdeviceptr, CUdeviceptr, long, CUstream);
+  int (*compact)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
+  int (*histogram_of_range)(int, CUdeviceptr, CUdeviceptr, int, double, double, long, CUstream);
+  int (*reduce_by_key)(int, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, CUdeviceptr, long, CUstream);
 };
 
 /// Throws std::runtime_error that names the missing part.

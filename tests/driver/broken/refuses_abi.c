@@ -4,6 +4,6 @@
 weir_result weir_driver_entry(const weir_host* host, const weir_driver_table** out_table UNUSED,
                               weir_status* status) {
   if (host->abi_max < WEIR_ABI_VERSION(2, 0))
-    return answer(status, WEIR_ERROR_ABI, "this driver speaks ABI 2.0");
+    return answer(status, WEIR_ERROR_ABI, "this driver supports ABI 2.0");
   return WEIR_ERROR_UNKNOWN;
 }

@@ -26,7 +26,7 @@ void places(View<float> x, View<double> d, View<std::uint32_t> u, View<Vec<float
   auto element = x[0];
   element + 1.0f;                          // refuse: write Value p = x[i] to read the element now
   auto other = d[0];
-  other = 1.0;                             // refuse: auto p = x[i] keeps the place
+  other = 1.0;                             // refuse: auto p = x[i] refers to the element
   auto copy = other;                       // refuse: use of deleted function|deleted constructor
   auto counter = u[0];
   atomic_add(counter, 1);                  // refuse: write atomic_add(x[i], ...)
@@ -110,7 +110,9 @@ void loops(View<float> x) {
   if_(x[0] > 0, [&] { return x.size(); });                                     // refuse: the body of a loop or branch returns nothing
   reduce_any(4, [&](Index i) { return x[i]; });                                // refuse: take a condition
   reduce_sum(4, [&](Index i) { return x[i] > 0; });                            // refuse: are reduced with reduce_any
-  reduce_sum(4, [&](Index i) { Value y = x[i]; return vec(y, y); });           // refuse: reduce a Vec by its components
+  reduce_sum(4, [&](Index i) { Value y = x[i]; return mat<1, 1>(y); });        // refuse: reduce a Mat by its entries
+  reduce_xor(4, [&](Index i) { return x[i]; });                                // refuse: work on integers
+  arg_min(4, [&](Index i) { Value y = x[i]; return vec(y, y); });              // refuse: arg_min and arg_max returns one number
 }
 
 void products(Value<Mat<float, 2, 3>> m, Value<Mat<double, 2, 2>> d, Value<Vec<float, 4>> v) {
@@ -131,10 +133,10 @@ void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<fl
   Kernel right{"right", [](View<float> x) { x[0] = 1.0f; }};
   right(stream, wrong);                                                        // refuse: element type differs from the kernel's View<T>
   Kernel scalars{"scalars", [](View<float> x, Value<int> n, Value<bool> b) { x[0] = select(b, 1.0f, 0.0f) * cast<float>(n); }};
-  scalars(stream, vector, 1.5, true);                                          // refuse: does not become an integer by itself
+  scalars(stream, vector, 1.5, true);                                          // refuse: is not converted to an integer implicitly
   scalars(stream, vector, 1, 1);                                               // refuse: a Value<bool> takes a bool
   right(stream, flat);                                                         // refuse: number of dimensions differs
-  right(stream, host);                                                         // refuse: takes an array that lies on the device
+  right(stream, host);                                                         // refuse: takes a device array
   right(stream);                                                               // refuse: too few arguments: after the stream
   right();                                                                     // refuse: too few or too many arguments
   right(vector, vector);                                                       // refuse: too many arguments, or its first one is no stream

@@ -28,7 +28,7 @@ struct BufferAddress {
     offset_row = i.offset_enabled ? w.v[a.index + (i.index_enabled ? 1u : 0u)] : nullptr;
   }
   u32 offset(unsigned lane) const { return u32(i.offset) + (offset_row ? offset_row[lane] : 0); }
-  /// Private memory: the scalar part is in bytes of all lanes together.
+  /// Private memory: the scalar offset counts bytes of the whole wave.
   u32 private_offset(unsigned lane) const {
     const u64 start = resource.base + scalar_offset - reinterpret_cast<u64>(wave.scratch);
     return u32(i64(start) / i64(wave.lanes)) + offset(lane);

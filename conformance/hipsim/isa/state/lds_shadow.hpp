@@ -31,7 +31,7 @@ class LdsShadow {
                                LdsAccess access);
 
  private:
-  /// The waves that accessed a byte in one way since the last barrier: one, and a second if there was one.
+  /// Up to two waves that accessed the byte in this way since the last barrier.
   struct Users {
     std::uint64_t epoch : 48 = 0;
     std::uint64_t wave : 8 = 0;

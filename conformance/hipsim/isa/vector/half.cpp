@@ -15,7 +15,7 @@ Operation from_one(F) {
   return wide<Half, Half>([](C c, Half a) { return half_result(c.wave, F{}(to_double(a)), a, a, a); });
 }
 
-/// The negation in a subtraction, which keeps the sign of a NaN.
+/// Negates the subtrahend; NaNs keep their sign.
 Half minus(Half a) {
   return is_nan(a) ? a : negated(a);
 }

@@ -128,9 +128,8 @@ void commit16(Wave& w, const Instruction& i, const std::uint32_t* out, std::uint
 
 namespace {
 
-/// The factor of an output modifier. Modifiers are not IEEE: they are disabled by MODE's IEEE bit (except on
-/// GFX12, which has none) and by denormal results, of which `denormals` are the two bits of MODE ("Output
-/// Modifiers" in the ISA documents).
+/// The factor of an output modifier. Modifiers are ignored if MODE.IEEE is set (before GFX12) or denormal
+/// results are enabled (`denormals`: MODE's two bits). See "Output Modifiers" in the ISA documents.
 double factor_of(const Wave& w, const Instruction& i, std::uint32_t denormals) {
   constexpr double factors[] = {1, 2, 4, 0.5};
   const bool ieee = w.mode & mode::ieee && w.generation < 12;

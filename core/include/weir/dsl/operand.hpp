@@ -169,9 +169,9 @@ inline constexpr bool is_kept_element<const Element<T>&> = true;
 
 template <class E>
 constexpr void check_not_kept() {
-  static_assert(
-      !is_kept_element<E>,
-      "auto p = x[i] keeps the place, not what it holds: write Value p = x[i] to read the element now");
+  static_assert(!is_kept_element<E>,
+                "auto p = x[i] refers to the element and does not copy it: write Value p = x[i] to read the "
+                "element now");
 }
 
 /// A T in an expression: traced, a constant, or a number for every component of a Vec.

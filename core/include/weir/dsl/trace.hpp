@@ -60,6 +60,14 @@ WEIR_API void emit_store(const Place& place, std::size_t component, ScalarType t
 WEIR_API Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, Handle value,
                             Handle expected, Where where);
 WEIR_API void emit_assert(Handle condition, std::string_view message, Where where);
+/// An argument of a print: the components of a scalar, Vec or Mat (by rows), of one type.
+struct PrintArgument {
+  const Handle* components = nullptr;
+  std::uint32_t rows = 1, columns = 1;
+  bool is_vector = false, is_matrix = false;
+};
+WEIR_API void emit_print(std::string_view format, const PrintArgument* arguments, std::size_t count,
+                         Where where);
 /// Makes `components` locals of `count` zeros each.
 WEIR_API Place emit_local(ScalarType type, std::size_t components, std::uint64_t count, Where where);
 /// Words `first` to `first + count` (at most 4) of one random draw at a new call site.
@@ -127,6 +135,8 @@ class WEIR_API Reduction {
  public:
   Reduction(std::string_view kind, ScalarType type, const Bounds* bounds, std::size_t rank, Handle* indices,
             Where where);
+  /// Reports a body that writes or draws random numbers, because `caller` traces it more than once.
+  void expect_no_effects(std::string_view caller, Where where);
   Handle close(Handle value, Where where);
 
  private:

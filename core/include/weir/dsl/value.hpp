@@ -211,7 +211,7 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
   requires(!detail::FitsAs<E, value_type>) void operator=(E&&) && {
     static_assert(
         detail::always_false<E>,
-        "the element and what is stored to it have different types: write cast<T>(...) around the value");
+        "the element and the stored value have different types: write cast<T>(...) around the value");
   }
   void operator=(const Element&) && { kept(); }
   void operator=(const Element&) & { kept(); }
@@ -234,9 +234,9 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
   friend struct detail::Access;
   explicit Element(const detail::Place& place) noexcept : place_(place) {}
   static void kept() {
-    static_assert(
-        detail::always_false<T>,
-        "auto p = x[i] keeps the place, not what it holds: write x[i] = ... where the element is stored");
+    static_assert(detail::always_false<T>,
+                  "auto p = x[i] refers to the element and does not copy it: write x[i] = ... where the "
+                  "element is stored");
   }
   WEIR_PLACE(T)
 
@@ -261,10 +261,9 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
       Var(A&& initial, detail::Where where = detail::Where::current())
       : Var(detail::Operand<T>(static_cast<A&&>(initial), where), 0) {}
   Var(const Var&) {
-    static_assert(
-        detail::always_false<T>,
-        "a Var is not copied: write Var<T> w = Value(v) for a second variable, Value s = v for what it holds "
-        "now, and capture it by reference");
+    static_assert(detail::always_false<T>,
+                  "a Var is not copied: write Var<T> w = Value(v) for a second variable, Value s = v for its "
+                  "current value, and capture it by reference");
   }
 
   void operator=(const detail::Operand<T>& value) { write(value); }
@@ -275,7 +274,7 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
   requires(!detail::FitsAs<E, T>) void operator=(E&&) {
     static_assert(
         detail::always_false<E>,
-        "the variable and what is assigned to it have different types: write cast<T>(...) around the value");
+        "the variable and the assigned value have different types: write cast<T>(...) around the value");
   }
   WEIR_COMPOUNDS()
 

@@ -73,4 +73,8 @@ Value* Iteration::array(std::uint32_t parameter) const {
   return f_.arguments.array(parameter);
 }
 
+bool Iteration::is_private(std::uint32_t parameter) const {
+  return moved_array_ && moved_array_->first == parameter && !f_.device.threads();
+}
+
 }  // namespace weir::codegen

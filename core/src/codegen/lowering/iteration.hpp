@@ -29,7 +29,8 @@ class Iteration {
   explicit Iteration(TaskFunction& f);
   /// The iteration of `loop` at `indices`; values and locals of `around` are visible in it.
   Iteration(const Iteration& around, const ir::Statement& loop, const std::vector<llvm::Value*>& indices);
-  /// The statements around a loop, with one array at another address.
+  /// The statements around a loop, with one array at another address, in memory of the block or, on devices
+  /// without threads(), of the thread.
   Iteration(const Iteration& around, std::uint32_t moved_array, llvm::Value* address);
   /// Returns the storage of its locals.
   ~Iteration();
@@ -49,8 +50,10 @@ class Iteration {
 
   /// The address of an array parameter.
   llvm::Value* array(std::uint32_t parameter) const;
+  /// Whether only this thread accesses the array's memory.
+  bool is_private(std::uint32_t parameter) const;
 
-  /// Of the loop, for error records; empty around it.
+  /// Of the loop, for error records and prints; empty around it.
   const std::vector<llvm::Value*>& indices() const { return indices_; }
 
   llvm::BasicBlock* end = nullptr;       ///< where it goes when it fails or continues

@@ -16,10 +16,13 @@ Reduction::Reduction(TaskFunction& f, const ir::Statement& loop)
 
 llvm::Constant* Reduction::identity() {
   switch (kind_) {
-    case ir::ReduceKind::any:
-      return b_.getInt8(0);
     case ir::ReduceKind::all:
       return b_.getInt8(1);
+    case ir::ReduceKind::bit_and:
+      return llvm::Constant::getAllOnesValue(type_);
+    case ir::ReduceKind::any:
+    case ir::ReduceKind::bit_or:
+    case ir::ReduceKind::bit_xor:
     case ir::ReduceKind::sum:
       return llvm::Constant::getNullValue(type_);
     default:
@@ -38,9 +41,13 @@ llvm::Constant* Reduction::identity() {
 Value* Reduction::combine(Value* a, Value* b) {
   switch (kind_) {
     case ir::ReduceKind::any:
+    case ir::ReduceKind::bit_or:
       return b_.CreateOr(a, b);
     case ir::ReduceKind::all:
+    case ir::ReduceKind::bit_and:
       return b_.CreateAnd(a, b);
+    case ir::ReduceKind::bit_xor:
+      return b_.CreateXor(a, b);
     case ir::ReduceKind::sum:
       return is_float(scalar_) ? b_.CreateFAdd(a, b) : b_.CreateAdd(a, b);
     default:

@@ -28,6 +28,7 @@ llvm::Type* argument_type(llvm::LLVMContext& context, const ir::TaskArgument& ar
     case Kind::scalar:
       return memory_type(context, argument.type);
     case Kind::site_base:
+    case Kind::launch:
       return llvm::Type::getInt32Ty(context);
     default:
       return llvm::PointerType::get(context, space);
@@ -65,6 +66,12 @@ void TaskArguments::load(Builder& b, llvm::Function& entry, const DeviceModel& d
         break;
       case Kind::site_base:
         site_base_ = value;
+        break;
+      case Kind::print:
+        print_buffer_ = value;
+        break;
+      case Kind::launch:
+        launch_ = value;
         break;
     }
   }
@@ -111,7 +118,15 @@ Value* TaskArguments::error_record() const {
 }
 
 Value* TaskArguments::site_base() const {
-  return expect(site_base_, "the number of its first failure site");
+  return expect(site_base_, "the number of its first site");
+}
+
+Value* TaskArguments::print_buffer() const {
+  return expect(print_buffer_, "the print buffer");
+}
+
+Value* TaskArguments::launch() const {
+  return expect(launch_, "the number of the launch");
 }
 
 }  // namespace weir::codegen

@@ -29,8 +29,11 @@ class TaskArguments {
   llvm::Value* scratch() const;
   llvm::Value* launch_key() const;
   llvm::Value* error_record() const;
-  /// The number of this kernel's first failure site, i32.
+  /// The number of this task's first site, i32.
   llvm::Value* site_base() const;
+  llvm::Value* print_buffer() const;
+  /// The number of the launch, i32.
+  llvm::Value* launch() const;
 
  private:
   using ByPart = std::map<std::pair<std::uint32_t, std::uint32_t>, llvm::Value*>;
@@ -44,6 +47,8 @@ class TaskArguments {
   llvm::Value* error_record_ = nullptr;
   llvm::Value* launch_key_ = nullptr;
   llvm::Value* site_base_ = nullptr;
+  llvm::Value* print_buffer_ = nullptr;
+  llvm::Value* launch_ = nullptr;
 };
 
 }  // namespace weir::codegen

@@ -79,7 +79,7 @@ void TaskFunction::fail(const std::string& reason) const {
 
 void TaskFunction::number_sites(const ir::Block& block) {
   for (const ir::Statement& s : block.statements) {
-    if (ir::can_fail(s)) sites_.emplace(&s, std::uint32_t(sites_.size()));
+    if (ir::has_site(s)) sites_.emplace(&s, std::uint32_t(sites_.size()));
     for (const ir::Block& body : s.bodies) number_sites(body);
   }
 }

@@ -37,7 +37,7 @@ struct Maximum {
 };
 
 Maximum maximum_with_zero(llvm::Instruction& i) {
-  if (!i.getType()->isFloatTy()) return {};
+  if (!i.getType()->isFloatTy() && !i.getType()->isDoubleTy()) return {};
   if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i)) {
     if (call->getIntrinsicID() != llvm::Intrinsic::maximumnum &&
         call->getIntrinsicID() != llvm::Intrinsic::maxnum)
@@ -60,15 +60,19 @@ Maximum maximum_with_zero(llvm::Instruction& i) {
   return {a, select->getFalseValue(), false};
 }
 
-/// Compares the bits as an unsigned integer: positive numbers up to infinity come first, then NaNs and what
-/// has a sign.
+/// Compares the bits as an unsigned integer. Non-negative values up to infinity order below NaNs and negative
+/// values.
 Value* by_bits(llvm::IRBuilder<>& b, const Maximum& maximum) {
-  constexpr std::uint32_t infinity = 0x7f800000;
-  Value* bits = b.CreateBitCast(maximum.other, b.getInt32Ty());
+  llvm::Type* const type = maximum.other->getType();
+  llvm::Type* const integer = b.getIntNTy(type->getScalarSizeInBits());
+  const auto constant = [&](std::uint64_t value) { return llvm::ConstantInt::get(integer, value); };
+  llvm::Constant* const infinity =
+      constant(llvm::APFloat::getInf(type->getFltSemantics()).bitcastToAPInt().getZExtValue());
+  Value* bits = b.CreateBitCast(maximum.other, integer);
   const bool zero_is_negative = llvm::cast<llvm::ConstantFP>(maximum.zero)->isNegative();
   Value* taken = maximum.orders_zeros && zero_is_negative
-                     ? b.CreateICmpULE(bits, b.getInt32(infinity))
-                     : b.CreateICmpULT(b.CreateSub(bits, b.getInt32(1)), b.getInt32(infinity));
+                     ? b.CreateICmpULE(bits, infinity)
+                     : b.CreateICmpULT(b.CreateSub(bits, constant(1)), infinity);
   return b.CreateSelect(taken, maximum.other, maximum.zero);
 }
 

@@ -15,8 +15,16 @@ class BasicOperations : public llvm::PassInfoMixin<BasicOperations> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Computes max(min(x, 1), 0) of f32 with integers at the end, because ptxas makes one saturating addition of
-/// it, which returns 0 instead of 1 for a NaN (tests/evidence/ptxas-clamp.md). On PTX only.
+/// Computes absolute values of words and of 64-bit integers as max(x, -x) in inline assembly, because ptxas
+/// takes results of `abs` as never negative, and that of the least integer is (tests/evidence/ptxas-abs.md).
+/// On PTX only.
+class AbsByMaximum : public llvm::PassInfoMixin<AbsByMaximum> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
+};
+
+/// Computes max(min(x, 1), 0) of floats with integers at the end, because ptxas makes min(max(x, 0), 1) of it,
+/// which returns 0 instead of 1 for a NaN (tests/evidence/ptxas-clamp.md). On PTX only.
 class ClampByBits : public llvm::PassInfoMixin<ClampByBits> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
@@ -91,13 +99,19 @@ class SplitIntegers : public llvm::PassInfoMixin<SplitIntegers> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Computes with integers of 2 to 31 bits in 32 bits, because ptxas miscompiles narrow ones
-/// (tests/evidence/ptxas-minmax.md). Operands are extended by the signedness of the operation, and results
-/// are truncated where they are stored or leave the function. Both are inline assembly, because instruction
-/// selection narrows arithmetic between extensions that it recognises. Must run last, on PTX only.
+/// Computes with integers of 2 to 31 bits in 32 bits, because NVIDIA's compilers for PTX and SPIR-V miscompile
+/// narrow ones (tests/evidence/ptxas-minmax.md, tests/evidence/vulkan.md). Operands are extended by the
+/// signedness of the operation, and results are truncated where they are stored or leave the function.
+/// Conversions that are hidden are inline assembly for PTX, because LLVM's instruction selection narrows
+/// arithmetic between extensions that it recognises; then the pass must run last. Leaves intrinsics of words.
 class WideIntegers : public llvm::PassInfoMixin<WideIntegers> {
  public:
+  enum class Conversions { hidden, plain };
+  explicit WideIntegers(Conversions conversions) : conversions_(conversions) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+
+ private:
+  Conversions conversions_;
 };
 
 }  // namespace weir::codegen

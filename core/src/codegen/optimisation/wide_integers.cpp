@@ -28,8 +28,8 @@ enum class Extension { zero, sign };
 /// Converts one function from narrow integers to words.
 class Widening {
  public:
-  explicit Widening(llvm::Function& function)
-      : function_(function), b_(function.getContext()), word_(b_.getInt32Ty()) {}
+  Widening(llvm::Function& function, bool hidden)
+      : function_(function), b_(function.getContext()), word_(b_.getInt32Ty()), hidden_(hidden) {}
 
   bool run() {
     // Definitions come before their uses, except for those of phis.
@@ -77,9 +77,10 @@ class Widening {
     after(v);
     llvm::Type* half = b_.getInt16Ty();
     const unsigned bits = v->getType()->getIntegerBitWidth();
-    if (bits > 16) return {b_.CreateZExt(v, word_), true, false};
-    if (bits < 16) v = b_.CreateZExt(v, half);
     const bool sign = extension == Extension::sign;
+    if (!hidden_ && sign) return {b_.CreateSExt(v, word_), false, true};
+    if (!hidden_ || bits > 16) return {b_.CreateZExt(v, word_), true, false};
+    if (bits < 16) v = b_.CreateZExt(v, half);
     if (!sign) return {convert("cvt.u32.u16 $0, $1;", "=r,h", word_, v), true, bits < 16};
     return bits == 16 ? Word{convert("cvt.s32.s16 $0, $1;", "=r,h", word_, v), false, true}
            : bits == 8
@@ -93,8 +94,8 @@ class Widening {
       return {b_.CreateAnd(w.value, llvm::APInt::getLowBitsSet(word_bits, bits)), true, false};
     }
     if (w.sign) return w;
-    if (bits == 16) return {convert("cvt.s32.s16 $0, $1;", "=r,r", word_, w.value), false, true};
-    if (bits == 8) return {convert("cvt.s32.s8 $0, $1;", "=r,r", word_, w.value), false, true};
+    if (hidden_ && bits == 16) return {convert("cvt.s32.s16 $0, $1;", "=r,r", word_, w.value), false, true};
+    if (hidden_ && bits == 8) return {convert("cvt.s32.s8 $0, $1;", "=r,r", word_, w.value), false, true};
     return {b_.CreateAShr(b_.CreateShl(w.value, word_bits - bits), word_bits - bits), false, true};
   }
 
@@ -129,7 +130,7 @@ class Widening {
     const auto found = words_.find(v);
     if (found == words_.end()) return v;
     const unsigned bits = v->getType()->getIntegerBitWidth();
-    if (bits > 16) return b_.CreateTrunc(found->second.value, v->getType());
+    if (!hidden_ || bits > 16) return b_.CreateTrunc(found->second.value, v->getType());
     Value* half = convert("cvt.u16.u32 $0, $1;", "=h,r", b_.getInt16Ty(), found->second.value);
     return bits == 16 ? half : b_.CreateTrunc(half, v->getType());
   }
@@ -348,6 +349,7 @@ class Widening {
   llvm::Function& function_;
   Builder b_;
   llvm::IntegerType* word_;
+  bool hidden_;                                           // conversions are inline assembly
   std::map<Value*, Word> words_;                          // of narrow results computed in words
   std::map<std::pair<Value*, bool>, Value*> extensions_;  // by narrow value and whether by its sign
   std::vector<std::pair<llvm::PHINode*, llvm::PHINode*>> phis_;
@@ -375,7 +377,7 @@ llvm::PreservedAnalyses WideIntegers::run(llvm::Function& function, llvm::Functi
     analyses.invalidate(function, llvm::ScalarizerPass().run(function, analyses));
     changed = true;
   }
-  changed |= Widening(function).run();
+  changed |= Widening(function, conversions_ == Conversions::hidden).run();
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 

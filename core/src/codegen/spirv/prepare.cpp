@@ -4,6 +4,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -155,6 +156,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   llvm::FunctionPassManager scalar, simple;
   scalar.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   scalar.addPass(llvm::ScalarizerPass(scalars));
+  simple.addPass(WideIntegers(WideIntegers::Conversions::plain));
   simple.addPass(BasicOperations());
   simple.addPass(MinMaxBySelect());
   simple.addPass(SplitIntegers());

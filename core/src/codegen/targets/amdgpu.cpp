@@ -57,7 +57,7 @@ std::pair<std::string, std::string> parse_processor(const std::string& text) {
     const char sign = part.empty() ? '\0' : part.back();
     if ((part.drop_back() != "sramecc" && part.drop_back() != "xnack") || (sign != '+' && sign != '-'))
       refuse("'" + text +
-             "' is no AMD target; expected gfxNNN, with :sramecc+, :sramecc-, :xnack+ or :xnack- behind it");
+             "' is no AMD target; expected gfxNNN, with :sramecc+, :sramecc-, :xnack+ or :xnack- after it");
     add_feature(features, std::string(1, sign) + part.drop_back().str());
   }
   return {parts.empty() ? "" : parts[0].str(), features};
@@ -109,9 +109,8 @@ class AmdgpuModel final : public GpuModel {
     const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
     if (!any->isCPUStringValid(cpu_))
       refuse("'" + cpu_ +
-             "' is no AMD processor that LLVM " LLVM_VERSION_STRING
-             " knows; update Weir, or load a ready "
-             "code object" +
+             "' is no AMD processor supported by LLVM " LLVM_VERSION_STRING
+             "; update Weir, or load a ready code object" +
              suggestion(cpu_, generated_processors(*any)));
     const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
     const auto is_mode = [](llvm::StringRef name) {

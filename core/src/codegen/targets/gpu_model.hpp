@@ -35,7 +35,7 @@ class GpuModel : public DeviceModel, public ThreadModel {
   virtual void mark_entry(llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task) const = 0;
 
  private:
-  bool counts_in_blocks(const ir::Kernel& kernel, const ir::Task& task) const;
+  bool counts_privately(const ir::Kernel& kernel, const ir::Task& task) const;
 
   LaunchAssumptions assumptions_;
   std::uint32_t max_block_threads_;

@@ -41,7 +41,10 @@ void initialize_host() {
 class HostModel final : public DeviceModel {
  public:
   explicit HostModel(const Target& target)
-      : cpu_(target.cpu), features_(target.features), named_features_(target.features) {
+      : cpu_(target.cpu),
+        features_(target.features),
+        named_features_(target.features),
+        no_alias_(target.assumptions.no_alias) {
     initialize_host();
     if (!cpu_.empty() && cpu_ != "native") return;
     cpu_ = llvm::sys::getHostCPUName().str();
@@ -63,7 +66,7 @@ class HostModel final : public DeviceModel {
       throw Error(
           ErrorCode::unsupported,
           "'" + cpu_ +
-              "' is no x86-64 processor that LLVM knows; name one as for clang -march=, or \"native\"" +
+              "' is no x86-64 processor supported by LLVM; name one as for clang -march=, or \"native\"" +
               suggestion(cpu_, processor_names(*any)));
     const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
     check_features(
@@ -128,6 +131,8 @@ class HostModel final : public DeviceModel {
                             .createRange(llvm::APInt(64, 0), llvm::APInt::getSignedMinValue(64)));
     return load;
   }
+  // Code for a CPU does not depend on the others.
+  LaunchAssumptions assumptions() const override { return {.no_alias = no_alias_}; }
   // Locals of one iteration are on the stack of a worker thread, which has a few MiB.
   std::uint64_t max_stack_bytes() const override { return 1u << 20; }
 
@@ -181,6 +186,7 @@ class HostModel final : public DeviceModel {
 
  private:
   std::string cpu_, features_, named_features_;
+  bool no_alias_;
   mutable bool has_avx512_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <thread>
 #include <weir/error.hpp>
+#include <weir/sdk/thread.hpp>
 
 #include "codegen/llvm_options.hpp"
 #include "descriptor.hpp"
@@ -44,18 +45,11 @@ class Feeder {
   explicit Feeder(const Object& object) : object_(object) {
     ::fcntl(input_.second.get(), F_SETFL, O_NONBLOCK);
     ::fcntl(output_.first.get(), F_SETFL, O_NONBLOCK);
-    // Signals are for the program's threads, and a write to a closed pipe must fail instead.
-    sigset_t all, before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      thread_ = std::thread([this] { run(); });
+    try {  // A thread that blocks SIGPIPE, so that a write to a closed pipe fails.
+      thread_ = sdk::start_thread("weir-link", [this] { run(); });
     } catch (const std::system_error& error) {
-      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      throw Error(ErrorCode::compile,
-                  std::string("linking a kernel: cannot start a thread: ") + error.what());
+      throw Error(ErrorCode::compile, std::string("linking a kernel: ") + error.what());
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
@@ -69,7 +63,7 @@ class Feeder {
     join();
     if (failed_)
       throw Error(ErrorCode::compile,
-                  "linking a kernel: cannot read what the linker wrote; memory may be short");
+                  "linking a kernel: cannot read the output of the linker; memory may be short");
     return std::move(written_);
   }
 

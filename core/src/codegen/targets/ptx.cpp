@@ -184,8 +184,9 @@ class PtxModel final : public GpuModel {
   void work_around(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) const override {
     keep_atomic_loads(module);
     llvm::ModulePassManager passes;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(AbsByMaximum()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(ClampByBits()));
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideIntegers(WideIntegers::Conversions::hidden)));
     passes.run(module, analyses);
   }
 

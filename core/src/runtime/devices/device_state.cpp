@@ -12,7 +12,7 @@
 #include <map>
 #include <set>
 #include <system_error>
-#include <thread>
+#include <weir/sdk/thread.hpp>
 
 #include "driver/bounded.hpp"
 #include "runtime/streams/host_callback.hpp"
@@ -45,7 +45,7 @@ Runtime& runtime() {
 void wait_in_callback(const StreamState& stream) noexcept {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   try {
-    std::thread([&] {
+    sdk::start_thread("weir-exit", [&] {
       for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
         if (!device->lost() && !device->forked()) device->streams.wait_for_others(stream, deadline);
     }).join();
@@ -62,6 +62,10 @@ void at_exit() {
     for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
       if (!device->lost() && !device->forked()) device->streams.wait_for_all();
   runtime().exiting.store(true);
+  if (HostCallback::running_on()) return;
+  for (std::uint32_t n = 0; DeviceState* device = device_by_number(n); ++n)
+    if (!device->lost() && !device->forked())
+      device->streams.show_printed_lines_of(StreamManager::WhichStreams::all);
 }
 
 void in_child() {

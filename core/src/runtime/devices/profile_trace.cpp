@@ -10,6 +10,7 @@
 #include <set>
 #include <weir/error.hpp>
 #include <weir/profile.hpp>
+#include <weir/sdk/utf8.hpp>
 
 #include "descriptor.hpp"
 #include "temporary_file.hpp"
@@ -17,30 +18,12 @@
 namespace weir {
 namespace {
 
-/// Length of the UTF-8 character that `text` begins with; 0 if it is not one.
-std::size_t character_length(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xc2 && first < 0xe0 ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xed && byte(1) >= 0xa0;
-  const bool too_large = first == 0xf4 && byte(1) >= 0x90;
-  return overlong || surrogate || too_large ? 0 : length;
-}
-
 /// A JSON string. Bytes that are not UTF-8 become the replacement character.
 std::string json_string(std::string_view text) {
   std::string result = "\"";
   while (!text.empty()) {
     const auto c = static_cast<unsigned char>(text.front());
-    const std::size_t length = character_length(text);
+    const std::size_t length = sdk::character_length(text);
     if (length == 0)
       result += "\\ufffd";
     else if (c == '"' || c == '\\')

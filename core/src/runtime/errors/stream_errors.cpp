@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "runtime/devices/device_state.hpp"
 #include "runtime/streams/submission.hpp"
@@ -33,22 +34,20 @@ SiteTable& site_table() {
 
 constexpr std::size_t forgotten_kept = 256;
 
+/// The source that describes `site`, or null, and the first of its sites.
+std::pair<std::shared_ptr<const FailureSource>, std::uint32_t> source_of(std::uint32_t site) {
+  SiteTable& table = site_table();
+  std::lock_guard lock(table.mutex);
+  auto found = table.by_first.upper_bound(site);
+  if (found == table.by_first.begin()) return {};
+  --found;
+  if (site - found->first >= found->second.count) return {};
+  return {found->second.source, found->first};
+}
+
 Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
-  Sites sites;
-  std::uint32_t first = 0;
-  {
-    SiteTable& table = site_table();
-    std::lock_guard lock(table.mutex);
-    auto found = table.by_first.upper_bound(record.site);
-    if (found != table.by_first.begin()) {
-      --found;
-      if (record.site - found->first < found->second.count) {
-        first = found->first;
-        sites = found->second;
-      }
-    }
-  }
-  if (sites.source) return sites.source->describe(record.site - first, record);
+  const auto [source, first] = source_of(record.site);
+  if (source) return source->describe(record.site - first, record);
   const KernelOrigin* kernel = stream.launched_last();
   return Error(
       ErrorCode::assertion,
@@ -95,7 +94,7 @@ std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const 
   const std::uint32_t first = table.next;
   if (count > ~first)
     throw Error(ErrorCode::system,
-                "too many kernels with asserts or bounds checks were loaded in this process");
+                "too many kernels with asserts, bounds checks or prints were loaded in this process");
   table.by_first.emplace(first, Sites{count, std::move(source)});
   table.next = first + count;
   return first;
@@ -112,6 +111,11 @@ void forget_failure_sites(std::uint32_t first) noexcept {
   if (table.forgotten.size() <= forgotten_kept) return;
   table.by_first.erase(table.forgotten.front());
   table.forgotten.pop_front();
+}
+
+std::shared_ptr<const PrintSite> find_print(std::uint32_t site) {
+  const auto [source, first] = source_of(site);
+  return source ? source->print(site - first) : nullptr;
 }
 
 StreamRecord& failure_record(StreamState& stream) {
@@ -133,7 +137,7 @@ StreamRecord& failure_record(StreamState& stream) {
   try {
     weir_memory_info info{};
     info.struct_size = sizeof info;
-    device.call("ask where memory lies", [&](weir_status* status) {
+    device.call("query the location of memory", [&](weir_status* status) {
       return table.memory_get_info(record->allocation, &info, status);
     });
     record->address = info.device_address;

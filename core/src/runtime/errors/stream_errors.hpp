@@ -16,18 +16,24 @@
 
 namespace weir::detail {
 
-/// Describes the statements that can fail in a loaded kernel.
+struct PrintSite;
+
+/// Describes the statements of a loaded kernel that have sites: those that can fail, and prints.
 class FailureSource {
  public:
   virtual ~FailureSource() = default;
   /// The error for failure site `number`, counted from the base that register_failure_sites gave.
   virtual Error describe(std::uint32_t number, const ir::ErrorRecord& record) const = 0;
+  /// The print with that number, counted likewise; null if there is none.
+  virtual std::shared_ptr<const PrintSite> print(std::uint32_t) const { return nullptr; }
 };
 
 /// Reserves `count` site numbers and returns the first. The source outlives forget_failure_sites for a while,
 /// so that a failure can be reported after its kernel was destroyed.
 std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const FailureSource> source);
 void forget_failure_sites(std::uint32_t first) noexcept;
+/// The print of that site; null if it belongs to no kernel that is still known.
+std::shared_ptr<const PrintSite> find_print(std::uint32_t site);
 
 /// Record of a stream's failed assertions; created by the first launch that needs it.
 struct StreamRecord {

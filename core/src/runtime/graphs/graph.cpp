@@ -8,6 +8,7 @@
 #include "runtime/graphs/graph_state.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
+#include "runtime/prints/print_buffer.hpp"
 
 namespace weir {
 
@@ -75,7 +76,8 @@ void launch_run(detail::GraphRun& run) {
 template <class Call>
 Call& call_of(GraphState& graph, bool own, std::uint32_t index, std::string_view expected) {
   if (!own || index >= graph.calls.size())
-    throw Error(ErrorCode::invalid, "the node is not of this graph; pass what its builder gave");
+    throw Error(ErrorCode::invalid,
+                "the node is not of this graph; pass a node that this graph's builder returned");
   Call* call = std::get_if<Call>(&graph.calls[index].what);
   if (!call)
     throw Error(ErrorCode::invalid, fmt::format("call {} of the graph is {}, and was given arguments for {}",
@@ -102,8 +104,14 @@ void Graph::launch(const StreamRef& on) const try {
   detail::throw_failure(stream);
   for (const auto& [block, generation] : graph.blocks) graph.device.memory.use(*block, stream);
   const detail::LaunchScratch scratch(stream, graph.scratch_bytes);
-  detail::GraphRun run{graph, stream, scratch.block(), nullptr, nullptr};
+  detail::GraphRun run{graph, stream, scratch.block()};
   if (graph.uses_record) run.record = &detail::failure_record(stream);
+  if (!graph.printing.empty()) {
+    detail::PrintBuffer& buffer = detail::print_buffer(stream);
+    run.prints = &buffer;
+    run.first_launch =
+        buffer.launches.fetch_add(static_cast<std::uint32_t>(graph.calls.size()), std::memory_order_relaxed);
+  }
   launch_run(run);
 } catch (...) {
   detail::rethrow_as_error();

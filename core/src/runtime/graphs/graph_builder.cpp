@@ -167,7 +167,8 @@ void GraphBuilder::enter_branch(std::uint32_t index) try {
 
 Graph GraphBuilder::build() try {
   if (recording(state_).open_branches)
-    throw Error(ErrorCode::invalid, "a graph is built behind its branches, not inside one of them");
+    throw Error(ErrorCode::invalid,
+                "build() was called inside a branch; call it after the branches of the graph");
   return Graph(std::move(state_));
 } catch (...) {
   detail::rethrow_as_error();

@@ -18,7 +18,7 @@ void check_place(const DeviceState& device, const AnyArrayView& view) {
   const Block& block = live(view);
   if (&block.device != &device)
     throw Error(ErrorCode::invalid,
-                fmt::format("the array lies on {}, but the graph is for {}; copy the array there "
+                fmt::format("the array is on device {}, but the graph is for {}; copy the array there "
                             "first",
                             block.device.device_name(), device.device_name()));
 }
@@ -77,6 +77,12 @@ GraphCall program_call(DeviceState& device, const Program& program, std::span<co
   if (!program.state()) throw_dead("program");
   ProgramState& state = *program.state();
   check_arguments(state, device, arguments);
+  if (state.debugged.load(std::memory_order_relaxed))
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("kernel '{}' is debugged, which runs it on the host, where a graph cannot run it; "
+                    "launch it on a stream instead",
+                    state.name()));
   ProgramCall call{program, options, {}, {}, {arguments.begin(), arguments.end()}, nullptr, 0};
   std::size_t scalars = 0, views = 0;
   for (const LaunchArgument& argument : arguments) {
@@ -96,7 +102,7 @@ GraphCall program_call(DeviceState& device, const Program& program, std::span<co
     at += (argument.element.size() + scalar_alignment - 1) / scalar_alignment * scalar_alignment;
   }
   LaunchValues values(call.arguments);
-  call.compiled = &compiled_for(state, device, check_launch(state, device, values));
+  call.compiled = &compiled_for(state, device, choose_variant(state, device, values));
   GraphCall result{std::move(call), {}, 1};
   result.arrays = std::get<ProgramCall>(result.what).views;
   return result;
@@ -192,12 +198,15 @@ std::uint64_t next_key(const ProgramCall& call) noexcept {
   return launch_key(call.options.seed, number);
 }
 
-LaunchValues values_of(const GraphRun& run, const ProgramCall& call, std::uint64_t key) noexcept {
+LaunchValues values_of(const GraphRun& run, std::uint32_t index, const ProgramCall& call,
+                       std::uint64_t key) noexcept {
   LaunchValues values(call.arguments);
   values.scratch = run.scratch;
   values.scratch_offset = call.scratch_offset;
   values.record = run.record;
   values.key = key;
+  values.prints = run.prints;
+  values.launch_number = run.first_launch + index;
   return values;
 }
 

@@ -25,7 +25,7 @@ weir_launch pack_program_task(const DeviceState& device, const ProgramCall& call
 // -- over streams
 
 void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, StreamState& stream) {
-  const LaunchValues values = values_of(run, call, key_of(run, index, call));
+  const LaunchValues values = values_of(run, index, call, key_of(run, index, call));
   const std::string* name = &call.program.state()->name();
   ArgumentBuffer block(call.compiled->argument_bytes);
   const std::uint64_t in_order =
@@ -108,7 +108,8 @@ std::size_t replay_from(const GraphRun& run, std::size_t i, StreamState& stream)
 
 /// Decided once, with the sizes at the time when the driver's graph is made.
 std::uint64_t regions_in_order_of(const GraphRun& run, const ProgramCall& call) noexcept {
-  return regions_in_order(run.graph.device.info, *call.compiled, values_of(run, call, 0), SubmittedAs::graph);
+  return regions_in_order(run.graph.device.info, *call.compiled, values_of(run, 0, call, 0),
+                          SubmittedAs::graph);
 }
 
 void add_nodes(const GraphRun& run, GraphInstance& own) {
@@ -142,7 +143,7 @@ void add_nodes(const GraphRun& run, GraphInstance& own) {
 }
 
 void set(const GraphRun& run, GraphInstance& own, std::uint32_t index, const ProgramCall& call) {
-  const LaunchValues values = values_of(run, call, call.plan().uses_launch_key ? own.keys[index] : 0);
+  const LaunchValues values = values_of(run, index, call, call.plan().uses_launch_key ? own.keys[index] : 0);
   const std::uint32_t* nodes = own.nodes.data() + own.first_nodes[index];
   ArgumentBuffer block(call.compiled->argument_bytes);
   for (std::size_t task = 0; task < call.plan().tasks.size(); ++task) {
@@ -187,6 +188,7 @@ void set_changed(const GraphRun& run, GraphInstance& own) {
   if (moved)
     for (const std::uint32_t index : graph.stream_bound) set_call(index);
   for (const std::uint32_t index : graph.keyed) set_call(index);
+  for (const std::uint32_t index : graph.printing) set_call(index);
   own.version = graph.version;
   own.scratch = scratch;
   own.record = run.record;

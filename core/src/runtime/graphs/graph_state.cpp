@@ -47,7 +47,7 @@ void GraphState::drop_use(const Owned& block) noexcept {
 
 std::uint32_t GraphState::record(GraphCall call) {
   const auto index = static_cast<std::uint32_t>(calls.size());
-  bool keyed_call = false, bound = false, recorded = false;
+  bool keyed_call = false, bound = false, recorded = false, prints = false;
   std::uint64_t bytes = 0;
   if (auto* program = std::get_if<ProgramCall>(&call.what)) {
     const passes::Plan& plan = program->plan();
@@ -55,9 +55,11 @@ std::uint32_t GraphState::record(GraphCall call) {
     bytes = (plan.scratch_bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
     keyed_call = plan.uses_launch_key;
     recorded = plan.uses_error_record;
+    prints = plan.prints;
     bound = recorded || bytes != 0;
   }
   keyed.reserve(keyed.size() + 1);
+  printing.reserve(printing.size() + 1);
   stream_bound.reserve(stream_bound.size() + 1);
   steps.push_back({GraphStep::Kind::call, index});
   try {
@@ -72,6 +74,7 @@ std::uint32_t GraphState::record(GraphCall call) {
   uses_record |= recorded;
   uses_keys |= keyed_call;
   if (keyed_call) keyed.push_back(index);
+  if (prints) printing.push_back(index);
   if (bound) stream_bound.push_back(index);
   return index;
 }
@@ -102,6 +105,7 @@ void GraphState::truncate(std::size_t step_count, std::size_t call_count) noexce
   }
   const auto gone = [&](std::uint32_t call) { return call >= call_count; };
   std::erase_if(keyed, gone);
+  std::erase_if(printing, gone);
   std::erase_if(stream_bound, gone);
   uses_keys = !keyed.empty();
 }

@@ -107,6 +107,7 @@ struct GraphState {
   std::uint64_t scratch_bytes = 0;
   bool uses_record = false, uses_keys = false;
   std::vector<std::uint32_t> keyed;         ///< calls with a launch key, so with new arguments in each launch
+  std::vector<std::uint32_t> printing;      ///< calls that print, likewise with a number of each launch
   std::vector<std::uint32_t> stream_bound;  ///< calls that use scratch memory or the stream's error record
 
   mutable std::atomic<bool> refused{false};  ///< the driver cannot make this graph
@@ -141,6 +142,8 @@ struct GraphRun {
   const Block* scratch = nullptr;
   const StreamRecord* record = nullptr;
   const std::uint64_t* keys = nullptr;  ///< by call; null when each call draws its own
+  const PrintBuffer* prints = nullptr;
+  std::uint32_t first_launch = 0;  ///< number of the launch of the first call, for prints
 };
 
 /// Replays over streams, like the direct calls.
@@ -151,7 +154,8 @@ void launch_instance(const GraphRun& run, GraphInstance& own);
 
 /// The key of the next launch of the program.
 std::uint64_t next_key(const ProgramCall& call) noexcept;
-/// The values of a call in this run.
-LaunchValues values_of(const GraphRun& run, const ProgramCall& call, std::uint64_t key) noexcept;
+/// The values of call number `index` in this run.
+LaunchValues values_of(const GraphRun& run, std::uint32_t index, const ProgramCall& call,
+                       std::uint64_t key) noexcept;
 
 }  // namespace weir::detail

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ir/error_record.hpp"
+#include "ir/print_buffer.hpp"
 
 namespace weir::detail {
 namespace {
@@ -87,6 +88,9 @@ TaskAnnotation annotate_task(const ir::Kernel& kernel, const passes::PlannedTask
     } else if (field.kind == Kind::error) {
       annotation.touched.push_back(
           {i, WEIR_ACCESS_SHARED, 0, sizeof(ir::ErrorRecord), "error record of the stream"});
+    } else if (field.kind == Kind::print) {
+      annotation.touched.push_back(
+          {i, WEIR_ACCESS_SHARED, 0, ir::print_header_bytes, "print buffer of the stream"});
     }
   }
   annotation.source = source_of(kernel, task);

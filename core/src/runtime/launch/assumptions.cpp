@@ -13,7 +13,7 @@ namespace weir::detail {
 namespace {
 
 constexpr std::uint64_t access_bytes = 16;    // the widest load or store of a thread
-constexpr std::uint64_t max_lanes = 16 * 16;  // scalars of the largest element, a Mat
+constexpr std::uint64_t max_components = 16 * 16;  // scalars of the largest element, a Mat
 constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
                                          << 31;  // also the limit of an extent, which is passed as an i32
 
@@ -32,7 +32,7 @@ constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
 
 /// As has_index32. Small arrays, with elements of any size, need no product of their extents.
 bool has_index32(const AnyArrayView& view) noexcept {
-  if (const std::uint64_t size = view.size(); size != 0 && size < narrow_scalars / max_lanes) [[likely]]
+  if (const std::uint64_t size = view.size(); size != 0 && size < narrow_scalars / max_components) [[likely]]
     return true;
   std::array<std::int64_t, max_rank> extents;
   for (std::uint8_t d = 0; d < view.rank(); ++d) extents[d] = view.extent(d);
@@ -62,14 +62,14 @@ bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components
 
 codegen::LaunchAssumptions usual_assumptions(const ProgramState& program,
                                              const DeviceState& device) noexcept {
-  // The code for one task on a CPU is the same for all launches, but merged loops are not.
-  if (device.info.kind == DeviceKind::cpu) return {.no_alias = program.merges};
+  // Most code for CPUs is the same for all launches. Merged loops and private counters are not.
+  if (device.info.kind == DeviceKind::cpu) return {.no_alias = program.merges || program.counts};
   // Arrays use WEIR_MEMORY_DEVICE memory and are used on their own device only. Pinned memory takes part in
   // copies only.
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 
-LaunchVariant check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values) {
+LaunchVariant choose_variant(const ProgramState& program, const DeviceState& device, LaunchValues& values) {
   LaunchVariant variant{usual_assumptions(program, device)};
   codegen::LaunchAssumptions& assumptions = variant.assumptions;
   const passes::Plan& plan = *program.plan;
@@ -81,7 +81,7 @@ LaunchVariant check_launch(const ProgramState& program, const DeviceState& devic
     assumptions.index32 = assumptions.index32 && space.index32;
   }
   const bool cpu = device.info.kind == DeviceKind::cpu;
-  if (cpu && !program.merges) return {};
+  if (cpu && !program.merges && !program.counts) return {};
   variant.shared_index = prefers_shared_index(program, device, values);
 
   std::uint64_t unaligned = 0;

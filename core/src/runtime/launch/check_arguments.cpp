@@ -108,7 +108,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
       refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
     if (&view.block()->device != &device) [[unlikely]]
       refuse(program, i,
-             fmt::format("the array lies on {}, but the stream is of {}; copy the array there first",
+             fmt::format("the array is on device {}, but the stream is of {}; copy the array there first",
                          view.block()->device.device_name(), device.device_name()));
   }
   for (const passes::AliasCheck& check : program.plan->alias_checks) {

@@ -56,14 +56,11 @@ std::vector<codegen::CodeObject> generate(const ir::Kernel& kernel, const passes
 /// Looks up the task's kernel. Sets `sized` to the parameters whose sizes its launches pass.
 weir_kernel find_kernel(ModuleState& module, const ir::Kernel& kernel, const passes::PlannedTask& planned,
                         const std::string& symbol, std::vector<std::uint16_t>& sized) {
-  using Kind = ir::TaskArgument::Kind;
   const ir::Task& task = planned.task;
   std::vector<weir_parameter> layout;
   for (const ir::TaskArgument& field : task.arguments) {
-    const bool address =
-        field.kind == Kind::array || field.kind == Kind::scratch || field.kind == Kind::error;
-    const std::uint32_t kind = address ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
-    layout.push_back({field.offset, address ? module.device.address_bytes : field.size, kind});
+    const std::uint32_t kind = field.is_address() ? WEIR_PARAMETER_BUFFER : WEIR_PARAMETER_VALUE;
+    layout.push_back({field.offset, field.is_address() ? module.device.address_bytes : field.size, kind});
   }
   if (!module.device.driver().annotate()) return get_kernel(module, symbol, task.argument_bytes, layout);
   TaskAnnotation annotation = annotate_task(kernel, planned);
@@ -132,7 +129,7 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   compiled->forks =
       std::ranges::any_of(compiled->placed, [](const PlacedTask& task) { return task.fork != 0; });
 
-  if (const std::uint32_t sites = plan.uses_error_record ? failure_sites(plan) : 0)
+  if (const std::uint32_t sites = plan.uses_error_record || plan.prints ? failure_sites(plan) : 0)
     compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));
   if (plan.tasks.empty()) return compiled;
 

@@ -22,7 +22,7 @@ std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places) {
       throw Error(
           ErrorCode::invalid,
           fmt::format(
-              "task {} belongs to region {}, which ended before it; tasks of one region stand together",
+              "task {} belongs to region {}, which ended before it; tasks of one region must be consecutive",
               begin, region));
     seen.push_back(region);
     while (end < places.size() && places[end].region == region) ++end;

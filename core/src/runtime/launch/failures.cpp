@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts a failure site's number to the message, the array and the source line of the failed statement.
+// Converts a site's number to the message, the array and the source line of the failed statement, or to the
+// print.
 #include <fmt/format.h>
 
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/program_state.hpp"
+#include "runtime/prints/print_sites.hpp"
 
 namespace weir::detail {
 namespace {
@@ -18,7 +20,9 @@ std::string tuple(const std::int64_t (&values)[4], std::size_t count) {
 class ProgramFailures final : public FailureSource {
  public:
   ProgramFailures(std::shared_ptr<const ir::Kernel> kernel, std::shared_ptr<const passes::Plan> plan)
-      : kernel_(std::move(kernel)), plan_(std::move(plan)) {}
+      : kernel_(std::move(kernel)), plan_(std::move(plan)) {
+    if (plan_->prints) prints_ = std::make_shared<const PrintSites>(*kernel_);
+  }
 
   Error describe(std::uint32_t number, const ir::ErrorRecord& record) const override {
     for (const passes::PlannedTask& planned : plan_->tasks) {
@@ -29,6 +33,20 @@ class ProgramFailures final : public FailureSource {
     return Error(ErrorCode::assertion,
                  fmt::format("kernel '{}' failed at an unknown statement", kernel_->name), kernel_->name,
                  std::string(), 0);
+  }
+
+  std::shared_ptr<const PrintSite> print(std::uint32_t number) const override {
+    const ir::Statement* statement = nullptr;
+    for (const passes::PlannedTask& planned : plan_->tasks) {
+      const std::uint32_t sites = ir::failure_sites(planned.task.body);
+      if (number < sites) {
+        statement = ir::failure_site(planned.task.body, number);
+        break;
+      }
+      number -= sites;
+    }
+    const PrintSite* found = statement && prints_ ? prints_->find(*statement) : nullptr;
+    return found ? std::shared_ptr<const PrintSite>(prints_, found) : nullptr;
   }
 
  private:
@@ -63,6 +81,7 @@ class ProgramFailures final : public FailureSource {
 
   std::shared_ptr<const ir::Kernel> kernel_;
   std::shared_ptr<const passes::Plan> plan_;
+  std::shared_ptr<const PrintSites> prints_;  // null if the kernel prints nothing
 };
 
 }  // namespace

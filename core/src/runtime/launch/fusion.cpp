@@ -43,7 +43,7 @@ void prepare_fusion(ProgramState& program) {
   const auto& tasks = program.plan->tasks;
   const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
   if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2) return;
-  constexpr passes::KnownOfLaunches best{.no_alias = true, .index32 = true};
+  constexpr passes::FusionAssumptions best{.no_alias = true, .index32 = true};
   const auto same = merged_plan(*program.kernel, *program.plan, 8, {Fusion::same_space, best});
   program.merges = same && same->has_merged;
   if (allowed == Fusion::same_space) return;

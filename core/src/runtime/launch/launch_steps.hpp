@@ -24,6 +24,8 @@ struct LaunchValues final : ir::HostValues {
   const Block* scratch = nullptr;
   std::uint64_t scratch_offset = 0;  ///< of this launch's part of the scratch memory
   const StreamRecord* record = nullptr;
+  const PrintBuffer* prints = nullptr;
+  std::uint32_t launch_number = 0;  ///< of the stream, for prints
   std::uint64_t key = 0;
 
   /// Keeps the loop space of a task for reuse by later steps. Only the first tasks are kept, and they must
@@ -53,7 +55,7 @@ bool has_index32(std::span<const std::int64_t> extents, std::uint64_t components
 codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, const DeviceState& device) noexcept;
 /// The code that this launch takes; its arguments must be checked. Throws Error{invalid} for a loop
 /// with more iterations than can be counted.
-LaunchVariant check_launch(const ProgramState& program, const DeviceState& device, LaunchValues& values);
+LaunchVariant choose_variant(const ProgramState& program, const DeviceState& device, LaunchValues& values);
 /// Whether one thread for each value of the shared indices is expected to be faster for these arguments.
 bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
                           const LaunchValues& values) noexcept;
@@ -84,5 +86,7 @@ void run_tasks(const ProgramState& program, const DeviceProgram& compiled, Strea
 
 /// The key of a launch's random numbers: the same on every device.
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept;
+/// The key of the program's next launch, which takes a number unless `options` has one.
+std::uint64_t next_launch_key(ProgramState& program, const LaunchOptions& options) noexcept;
 
 }  // namespace weir::detail

@@ -49,7 +49,7 @@ LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
     const std::uint64_t extent = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     space.count = extent > LoopSpace::most / space.count ? LoopSpace::most + 1 : space.count * extent;
   }
-  // Generated code multiplies extents in any order. A product before the factor 0 must not overflow either.
+  // Partial products must not overflow even if another extent is 0: generated code multiplies in any order.
   space.index32 = space.index32 && space.count < narrow_iterations;
   if (empty) {
     space.count = 0;

@@ -104,6 +104,12 @@ using detail::tasks_of;
 CompiledProgram compile(const Program& program, const CompileTarget& target) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
+  if (state.plan->prints)
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("kernel '{}' prints, and code that is loaded without its program has no place for "
+                    "the lines; remove its prints, or launch it as a Kernel or Program",
+                    state.name()));
   codegen::CodeObject object =
       compilation::compiler().compile(*state.kernel, tasks_of(*state.plan), target_of(target));
   CompiledProgram result;

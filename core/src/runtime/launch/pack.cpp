@@ -5,6 +5,7 @@
 
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/launch_steps.hpp"
+#include "runtime/prints/print_buffer.hpp"
 
 namespace weir::detail {
 
@@ -77,6 +78,12 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
       case Kind::site_base:
         std::memcpy(at, &compiled.site_base, sizeof compiled.site_base);
         break;
+      case Kind::print:
+        pack_address(device, values.prints->allocation, values.prints->address, 0, at);
+        break;
+      case Kind::launch:
+        std::memcpy(at, &values.launch_number, sizeof values.launch_number);
+        break;
     }
   }
   // Fields have no gaps between them. The bytes after them are zeroed, because a graph compares whole blocks.
@@ -98,6 +105,12 @@ std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexce
     return x ^ (x >> 31);
   };
   return mix(mix(seed + 0x9e3779b97f4a7c15u) + launch_number);
+}
+
+std::uint64_t next_launch_key(ProgramState& program, const LaunchOptions& options) noexcept {
+  const bool automatic = options.launch_number == LaunchOptions::automatic;
+  return launch_key(options.seed, automatic ? program.launches.fetch_add(1, std::memory_order_relaxed)
+                                            : options.launch_number);
 }
 
 }  // namespace weir::detail

@@ -3,14 +3,17 @@
 #include <weir/stream.hpp>
 
 #include "dsl/make_program.hpp"
+#include "ir/counters.hpp"
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
 #include "ir/round_trip.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/launch/debug_launch.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
+#include "runtime/prints/print_buffer.hpp"
 
 namespace weir {
 
@@ -45,6 +48,8 @@ Program make_program(ir::Kernel kernel) {
          parameter.rank, i < state->plan->parameters.size() && state->plan->parameters[i].written});
   }
   state->kernel = std::make_shared<const ir::Kernel>(std::move(kernel));
+  state->counts = ir::has_counters(*state->kernel);
+  if (detail::is_named_for_debugging(state->kernel->name)) detail::debug(*state, true);
   detail::prepare_fusion(*state);
   return Program(std::move(state));
 }
@@ -79,15 +84,21 @@ void Program::prepare(const StreamRef& on) const try {
   detail::rethrow_as_error();
 }
 
+void Program::debug(bool on) const try { detail::debug(alive(state_), on); } catch (...) {
+  detail::rethrow_as_error();
+}
+
 void Program::launch(const StreamRef& on, std::span<const LaunchArgument> arguments,
                      const LaunchOptions& options) const try {
   ProgramState& program = alive(state_);
   StreamState& stream = detail::live(on);
   DeviceState& device = stream.device;
   detail::check_arguments(program, device, arguments);
+  if (program.debugged.load(std::memory_order_relaxed)) [[unlikely]]
+    return detail::debug_launch(program, on, arguments, options);
   LaunchValues values(arguments);
   const detail::DeviceProgram& compiled =
-      detail::compiled_for(program, device, detail::check_launch(program, device, values));
+      detail::compiled_for(program, device, detail::choose_variant(program, device, values));
   const passes::Plan& plan = *compiled.plan;
   if (plan.has_merged) values.forget();
   detail::throw_failure(stream);
@@ -98,12 +109,12 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
   const detail::LaunchScratch scratch(stream, plan.scratch_bytes);
   values.scratch = scratch.block();
   if (plan.uses_error_record) values.record = &detail::failure_record(stream);
-  if (plan.uses_launch_key) {
-    const bool automatic = options.launch_number == LaunchOptions::automatic;
-    values.key =
-        detail::launch_key(options.seed, automatic ? program.launches.fetch_add(1, std::memory_order_relaxed)
-                                                   : options.launch_number);
+  if (plan.prints) {
+    detail::PrintBuffer& buffer = detail::print_buffer(stream);
+    values.prints = &buffer;
+    values.launch_number = buffer.launches.fetch_add(1, std::memory_order_relaxed);
   }
+  if (plan.uses_launch_key) values.key = detail::next_launch_key(program, options);
 
   detail::run_tasks(program, compiled, stream, values, options.mode);
 } catch (...) {

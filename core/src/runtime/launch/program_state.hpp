@@ -48,7 +48,7 @@ struct DeviceProgram {
   std::vector<PlacedTask> placed;
   bool forks = false;                ///< a region has several blocks
   std::uint32_t argument_bytes = 0;  ///< largest argument block of a task
-  std::uint32_t first_site = 0;      ///< 0 when no statement can fail
+  std::uint32_t first_site = 0;      ///< 0 when no statement can fail or prints
   mutable ProgramGraphs graphs;      ///< destroyed before the modules whose kernels they use
   ~DeviceProgram();
 };
@@ -73,11 +73,13 @@ struct ProgramState {
   std::shared_ptr<const ir::Kernel> kernel;
   std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses; no loops are merged
   bool merges = false;                       ///< launches without aliases take merged loops
+  bool counts = false;                       ///< loops without aliases may count in private memory
   /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
   std::shared_ptr<const passes::Plan> shared_plan;
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
   std::atomic<std::uint64_t> launches{0};
+  std::atomic<bool> debugged{false};  ///< launches run in the interpreter; see debug_launch.hpp
 
   // By device number. A launch reads two pointers; the mutex guards the start and end of compiling, not
   // compiling itself.

@@ -9,6 +9,7 @@
 
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/memory/array_use.hpp"
+#include "runtime/memory/unwritten.hpp"
 
 namespace weir {
 
@@ -38,6 +39,7 @@ Block& live(const AnyArrayView& view) {
 PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
     : device_(device.state()), bytes_(bytes) {
   if (bytes == 0) return;
+  device_->memory.collect_pending();  // earlier pinned memory that was destroyed before its copies ended
   if (!device_->has(Capability::pinned_memory)) {
     data_ = ::operator new (bytes, std::align_val_t{64});
     std::memset(data_, 0, bytes);
@@ -56,7 +58,7 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
   weir_memory_info info{};
   info.struct_size = sizeof info;
   try {
-    device_->call("ask where pinned memory lies", [&](weir_status* status) {
+    device_->call("query the location of pinned memory", [&](weir_status* status) {
       return device_->table().memory_get_info(allocation, &info, status);
     });
     if (!info.host_pointer)
@@ -136,6 +138,14 @@ AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, Elemen
   detail::throw_failure(state);
   block_ = state.device.memory.allocate(state, static_cast<std::uint64_t>(bytes));
   generation_ = block_->generation.load(std::memory_order_relaxed);
+  if (detail::marks_new_arrays()) [[unlikely]] {
+    try {
+      detail::mark_unwritten(*block_, state, static_cast<std::uint64_t>(bytes));
+    } catch (...) {
+      release();
+      throw;
+    }
+  }
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -171,8 +181,8 @@ AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const tr
   if (rank_ == 0) detail::throw_dead("array");
   if (begin < 0 || begin > end || end > extents_[0])
     throw Error(ErrorCode::invalid,
-                fmt::format("slice [{}, {}) is outside an array of {} along its first dimension", begin,
-                            end, extents_[0]));
+                fmt::format("slice [{}, {}) is outside an array of {} along its first dimension", begin, end,
+                            extents_[0]));
   AnyArrayView part = *this;
   const std::uint64_t row = extents_[0] ? size_ / static_cast<std::uint64_t>(extents_[0]) : 0;
   part.extents_[0] = end - begin;

@@ -28,7 +28,7 @@ template <class What>
 Block& use_on(const AnyArrayView& view, StreamState& stream, What&& what) {
   Block& block = live(view);
   if (&block.device != &stream.device) [[unlikely]]
-    throw Error(ErrorCode::invalid, what() + " lies on " + block.device.device_name() +
+    throw Error(ErrorCode::invalid, what() + " is on device " + block.device.device_name() +
                                         ", but the stream is of " + stream.device.device_name() +
                                         "; copy the array there first");
   block.device.memory.use(block, stream);

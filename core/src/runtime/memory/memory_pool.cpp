@@ -66,6 +66,13 @@ ManyStreams& MemoryPool::more_users_of(Block& block) {
   return *expected;
 }
 
+void MemoryPool::order_others_after(Block& block, StreamState& stream) noexcept {
+  if (block.available) device_.events.release(std::exchange(block.available, nullptr));
+  block.home = &stream;
+  block.ready = false;
+  block.available_at = stream.submitted.load(std::memory_order_acquire);
+}
+
 void MemoryPool::use_by_peer(Block& block, StreamState& stream) {
   if (&stream.device == &device_) return use(block, stream);
   order_after_earlier_life(block,

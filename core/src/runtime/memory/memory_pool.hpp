@@ -104,6 +104,9 @@ class MemoryPool {
     }
     first_use(block, stream);
   }
+  /// Makes the first use of a new block on any other stream wait for the work so far of `stream`, on which it
+  /// was allocated.
+  void order_others_after(Block& block, StreamState& stream) noexcept;
   /// As use, for a copy between devices: `stream` may belong to the other device.
   void use_by_peer(Block& block, StreamState& stream);
   /// Called after a copy on `stream`, of another device. The block is reused only after the copy. No stream

@@ -149,7 +149,7 @@ Block* MemoryPool::allocate_from_driver(StreamState& stream, std::uint32_t index
   info.struct_size = sizeof info;
   Block* block = nullptr;
   try {
-    device_.call("ask where memory lies",
+    device_.call("query the location of memory",
                  [&](weir_status* s) { return device_.table().memory_get_info(allocation, &info, s); });
     block = new_block();
   } catch (...) {

@@ -138,7 +138,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
       const Block& memory = live(argument.view());
       if (&memory.device != &device)
         throw Error(ErrorCode::invalid,
-                    fmt::format("kernel '{}', argument {} lies on {}, but the kernel is loaded on {}",
+                    fmt::format("kernel '{}', argument {} is on device {}, but the kernel is loaded on {}",
                                 kernel.name(), i + 1, memory.device.device_name(), device.device_name()));
       pack_array(device, memory, argument.view().offset(), at);
       if (!kernel.sized) continue;

@@ -49,8 +49,9 @@ void TaskList::add(const KernelFunction& function, const LaunchShape& shape,
   if (place.region >= 0 && !goes_on && list.regions.contains(place.region))
     throw Error(
         ErrorCode::invalid,
-        fmt::format("task {} belongs to region {}, which ended before it; tasks of one region stand together",
-                    list.tasks.size(), place.region));
+        fmt::format(
+            "task {} belongs to region {}, which ended before it; tasks of one region must be consecutive",
+            list.tasks.size(), place.region));
   std::vector<TaskPlace> tail(list.places.begin() + static_cast<std::ptrdiff_t>(begin), list.places.end());
   tail.push_back(place);
   const std::vector<detail::PlacedTask> placed = detail::place_tasks(tail);

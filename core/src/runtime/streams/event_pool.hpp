@@ -23,9 +23,8 @@ struct EventState {
   weir_event event = nullptr;
   bool timed = false;
   std::atomic<std::uint32_t> shares{0};  ///< holders inside the runtime; each calls EventPool::release once
-  std::atomic<bool> recorded{
-      false};  ///< reset on acquire; recordings made by a pooled event's earlier owners do not count
-  EventState* next = nullptr;  ///< link in the list of states without a driver event
+  std::atomic<bool> recorded{false};     ///< cleared by acquire, so recordings by earlier owners do not count
+  EventState* next = nullptr;            ///< link in the list of states without a driver event
 };
 
 class EventPool {

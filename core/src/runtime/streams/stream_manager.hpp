@@ -78,6 +78,9 @@ class StreamManager {
   void synchronize_all();
   /// Waits for every stream. Failures stay recorded for the calls that submitted the work.
   void wait_for_all() noexcept;
+  enum class WhichStreams : std::uint8_t { destroyed, all };
+  /// Passes on the lines that kernels printed on streams whose work is done.
+  void show_printed_lines_of(WhichStreams which) noexcept;
   /// As wait_for_all, for every stream except `stream`, and until `deadline` at most.
   void wait_for_others(const StreamState& stream, std::chrono::steady_clock::time_point deadline) noexcept;
   /// True if everything submitted to the stream is done.

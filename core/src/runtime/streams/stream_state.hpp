@@ -24,6 +24,7 @@ inline constexpr std::uint32_t max_streams = 4096;  ///< per device, at the same
 
 struct DeviceState;
 struct EventState;
+struct PrintBuffer;
 struct StreamRecord;
 
 struct alignas(64) StreamState : StreamProgress {
@@ -42,6 +43,7 @@ struct alignas(64) StreamState : StreamProgress {
   std::atomic<const KernelOrigin*> last_kernel{nullptr};
   std::atomic<StreamRecord*> record{
       nullptr};  ///< see stream_errors.hpp; created by the first launch that needs it
+  std::atomic<PrintBuffer*> prints{nullptr};  ///< see print_buffer.hpp; created likewise
   LastLaunch last_launch;
   StreamLease lease;
   StreamCache cache;

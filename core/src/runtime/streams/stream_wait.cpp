@@ -7,6 +7,7 @@
 
 #include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/prints/print_buffer.hpp"
 #include "runtime/streams/stream_manager.hpp"
 #include "runtime/streams/submission.hpp"
 
@@ -113,10 +114,16 @@ void StreamManager::synchronize(StreamState& stream) {
                          std::memory_order_relaxed);  // the driver's own wait starts this stream's work
   flush_all();
   const std::uint64_t submitted = stream.submitted.load(std::memory_order_acquire);
-  device_.call_for(stream.launched_last(), "wait for a stream", [&](weir_status* status) {
-    return device_.table().stream_synchronize(stream.stream, status);
-  });
+  try {
+    device_.call_for(stream.launched_last(), "wait for a stream", [&](weir_status* status) {
+      return device_.table().stream_synchronize(stream.stream, status);
+    });
+  } catch (...) {
+    show_printed_lines(stream);  // which help to find the reason
+    throw;
+  }
   stream.note_completion(submitted);
+  show_printed_lines(stream);
   if (stream.lease.joined_streams.load(std::memory_order_relaxed)) check_joined_streams(stream);
   throw_failure_after_wait(stream);
 }
@@ -131,6 +138,7 @@ bool StreamManager::query(StreamState& stream) {
   });
   if (!done) return false;
   stream.note_completion(submitted);
+  show_printed_lines(stream);
   if (stream.lease.joined_streams.load(std::memory_order_relaxed)) check_joined_streams(stream);
   throw_failure(stream);
   return true;
@@ -171,6 +179,7 @@ void StreamManager::synchronize_all() {
            });
          });
        });
+  show_printed_lines_of(WhichStreams::destroyed);
   if (first) std::rethrow_exception(first);
 }
 
@@ -180,6 +189,12 @@ void StreamManager::wait_for_all() noexcept {
         if (!stream.known_idle()) wait_for_all_of(stream);
       },
       [](EventState& mark) { wait_for(mark); });
+}
+
+void StreamManager::show_printed_lines_of(WhichStreams which) noexcept {
+  const std::uint32_t count = size();
+  for (std::uint32_t slot = 0; slot < count; ++slot)
+    if (which == WhichStreams::all || at(slot)->retired()) show_printed_lines(*at(slot));
 }
 
 void StreamManager::wait_for_others(const StreamState& stream,

@@ -4,12 +4,16 @@
 //
 //   const sdk::FileSizeSignalBlocked blocked;
 //   if (write(file, bytes, size) < 0) ...  // EFBIG
+//
+// write_all() does so for all bytes.
 #pragma once
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
+#include <string_view>
 
 namespace weir::sdk {
 
@@ -39,5 +43,18 @@ class FileSizeSignalBlocked {
   sigset_t signal_, before_;
   bool was_pending_;
 };
+
+/// Writes all bytes. False with errno set on failure, with EFBIG beyond the limit of file sizes, whose signal
+/// is blocked.
+inline bool write_all(int file, std::string_view bytes) noexcept {
+  const FileSizeSignalBlocked blocked;
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
 
 }  // namespace weir::sdk

@@ -35,6 +35,7 @@ enum class Kind : std::uint32_t {
   module = 0x4f4d4957,
   kernel = 0x454b4957,
   graph = 0x52474957,
+  group = 0x50474957,
 };
 
 struct Object {

@@ -26,6 +26,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <weir/sdk/utf8.hpp>
 
 namespace weir::sdk {
 
@@ -39,23 +40,11 @@ struct Failure {
 
 namespace detail {
 
+// The three further bytes hold the rest of a character that a status cannot take, so that copy_text sees it.
 inline std::string format_text(const char* format, va_list arguments) {
-  char text[WEIR_STATUS_MESSAGE_BYTES];
+  char text[WEIR_STATUS_MESSAGE_BYTES + 3];
   std::vsnprintf(text, sizeof text, format, arguments);
   return text;
-}
-
-// The length of the UTF-8 character at `text`; 0 if there is none, as after the "%.64s" of a long name.
-inline std::size_t character_length(const char* text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = byte(0) < 0x80                      ? 1
-                             : byte(0) >= 0xc2 && byte(0) < 0xe0 ? 2
-                             : (byte(0) & 0xf0u) == 0xe0         ? 3
-                             : byte(0) >= 0xf0 && byte(0) < 0xf5 ? 4
-                                                                 : 0;
-  for (std::size_t i = 1; i < length; ++i)  // ends at the terminator at the latest
-    if ((byte(i) & 0xc0u) != 0x80u) return 0;
-  return length;
 }
 
 // Copies as much as fits, without splitting a UTF-8 character. Bytes that are not UTF-8 become '?'.
@@ -68,12 +57,12 @@ inline void copy_text(char* out, std::size_t capacity, const char* text) noexcep
   std::memcpy(out, text, length);
   out[length] = '\0';
   for (std::size_t i = 0, step; i < length; i += step ? step : 1)
-    if ((step = character_length(out + i)) == 0) out[i] = '?';
+    if ((step = character_length({out + i, length - i})) == 0) out[i] = '?';
 }
 
 }  // namespace detail
 
-/// A printf-style message as a string, cut at the capacity of a status.
+/// A printf-style message as a string, cut soon after the capacity of a status.
 [[gnu::format(printf, 1, 2)]] inline std::string format_text(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);

@@ -72,6 +72,13 @@ Value* Atomics::device_atomic(llvm::AtomicRMWInst::BinOp op, Type type, Value* a
   return atomic;
 }
 
+Value* Atomics::private_add(Type type, Value* address, Value* operand) {
+  const llvm::Align align(size_of(type));
+  Value* old = b_.CreateAlignedLoad(register_type(context_, type), address, align);
+  b_.CreateAlignedStore(b_.CreateAdd(old, operand), address, align);
+  return old;
+}
+
 /// A loop with compare-and-swap, which does not store an unchanged value; returns the old value.
 Value* Atomics::float_atomic(Type type, Value* address, const std::function<Value*(Value*)>& change) {
   const auto relaxed = llvm::AtomicOrdering::Monotonic;

@@ -19,6 +19,9 @@ class Atomics : private FunctionPart {
   llvm::Value* device_atomic(llvm::AtomicRMWInst::BinOp op, Type type, llvm::Value* address,
                              llvm::Value* operand);
 
+  /// Adds to memory that only this thread accesses; returns the old value.
+  llvm::Value* private_add(Type type, llvm::Value* address, llvm::Value* operand);
+
  private:
   llvm::Value* float_atomic(Type type, llvm::Value* address,
                             const std::function<llvm::Value*(llvm::Value*)>& change);

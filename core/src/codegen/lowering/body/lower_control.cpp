@@ -2,6 +2,7 @@
 // Structured control, and the failures that end an iteration.
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/body/failure_report.hpp"
+#include "codegen/lowering/body/print_entry.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
 
@@ -53,6 +54,21 @@ void BodyLowering::lower_for(const ir::Statement& s) {
 
 void BodyLowering::lower_assert(const ir::Statement& s) {
   fail_unless(it_.value(s.operands.at(0)), s, {}, {});
+}
+
+void BodyLowering::lower_print(const ir::Statement& s) {
+  std::vector<Value*> arguments{f_.arguments.print_buffer(),
+                                b_.CreateAdd(f_.arguments.site_base(), i32(f_.site(s))),
+                                f_.arguments.launch()};
+  const std::vector<Value*>& indices = it_.indices();
+  for (std::size_t d = 0; d < max_rank; ++d) arguments.push_back(d < indices.size() ? indices[d] : i64(0));
+  for (const ir::ValueId id : s.operands) {
+    Value* value = it_.value(id);
+    if (value->getType()->isFloatingPointTy())
+      value = b_.CreateBitCast(value, b_.getIntNTy(value->getType()->getScalarSizeInBits()));
+    arguments.push_back(b_.CreateZExt(value, b_.getInt64Ty()));
+  }
+  b_.CreateCall(print_entry(f_, s.operands.size()), arguments);
 }
 
 void BodyLowering::check_index(const ir::Statement& s, const std::vector<Value*>& indices,

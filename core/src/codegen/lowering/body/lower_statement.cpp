@@ -44,6 +44,8 @@ void BodyLowering::lower(const ir::Statement& s) {
       return lower_for(s);
     case Op::assert_:
       return lower_assert(s);
+    case Op::print:
+      return lower_print(s);
     case Op::break_:
       jump(it_.loops.at(it_.loops.size() - 1).break_to);
       return;
@@ -138,6 +140,7 @@ Value* BodyLowering::lower_atomic(const ir::Statement& s) {
   const bool exchange = kind == ir::AtomicKind::compare_exchange;
   Value* address = element_address(s, s.operands.size() - (exchange ? 2 : 1));
   Value* operand = it_.value(s.operands.back());
+  if (it_.is_private(s.index)) return Atomics(f_).private_add(s.type, address, operand);
   Value* expected = exchange ? it_.value(s.operands[s.operands.size() - 2]) : nullptr;
   return Atomics(f_).lower(kind, s.type, address, operand, expected);
 }

@@ -5,6 +5,8 @@
 #include "codegen/lowering/host/lane_loops.hpp"
 #include "codegen/lowering/host/row_cursor.hpp"
 #include "codegen/lowering/loops.hpp"
+#include "codegen/lowering/private_counters.hpp"
+#include "ir/counters.hpp"
 
 namespace weir::codegen {
 
@@ -74,7 +76,12 @@ class HostLoop : private FunctionPart {
 }  // namespace
 
 void lower_host_loop(TaskFunction& f, const Iteration& around, const ir::Statement& loop) {
-  HostLoop(f, around, loop).run();
+  const auto walk = [&](const Iteration& surroundings) { HostLoop(f, surroundings, loop).run(); };
+  const auto counters = ir::counters_of(f.kernel, loop);
+  if (counters && f.device.assumptions().no_alias)
+    count_privately(f, around, space_of(f, around, loop), *counters, walk);
+  else
+    walk(around);
 }
 
 }  // namespace weir::codegen

@@ -72,6 +72,7 @@ class Analysis {
       case Op::break_:
       case Op::continue_:
       case Op::assert_:
+      case Op::print:
       case Op::atomic:
       case Op::scratch_load:
       case Op::scratch_store:

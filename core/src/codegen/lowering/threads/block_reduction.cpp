@@ -27,7 +27,7 @@ constexpr std::uint64_t strip_elements = ir::reduce_chunk(1);
 
 bool writes_memory(const ir::Block& block) {
   return std::any_of(block.statements.begin(), block.statements.end(), [](const ir::Statement& s) {
-    return s.op == ir::Op::store || s.op == ir::Op::atomic ||
+    return s.op == ir::Op::store || s.op == ir::Op::atomic || s.op == ir::Op::print ||
            std::any_of(s.bodies.begin(), s.bodies.end(), writes_memory);
   });
 }
@@ -47,8 +47,8 @@ class BlockReduction : private FunctionPart {
  private:
   void keep_chunk_count(Value* chunks);
   void keep_partial(Value* condition, Value* chunk, Value* result);
-  void compute_strip(const Iteration& around, const ir::Statement& loop, Value* strip, Value* end, Digits& at,
-                     llvm::ArrayType* array, Value* values);
+  void compute_strip(const Iteration& around, const ir::Statement& loop, const Space& space, Value* strip,
+                     Value* end, Digits& at, llvm::ArrayType* array, Value* values);
   void add_strip(llvm::ArrayType* array, Value* values, llvm::AllocaInst* sum);
   Value* fold_lanes(Value* lane, Value* group, Value* v, std::uint32_t groups);
   Value* shuffled_down(Value* v, std::uint32_t by);
@@ -228,7 +228,7 @@ void BlockReduction::reduce_strips(const Iteration& around, const ir::Statement&
             f_, [&] { return b_.CreateICmpULT(b_.CreateLoad(words_.type(), strip), end); },
             [&] {
               Value* first = b_.CreateLoad(words_.type(), strip);
-              compute_strip(around, loop, first, end, at, array, values);
+              compute_strip(around, loop, space, first, end, at, array, values);
               threads.barrier(b_);
               add_strip(array, values, sum);
               threads.barrier(b_);  // before the next strip overwrites the values
@@ -244,10 +244,10 @@ void BlockReduction::reduce_strips(const Iteration& around, const ir::Statement&
 
 /// Each thread computes elements `thread`, `thread` + size of the block, ... of the strip. Elements past
 /// `end` have the value of the identity, which changes no lane: lanes start from it, so that no lane is -0.
-void BlockReduction::compute_strip(const Iteration& around, const ir::Statement& loop, Value* strip,
-                                   Value* end, Digits& at, llvm::ArrayType* array, Value* values) {
+void BlockReduction::compute_strip(const Iteration& around, const ir::Statement& loop, const Space& space,
+                                   Value* strip, Value* end, Digits& at, llvm::ArrayType* array,
+                                   Value* values) {
   const ThreadModel& threads = *device_.threads();
-  const Space space = space_of(f_, around, loop);
   const std::uint32_t block = threads.block_threads(kernel_, task_);
   const std::vector<Value*> steps = words_.digits_of(words_.to_words(space.count), words_.word(block));
   const bool is_short = loop.bodies.at(0).statements.size() <= max_unrolled_statements;

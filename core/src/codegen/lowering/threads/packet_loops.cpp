@@ -26,11 +26,30 @@ struct PacketIteration {
   BodyLowering body;
 };
 
+/// Lowers an `if` that only prints. The packet tests its iterations together, because most print nothing.
+void lower_prints(TaskFunction& f, const ir::Statement& s, std::deque<PacketIteration>& packet) {
+  Value* any = f.b.getFalse();
+  for (PacketIteration& member : packet) any = f.b.CreateOr(any, member.iteration.value(s.operands.at(0)));
+  // An `if` with a print in its `else` is rare; each iteration then tests for itself.
+  if (!s.bodies.at(1).statements.empty()) any = f.b.getTrue();
+  llvm::BasicBlock* prints = f.new_block("prints");
+  llvm::BasicBlock* done = f.new_block("prints.done");
+  f.b.CreateCondBr(any, prints, done, llvm::MDBuilder(f.context).createUnlikelyBranchWeights());
+  f.b.SetInsertPoint(prints);
+  for (PacketIteration& member : packet) member.body.lower(s);
+  f.jump(done);
+  f.b.SetInsertPoint(done);
+}
+
 /// Lowers each statement for all iterations before the next, so that accesses to neighbouring elements are
-/// consecutive. The iterations of a parallel loop may run in any order. The body is straight code and loops
-/// whose bounds are the same in all iterations.
+/// consecutive. The iterations of a parallel loop may run in any order. The body is straight code, loops
+/// whose bounds are the same in all iterations, and an `if` that only prints.
 void lower_together(TaskFunction& f, const ir::Block& block, std::deque<PacketIteration>& packet) {
   for (const ir::Statement& s : block.statements) {
+    if (s.op == ir::Op::if_) {
+      lower_prints(f, s, packet);
+      continue;
+    }
     if (s.op != ir::Op::for_) {
       for (PacketIteration& member : packet) member.body.lower(s);
       continue;

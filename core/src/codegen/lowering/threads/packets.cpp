@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codegen/lowering/threads/staging.hpp"
+#include "ir/prints.hpp"
 
 namespace weir::codegen {
 namespace {
@@ -41,12 +42,15 @@ std::optional<std::uint32_t> straight_cost(const ir::Statement& s) {
     case Op::rem:
       return 8;
     case Op::if_:
+      if (ir::only_prints(s)) return 2;  // a print is expected to be rare
+      return std::nullopt;
     case Op::while_:
     case Op::for_:
     case Op::break_:
     case Op::continue_:
     case Op::yield:
     case Op::assert_:
+    case Op::print:
     case Op::parallel:
     case Op::reduce:
     case Op::region:

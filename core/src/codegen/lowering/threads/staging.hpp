@@ -13,7 +13,7 @@ namespace weir::codegen {
 
 /// Bytes of the block's memory that one staged loop takes for each group of threads that run together.
 inline constexpr std::uint32_t stage_bytes = 2048;
-/// Bytes that the staged loops of a block take at most. With the largest block counters they take 48 KiB,
+/// Bytes that the staged loops of a block take at most. With the most private counters they take 48 KiB,
 /// which is the limit for static shared memory in CUDA.
 inline constexpr std::uint32_t most_stage_bytes_of_block = 32 * 1024;
 

@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "codegen/lowering/body/body_lowering.hpp"
-#include "codegen/lowering/threads/block_counters.hpp"
-#include "codegen/lowering/threads/counters.hpp"
+#include "codegen/lowering/private_counters.hpp"
 #include "codegen/lowering/threads/packet_loops.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
 #include "codegen/lowering/threads/staging.hpp"
 #include "codegen/lowering/threads/tiles.hpp"
+#include "ir/counters.hpp"
 
 namespace weir::codegen {
 
@@ -132,9 +132,9 @@ class ThreadLoop : private FunctionPart {
 void lower_thread_loop(TaskFunction& f, const Iteration& around, const ir::Statement& loop) {
   const Space space = space_of(f, around, loop);
   const auto walk = [&](const Iteration& surroundings) { ThreadLoop(f, surroundings, loop, space).run(); };
-  const auto counters = counters_of(f.kernel, loop);
+  const auto counters = ir::counters_of(f.kernel, loop);
   if (counters && f.device.assumptions().no_alias)
-    count_in_blocks(f, around, space, *counters, walk);
+    count_privately(f, around, space, *counters, walk);
   else
     walk(around);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes a device from its attributes alone, without a context, which would occupy device memory.
 //
-// Of the vendor's traits V this needs
+// Requires of the vendor's traits V:
 //   static const DeviceAttributes attributes;
 //       the vendor's attribute numbers
 #pragma once

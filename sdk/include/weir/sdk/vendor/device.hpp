@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device of a vendor's runtime: its context, whether it is lost, and resources to release later.
 //
-// Of the vendor's traits V this needs
+// Requires of the vendor's traits V:
 //   using Context;
 //       a thread's current context, or the number of its device
 //   static constexpr Context no_context;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts a vendor's error numbers to Failures, with the vendor's name and message.
 //
-// Of the vendor's traits V this needs
+// Requires of the vendor's traits V:
 //   static constexpr Names names;
 //   static const std::span<const VerdictRow> verdicts;      // of vendor-specific numbers
 //   static std::string error_name(Code code);              // "CUDA_ERROR_OUT_OF_MEMORY"

@@ -3,7 +3,7 @@
 // or 16 bytes. Such a fill becomes one node for each 4-byte column of its beginning, and copies of it for the
 // rest.
 //
-// Of the vendor's traits V this needs functions that add a node to a graph, and that change one in an
+// Requires of the vendor's traits V, mainly functions that add a node to a graph or change one in an
 // executable graph:
 //   static auto kernel_node(const Kernel<V>&, const weir_launch&, void** extra);
 //       the vendor's struct; `extra` are the launch options with the argument block

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels and their launches. The argument block is passed to the vendor without a copy.
 //
-// Of the vendor's traits V this needs
+// Requires of the vendor's traits V:
 //   static void* const launch_end;                          // end of the list of extra launch options
 #pragma once
 
@@ -12,7 +12,7 @@ namespace weir::sdk::vendor {
 template <class V>
 struct Kernel;
 
-/// The list of extra launch options that names one argument block. Must not move.
+/// Launch options that point to one argument block. Points into itself, so it is not movable.
 template <class V>
 struct ArgumentBlock {
   ArgumentBlock(const Kernel<V>& kernel, const weir_launch& launch) noexcept
@@ -38,7 +38,7 @@ struct Kernel : KernelObject<Device<V>> {
   std::size_t block_bytes = 0;  ///< size of the argument block, as the vendor counts it
   std::atomic<std::uint32_t> dynamic_shared_limit{0};
 
-  /// The vendor's default limit for a launch, before `allow_shared` raises it.
+  /// Shared bytes per block that the vendor allows before `allow_shared` raises the limit.
   static constexpr std::uint32_t default_shared_bytes = 48 * 1024;
 
   void describe() {
@@ -53,7 +53,7 @@ struct Kernel : KernelObject<Device<V>> {
     info.shared_bytes = attribute(function_shared_bytes);
     info.local_bytes = attribute(function_local_bytes);
     info.lanes = device->limits.lanes;
-    // Without this call, the runtime allows every launch the device's limit.
+    // Without function_set_attribute, the runtime applies the device's limit to every launch.
     const std::uint32_t limit =
         V::calls().function_set_attribute ? default_shared_bytes : device->limits.max_shared_bytes;
     dynamic_shared_limit.store(limit - std::min(limit, info.shared_bytes), std::memory_order_relaxed);

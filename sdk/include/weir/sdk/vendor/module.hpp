@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code objects that the vendor's runtime loads, and the kernels in them.
 //
-// Of the vendor's traits V this needs
+// Requires of the vendor's traits V:
 //   struct ModuleData;
 //       V's data of a module
 //   static void check_target(const Device<V>&, const weir_code_object&);

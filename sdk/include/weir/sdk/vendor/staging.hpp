@@ -5,7 +5,7 @@
 // stream order, copy between the buffer and the user's memory. In an idle stream the vendor's copy is used,
 // which is faster there.
 //
-// Of the vendor's traits V this needs
+// Requires of the vendor's traits V:
 //   static bool is_pinned(const void* memory) noexcept;
 //       whether the device can access the host memory directly
 //   static constexpr std::size_t taken_at_once;

@@ -2,7 +2,7 @@
 // Streams of a vendor's runtime, and submission to them. Every call names its stream; the default stream is
 // never used.
 //
-// Of the vendor's traits V this needs
+// Requires of the vendor's traits V:
 //   static void check_foreign_stream(Device<V>&, void* native);
 //       throws a Failure to refuse the handle; omitted if foreign streams are unsupported
 //   static constexpr bool stream_destroy_waits;
@@ -86,7 +86,7 @@ struct Stream : StreamObject<Device<V>> {
     free_ordered(*device, native, allocation);
   }
 
-  /// Copies of pinned memory never wait; other copies wait only if no buffer is left.
+  /// Copies of pinned memory never block; others block only if no staging buffer is free.
   void copy_to_device(Allocation<V>& to, std::uint64_t offset, const void* from, std::uint64_t size) {
     Current<V> current(*device);
     if (size > V::taken_at_once && Staging<V>::would_wait(from, native) &&

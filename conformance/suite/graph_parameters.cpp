@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Level 5: every parameter of every kind of node, when a graph is made and when a node is updated.
+#include "gate.hpp"
+#include "graph_nodes.hpp"
+
+namespace weir::conformance {
+namespace {
+
+void expect_not_made(const GraphNodes& nodes, const std::string& what) {
+  const auto given = nodes.pointers();
+  weir_graph out = nullptr;
+  const weir_result result = result_of(table().graph_create, device(), nodes.size(), given.data(), &out);
+  EXPECT_EQ(result, WEIR_ERROR_INVALID)
+      << "graph_create of " << what << " returned " << result_name(result)
+      << "; driver.h: arguments are checked as by the calls of the nodes' kinds";
+  if (result == WEIR_OK) call(table().graph_destroy, out);
+}
+
+/// Also as an update of a graph with the single node of `right`.
+void expect_never_accepted(const GraphNodes& right, const GraphNodes& wrong, const std::string& what) {
+  expect_not_made(wrong, what);
+  const Graph graph = right.make();
+  const weir_result result = result_of(table().graph_update, weir_graph(graph), 0u, wrong.pointers().front());
+  EXPECT_TRUE(result == WEIR_ERROR_INVALID || result == WEIR_ERROR_UNSUPPORTED)
+      << "graph_update to " << what << " returned " << result_name(result);
+}
+
+WEIR_REQUIREMENT(5, 47, GraphChecks, LaunchesKeepTheLimits,
+                 "A kernel node whose grid, block, shared memory or argument_bytes are past a limit returns "
+                 "WEIR_ERROR_INVALID, when the graph is made or the node is updated.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota");
+  const Memory memory(8);
+  GraphNodes right;
+  right.kernel(iota, arguments(memory, std::int64_t{1}, std::int64_t{0}));
+  const weir_launch fits = *right[0].launch;
+  const auto refuse = [&](const weir_launch& launch, const std::string& what) {
+    GraphNodes wrong;
+    wrong.kernel(iota, arguments(memory, std::int64_t{1}, std::int64_t{0}));
+    wrong[0].launch = &launch;
+    expect_never_accepted(right, wrong, "a launch with " + what);
+  };
+  for (int i = 0; i < 3; ++i) {
+    weir_launch launch = fits;
+    if (info().max_grid[i] != ~0u) {
+      launch.grid[i] = info().max_grid[i] + 1;
+      refuse(launch, "grid[" + std::to_string(i) + "] of one more than max_grid");
+    }
+    launch = fits;
+    launch.block[i] = info().max_block[i] + 1;
+    refuse(launch, "block[" + std::to_string(i) + "] of one more than max_block");
+  }
+  weir_launch launch = fits;
+  launch.dynamic_shared_bytes = info().max_shared_bytes + 1;
+  refuse(launch, "dynamic_shared_bytes of one more than max_shared_bytes");
+  // Only smaller blocks: a driver that accepts a larger one would read past the arguments.
+  for (const std::uint32_t bytes : {0u, fits.argument_bytes - 8}) {
+    launch = fits;
+    launch.argument_bytes = bytes;
+    refuse(launch, "argument_bytes " + std::to_string(bytes) + ", the layout has " +
+                       std::to_string(fits.argument_bytes));
+  }
+}
+
+WEIR_REQUIREMENT(
+    5, 48, GraphChecks, WrappingRangesAreInvalid,
+    "A node whose offset + size wraps returns WEIR_ERROR_INVALID, for each kind of copy and for fills.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64), other(64);
+  Bytes host(64);
+  GraphNodes right;
+  right.copy_to_device(memory, host.data(), 8);
+  right.copy_to_host(host.data(), memory, 8);
+  right.copy_on_device(memory, 0, other, 0, 8);
+  right.fill<std::uint8_t>(memory, 0, 8, 1);
+  for (std::uint32_t i = 0; i < right.size(); ++i)
+    for (const bool source : {false, true}) {
+      const weir_graph_node before = right[i];
+      if (source ? !before.source : !before.destination) continue;
+      (source ? right[i].source_offset : right[i].destination_offset) = ~std::uint64_t{0} - 3;
+      expect_not_made(right, "node " + std::to_string(i) + " with an offset of 2^64 - 4 and 8 bytes");
+      right[i] = before;
+    }
+}
+
+WEIR_REQUIREMENT(
+    5, 31, Graphs, NodesAreManyAndWide,
+    "A graph of 4100 nodes runs whole: one node, 4098 that depend on it, and one that depends on all.") {
+  needs(WEIR_CAP_GRAPHS);
+  constexpr std::uint32_t wide = 4098;
+  const Memory memory(2 * wide + 8);
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, 1, 7);
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t i = 0; i < wide; ++i)
+    all.push_back(nodes.copy_on_device(memory, 8 + i, memory, 0, 1, {0}));
+  nodes.depend(nodes.copy_on_device(memory, 8 + wide, memory, 8, wide), all);
+  const Graph graph = nodes.make();
+  for (std::uint8_t run = 0; run < 2; ++run) {
+    memory.write(Bytes(memory.size(), run));
+    const Stream stream;
+    launch(graph, stream);
+    stream.synchronize();
+    const Bytes found = memory.read(8, 2 * wide);
+    EXPECT_TRUE(same_bytes(found, Bytes(2 * wide, 7)))
+        << "byte i is written by node 1 + i, byte " << wide << " + i by the last node from byte i";
+  }
+}
+
+WEIR_REQUIREMENT(
+    5, 32, Graphs, EveryByteOfAPatternCounts,
+    "A fill of a graph repeats its whole pattern, whichever byte of it differs from the others.") {
+  needs(WEIR_CAP_GRAPHS);
+  constexpr std::uint64_t size = 96;
+  const Stream stream;
+  for (const std::uint32_t width : {2u, 4u, 8u, 16u})
+    for (std::uint32_t other = 0; other < width; ++other) {
+      Bytes repeated(width, 0x11), expected;
+      repeated[other] = 0x22;
+      while (expected.size() < size) expected.insert(expected.end(), repeated.begin(), repeated.end());
+      const Memory memory(size);
+      GraphNodes nodes;
+      nodes.fill_bytes(memory, 0, size, repeated.data(), width, {});
+      const Graph graph = nodes.make();
+      launch(graph, stream);
+      stream.synchronize();
+      ASSERT_TRUE(same_bytes(memory.read(), expected))
+          << "a pattern of " << width << " bytes 0x11 whose byte " << other << " is 0x22";
+    }
+}
+
+WEIR_REQUIREMENT(
+    5, 66, GraphUpdates, ChangeHostCopies,
+    "Copies from and to the host that were updated use their new addresses, offsets and sizes, or the "
+    "update returns WEIR_ERROR_UNSUPPORTED.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory in(64), out = Memory::of(pattern(64));
+  Bytes sources[2] = {Bytes(64, 1), Bytes(64, 2)}, targets[2] = {Bytes(64, 0), Bytes(64, 0)};
+  in.write(Bytes(64, 9));
+  GraphNodes nodes, changed;
+  nodes.copy_to_device(in, sources[0].data(), 16);
+  nodes.copy_to_host(targets[0].data(), out, 16);
+  changed.copy_to_device(in, sources[1].data(), 24);
+  changed.copy_to_host(targets[1].data(), out, 24);
+  changed[0].destination_offset = 8;
+  changed[1].source_offset = 8;
+  const Graph graph = nodes.make();
+  changed.update(graph, 0);
+  changed.update(graph, 1);
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  Bytes expected(64, 9), expected_target(64, 0);
+  std::fill_n(expected.begin() + 8, 24, std::uint8_t{2});
+  std::copy_n(pattern(64).begin() + 8, 24, expected_target.begin());
+  EXPECT_TRUE(same_bytes(in.read(), expected)) << "after an update of a copy to the device";
+  EXPECT_EQ(targets[1], expected_target) << "after an update of a copy to the host";
+  EXPECT_EQ(targets[0], Bytes(64, 0)) << "the copy to the host went to its earlier address";
+}
+
+WEIR_REQUIREMENT(
+    5, 67, GraphUpdates, ChangeSizesFromAndToZero,
+    "A node that was updated to a size of 0 does nothing, and updated again it works again, or the update "
+    "returns WEIR_ERROR_UNSUPPORTED.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64), source = Memory::of(Bytes(64, 3));
+  GraphNodes full, nothing;
+  full.fill<std::uint8_t>(memory, 0, 32, 3);
+  full.copy_on_device(memory, 32, source, 0, 32, {0});
+  nothing.fill<std::uint8_t>(memory, 0, 0, 3);
+  nothing.copy_on_device(memory, 32, source, 0, 0, {0});
+  const Graph graph = full.make();
+  const Stream stream;
+  for (const bool works : {true, false, true}) {
+    for (std::uint32_t i = 0; i < 2; ++i) (works ? full : nothing).update(graph, i);
+    fill<std::uint8_t>(stream, memory, 0, 64, 9);
+    launch(graph, stream);
+    stream.synchronize();
+    ASSERT_TRUE(same_bytes(memory.read(), Bytes(64, works ? 3 : 9)))
+        << "both nodes were updated to " << (works ? "32 bytes" : "0 bytes")
+        << ". Look first at what graph_update does for a size of 0";
+  }
+}
+
+WEIR_REQUIREMENT(
+    5, 68, GraphUpdates, TheLastOfSeveralCounts,
+    "Of several updates of one node between two launches the last one counts, also while earlier launches "
+    "wait, which keep their parameters.") {
+  needs(WEIR_CAP_GRAPHS);
+  constexpr std::uint8_t launches = 12;
+  const Memory values(launches), logs(launches);
+  const Stream stream;
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(values, 0, 1, 0);
+  const Graph graph = nodes.make();
+  Bytes expected;
+  {
+    Delay delay(stream);
+    for (std::uint8_t i = 0; i < launches; ++i) {
+      for (std::uint8_t update = 0; update <= i % 4; ++update) {
+        GraphNodes changed;
+        changed.fill<std::uint8_t>(values, i, 1, static_cast<std::uint8_t>(10 * i + update));
+        changed.update(graph, 0);
+      }
+      expected.push_back(static_cast<std::uint8_t>(10 * i + i % 4));
+      launch(graph, stream);
+    }
+    delay.end();
+    stream.synchronize();
+  }
+  EXPECT_TRUE(same_bytes(values.read(), expected))
+      << "launch i was submitted after 1 to 4 updates, the last of which writes 10 i + its number into byte "
+         "i. Look "
+         "first at what graph_update does while launches are pending";
+}
+
+WEIR_REQUIREMENT(
+    5, 69, GraphUpdates, ChangeBlocksAndSharedMemory,
+    "A kernel node that was updated runs with its new block and its new dynamic shared memory, or the "
+    "update returns WEIR_ERROR_UNSUPPORTED.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel shared("shared"), shape("shape");
+  const Stream stream;
+  for (const std::uint32_t bytes : {256u, 1024u, 64u}) {
+    const Memory out(64);
+    GraphNodes nodes, changed;
+    for (GraphNodes* one : {&nodes, &changed}) one->kernel(shared, arguments(out, std::int64_t{bytes}), 2);
+    weir_launch launches[2] = {*nodes[0].launch, *changed[0].launch};
+    launches[0].dynamic_shared_bytes = 16;
+    launches[1].dynamic_shared_bytes = bytes;
+    nodes[0].launch = &launches[0];
+    changed[0].launch = &launches[1];
+    const Graph graph = nodes.make();
+    changed.update(graph, 0);
+    launch(graph, stream);
+    stream.synchronize();
+    ASSERT_EQ(out.values<std::int64_t>()[1], bytes)
+        << "the bytes of dynamic shared memory that a block wrote and read, after an update from 16 to "
+        << bytes;
+  }
+  if (info().max_block[0] < 4) return;
+  const Memory seen(32 * 8);
+  fill<std::uint32_t>(stream, seen, 0, seen.size(), 0);
+  GraphNodes nodes, changed;
+  for (GraphNodes* one : {&nodes, &changed}) one->kernel(shape, arguments(seen));
+  weir_launch launches[2] = {*nodes[0].launch, *changed[0].launch};
+  for (weir_launch& one : launches) std::fill_n(one.block, 3, 1u);
+  launches[1].block[0] = 4;
+  nodes[0].launch = &launches[0];
+  changed[0].launch = &launches[1];
+  const Graph graph = nodes.make();
+  changed.update(graph, 0);
+  launch(graph, stream);
+  stream.synchronize();
+  const auto values = seen.values<std::uint32_t>();
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(values[8 * i], 1u) << "thread " << i << " after an update from 1 to 4 threads";
+}
+
+}  // namespace
+}  // namespace weir::conformance

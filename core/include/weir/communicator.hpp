@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that run one program together. Not part of <weir/weir.hpp>.
+//
+// Every rank makes the same calls in the same order, with arrays of equal size. Calls that take a stream
+// submit: they begin after the stream's earlier work, and its later work begins after them. Arrays travel
+// through pinned host memory. One thread at a time uses a Communicator.
+//
+// When a rank leaves, aborts, makes another call or does not answer within the limit, the group fails on all
+// ranks. The next call on each Communicator, synchronize() too, then throws Error{rank} with the name of
+// that rank. Arrays of the failed call are undefined.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <weir/array.hpp>
+#include <weir/export.hpp>
+#include <weir/stream.hpp>
+
+namespace weir {
+
+enum class Reduction : std::uint8_t { sum, product, minimum, maximum };
+
+namespace detail {
+class GroupState;
+}
+
+/// This rank's membership in a group. Leaves the group when it is destroyed, after its submitted calls have
+/// ended; destroyed by an exception, it ends the group on all ranks.
+class WEIR_API Communicator {
+ public:
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) = delete;
+  ~Communicator();
+
+  std::uint32_t rank() const noexcept;
+  std::uint32_t size() const noexcept;
+  /// "local": the plugin that serves the group.
+  const std::string& name() const noexcept;
+
+  /// Submits: each element becomes the reduction of that element on all ranks, with the same bits on all.
+  /// Throws Error{unsupported} for elements other than integers and floats.
+  void all_reduce(const StreamRef& stream, const AnyArrayView& values, Reduction reduction) const;
+  /// Submits: the elements become those of `root`.
+  void broadcast(const StreamRef& stream, const AnyArrayView& values, std::uint32_t root) const;
+  /// Submits: `all`, size() times as large as `mine`, becomes the arrays of all ranks in their order.
+  void all_gather(const StreamRef& stream, const AnyArrayView& all, const AnyArrayView& mine) const;
+  /// Submits a send to `to` and a receive from `from` as one step. A rank may send to itself. The arrays may
+  /// differ in size, and each must have the size of its counterpart on the other rank.
+  void exchange(const StreamRef& stream, const AnyArrayView& sent, std::uint32_t to,
+                const AnyArrayView& received, std::uint32_t from) const;
+  /// Waits on the host for the submitted calls, then for all ranks.
+  void barrier() const;
+  /// As stream.synchronize(); throws the failure of a call.
+  void synchronize(const StreamRef& stream) const;
+  /// Ends the group on all ranks, with a reason.
+  void abort(const std::string& reason) const noexcept;
+
+  explicit Communicator(std::unique_ptr<detail::GroupState> state) noexcept;
+
+ private:
+  std::unique_ptr<detail::GroupState> state_;
+  int exceptions_;
+};
+
+/// How to join a group.
+struct JoinOptions {
+  std::string communicator = "local";       ///< a name that `weir info` lists
+  std::string address;                      ///< equal on the ranks of the group
+  std::uint32_t rank = 0, size = 1;         ///< size 0: rank and size are the launcher's
+  bool validate = false;                    ///< compare the calls of all ranks; `local` always does
+  std::chrono::milliseconds limit{10'000};  ///< the longest wait for other ranks
+};
+
+/// Waits until all ranks have joined. Throws Error{not_found} when no usable communicator has that name, and
+/// Error{rank} when a rank does not join within the limit.
+WEIR_API Communicator join(const JoinOptions& options);
+
+/// The group of all ranks: the processes that a launcher such as mpirun started, or the threads of
+/// run_ranks(). Elsewhere a group of one rank. All ranks must join their groups in the same order. Throws
+/// Error{invalid} when WEIR_RANKS is more than 1 and run_ranks() did not start this thread, or a launcher
+/// started this process. WEIR_RANK_LIMIT sets the limit in seconds.
+WEIR_API Communicator join();
+
+/// Runs `rank` in WEIR_RANKS threads, 1 by default, each of which may join(). When one throws, the groups
+/// that it has joined end. Returns when all threads have ended; throws the first exception. In a process that
+/// a launcher started as one of several ranks, runs `rank` once, on this thread.
+WEIR_API void run_ranks(const std::function<void()>& rank);
+
+}  // namespace weir

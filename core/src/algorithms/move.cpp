@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// gather and scatter. Elements are moved as the words that they consist of, so that there is one kernel for
+// each size of scalar and number of components.
+#include "algorithms/move.hpp"
+
+#include "algorithms/arguments.hpp"
+#include "algorithms/kernels.hpp"
+
+namespace weir::algorithms {
+namespace {
+
+template <class U, class I>
+using Move = void(View<const U>, View<const I>, View<U>);
+
+/// Kernels by the number of words of an element.
+template <class U, class I>
+const Kernel<Move<U, I>>& gather_kernel(std::int64_t words) {
+  static auto& cache = *new KernelCache<Move<U, I>>;
+  return cache.get(static_cast<std::uint32_t>(words), [&] {
+    return Kernel<Move<U, I>>(
+        "gather", with_constants([words](View<const U> x, View<const I> index, View<U> result) {
+          const Index n = x.size() / words;
+          range_for(index.size(), [&](Index i) {
+            const Index from = cast<std::int64_t>(index[i]);
+            assert_((from >= 0) & (from < n), "gather: every index is inside 'x'");
+            for_(0, words, [&](Index c) { result[i * words + c] = x[from * words + c]; });
+          });
+        }));
+  });
+}
+
+template <class U, class I>
+const Kernel<Move<U, I>>& scatter_kernel(std::int64_t words) {
+  static auto& cache = *new KernelCache<Move<U, I>>;
+  return cache.get(static_cast<std::uint32_t>(words), [&] {
+    return Kernel<Move<U, I>>("scatter",
+                              with_constants([words](View<const U> x, View<const I> index, View<U> result) {
+                                const Index n = result.size() / words;
+                                range_for(index.size(), [&](Index i) {
+                                  const Index to = cast<std::int64_t>(index[i]);
+                                  assert_((to >= 0) & (to < n), "scatter: every index is inside 'result'");
+                                  for_(0, words, [&](Index c) { result[to * words + c] = x[i * words + c]; });
+                                });
+                              }));
+  });
+}
+
+template <class Action>
+void for_index_type(const AnyArrayView& index, const Action& action) {
+  switch (index.element().scalar) {
+    case ScalarType::i32:
+      return action(std::int32_t());
+    case ScalarType::u32:
+      return action(std::uint32_t());
+    case ScalarType::i64:
+      return action(std::int64_t());
+    default:
+      return action(std::uint64_t());
+  }
+}
+
+}  // namespace
+
+void submit_gather(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& index,
+                   const AnyArrayView& result) {
+  if (index.empty()) return;
+  const AnyArrayView from = as_words(x), to = as_words(result);
+  const auto words = static_cast<std::int64_t>(x.element().components());
+  for_word_type(from, [&]<class U>(U) {
+    for_index_type(index, [&]<class I>(I) { gather_kernel<U, I>(words)(stream, from, index, to); });
+  });
+}
+
+}  // namespace weir::algorithms
+
+namespace weir::detail {
+
+void gather(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& index,
+            const AnyArrayView& result) try {
+  algorithms::expect_usable("gather", stream, {{"x", x}, {"index", index}, {"result", result}});
+  algorithms::expect_equal_size("gather", {"result", result}, {"index", index});
+  algorithms::expect_apart("gather", {"result", result}, {"x", x});
+  algorithms::expect_apart("gather", {"result", result}, {"index", index});
+  algorithms::submit_gather(stream, x, index, result);
+} catch (...) {
+  rethrow_as_error();
+}
+
+void scatter(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& index,
+             const AnyArrayView& result) try {
+  algorithms::expect_usable("scatter", stream, {{"x", x}, {"index", index}, {"result", result}});
+  algorithms::expect_equal_size("scatter", {"index", index}, {"x", x});
+  algorithms::expect_apart("scatter", {"result", result}, {"x", x});
+  algorithms::expect_apart("scatter", {"result", result}, {"index", index});
+  if (x.empty()) return;
+  const AnyArrayView from = algorithms::as_words(x), to = algorithms::as_words(result);
+  const auto words = static_cast<std::int64_t>(x.element().components());
+  algorithms::for_word_type(from, [&]<class U>(U) {
+    algorithms::for_index_type(
+        index, [&]<class I>(I) { algorithms::scatter_kernel<U, I>(words)(stream, from, index, to); });
+  });
+} catch (...) {
+  rethrow_as_error();
+}
+
+}  // namespace weir::detail

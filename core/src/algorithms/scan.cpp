@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans: the combination of each chunk, an exclusive scan of these, and each chunk from its start value.
+#include "algorithms/scan.hpp"
+
+#include "algorithms/arguments.hpp"
+#include "algorithms/kernels.hpp"
+
+namespace weir::algorithms {
+namespace {
+
+template <class T>
+using ChunkKernel = void(View<const T>, View<T>, Value<std::int64_t>, Value<std::int64_t>);
+
+template <class T>
+const Kernel<ChunkKernel<T>>& sums_kernel(Combine combine) {
+  static auto& cache = *new KernelCache<ChunkKernel<T>>;
+  return cache.get(static_cast<std::uint32_t>(combine), [&] {
+    return Kernel<ChunkKernel<T>>(
+        "scan_chunks", with_constants([combine](View<const T> x, View<T> sums, Index size, Index chunks) {
+          range_for(chunks, [&](Index chunk) {
+            Var<T> sum = identity<T>(combine);
+            for_chunk(chunk, size, x.size(), [&](Index i) {
+              const Value<T> next = x[i];
+              sum = combined<T>(combine, sum, next);
+            });
+            sums[chunk] = sum;
+          });
+        }));
+  });
+}
+
+template <class T>
+using ScanKernel = void(View<const T>, View<const T>, View<T>, Value<std::int64_t>, Value<std::int64_t>);
+
+/// `carried`: the chunks start from `starts`, otherwise from the identity.
+template <class T>
+const Kernel<ScanKernel<T>>& scan_kernel(Combine combine, bool inclusive, bool carried) {
+  static auto& cache = *new KernelCache<ScanKernel<T>>;
+  const std::uint32_t variant = static_cast<std::uint32_t>(combine) * 4 + inclusive * 2u + carried;
+  return cache.get(variant, [&] {
+    return Kernel<ScanKernel<T>>(
+        inclusive ? "inclusive_scan" : "exclusive_scan",
+        with_constants([=](View<const T> x, View<const T> starts, View<T> result, Index size, Index chunks) {
+          range_for(chunks, [&](Index chunk) {
+            Var<T> sum = identity<T>(combine);
+            if (carried) sum = starts[chunk];
+            for_chunk(chunk, size, x.size(), [&](Index i) {
+              const Value<T> before = sum, next = x[i];
+              const Value<T> after = combined<T>(combine, before, next);
+              result[i] = inclusive ? after : before;
+              sum = after;
+            });
+          });
+        }));
+  });
+}
+
+template <class T>
+void scan_of(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
+             bool inclusive) {
+  const Chunks chunks = fixed_chunks(x.size());
+  if (chunks.count < 2) {
+    scan_kernel<T>(combine, inclusive, false)(stream, x, x, result, chunks.size, chunks.count);
+    return;
+  }
+  const AnyArray sums = scratch(stream, element_type<T>, chunks.count);
+  sums_kernel<T>(combine)(stream, x, sums, chunks.size, chunks.count);
+  scan_of<T>(stream, sums, sums, combine, false);
+  scan_kernel<T>(combine, inclusive, true)(stream, x, sums, result, chunks.size, chunks.count);
+}
+
+}  // namespace
+
+void submit_scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
+                 bool inclusive) {
+  if (x.empty()) return;
+  for_number_type(x.element().scalar, [&]<class T>(T) { scan_of<T>(stream, x, result, combine, inclusive); });
+}
+
+}  // namespace weir::algorithms
+
+namespace weir::detail {
+
+void scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
+          bool inclusive) try {
+  const char* function = inclusive ? "inclusive_scan" : "exclusive_scan";
+  algorithms::expect_usable(function, stream, {{"x", x}, {"result", result}});
+  algorithms::expect_equal_size(function, {"result", result}, {"x", x});
+  if (x.block() != result.block() || x.offset() != result.offset())
+    algorithms::expect_apart(function, {"result", result}, {"x", x});
+  algorithms::submit_scan(stream, x, result, combine, inclusive);
+} catch (...) {
+  rethrow_as_error();
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// compact, partition and unique: the number of kept elements of each chunk, an exclusive scan of these, and a
+// move of each chunk's elements to their places.
+#include "algorithms/select.hpp"
+
+#include "algorithms/kernels.hpp"
+#include "algorithms/scan.hpp"
+
+namespace weir::algorithms {
+namespace {
+
+/// Also writes the 0 after the last chunk, which the scan turns into the total.
+const Kernel<void(View<const bool>, View<std::int64_t>, Value<std::int64_t>, Value<std::int64_t>)>&
+kept_kernel() {
+  static const auto& kernel = *new Kernel(
+      "select_count", [](View<const bool> keep, View<std::int64_t> kept, Index size, Index chunks) {
+        range_for(chunks, [&](Index chunk) {
+          Var<std::int64_t> sum = 0;
+          for_chunk(chunk, size, keep.size(), [&](Index i) {
+            const Value<bool> keeps = keep[i];
+            sum += cast<std::int64_t>(keeps);
+          });
+          kept[chunk] = sum;
+          if_(chunk == 0, [&] { kept[chunks] = 0; });
+        });
+      });
+  return kernel;
+}
+
+template <class U>
+using SelectKernel = void(View<const U>, View<const bool>, View<const std::int64_t>, View<U>,
+                          Value<std::int64_t>, Value<std::int64_t>);
+
+/// Kernels by the number of words of an element.
+template <class U>
+const Kernel<SelectKernel<U>>& select_kernel(std::int64_t words, bool with_rest) {
+  static auto& cache = *new KernelCache<SelectKernel<U>>;
+  return cache.get(static_cast<std::uint32_t>(words) * 2 + with_rest, [&] {
+    return Kernel<SelectKernel<U>>(
+        with_rest ? "partition" : "compact",
+        with_constants([=](View<const U> x, View<const bool> keep, View<const std::int64_t> kept,
+                           View<U> result, Index size, Index chunks) {
+          range_for(chunks, [&](Index chunk) {
+            Var<std::int64_t> place = kept[chunk];
+            const auto move = [&](const Index& i, const Index& to) {
+              for_(0, words, [&](Index c) { result[to * words + c] = x[i * words + c]; });
+            };
+            for_chunk(chunk, size, keep.size(), [&](Index i) {
+              const Value<bool> keeps = keep[i];
+              const Index before = place;
+              if (with_rest)
+                move(i, select(keeps, before, kept[chunks] + (i - before)));
+              else
+                if_(keeps, [&] { move(i, before); });
+              place = before + cast<std::int64_t>(keeps);
+            });
+          });
+        }));
+  });
+}
+
+template <class T>
+const Kernel<void(View<const T>, View<bool>)>& heads_kernel() {
+  static const auto& kernel =
+      *new Kernel<void(View<const T>, View<bool>)>("heads", [](View<const T> x, View<bool> heads) {
+        range_for(x.size(), [&](Index i) {
+          const Value here = x[i], before = x[max(i, 1) - 1];
+          heads[i] = (i == 0) | (here != before);
+        });
+      });
+  return kernel;
+}
+
+}  // namespace
+
+Array<std::int64_t> submit_select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& keep,
+                                  const AnyArrayView& result, const AnyArrayView& count, bool with_rest,
+                                  const Chunks& chunks) {
+  Array<std::int64_t> kept = stream.device().array<std::int64_t>(stream, chunks.count + 1);
+  kept_kernel()(stream, keep, kept, chunks.size, chunks.count);
+  submit_scan(stream, kept, kept, Combine::sum, false);
+  const AnyArrayView from = as_words(x), to = as_words(result);
+  for_word_type(from, [&]<class U>(U) {
+    select_kernel<U>(static_cast<std::int64_t>(x.element().components()), with_rest)(
+        stream, from, keep, kept, to, chunks.size, chunks.count);
+  });
+  count.copy_from_array(stream, kept.slice(chunks.count, chunks.count + 1));
+  return kept;
+}
+
+void submit_heads(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& heads) {
+  switch (x.element().scalar) {
+    case ScalarType::boolean:
+      return heads_kernel<bool>()(stream, x, heads);
+    case ScalarType::f16:
+      return heads_kernel<half>()(stream, x, heads);
+    default:
+      for_number_type(x.element().scalar, [&]<class T>(T) { heads_kernel<T>()(stream, x, heads); });
+  }
+}
+
+}  // namespace weir::algorithms
+
+namespace weir::detail {
+
+void select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& keep,
+            const AnyArrayView& result, const AnyArrayView& count, bool with_rest) try {
+  const char* function = with_rest ? "partition" : "compact";
+  const algorithms::Named flags{with_rest ? "first" : "keep", keep};
+  algorithms::expect_usable(function, stream, {{"x", x}, flags, {"result", result}, {"count", count}});
+  algorithms::expect_equal_size(function, flags, {"x", x});
+  algorithms::expect_equal_size(function, {"result", result}, {"x", x});
+  algorithms::expect_one_element(function, {"count", count});
+  algorithms::expect_apart(function, {"result", result}, {"x", x});
+  algorithms::expect_apart(function, {"result", result}, flags);
+  algorithms::expect_apart(function, {"count", count}, {"result", result});
+  if (x.empty()) return count.fill_zero(stream);
+  algorithms::submit_select(stream, x, keep, result, count, with_rest, algorithms::fixed_chunks(x.size()));
+} catch (...) {
+  rethrow_as_error();
+}
+
+void unique(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
+            const AnyArrayView& count) try {
+  algorithms::expect_usable("unique", stream, {{"x", x}, {"result", result}, {"count", count}});
+  algorithms::expect_equal_size("unique", {"result", result}, {"x", x});
+  algorithms::expect_one_element("unique", {"count", count});
+  algorithms::expect_apart("unique", {"result", result}, {"x", x});
+  algorithms::expect_apart("unique", {"count", count}, {"result", result});
+  if (x.empty()) return count.fill_zero(stream);
+  const auto n = static_cast<std::int64_t>(x.size());
+  const AnyArray heads = algorithms::scratch(stream, element_type<bool>, n);
+  algorithms::submit_heads(stream, x, heads);
+  algorithms::submit_select(stream, x, heads, result, count, false, algorithms::fixed_chunks(x.size()));
+} catch (...) {
+  rethrow_as_error();
+}
+
+}  // namespace weir::detail

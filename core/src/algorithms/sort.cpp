@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stable radix sort, from the least significant byte on: counts by digit and chunk, their scan in the order
+// of digits, and a move of each chunk's elements to their places.
+#include <utility>
+
+#include "algorithms/arguments.hpp"
+#include "algorithms/kernels.hpp"
+#include "algorithms/move.hpp"
+#include "algorithms/scan.hpp"
+
+namespace weir::algorithms {
+namespace {
+
+constexpr std::int64_t digits = 256;
+/// Bounds the counts to 128 MiB.
+constexpr std::uint64_t most_chunks = 65536;
+
+/// How the bits of a key give its place.
+struct KeyOrder {
+  ScalarType type;
+  bool descending;
+  std::uint32_t number() const { return static_cast<std::uint32_t>(type) * 2 + descending; }
+};
+
+template <class U>
+constexpr U infinity_bits = U(sizeof(U) == 2   ? 0x7c00
+                              : sizeof(U) == 4 ? 0x7f800000
+                                               : 0x7ff0000000000000);
+
+/// Unsigned numbers in the ascending order of the keys. NaNs are the largest number.
+template <class U>
+Value<U> ascending(ScalarType type, const Value<U>& key) {
+  constexpr U sign = U(U(1) << (8 * sizeof(U) - 1)), all = U(~U(0));
+  if (!is_float(type)) return is_signed(type) ? key ^ sign : key;
+  const Value<U> number = select((key & sign) != U(0), key ^ all, key | sign);
+  return select((key & U(sign - 1)) > infinity_bits<U>, Value<U>(all), number);
+}
+
+template <class U>
+Index digit_of(const KeyOrder& order, const Value<U>& key, const Value<U>& shift) {
+  const Value<U> up = ascending<U>(order.type, key);
+  const Value<U> number = order.descending ? ~up : up;
+  return cast<std::int64_t>((number >> shift) & U(digits - 1));
+}
+
+template <class U>
+using CountKernel = void(View<const U>, View<std::int64_t>, Value<U>, Value<std::int64_t>,
+                         Value<std::int64_t>);
+
+template <class U>
+const Kernel<CountKernel<U>>& count_kernel(const KeyOrder& order) {
+  static auto& cache = *new KernelCache<CountKernel<U>>;
+  return cache.get(order.number(), [&] {
+    return Kernel<CountKernel<U>>(
+        "sort_count", with_constants([order](View<const U> keys, View<std::int64_t> counts, Value<U> shift,
+                                             Index size, Index chunks) {
+          range_for(chunks, [&](Index chunk) {
+            LocalArray<std::int64_t, digits> count;
+            for_chunk(chunk, size, keys.size(), [&](Index i) {
+              const Value<U> key = keys[i];
+              count[digit_of<U>(order, key, shift)] += 1;
+            });
+            for_(0, digits, [&](Index d) { counts[d * chunks + chunk] = count[d]; });
+          });
+        }));
+  });
+}
+
+template <class U, class I>
+using MoveKernel = void(View<const U>, View<U>, View<const I>, View<I>, View<const std::int64_t>, Value<U>,
+                        Value<std::int64_t>, Value<std::int64_t>);
+
+/// Moves keys, and with `indexed` the index of each.
+template <class U, class I>
+const Kernel<MoveKernel<U, I>>& move_kernel(const KeyOrder& order, bool indexed) {
+  static auto& cache = *new KernelCache<MoveKernel<U, I>>;
+  return cache.get(order.number() * 2 + indexed, [&] {
+    return Kernel<MoveKernel<U, I>>(
+        "sort_move",
+        with_constants([=](View<const U> keys, View<U> sorted, View<const I> index, View<I> sorted_index,
+                           View<const std::int64_t> places, Value<U> shift, Index size, Index chunks) {
+          range_for(chunks, [&](Index chunk) {
+            LocalArray<std::int64_t, digits> place;
+            for_(0, digits, [&](Index d) { place[d] = places[d * chunks + chunk]; });
+            for_chunk(chunk, size, keys.size(), [&](Index i) {
+              const Value<U> key = keys[i];
+              const Index digit = digit_of<U>(order, key, shift);
+              const Index to = place[digit];
+              sorted[to] = key;
+              if (indexed) sorted_index[to] = index[i];
+              place[digit] = to + 1;
+            });
+          });
+        }));
+  });
+}
+
+/// A pair of arrays that the passes read and write in turn.
+struct Buffers {
+  AnyArrayView from, to;
+};
+
+/// Sorts `keys`, and `index` with them unless it is null. The result is in `from`.
+template <class U, class I>
+void sort_words(const StreamRef& stream, const KeyOrder& order, Buffers& keys, Buffers* index) {
+  const Chunks chunks = device_chunks(stream.device(), keys.from.size(), most_chunks);
+  const AnyArray places = scratch(stream, element_type<std::int64_t>, digits * chunks.count);
+  // Kernels without indices ignore these arguments.
+  const AnyArray none = scratch(stream, element_type<I>, 1);
+  const Buffers unused{none, none};
+  const Buffers& moved = index ? *index : unused;
+  for (U shift = 0; shift < 8 * sizeof(U); shift = U(shift + 8)) {
+    count_kernel<U>(order)(stream, keys.from, places, shift, chunks.size, chunks.count);
+    submit_scan(stream, places, places, Combine::sum, false);
+    move_kernel<U, I>(order, index != nullptr)(stream, keys.from, keys.to, moved.from, moved.to, places,
+                                               shift, chunks.size, chunks.count);
+    std::swap(keys.from, keys.to);
+    if (index) std::swap(index->from, index->to);
+  }
+}
+
+template <class I>
+const Kernel<void(View<I>)>& count_up_kernel() {
+  static const auto& kernel = *new Kernel<void(View<I>)>(
+      "count_up", [](View<I> x) { range_for(x.size(), [&](Index i) { x[i] = cast<I>(i); }); });
+  return kernel;
+}
+
+template <class I>
+void sort_pairs(const StreamRef& stream, const KeyOrder& order, Buffers& keys, const AnyArrayView& values) {
+  const auto count = static_cast<std::int64_t>(keys.from.size());
+  const AnyArray indices[] = {scratch(stream, element_type<I>, count),
+                              scratch(stream, element_type<I>, count)};
+  Buffers index{indices[0], indices[1]};
+  count_up_kernel<I>()(stream, index.from);
+  for_word_type(keys.from, [&]<class U>(U) { sort_words<U, I>(stream, order, keys, &index); });
+  const AnyArray moved = scratch(stream, values.element(), count);
+  submit_gather(stream, values, index.from, moved);
+  values.copy_from_array(stream, moved);
+}
+
+void submit_sort(const StreamRef& stream, const AnyArrayView& keys, const AnyArrayView* values,
+                 SortOrder order) {
+  if (keys.size() < 2) return;
+  const AnyArrayView words = as_words(keys);
+  const AnyArray other = scratch(stream, words.element(), static_cast<std::int64_t>(words.size()));
+  const KeyOrder by{keys.element().scalar, order == SortOrder::descending};
+  Buffers buffers{words, other};
+  if (!values)
+    for_word_type(words, [&]<class U>(U) { sort_words<U, std::uint32_t>(stream, by, buffers, nullptr); });
+  else if (keys.size() <= std::uint64_t{1} << 32)
+    sort_pairs<std::uint32_t>(stream, by, buffers, *values);
+  else
+    sort_pairs<std::int64_t>(stream, by, buffers, *values);
+  if (words.element().size() == 1) words.copy_from_array(stream, other);  // an odd number of passes
+}
+
+}  // namespace
+}  // namespace weir::algorithms
+
+namespace weir::detail {
+
+void sort(const StreamRef& stream, const AnyArrayView& keys, SortOrder order) try {
+  algorithms::expect_usable("sort", stream, {{"keys", keys}});
+  algorithms::submit_sort(stream, keys, nullptr, order);
+} catch (...) {
+  rethrow_as_error();
+}
+
+void sort_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyArrayView& values,
+                 SortOrder order) try {
+  algorithms::expect_usable("sort_by_key", stream, {{"keys", keys}, {"values", values}});
+  algorithms::expect_equal_size("sort_by_key", {"values", values}, {"keys", keys});
+  algorithms::expect_apart("sort_by_key", {"values", values}, {"keys", keys});
+  algorithms::submit_sort(stream, keys, &values, order);
+} catch (...) {
+  rethrow_as_error();
+}
+
+}  // namespace weir::detail

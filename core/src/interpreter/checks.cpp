@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpreter/checks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "interpreter/machine.hpp"
+#include "ir/printer.hpp"
+
+namespace weir::interpreter {
+
+using ir::Op;
+using ir::Statement;
+
+namespace {
+
+constexpr std::size_t most_definitions = 8;
+
+std::string tuple(std::span<const std::int64_t> numbers) {
+  std::string text = "(";
+  for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + ")";
+}
+
+std::vector<std::int64_t> numbers(const Machine& machine, const Statement& s, std::size_t count) {
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i < count; ++i)
+    all.push_back(static_cast<std::int64_t>(machine.bits(s.operands[i])));
+  return all;
+}
+
+std::string place(const ir::Kernel& kernel, const Machine& machine, const Statement& s) {
+  const std::string at = tuple(numbers(machine, s, machine.arguments().arrays[s.index].extents.size()));
+  return kernel.parameters[s.index].name + at;
+}
+
+bool is_nan(ScalarType type, std::uint64_t bits) {
+  switch (type) {
+    case ScalarType::f16:
+      return (bits & 0x7fff) > 0x7c00;
+    case ScalarType::f32:
+      return (bits & 0x7fffffff) > 0x7f800000;
+    case ScalarType::f64:
+      return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
+    default:
+      return false;
+  }
+}
+
+/// The indices of iteration `number` of the loop that runs.
+std::vector<std::int64_t> indices_of(const Machine& machine, std::uint64_t number) {
+  const Statement& loop = *machine.iteration().loop;
+  const std::vector<std::int64_t> bounds = numbers(machine, loop, loop.operands.size());
+  std::vector<std::int64_t> indices(bounds.size() / 2);
+  for (std::size_t d = indices.size(); d-- > 0;) {
+    const auto low = static_cast<std::uint64_t>(bounds[2 * d]);
+    const std::uint64_t extent = static_cast<std::uint64_t>(bounds[2 * d + 1]) - low;
+    indices[d] = static_cast<std::int64_t>(low + number % extent);
+    number /= extent;
+  }
+  return indices;
+}
+
+using Definitions = std::map<ir::ValueId, const Statement*>;
+
+void collect(const ir::Block& block, Definitions& definitions) {
+  for (const Statement& s : block.statements) {
+    if (s.result != ir::no_value) definitions[s.result] = &s;
+    for (const ir::Block& body : s.bodies) collect(body, definitions);
+  }
+}
+
+/// The values that `s` uses, and those from which they were computed: "%3 = load @x[%2] : f32 is -1".
+std::string describe(const ir::Kernel& kernel, const Machine& machine, const Statement& s) {
+  Definitions definitions;
+  collect(kernel.body, definitions);
+  std::vector<ir::ValueId> values;
+  const auto add = [&](const Statement& from) {
+    for (const ir::ValueId id : from.operands)
+      if (values.size() < most_definitions && std::find(values.begin(), values.end(), id) == values.end())
+        values.push_back(id);
+  };
+  add(s);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const auto found = definitions.find(values[i]); found != definitions.end()) add(*found->second);
+  std::vector<const Statement*> statements{&s};
+  for (const ir::ValueId id : values) {
+    const auto found = definitions.find(id);
+    statements.push_back(found == definitions.end() ? &s : found->second);
+  }
+  const ir::KernelParts parts = ir::print_parts(kernel, statements, values);
+  std::string text = "\n  in  " + parts.statements[0];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Statement* definition = statements[i + 1];
+    if (definition->op == Op::constant) continue;
+    text += "\n      " + (definition == &s ? parts.values[i] : parts.statements[i + 1]) + " is " +
+            ir::print_constant(machine.type(values[i]), machine.bits(values[i]));
+  }
+  return text;
+}
+
+}  // namespace
+
+void Checks::stop(const Machine& machine, const Statement& s, std::string problem) const {
+  const Iteration& iteration = machine.iteration();
+  if (iteration.loop) problem += ", in the iteration " + tuple(iteration.indices);
+  throw Fault{s.location, std::move(problem), describe(kernel_, machine, s)};
+}
+
+void Checks::outside(const Machine& machine, const Statement& s) {
+  if (s.op == Op::get || s.op == Op::set)
+    stop(machine, s, "index " + tuple(numbers(machine, s, 1)) + " is outside a local array");
+  const std::vector<std::int64_t>& extents = machine.arguments().arrays[s.index].extents;
+  stop(machine, s,
+       "index " + tuple(numbers(machine, s, extents.size())) + " is outside array '" +
+           kernel_.parameters[s.index].name + "' of extents " + tuple(extents));
+}
+
+void Checks::false_assert(const Machine& machine, const Statement& s) {
+  const std::string& message = kernel_.strings[s.index];
+  stop(machine, s, message.empty() ? "assertion failed" : "assertion failed: " + message);
+}
+
+void Checks::access(const Machine& machine, const Statement& s, Access access, std::size_t memory,
+                    std::size_t at) {
+  if (access != Access::write) check_initialised(machine, s, memory, at);
+  if (machine.iteration().loop) check_race(machine, s, access, memory, at);
+}
+
+void Checks::check_initialised(const Machine& machine, const Statement& s, std::size_t memory,
+                               std::size_t at) {
+  const std::vector<std::byte>& bytes = machine.arguments().memories[memory];
+  const std::size_t size = size_of(s.type);
+  const std::size_t from = size < 4 ? at & ~std::size_t{7} : at, count = size < 4 ? 8 : size;
+  if (from + count > bytes.size()) return;
+  const std::uint64_t words[] = {unwritten_word, unwritten_word};
+  const std::byte* expected = reinterpret_cast<const std::byte*>(words) + from % 8;
+  if (std::memcmp(bytes.data() + from, expected, count) == 0)
+    stop(machine, s,
+         "element " + place(kernel_, machine, s) +
+             " is read, which nothing has written since the array was made");
+}
+
+void Checks::check_race(const Machine& machine, const Statement& s, Access access, std::size_t memory,
+                        std::size_t at) {
+  const Iteration& iteration = machine.iteration();
+  Uses& uses = uses_[std::uint64_t{memory} << 48 | at];
+  if (uses.loop != iteration.loops) uses = {iteration.loops, {}};
+  const auto own = static_cast<std::uint32_t>(iteration.number + 1);
+  static constexpr const char* verbs[] = {"reads", "writes", "changes by an atomic"};
+  for (const Access earlier : {Access::write, Access::update, Access::read}) {
+    if (earlier == access && access != Access::write) continue;  // reads do not race, nor do atomics
+    const std::uint32_t other = uses.by[static_cast<std::size_t>(earlier)].other_than(own);
+    if (other == 0) continue;
+    stop(machine, s,
+         "a race: element " + place(kernel_, machine, s) + ", which this iteration " +
+             verbs[static_cast<std::size_t>(access)] + ", is one that the iteration " +
+             tuple(indices_of(machine, other - 1)) + " " + verbs[static_cast<std::size_t>(earlier)]);
+  }
+  uses.by[static_cast<std::size_t>(access)].add(own);
+}
+
+void Checks::computed(const Machine& machine, const Statement& s, std::span<const ScalarType> types,
+                      std::span<const std::uint64_t> operands, std::uint64_t bits) {
+  // These choose or reinterpret, and compute nothing.
+  if (s.op == Op::select || s.op == Op::bitcast || !is_nan(s.type, bits)) return;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (is_nan(types[i], operands[i])) return;
+  std::string text;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    text += (i ? ", " : "") + ir::print_constant(types[i], operands[i]);
+  stop(machine, s, "NaN results from operands that are not NaN: " + text);
+}
+
+}  // namespace weir::interpreter

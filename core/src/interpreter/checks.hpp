@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of debugged launches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "interpreter/observer.hpp"
+
+namespace weir::interpreter {
+
+/// Memory of new arrays is filled with these bytes while some kernel is debugged. No number in common use has
+/// them.
+inline constexpr std::uint64_t unwritten_word = 0xb7d2e6948bf5c3a1u;
+
+/// Thrown at the first fault.
+struct Fault {
+  ir::Location location;  ///< of the statement
+  std::string problem;    ///< with the iteration's indices
+  std::string details;    ///< lines with the statement and the values that it uses, in the text form
+};
+
+/// Stops a strict machine at the first of these faults:
+/// - an index outside its array or local array, or a false assert;
+/// - a read of memory that holds unwritten_word; scalars below 4 bytes only where all of the 8 bytes
+///   around them do, because few bytes may have any value by chance;
+/// - a race: two iterations of a loop access one scalar, at least one of them writes, and not both by
+/// atomics;
+/// - a NaN computed from operands that are not NaN.
+class Checks : public Observer {
+ public:
+  explicit Checks(const ir::Kernel& kernel) : kernel_(kernel) {}
+  void outside(const Machine& machine, const ir::Statement& s) override;
+  void false_assert(const Machine& machine, const ir::Statement& s) override;
+  void access(const Machine& machine, const ir::Statement& s, Access access, std::size_t memory,
+              std::size_t at) override;
+  void computed(const Machine& machine, const ir::Statement& s, std::span<const ScalarType> types,
+                std::span<const std::uint64_t> operands, std::uint64_t bits) override;
+
+ private:
+  /// Two different iterations, if there are two; counted from 1, 0 for none.
+  struct Pair {
+    std::uint32_t first = 0, second = 0;
+    void add(std::uint32_t iteration) {
+      if (first == 0) first = iteration;
+      if (iteration != first) second = iteration;
+    }
+    std::uint32_t other_than(std::uint32_t iteration) const { return first != iteration ? first : second; }
+  };
+  /// The iterations of loop number `loop` that accessed a scalar.
+  struct Uses {
+    std::uint32_t loop = 0;
+    Pair by[3];  ///< Access
+  };
+
+  void check_initialised(const Machine& machine, const ir::Statement& s, std::size_t memory, std::size_t at);
+  void check_race(const Machine& machine, const ir::Statement& s, Access access, std::size_t memory,
+                  std::size_t at);
+  [[noreturn]] void stop(const Machine& machine, const ir::Statement& s, std::string problem) const;
+
+  const ir::Kernel& kernel_;
+  std::unordered_map<std::uint64_t, Uses> uses_;  ///< by memory and byte
+};
+
+}  // namespace weir::interpreter

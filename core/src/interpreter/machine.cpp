@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpreter/machine.hpp"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "ir/evaluate.hpp"
+
+namespace weir::interpreter {
+
+using ir::Op;
+using ir::Statement;
+
+namespace {
+
+std::uint64_t cut(ScalarType type, std::uint64_t bits) {
+  if (type == ScalarType::boolean) return bits & 1;
+  const std::size_t width = 8 * size_of(type);
+  return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
+}
+
+// Replaces functions whose result bits depend on generated code.
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t bits) {
+  std::uint64_t z = (seed ^ bits) * 0x9e3779b97f4a7c15u;
+  return z ^ (z >> 29);
+}
+
+std::uint64_t read(ScalarType type, const std::byte* from) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, from, size_of(type));
+  return type == ScalarType::boolean ? bits != 0 : bits;
+}
+
+std::uint64_t reduce_identity(ir::ReduceKind kind, ScalarType type) {
+  const bool smallest = kind == ir::ReduceKind::max;
+  switch (kind) {
+    case ir::ReduceKind::sum:
+    case ir::ReduceKind::bit_or:
+    case ir::ReduceKind::bit_xor:
+    case ir::ReduceKind::any:
+      return 0;
+    case ir::ReduceKind::bit_and:
+      return cut(type, ~std::uint64_t{0});
+    case ir::ReduceKind::all:
+      return 1;
+    default:
+      break;
+  }
+  if (type == ScalarType::f32) return smallest ? 0xff800000u : 0x7f800000u;
+  if (type == ScalarType::f64) return smallest ? 0xfff0000000000000u : 0x7ff0000000000000u;
+  const std::uint64_t top = std::uint64_t{1} << (8 * size_of(type) - 1);
+  if (is_signed(type)) return smallest ? top : top - 1;
+  return smallest ? 0 : 2 * (top - 1) + 1;
+}
+
+// Philox 4x32-10: key, then counter.
+std::array<std::uint32_t, 4> philox_words(std::array<std::uint32_t, 6> words) {
+  std::uint32_t k0 = words[0], k1 = words[1];
+  std::array<std::uint32_t, 4> c{words[2], words[3], words[4], words[5]};
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53u} * c[0], b = std::uint64_t{0xCD9E8D57u} * c[2];
+    c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ k0, static_cast<std::uint32_t>(b),
+         static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ k1, static_cast<std::uint32_t>(a)};
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return c;
+}
+
+}  // namespace
+
+Machine::Machine(const ir::Kernel& kernel, Arguments arguments, MathLibrary library, Meaning meaning)
+    : kernel_(kernel),
+      arguments_(std::move(arguments)),
+      library_(std::move(library)),
+      strict_(meaning == Meaning::strict) {}
+
+void Machine::start(std::uint32_t values, std::uint32_t locals, std::uint64_t steps) {
+  values_.assign(values, {});
+  locals_.assign(locals, {});
+  steps_ = steps;
+  iteration_ = {};
+}
+
+void Machine::run_kernel(std::uint64_t steps) {
+  start(kernel_.value_count, kernel_.local_count, steps);
+  block(kernel_.body);
+}
+
+void Machine::run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps) {
+  start(task.value_count, task.local_count, steps);
+  scratch_ = &scratch;
+  if (task.kind == ir::TaskKind::reduce_partial) {
+    // Computes the whole result at once and stores it where the following task would.
+    ir::Block body = task.body;
+    const Statement loop = body.statements.back();
+    body.statements.pop_back();
+    block(body);
+    const std::uint64_t result = strict_ ? reduce_in_order(loop) : reduce(loop);
+    std::memcpy(scratch.data() + task.result_offset, &result, size_of(loop.type));
+  } else {
+    block(task.body);
+  }
+}
+
+std::vector<std::uint64_t> Machine::contents(std::size_t parameter) const {
+  const ElementType& element = kernel_.parameters[parameter].element;
+  const ArrayArgument& array = arguments_.arrays[parameter];
+  std::size_t count = element.components();
+  for (const std::int64_t extent : array.extents) count *= static_cast<std::size_t>(extent);
+  std::vector<std::uint64_t> all(array.extents.empty() ? 0 : count);
+  const std::byte* at = arguments_.memories[array.memory].data() + array.offset;
+  for (std::uint64_t& bits : all) {
+    bits = read(element.scalar, at);
+    at += size_of(element.scalar);
+  }
+  return all;
+}
+
+Machine::Flow Machine::block(const ir::Block& block) {
+  for (const Statement& s : block.statements) {
+    const Flow flow = statement(s);
+    if (flow != Flow::next) return flow;
+  }
+  return Flow::next;
+}
+
+Machine::Flow Machine::statement(const Statement& s) {
+  if (steps_-- == 0) throw CannotRun{};
+  if (strict_ && !inside(s)) {
+    if (observer_) observer_->outside(*this, s);
+    if (!kernel_.options.check_bounds) throw CannotRun{};
+    return fail();
+  }
+  switch (s.op) {
+    case Op::constant:
+      set(s, s.immediate);
+      break;
+    case Op::argument:
+      set(s, arguments_.scalars[s.index][s.component]);
+      break;
+    case Op::extent:
+      set(s, static_cast<std::uint64_t>(arguments_.arrays[s.index].extents[s.component]));
+      break;
+    case Op::launch_key:
+      set(s, arguments_.launch_key);
+      break;
+    case Op::philox:
+      set(s, philox(s));
+      break;
+    case Op::load:
+      set(s, load(s));
+      break;
+    case Op::store:
+      store(s, bits(s.operands.back()));
+      break;
+    case Op::atomic:
+      set(s, atomic(s));
+      break;
+    case Op::local:
+      locals_[s.index].assign(s.immediate, 0);
+      break;
+    case Op::get:
+      set(s, locals_[s.index][local_index(s, !s.operands.empty())]);
+      break;
+    case Op::set:
+      locals_[s.index][local_index(s, s.operands.size() > 1)] = bits(s.operands.back());
+      break;
+    case Op::scratch_load: {
+      std::uint64_t value = 0;
+      std::memcpy(&value, scratch(s, !s.operands.empty()), size_of(s.type));
+      set(s, value);
+      break;
+    }
+    case Op::scratch_store: {
+      const std::uint64_t value = bits(s.operands.back());
+      std::memcpy(scratch(s, s.operands.size() > 1), &value, size_of(s.type));
+      break;
+    }
+    case Op::if_:
+      return block(s.bodies[bits(s.operands[0]) != 0 ? 0 : 1]);
+    case Op::while_:
+      return while_loop(s);
+    case Op::for_:
+      return for_loop(s);
+    case Op::break_:
+      return Flow::leave;
+    case Op::continue_:
+      return Flow::again;
+    case Op::yield:
+      yielded_ = values_[s.operands[0]];
+      return Flow::yielded;
+    case Op::assert_:
+      if (bits(s.operands[0]) != 0) return Flow::next;
+      if (observer_) observer_->false_assert(*this, s);
+      if (strict_) return fail();
+      return iteration_.loop ? Flow::failed : Flow::next;
+    case Op::print:
+      if (observer_) observer_->printed(*this, s);
+      break;
+    case Op::parallel:
+      iterate(s, [](Flow) {});
+      break;
+    case Op::reduce:
+      set(s, strict_ ? reduce_in_order(s) : reduce(s));
+      break;
+    case Op::region:
+      for (const ir::Block& body : s.bodies) block(body);
+      break;
+    default:
+      set(s, operation(s));
+      break;
+  }
+  return Flow::next;
+}
+
+std::uint64_t Machine::operation(const Statement& s) {
+  std::array<ScalarType, 3> all_types{};
+  std::array<std::uint64_t, 3> all_operands{};
+  const std::size_t count = s.operands.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    all_types[i] = type(s.operands[i]);
+    all_operands[i] = bits(s.operands[i]);
+  }
+  const std::span<const ScalarType> types = std::span(all_types).first(count);
+  const std::span<const std::uint64_t> operands = std::span(all_operands).first(count);
+  std::uint64_t result;
+  if (s.op != Op::math || ir::is_host_evaluable(s))
+    result = ir::evaluate_operation(s, types, operands);
+  else if (strict_)
+    result = library_(s, types, operands);
+  else
+    result = cut(s.type, mixed(s.index, mixed(all_operands[0], all_operands[1])));
+  if (observer_) observer_->computed(*this, s, types, operands, result);
+  return result;
+}
+
+std::uint64_t Machine::philox(const Statement& s) const {
+  if (strict_) {
+    std::array<std::uint32_t, 6> words;
+    for (std::size_t i = 0; i < 6; ++i) words[i] = static_cast<std::uint32_t>(bits(s.operands[i]));
+    return philox_words(words)[s.component];
+  }
+  std::uint64_t word = s.component;
+  for (const ir::ValueId id : s.operands) word = mixed(word, bits(id));
+  return cut(s.type, word);
+}
+
+Machine::Flow Machine::for_loop(const Statement& s) {
+  const std::int64_t high = number(s.operands[1]), step = number(s.operands[2]);
+  std::int64_t i = number(s.operands[0]);
+  if (step <= 0) return Flow::next;
+  while (i < high) {
+    if (steps_-- == 0) throw CannotRun{};
+    values_[s.bodies[0].arguments[0]] = {static_cast<std::uint64_t>(i), ScalarType::i64};
+    const Flow flow = block(s.bodies[0]);
+    if (flow == Flow::leave) break;
+    if (flow == Flow::yielded || flow == Flow::failed) return flow;
+    if (static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(i) <= static_cast<std::uint64_t>(step))
+      break;
+    i += step;
+  }
+  return Flow::next;
+}
+
+Machine::Flow Machine::while_loop(const Statement& s) {
+  for (;;) {
+    if (steps_-- == 0) throw CannotRun{};
+    const Flow condition = block(s.bodies[0]);
+    if (condition != Flow::yielded) return condition;
+    if (yielded_.bits == 0) return Flow::next;
+    const Flow flow = block(s.bodies[1]);
+    if (flow == Flow::leave) return Flow::next;
+    if (flow == Flow::yielded || flow == Flow::failed) return flow;
+  }
+}
+
+void Machine::iterate(const Statement& s, const std::function<void(Flow)>& after) {
+  const ir::Block& body = s.bodies[0];
+  const std::size_t rank = body.arguments.size();
+  std::vector<std::int64_t> at(rank), low(rank), high(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    at[d] = low[d] = number(s.operands[2 * d]);
+    high[d] = number(s.operands[2 * d + 1]);
+  }
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (low[d] >= high[d]) return;
+  }
+  iteration_.loop = &s;
+  ++iteration_.loops;
+  iteration_.number = 0;
+  iteration_.indices.resize(rank);
+  for (;;) {
+    if (steps_-- == 0) throw CannotRun{};
+    for (std::size_t d = 0; d < rank; ++d) {
+      const std::int64_t index = backward_ && s.op == Op::parallel ? high[d] - 1 - (at[d] - low[d]) : at[d];
+      values_[body.arguments[d]] = {static_cast<std::uint64_t>(index), ScalarType::i64};
+      iteration_.indices[d] = index;
+    }
+    after(block(body));
+    ++iteration_.number;
+    std::size_t d = rank;
+    while (d > 0 && ++at[d - 1] == high[d - 1]) {
+      at[d - 1] = low[d - 1];
+      --d;
+    }
+    if (d == 0) break;
+  }
+  iteration_.loop = nullptr;
+}
+
+std::uint64_t Machine::reduce(const Statement& s) {
+  const Op op = ir::combining(static_cast<ir::ReduceKind>(s.index));
+  std::uint64_t result = 0;
+  bool first = true;
+  iterate(s, [&](Flow flow) {
+    if (flow != Flow::yielded) return;
+    result = first ? yielded_.bits : combine(s, op, result, yielded_.bits);
+    first = false;
+  });
+  return result;
+}
+
+// In the order defined by task.hpp: within chunks, in 64 lanes each; then across the chunks, in 1024 lanes.
+std::uint64_t Machine::reduce_in_order(const Statement& s) {
+  const Op op = ir::combining(static_cast<ir::ReduceKind>(s.index));
+  const std::uint64_t identity = reduce_identity(static_cast<ir::ReduceKind>(s.index), s.type);
+  using Lanes = std::vector<std::uint64_t>;
+  const auto fold = [&](Lanes lanes) {
+    for (std::size_t width = lanes.size() / 2; width > 0; width /= 2) {
+      for (std::size_t l = 0; l < width; ++l) lanes[l] = combine(s, op, lanes[l], lanes[l + width]);
+    }
+    return lanes[0];
+  };
+  std::uint64_t n = 1;
+  for (std::size_t d = 0; d + 1 < s.operands.size(); d += 2) {
+    const std::int64_t low = number(s.operands[d]), high = number(s.operands[d + 1]);
+    n *= high > low ? static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) : 0;
+  }
+  const std::uint64_t chunk = ir::reduce_chunk(n);
+  std::vector<Lanes> chunks((n + chunk - 1) / chunk, Lanes(ir::reduce_lanes, identity));
+  std::uint64_t at = 0;
+  iterate(s, [&](Flow flow) {
+    std::uint64_t& lane = chunks[at / chunk][at % chunk % ir::reduce_lanes];
+    if (flow == Flow::yielded) lane = combine(s, op, lane, yielded_.bits);
+    ++at;
+  });
+  Lanes last(ir::reduce_final_lanes, identity);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    std::uint64_t& lane = last[i % ir::reduce_final_lanes];
+    lane = combine(s, op, lane, fold(chunks[i]));
+  }
+  return fold(last);
+}
+
+Machine::Flow Machine::fail() {
+  failed_ = true;
+  if (!iteration_.loop) failed_between_loops_ = true;
+  return Flow::failed;
+}
+
+bool Machine::has_element(const Statement& s) const {
+  const ArrayArgument& array = arguments_.arrays[s.index];
+  for (std::size_t d = 0; d < array.extents.size(); ++d) {
+    if (number(s.operands[d]) < 0 || number(s.operands[d]) >= array.extents[d]) return false;
+  }
+  return true;
+}
+
+// False if the access has no element.
+bool Machine::inside(const Statement& s) const {
+  switch (s.op) {
+    case Op::load:
+    case Op::store:
+    case Op::atomic:
+      return has_element(s);
+    case Op::get:
+      return s.operands.empty() || bits(s.operands[0]) < locals_[s.index].size();
+    case Op::set:
+      return s.operands.size() < 2 || bits(s.operands[0]) < locals_[s.index].size();
+    default:
+      return true;
+  }
+}
+
+std::uint64_t Machine::combine(const Statement& s, Op op, std::uint64_t a, std::uint64_t b) const {
+  Statement operation{};
+  operation.op = op;
+  operation.type = s.type;
+  const ScalarType types[] = {s.type, s.type};
+  const std::uint64_t operands[] = {a, b};
+  const std::uint64_t result = ir::evaluate_operation(operation, types, operands);
+  if (observer_) observer_->computed(*this, s, types, operands, result);
+  return result;
+}
+
+// The byte of the launch's memory at which the scalar begins.
+std::size_t Machine::element(const Statement& s) const {
+  const ArrayArgument& array = arguments_.arrays[s.index];
+  std::size_t at = 0;
+  for (std::size_t d = 0; d < array.extents.size(); ++d) {
+    const std::int64_t extent = array.extents[d];
+    std::int64_t index = number(s.operands[d]);
+    if (!strict_) index = (index % extent + extent) % extent;
+    at = at * static_cast<std::size_t>(extent) + static_cast<std::size_t>(index);
+  }
+  const ElementType& type = kernel_.parameters[s.index].element;
+  return array.offset + (at * type.components() + s.component) * size_of(type.scalar);
+}
+
+std::uint64_t Machine::load(const Statement& s) {
+  const std::size_t at = element(s);
+  note(s, Access::read, at);
+  return read(s.type, array_memory(s) + at);
+}
+
+void Machine::store(const Statement& s, std::uint64_t bits) {
+  const std::size_t at = element(s);
+  note(s, Access::write, at);
+  std::memcpy(array_memory(s) + at, &bits, size_of(s.type));
+}
+
+std::uint64_t Machine::atomic(const Statement& s) {
+  const std::size_t at = element(s);
+  note(s, Access::update, at);
+  std::byte* place = array_memory(s) + at;
+  const std::uint64_t old = read(s.type, place), value = updated(s, old);
+  std::memcpy(place, &value, size_of(s.type));
+  return old;
+}
+
+std::uint64_t Machine::updated(const Statement& s, std::uint64_t old) const {
+  const std::uint64_t value = bits(s.operands.back());
+  switch (static_cast<ir::AtomicKind>(s.immediate)) {
+    case ir::AtomicKind::add:
+      return combine(s, Op::add, old, value);
+    case ir::AtomicKind::sub:
+      return combine(s, Op::sub, old, value);
+    case ir::AtomicKind::min:
+      return combine(s, Op::min, old, value);
+    case ir::AtomicKind::max:
+      return combine(s, Op::max, old, value);
+    case ir::AtomicKind::bit_and:
+      return old & value;
+    case ir::AtomicKind::bit_or:
+      return old | value;
+    case ir::AtomicKind::bit_xor:
+      return old ^ value;
+    case ir::AtomicKind::exchange:
+      return value;
+    case ir::AtomicKind::compare_exchange:
+      return old == bits(s.operands[s.operands.size() - 2]) ? value : old;
+  }
+  return old;
+}
+
+std::byte* Machine::scratch(const Statement& s, bool indexed) {
+  std::size_t at = s.immediate;
+  if (indexed) at += static_cast<std::size_t>(bits(s.operands[0])) * size_of(s.type);
+  if (at + size_of(s.type) > scratch_->size()) throw CannotRun{};
+  return scratch_->data() + at;
+}
+
+std::size_t Machine::local_index(const Statement& s, bool indexed) const {
+  const std::uint64_t index = indexed ? bits(s.operands[0]) : 0;
+  if (index >= locals_[s.index].size()) throw CannotRun{};
+  return static_cast<std::size_t>(index);
+}
+
+}  // namespace weir::interpreter

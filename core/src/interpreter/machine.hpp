@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes kernels and tasks statement by statement: the meaning of the IR, without a compiler. The reference
+// of the differential tests, and the machine of debugged launches (runtime/launch/debug_launch.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "interpreter/observer.hpp"
+#include "ir/ir.hpp"
+#include "ir/task.hpp"
+
+namespace weir::interpreter {
+
+/// Thrown if a run exceeds its limit of steps or performs an operation without a defined meaning.
+struct CannotRun {};
+
+/// One array argument: a part of one of the launch's memories, from `offset` on. Arrays may overlap.
+struct ArrayArgument {
+  std::vector<std::int64_t> extents;
+  std::size_t memory = 0;
+  std::size_t offset = 0;  ///< in bytes
+};
+
+/// The arguments of a launch. `arrays` and `scalars` are indexed by parameter.
+struct Arguments {
+  std::vector<std::vector<std::byte>> memories;
+  std::vector<ArrayArgument> arrays;                ///< without extents for scalars
+  std::vector<std::vector<std::uint64_t>> scalars;  ///< bits of the components; empty for arrays
+  std::uint64_t launch_key = 0;
+};
+
+/// Computes the bits of a math function, which IEEE 754 leaves unspecified.
+using MathLibrary = std::function<std::uint64_t(const ir::Statement& s, std::span<const ScalarType> types,
+                                                std::span<const std::uint64_t> operands)>;
+
+/// How a machine treats what the IR leaves undefined.
+enum class Meaning : std::uint8_t {
+  strict,  ///< follows the IR to the bit; throws CannotRun for an index outside an array without bounds
+           ///< checks
+  lenient  ///< gives every kernel a meaning: indices wrap around, and a function of the operands' bits
+           ///< replaces `philox` and the math library; a false assert ends an iteration and is ignored
+           ///< elsewhere
+};
+
+/// One launch: its arguments, and the arrays' contents after it. Copies share nothing. Not thread-safe.
+class Machine {
+ public:
+  /// Refers to `kernel`, which must be verified and outlive the machine.
+  Machine(const ir::Kernel& kernel, Arguments arguments, MathLibrary library,
+          Meaning meaning = Meaning::strict);
+
+  /// `observer` is called for each step of later runs, and may throw to stop one. Null for none.
+  void observe(Observer* observer) { observer_ = observer; }
+
+  /// Runs the whole kernel; the blocks of a region run one after the other.
+  void run_kernel(std::uint64_t steps);
+  /// Runs one task. The tasks of a launch share `scratch`.
+  void run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps);
+
+  /// Runs the iterations of `parallel` loops from the last one to the first.
+  void run_backward() { backward_ = true; }
+
+  const Arguments& arguments() const { return arguments_; }
+  /// The bits of all scalars of an array.
+  std::vector<std::uint64_t> contents(std::size_t parameter) const;
+
+  /// A strict run reached a false assert or an index that bounds checks refuse.
+  bool failed() const { return failed_; }
+  /// The failure occurred outside of parallel loops, which leaves the arrays undefined.
+  bool failed_between_loops() const { return failed_between_loops_; }
+
+  // The state at the current statement, for observers.
+  const Iteration& iteration() const { return iteration_; }
+  std::uint64_t bits(ir::ValueId id) const { return values_[id].bits; }
+  ScalarType type(ir::ValueId id) const { return values_[id].type; }
+
+ private:
+  enum class Flow : std::uint8_t { next, leave, again, yielded, failed };
+  struct Value {
+    std::uint64_t bits = 0;
+    ScalarType type = ScalarType::boolean;
+  };
+
+  void start(std::uint32_t values, std::uint32_t locals, std::uint64_t steps);
+  std::int64_t number(ir::ValueId id) const { return static_cast<std::int64_t>(bits(id)); }
+  Flow block(const ir::Block& block);
+  Flow statement(const ir::Statement& s);
+  Flow for_loop(const ir::Statement& s);
+  Flow while_loop(const ir::Statement& s);
+  void iterate(const ir::Statement& s, const std::function<void(Flow)>& after);
+  std::uint64_t reduce(const ir::Statement& s);
+  std::uint64_t reduce_in_order(const ir::Statement& s);
+  std::uint64_t operation(const ir::Statement& s);
+  std::uint64_t philox(const ir::Statement& s) const;
+  bool has_element(const ir::Statement& s) const;
+  bool inside(const ir::Statement& s) const;
+  Flow fail();
+  std::uint64_t load(const ir::Statement& s);
+  void store(const ir::Statement& s, std::uint64_t bits);
+  std::uint64_t atomic(const ir::Statement& s);
+  std::uint64_t updated(const ir::Statement& s, std::uint64_t old) const;
+  std::uint64_t combine(const ir::Statement& s, ir::Op op, std::uint64_t a, std::uint64_t b) const;
+  std::size_t element(const ir::Statement& s) const;
+  std::byte* array_memory(const ir::Statement& s) {
+    return arguments_.memories[arguments_.arrays[s.index].memory].data();
+  }
+  void note(const ir::Statement& s, Access access, std::size_t at) const {
+    if (observer_) observer_->access(*this, s, access, arguments_.arrays[s.index].memory, at);
+  }
+  std::byte* scratch(const ir::Statement& s, bool indexed);
+  std::size_t local_index(const ir::Statement& s, bool indexed) const;
+  void set(const ir::Statement& s, std::uint64_t bits) { values_[s.result] = {bits, s.type}; }
+
+  const ir::Kernel& kernel_;
+  Arguments arguments_;
+  std::vector<Value> values_;
+  std::vector<std::vector<std::uint64_t>> locals_;
+  std::vector<std::byte>* scratch_ = nullptr;
+  std::uint64_t steps_ = 0;
+  Value yielded_;
+  Iteration iteration_;
+  Observer* observer_ = nullptr;
+  MathLibrary library_;
+  bool strict_ = false;
+  bool backward_ = false;
+  bool failed_ = false, failed_between_loops_ = false;
+};
+
+}  // namespace weir::interpreter

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a machine reports while it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ir/ir.hpp"
+
+namespace weir::interpreter {
+
+class Machine;
+
+/// The iteration of a parallel loop or reduction that runs.
+struct Iteration {
+  const ir::Statement* loop = nullptr;  ///< null between loops
+  std::uint32_t loops = 0;              ///< number of loops that a run has begun
+  std::uint64_t number = 0;             ///< of the iteration, in the order of the run, from 0
+  std::vector<std::int64_t> indices;
+};
+
+enum class Access : std::uint8_t { read, write, update };  ///< update: by an atomic
+
+/// Called by a machine, which it may stop by an exception.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// `s` accesses no element: an index is outside its array or local array.
+  virtual void outside(const Machine& machine, const ir::Statement& s) = 0;
+  /// The condition of the assert `s` is false.
+  virtual void false_assert(const Machine& machine, const ir::Statement& s) = 0;
+  /// Before a scalar of an array is accessed, at byte `at` of one of the launch's memories.
+  virtual void access(const Machine& machine, const ir::Statement& s, Access access, std::size_t memory,
+                      std::size_t at) = 0;
+  /// `s` computed `bits` from operands: arithmetic, or a step of a reduction or an atomic.
+  virtual void computed(const Machine& machine, const ir::Statement& s, std::span<const ScalarType> types,
+                        std::span<const std::uint64_t> operands, std::uint64_t bits) = 0;
+  /// The print `s` runs.
+  virtual void printed(const Machine&, const ir::Statement&) {}
+};
+
+}  // namespace weir::interpreter

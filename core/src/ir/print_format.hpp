@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formats of prints: a subset of {fmt}, checked when a kernel is built.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+#include <weir/types.hpp>
+
+namespace weir::ir {
+
+/// A part of a format: literal text, or where a value goes.
+struct PrintPiece {
+  bool is_value = false;
+  std::string text;  ///< the literal text without doubled braces, or the value's specification: "08.3f"
+};
+
+struct PrintFormat {
+  std::vector<PrintPiece> pieces;
+  std::string problem;  ///< why the text is not a format, or ""
+
+  std::size_t values() const noexcept;
+};
+
+PrintFormat parse_print_format(std::string_view text);
+
+/// A format that parses to these pieces.
+std::string print_format_text(std::span<const PrintPiece> pieces);
+
+/// Why a print of values of these types with that format is wrong, or "".
+std::string check_print(std::string_view format, std::span<const ScalarType> types);
+
+}  // namespace weir::ir

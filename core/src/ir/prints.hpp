@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which statements print.
+#pragma once
+
+#include <algorithm>
+
+#include "ir/ir.hpp"
+
+namespace weir::ir {
+
+/// True if the statement or one inside it is a print.
+inline bool prints(const Statement& s) noexcept {
+  if (s.op == Op::print) return true;
+  return std::any_of(s.bodies.begin(), s.bodies.end(), [](const Block& body) {
+    return std::any_of(body.statements.begin(), body.statements.end(), prints);
+  });
+}
+
+/// True for an `if` that prints and has no other effect: its branches compute values, read, and print.
+inline bool only_prints(const Statement& s) noexcept {
+  if (s.op != Op::if_ || !prints(s)) return false;
+  return std::all_of(s.bodies.begin(), s.bodies.end(), [](const Block& body) {
+    return std::all_of(body.statements.begin(), body.statements.end(), [](const Statement& inner) {
+      return inner.op <= Op::load || inner.op == Op::get || inner.op == Op::print || only_prints(inner);
+    });
+  });
+}
+
+}  // namespace weir::ir

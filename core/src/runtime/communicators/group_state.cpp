@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/communicators/group_state.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <optional>
+#include <weir/sdk/thread.hpp>
+
+#include "driver/bounded.hpp"
+
+namespace weir::detail {
+namespace {
+
+ErrorCode code_of(weir_result result) {
+  if (result == WEIR_ERROR_RANK) return ErrorCode::rank;
+  return result == WEIR_ERROR_INVALID ? ErrorCode::invalid : ErrorCode::system;
+}
+
+/// Drivers have no WEIR_ERROR_RANK, so failure_words() would add its number.
+std::string words_of(weir_result result, const weir_status& status) {
+  if (result == WEIR_ERROR_RANK && *status.message) return std::string(bounded(status.message));
+  return failure_words(result, status);
+}
+
+}  // namespace
+
+void GroupState::Ended::set() {
+  {
+    const std::lock_guard lock(mutex);
+    ended = true;
+  }
+  changed.notify_all();
+}
+
+void GroupState::Ended::wait() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return ended; });
+}
+
+GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& options)
+    : plugin_(plugin), rank_(options.rank), size_(options.size) {
+  weir_group_options wanted{};
+  wanted.struct_size = sizeof wanted;
+  wanted.rank = options.rank;
+  wanted.size = options.size;
+  wanted.validate = options.validate;
+  wanted.limit = static_cast<std::uint64_t>(std::chrono::nanoseconds(options.limit).count());
+  wanted.address = options.size == 0 && options.address.empty() ? nullptr : options.address.c_str();
+  Status status;
+  if (const weir_result result = plugin_.table().group_join(&wanted, &group_, &status); result != WEIR_OK)
+    throw Error(code_of(result),
+                fmt::format("{} communicator: {} cannot join: {}", name(),
+                            size_ == 0 ? "this process" : fmt::format("rank {} of {}", rank_, size_),
+                            words_of(result, status)));
+  weir_group_info info{};
+  info.struct_size = sizeof info;
+  if (const weir_result result = plugin_.table().group_get_info(group_, &info, &status); result != WEIR_OK) {
+    const std::string words = failure_words(result, status);
+    plugin_.table().group_leave(group_, nullptr);
+    throw Error(ErrorCode::system,
+                fmt::format("{} communicator: the group has no description: {}", name(), words));
+  }
+  rank_ = info.rank;
+  size_ = info.size;
+  try {
+    thread_ = sdk::start_thread("weir-ranks", [this] { run(); });
+  } catch (const std::exception& error) {
+    plugin_.table().group_leave(group_, nullptr);
+    throw Error(ErrorCode::system, fmt::format("{} communicator: {}", name(), error.what()));
+  }
+}
+
+GroupState::~GroupState() {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  Status status;
+  plugin_.table().group_leave(group_, &status);
+}
+
+std::shared_ptr<GroupState::Ended> GroupState::queue(std::shared_ptr<Call> call) {
+  auto ended = std::make_shared<Ended>();
+  {
+    const std::lock_guard lock(mutex_);
+    queued_.push_back({std::move(call), ended});
+  }
+  changed_.notify_all();
+  return ended;
+}
+
+void GroupState::run() {
+  for (;;) {
+    Queued next;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return leaving_ || !queued_.empty(); });
+      if (queued_.empty()) return;
+      next = std::move(queued_.front());
+      queued_.pop_front();
+    }
+    make(*next.call);
+    next.ended->set();
+  }
+}
+
+void GroupState::make(Call& call) noexcept {
+  std::optional<Error> failure;
+  try {
+    if (call.begin.alive()) call.begin.synchronize();
+    Status status;
+    const weir_result result = call.function(plugin_.table(), group_, &status);
+    if (result == WEIR_OK) return;
+    failure.emplace(code_of(result), fmt::format("{} communicator: rank {} of {}: {}", name(), rank_, size_,
+                                                 words_of(result, status)));
+  } catch (const Error& error) {  // the work before the call failed
+    failure = error;
+    abort(error.what());
+  } catch (const std::exception& error) {
+    failure.emplace(ErrorCode::system, error.what());
+    abort(error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+}
+
+void GroupState::check() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_) throw Error(*failure_);
+}
+
+void GroupState::abort(const std::string& reason) noexcept {
+  Status status;
+  plugin_.table().group_abort(group_, reason.c_str(), &status);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group's membership and the thread that makes its calls. The calls of a communicator without streams
+// block, so they run on this thread, in the order of submission, which is the same on all ranks. A stream
+// waits for a call in a host callback; the wait is bounded by the work before the call and by the group's
+// limit.
+#pragma once
+
+#include <weir/communicator.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <weir/communicator.hpp>
+#include <weir/error.hpp>
+
+#include "driver/communicator_plugin.hpp"
+#include "driver/gpu_driver.hpp"
+
+namespace weir::detail {
+
+class GroupState {
+ public:
+  /// Joins the group.
+  GroupState(const CommunicatorPlugin& plugin, const JoinOptions& options);
+  /// Waits for the queued calls, then leaves.
+  ~GroupState();
+  GroupState(const GroupState&) = delete;
+  GroupState& operator=(const GroupState&) = delete;
+
+  using Function = std::function<weir_result(const weir_communicator_table&, weir_group, weir_status*)>;
+
+  /// A queued call.
+  struct Call {
+    Event begin;  ///< the stream's work before the call; not alive for calls of the host
+    Function function;
+    PinnedMemory sent, received;
+  };
+  /// Set when a call has ended, also by a failure.
+  struct Ended {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool ended = false;
+    void set();
+    void wait();
+  };
+
+  std::shared_ptr<Ended> queue(std::shared_ptr<Call> call);
+  /// Throws the failure of an earlier call.
+  void check() const;
+  void abort(const std::string& reason) noexcept;
+
+  std::uint32_t rank() const noexcept { return rank_; }
+  std::uint32_t size() const noexcept { return size_; }
+  const std::string& name() const noexcept { return plugin_.name(); }
+
+ private:
+  struct Queued {
+    std::shared_ptr<Call> call;
+    std::shared_ptr<Ended> ended;
+  };
+  void run();
+  void make(Call& call) noexcept;
+
+  const CommunicatorPlugin& plugin_;
+  std::uint32_t rank_, size_;
+  weir_group group_ = nullptr;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Queued> queued_;
+  std::optional<Error> failure_;
+  bool leaving_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weir::detail

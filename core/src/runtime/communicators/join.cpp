@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of ranks: by name and address, or as the environment says.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <charconv>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+#include <weir/communicator.hpp>
+
+#include "driver/environment.hpp"
+#include "driver/registry.hpp"
+#include "runtime/communicators/group_state.hpp"
+
+namespace weir {
+namespace {
+
+constexpr std::uint32_t most_ranks = 1024;
+
+/// A thread of run_ranks().
+struct Seat {
+  std::uint32_t rank = 0, size = 0;
+  std::uint64_t run = 0;
+  std::uint64_t joined = 0;  ///< groups, which are numbered alike on all ranks
+};
+thread_local Seat* seat = nullptr;
+std::atomic<std::uint64_t> runs{0};
+
+std::uint32_t wanted_ranks() {
+  const std::string text = secure_environment("WEIR_RANKS");
+  if (text.empty()) return 1;
+  std::uint32_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > most_ranks)
+    refuse_environment("WEIR_RANKS", text, fmt::format("a number from 1 to {}", most_ranks));
+  return count;
+}
+
+std::string communicator_report() {
+  std::string text;
+  for (const Candidate& candidate : communicators()) {
+    text += fmt::format("\n  {}: {}", candidate.name, to_string(candidate.status));
+    if (!candidate.reason.empty()) text += fmt::format(": {}", candidate.reason);
+    if (!candidate.remedy.empty()) text += fmt::format("; remedy: {}", candidate.remedy);
+  }
+  return text.empty() ? " none; `weir info` lists the folders that are searched" : text;
+}
+
+}  // namespace
+
+Communicator join(const JoinOptions& options) try {
+  const Candidate* const candidate = find_communicator(options.communicator);
+  if (!candidate)
+    throw Error(
+        ErrorCode::not_found,
+        fmt::format("no communicator '{}': no usable communicator has that name. The communicators are:{}",
+                    options.communicator, communicator_report()));
+  return Communicator(std::make_unique<detail::GroupState>(*candidate->communicator, options));
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+namespace {
+
+/// The communicator whose launcher started this process, if there is one.
+std::optional<LaunchedCommunicator> launched() {
+  std::vector<LaunchedCommunicator> found = launched_communicators();
+  if (found.empty()) return std::nullopt;
+  const auto& [name, variable, ranks] = found.front();
+  if (const std::uint32_t threads = wanted_ranks(); threads != 1)
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("WEIR_RANKS is {}, which asks for ranks as threads, and {} is {}, which says that a "
+                    "launcher of the communicator {} started this process; unset WEIR_RANKS",
+                    threads, variable, ranks, name));
+  if (found.size() > 1)
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("launchers of several communicators started this process: {} is {} (communicator {}), "
+                    "and {} is {} (communicator {}); name one with join(options)",
+                    variable, ranks, name, found[1].variable, found[1].ranks, found[1].name));
+  return std::move(found.front());
+}
+
+}  // namespace
+
+Communicator join() try {
+  JoinOptions options;
+  constexpr std::uint32_t most_seconds = 86400;
+  const std::string limit = secure_environment("WEIR_RANK_LIMIT");
+  options.limit = parse_seconds("WEIR_RANK_LIMIT", limit, most_seconds).value_or(options.limit);
+  if (seat) {
+    options.rank = seat->rank;
+    options.size = seat->size;
+    options.address = fmt::format("weir ranks {}, group {}", seat->run, seat->joined++);
+    return join(options);
+  }
+  if (const auto by = launched()) {
+    options.communicator = by->name;
+    options.size = 0;
+    return join(options);
+  }
+  if (const std::uint32_t ranks = wanted_ranks(); ranks != 1)
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format(
+            "WEIR_RANKS is {}, but run_ranks() did not start this thread; call join() in the function "
+            "that run_ranks() runs, or unset WEIR_RANKS",
+            ranks));
+  options.address = fmt::format("weir ranks {}, alone", runs++);
+  return join(options);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+namespace {
+
+/// Whether the exception being handled says only that another rank failed.
+bool is_of_another_rank() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::rank;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void run_ranks(const std::function<void()>& rank) try {
+  if (launched()) return rank();
+  const std::uint32_t size = wanted_ranks();
+  const std::uint64_t run = runs++;
+  std::mutex mutex;
+  std::exception_ptr first, consequence;  // of the rank that failed, and of one that learned of it
+  const auto body = [&](std::uint32_t number) {
+    Seat mine{number, size, run};
+    seat = &mine;
+    try {
+      rank();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      std::exception_ptr& kept = is_of_another_rank() ? consequence : first;
+      if (!kept) kept = std::current_exception();
+    }
+    seat = nullptr;
+  };
+  std::vector<std::jthread> threads;
+  threads.reserve(size);
+  for (std::uint32_t number = 0; number < size; ++number) threads.emplace_back(body, number);
+  threads.clear();
+  if (first || consequence) std::rethrow_exception(first ? first : consequence);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+}  // namespace weir

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/debug_launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+#include <weir/array.hpp>
+
+#include "driver/environment.hpp"
+#include "interpreter/checks.hpp"
+#include "interpreter/compiled_math.hpp"
+#include "interpreter/machine.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/launch/launch_steps.hpp"
+#include "runtime/memory/unwritten.hpp"
+#include "runtime/prints/print_output.hpp"
+#include "runtime/prints/print_sites.hpp"
+
+namespace weir::detail {
+namespace {
+
+/// The part of a block that a launch's arrays use. It begins at a multiple of 8 bytes, as the marks of
+/// unwritten memory do.
+struct UsedPart {
+  std::size_t memory = 0;  ///< its number
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+};
+
+std::map<const Block*, UsedPart> used_parts(std::span<const LaunchArgument> arguments) {
+  std::map<const Block*, UsedPart> parts;
+  for (const LaunchArgument& argument : arguments) {
+    if (!argument.array) continue;
+    UsedPart& part = parts.try_emplace(argument.array->block(), UsedPart{parts.size()}).first->second;
+    part.begin = std::min(part.begin, argument.array->offset() & ~std::uint64_t{7});
+    part.end = std::max(part.end, argument.array->offset() + argument.array->size_bytes());
+  }
+  return parts;
+}
+
+std::vector<std::uint64_t> scalars_of(const LaunchArgument& argument) {
+  const std::size_t size = size_of(argument.element.scalar);
+  std::vector<std::uint64_t> scalars(argument.element.components());
+  for (std::size_t i = 0; i < scalars.size(); ++i)
+    std::memcpy(&scalars[i], static_cast<const std::byte*>(argument.data) + i * size, size);
+  return scalars;
+}
+
+/// Copies the arrays to the host; those that share memory on the device share it there, too.
+interpreter::Arguments arguments_on_host(const StreamRef& stream, std::span<const LaunchArgument> arguments) {
+  const std::map<const Block*, UsedPart> parts = used_parts(arguments);
+  interpreter::Arguments result;
+  result.memories.resize(parts.size());
+  for (const auto& [block, part] : parts) result.memories[part.memory].resize(part.end - part.begin);
+  for (const LaunchArgument& argument : arguments) {
+    interpreter::ArrayArgument& array = result.arrays.emplace_back();
+    auto& scalars = result.scalars.emplace_back();
+    if (!argument.array) {
+      scalars = scalars_of(argument);
+      continue;
+    }
+    const AnyArrayView& view = *argument.array;
+    for (std::size_t d = 0; d < view.rank(); ++d) array.extents.push_back(view.extent(d));
+    const UsedPart& part = parts.at(view.block());
+    array.memory = part.memory;
+    array.offset = view.offset() - part.begin;
+    view.copy_to_bytes(stream,
+                       std::span(result.memories[array.memory]).subspan(array.offset, view.size_bytes()));
+  }
+  return result;
+}
+
+/// Keeps the lines that the kernel prints until the run ends.
+class DebugChecks final : public interpreter::Checks {
+ public:
+  explicit DebugChecks(const ir::Kernel& kernel)
+      : Checks(kernel), sites_(std::make_shared<const PrintSites>(kernel)) {}
+
+  void printed(const interpreter::Machine& machine, const ir::Statement& s) override {
+    Printed line{0, {sites_, sites_->find(s)}, {}, {}};
+    if (machine.iteration().loop) std::ranges::copy(machine.iteration().indices, line.index.begin());
+    for (const ir::ValueId id : s.operands) line.values.push_back(machine.bits(id));
+    printed_.push_back(std::move(line));
+  }
+  void show_lines() noexcept try {
+    output_lines(lines_in_order(std::move(printed_)));
+  } catch (...) {  // without memory the lines are lost
+  }
+
+ private:
+  std::shared_ptr<const PrintSites> sites_;
+  std::vector<Printed> printed_;
+};
+
+[[noreturn]] void throw_fault(const ir::Kernel& kernel, const interpreter::Fault& fault) {
+  const bool known = kernel.knows(fault.location);
+  const std::string file = known ? kernel.files[fault.location.file] : std::string();
+  const std::uint32_t line = known ? fault.location.line : 0;
+  const std::string place = known ? fmt::format(" ({}:{})", file, line) : std::string();
+  throw Error(ErrorCode::assertion,
+              fmt::format("kernel '{}': {}{}{}", kernel.name, fault.problem, place, fault.details),
+              kernel.name, file, line);
+}
+
+}  // namespace
+
+bool is_named_for_debugging(std::string_view kernel) {
+  const std::string list = secure_environment("WEIR_DEBUG");
+  for (std::string_view rest = list; !rest.empty();) {
+    std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (name == kernel || name == "*") return true;
+  }
+  return false;
+}
+
+void debug(ProgramState& program, bool on) noexcept {
+  if (on) mark_new_arrays();
+  program.debugged.store(on, std::memory_order_relaxed);
+}
+
+void debug_launch(ProgramState& program, const StreamRef& stream, std::span<const LaunchArgument> arguments,
+                  const LaunchOptions& options) {
+  const ir::Kernel& kernel = *program.kernel;
+  throw_failure(live(stream));
+  if (program.plan->prints) stream.synchronize();  // shows the lines of earlier launches first
+  // Threads may launch on one stream. Their copies must not come between those of one launch. A program's
+  // function for printed lines may launch, too.
+  static std::recursive_mutex& mutex = *new std::recursive_mutex;
+  const std::lock_guard lock(mutex);
+  interpreter::Arguments on_host = arguments_on_host(stream, arguments);
+  if (program.plan->uses_launch_key) on_host.launch_key = next_launch_key(program, options);
+  interpreter::CompiledMath math(stream.device());
+  interpreter::Machine machine(kernel, std::move(on_host), std::ref(math));
+  DebugChecks checks(kernel);
+  machine.observe(&checks);
+  try {
+    machine.run_kernel(~std::uint64_t{0});
+  } catch (const interpreter::Fault& fault) {
+    checks.show_lines();
+    throw_fault(kernel, fault);
+  }
+  checks.show_lines();
+  for (std::size_t p = 0; p < arguments.size(); ++p) {
+    if (!arguments[p].array || !program.parameters[p].written) continue;
+    const interpreter::ArrayArgument& array = machine.arguments().arrays[p];
+    const AnyArrayView& view = *arguments[p].array;
+    view.copy_from_bytes(
+        stream,
+        std::span(machine.arguments().memories[array.memory]).subspan(array.offset, view.size_bytes()));
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/prints/print_buffer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/environment.hpp"
+#include "runtime/devices/device_state.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/prints/print_output.hpp"
+#include "runtime/prints/print_sites.hpp"
+#include "runtime/streams/submission.hpp"
+
+namespace weir::detail {
+namespace {
+
+constexpr std::uint64_t usual_bytes = 1 << 20, least_bytes = 4096;
+
+std::uint64_t buffer_bytes() {
+  const char* const name = "WEIR_PRINT_BYTES";
+  const std::string text = secure_environment(name);
+  const std::uint64_t bytes = parse_bytes(name, text).value_or(usual_bytes);
+  constexpr std::uint64_t most = std::uint64_t{ir::max_print_words} * 8;
+  if (bytes < least_bytes || bytes > most) refuse_environment(name, text, "4K to 4G");
+  return bytes / 8 * 8;
+}
+
+ir::PrintHeader empty_header(std::uint64_t bytes) noexcept {
+  return {0, 0, static_cast<std::uint32_t>((bytes - ir::print_header_bytes) / 8), 0};
+}
+
+/// Clears `claimed` and `lost` after the stream's work so far.
+void clear(StreamState& stream, const PrintBuffer& buffer) {
+  DeviceState& device = stream.device;
+  const std::uint32_t zero = 0;
+  device.call("clear a stream's print buffer", [&](weir_status* status) {
+    return device.table().fill(stream.stream, buffer.allocation, 0, offsetof(ir::PrintHeader, capacity),
+                               &zero, sizeof zero, status);
+  });
+  stream.note_submission();
+}
+
+void wait(StreamState& stream) {
+  DeviceState& device = stream.device;
+  device.streams.wait_before_throwing(stream, [&] {
+    device.call("read a stream's print buffer", [&](weir_status* status) {
+      const weir_result flushed = device.table().stream_flush(stream.stream, status);
+      return flushed != WEIR_OK ? flushed : device.table().stream_synchronize(stream.stream, status);
+    });
+  });
+}
+
+/// Sets the capacity of a buffer that the host cannot write.
+void set_header(StreamState& stream, const PrintBuffer& buffer) {
+  const ir::PrintHeader header = empty_header(buffer.bytes);
+  DeviceState& device = stream.device;
+  {
+    const Submission submission(stream);
+    device.call("set a stream's print buffer", [&](weir_status* status) {
+      return device.table().copy_to_device(stream.stream, buffer.allocation, 0, &header, sizeof header,
+                                           status);
+    });
+    stream.note_submission();
+  }
+  wait(stream);
+}
+
+/// Copies `bytes` of the buffer and clears it, in the order of the stream: launches of other threads write
+/// before or after both.
+std::vector<std::byte> take(StreamState& stream, const PrintBuffer& buffer, std::uint64_t bytes) {
+  DeviceState& device = stream.device;
+  std::vector<std::byte> copy(bytes);
+  {
+    const Submission submission(stream);
+    device.call("read a stream's print buffer", [&](weir_status* status) {
+      return device.table().copy_to_host(stream.stream, copy.data(), buffer.allocation, 0, bytes, status);
+    });
+    stream.note_submission();
+    try {
+      clear(stream, buffer);
+    } catch (...) {
+      device.streams.wait_for_all_of(stream);  // the copy above writes to memory that unwinding frees
+      throw;
+    }
+  }
+  wait(stream);
+  return copy;
+}
+
+/// Takes the contents; for a stream that accepts no work any more.
+std::vector<std::byte> take_in_place(PrintBuffer& buffer) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(buffer.host);
+  std::vector<std::byte> copy(bytes, bytes + buffer.bytes);
+  std::atomic_ref(buffer.host->claimed).store(0, std::memory_order_relaxed);
+  std::atomic_ref(buffer.host->lost).store(0, std::memory_order_relaxed);
+  return copy;
+}
+
+std::vector<std::byte> take(StreamState& stream, PrintBuffer& buffer) {
+  if (buffer.host) {
+    const bool any = std::atomic_ref(buffer.host->claimed).load(std::memory_order_acquire) != 0;
+    if (!any && std::atomic_ref(buffer.host->lost).load(std::memory_order_relaxed) == 0) return {};
+  }
+  try {
+    const StreamPin pinned(stream);
+    return take(stream, buffer, buffer.bytes);
+  } catch (...) {  // a destroyed stream, or a failed device
+    if (!buffer.host) throw;
+    return take_in_place(buffer);
+  }
+}
+
+std::vector<std::string> lines_of(const std::vector<std::byte>& bytes, std::uint32_t& lost) {
+  ir::PrintHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  lost = header.lost;
+  const std::uint32_t end = std::min(header.claimed, header.capacity);
+  const std::byte* words = bytes.data() + ir::print_header_bytes;
+  std::vector<Printed> all;
+  std::map<std::uint32_t, std::shared_ptr<const PrintSite>> sites;
+  ir::PrintEntry entry;
+  for (std::uint32_t at = 0; at + ir::print_entry_words <= end; at += entry.words) {
+    std::memcpy(&entry, words + std::size_t{8} * at, sizeof entry);
+    if (entry.site == 0 || entry.words < ir::print_entry_words || entry.words > end - at) break;
+    const auto [site, fresh] = sites.try_emplace(entry.site);
+    if (fresh) site->second = find_print(entry.site);
+    if (!site->second) {  // the kernel was destroyed long ago
+      ++lost;
+      continue;
+    }
+    Printed printed{entry.launch, site->second, {}, {}};
+    std::copy(std::begin(entry.index), std::end(entry.index), printed.index.begin());
+    printed.values.resize(entry.words - ir::print_entry_words);
+    if (!printed.values.empty())
+      std::memcpy(printed.values.data(), words + std::size_t{8} * (at + ir::print_entry_words),
+                  8 * printed.values.size());
+    all.push_back(std::move(printed));
+  }
+  return lines_in_order(std::move(all));
+}
+
+}  // namespace
+
+PrintBuffer& print_buffer(StreamState& stream) {
+  if (PrintBuffer* buffer = stream.prints.load(std::memory_order_acquire)) return *buffer;
+  DeviceState& device = stream.device;
+  const weir_driver_table& table = device.table();
+  auto buffer = std::make_unique<PrintBuffer>();
+  buffer->bytes = buffer_bytes();
+  weir_memory_options options{};
+  options.struct_size = sizeof options;
+  options.kind = device.has(Capability::pinned_memory) ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE;
+  options.size = buffer->bytes;
+  const weir_device handle = device.handle();
+  device.call("allocate a stream's print buffer", [&](weir_status* status) {
+    return table.memory_allocate(handle, &options, &buffer->allocation, status);
+  });
+  const auto give_up = [&]() noexcept {
+    device.call_no_throw([&](weir_status* status) { return table.memory_free(buffer->allocation, status); });
+  };
+  try {
+    weir_memory_info info{};
+    info.struct_size = sizeof info;
+    device.call("query the location of memory", [&](weir_status* status) {
+      return table.memory_get_info(buffer->allocation, &info, status);
+    });
+    buffer->address = info.device_address;
+    buffer->host = static_cast<ir::PrintHeader*>(info.host_pointer);
+    if (buffer->host)
+      *buffer->host = empty_header(buffer->bytes);
+    else
+      set_header(stream, *buffer);
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  PrintBuffer* expected = nullptr;
+  if (stream.prints.compare_exchange_strong(expected, buffer.get(), std::memory_order_acq_rel))
+    return *buffer.release();
+  give_up();
+  return *expected;
+}
+
+void show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept try {
+  // A function of on_print that waits for a stream, against its contract, finds nothing instead of a
+  // deadlock.
+  thread_local bool is_showing = false;
+  if (is_showing) return;
+  struct Showing {
+    Showing() { is_showing = true; }
+    ~Showing() { is_showing = false; }
+  } const showing;
+  const std::lock_guard lock(buffer.showing);
+  const std::vector<std::byte> bytes = take(stream, buffer);
+  if (bytes.empty()) return;
+  std::uint32_t lost = 0;
+  std::vector<std::string> lines = lines_of(bytes, lost);
+  if (lost != 0)
+    lines.push_back(fmt::format(
+        "weir: {} more lines of kernels on {} were lost, because a stream keeps {} bytes of them between two "
+        "waits; wait for it more often, or set WEIR_PRINT_BYTES to a larger number",
+        lost, stream.device.device_name(), buffer.bytes));
+  output_lines(lines);
+} catch (
+    ...) {  // the device's failure is reported by the call that waited; without memory the lines are lost
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines that kernels print. Generated code writes them to the buffer of the launch's stream
+// (ir/print_buffer.hpp). The host reads it after a wait for the stream.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "ir/print_buffer.hpp"
+#include "runtime/streams/stream_state.hpp"
+
+namespace weir::detail {
+
+/// Created by the stream's first launch that prints; lives as long as the stream's state.
+struct PrintBuffer {
+  weir_allocation allocation = nullptr;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  ir::PrintHeader* host = nullptr;  ///< null if the host cannot read it in place
+  std::atomic<std::uint32_t> launches{0};
+  std::mutex showing;  ///< held while lines are read and passed on, which keeps their order
+};
+
+/// The stream's buffer, created on first use. Must not be called with the submission lock held, because
+/// creation may block. Throws Error{invalid} if WEIR_PRINT_BYTES is not a size.
+PrintBuffer& print_buffer(StreamState& stream);
+
+/// Passes on the lines of the stream's finished work; the caller has waited for it. Takes the submission
+/// lock. Lines are lost when the device fails and the host cannot read the buffer in place.
+void show_printed_lines(StreamState& stream, PrintBuffer& buffer) noexcept;
+inline void show_printed_lines(StreamState& stream) noexcept {
+  if (PrintBuffer* buffer = stream.prints.load(std::memory_order_acquire)) [[unlikely]]
+    show_printed_lines(stream, *buffer);
+}
+
+}  // namespace weir::detail

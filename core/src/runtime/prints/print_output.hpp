@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace weir::detail {
+
+/// Passes lines without newlines to the function of on_print, or writes them to standard output.
+void output_lines(std::span<const std::string> lines) noexcept;
+
+}  // namespace weir::detail

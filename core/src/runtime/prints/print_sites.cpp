@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/prints/print_sites.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <tuple>
+#include <weir/element.hpp>
+
+namespace weir::detail {
+namespace {
+
+std::string format_value(const std::string& specification, ScalarType type, std::uint64_t bits) {
+  const std::string text = "{:" + specification + "}";
+  const auto with = [&](const auto& value) { return fmt::vformat(text, fmt::make_format_args(value)); };
+  // The sign of a computed NaN depends on the processor.
+  const auto real = [&](auto number) {
+    return with(number == number ? number : std::numeric_limits<decltype(number)>::quiet_NaN());
+  };
+  switch (type) {
+    case ScalarType::boolean:
+      return with(bits != 0);
+    case ScalarType::f16:
+      return real(static_cast<float>(half::from_bits(static_cast<std::uint16_t>(bits))));
+    case ScalarType::f32:
+      return real(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    case ScalarType::f64:
+      return real(std::bit_cast<double>(bits));
+    default:
+      break;
+  }
+  const unsigned unused = 64 - 8 * static_cast<unsigned>(size_of(type));
+  if (is_signed(type)) return with(static_cast<std::int64_t>(bits << unused) >> unused);
+  return with(bits << unused >> unused);
+}
+
+}  // namespace
+
+PrintSites::PrintSites(const ir::Kernel& kernel) : types_(kernel.value_count) {
+  gather(kernel, kernel.body, true);
+}
+
+void PrintSites::gather(const ir::Kernel& kernel, const ir::Block& block, bool becomes_tasks) {
+  for (const ir::ValueId id : block.arguments) types_[id] = ScalarType::i64;
+  for (const ir::Statement& s : block.statements) {
+    if (becomes_tasks) ++order_;
+    if (s.result != ir::no_value) types_[s.result] = s.type;
+    for (const ir::Block& body : s.bodies) gather(kernel, body, becomes_tasks && s.op == ir::Op::region);
+    if (s.op != ir::Op::print) continue;
+    PrintSite site{ir::parse_print_format(kernel.strings[s.index]), {}, order_};
+    for (const ir::ValueId id : s.operands) site.types.push_back(types_[id]);
+    sites_.emplace(s.index, std::move(site));
+  }
+}
+
+const PrintSite* PrintSites::find(const ir::Statement& print) const noexcept {
+  const auto found = sites_.find(print.index);
+  return print.op == ir::Op::print && found != sites_.end() ? &found->second : nullptr;
+}
+
+std::string format_line(const PrintSite& site, std::span<const std::uint64_t> values) {
+  std::string line;
+  std::size_t i = 0;
+  for (const ir::PrintPiece& piece : site.format.pieces) {
+    if (!piece.is_value)
+      line += piece.text;
+    else if (i < values.size() && i < site.types.size()) {
+      line += format_value(piece.text, site.types[i], values[i]);
+      ++i;
+    }
+  }
+  return line;
+}
+
+std::vector<std::string> lines_in_order(std::vector<Printed> all) {
+  std::stable_sort(all.begin(), all.end(), [](const Printed& a, const Printed& b) {
+    return std::tie(a.launch, a.site->order, a.index) < std::tie(b.launch, b.site->order, b.index);
+  });
+  std::vector<std::string> lines;
+  lines.reserve(all.size());
+  for (const Printed& one : all) lines.push_back(format_line(*one.site, one.values));
+  return lines;
+}
+
+}  // namespace weir::detail

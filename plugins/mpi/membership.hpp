@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's state in a group, and the transfers with other ranks. Every wait ends by the group's limit, by a
+// failure of the group, or when a rank that it needs has left or ended.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+#include <weir/sdk/communicator.hpp>
+
+#include "engine.hpp"
+
+namespace weir::mpi {
+
+/// A message to or from another rank.
+struct Part {
+  std::uint32_t peer;
+  void* address;
+  std::uint64_t size;
+  bool receive;
+};
+
+enum class Channel { collective, exchange };
+
+class Membership : public std::enable_shared_from_this<Membership> {
+ public:
+  Membership(std::uint32_t rank, std::uint32_t size, std::chrono::nanoseconds limit)
+      : rank_(rank), size_(size), limit_(limit), left_(size), answers_(size) {}
+
+  /// Begins an operation: counts it and sets the end of its waits. Fails if the group has failed.
+  void begin(const char* name, Channel channel, Clock::time_point until);
+  void begin(const char* name, Channel channel) { begin(name, channel, Clock::now() + limit_); }
+  /// Makes all transfers of one step of the operation. Those of a pair of ranks keep their order.
+  void transfer(std::span<const Part> parts);
+
+  void abort(const std::string& reason);
+  /// Makes the group fail on all ranks, and throws.
+  [[noreturn]] void fail(int rank, std::string words);
+  int failed_rank() const;
+
+  std::uint32_t rank() const { return rank_; }
+  std::uint32_t size() const { return size_; }
+  std::chrono::nanoseconds limit() const { return limit_; }
+
+ private:
+  friend Engine;
+  struct Request {
+    MPI_Request handle;
+    Part part;  ///< of at most `piece` bytes
+  };
+  struct Answer {
+    bool given = false;
+    Control control;
+  };
+
+  void check() const;
+  void post(std::span<const Part> parts, std::vector<Request>& requests);
+  bool test(std::vector<Request>& requests);
+  void judge(const std::vector<Request>& requests);
+  void ask();
+  [[noreturn]] void give_up(const std::vector<Request>& requests);
+  void withdraw(std::vector<Request>& requests, Lock& lock);
+  void set_failure(int rank, std::string words);
+  [[noreturn]] void fail_locked(int rank, std::string words);
+  std::string describe(std::uint32_t rank) const;
+  int tag() const;
+
+  Engine& engine_ = Engine::get();
+  const std::uint32_t rank_, size_;
+  const std::chrono::nanoseconds limit_;
+  // Guarded by the engine's mutex.
+  std::uint64_t id_ = 0, calls_ = 0, collectives_ = 0;
+  const char* last_ = "";
+  Channel channel_ = Channel::collective;
+  Clock::time_point until_{};
+  std::string failure_;
+  int failed_rank_ = -1;
+  std::vector<bool> left_;
+  std::vector<Answer> answers_;
+};
+
+}  // namespace weir::mpi

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages name the function, the array, the expectation, the finding and the remedy.
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+struct AlgorithmErrors : testing::Test {
+  template <class F>
+  static std::string of(F&& call) {
+    const Error error = thrown_by(call);
+    EXPECT_EQ(error.code(), ErrorCode::invalid);
+    return error.what();
+  }
+  Stream stream = tested().create_stream();
+  Array<float> x = upload(stream, std::vector<float>(10, 1.0f)),
+               y = upload(stream, std::vector<float>(10, 2.0f));
+  Array<bool> keep = tested().array<bool>(stream, 10);
+  Array<std::int64_t> count = tested().array<std::int64_t>(stream, 1);
+};
+
+TEST_F(AlgorithmErrors, OfSizes) {
+  EXPECT_THAT(
+      of([&] { inclusive_scan(stream, x, y.slice(0, 9)); }),
+      testing::HasSubstr("inclusive_scan: 'result' needs 10 elements, as many as 'x', but has 9; allocate as "
+                         "many, or pass a slice"));
+  EXPECT_THAT(of([&] { sort_by_key(stream, x, y.slice(1, 4)); }),
+              testing::HasSubstr("sort_by_key: 'values' needs 10 elements, as many as 'keys', but has 3"));
+  EXPECT_THAT(of([&] { compact(stream, x, keep.slice(0, 2), y, count); }),
+              testing::HasSubstr("compact: 'keep' needs 10 elements"));
+  const auto two = tested().array<std::int64_t>(stream, 2);
+  EXPECT_THAT(of([&] { unique(stream, x, y, two); }),
+              testing::HasSubstr("unique: 'count' receives a number and needs 1 element, but has 2"));
+}
+
+TEST_F(AlgorithmErrors, OfSharedMemory) {
+  EXPECT_THAT(
+      of([&] { compact(stream, x, keep, x, count); }),
+      testing::HasSubstr("compact: 'result' is expected to share no memory with 'x', but does; write to "
+                         "another array"));
+  EXPECT_THAT(of([&] { exclusive_scan(stream, x.slice(0, 5), x.slice(1, 6)); }),
+              testing::HasSubstr("exclusive_scan: 'result' is expected to share no memory with 'x'"));
+  EXPECT_THAT(of([&] { sort_by_key(stream, x, x); }), testing::HasSubstr("sort_by_key: 'values'"));
+  EXPECT_THAT(
+      of([&] { reduce_by_key(stream, x, x, y, y, count); }),
+      testing::HasSubstr("reduce_by_key: 'result_values' is expected to share no memory with 'result_keys'"));
+}
+
+TEST_F(AlgorithmErrors, OfFreedArraysAndOtherDevices) {
+  const ArrayView<float> view = x;
+  x = {};
+  EXPECT_THAT(of([&] { sort(stream, view); }),
+              testing::HasSubstr("sort: 'keys' is an array that is alive, but it was freed or never made"));
+  EXPECT_THAT(of([&] { inclusive_scan(stream, y, ArrayView<float>()); }),
+              testing::HasSubstr("inclusive_scan: 'result' is an array that is alive"));
+}
+
+TEST_F(AlgorithmErrors, OfRanges) {
+  EXPECT_THAT(of([&] { histogram(stream, x, 1, 1, count); }),
+              testing::HasSubstr("histogram: the range needs finite bounds, the lower first, but is [1, 1)"));
+  EXPECT_THAT(of([&] { histogram(stream, x, 0, INFINITY, count); }), testing::HasSubstr("[0, inf)"));
+  EXPECT_THAT(of([&] { histogram(stream, x, -1e308, 1e308, count); }),
+              testing::HasSubstr("must be a finite double"));
+}
+
+}  // namespace
+}  // namespace weir::test

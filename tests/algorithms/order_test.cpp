@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Algorithms are work of their stream: they follow earlier work, later work follows them, and the host does
+// not wait.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+/// A stream that is held until release(), so that work submitted to it is certainly not done.
+class Held {
+ public:
+  explicit Held(const StreamRef& stream) {
+    stream.call_host([this] { go_.wait(false); });
+  }
+  ~Held() { release(); }
+  void release() {
+    go_ = true;
+    go_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> go_ = false;
+};
+
+const Kernel<void(View<std::uint32_t>, Value<std::uint32_t>)>& scramble() {
+  static const Kernel kernel{
+      "scramble", [](View<std::uint32_t> x, Value<std::uint32_t> salt) {
+        range_for(x.size(), [&](Index i) { x[i] = (cast<std::uint32_t>(i) ^ salt) * 2654435761u; });
+      }};
+  return kernel;
+}
+
+std::vector<std::uint32_t> sorted_scramble(std::size_t n, std::uint32_t salt) {
+  std::vector<std::uint32_t> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = (std::uint32_t(i) ^ salt) * 2654435761u;
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+TEST(AlgorithmOrder, TheHostDoesNotWait) {
+  const Stream stream = tested().create_stream();
+  if (!tested().info().has(Capability::host_callback)) GTEST_SKIP() << "needs host callbacks";
+  const auto x = tested().array<std::uint32_t>(stream, 3000);
+  const auto result = tested().array<std::uint32_t>(stream, 3000);
+  const auto count = tested().array<std::int64_t>(stream, 1);
+  scramble()(stream, x, 0u);
+  sort(stream, x);  // compiles
+  unique(stream, x, result, count);
+  stream.synchronize();
+  Held held(stream);
+  scramble()(stream, x, 5u);
+  sort(stream, x);
+  unique(stream, x, result, count);
+  EXPECT_FALSE(stream.query());
+  held.release();
+  EXPECT_EQ(result.to_host(stream), sorted_scramble(3000, 5));
+}
+
+// Without the waits between the streams, the sort reads its keys before they are written, and the scan's
+// stream reads them before they are sorted: the first stream is held meanwhile.
+TEST(AlgorithmOrder, ForksAndJoinsBetweenStreams) {
+  if (!tested().info().has(Capability::host_callback)) GTEST_SKIP() << "needs host callbacks";
+  const Stream first = tested().create_stream(), second = tested().create_stream(),
+               third = tested().create_stream();
+  const auto x = tested().array<std::uint32_t>(first, 3000);
+  const auto sums = tested().array<std::uint32_t>(first, 3000);
+  scramble()(first, x, 0u);
+  sort(first, x);  // compiles; to load code, a GPU's driver may wait for the work of all streams
+  inclusive_scan(first, x, sums);
+  x.fill_zero(first);
+  first.synchronize();
+  Held held(first);
+  scramble()(first, x, 9u);
+  second.wait(first);
+  sort(second, x);
+  third.wait(second);
+  inclusive_scan(third, x, sums);
+  first.wait(third);
+  held.release();
+  std::vector<std::uint32_t> expected = sorted_scramble(3000, 9);
+  std::uint32_t sum = 0;
+  for (std::uint32_t& value : expected) value = sum += value;
+  EXPECT_EQ(sums.to_host(first), expected);
+}
+
+/// Kernels are traced at their first use, here by several threads at once.
+TEST(AlgorithmOrder, ThreadsUseTheirStreamsAtTheSameTime) {
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (std::uint32_t t = 0; t < 4; ++t)
+    threads.emplace_back([t, &right] {
+      const Stream stream = tested().create_stream();
+      const auto x = tested().array<std::uint32_t>(stream, 2000);
+      for (std::uint32_t round = 0; round < 5; ++round) {
+        scramble()(stream, x, 100 * t + round);
+        sort(stream, x, SortOrder::ascending);
+        right += x.to_host(stream) == sorted_scramble(2000, 100 * t + round);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 20);
+}
+
+}  // namespace
+}  // namespace weir::test

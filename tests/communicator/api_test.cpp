@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Communicator in C++: groups of threads whose arrays are on the CPU driver.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+#include <weir/communicator.hpp>
+#include <weir/weir.hpp>
+
+namespace weir::test {
+namespace {
+
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+struct Ranks {
+  explicit Ranks(const char* count, const char* limit = "60") {
+    setenv("WEIR_RANKS", count, 1);
+    setenv("WEIR_RANK_LIMIT", limit, 1);
+  }
+  ~Ranks() {
+    unsetenv("WEIR_RANKS");
+    unsetenv("WEIR_RANK_LIMIT");
+  }
+};
+
+std::string thrown_by(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Join, WorksAlone) {
+  const Communicator world = join();
+  EXPECT_EQ(world.rank(), 0u);
+  EXPECT_EQ(world.size(), 1u);
+  EXPECT_EQ(world.name(), "local");
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  auto x = device.array_of<float>(std::vector<float>{1, 2, 3});
+  world.all_reduce(stream, x, Reduction::sum);
+  world.barrier();
+  EXPECT_EQ(x.to_host(stream), (std::vector<float>{1, 2, 3}));
+}
+
+TEST(Join, NamesAMissingCommunicator) {
+  const std::string words = thrown_by([] {
+    JoinOptions options;
+    options.communicator = "pigeons";
+    join(options);
+  });
+  EXPECT_THAT(words, HasSubstr("no communicator 'pigeons': no usable communicator has that name"));
+  EXPECT_THAT(words, HasSubstr("local: usable"));
+}
+
+TEST(Join, RefusesAThreadThatRunRanksDidNotStart) {
+  const Ranks ranks("4");
+  EXPECT_THAT(thrown_by([] { join(); }), HasSubstr("call join() in the function that run_ranks() runs"));
+}
+
+TEST(Join, RefusesAMalformedNumberOfRanks) {
+  const Ranks ranks("four");
+  EXPECT_THAT(thrown_by([] { run_ranks([] {}); }), HasSubstr("WEIR_RANKS"));
+}
+
+class RunRanks : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, RunRanks, testing::Values("1", "2", "3", "4", "7"));
+
+// A fill before each call and a copy after it on one stream: without the order of the stream, the call would
+// read old elements, or the copy would.
+TEST_P(RunRanks, CallsAreInTheOrderOfTheStream) {
+  const Ranks ranks(GetParam());
+  Device device = open("cpu");
+  std::atomic<int> ended{0};
+  run_ranks([&] {
+    const Communicator world = join();
+    const Stream stream = device.create_stream();
+    constexpr int rounds = 20;
+    const int n = static_cast<int>(world.size()), rank = static_cast<int>(world.rank());
+    auto x = device.array<int>(stream, 1000);
+    auto kept = device.array<int>(stream, rounds, 1000);
+    for (int round = 0; round < rounds; ++round) {
+      x.fill(stream, rank + round);
+      world.all_reduce(stream, x, Reduction::sum);
+      kept.slice(round, round + 1).flat().copy_from(stream, x);
+    }
+    world.synchronize(stream);
+    const std::vector<int> values = kept.to_host(stream);
+    for (int round = 0; round < rounds; ++round)
+      for (int i = 0; i < 1000; ++i)
+        ASSERT_EQ(values[static_cast<std::size_t>(round * 1000 + i)], n * (n - 1) / 2 + n * round);
+    ++ended;
+  });
+  EXPECT_EQ(ended, std::atoi(GetParam()));
+}
+
+TEST_P(RunRanks, BroadcastGatherAndExchange) {
+  const Ranks ranks(GetParam());
+  Device device = open("cpu");
+  run_ranks([&] {
+    const Communicator world = join();
+    const Stream stream = device.create_stream();
+    const CurrentStream current{stream};
+    const std::uint32_t n = world.size(), right = (world.rank() + 1) % n, left = (world.rank() + n - 1) % n;
+    auto mine = device.array<std::uint32_t>(2), other = device.array<std::uint32_t>(2);
+    auto all = device.array<std::uint32_t>(2 * n);
+    mine.fill(10 + world.rank());
+    world.all_gather(stream, all, mine);
+    world.exchange(stream, mine, right, other, left);
+    const auto gathered = all.to_host();
+    for (std::uint32_t i = 0; i < 2 * n; ++i) EXPECT_EQ(gathered[i], 10 + i / 2);
+    EXPECT_EQ(other.to_host().front(), 10 + left);
+    world.broadcast(stream, mine, n - 1);
+    EXPECT_EQ(mine.to_host().back(), 10 + n - 1);
+    world.synchronize(stream);
+  });
+}
+
+TEST(RankFailure, AnExceptionEndsTheOthersAndIsThrown) {
+  const Ranks ranks("3");
+  Device device = open("cpu");
+  std::atomic<int> failed{0};
+  EXPECT_THROW(run_ranks([&] {
+                 const Communicator world = join();
+                 const Stream stream = device.create_stream();
+                 auto x = device.array<int>(stream, 10);
+                 if (world.rank() == 1) {
+                   std::this_thread::sleep_for(100ms);
+                   throw std::out_of_range("no such river");
+                 }
+                 x.fill(stream, 1);
+                 const std::string words = thrown_by([&] {
+                   world.all_reduce(stream, x, Reduction::sum);
+                   world.synchronize(stream);
+                 });
+                 EXPECT_THAT(words, HasSubstr("rank 1 ended the group: an exception ended it"));
+                 ++failed;
+               }),
+               std::out_of_range);
+  EXPECT_EQ(failed, 2);
+}
+
+// The other ranks learn of the end while the exception is still on its way to run_ranks().
+TEST(RankFailure, TheExceptionOfTheRankThatFailedIsThrownNotThatOfAnother) {
+  const Ranks ranks("3");
+  for (int i = 0; i < 40; ++i) try {
+      run_ranks([&] {
+        const Communicator world = join();
+        if (world.rank() == 1) throw std::out_of_range("mine");
+        world.barrier();
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::exception& error) {
+      ASSERT_STREQ(error.what(), "mine");
+    }
+}
+
+TEST(RankFailure, AHangingRankEndsTheOthersWithinTheLimit) {
+  const Ranks ranks("3", "0.3");
+  run_ranks([&] {
+    const Communicator world = join();
+    if (world.rank() == 2) {
+      std::this_thread::sleep_for(1s);
+      return;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_THAT(thrown_by([&] { world.barrier(); }), HasSubstr("rank 2 has made no call"));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 900ms);
+  });
+}
+
+TEST(RankFailure, ArraysOfUnequalSizeAreNamed) {
+  const Ranks ranks("2");
+  Device device = open("cpu");
+  run_ranks([&] {
+    const Communicator world = join();
+    const Stream stream = device.create_stream();
+    auto x = device.array<float>(stream, 10 + world.rank());
+    x.fill(stream, 1);
+    EXPECT_THAT(thrown_by([&] {
+                  world.all_reduce(stream, x, Reduction::sum);
+                  world.synchronize(stream);
+                }),
+                HasSubstr("rank 1 made all_reduce with size 11"));
+  });
+}
+
+}  // namespace
+}  // namespace weir::test

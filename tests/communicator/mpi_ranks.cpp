@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program that mpi_test runs as each rank: mpi_ranks SCENARIO. Prints one line per finding.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+#include <weir/communicator.hpp>
+#include <weir/weir.hpp>
+
+namespace {
+
+using namespace weir;
+using namespace std::chrono_literals;
+
+void say(const std::string& words) {
+  const std::string line = words + "\n";
+  [[maybe_unused]] const auto written = write(STDOUT_FILENO, line.data(), line.size());
+}
+
+void expect(bool condition, const std::string& words) {
+  if (!condition) throw std::runtime_error("expected: " + words);
+}
+
+void done(const Communicator& world) {
+  say("rank " + std::to_string(world.rank()) + " of " + std::to_string(world.size()) + " over " +
+      world.name() + " is right");
+}
+
+int number(std::uint32_t value) {
+  return static_cast<int>(value);
+}
+
+// A fill before each call and a copy after it on one stream, in messages of several algorithms.
+void order() {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  const int n = number(world.size()), rank = number(world.rank());
+  for (const int length : {1, 1000, 30'000, 400'000}) {
+    constexpr int rounds = 4;
+    auto x = device.array<int>(stream, length);
+    auto kept = device.array<int>(stream, rounds, length);
+    for (int round = 0; round < rounds; ++round) {
+      x.fill(stream, rank + round);
+      world.all_reduce(stream, x, Reduction::sum);
+      kept.slice(round, round + 1).flat().copy_from(stream, x);
+    }
+    world.synchronize(stream);
+    const std::vector<int> values = kept.to_host(stream);
+    for (int round = 0; round < rounds; ++round)
+      for (int i = 0; i < length; ++i)
+        expect(values[static_cast<std::size_t>(round * length + i)] == n * (n - 1) / 2 + n * round,
+               "the sums of all ranks");
+  }
+  done(world);
+}
+
+void collectives() {
+  const Communicator world = join();
+  const Communicator second = join();  // groups are independent
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  const CurrentStream current{stream};
+  const std::uint32_t n = world.size(), right = (world.rank() + 1) % n, left = (world.rank() + n - 1) % n;
+  for (const std::uint32_t length : {2u, 100'000u}) {
+    auto mine = device.array<std::uint32_t>(length), other = device.array<std::uint32_t>(length);
+    auto all = device.array<std::uint32_t>(length * n);
+    mine.fill(10 + world.rank());
+    world.all_gather(stream, all, mine);
+    second.exchange(stream, mine, right, other, left);
+    const auto gathered = all.to_host();
+    for (std::uint32_t i = 0; i < length * n; ++i)
+      expect(gathered[i] == 10 + i / length, "parts in the order of ranks");
+    expect(other.to_host().back() == 10 + left, "the array of the rank to the left");
+    for (std::uint32_t root = 0; root < n; ++root) {
+      mine.fill(10 + world.rank());
+      world.broadcast(stream, mine, root);
+      expect(mine.to_host().back() == 10 + root, "the array of the root");
+    }
+  }
+  world.synchronize(stream);
+  second.synchronize(stream);
+  world.barrier();
+  done(world);
+}
+
+// The order of the sum matters for these values.
+void same_bits() {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  for (const std::size_t length : {std::size_t{1003}, std::size_t{50'021}}) {
+    std::vector<float> values(length);
+    for (std::size_t i = 0; i < length; ++i)
+      values[i] = 0.1f * static_cast<float>(world.rank() * 1'000'003 % 97 + 1) + static_cast<float>(i % 13);
+    auto x = device.array_of<float>(values);
+    auto all = device.array<float>(length * world.size());
+    world.all_reduce(stream, x, Reduction::sum);
+    world.all_gather(stream, all, x);
+    world.synchronize(stream);
+    const auto gathered = all.to_host(stream);
+    for (std::size_t i = 0; i < gathered.size(); ++i)
+      expect(gathered[i] == gathered[i % length], "the same bits on all ranks");
+  }
+  done(world);
+}
+
+void run_once() {
+  int runs = 0;
+  run_ranks([&] {
+    ++runs;
+    const Communicator world = join();
+    world.barrier();
+    done(world);
+  });
+  expect(runs == 1, "one run in each process");
+}
+
+/// Rank `culprit` does `wrong` after a first call; the others make a second.
+void with_culprit(std::uint32_t culprit, const std::function<void()>& wrong) {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  auto x = device.array<int>(stream, 10);
+  x.fill(stream, 1);
+  world.all_reduce(stream, x, Reduction::sum);
+  world.synchronize(stream);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    if (world.rank() == culprit) wrong();
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+  } catch (const Error& error) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    // mpirun ends all processes when the first exits, which must not happen before this one has reported.
+    if (world.rank() == 0) std::this_thread::sleep_for(2500ms);
+    char time[32];
+    std::snprintf(time, sizeof time, "%.1f", took.count());
+    say("rank " + std::to_string(world.rank()) + " failed after " + time + " s: " + error.what());
+    throw;
+  }
+}
+
+void mismatch() {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  auto x = device.array<int>(stream, world.rank() == 1 ? 12 : 10);
+  x.fill(stream, 1);
+  world.all_reduce(stream, x, Reduction::sum);
+  world.synchronize(stream);
+}
+
+const std::map<std::string, std::function<void()>> scenarios = {
+    {"order", order},
+    {"collectives", collectives},
+    {"same_bits", same_bits},
+    {"run_once", run_once},
+    {"mismatch", mismatch},
+    {"throw", [] { with_culprit(1, [] { throw std::out_of_range("no such river"); }); }},
+    {"kill", [] { with_culprit(1, [] { raise(SIGKILL); }); }},
+    {"exit", [] { with_culprit(1, [] { _exit(0); }); }},
+    {"hang", [] { with_culprit(2, [] { std::this_thread::sleep_for(60s); }); }},
+    {"stop", [] { with_culprit(2, [] { raise(SIGSTOP); }); }},
+    {"absent",
+     [] {
+       if (std::string(std::getenv("OMPI_COMM_WORLD_RANK")) == "2") std::this_thread::sleep_for(60s);
+       join();
+     }},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) try {
+  scenarios.at(count > 1 ? arguments[1] : "order")();
+  return 0;
+} catch (const std::exception& error) {
+  say(std::string("thrown: ") + error.what());
+  return 1;
+}
