@@ -34,12 +34,16 @@ guides/first-program
 guides/arrays
 guides/loops
 guides/reductions
+guides/algorithms
 guides/streams
 guides/graphs
+guides/errors
 guides/debugging
 guides/profiling
 guides/performance
 guides/porting
+guides/writing-a-driver
+guides/proving-a-driver
 ```
 
 ```{toctree}
@@ -75,6 +79,8 @@ other-languages
 driver-abi
 conformance
 opencl-driver
+communicators
+writing-a-communicator
 site/api/driver
 ```
 
