@@ -2,12 +2,20 @@
 // Runs tests that break the state of their program in separate processes.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 
 namespace weir::test {
+
+/// Skips a test that starts programs on a system without a shell, such as the empty root in which the bundle is tested.
+#define WEIR_NEEDS_SHELL()           \
+  if (access("/bin/sh", X_OK) != 0) \
+  GTEST_SKIP() << "this system has no shell to start programs with"
 
 /// The output of a command, including errors.
 inline std::string output_of(const std::string& command) {

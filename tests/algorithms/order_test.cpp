@@ -3,8 +3,8 @@
 // not wait.
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
+#include "on_threads.hpp"
 #include "support.hpp"
 
 namespace weir::test {
@@ -89,19 +89,17 @@ TEST(AlgorithmOrder, ForksAndJoinsBetweenStreams) {
 
 /// Kernels are traced at their first use, here by several threads at once.
 TEST(AlgorithmOrder, ThreadsUseTheirStreamsAtTheSameTime) {
-  std::vector<std::thread> threads;
   std::atomic<int> right = 0;
-  for (std::uint32_t t = 0; t < 4; ++t)
-    threads.emplace_back([t, &right] {
-      const Stream stream = tested().create_stream();
-      const auto x = tested().array<std::uint32_t>(stream, 2000);
-      for (std::uint32_t round = 0; round < 5; ++round) {
-        scramble()(stream, x, 100 * t + round);
-        sort(stream, x, SortOrder::ascending);
-        right += x.to_host(stream) == sorted_scramble(2000, 100 * t + round);
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
+  on_threads(4, [&right](int t) {
+    const Stream stream = tested().create_stream();
+    const auto x = tested().array<std::uint32_t>(stream, 2000);
+    for (std::uint32_t round = 0; round < 5; ++round) {
+      const std::uint32_t seed = 100 * static_cast<std::uint32_t>(t) + round;
+      scramble()(stream, x, seed);
+      sort(stream, x, SortOrder::ascending);
+      right += x.to_host(stream) == sorted_scramble(2000, seed);
+    }
+  });
   EXPECT_EQ(right, 20);
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches in the interpreter: they compute as others do, and stop at the first fault.
-#include <unistd.h>
-
 #include <atomic>
 #include <limits>
 #include <thread>
@@ -264,7 +262,7 @@ TEST(DebugVariable, DISABLED_NamesRoot) {
 }
 
 TEST(DebugVariable, NamesKernels) {
-  if (access("/bin/sh", X_OK) != 0) GTEST_SKIP() << "this system has no shell to start programs with";
+  WEIR_NEEDS_SHELL();
   const auto with = [](const std::string& value) {
     return run_apart("WEIR_DEBUG=" + value, "DebugVariable.DISABLED_NamesRoot");
   };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merged loops in launches: the same results as apart, and what users see of them.
-#include <unistd.h>
-
 #include <weir/graph.hpp>
 #include <weir/profile.hpp>
 
@@ -193,7 +191,7 @@ TEST(FusionVariable, DISABLED_TasksOfTheChain) {
 }
 
 TEST(FusionVariable, TurnsMergingOffAndIsChecked) {
-  if (access("/bin/sh", X_OK) != 0) GTEST_SKIP() << "this system has no shell to start programs with";
+  WEIR_NEEDS_SHELL();
   const auto with = [](const std::string& value) {
     return run_apart("WEIR_FUSION=" + value, "FusionVariable.DISABLED_TasksOfTheChain");
   };

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
+#include "on_threads.hpp"
 #include "run_apart.hpp"
 #include "support.hpp"
 #include "taken_lines.hpp"
@@ -59,16 +59,13 @@ TEST(PrintedLines, WaitsOfSeveralThreadsLoseAndRepeatNothing) {
                         range_for(x.size(), [&](Index i) { print("{} {}", n, i); });
                       }};
   constexpr int threads = 4, rounds = 250;
-  std::vector<std::thread> running;
-  for (int t = 0; t < threads; ++t)
-    running.emplace_back([&, t] {
-      auto x = tested().array<float>(stream, 3);
-      for (int round = 0; round < rounds; ++round) {
-        kernel(stream, x, t * rounds + round);
-        stream.synchronize();
-      }
-    });
-  for (std::thread& thread : running) thread.join();
+  on_threads(threads, [&](int t) {
+    auto x = tested().array<float>(stream, 3);
+    for (int round = 0; round < rounds; ++round) {
+      kernel(stream, x, t * rounds + round);
+      stream.synchronize();
+    }
+  });
   Lines lines = taken.take(), expected;
   for (int n = 0; n < threads * rounds; ++n)
     for (int i = 0; i < 3; ++i) expected.push_back(fmt::format("{} {}", n, i));
@@ -141,6 +138,7 @@ TEST(PrintedLines, DISABLED_Ends) {
 }
 
 TEST(PrintedLines, GoesToStandardOutputAtAWaitOrAtTheEnd) {
+  WEIR_NEEDS_SHELL();
   EXPECT_THAT(run_apart("", "PrintedLines.DISABLED_Waits"), HasSubstr("\nhello 3\n"));
   EXPECT_THAT(run_apart("", "PrintedLines.DISABLED_Ends"), HasSubstr("\nhello 3\n"));
 }
@@ -152,6 +150,7 @@ TEST(PrintedLines, DISABLED_Many) {
 }
 
 TEST(PrintedLines, TheEnvironmentSetsTheNumberOfBytes) {
+  WEIR_NEEDS_SHELL();
   EXPECT_THAT(run_apart("WEIR_PRINT_BYTES=2M", "PrintedLines.DISABLED_Many"),
               AllOf(HasSubstr("\n19999\n"), Not(HasSubstr("lost"))));
   EXPECT_THAT(run_apart("WEIR_PRINT_BYTES=4K", "PrintedLines.DISABLED_Many"),
