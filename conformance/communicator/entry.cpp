@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "../src/manifest.hpp"
-#include "../src/ranks.hpp"
-#include "../src/recorded_table.hpp"
+#include "communicator/ranks.hpp"
+#include "driver/manifest.hpp"
+#include "driver/recorded_table.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "../src/ranks.hpp"
+#include "communicator/ranks.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -2,7 +2,7 @@
 // Level 1: joining and leaving.
 #include <thread>
 
-#include "../src/ranks.hpp"
+#include "communicator/ranks.hpp"
 
 namespace weir::conformance {
 namespace {

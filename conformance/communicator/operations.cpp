@@ -2,7 +2,7 @@
 // Level 2: what broadcasts, gathers, scatters and exchanges do to memory.
 #include <cstring>
 
-#include "../src/ranks.hpp"
+#include "communicator/ranks.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -2,7 +2,7 @@
 // Level 3: when operations begin and end.
 #include <thread>
 
-#include "../src/ranks.hpp"
+#include "communicator/ranks.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "../src/ranks.hpp"
+#include "communicator/ranks.hpp"
 
 namespace weir::conformance {
 namespace {

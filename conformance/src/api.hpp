@@ -7,7 +7,7 @@
 #include <vector>
 #include <weir/weir.hpp>
 
-#include "call.hpp"
+#include "driver/call.hpp"
 
 namespace weir::conformance {
 

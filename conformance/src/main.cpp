@@ -10,17 +10,17 @@
 #include <string>
 #include <weir/sdk/standard_output.hpp>
 
-#include "communicator_under_test.hpp"
-#include "driver_under_test.hpp"
-#include "expectations.hpp"
-#include "kernels.hpp"
-#include "print.hpp"
-#include "ranks.hpp"
-#include "report.hpp"
-#include "sha256.hpp"
-#include "supervise.hpp"
-#include "trace.hpp"
-#include "worker.hpp"
+#include "communicator/communicator_under_test.hpp"
+#include "communicator/ranks.hpp"
+#include "driver/driver_under_test.hpp"
+#include "driver/trace.hpp"
+#include "kernels/kernels.hpp"
+#include "process/supervise.hpp"
+#include "process/worker.hpp"
+#include "report/expectations.hpp"
+#include "report/print.hpp"
+#include "report/report.hpp"
+#include "report/sha256.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects.hpp"
 
-#include "live_objects.hpp"
-#include "gate.hpp"
+#include "driver/live_objects.hpp"
+#include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {

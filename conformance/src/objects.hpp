@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "call.hpp"
+#include "driver/call.hpp"
 
 namespace weir::conformance {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "recorded_table.hpp"
+#include "driver/recorded_table.hpp"
 
 namespace weir::conformance {
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "gate.hpp"
+#include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {

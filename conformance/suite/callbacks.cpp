@@ -2,7 +2,7 @@
 // Level 4: host callbacks.
 #include <atomic>
 
-#include "gate.hpp"
+#include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "call.hpp"
-#include "manifest.hpp"
+#include "driver/call.hpp"
+#include "driver/manifest.hpp"
 
 namespace weir::conformance {
 namespace {

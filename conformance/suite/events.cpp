@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 2: events, alone and between streams.
-#include "gate.hpp"
+#include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -2,8 +2,8 @@
 // Level 5: invalid graphs, and updates of graphs.
 #include <functional>
 
-#include "gate.hpp"
-#include "graph_nodes.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 5: order inside of a run and between runs. A node that the test holds makes each overlap certain.
-#include "gate.hpp"
-#include "graph_nodes.hpp"
-#include "held_kernel.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
+#include "kernels/held_kernel.hpp"
 
 namespace weir::conformance {
 namespace {

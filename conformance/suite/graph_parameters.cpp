@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 5: every parameter of every kind of node, when a graph is made and when a node is updated.
-#include "gate.hpp"
-#include "graph_nodes.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 
 namespace weir::conformance {
 namespace {

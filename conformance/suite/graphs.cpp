@@ -2,8 +2,8 @@
 // Level 5: execution of graphs.
 #include <atomic>
 
-#include "gate.hpp"
-#include "graph_nodes.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <functional>
 
-#include "gate.hpp"
-#include "kernels.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/kernels.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -13,10 +13,10 @@
 #include <thread>
 #include <utility>
 
-#include "gate.hpp"
-#include "graph_nodes.hpp"
-#include "heap_blocks.hpp"
-#include "kernels.hpp"
+#include "driver/heap_blocks.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
+#include "kernels/kernels.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -128,8 +128,7 @@ WEIR_REQUIREMENT(0, 48, Leaks, OfDevices,
   });
 }
 
-WEIR_REQUIREMENT(1, 60, Leaks, OfMemory,
-                 "Allocating and freeing memory 10,000 times leaks nothing.") {
+WEIR_REQUIREMENT(1, 60, Leaks, OfMemory, "Allocating and freeing memory 10,000 times leaks nothing.") {
   const Stream stream;
   expect_flat("memory_allocate, fill, memory_get_info, memory_free", often, [&] {
     const Memory memory(1000);

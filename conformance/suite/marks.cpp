@@ -4,7 +4,7 @@
 #include <future>
 #include <thread>
 
-#include "gate.hpp"
+#include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <thread>
 
-#include "gate.hpp"
-#include "kernels.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/kernels.hpp"
 
 namespace weir::conformance {
 namespace {

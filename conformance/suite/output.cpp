@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A driver prints nothing: at each level, in calls that succeed and in calls that are refused.
-#include "diverted.hpp"
-#include "gate.hpp"
-#include "graph_nodes.hpp"
-#include "kernels.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
+#include "kernels/kernels.hpp"
+#include "process/diverted.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -2,8 +2,8 @@
 // Level 4: pinned host memory.
 #include <cstring>
 
-#include "gate.hpp"
-#include "kernels.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/kernels.hpp"
 
 namespace weir::conformance {
 namespace {

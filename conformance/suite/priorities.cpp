@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: stream priorities, native streams, copies between devices.
-#include "gate.hpp"
-#include "graph_nodes.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 
 namespace weir::conformance {
 namespace {

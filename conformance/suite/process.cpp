@@ -10,7 +10,7 @@
 #include <cstring>
 #include <thread>
 
-#include "gate.hpp"
+#include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {

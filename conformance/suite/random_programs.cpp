@@ -4,8 +4,8 @@
 #include <functional>
 #include <random>
 
-#include "gate.hpp"
-#include "graph_nodes.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -2,9 +2,9 @@
 // Level 3: grids and blocks of three dimensions, dynamic shared memory, and the limits of both.
 #include <functional>
 
-#include "gate.hpp"
-#include "graph_nodes.hpp"
-#include "kernels.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
+#include "kernels/kernels.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -3,7 +3,7 @@
 // requirements make the calls whose texts a driver is likely to cut.
 #include <cstring>
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace weir::conformance {
 namespace {

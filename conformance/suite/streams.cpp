@@ -2,7 +2,7 @@
 // Level 2: streams.
 #include <chrono>
 
-#include "gate.hpp"
+#include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -185,8 +185,9 @@ WEIR_REQUIREMENT(2, 10, Streams, DoNotWaitForOneAnother, "A stream runs while an
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(4096, 6)));
 }
 
-WEIR_REQUIREMENT(2, 55, Streams, AreNotDoneDuringTheirLastCallback,
-                 "stream_query returns WEIR_NOT_READY while the stream's last operation, a host callback, runs.") {
+WEIR_REQUIREMENT(
+    2, 55, Streams, AreNotDoneDuringTheirLastCallback,
+    "stream_query returns WEIR_NOT_READY while the stream's last operation, a host callback, runs.") {
   const Stream stream;
   Gate gate;
   gate.hold(stream);

@@ -3,8 +3,8 @@
 #include <atomic>
 #include <functional>
 
-#include "gate.hpp"
-#include "kernels.hpp"
+#include "kernels/gate.hpp"
+#include "kernels/kernels.hpp"
 
 namespace weir::conformance {
 namespace {

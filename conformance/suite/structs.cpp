@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "graph_nodes.hpp"
+#include "kernels/graph_nodes.hpp"
 
 namespace weir::conformance {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 0: the table, and its agreement with the devices' capabilities.
-#include "manifest.hpp"
+#include "driver/manifest.hpp"
 #include "objects.hpp"
 
 namespace weir::conformance {

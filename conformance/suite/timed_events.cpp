@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 2: timed events.
-#include "gate.hpp"
+#include "kernels/gate.hpp"
 
 namespace weir::conformance {
 namespace {

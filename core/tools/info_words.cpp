@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "driver/plugin_kind.hpp"
+#include "driver/discovery/plugin_kind.hpp"
 #include "info_report.hpp"
 
 namespace weir::tool {

@@ -7,9 +7,9 @@
 
 #include "cpu_target.hpp"
 #include "functions.hpp"
-#include "futex.hpp"
 #include "machine.hpp"
 #include "memory.hpp"
+#include "stream/futex.hpp"
 
 namespace weir::cpu {
 namespace {
@@ -17,7 +17,8 @@ namespace {
 Device& device_at(std::uint32_t index) {
   const Machine& machine = Machine::checked();
   if (index >= machine.devices)
-    fail(WEIR_ERROR_INVALID, "device index is %u; the CPU driver has %u (WEIR_CPU_DEVICES)", index, machine.devices);
+    fail(WEIR_ERROR_INVALID, "device index is %u; the CPU driver has %u (WEIR_CPU_DEVICES)", index,
+         machine.devices);
   static auto* const devices = new std::array<Device, 16>;
   return (*devices)[index];
 }
@@ -120,7 +121,8 @@ weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* 
   });
 }
 
-weir_result device_get_memory(weir_device handle, uint64_t* out_free, uint64_t* out_total, weir_status* status) {
+weir_result device_get_memory(weir_device handle, uint64_t* out_free, uint64_t* out_total,
+                              weir_status* status) {
   return guarded(status, [&] {
     live<Device>(handle, "device");
     std::uint64_t& free = output(out_free, "out_free");

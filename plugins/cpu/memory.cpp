@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <thread>
 
-#include "callbacks.hpp"
 #include "functions.hpp"
 #include "machine.hpp"
-#include "stream.hpp"
+#include "stream/callbacks.hpp"
+#include "stream/stream.hpp"
 
 namespace weir::cpu {
 namespace {
@@ -49,9 +49,12 @@ void reserve(std::uint64_t size) {
     for (Room room; (room = room_for(size, total, held)) != Room::now;) {
       if (room == Room::never || Callbacks::get().runs_on_this_thread())
         fail(WEIR_ERROR_OUT_OF_MEMORY,
-             "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64 " are allocated already%s", size,
-             total, held,
-             room == Room::never ? "" : ", and a host callback, which must not call the driver, cannot wait for them");
+             "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64
+             " are allocated already%s",
+             size, total, held,
+             room == Room::never
+                 ? ""
+                 : ", and a host callback, which must not call the driver, cannot wait for them");
       std::this_thread::sleep_for(pending_interval);
     }
   } while (!allocated.compare_exchange_weak(held, held + size, std::memory_order_relaxed));
@@ -87,7 +90,9 @@ Allocation& allocate(Device& device, const weir_memory_options* asked) {
 
 }  // namespace
 
-std::uint64_t allocated_memory() noexcept { return allocated.load(std::memory_order_relaxed); }
+std::uint64_t allocated_memory() noexcept {
+  return allocated.load(std::memory_order_relaxed);
+}
 
 void release_allocation(Allocation& allocation) noexcept {
 #ifndef NDEBUG

@@ -9,8 +9,8 @@
 
 #include "arithmetic_f32.h"
 #include "arithmetic_f64.h"
-#include "commands.hpp"
 #include "device.hpp"
+#include "queue/commands.hpp"
 
 namespace weir::vulkan {
 namespace {

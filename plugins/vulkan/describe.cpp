@@ -9,8 +9,8 @@
 #include <weir/sdk/vulkan_features.hpp>
 
 #include "arithmetic.hpp"
-#include "cache_file.hpp"
-#include "heap.hpp"
+#include "code/cache_file.hpp"
+#include "memory/heap.hpp"
 
 namespace weir::vulkan {
 namespace {

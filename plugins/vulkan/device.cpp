@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "code/pipeline_cache.hpp"
 #include "describe.hpp"
 #include "driver.hpp"
-#include "pipeline_cache.hpp"
 
 namespace weir::vulkan {
 

@@ -15,10 +15,10 @@
 #include <weir/sdk/checks.hpp>
 #include <weir/sdk/object.hpp>
 
-#include "commands.hpp"
-#include "scheduler.hpp"
-#include "timestamps.hpp"
-#include "transfer.hpp"
+#include "memory/transfer.hpp"
+#include "queue/commands.hpp"
+#include "queue/scheduler.hpp"
+#include "queue/timestamps.hpp"
 
 namespace weir::vulkan {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "driver/prober.hpp"
+#include "driver/probe/prober.hpp"
 #include "driver/registry.hpp"
 #include "places.hpp"
 

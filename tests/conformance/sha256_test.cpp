@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sha256.hpp"
+#include "report/sha256.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/prober.hpp"
+#include "driver/probe/prober.hpp"
 #include "driver/registry.hpp"
 #include "places.hpp"
 

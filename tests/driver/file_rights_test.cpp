@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/file_rights.hpp"
+#include "driver/trust/file_rights.hpp"
 
 #include <gtest/gtest.h>
 #include <linux/posix_acl.h>

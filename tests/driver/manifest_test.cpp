@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/manifest.hpp"
+#include "driver/discovery/manifest.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <random>
 #include <weir/error.hpp>
 
-#include "driver/trust.hpp"
+#include "driver/trust/trust.hpp"
 #include "driver_folder.hpp"
 
 namespace weir::test {

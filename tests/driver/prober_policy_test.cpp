@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "driver/prober.hpp"
+#include "driver/probe/prober.hpp"
 #include "thrown_by.hpp"
 
 namespace weir::test {

@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "driver/probe_child.hpp"
+#include "driver/probe/probe_child.hpp"
 #include "driver_folder.hpp"
 #include "stub_drivers.hpp"
 #include "trace_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/search_path.hpp"
+#include "driver/discovery/search_path.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

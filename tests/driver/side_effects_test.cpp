@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "driver/findings.hpp"
+#include "driver/probe/findings.hpp"
 #include "driver_folder.hpp"
 #include "stub_drivers.hpp"
 #include "trace_file.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trust rule of sdk/docs/security.md, as far as one user can violate it. trust_users_test.cpp has the
 // other cases.
-#include "driver/trust.hpp"
+#include "driver/trust/trust.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "driver/trust.hpp"
+#include "driver/trust/trust.hpp"
 #include "run_apart.hpp"
 
 namespace weir::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stored probe results, and when they are used.
-#include "driver/verdicts.hpp"
+#include "driver/probe/verdicts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <weir/error.hpp>
 
-#include "driver/manifest.hpp"
+#include "driver/discovery/manifest.hpp"
 #include "require.hpp"
 
 namespace weir::test {

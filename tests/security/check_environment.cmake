@@ -4,8 +4,8 @@
 # process_is_elevated instead.
 # Some files of drivers read variables of the vendor's library, only to explain their effect.
 cmake_minimum_required(VERSION 3.25)
-set(asks core/src/driver/environment.cpp core/src/driver/environment.hpp core/src/driver/layers.cpp core/src/driver/prober.cpp
-    core/src/driver/search_path.cpp core/src/driver/verdicts.cpp)
+set(asks core/src/driver/environment.cpp core/src/driver/environment.hpp core/src/driver/layers.cpp core/src/driver/probe/prober.cpp
+    core/src/driver/discovery/search_path.cpp core/src/driver/probe/verdicts.cpp)
 set(explains plugins/amdgpu/device.cpp plugins/amdgpu/library.cpp plugins/cuda/device.cpp plugins/cuda/library.cpp)
 file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/core/src/*.cpp ${ROOT}/core/src/*.hpp ${ROOT}/plugins/*.cpp ${ROOT}/plugins/*.hpp
      ${ROOT}/sdk/include/*.hpp)

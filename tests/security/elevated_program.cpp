@@ -7,10 +7,10 @@
 #include <weir/error.hpp>
 
 #include "compilation/cache_policy.hpp"
+#include "driver/discovery/search_path.hpp"
 #include "driver/layers.hpp"
 #include "driver/registry.hpp"
-#include "driver/search_path.hpp"
-#include "driver/trust.hpp"
+#include "driver/trust/trust.hpp"
 
 int main() {
   std::printf("elevated %d\n", weir::process_is_elevated() ? 1 : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged modules are refused before the vendor's compiler reads them.
-#include "spirv.hpp"
+#include "code/spirv.hpp"
 
 #include "kernels.hpp"
 

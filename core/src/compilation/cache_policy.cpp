@@ -9,8 +9,8 @@
 #include <cstdio>
 
 #include "driver/environment.hpp"
-#include "driver/private_folder.hpp"
-#include "driver/trust.hpp"
+#include "driver/trust/private_folder.hpp"
+#include "driver/trust/trust.hpp"
 
 namespace weir::compilation {
 namespace {
@@ -75,7 +75,8 @@ CachePolicy make_cache_policy(const CacheInputs& inputs) {
 
 CachePolicy current_cache_policy() {
   return make_cache_policy({secure_environment("WEIR_CACHE"), secure_environment("WEIR_CACHE_BYTES"),
-                            secure_environment("XDG_CACHE_HOME"), secure_environment("HOME"), process_is_elevated()});
+                            secure_environment("XDG_CACHE_HOME"), secure_environment("HOME"),
+                            process_is_elevated()});
 }
 
 std::string why_cache_unusable(const CachePolicy& policy) {

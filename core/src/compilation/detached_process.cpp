@@ -17,7 +17,7 @@
 #include <weir/error.hpp>
 #include <weir/sdk/thread.hpp>
 
-#include "driver/trust.hpp"
+#include "driver/trust/trust.hpp"
 #include "spawn_options.hpp"
 
 extern char** environ;
@@ -50,14 +50,10 @@ int start_and_end(void* given) {
 /// Prevents signal handlers and cancellation in the process that shares this process's memory.
 class Undisturbed {
  public:
-  Undisturbed() {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation_);
-  }
+  Undisturbed() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation_); }
   Undisturbed(const Undisturbed&) = delete;
   Undisturbed& operator=(const Undisturbed&) = delete;
-  ~Undisturbed() {
-    pthread_setcancelstate(cancellation_, nullptr);
-  }
+  ~Undisturbed() { pthread_setcancelstate(cancellation_, nullptr); }
 
  private:
   const sdk::SignalsBlocked signals_;
@@ -100,7 +96,7 @@ int run_between(Start& start) {
 }  // namespace
 
 DetachedProcess::DetachedProcess(const std::filesystem::path& program,
-                                   const std::vector<std::string>& arguments, int socket) {
+                                 const std::vector<std::string>& arguments, int socket) {
   std::vector<std::string> words{program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -110,8 +106,7 @@ DetachedProcess::DetachedProcess(const std::filesystem::path& program,
   char* no_environment[] = {nullptr};
   SpawnOptions options(socket, helper_socket_descriptor);
   options.close_from(helper_socket_descriptor + 1);
-  Start start{words[0].c_str(), pointers.data(), process_is_elevated() ? no_environment : environ,
-              &options};
+  Start start{words[0].c_str(), pointers.data(), process_is_elevated() ? no_environment : environ, &options};
   if (const int error = run_between(start); error != 0)
     throw Error(ErrorCode::system,
                 fmt::format("{} could not be started: {}", program.string(), strerrordesc_np(error)));

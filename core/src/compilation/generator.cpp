@@ -14,9 +14,9 @@
 #include <weir/error.hpp>
 
 #include "compilation/request.hpp"
+#include "driver/discovery/search_path.hpp"
 #include "driver/environment.hpp"
-#include "driver/search_path.hpp"
-#include "driver/trust.hpp"
+#include "driver/trust/trust.hpp"
 
 namespace weir::compilation {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "compilation/failure_report.hpp"
 #include "compilation/library.hpp"
-#include "driver/trust.hpp"
+#include "driver/trust/trust.hpp"
 
 namespace weir::compilation {
 namespace {

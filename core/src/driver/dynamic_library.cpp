@@ -10,7 +10,7 @@
 #include <new>
 #include <vector>
 
-#include "driver/plugin_kind.hpp"
+#include "driver/discovery/plugin_kind.hpp"
 
 namespace weir {
 namespace {

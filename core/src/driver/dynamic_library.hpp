@@ -8,8 +8,8 @@
 #include <string_view>
 #include <weir/drivers.hpp>
 
-#include "driver/probe.hpp"
-#include "driver/trust.hpp"
+#include "driver/probe/probe.hpp"
+#include "driver/trust/trust.hpp"
 
 namespace weir {
 

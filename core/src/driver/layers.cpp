@@ -13,11 +13,11 @@
 #include <set>
 #include <weir/layers.hpp>
 
-#include "driver/elf.hpp"
+#include "driver/discovery/manifest.hpp"
 #include "driver/gpu_driver.hpp"
-#include "driver/manifest.hpp"
 #include "driver/registry.hpp"
-#include "driver/trust.hpp"
+#include "driver/trust/elf.hpp"
+#include "driver/trust/trust.hpp"
 
 namespace weir {
 namespace {

@@ -12,9 +12,9 @@
 #include <memory>
 #include <weir/error.hpp>
 
-#include "driver/discovery.hpp"
+#include "driver/discovery/discovery.hpp"
+#include "driver/discovery/search_path.hpp"
 #include "driver/environment.hpp"
-#include "driver/search_path.hpp"
 
 namespace weir {
 namespace {

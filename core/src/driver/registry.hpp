@@ -15,7 +15,7 @@
 
 #include "driver/communicator_plugin.hpp"
 #include "driver/gpu_driver.hpp"
-#include "driver/side_effect.hpp"
+#include "driver/probe/side_effect.hpp"
 
 namespace weir {
 

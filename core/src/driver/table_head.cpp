@@ -8,8 +8,8 @@
 #include <cstring>
 #include <weir/error.hpp>
 
-#include "driver/manifest.hpp"
-#include "driver/plugin_kind.hpp"
+#include "driver/discovery/manifest.hpp"
+#include "driver/discovery/plugin_kind.hpp"
 
 namespace weir {
 namespace {
@@ -54,8 +54,9 @@ TableTexts read_table_texts(PluginKind kind, const void* table) {
   if (!valid_driver_name(texts.name))
     throw Error(
         ErrorCode::invalid,
-        fmt::format("the {} reports the name \"{}\"; lower case letters, digits and '-' are expected, at most 32",
-                    noun, texts.name.substr(0, 40)));
+        fmt::format(
+            "the {} reports the name \"{}\"; lower case letters, digits and '-' are expected, at most 32",
+            noun, texts.name.substr(0, 40)));
   return texts;
 }
 

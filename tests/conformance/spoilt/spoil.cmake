@@ -5,14 +5,14 @@
 # WEIR_SPOILT("name") chooses the fault at run time. All faults share one library, so they cost one build. RESULT
 # is the list of the written .cpp files, with a list of the faults for weir-conformance-mutants.
 function(weir_spoilt_sources result from to faults)
-  file(GLOB files CONFIGURE_DEPENDS ${from}/*.cpp ${from}/*.hpp)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${from}/*.cpp ${from}/*.hpp)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${faults} ${files})
   file(READ ${faults} json)
   string(JSON edit_count LENGTH "${json}" edits)
   math(EXPR last_edit "${edit_count} - 1")
   set(sources)
   foreach(file ${files})
-    get_filename_component(name ${file} NAME)
+    file(RELATIVE_PATH name ${from} ${file})
     file(READ ${file} text)
     set(before "${text}")
     foreach(i RANGE ${last_edit})

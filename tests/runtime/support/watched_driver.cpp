@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "driver/prober.hpp"
+#include "driver/probe/prober.hpp"
 #include "driver/registry.hpp"
 #include "places.hpp"
 #include "runtime/devices/device_state.hpp"

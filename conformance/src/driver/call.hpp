@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the driver's table: those that must succeed, and those that must be refused.
+#pragma once
+
+#include <weir/driver.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "driver/driver_under_test.hpp"
+#include "driver/recorded_table.hpp"
+#include "requirement.hpp"
+
+namespace weir::conformance {
+
+struct CallFailed : std::runtime_error {
+  CallFailed(weir_result result_, const std::string& message)
+      : std::runtime_error(message), result(result_) {}
+  weir_result result;
+};
+
+/// Opens all gates and waits for all streams of this test. Ignores the results.
+void let_work_end() noexcept;
+
+/// Throws CallFailed with the driver's message. Waits first for all submitted work, which may use objects
+/// that the exception destroys.
+[[noreturn]] void fail_call(weir_result result, const weir_status& status);
+
+/// Calls a slot; a failure fails the test with the driver's message.
+template <class Function, class... Arguments>
+void call(Function slot, Arguments... arguments) {
+  weir_status status = new_status();
+  if (const weir_result result = slot(arguments..., &status); result != WEIR_OK) fail_call(result, status);
+}
+
+/// Calls a slot and returns its result, which the test checks.
+template <class Function, class... Arguments>
+weir_result result_of(Function slot, Arguments... arguments) {
+  weir_status status = new_status();
+  return slot(arguments..., &status);
+}
+
+/// Calls a slot that must return `expected` and fill the status with that code and a message. Returns the
+/// message.
+template <class Function, class... Arguments>
+std::string refusal(weir_result expected, Function slot, Arguments... arguments) {
+  weir_status status = new_status();
+  const weir_result result = slot(arguments..., &status);
+  const std::string where(last_slot());
+  EXPECT_EQ(result, expected) << where << " returned " << result_name(result) << "; expected "
+                              << result_name(expected) << ". Its message: " << status.message;
+  EXPECT_EQ(status.code, result) << where << " set status.code to a result other than the returned one";
+  const bool terminated = std::memchr(status.message, 0, sizeof status.message) != nullptr;
+  EXPECT_TRUE(terminated) << where << " left status.message unterminated";
+  if (!terminated) return {};
+  EXPECT_STRNE(status.message, "") << where << " failed and left status.message empty";
+  return status.message;
+}
+
+/// For slots that a device may leave unsupported.
+template <class Function, class... Arguments>
+void call_if_supported(Function slot, Arguments... arguments) {
+  weir_status status = new_status();
+  const weir_result result = slot(arguments..., &status);
+  if (result == WEIR_ERROR_UNSUPPORTED) throw Unsupported(std::string(last_slot()) + ": " + status.message);
+  if (result != WEIR_OK) fail_call(result, status);
+}
+
+}  // namespace weir::conformance

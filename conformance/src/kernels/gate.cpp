@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/gate.hpp"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "driver/live_objects.hpp"
+
+namespace weir::conformance {
+
+std::chrono::seconds patience() {
+  return judged().patience;
+}
+
+struct Gate::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool opened = false;
+  bool expired = false;
+  bool reached = false;
+  int waiting = 0;  ///< callbacks that were submitted and have not returned
+
+  static void pass(void* user) {
+    // Each callback owns a reference, so the state outlives the gate for callbacks that run late.
+    const std::unique_ptr<std::shared_ptr<State>> owned(static_cast<std::shared_ptr<State>*>(user));
+    State& state = **owned;
+    std::unique_lock lock(state.mutex);
+    state.reached = true;
+    state.changed.notify_all();
+    if (!state.changed.wait_for(lock, patience(), [&] { return state.opened; }))
+      state.expired = state.opened = true;
+    --state.waiting;
+    state.changed.notify_all();
+  }
+};
+
+namespace {
+
+LiveObjects<Gate*>& gates() {
+  static LiveObjects<Gate*> instance;
+  return instance;
+}
+
+}  // namespace
+
+void open_all_gates() noexcept {
+  gates().each([](Gate* gate) { gate->open(); });
+}
+
+Gate::Gate() : state_(std::make_shared<State>()) {
+  needs(WEIR_CAP_HOST_CALLBACK);
+  gates().add(this);
+}
+
+Gate::~Gate() {
+  gates().remove(this);
+  open();
+  std::unique_lock lock(state_->mutex);
+  const bool ended = state_->changed.wait_for(lock, patience(), [&] { return state_->waiting == 0; });
+  EXPECT_TRUE(ended) << "a submitted host callback did not run within " << patience().count() << " seconds";
+  EXPECT_FALSE(state_->expired) << "a call blocked while work of a stream was held back, for more than "
+                                << patience().count() << " seconds";
+}
+
+void Gate::hold(const Stream& stream) {
+  {
+    std::lock_guard lock(state_->mutex);
+    ++state_->waiting;
+  }
+  auto owned = std::make_unique<std::shared_ptr<State>>(state_);
+  try {
+    call(table().stream_host_callback, weir_stream(stream), &State::pass, static_cast<void*>(owned.get()));
+    owned.release();  // owned by the callback from here on
+  } catch (...) {
+    std::lock_guard lock(state_->mutex);
+    --state_->waiting;
+    throw;
+  }
+}
+
+bool Gate::reached() {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_for(lock, patience(), [&] { return state_->reached; });
+}
+
+void Gate::open() {
+  std::lock_guard lock(state_->mutex);
+  state_->opened = true;
+  state_->changed.notify_all();
+}
+
+Delay::Delay(const Stream& stream) : stream_(stream) {
+  if (Gate::possible()) {
+    gate_ = std::make_unique<Gate>();
+    gate_->hold(stream);
+    return;
+  }
+  constexpr std::uint64_t size = 16u << 20;
+  memory_ = std::make_unique<Memory>(size);
+  for (std::uint8_t i = 0; i < 8; ++i) fill<std::uint8_t>(stream, *memory_, 0, size, i);
+}
+
+Delay::~Delay() {
+  end();
+  if (!memory_) return;
+  EXPECT_EQ(table().stream_synchronize(stream_, nullptr), WEIR_OK);
+}
+
+void Delay::end() {
+  if (gate_) gate_->open();
+}
+
+}  // namespace weir::conformance

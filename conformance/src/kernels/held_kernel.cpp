@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/held_kernel.hpp"
+
+#include <chrono>
+
+#include "kernels/gate.hpp"
+
+namespace weir::conformance {
+namespace {
+
+const std::vector<std::int32_t> unset{0, 0};
+
+/// The number of rounds of "meet" that take about patience().
+std::int64_t rounds_of(const Kernel& meet) {
+  static const std::int64_t rounds = [&] {
+    const Memory alone = Memory::of(unset);
+    const Stream stream;
+    constexpr std::int64_t tried = 200'000;
+    const auto began = std::chrono::steady_clock::now();
+    meet.launch(stream, arguments(alone, alone, std::int64_t{2}, std::int64_t{0}, std::int64_t{1}, tried));
+    stream.synchronize();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    return static_cast<std::int64_t>(static_cast<double>(tried) *
+                                     (static_cast<double>(patience().count()) / took.count()));
+  }();
+  return rounds;
+}
+
+}  // namespace
+
+HeldKernel::HeldKernel() : flags_(Memory::of(unset)), result_(Memory::of(unset)) {
+  needs(WEIR_CAP_CONCURRENT_STREAMS);
+  (void)rounds_of(kernel_);
+}
+
+HeldKernel::~HeldKernel() {
+  release();
+}
+
+Arguments HeldKernel::arguments() const {
+  return conformance::arguments(flags_, result_, std::int64_t{2}, std::int64_t{0}, std::int64_t{1},
+                                rounds_of(kernel_));
+}
+
+bool HeldKernel::starts() const {
+  return eventually([&] { return read_through(control_, flags_, 0, 1)[0] != 0; });
+}
+
+void HeldKernel::release() {
+  fill<std::int32_t>(control_, flags_, 4, 4, 1);
+  control_.synchronize();
+}
+
+bool HeldKernel::was_released() const {
+  return read_through(control_, result_, 0, 1)[0] != 0;
+}
+
+Bytes read_through(const Stream& control, weir_allocation memory, std::uint64_t offset, std::uint64_t size) {
+  Bytes bytes(size);
+  call(table().copy_to_host, weir_stream(control), static_cast<void*>(bytes.data()), memory, offset, size);
+  control.synchronize();
+  return bytes;
+}
+
+}  // namespace weir::conformance

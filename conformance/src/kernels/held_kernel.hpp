@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel that runs until the test releases it. Work that must wait for it certainly has not run before, in
+// graphs too, which have no host callbacks.
+#pragma once
+
+#include "kernels/kernels.hpp"
+
+namespace weir::conformance {
+
+/// Arguments for the kernel "meet", and a stream of its own that watches and releases it. Throws Unsupported
+/// without CONCURRENT_STREAMS. Without a release the kernel ends after about patience().
+class HeldKernel {
+ public:
+  HeldKernel();
+  HeldKernel(const HeldKernel&) = delete;
+  HeldKernel& operator=(const HeldKernel&) = delete;
+  ~HeldKernel();
+
+  const Kernel& kernel() const { return kernel_; }
+  Arguments arguments() const;
+  void launch(const Stream& stream) const { kernel_.launch(stream, arguments()); }
+
+  /// Waits until the kernel runs. Returns false after twice patience().
+  bool starts() const;
+  void release();
+  /// True if the kernel ended because it was released, not because its time was up. Call it after the kernel.
+  bool was_released() const;
+
+ private:
+  const Kernel kernel_{"meet"};
+  const Memory flags_, result_;
+  const Stream control_;
+};
+
+/// Reads bytes through `control`, a stream that does not wait for the work under test.
+Bytes read_through(const Stream& control, weir_allocation memory, std::uint64_t offset, std::uint64_t size);
+
+}  // namespace weir::conformance

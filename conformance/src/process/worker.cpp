@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/worker.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "api.hpp"
+#include "driver/driver_under_test.hpp"
+#include "driver/recorded_table.hpp"
+#include "driver/trace.hpp"
+#include "requirement.hpp"
+
+namespace weir::conformance {
+namespace {
+
+using nlohmann::json;
+
+/// Closes the descriptor in programs that the driver starts: some vendors' runtimes start services.
+void keep_from_programs(int output) {
+  fcntl(output, F_SETFD, FD_CLOEXEC);
+}
+
+void write_line(int output, const json& object) {
+  // The leading line break separates this line from text that a driver wrote to this descriptor.
+  const std::string line = "\n" + object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  for (std::size_t written = 0; written < line.size();) {
+    const ssize_t count = ::write(output, line.data() + written, line.size() - written);
+    if (count <= 0) _exit(3);  // the reader is gone
+    written += static_cast<std::size_t>(count);
+  }
+}
+
+std::string full_name(const testing::TestInfo& test) {
+  return std::string(test.test_suite_name()) + "." + test.name();
+}
+
+/// The calls since the last report, so that a crash loses the counts of one test only.
+json new_calls() {
+  static CallCounts reported{};
+  json calls = json::object();
+  const CallCounts counts = call_counts();
+  for (std::size_t row = 0; row < counted_count; ++row)
+    for (std::size_t result = 0; result < result_count; ++result)
+      if (const std::uint64_t count = counts[row][result] - reported[row][result])
+        calls[counted_name(row)]
+             [result < result_count - 1 ? result_name(static_cast<weir_result>(result)) : "other"] = count;
+  reported = counts;
+  return calls;
+}
+
+/// Reports the start and end of each test.
+class Reporter : public testing::EmptyTestEventListener {
+ public:
+  explicit Reporter(int output) : output_(output) {}
+
+  void OnTestStart(const testing::TestInfo& test) override {
+    begin_trace();
+    calls_.clear();
+    write_line(output_, {{"event", "begin"}, {"test", full_name(test)}});
+  }
+
+  void OnTestPartResult(const testing::TestPartResult& part) override {
+    if (part.failed() && calls_.empty()) calls_ = trace_text();
+  }
+
+  void OnTestEnd(const testing::TestInfo& test) override {
+    const testing::TestResult& result = *test.result();
+    std::string failures, skip;
+    for (int i = 0; i < result.total_part_count(); ++i) {
+      const testing::TestPartResult& part = result.GetTestPartResult(i);
+      if (part.failed()) failures += (failures.empty() ? "" : "\n") + std::string(part.message());
+      if (part.skipped()) skip = part.message();
+    }
+    if (!failures.empty())
+      for (const std::string& more : {contract_of(sentence_of(test) + " " + failures), calls_})
+        if (!more.empty()) failures += "\n" + more;
+    // GoogleTest puts a blank line before some messages.
+    skip.erase(0, skip.find_first_not_of('\n'));
+    const bool lacking = skip.starts_with(unsupported_mark);
+    if (lacking) skip.erase(0, unsupported_mark.size());
+    const char* outcome = result.Failed()    ? "failed"
+                          : lacking          ? "unsupported"
+                          : result.Skipped() ? "skipped"
+                                             : "passed";
+    write_line(output_, {{"event", "end"},
+                         {"test", full_name(test)},
+                         {"outcome", outcome},
+                         {"milliseconds", result.elapsed_time()},
+                         {"message", result.Failed() ? failures : skip},
+                         {"calls", new_calls()}});
+  }
+
+ private:
+  static std::string sentence_of(const testing::TestInfo& test) {
+    for (const Requirement& one : requirements())
+      if (one.test_name() == full_name(test)) return one.sentence;
+    return {};
+  }
+
+  int output_;
+  std::string calls_;  ///< before the first failure of the test
+};
+
+std::string version_text(std::uint32_t version) {
+  return std::to_string(WEIR_ABI_MAJOR(version)) + "." + std::to_string(WEIR_ABI_MINOR(version));
+}
+
+json described_device() {
+  const weir_device_info& filled = info();
+  json capabilities = json::array(), targets = json::array();
+  for (std::uint64_t bit = 1; bit <= WEIR_CAP_GRAPHS; bit <<= 1)
+    if (has(bit)) capabilities.push_back(capability_name(static_cast<weir_capability>(bit)));
+  for (std::uint32_t i = 0; i < filled.code_target_count && i < WEIR_MAX_CODE_TARGETS; ++i)
+    targets.push_back(std::string(filled.code_targets[i].format) + " for " + filled.code_targets[i].target);
+  return {{"index", judged().device},
+          {"count", device_count()},
+          {"name", filled.name},
+          {"vendor", filled.vendor},
+          {"driver_version", filled.driver_version},
+          {"location", filled.location},
+          {"memory", filled.total_memory},
+          {"capabilities", capabilities},
+          {"code_targets", targets},
+          {"notes", filled.notes}};
+}
+
+}  // namespace
+
+int run_worker(int output) {
+  keep_from_programs(output);
+  if (subject() == Subject::driver) let_the_api_find_the_driver();
+  std::string filter;
+  for (std::string name; std::getline(std::cin, name);) filter += (filter.empty() ? "" : ":") + name;
+  testing::InitGoogleTest();
+  GTEST_FLAG_SET(filter, filter);
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());
+  listeners.Append(new Reporter(output));
+  const int failed = RUN_ALL_TESTS();
+  write_line(output, {{"event", "calls"}, {"calls", new_calls()}});
+  return failed;
+}
+
+int describe_driver(int output) {
+  keep_from_programs(output);
+  json described = {{"event", "described"}, {"driver", json::object()}, {"device", json::object()}};
+  try {
+    const weir_driver_table& given = table();
+    described["driver"] = {{"name", given.name ? given.name : ""},
+                           {"version", given.version ? given.version : ""},
+                           {"vendor", given.vendor ? given.vendor : ""},
+                           {"abi", version_text(given.abi_version)}};
+    described["devices"] = device_count();
+    if (device_count() == 0) throw Skipped("device_count returned 0");
+    if (judged().device < device_count()) described["device"] = described_device();
+  } catch (const LayerRefused& refused) {
+    described["layer_refusal"] = refused.what();
+  } catch (const Skipped& none) {
+    described["driver"]["no_device"] = none.what();
+  } catch (const std::exception& error) {
+    described["error"] = error.what();
+  }
+  write_line(output, described);
+  return 0;
+}
+
+}  // namespace weir::conformance

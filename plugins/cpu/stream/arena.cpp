@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only file that includes oneTBB.
+#include "stream/arena.hpp"
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+namespace weir::cpu {
+
+struct Arena::Impl {
+  tbb::task_arena arena;
+};
+
+Arena::Arena(unsigned helpers, unsigned entrants)
+    : impl_(new Impl{tbb::task_arena(static_cast<int>(helpers + entrants), entrants)}) {}
+
+void Arena::enter(void (*body)(void*), void* context) {
+  impl_->arena.execute([=] { body(context); });
+}
+
+void Arena::fork(unsigned participants, void (*body)(void*, unsigned), void* context) {
+  impl_->arena.execute([=] {
+    tbb::this_task_arena::isolate([=] {
+      // One task per participant; the left half of every split stays on this thread, including participant 0.
+      tbb::parallel_for(
+          tbb::blocked_range<unsigned>(0, participants, 1),
+          [=](const tbb::blocked_range<unsigned>& range) {
+            for (unsigned i = range.begin(); i != range.end(); ++i) body(context, i);
+          },
+          tbb::simple_partitioner{});
+    });
+  });
+}
+
+}  // namespace weir::cpu

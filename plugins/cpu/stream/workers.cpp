@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler's threads: claiming ready streams, sleeping and waking.
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+#include <weir/sdk/thread.hpp>
+
+#include "machine.hpp"
+#include "stream/arena.hpp"
+#include "stream/futex.hpp"
+#include "stream/stream.hpp"
+
+namespace weir::cpu {
+namespace {
+
+constexpr std::int64_t tick_nanoseconds = 50'000;
+constexpr unsigned ticks_before_sleep = 40;
+// Host threads that may share blocks concurrently without queueing for a place in the arena.
+constexpr unsigned host_places = 16;
+// The time that the end of the process waits for parallel kernels to release oneTBB's threads.
+constexpr unsigned exit_patience_milliseconds = 200;
+
+/// Asks the system to run this thread soon after it is woken, even on a busy core; otherwise a polling thread
+/// keeps the core for milliseconds. Linux supports this from 6.12 on; older versions ignore it.
+void ask_for_short_latency() noexcept {
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // otherwise ticks are 50 microseconds late
+  struct {
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime, deadline, period;
+  } attributes{sizeof attributes, SCHED_OTHER, 0, getpriority(PRIO_PROCESS, 0), 0, 100'000, 0, 0};
+  if (sched_getscheduler(0) == SCHED_OTHER) syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+}  // namespace
+
+Scheduler::Scheduler()
+    : threads_(Machine::get().threads), arena_(new Arena(threads_ - 1, threads_ + host_places)) {}
+
+Scheduler& Scheduler::get() {
+  static Scheduler* const scheduler = new Scheduler;
+  return *scheduler;
+}
+
+void Scheduler::start() {
+  std::call_once(started_, [this] {
+    sdk::notice_forks();
+    std::atexit([] { Scheduler::get().begin_exit(); });
+    for (unsigned i = 0; i < threads_; ++i) {
+      forks_.fetch_add(1, std::memory_order_seq_cst);  // entering the arena is also a call of oneTBB
+      try {
+        sdk::start_thread("weir-cpu", [this] { enter_and_work(); }).detach();
+      } catch (...) {
+        forks_.fetch_sub(1, std::memory_order_seq_cst);
+        throw;
+      }
+    }
+  });
+}
+
+void Scheduler::enter_and_work() noexcept {
+  ask_for_short_latency();
+  if (!exiting_.load(std::memory_order_seq_cst)) {
+    arena_->enter(
+        [](void* opaque) {
+          auto* scheduler = static_cast<Scheduler*>(opaque);
+          scheduler->forks_.fetch_sub(1, std::memory_order_seq_cst);
+          scheduler->work();
+        },
+        this);
+  }
+  forks_.fetch_sub(1, std::memory_order_seq_cst);
+  work();
+}
+
+void Scheduler::begin_exit() noexcept {
+  if (sdk::was_forked()) return;  // the counted threads belong to the parent
+  exiting_.store(true, std::memory_order_seq_cst);
+  for (unsigned i = 0; i < exit_patience_milliseconds && forks_.load(std::memory_order_seq_cst); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+bool Scheduler::fork(unsigned participants, void (*body)(void*, unsigned), void* context) noexcept {
+  forks_.fetch_add(1, std::memory_order_seq_cst);
+  const bool allowed = !exiting_.load(std::memory_order_seq_cst);
+  if (allowed) arena_->fork(participants, body, context);
+  forks_.fetch_sub(1, std::memory_order_seq_cst);
+  return allowed;
+}
+
+void Scheduler::work() noexcept {
+  for (;;) {
+    if (work_listed()) {
+      if (enter_draining()) {
+        if (Stream* stream = pop()) {
+          drain_from(stream);
+          continue;
+        }
+        leave_draining();
+      } else {
+        starved_.store(true, std::memory_order_seq_cst);
+        if (free_cores()) continue;
+      }
+    }
+    idle();
+  }
+}
+
+// Drains `stream`, then the streams that it resumed: one on this thread, the others on idle workers.
+void Scheduler::drain_from(Stream* stream) noexcept {
+  Resumed resumed;
+  while (stream) {
+    drain(*stream, Stream::no_mark, resumed);
+    stream->drop_reference();
+    stream = nullptr;
+    while (resumed.count && !stream) {
+      Stream* next = resumed.streams[--resumed.count];
+      std::unique_lock lock(next->mutex);
+      if (next->state == Stream::State::queued) {
+        next->state = Stream::State::running;
+        stream = next;
+      } else {
+        lock.unlock();
+        next->drop_reference();
+      }
+    }
+    publish_all(resumed);
+  }
+  leave_draining();
+}
+
+void Scheduler::push(Stream& stream) noexcept {
+  Stream* top = inbox_.load(std::memory_order_relaxed);
+  do {
+    stream.next_in_list = top;
+  } while (!inbox_.compare_exchange_weak(top, &stream, std::memory_order_seq_cst, std::memory_order_relaxed));
+}
+
+bool Scheduler::work_listed() const noexcept {
+  return inbox_.load(std::memory_order_seq_cst) || ready_any_.load(std::memory_order_seq_cst);
+}
+
+// Claims the stream that has been ready for longest; null when none is. Passes the list's reference to the
+// caller.
+Stream* Scheduler::pop() noexcept {
+  for (;;) {
+    Stream* stream;
+    bool claimed = false, more;
+    {
+      std::lock_guard lock(ready_mutex_);
+      take_inbox();
+      stream = ready_first_;
+      if (!stream) return nullptr;
+      ready_first_ = stream->next_in_list;
+      if (!ready_first_) ready_last_ = nullptr;
+      more = ready_first_ != nullptr;
+      ready_any_.store(more, std::memory_order_seq_cst);
+      std::lock_guard stream_lock(stream->mutex);
+      stream->listed = false;
+      if (stream->state == Stream::State::queued) {
+        stream->state = Stream::State::running;
+        claimed = true;
+      }
+    }
+    if (claimed) {
+      if (more) wake_worker();
+      return stream;
+    }
+    stream->drop_reference();  // another thread has drained it since it was listed
+  }
+}
+
+// Moves the pushed streams, newest on top, to the end of the ready list, newest last. The ready mutex must be
+// held.
+void Scheduler::take_inbox() noexcept {
+  Stream* batch = nullptr;
+  for (Stream* stream = inbox_.exchange(nullptr, std::memory_order_seq_cst); stream;) {
+    Stream* below = stream->next_in_list;
+    stream->next_in_list = batch;
+    batch = stream;
+    stream = below;
+  }
+  if (!batch) return;
+  (ready_last_ ? ready_last_->next_in_list : ready_first_) = batch;
+  while (batch->next_in_list) batch = batch->next_in_list;
+  ready_last_ = batch;
+}
+
+bool Scheduler::enter_draining() noexcept {
+  unsigned draining = draining_.load(std::memory_order_seq_cst);
+  while (draining < threads_)
+    if (draining_.compare_exchange_weak(draining, draining + 1, std::memory_order_seq_cst)) return true;
+  return false;
+}
+
+void Scheduler::leave_draining() noexcept {
+  draining_.fetch_sub(1, std::memory_order_seq_cst);
+  if (starved_.load(std::memory_order_seq_cst)) {
+    starved_.store(false, std::memory_order_seq_cst);
+    wake_worker();
+  }
+}
+
+// Chooses a sleeping worker and gives it a wake-up. Without a free core, the next thread that frees one does
+// it.
+void Scheduler::wake_worker() noexcept {
+  if (!free_cores()) {
+    starved_.store(true, std::memory_order_seq_cst);
+    if (!free_cores()) return;
+  }
+  std::uint32_t idle = idle_.load(std::memory_order_seq_cst);
+  while (idle > 0)
+    if (idle_.compare_exchange_weak(idle, idle - 1, std::memory_order_seq_cst)) {
+      wakes_.fetch_add(1, std::memory_order_seq_cst);
+      futex_wake_one(wakes_);
+      return;
+    }
+}
+
+// Takes a wake-up; sleeps for at most this time (negative: without limit) until there is one.
+bool Scheduler::take_wake(std::int64_t nanoseconds) noexcept {
+  for (bool slept = false;; slept = true) {
+    std::uint32_t wakes = wakes_.load(std::memory_order_seq_cst);
+    while (wakes > 0)
+      if (wakes_.compare_exchange_weak(wakes, wakes - 1, std::memory_order_seq_cst)) return true;
+    if (slept && nanoseconds >= 0) return false;
+    futex_wait(wakes_, 0, nanoseconds);
+  }
+}
+
+// Ends the idle state of a worker that counted itself idle; if it was chosen meanwhile, it takes its own
+// wake-up.
+void Scheduler::cancel_idle() noexcept {
+  std::uint32_t idle = idle_.load(std::memory_order_seq_cst);
+  while (idle > 0)
+    if (idle_.compare_exchange_weak(idle, idle - 1, std::memory_order_seq_cst)) return;
+  take_wake(-1);
+}
+
+// Sleeps until there may be work. The first worker to do so is the ticker.
+void Scheduler::idle() noexcept {
+  idle_.fetch_add(1, std::memory_order_seq_cst);
+  if (work_listed() && free_cores()) return cancel_idle();
+  if (!ticking_.exchange(true, std::memory_order_seq_cst)) {
+    for (unsigned ticks = 0; ticks < ticks_before_sleep; ++ticks) {
+      const bool woken = take_wake(tick_nanoseconds);
+      if (!woken && !work_listed()) continue;
+      ticking_.store(false, std::memory_order_seq_cst);
+      if (!woken) cancel_idle();
+      return;
+    }
+    ticking_.store(false, std::memory_order_seq_cst);
+  }
+  if (work_listed()) {
+    // The listing thread relied on the ticker, which has just stopped. Without a free core, the next thread
+    // that frees one wakes this worker.
+    if (!free_cores()) starved_.store(true, std::memory_order_seq_cst);
+    if (free_cores()) return cancel_idle();
+  }
+  take_wake(-1);
+}
+
+}  // namespace weir::cpu

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "code/cache_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <weir/sdk/file_size_signal.hpp>
+
+namespace weir::vulkan {
+namespace {
+
+constexpr std::uint64_t file_magic = 0x31'6b'76'72'69'65'77ull;  // "weirvk1"
+constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
+
+struct Header {
+  std::uint64_t magic;
+  std::uint64_t size;      ///< of the data after the header
+  std::uint64_t checksum;  ///< of that data; vendors' drivers check only where it comes from
+};
+
+/// FNV-1a. It finds damage, not intent: the folder belongs to the user alone.
+std::uint64_t checksum(const char* data, std::size_t size) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<unsigned char>(data[i])) * 0x100000001b3u;
+  return hash;
+}
+
+class File {
+ public:
+  explicit File(int descriptor) noexcept : descriptor_(descriptor) {}
+  File(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  int get() const noexcept { return descriptor_; }
+  explicit operator bool() const noexcept { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_;
+};
+
+/// "" if the cache is off.
+std::filesystem::path folder() {
+  if (const char* named = secure_getenv("WEIR_CACHE"); named && *named)
+    return std::strcmp(named, "off") == 0 ? std::filesystem::path() : std::filesystem::path(named) / "vulkan";
+  if (const char* cache = secure_getenv("XDG_CACHE_HOME"); cache && *cache == '/')
+    return std::filesystem::path(cache) / "weir" / "vulkan";
+  if (const char* home = secure_getenv("HOME"); home && *home == '/')
+    return std::filesystem::path(home) / ".cache" / "weir" / "vulkan";
+  return {};
+}
+
+/// Whether this user owns the file or folder and no other may write it.
+bool is_private(int file) noexcept {
+  struct stat info {};
+  return fstat(file, &info) == 0 && info.st_uid == geteuid() && !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/// Creates the folder and its missing parents, for this user only.
+int open_folder(bool create) {
+  const std::filesystem::path path = folder();
+  if (path.empty()) return -1;
+  if (create) {
+    std::filesystem::path made;
+    for (const auto& part : path) {
+      made /= part;
+      mkdir(made.c_str(), 0700);
+    }
+  }
+  const int opened = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (opened >= 0 && !is_private(opened)) {
+    close(opened);
+    return -1;
+  }
+  return opened;
+}
+
+/// Numbers alone do not name a version: Mesa's software device has the same ones in all of them.
+std::string file_name(const PhysicalDevice& device, const char* suffix) {
+  std::string name;
+  for (const std::uint8_t byte : device.properties.pipelineCacheUUID) name += sdk::format_text("%02x", byte);
+  const std::string version = std::string(device.properties.deviceName) + '\n' +
+                              device.properties12.driverName + '\n' + device.properties12.driverInfo;
+  return name +
+         sdk::format_text("-%x-%x-%x-%016llx", device.properties.vendorID, device.properties.deviceID,
+                          device.properties.driverVersion,
+                          static_cast<unsigned long long>(checksum(version.data(), version.size()))) +
+         suffix;
+}
+
+std::string read_all(int file) {
+  struct stat info {};
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < 0 ||
+      static_cast<std::uint64_t>(info.st_size) > most_bytes)
+    return "";
+  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t got = read(file, bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return "";
+    done += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+/// A name that no other process, and no file left by one that was killed, has.
+std::string temporary_name(const std::string& name) {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return name + sdk::format_text(".%d-%lld-%ld", getpid(), static_cast<long long>(time.tv_sec), time.tv_nsec);
+}
+
+}  // namespace
+
+std::string read_cache_file(const PhysicalDevice& device, const char* suffix) {
+  const File directory(open_folder(false));
+  if (!directory) return "";
+  const File file(openat(directory.get(), file_name(device, suffix).c_str(),
+                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file || !is_private(file.get())) return "";
+  std::string bytes = read_all(file.get());
+  Header header{};
+  if (bytes.size() < sizeof header) return "";
+  bytes.copy(reinterpret_cast<char*>(&header), sizeof header);
+  bytes.erase(0, sizeof header);
+  const bool whole = header.magic == file_magic && header.size == bytes.size() &&
+                     header.checksum == checksum(bytes.data(), bytes.size());
+  return whole ? bytes : "";
+}
+
+void write_cache_file(const PhysicalDevice& device, const char* suffix, const std::string& data) {
+  const File directory(open_folder(true));
+  if (!directory) return;
+  const std::string name = file_name(device, suffix), temporary = temporary_name(name);
+  const File file(
+      openat(directory.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return;
+  const Header header{file_magic, data.size(), checksum(data.data(), data.size())};
+  const bool written = sdk::write_all(file.get(), {reinterpret_cast<const char*>(&header), sizeof header}) &&
+                       sdk::write_all(file.get(), data);
+  if (!written || renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0)
+    unlinkat(directory.get(), temporary.c_str(), 0);
+}
+
+}  // namespace weir::vulkan

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queue/line.hpp"
+
+#include "driver.hpp"
+#include "queue/commands.hpp"
+
+namespace weir::vulkan {
+
+Line::Line(Device& owner, Queue& on) : device(owner), queue(on) {
+  auto create = make<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
+  create.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT | VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+  create.queueFamilyIndex = device.physical->family;
+  check(device.vk.vkCreateCommandPool(device.handle, &create, nullptr, &pool_), "create a command pool");
+}
+
+Line::~Line() {
+  device.vk.vkDestroyCommandPool(device.handle, pool_, nullptr);
+  device.heap.free(chunk_.range);
+  for (const Chunk& chunk : full_chunks_) device.heap.free(chunk.range);
+}
+
+void Line::ensure_open() {
+  if (open_) return;
+  open_.emplace();
+  open_->position = last_ + 1;
+}
+
+VkCommandBuffer Line::commands() {
+  device.check_present();
+  ensure_open();
+  if (!open_->commands) {
+    VkCommandBuffer buffer = VK_NULL_HANDLE;
+    {
+      std::lock_guard lock(recycling_);
+      if (!idle_buffers_.empty()) {
+        buffer = idle_buffers_.back();
+        idle_buffers_.pop_back();
+      }
+    }
+    if (!buffer) {
+      auto allocate = make<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
+      allocate.commandPool = pool_;
+      allocate.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+      allocate.commandBufferCount = 1;
+      check(device.vk.vkAllocateCommandBuffers(device.handle, &allocate, &buffer),
+            "allocate a command buffer");
+    }
+    auto begin = make<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
+    begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    check(device.vk.vkBeginCommandBuffer(buffer, &begin), "begin a command buffer");
+    open_->commands = buffer;
+  }
+  record_barrier(device.vk, open_->commands);
+  return open_->commands;
+}
+
+Range Line::scratch(std::uint64_t size) {
+  ensure_open();
+  size = (size + 63) & ~std::uint64_t{63};
+  if (size > chunk_bytes) {
+    open_->ranges.reserve(open_->ranges.size() + 1);
+    const Range range = device.heap.allocate(Heap::host_memory, size);
+    open_->ranges.push_back(range);
+    return range;
+  }
+  if (!chunk_.range || size > chunk_.range.size - chunk_used_) {
+    Chunk fresh;
+    if (!full_chunks_.empty() && full_chunks_.front().last_use <= completed.load(std::memory_order_acquire)) {
+      fresh = full_chunks_.front();
+      full_chunks_.pop_front();
+    } else {
+      fresh.range = device.heap.allocate(Heap::host_memory, chunk_bytes);
+    }
+    if (chunk_.range) full_chunks_.push_back(chunk_);
+    chunk_ = fresh;
+    chunk_used_ = 0;
+  }
+  const Range range{chunk_.range.block, chunk_.range.offset + chunk_used_, size};
+  chunk_used_ += size;
+  chunk_.last_use = open_->position;
+  return range;
+}
+
+void Line::end_operation() {
+  if (++open_->operations >= batch_operations || device.scheduler.is_idle(*this)) close();
+}
+
+void Line::wait(const Mark& mark) {
+  if (mark.is_complete() || mark.line.get() == this) return;
+  if (open_ && open_->commands) close();
+  ensure_open();
+  open_->waits.push_back(mark);
+}
+
+void Line::append_host(std::function<void()> call) {
+  close();
+  Step step;
+  step.position = last_ + 1;
+  step.host = std::move(call);
+  device.scheduler.append(*this, std::move(step));
+  ++last_;
+}
+
+void Line::close() {
+  if (!open_) return;
+  if (open_->commands) {
+    record_end_barrier(device.vk, open_->commands);
+    check(device.vk.vkEndCommandBuffer(open_->commands), "end a command buffer");
+  }
+  Step step = std::move(*open_);
+  open_.reset();
+  ++last_;
+  device.scheduler.append(*this, std::move(step));
+}
+
+void Line::flush() {
+  close();
+}
+
+Mark Line::mark() {
+  close();
+  return here();
+}
+
+Mark Line::here() {
+  const std::uint64_t position = last_ + (open_ ? 1 : 0);
+  return completed.load(std::memory_order_acquire) >= position ? Mark{} : Mark{shared_from_this(), position};
+}
+
+void Line::recycle(VkCommandBuffer buffer) noexcept {
+  try {
+    std::lock_guard lock(recycling_);
+    idle_buffers_.push_back(buffer);
+  } catch (const std::bad_alloc&) {  // freed with the pool
+  }
+}
+
+}  // namespace weir::vulkan

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queue/scheduler.hpp"
+
+#include <algorithm>
+#include <weir/sdk/thread.hpp>
+
+#include "driver.hpp"
+
+namespace weir::vulkan {
+
+void Scheduler::start(std::uint32_t queues, std::uint32_t urgent) {
+  urgent_ = urgent;
+  stopping_ = false;
+  workers_.start();
+  for (std::uint32_t i = 0; i < queues; ++i) {
+    auto queue = std::make_unique<Queue>();
+    device_.vk.vkGetDeviceQueue(device_.handle, device_.physical->family, i, &queue->handle);
+    queue->urgent = i + urgent >= queues;
+    auto type = make<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    auto create = make<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
+    create.pNext = &type;
+    check(device_.vk.vkCreateSemaphore(device_.handle, &create, nullptr, &queue->semaphore),
+          "create a timeline semaphore");
+    queues_.push_back(std::move(queue));
+  }
+}
+
+void Scheduler::stop() noexcept {
+  {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return unfinished_ == 0; });
+    stopping_ = true;
+    for (const auto& queue : queues_) queue->work.notify_all();
+  }
+  workers_.stop();
+  for (const auto& queue : queues_) {
+    if (queue->watcher.joinable()) queue->watcher.join();
+    device_.vk.vkDestroySemaphore(device_.handle, queue->semaphore, nullptr);
+  }
+  queues_.clear();
+}
+
+Queue& Scheduler::choose(bool urgent) {
+  std::lock_guard lock(mutex_);
+  const bool wanted = urgent && urgent_ > 0;
+  Queue* best = nullptr;
+  for (const auto& queue : queues_)
+    if (queue->urgent == wanted && (!best || queue->lines < best->lines)) best = queue.get();
+  if (!best->watcher.joinable())
+    best->watcher = sdk::start_thread("weir-vulkan", [this, best] { watch(*best); });
+  ++best->lines;
+  return *best;
+}
+
+void Scheduler::release(Queue& queue) noexcept {
+  std::lock_guard lock(mutex_);
+  --queue.lines;
+}
+
+void Scheduler::append(Line& line, Step step) {
+  std::lock_guard lock(mutex_);
+  line.steps.push_back(std::move(step));
+  ++unfinished_;
+  advance({line.shared_from_this()});
+}
+
+bool Scheduler::is_idle(Line& line) {
+  std::lock_guard lock(mutex_);
+  return line.idle();
+}
+
+void Scheduler::report(Line& line) {
+  device_.check_present();
+  std::lock_guard lock(mutex_);
+  if (!line.failure) return;
+  const sdk::Failure failure = *line.failure;
+  line.failure.reset();
+  throw failure;
+}
+
+void Scheduler::wait_quietly(const Mark& mark) {
+  if (!mark.line) return;
+  std::unique_lock lock(mutex_);
+  mark.line->changed.wait(lock, [&] { return mark.is_complete(); });
+}
+
+void Scheduler::wait(const Mark& mark) {
+  if (!mark.line) return;
+  wait_quietly(mark);
+  report(*mark.line);
+}
+
+/// Submits the ready steps of the lines and of the lines that wait for them. The mutex is held.
+void Scheduler::advance(Lines lines) {
+  while (!lines.empty()) {
+    const std::shared_ptr<Line> line = std::move(lines.back());
+    lines.pop_back();
+    bool progress = false;
+    while (advance_one(*line)) progress = true;
+    if (!progress) continue;
+    for (auto& waiter : line->waiters) lines.push_back(std::move(waiter));
+    line->waiters.clear();
+  }
+}
+
+/// Starts the line's next step, if it can start. The mutex is held.
+bool Scheduler::advance_one(Line& line) {
+  if (line.steps.empty() || line.host_running) return false;
+  Step& step = line.steps.front();
+  if (!is_ready(line, step)) return false;
+  if (step.host) {
+    if (!line.in_flight.empty()) return false;
+    start_host(line);
+    return false;  // the position is complete only when the call has returned
+  }
+  Step taken = std::move(step);
+  line.steps.pop_front();
+  submit(line, std::move(taken));
+  return true;
+}
+
+/// Removes the waits that need no semaphore. False, with the line registered where it waits, if the step must
+/// be held back.
+bool Scheduler::is_ready(Line& line, Step& step) {
+  const auto is_certain = [&](const Mark& mark) {
+    const auto& flying = mark.line->in_flight;
+    const bool submitted =
+        std::ranges::any_of(flying, [&](const auto& one) { return one.first >= mark.position; });
+    if (!submitted || step.host) return false;
+    return &mark.line->queue == &line.queue || line.queue.lines == 1;
+  };
+  for (const Mark& mark : step.waits) {
+    if (mark.is_complete() || is_certain(mark)) continue;
+    auto& waiters = mark.line->waiters;
+    const std::shared_ptr<Line> self = line.shared_from_this();
+    if (std::ranges::find(waiters, self) == waiters.end()) waiters.push_back(self);
+    return false;
+  }
+  // Batches begin with a barrier that covers everything submitted earlier to their queue.
+  std::erase_if(step.waits,
+                [&](const Mark& mark) { return mark.is_complete() || &mark.line->queue == &line.queue; });
+  return true;
+}
+
+void Scheduler::submit(Line& line, Step step) {
+  Queue& queue = line.queue;
+  std::vector<VkSemaphoreSubmitInfo> waits;
+  for (const Mark& mark : step.waits) {
+    const auto& flying = mark.line->in_flight;
+    const auto found =
+        std::ranges::find_if(flying, [&](const auto& one) { return one.first >= mark.position; });
+    auto wait = make<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);
+    wait.semaphore = mark.line->queue.semaphore;
+    wait.value = found->second;
+    wait.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+    waits.push_back(wait);
+  }
+  step.waits.clear();
+  const VkResult result = device_.is_lost() ? VK_ERROR_DEVICE_LOST : submit_next(queue, step.commands, waits);
+  // Without the submission the queue's semaphore would never reach later values. The watcher ends all steps
+  // of a lost device.
+  if (result < 0) device_.lose(result, "submit work to a queue");
+  step.value = ++queue.value;
+  line.in_flight.emplace_back(step.position, step.value);
+  queue.in_flight.push_back({line.shared_from_this(), std::move(step)});
+  queue.work.notify_one();
+}
+
+VkResult Scheduler::submit_next(Queue& queue, VkCommandBuffer commands,
+                                std::span<const VkSemaphoreSubmitInfo> waits) {
+  auto buffer = make<VkCommandBufferSubmitInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO);
+  buffer.commandBuffer = commands;
+  auto signal = make<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);
+  signal.semaphore = queue.semaphore;
+  signal.value = queue.value + 1;
+  signal.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  auto info = make<VkSubmitInfo2>(VK_STRUCTURE_TYPE_SUBMIT_INFO_2);
+  info.waitSemaphoreInfoCount = static_cast<std::uint32_t>(waits.size());
+  info.pWaitSemaphoreInfos = waits.data();
+  info.commandBufferInfoCount = commands ? 1 : 0;
+  info.pCommandBufferInfos = &buffer;
+  info.signalSemaphoreInfoCount = 1;
+  info.pSignalSemaphoreInfos = &signal;
+  return device_.vk.vkQueueSubmit2(queue.handle, 1, &info, VK_NULL_HANDLE);
+}
+
+std::uint64_t Scheduler::submit_now(Queue& queue, VkCommandBuffer buffer) {
+  std::lock_guard lock(mutex_);
+  device_.check_present();
+  if (const VkResult result = submit_next(queue, buffer, {}); result < 0) {
+    device_.lose(result, "submit a copy to a queue");
+    device_.check_present();
+  }
+  return ++queue.value;
+}
+
+void Scheduler::wait_for(Queue& queue, std::uint64_t value) {
+  auto wait = make<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
+  wait.semaphoreCount = 1;
+  wait.pSemaphores = &queue.semaphore;
+  wait.pValues = &value;
+  constexpr std::uint64_t second = 1'000'000'000;
+  VkResult result = VK_TIMEOUT;
+  while (result == VK_TIMEOUT && !device_.is_lost())
+    result = device_.vk.vkWaitSemaphores(device_.handle, &wait, second);
+  if (result < 0) device_.lose(result, "wait for a queue's work");
+}
+
+/// The mutex is held, and all earlier steps of the line are complete.
+void Scheduler::start_host(Line& line) {
+  line.host_running = true;
+  std::shared_ptr<Line> self = line.shared_from_this();
+  // The call moves into a shared object because std::function copies.
+  auto call = std::make_shared<std::function<void()>>(std::move(line.steps.front().host));
+  workers_.run([this, self = std::move(self), call = std::move(call)] {
+    std::optional<sdk::Failure> failure;
+    try {
+      (*call)();
+    } catch (const sdk::Failure& thrown) {
+      failure = thrown;
+    } catch (const std::exception& thrown) {
+      failure = sdk::Failure{WEIR_ERROR_UNKNOWN, thrown.what()};
+    }
+    *call = nullptr;
+    end_host(self, std::move(failure));
+  });
+}
+
+void Scheduler::end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    Step step = std::move(line->steps.front());
+    line->steps.pop_front();
+    line->host_running = false;
+    if (failure && !line->failure) line->failure = std::move(failure);
+    finish(*line, step);
+    Lines lines = std::move(line->waiters);
+    line->waiters.clear();
+    lines.push_back(line);
+    advance(std::move(lines));
+    if (unfinished_ == 0) idle_.notify_all();
+  }
+  flush_quietly(*line);
+}
+
+/// Marks a step as complete. The mutex is held.
+void Scheduler::finish(Line& line, Step& step) noexcept {
+  for (const Range& range : step.ranges) device_.heap.free(range);
+  if (step.commands) line.recycle(step.commands);
+  line.completed.store(step.position, std::memory_order_release);
+  line.changed.notify_all();
+  --unfinished_;
+}
+
+void Scheduler::watch(Queue& queue) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    queue.work.wait(lock, [&] { return !queue.in_flight.empty() || stopping_; });
+    if (queue.in_flight.empty()) return;
+    const std::uint64_t next = queue.in_flight.front().step.value;
+    lock.unlock();
+    wait_for(queue, next);
+    std::uint64_t reached = next;
+    if (device_.is_lost())
+      reached = ~std::uint64_t{0};
+    else if (device_.vk.vkGetSemaphoreCounterValue(device_.handle, queue.semaphore, &reached) < 0)
+      reached = next;
+    lock.lock();
+    end_steps(queue, reached, lock);
+  }
+}
+
+void Scheduler::end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<std::mutex>& lock) {
+  std::vector<Queue::Submitted> done;
+  while (!queue.in_flight.empty() && queue.in_flight.front().step.value <= reached) {
+    done.push_back(std::move(queue.in_flight.front()));
+    queue.in_flight.pop_front();
+  }
+  lock.unlock();
+  for (Queue::Submitted& one : done) {
+    for (const auto& call : one.step.after) call();
+    one.step.after.clear();
+    one.step.kept.clear();
+  }
+  lock.lock();
+  Lines lines;
+  for (Queue::Submitted& one : done) {
+    Line& line = *one.line;
+    line.in_flight.pop_front();
+    finish(line, one.step);
+    for (auto& waiter : line.waiters) lines.push_back(std::move(waiter));
+    line.waiters.clear();
+    if (std::ranges::find(lines, one.line) == lines.end()) lines.push_back(one.line);
+  }
+  advance(std::move(lines));
+  if (unfinished_ == 0) idle_.notify_all();
+  lock.unlock();
+  for (Queue::Submitted& one : done) flush_quietly(*one.line);
+  done.clear();  // may end lines, which must not happen under the mutex
+  lock.lock();
+}
+
+}  // namespace weir::vulkan

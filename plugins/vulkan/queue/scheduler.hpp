@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Submits the steps of all lines of a device to its queues.
+//
+// On one queue, a wait for a semaphore holds back all later submissions. A step is therefore submitted only
+// if everything that it waits for is certain to complete without further submissions: it is complete, or it
+// was submitted earlier. Semaphores are waited for only on a queue that no other stream uses; otherwise the
+// step is held back until the work of the other queue is complete. Submissions thus never wait for one
+// another in a cycle, in whatever order streams record and wait for events.
+//
+// Each queue has one timeline semaphore, whose value counts its submissions, and one thread, which waits for
+// the next value, ends the steps that have run and submits those that they held back.
+#pragma once
+
+#include <span>
+#include <thread>
+
+#include "queue/line.hpp"
+#include "queue/workers.hpp"
+
+namespace weir::vulkan {
+
+struct Queue {
+  VkQueue handle = VK_NULL_HANDLE;
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  bool urgent = false;
+
+  // Guarded by the scheduler's mutex.
+  struct Submitted {
+    std::shared_ptr<Line> line;
+    Step step;
+  };
+  std::uint64_t value = 0;  ///< of the last submission
+  std::deque<Submitted> in_flight;
+  std::uint32_t lines = 0;  ///< streams that use the queue
+  std::condition_variable work;
+  std::thread watcher;
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(Device& device) : device_(device) {}
+
+  /// `queues` of the device, of which the last `urgent` have a higher priority.
+  void start(std::uint32_t queues, std::uint32_t urgent);
+  /// Waits until all work is complete, then ends the threads.
+  void stop() noexcept;
+
+  /// The queue with the fewest streams; `release` takes the stream off it.
+  Queue& choose(bool urgent);
+  void release(Queue& queue) noexcept;
+
+  /// Appends a closed step and submits the steps that are ready. The caller holds the line's recording mutex.
+  void append(Line& line, Step step);
+  bool is_idle(Line& line);
+  /// Blocks until the mark is complete. Throws the line's failure, once.
+  void wait(const Mark& mark);
+  /// Like wait, without the failure.
+  void wait_quietly(const Mark& mark);
+  /// Throws the line's failure, once.
+  void report(Line& line);
+  /// Submits one command buffer outside of all lines. Returns the value to wait for with `wait_for`.
+  std::uint64_t submit_now(Queue& queue, VkCommandBuffer commands);
+  void wait_for(Queue& queue, std::uint64_t value);
+
+ private:
+  using Lines = std::vector<std::shared_ptr<Line>>;
+  void advance(Lines lines);
+  bool advance_one(Line& line);
+  bool is_ready(Line& line, Step& step);
+  void submit(Line& line, Step step);
+  /// Submits `commands`, which may be null, as the queue's next value. The mutex is held.
+  VkResult submit_next(Queue& queue, VkCommandBuffer commands, std::span<const VkSemaphoreSubmitInfo> waits);
+  void start_host(Line& line);
+  void end_host(const std::shared_ptr<Line>& line, std::optional<sdk::Failure> failure) noexcept;
+  void watch(Queue& queue);
+  void end_steps(Queue& queue, std::uint64_t reached, std::unique_lock<std::mutex>& lock);
+  void finish(Line& line, Step& step) noexcept;
+
+  Device& device_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::uint32_t urgent_ = 0;
+  std::uint64_t unfinished_ = 0;  ///< steps that were appended and are not complete
+  bool stopping_ = false;
+  Workers workers_;
+};
+
+}  // namespace weir::vulkan
