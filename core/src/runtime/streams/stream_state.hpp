@@ -31,8 +31,10 @@ struct alignas(64) StreamState : StreamProgress {
   StreamState(DeviceState& device_, std::uint32_t slot_) : device(device_), slot(slot_) {}
 
   DeviceState& device;
-  const std::uint32_t slot;                  ///< position in the device's table of streams
-  SubmissionLock submission_lock;            ///< held during each submission
+  const std::uint32_t slot;        ///< position in the device's table of streams
+  SubmissionLock submission_lock;  ///< held during each submission
+  std::atomic<const void*> sequence{
+      nullptr};                              ///< the thread of an open SubmissionSequence; set under the lock
   std::atomic<std::uint64_t> generation{0};  ///< odd while a handle or the pool of leased streams uses it
   weir_stream stream = nullptr;              ///< driver stream; the same from creation to retirement
   weir_event mark = nullptr;                 ///< for fork, join and wait: recorded, then waited on at once
