@@ -26,6 +26,7 @@ struct DeviceState;
 struct EventState;
 struct PrintBuffer;
 struct StreamRecord;
+struct StreamRecords;
 
 struct alignas(64) StreamState : StreamProgress {
   StreamState(DeviceState& device_, std::uint32_t slot_) : device(device_), slot(slot_) {}
@@ -43,9 +44,8 @@ struct alignas(64) StreamState : StreamProgress {
   std::atomic<bool> closed{false};  ///< set under the submission lock; nothing is submitted afterwards
 
   std::atomic<const KernelOrigin*> last_kernel{nullptr};
-  std::atomic<StreamRecord*> record{
-      nullptr};  ///< see stream_errors.hpp; created by the first launch that needs it
-  std::atomic<PrintBuffer*> prints{nullptr};  ///< see print_buffer.hpp; created likewise
+  std::atomic<StreamRecords*> records{nullptr};  ///< see stream_errors.hpp; created when first needed
+  std::atomic<PrintBuffer*> prints{nullptr};     ///< see print_buffer.hpp; created likewise
   LastLaunch last_launch;
   StreamLease lease;
   StreamCache cache;
