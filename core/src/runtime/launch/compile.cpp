@@ -248,6 +248,8 @@ DeviceProgram::~DeviceProgram() {
 }
 
 ProgramState::~ProgramState() {
+  for (const PlacedProgram* next = placed.load(std::memory_order_relaxed); next;)
+    delete std::exchange(next, next->next);
   for (const auto& slot : compiled) {
     const std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
     if (!variants) continue;
