@@ -56,6 +56,7 @@ struct MemberArray<M> {
 template <class T>
 class StructArrayView {
   static_assert(KernelStruct<T>, "a struct array holds structs: aggregates that are trivially copyable");
+  static_assert((detail::check_struct<T>(), true));
 
  public:
   using value_type = T;

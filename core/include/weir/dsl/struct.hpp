@@ -276,6 +276,8 @@ class Element<T> {
 template <class T>
 requires KernelStruct<std::remove_const_t<T>>
 class View<T, 1> {
+  static_assert((detail::check_struct<std::remove_const_t<T>>(), true));
+
  public:
   using element_type = T;
   static constexpr std::size_t rank = 1;
