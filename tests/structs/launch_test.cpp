@@ -99,6 +99,41 @@ TEST_P(Launches, BlocksOfARegionUseDifferentMembers) {
   EXPECT_EQ(array.to_host(stream), expected);
 }
 
+TEST_P(Launches, MergeLoopsOverDifferentMembers) {
+  const Kernel kernel{"merged", [](View<Particle> p) {
+                        range_for(p.size(), [&](Index i) { p[i][&Particle::mass] += 1; });
+                        range_for(p.size(),
+                                  [&](Index i) { p[i][&Particle::flags] = p[i][&Particle::flags] + 1; });
+                      }};
+  std::vector<Particle> expected = make_particles(particle_count);
+  const StructArray<Particle> array = upload(stream, expected, layout);
+  kernel(stream, array);
+  if (tested().driver() == "cpu") {
+    EXPECT_EQ(stream.last_launch().why_no_graph, WhyNoGraph::one_task);
+  }
+  for (Particle& p : expected) {
+    p.mass += 1;
+    ++p.flags;
+  }
+  EXPECT_EQ(array.to_host(stream), expected);
+}
+
+TEST_P(Launches, TakeOneArrayTwice) {
+  const Kernel kernel{"twice", [](View<Particle> a, View<const Particle> b) {
+                        range_for(a.size(), [&](Index i) { a[i][&Particle::mass] = cast<float>(i); });
+                        range_for(a.size(), [&](Index i) {
+                          a[i][&Particle::weights][1] = b[a.size() - 1 - i][&Particle::mass];
+                        });
+                      }};
+  const StructArray<Particle> one = upload(stream, make_particles(particle_count), layout),
+                              other = upload(stream, make_particles(particle_count), layout);
+  kernel(stream, one, other);
+  kernel(stream, one, one);
+  const std::vector<Particle> found = one.to_host(stream);
+  for (std::size_t i = 0; i < particle_count; ++i)
+    EXPECT_EQ(found[i].weights[1], static_cast<float>(particle_count - 1 - i));
+}
+
 TEST_P(Launches, AreRecordedInGraphs) {
   const auto kernel = make_advance();
   std::vector<Particle> expected = make_particles(particle_count);

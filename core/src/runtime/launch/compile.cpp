@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <exception>
 #include <span>
+#include <utility>
 
 #include "compilation/cached_compiler.hpp"
 #include "compilation/task_groups.hpp"
