@@ -120,7 +120,7 @@ Components run(const Structured& structured, const RunnableKernel& runnable, con
                const Layout& layout, const LaunchOptions& options, std::optional<std::string>& failure) {
   ir::Kernel kernel = structured.kernel;
   const std::vector<Layout> layouts(structured.structs.size(), layout);
-  passes::place_members(kernel, structured.structs, layouts);
+  passes::place_members(kernel, structured.structs, layouts, kernel.options.check_bounds);
   const Program program = Program::parse(ir::print(kernel));
   const Device device = open(tested_device());
   const Stream stream = device.create_stream();

@@ -204,7 +204,27 @@ TEST_P(Launches, AreDebuggedInTheInterpreter) {
   kernel(stream, array);
   advance(expected);
   EXPECT_EQ(array.to_host(stream), expected);
-  GraphBuilder(tested()).launch(kernel, array);  // which throws for a kernel that is debugged
+  GraphBuilder builder(tested());
+  const auto node = builder.launch(kernel, array);
+  Graph graph = builder.build();
+  kernel.program().debug();
+  EXPECT_EQ(thrown_by([&] { graph.update(node, array); }).code(), ErrorCode::unsupported);
+}
+
+TEST_P(Launches, FindWrongIndicesInTheInterpreter) {
+  const Kernel kernel{"wrong", [](View<Particle> p, Value<std::int64_t> i, Value<std::int64_t> k) {
+                        range_for(1, [&](Index) { p[i][&Particle::weights][k] = 1; });
+                      }};
+  const StructArray<Particle> array = upload(stream, make_particles(17), layout);
+  kernel(stream, array, 0, 0);
+  kernel.program().debug();
+  kernel(stream, array, 16, 3);
+  EXPECT_EQ(array.to_host(stream)[16].weights[3], 1);
+  for (const auto& [i, k] : {std::pair{17, 0}, {-1, 0}, {0, 4}, {0, -1}}) {
+    const Error error = thrown_by([&] { kernel(stream, array, i, k); });
+    EXPECT_EQ(error.code(), ErrorCode::assertion) << i << " " << k;
+  }
+  EXPECT_EQ(array.to_host(stream)[0].weights[0], 1);
 }
 
 TEST(Launch, CountsRandomNumbersTogetherForAllLayouts) {

@@ -38,8 +38,9 @@ PlacedMember placed(const ir::StructParameter& array, const Layout& layout, std:
 
 class Placement {
  public:
-  Placement(ir::Kernel& kernel, std::span<const ir::StructParameter> structs, std::span<const Layout> layouts)
-      : kernel_(kernel), members_(kernel.parameters.size()) {
+  Placement(ir::Kernel& kernel, std::span<const ir::StructParameter> structs, std::span<const Layout> layouts,
+            bool check)
+      : kernel_(kernel), members_(kernel.parameters.size()), check_(check) {
     for (std::size_t s = 0; s < structs.size(); ++s) {
       if (layouts[s].kind() == Layout::Kind::arrays) continue;
       for (std::size_t m = 0; m < structs[s].members.size(); ++m) {
@@ -70,14 +71,14 @@ class Placement {
     ValueId row = s.operands[0];
     ValueId scalar = constant(place.offset + s.component);
     if (place.block_length != 0) {
-      if (kernel_.options.check_bounds) check(row, size_of_array(*place.array), s.index);
+      if (check_) check(row, size_of_array(*place.array), s.index);
       const ValueId in_block = operation(Op::bit_and, row, constant(place.block_length - 1));
       row = operation(Op::shr, row, constant(std::countr_zero(place.block_length)));
       scalar = add(scalar, in_block, member.count() * member.element.components());
     }
     for (std::size_t d = 0; d < member.rank; ++d) {
       const ValueId index = s.operands[1 + d];
-      if (kernel_.options.check_bounds) check(index, constant(member.extents[d]), s.index);
+      if (check_) check(index, constant(member.extents[d]), s.index);
       scalar = add(scalar, index, place.strides[d]);
     }
     s.component = 0;
@@ -130,6 +131,7 @@ class Placement {
 
   ir::Kernel& kernel_;
   std::vector<PlacedMember> members_;  // by parameter
+  bool check_;
   std::vector<Statement>* out_ = nullptr;
   ir::Location location_;
 };
@@ -137,8 +139,8 @@ class Placement {
 }  // namespace
 
 void place_members(ir::Kernel& kernel, std::span<const ir::StructParameter> structs,
-                   std::span<const Layout> layouts) {
-  Placement(kernel, structs, layouts).block(kernel.body);
+                   std::span<const Layout> layouts, bool check) {
+  Placement(kernel, structs, layouts, check).block(kernel.body);
 }
 
 }  // namespace weir::passes

@@ -17,19 +17,22 @@ namespace {
 
 const PlacedProgram* find(const ProgramState& program, std::span<const LaunchArgument> arguments) noexcept {
   const PlacedProgram* placed = program.placed.load(std::memory_order_acquire);
-  while (placed && !has_layouts(*placed->program, arguments)) placed = placed->next;
+  const bool debugged = program.debugged.load(std::memory_order_relaxed);
+  while (placed && !(placed->debugged == debugged && has_layouts(*placed->program, arguments)))
+    placed = placed->next;
   return placed;
 }
 
-std::shared_ptr<ProgramState> place(const ProgramState& program, std::span<const LaunchArgument> arguments) {
+std::shared_ptr<ProgramState> place(const ProgramState& program, std::span<const LaunchArgument> arguments,
+                                    bool debugged) {
   std::vector<Layout> layouts;
   for (const ir::StructParameter& array : program.structs) layouts.push_back(arguments[array.first].layout);
   ir::Kernel kernel = *program.kernel;
-  passes::place_members(kernel, program.structs, layouts);
+  passes::place_members(kernel, program.structs, layouts, debugged || kernel.options.check_bounds);
   std::shared_ptr<ProgramState> placed = make_program(std::move(kernel), program.structs).state();
   placed->layouts = std::move(layouts);
   placed->launches = program.launches;
-  debug(*placed, program.debugged.load(std::memory_order_relaxed));
+  debug(*placed, debugged);
   return placed;
 }
 
@@ -44,8 +47,9 @@ const std::shared_ptr<ProgramState>& for_layouts(const std::shared_ptr<ProgramSt
   if (const PlacedProgram* placed = find(*program, arguments)) return placed->program;
   const std::lock_guard lock(program->placing);
   if (const PlacedProgram* placed = find(*program, arguments)) return placed->program;
+  const bool debugged = program->debugged.load(std::memory_order_relaxed);
   const PlacedProgram* head = program->placed.load(std::memory_order_relaxed);
-  const auto* added = new PlacedProgram{place(*program, arguments), head};
+  const auto* added = new PlacedProgram{place(*program, arguments, debugged), debugged, head};
   program->placed.store(added, std::memory_order_release);
   return added->program;
 }

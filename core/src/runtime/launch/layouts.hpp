@@ -11,7 +11,8 @@
 namespace weir::detail {
 
 /// The program for the layouts of `arguments`: `program` itself for Layout::struct_of_arrays() only, and
-/// otherwise a copy of it, made by the first caller, that `program` owns. Copies count launches together.
+/// otherwise a copy of it, made by the first caller, that `program` owns. Copies count launches together. A
+/// program that is debugged has copies of its own, which check more indices.
 const std::shared_ptr<ProgramState>& for_layouts(const std::shared_ptr<ProgramState>& program,
                                                  std::span<const LaunchArgument> arguments);
 

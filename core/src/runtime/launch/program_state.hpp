@@ -73,6 +73,7 @@ struct CompiledVariants {
 /// A program for other layouts of its struct arrays, in a list that only grows.
 struct PlacedProgram {
   std::shared_ptr<ProgramState> program;
+  bool debugged;
   const PlacedProgram* next;
 };
 
