@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches with struct arrays: one kernel for all layouts, in regions, graphs, on streams, and when debugged.
+#include "on_threads.hpp"
 #include "support.hpp"
 
 namespace weir::test {
@@ -225,6 +226,23 @@ TEST_P(Launches, FindWrongIndicesInTheInterpreter) {
     EXPECT_EQ(error.code(), ErrorCode::assertion) << i << " " << k;
   }
   EXPECT_EQ(array.to_host(stream)[0].weights[0], 1);
+}
+
+TEST(Launch, WorksFromSeveralThreadsWithDifferentLayouts) {
+  for (int round = 0; round < rounds_of(5); ++round) {
+    const auto kernel = make_advance();
+    on_threads(8, [&](int t) {
+      const Stream stream = tested().create_stream();
+      std::vector<Particle> expected = make_particles(particle_count);
+      const Layout layout = layouts()[static_cast<std::size_t>(t) % layouts().size()];
+      const StructArray<Particle> array = upload(stream, expected, layout);
+      for (int launch = 0; launch < 3; ++launch) {
+        kernel(stream, array);
+        advance(expected);
+      }
+      EXPECT_EQ(array.to_host(stream), expected);
+    });
+  }
 }
 
 TEST(Launch, CountsRandomNumbersTogetherForAllLayouts) {
