@@ -23,6 +23,15 @@ struct WithHalves {
 struct Most {
   int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C, D, E, F;
 };
+struct Long {
+  float a;
+  float b[300];
+  double c[10][30];
+  half d;
+  half e[7];
+  Nested f[40];
+  std::array<float, 5000> g;
+};
 struct WithPointer {
   float* x;
 };
@@ -39,6 +48,7 @@ struct Deep {
 
 static_assert(member_count<Particle> == 12 && member_count<Nested> == 2 && member_count<One> == 1);
 static_assert(member_count<OnlyAnArray> == 1 && member_count<WithHalves> == 4 && member_count<Most> == 32);
+static_assert(member_count<Long> == 7 && MemberType<Long>::elements == 8);
 static_assert(MemberType<Particle>::elements == 14);
 static_assert(MemberType<Particle>::scalars == 3 + 3 + 1 + 1 + 4 + 1 + 1 + 3 * 7 + 6 + 4 + 1);
 static_assert(MemberType<Particle>::supported && MemberType<WithHalves>::supported);

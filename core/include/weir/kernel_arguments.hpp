@@ -136,7 +136,9 @@ class StructArgument {
 /// A parameter of a kernel's lambda: `count` parameters of the IR.
 template <class P>
 struct KernelParameter {
-  static_assert(always_false<P>, "the parameters of a kernel are View<T, Rank> and Value<T>");
+  static_assert(always_false<P>,
+                "the parameters of a kernel are View<T, Rank> and Value<T>; structs come as View<T>, or as a "
+                "Value for each member");
 };
 template <class T, std::size_t Rank>
 struct KernelParameter<View<T, Rank>> {
@@ -149,7 +151,7 @@ struct KernelParameter<View<T, Rank>> {
     *out = {a.view(), nullptr, element_type<std::remove_const_t<T>>, {}};
   }
 };
-template <class T>
+template <KernelElement T>
 struct KernelParameter<Value<T>> {
   using Argument = ScalarArgument<T>;
   static constexpr std::size_t count = 1;

@@ -38,7 +38,7 @@ concept KernelStruct =
 namespace detail {
 
 inline constexpr std::size_t max_struct_members = 32;
-inline constexpr std::size_t max_initializers = 256;  // an array counts each of its elements
+inline constexpr std::size_t max_initializers = 1024;  // a C array counts each of its elements
 
 /// Initialises any member.
 struct AnyMember {
@@ -62,25 +62,47 @@ constexpr bool takes_braces(std::index_sequence<Before...>, std::index_sequence<
   };
 }
 
-template <class T, std::size_t N = 0>
-constexpr std::size_t count_initializers() {
-  if constexpr (N <= max_initializers && takes<T>(std::make_index_sequence<N + 1>())) {
-    return count_initializers<T, N + 1>();
+/// The most initialisers that T takes, which are at least `Low` and fewer than `High`.
+template <class T, std::size_t Low, std::size_t High>
+constexpr std::size_t search_initializers() {
+  constexpr std::size_t middle = (Low + High) / 2;
+  if constexpr (High - Low == 1) {
+    return Low;
+  } else if constexpr (takes<T>(std::make_index_sequence<middle>())) {
+    return search_initializers<T, middle, High>();
   } else {
-    return N;
+    return search_initializers<T, Low, middle>();
+  }
+}
+template <class T, std::size_t Bound = 16>
+constexpr std::size_t count_initializers() {
+  if constexpr (!takes<T>(std::make_index_sequence<Bound>())) {
+    return search_initializers<T, 0, Bound>();
+  } else {
+    static_assert(Bound < max_initializers,
+                  "the C arrays of a struct have fewer than 1,024 elements: write std::array for long ones");
+    if constexpr (Bound < max_initializers) return count_initializers<T, 2 * Bound>();
+    return 0;
   }
 }
 /// The number of initialisers that the member at initialiser `At` takes of `All`: the elements of an array,
-/// whose braces may be left out, and otherwise 1. `Tried` is the number under test.
-template <class T, std::size_t All, std::size_t At, std::size_t Tried = 1>
+/// whose braces may be left out, and otherwise 1. More than `Low`, at most `High`.
+template <class T, std::size_t All, std::size_t At, std::size_t Low = 0, std::size_t High = 1>
 constexpr std::size_t member_width() {
-  if constexpr (At + Tried > All) {
-    return 1;  // a class that no braces initialise
-  } else if constexpr (takes_braces<T>(std::make_index_sequence<At>(),
-                                       std::make_index_sequence<All - At - Tried>())) {
-    return Tried;
+  using Before = std::make_index_sequence<At>;
+  if constexpr (High == 1 && !takes_braces<T>(Before(), std::make_index_sequence<All - At - 1>())) {
+    if constexpr (takes_braces<T>(Before(), std::index_sequence<>())) {
+      return member_width<T, All, At, 1, All - At>();
+    } else {
+      return 1;  // a class that no braces initialise
+    }
+  } else if constexpr (High - Low == 1) {
+    return High;
+  } else if constexpr (constexpr std::size_t middle = (Low + High) / 2;
+                       takes_braces<T>(Before(), std::make_index_sequence<All - At - middle>())) {
+    return member_width<T, All, At, Low, middle>();
   } else {
-    return member_width<T, All, At, Tried + 1>();
+    return member_width<T, All, At, middle, High>();
   }
 }
 template <class T, std::size_t All, std::size_t At = 0>

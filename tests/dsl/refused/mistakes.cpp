@@ -141,6 +141,9 @@ struct WithConstructor {
   explicit WithConstructor(float m);
   float mass;
 };
+struct TooLong {
+  float mass[1024];
+};
 struct Deep {
   float mass[1][1][1][1];
 };
@@ -151,6 +154,7 @@ void structs(const StreamRef& stream, View<Particle> p, View<const Particle> con
   sizeof(StructArrayView<WithEnum>);       // refuse: pointers, enums, characters, unions and other classes are not
   sizeof(View<WithConstructor>);           // refuse: or with one dimension structs
   sizeof(StructArrayView<float>);          // refuse: a struct array holds structs
+  sizeof(View<TooLong>);                   // refuse: fewer than 1,024 elements: write std::array for long ones
   sizeof(View<Deep>);                      // refuse: at most three arrays around one another
   auto kept = p[i];
   kept[&Particle::mass] = 1;               // refuse: auto p = particles[i] refers to the struct
@@ -161,6 +165,7 @@ void structs(const StreamRef& stream, View<Particle> p, View<const Particle> con
   value[&Other::mass];                     // refuse: the member named is one of another struct
   value[&Particle::kinds][i];              // refuse: v[c] takes a constant c
   particles.member(&Particle::kinds, &Other::mass);                            // refuse: one of another struct
+  Kernel whole{"whole", [](Value<Particle> x) {}};                             // refuse: structs come as View<T>
   Kernel kernel{"kernel", [](View<Particle> x) { x[0][&Particle::mass] = 1; }};
   kernel(stream, other);                                                       // refuse: takes a StructArray<T> or StructArrayView<T> of the same struct
   kernel(stream, vector);                                                      // refuse: takes a StructArray<T> or StructArrayView<T> of the same struct
