@@ -170,7 +170,9 @@ struct TypeList {
 };
 struct ListTypes {
   template <class... M>
-  TypeList<std::remove_cv_t<M>...> operator()(M&...) const;
+  constexpr TypeList<std::remove_cv_t<M>...> operator()(M&...) const {
+    return {};
+  }
 };
 template <class T>
 using member_types = decltype(visit_members(std::declval<const T&>(), ListTypes()));
