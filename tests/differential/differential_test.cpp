@@ -44,15 +44,6 @@ Seeds wanted_seeds() {
   return seeds;
 }
 
-std::uint64_t launch_key(std::uint64_t seed, std::uint64_t number) {
-  const auto mix = [](std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-  };
-  return mix(mix(seed + 0x9e3779b97f4a7c15u) + number);
-}
-
 // Runs the kernel on several streams at once, one launch with separate data on each. Returns false if the
 // interpreter stopped because the kernel runs too long.
 bool compare(std::uint64_t seed, const Device& device, CompiledMath& math) {

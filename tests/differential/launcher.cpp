@@ -56,6 +56,15 @@ std::uint64_t random_scalar(ScalarType type, Choices& choices) {
 
 }  // namespace
 
+std::uint64_t launch_key(std::uint64_t seed, std::uint64_t number) {
+  const auto mix = [](std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  };
+  return mix(mix(seed + 0x9e3779b97f4a7c15u) + number);
+}
+
 LaunchData random_data(const RunnableKernel& runnable, Choices& choices) {
   LaunchData data;
   data.extents = runnable.extents;

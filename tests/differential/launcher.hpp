@@ -19,6 +19,9 @@ using interpreter::CompiledMath;
 /// The bits of each scalar, by parameter.
 using Components = std::vector<std::vector<std::uint64_t>>;
 
+/// The key of random numbers for launch `number` with that seed.
+std::uint64_t launch_key(std::uint64_t seed, std::uint64_t number);
+
 /// Random contents for the kernel's parameters.
 LaunchData random_data(const RunnableKernel& runnable, Choices& choices);
 

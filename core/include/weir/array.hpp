@@ -73,6 +73,9 @@ class WEIR_API AnyArrayView {
   detail::Block* block() const noexcept { return block_; }
   std::uint64_t generation() const noexcept { return generation_; }
   std::uint64_t offset() const noexcept { return offset_; }
+  /// The memory from byte `offset` on as an array of other elements, which must end inside this view.
+  AnyArrayView reinterpreted(std::uint64_t offset, ElementType element,
+                             std::span<const std::int64_t> extents) const noexcept;
 
  protected:
   /// A new block; see Device::array. `stream` may be null for the current one.
@@ -175,6 +178,8 @@ class ArrayView : public AnyArrayView {
  protected:
   template <KernelElement U, std::size_t R>
   friend class ArrayView;
+  template <class U>
+  friend class StructArrayView;
   explicit ArrayView(const AnyArrayView& view) noexcept : AnyArrayView(view) {}
 };
 

@@ -76,8 +76,8 @@ class WEIR_API Graph {
   template <class... P>
   void update(const GraphLaunch<void(P...)>& node,
               const typename detail::KernelParameter<P>::Argument&... arguments) {
-    const LaunchArgument list[sizeof...(P) + 1] = {detail::KernelParameter<P>::argument(arguments)..., {}};
-    update(static_cast<const GraphNode&>(node), std::span<const LaunchArgument>(list, sizeof...(P)));
+    update(static_cast<const GraphNode&>(node),
+           std::span<const LaunchArgument>(detail::LaunchList<P...>(arguments...)));
   }
   void update(const GraphNode& node, std::span<const LaunchArgument> arguments);
   void update(const GraphNode& node, const LaunchShape& shape, std::span<const KernelArgument> arguments);
@@ -133,9 +133,8 @@ class WEIR_API GraphBuilder {
   template <class... P>
   GraphLaunch<void(P...)> launch(const LaunchOptions& options, const Kernel<void(P...)>& kernel,
                                  const typename detail::KernelParameter<P>::Argument&... arguments) {
-    const LaunchArgument list[sizeof...(P) + 1] = {detail::KernelParameter<P>::argument(arguments)..., {}};
-    return GraphLaunch<void(P...)>(
-        launch(kernel.program(), std::span<const LaunchArgument>(list, sizeof...(P)), options));
+    return GraphLaunch<void(P...)>(launch(
+        kernel.program(), std::span<const LaunchArgument>(detail::LaunchList<P...>(arguments...)), options));
   }
   GraphNode launch(const Program& program, std::span<const LaunchArgument> arguments,
                    const LaunchOptions& options = {});

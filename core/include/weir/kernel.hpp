@@ -19,8 +19,10 @@
 #include <weir/dsl/random.hpp>
 #include <weir/dsl/reduce.hpp>
 #include <weir/dsl/relational.hpp>
+#include <weir/dsl/struct.hpp>
 #include <weir/dsl/value.hpp>
 #include <weir/dsl/view.hpp>
+#include <weir/kernel_arguments.hpp>
 #include <weir/program.hpp>
 
 namespace weir {
@@ -73,122 +75,6 @@ struct SignatureOf<WithConstants<F>> : SignatureOf<F> {};
 template <class F>
 using signature_t = typename SignatureOf<std::remove_cvref_t<F>>::type;
 
-/// Refuses a stream or options where a launch expects an argument.
-template <class A>
-constexpr void refuse_stream_argument() {
-  static_assert(
-      !std::convertible_to<const A&, StreamRef> && !std::same_as<A, LaunchOptions>,
-      "this launch has too few arguments: after the stream, the kernel takes one for each parameter of "
-      "its lambda");
-}
-template <class A>
-inline constexpr bool is_stream = std::convertible_to<const A&, StreamRef> || std::same_as<A, LaunchOptions>;
-
-/// The launch argument for a View<T, Rank>: an array or view of the same type and rank.
-template <class T, std::size_t Rank>
-class ArrayArgument {
- public:
-  ArrayArgument(const AnyArrayView& view) noexcept : view_(&view) {}
-  template <class U, std::size_t R>
-  ArrayArgument(const ArrayView<U, R>& view) noexcept : view_(&view) {
-    static_assert(std::same_as<U, std::remove_const_t<T>>,
-                  "the array's element type differs from the kernel's View<T>");
-    static_assert(R == Rank, "the array's number of dimensions differs from the kernel's View<T, Rank>");
-  }
-  template <class A>
-  requires(!std::convertible_to<const A&, const AnyArrayView&>) ArrayArgument(const A&) : view_(nullptr) {
-    refuse_stream_argument<A>();
-    static_assert(
-        is_stream<A>,
-        "a View parameter takes a device array: device.array_of<T>(values) makes one from host memory");
-  }
-  const AnyArrayView* view() const noexcept { return view_; }
-
- private:
-  const AnyArrayView* view_;
-};
-
-/// The launch argument for a Value<T>: a T, or a number that converts to T without loss. An
-/// integer that would lose it is passed on as it is, for the launch to refuse with the names of the kernel
-/// and the parameter.
-template <class T>
-class ScalarArgument {
- public:
-  ScalarArgument(const T& value) noexcept : value_(value) {}
-  template <class U>
-  requires(!std::same_as<U, T> && (std::is_arithmetic_v<U> || std::is_convertible_v<U, T>))
-      ScalarArgument(const U& value)
-      : value_(converted(value)) {
-    if constexpr (std::integral<T> && std::integral<U>)
-      if (static_cast<U>(value_) != value || (value_ < T{0}) != (value < U{0})) [[unlikely]] {
-        given_ = static_cast<std::uint64_t>(value);
-        given_type_ = std::is_signed_v<U> ? ScalarType::i64 : ScalarType::u64;
-      }
-  }
-  template <class A>
-  requires(!std::is_arithmetic_v<A> && !std::is_convertible_v<A, T>) ScalarArgument(const A&) : value_() {
-    refuse_stream_argument<A>();
-    static_assert(is_stream<A>,
-                  "a Value<T> parameter takes a T, or a number that becomes one: this is neither");
-  }
-  LaunchArgument argument() const noexcept {
-    if (given_type_ != ScalarType::boolean) [[unlikely]]
-      return {nullptr, &given_, ElementType{given_type_}};
-    return {nullptr, &value_, element_type<T>};
-  }
-
- private:
-  template <class U>
-  static T converted(const U& value) {
-    if constexpr (!std::is_arithmetic_v<T> || !std::is_arithmetic_v<U>) {
-      static_assert(!std::is_arithmetic_v<T> || std::is_enum_v<U>,
-                    "the argument's type differs from the kernel's Value<T>: pass a T");
-      return static_cast<T>(value);
-    } else if constexpr (std::same_as<T, bool>) {
-      static_assert(std::same_as<U, bool>, "a Value<bool> takes a bool: compare the number with 0");
-      return value;
-    } else if constexpr (std::floating_point<T>) {
-      return static_cast<T>(value);
-    } else {
-      static_assert(!std::floating_point<U>,
-                    "a floating-point argument is not converted to an integer implicitly: round and cast it");
-      return static_cast<T>(value);
-    }
-  }
-
-  T value_;
-  std::uint64_t given_ = 0;                      // an integer that T does not hold, in 64 bits,
-  ScalarType given_type_ = ScalarType::boolean;  // and its type; boolean for none
-};
-
-template <class P>
-struct KernelParameter {
-  static_assert(always_false<P>, "the parameters of a kernel are View<T, Rank> and Value<T>");
-};
-template <class T, std::size_t Rank>
-struct KernelParameter<View<T, Rank>> {
-  using Argument = ArrayArgument<T, Rank>;
-  static constexpr ParameterType type{true, element_type<std::remove_const_t<T>>, Rank};
-  static LaunchArgument argument(const Argument& a) noexcept { return {a.view(), nullptr, type.element}; }
-};
-template <class T>
-struct KernelParameter<Value<T>> {
-  using Argument = ScalarArgument<T>;
-  static constexpr ParameterType type{false, element_type<T>, 0};
-  static LaunchArgument argument(const Argument& a) noexcept { return a.argument(); }
-};
-
-struct KernelParameters {
-  template <class P>
-  static P make(std::uint32_t trace, std::size_t index, const Handle* const* components) {
-    if constexpr (KernelParameter<P>::type.is_array) {
-      return P(trace, static_cast<std::uint32_t>(index));
-    } else {
-      return Access::value<typename P::value_type>(components[index]);
-    }
-  }
-};
-
 template <class F, class... P>
 struct KernelBody {
   static void call(void* lambda, std::uint32_t trace, const Handle* const* components) {
@@ -197,7 +83,7 @@ struct KernelBody {
   template <std::size_t... I>
   static void call(F& lambda, [[maybe_unused]] std::uint32_t trace,
                    [[maybe_unused]] const Handle* const* components, std::index_sequence<I...>) {
-    lambda(KernelParameters::make<P>(trace, I, components)...);
+    lambda(KernelParameters::make<P>(trace, ParameterList<P...>::first[I], components)...);
   }
 };
 
@@ -216,7 +102,7 @@ F& lambda_of(WithConstants<F>& constants) {
 
 template <class F, class... P>
 KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& options, Where where) {
-  static constexpr ParameterType parameters[sizeof...(P) + 1] = {KernelParameter<P>::type..., {}};
+  static const ParameterList<P...> parameters;
   KernelSource source;
   source.name = name;
   source.fast_math = options.fast_math;
@@ -224,8 +110,10 @@ KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& op
   source.fusion = options.fusion;
   source.parameter_names = options.parameter_names.data();
   source.parameter_name_count = options.parameter_names.size();
-  source.parameters = parameters;
-  source.parameter_count = sizeof...(P);
+  source.parameters = parameters.types.data();
+  source.parameter_count = parameters.count;
+  source.structs = parameters.structs.data();
+  source.struct_count = parameters.struct_count;
   source.body = &KernelBody<F, P...>::call;
   source.lambda = &lambda;
   source.where = where;
@@ -261,13 +149,12 @@ class Kernel<void(P...)> {
   }
   void operator()(const LaunchOptions& options, const StreamRef& stream,
                   const typename detail::KernelParameter<P>::Argument&... arguments) const {
-    const LaunchArgument list[sizeof...(P) + 1] = {detail::KernelParameter<P>::argument(arguments)..., {}};
-    program_.launch(stream, {list, sizeof...(P)}, options);
+    program_.launch(stream, detail::LaunchList<P...>(arguments...), options);
   }
   /// On the current stream of the arrays' device.
   void operator()(const typename detail::KernelParameter<P>::Argument&... arguments) const {
-    const LaunchArgument list[sizeof...(P) + 1] = {detail::KernelParameter<P>::argument(arguments)..., {}};
-    program_.launch(current_stream(detail::device_of(list, sizeof...(P))), {list, sizeof...(P)});
+    const detail::LaunchList<P...> list(arguments...);
+    program_.launch(current_stream(detail::device_of(list.data(), list.size())), list);
   }
   /// Any other number of arguments is refused.
   template <class... A>

@@ -10,6 +10,7 @@
 #include <vector>
 #include <weir/export.hpp>
 #include <weir/lowering.hpp>
+#include <weir/struct_layout.hpp>
 #include <weir/types.hpp>
 
 namespace weir {
@@ -37,6 +38,7 @@ struct LaunchArgument {
   const AnyArrayView* array = nullptr;  ///< for array parameters
   const void* data = nullptr;           ///< for scalar parameters: element.size() bytes
   ElementType element;
+  Layout layout = {};  ///< of the struct array whose size this is
 };
 
 /// How a launch of several tasks reaches the device. The results are the same bits.

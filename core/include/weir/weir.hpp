@@ -18,5 +18,6 @@
 #include <weir/profile.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>
+#include <weir/struct_array.hpp>
 #include <weir/task_list.hpp>
 #include <weir/types.hpp>

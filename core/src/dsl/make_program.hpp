@@ -3,11 +3,14 @@
 // kernel language does not depend on the runtime.
 #pragma once
 
+#include <vector>
+
 #include "ir/ir.hpp"
+#include "ir/struct_parameter.hpp"
 
 namespace weir {
 class Program;
 /// Plans a verified kernel and makes a launchable Program of it. Throws Error{kernel} when it cannot be
-/// planned.
-Program make_program(ir::Kernel kernel);
+/// planned. `structs` are the struct arrays among its parameters.
+Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs = {});
 }  // namespace weir

@@ -11,7 +11,11 @@
 namespace weir::detail {
 
 Program trace_program(const KernelSource& source) try {
-  return make_program(trace_kernel(source));
+  std::vector<ir::StructParameter> structs;
+  for (const StructParameter& array : std::span(source.structs, source.struct_count))
+    structs.push_back(
+        {array.first, array.type->size_bytes, {array.type->members.begin(), array.type->members.end()}});
+  return make_program(trace_kernel(source), std::move(structs));
 } catch (...) {
   rethrow_as_error();
 }

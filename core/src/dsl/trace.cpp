@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <span>
 #include <weir/error.hpp>
 #include <weir/program.hpp>
 
@@ -54,14 +55,46 @@ Trace* Trace::find(std::uint32_t id) noexcept {
   return current_trace != nullptr && current_trace->id_ == id ? current_trace : nullptr;
 }
 
+namespace {
+
+/// Names of the IR's parameters. A struct array 'x' has the size 'x_size' and the members 'x_0', 'x_1', ...
+std::vector<std::string> parameter_names(const KernelSource& source) {
+  std::vector<std::string> names;
+  const std::span structs(source.structs, source.struct_count);
+  auto array = structs.begin();
+  for (std::size_t given = 0; names.size() < source.parameter_count; ++given) {
+    const std::string name = given < source.parameter_name_count ? source.parameter_names[given]
+                                                                 : "p" + std::to_string(names.size());
+    if (array == structs.end() || array->first != names.size()) {
+      names.push_back(name);
+      continue;
+    }
+    names.push_back(name + "_size");
+    for (std::size_t m = 0; m < array->type->members.size(); ++m)
+      names.push_back(name + "_" + std::to_string(m));
+    ++array;
+  }
+  return names;
+}
+
+/// Parameters of the lambda.
+std::size_t lambda_parameters(const KernelSource& source) {
+  std::size_t count = source.parameter_count;
+  for (std::size_t s = 0; s < source.struct_count; ++s) count -= source.structs[s].type->members.size();
+  return count;
+}
+
+}  // namespace
+
 ir::Kernel Trace::run(const KernelSource& source) {
   std::vector<std::vector<Handle>> arguments(source.parameter_count);
   std::vector<const Handle*> components(source.parameter_count);
+  const std::vector<std::string> names = parameter_names(source);
   open(BlockKind::body, {}, 0, where_);
   for (std::size_t p = 0; p < source.parameter_count; ++p) {
     const ParameterType& type = source.parameters[p];
     ir::Parameter parameter;
-    parameter.name = p < source.parameter_name_count ? source.parameter_names[p] : "p" + std::to_string(p);
+    parameter.name = names[p];
     parameter.kind = type.is_array ? ir::Parameter::Kind::array : ir::Parameter::Kind::scalar;
     parameter.element = type.element;
     parameter.rank = type.rank;
@@ -75,9 +108,9 @@ ir::Kernel Trace::run(const KernelSource& source) {
     }
     components[p] = arguments[p].data();
   }
-  if (source.parameter_name_count > source.parameter_count) {
+  if (source.parameter_name_count > lambda_parameters(source)) {
     report("KernelOptions::parameter_names has " + std::to_string(source.parameter_name_count) +
-               " names for " + std::to_string(source.parameter_count) +
+               " names for " + std::to_string(lambda_parameters(source)) +
                " parameters: remove the excess names",
            where_);
   }

@@ -51,6 +51,7 @@ guides/proving-a-driver
 :caption: Reference
 
 kernel-language
+structs
 host-api
 streams
 fusion

@@ -123,6 +123,54 @@ void products(Value<Mat<float, 2, 3>> m, Value<Mat<double, 2, 2>> d, Value<Vec<f
   m[0];                                    // refuse: a Mat has m(row, column)
 }
 
+struct Particle {
+  float mass;
+  std::int32_t kinds[2];
+};
+struct Other {
+  float mass;
+};
+struct WithPointer {
+  float* data;
+};
+struct WithEnum {
+  enum class Kind { solid } kind;
+  float mass;
+};
+struct WithConstructor {
+  explicit WithConstructor(float m);
+  float mass;
+};
+struct TooLong {
+  float mass[1024];
+};
+struct Deep {
+  float mass[1][1][1][1];
+};
+
+void structs(const StreamRef& stream, View<Particle> p, View<const Particle> constant, Value<Particle> value,
+             const StructArray<Other>& other, const Array<float>& vector, const StructArrayView<Particle>& particles, Index i) {
+  sizeof(View<WithPointer>);               // refuse: a member of a struct in an array is a number
+  sizeof(StructArrayView<WithEnum>);       // refuse: pointers, enums, characters, unions and other classes are not
+  sizeof(View<WithConstructor>);           // refuse: or with one dimension structs
+  sizeof(StructArrayView<float>);          // refuse: a struct array holds structs
+  sizeof(View<TooLong>);                   // refuse: fewer than 1,024 elements: write std::array for long ones
+  sizeof(View<Deep>);                      // refuse: at most three arrays around one another
+  auto kept = p[i];
+  kept[&Particle::mass] = 1;               // refuse: auto p = particles[i] refers to the struct
+  constant[i] = value;                     // refuse: take View<T> instead of View<const T>
+  constant[i][&Particle::kinds][0] = 1;    // refuse: take View<T> instead of View<const T>
+  value = p[i];                            // refuse: a Value never changes: assign to the struct's element
+  p[i][&Other::mass] = 1;                  // refuse: the member named is one of another struct
+  value[&Other::mass];                     // refuse: the member named is one of another struct
+  value[&Particle::kinds][i];              // refuse: v[c] takes a constant c
+  particles.member(&Particle::kinds, &Other::mass);                            // refuse: one of another struct
+  Kernel whole{"whole", [](Value<Particle> x) {}};                             // refuse: structs come as View<T>
+  Kernel kernel{"kernel", [](View<Particle> x) { x[0][&Particle::mass] = 1; }};
+  kernel(stream, other);                                                       // refuse: takes a StructArray<T> or StructArrayView<T> of the same struct
+  kernel(stream, vector);                                                      // refuse: takes a StructArray<T> or StructArrayView<T> of the same struct
+}
+
 void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<float, 2>& flat,
              const Array<float>& vector, const std::vector<float>& host) {
   float k = 2;

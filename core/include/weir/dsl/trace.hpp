@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <weir/export.hpp>
+#include <weir/struct_layout.hpp>
 #include <weir/types.hpp>
 
 namespace weir {
@@ -154,6 +155,12 @@ struct ParameterType {
   std::uint8_t rank;
 };
 
+/// A struct array among the parameters: its size, an i64 at position `first`, and its members after that.
+struct StructParameter {
+  std::uint32_t first;
+  const StructType* type;
+};
+
 /// A kernel before it is traced. `body` calls the lambda; components[p] are the components of scalar
 /// parameter p.
 struct KernelSource {
@@ -165,6 +172,8 @@ struct KernelSource {
   std::size_t parameter_name_count = 0;
   const ParameterType* parameters = nullptr;
   std::size_t parameter_count = 0;
+  const StructParameter* structs = nullptr;
+  std::size_t struct_count = 0;
   void (*body)(void* lambda, std::uint32_t trace, const Handle* const* components) = nullptr;
   void* lambda = nullptr;
   Where where;

@@ -88,11 +88,12 @@ inline constexpr bool has_numbers = !has_booleans<T>;
 
 template <class E>
 struct TracedType {};
-template <class T>
+template <KernelElement T>
 struct TracedType<Value<T>> {
   using type = T;
 };
 template <class T>
+requires KernelElement<std::remove_const_t<T>>
 struct TracedType<Element<T>> {
   using type = compute_t<T>;
 };

@@ -16,8 +16,10 @@ struct KernelParameters;
 /// computed as float.
 template <class T, std::size_t Rank = 1>
 class View {
-  static_assert(KernelElement<std::remove_const_t<T>>,
-                "View<T> holds numbers, bools, or Vecs or Mats of these");
+  static_assert(
+      KernelElement<std::remove_const_t<T>>,
+      "View<T> holds numbers, bools, Vecs or Mats of these, or with one dimension structs, which are "
+      "aggregates that are trivially copyable");
   static_assert(Rank >= 1 && Rank <= max_rank, "arrays have 1 to 4 dimensions");
 
  public:

@@ -3,6 +3,7 @@
 #include <weir/graph.hpp>
 
 #include "runtime/graphs/graph_state.hpp"
+#include "runtime/launch/layouts.hpp"
 #include "runtime/modules/task_list_state.hpp"
 
 namespace weir {
@@ -30,7 +31,9 @@ GraphBuilder::~GraphBuilder() = default;
 GraphNode GraphBuilder::launch(const Program& program, std::span<const LaunchArgument> arguments,
                                const LaunchOptions& options) try {
   GraphState& graph = recording(state_);
-  return {&graph, graph.record(detail::program_call(graph.device, program, arguments, options))};
+  if (!program.state()) detail::throw_dead("program");
+  const Program placed(detail::for_layouts(program.state(), arguments));
+  return {&graph, graph.record(detail::program_call(graph.device, placed, arguments, options))};
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -74,7 +74,6 @@ std::size_t GraphCall::node_count() const noexcept {
 
 GraphCall program_call(DeviceState& device, const Program& program, std::span<const LaunchArgument> arguments,
                        const LaunchOptions& options) {
-  if (!program.state()) throw_dead("program");
   ProgramState& state = *program.state();
   check_arguments(state, device, arguments);
   if (state.debugged.load(std::memory_order_relaxed))
@@ -193,7 +192,7 @@ GraphCall fill_call(DeviceState& device, const AnyArrayView& to, const void* ele
 std::uint64_t next_key(const ProgramCall& call) noexcept {
   const std::uint64_t asked = call.options.launch_number;
   const std::uint64_t number = asked == LaunchOptions::automatic
-                                   ? call.program.state()->launches.fetch_add(1, std::memory_order_relaxed)
+                                   ? call.program.state()->launches->fetch_add(1, std::memory_order_relaxed)
                                    : asked;
   return launch_key(call.options.seed, number);
 }

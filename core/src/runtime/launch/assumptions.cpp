@@ -93,7 +93,8 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
     if (!program.parameters[i].written) continue;
     for (std::size_t j = 0; j < values.arguments.size(); ++j) {
       const AnyArrayView* other = values.arguments[j].array;
-      if (other && j != i && overlap(*view, *other)) assumptions.no_alias = false;
+      if (other && j != i && overlap(*view, *other) && !program.members_of_one(i, j))
+        assumptions.no_alias = false;
     }
   }
   if (cpu)

@@ -2,20 +2,36 @@
 // Checks of a launch's arguments, before any submission.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ir/verifier.hpp"
 #include "runtime/launch/launch_steps.hpp"
+#include "runtime/launch/layouts.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir::detail {
 namespace {
 
-// Returns "argument 2 ('x')". Arguments count from 1. Generated names count from 0 and are left out.
+// Returns "argument 2 ('x')". Arguments count from 1. Generated names count from 0 and are left out. A struct
+// array is one argument; its members are numbered from 1.
 std::string argument_words(const ProgramState& program, std::size_t i) {
-  const std::string& name = program.parameters[i].name;
-  return ir::is_generated_name(name, i) ? fmt::format("argument {}", i + 1)
-                                        : fmt::format("argument {} ('{}')", i + 1, name);
+  std::size_t number = i + 1, first = i;
+  std::string member;
+  bool is_struct = false;
+  for (const ir::StructParameter& array : program.structs) {
+    if (array.first > i) break;
+    is_struct = array.first == i || array.has_member(i);
+    const std::size_t members = std::min(array.members.size(), i - array.first);
+    number -= members;
+    if (!array.has_member(i)) continue;
+    first = array.first;
+    member = fmt::format(", member {}", members);
+  }
+  std::string name = program.parameters[first].name;
+  if (is_struct) name.resize(name.size() - std::string_view("_size").size());
+  return ir::is_generated_name(name, first) ? fmt::format("argument {}{}", number, member)
+                                            : fmt::format("argument {} ('{}'){}", number, name, member);
 }
 
 [[noreturn]] void refuse(const ProgramState& program, std::size_t i, const std::string& words) {
@@ -75,6 +91,18 @@ std::string misfit_words(const ElementType& expected, const LaunchArgument& give
       number_words(least, is_signed(expected.scalar)), number_words(most, false));
 }
 
+/// Only recorded calls of graphs have a fixed layout.
+[[noreturn]] void refuse_layout(const ProgramState& program, std::span<const LaunchArgument> arguments) {
+  for (std::size_t s = 0;; ++s) {
+    const std::uint32_t first = program.structs[s].first;
+    if (const Layout given = arguments[first].layout; given != program.layouts[s])
+      refuse(program, first,
+             fmt::format("expected a struct array stored as {}, was given one stored as {}; record the call "
+                         "again for another layout",
+                         to_string(program.layouts[s]), to_string(given)));
+  }
+}
+
 std::string place(const ir::Kernel& kernel, const ir::Location& at) {
   if (!kernel.knows(at)) return "an unknown line";
   return fmt::format("{}:{}", kernel.files[at.file], at.line);
@@ -88,6 +116,8 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
   if (arguments.size() != parameters.size())
     throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} and was given {}", program.name(),
                                                 count_of(parameters.size(), "argument"), arguments.size()));
+  if (!has_layouts(program, arguments)) [[unlikely]]
+    refuse_layout(program, arguments);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ParameterInfo& parameter = parameters[i];
     const LaunchArgument& argument = arguments[i];
@@ -114,7 +144,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
   for (const passes::AliasCheck& check : program.plan->alias_checks) {
     const AnyArrayView& written = *arguments[check.written].array;
     const AnyArrayView& touched = *arguments[check.touched].array;
-    if (!overlap(written, touched)) [[likely]]
+    if (!overlap(written, touched) || program.members_of_one(check.written, check.touched)) [[likely]]
       continue;
     const ir::Location& at = check.written_at;
     throw Error(

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <exception>
 #include <span>
+#include <utility>
 
 #include "compilation/cached_compiler.hpp"
 #include "compilation/task_groups.hpp"
@@ -248,6 +249,8 @@ DeviceProgram::~DeviceProgram() {
 }
 
 ProgramState::~ProgramState() {
+  for (const PlacedProgram* next = placed.load(std::memory_order_relaxed); next;)
+    delete std::exchange(next, next->next);
   for (const auto& slot : compiled) {
     const std::unique_ptr<CompiledVariants> variants(slot.load(std::memory_order_relaxed));
     if (!variants) continue;

@@ -166,6 +166,9 @@ bool is_named_for_debugging(std::string_view kernel) {
 void debug(ProgramState& program, bool on) noexcept {
   if (on) mark_new_arrays();
   program.debugged.store(on, std::memory_order_relaxed);
+  for (const PlacedProgram* placed = program.placed.load(std::memory_order_acquire); placed;
+       placed = placed->next)
+    debug(*placed->program, on);
 }
 
 void debug_launch(ProgramState& program, const StreamRef& stream, std::span<const LaunchArgument> arguments,

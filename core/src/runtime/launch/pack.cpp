@@ -109,7 +109,7 @@ std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexce
 
 std::uint64_t next_launch_key(ProgramState& program, const LaunchOptions& options) noexcept {
   const bool automatic = options.launch_number == LaunchOptions::automatic;
-  return launch_key(options.seed, automatic ? program.launches.fetch_add(1, std::memory_order_relaxed)
+  return launch_key(options.seed, automatic ? program.launches->fetch_add(1, std::memory_order_relaxed)
                                             : options.launch_number);
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/debug_launch.hpp"
 #include "runtime/launch/launch_steps.hpp"
+#include "runtime/launch/layouts.hpp"
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/prints/print_buffer.hpp"
@@ -31,12 +32,14 @@ ProgramState& alive(const std::shared_ptr<ProgramState>& state) {
 
 }  // namespace
 
-Program make_program(ir::Kernel kernel) {
+Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs) {
   ir::verify_or_throw(kernel);
 #ifndef NDEBUG
   ir::check_round_trip(kernel);
 #endif
   auto state = std::make_shared<ProgramState>();
+  state->layouts.resize(structs.size());
+  state->structs = std::move(structs);
   state->plan = std::make_shared<const passes::Plan>(passes::make_plan(kernel, 8));
   const auto& tasks = state->plan->tasks;
   state->origin = tasks.empty() ? intern_origin(kernel.name) : detail::origin_of(kernel, tasks[0].task);
@@ -90,7 +93,8 @@ void Program::debug(bool on) const try { detail::debug(alive(state_), on); } cat
 
 void Program::launch(const StreamRef& on, std::span<const LaunchArgument> arguments,
                      const LaunchOptions& options) const try {
-  ProgramState& program = alive(state_);
+  alive(state_);
+  ProgramState& program = *detail::for_layouts(state_, arguments);
   StreamState& stream = detail::live(on);
   DeviceState& device = stream.device;
   detail::check_arguments(program, device, arguments);

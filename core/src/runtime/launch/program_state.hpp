@@ -15,6 +15,7 @@
 
 #include "codegen/codegen.hpp"
 #include "ir/ir.hpp"
+#include "ir/struct_parameter.hpp"
 #include "passes/plan.hpp"
 #include "runtime/devices/device_state.hpp"
 #include "runtime/launch/executor.hpp"
@@ -69,6 +70,13 @@ struct CompiledVariants {
   std::array<std::atomic<const DeviceProgram*>, LaunchVariant::count> by_variant{};
 };
 
+/// A program for other layouts of its struct arrays, in a list that only grows.
+struct PlacedProgram {
+  std::shared_ptr<ProgramState> program;
+  bool debugged;
+  const PlacedProgram* next;
+};
+
 struct ProgramState {
   std::shared_ptr<const ir::Kernel> kernel;
   std::shared_ptr<const passes::Plan> plan;  ///< with 8-byte addresses; no loops are merged
@@ -78,7 +86,13 @@ struct ProgramState {
   std::shared_ptr<const passes::Plan> shared_plan;
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
-  std::atomic<std::uint64_t> launches{0};
+  std::vector<ir::StructParameter> structs;
+  std::vector<Layout> layouts;  ///< of `structs`
+  /// Programs for other layouts; see layouts.hpp. The mutex guards additions.
+  std::atomic<const PlacedProgram*> placed{nullptr};
+  std::mutex placing;
+  /// Number of launches, for random numbers; shared with the programs for other layouts.
+  std::shared_ptr<std::atomic<std::uint64_t>> launches = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<bool> debugged{false};  ///< launches run in the interpreter; see debug_launch.hpp
 
   // By device number. A launch reads two pointers; the mutex guards the start and end of compiling, not
@@ -90,6 +104,12 @@ struct ProgramState {
   ~ProgramState();
 
   const std::string& name() const noexcept { return origin->name; }
+  /// Whether two parameters are members of one struct array, which share no bytes in any layout.
+  bool members_of_one(std::size_t a, std::size_t b) const noexcept {
+    for (const ir::StructParameter& array : structs)
+      if (array.has_member(a) && array.has_member(b)) return a != b;
+    return false;
+  }
 };
 
 /// The program on `device` for launches with these assumptions; compiled by the first caller.

@@ -193,6 +193,21 @@ AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const tr
   detail::rethrow_as_error();
 }
 
+AnyArrayView AnyArrayView::reinterpreted(std::uint64_t offset, ElementType element,
+                                         std::span<const std::int64_t> extents) const noexcept {
+  AnyArrayView view = *this;
+  view.offset_ += offset;
+  view.element_ = element;
+  view.rank_ = static_cast<std::uint8_t>(extents.size());
+  view.extents_ = {};
+  view.size_ = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    view.extents_[d] = extents[d];
+    view.size_ *= static_cast<std::uint64_t>(extents[d]);
+  }
+  return view;
+}
+
 AnyArrayView AnyArrayView::flattened() const noexcept {
   AnyArrayView flat = *this;
   flat.extents_ = {static_cast<std::int64_t>(size_), 0, 0, 0};
