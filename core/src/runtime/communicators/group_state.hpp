@@ -38,7 +38,6 @@ class GroupState {
   struct Call {
     Event begin;  ///< the stream's work before the call; not alive for calls of the host
     Function function;
-    PinnedMemory sent, received;
   };
   /// Set when a call has ended, also by a failure.
   struct Ended {
@@ -57,6 +56,8 @@ class GroupState {
   std::uint32_t rank() const noexcept { return rank_; }
   std::uint32_t size() const noexcept { return size_; }
   const std::string& name() const noexcept { return plugin_.name(); }
+
+  MessageStatistics messages;  ///< for the thread that uses the Communicator
 
  private:
   struct Queued {
