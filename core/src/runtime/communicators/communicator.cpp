@@ -94,7 +94,7 @@ void submit(GroupState& group, const StreamRef& stream, Views sent, Views receiv
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i].copy_to_bytes_async(stream, staged->sent.bytes(i));
   call->begin = device.create_event();
   call->begin.record(stream);
-  const bool callbacks = device.info().has(Capability::host_callback);
+  const bool callbacks = group.may_wait_in_callback(device);
   const auto ended = group.queue(call);
   // A group whose submission failed half way would wait for ever on this rank.
   try {
