@@ -285,6 +285,15 @@ TEST(DistributedErrors, NameSizesThatDoNotAddUp) {
   EXPECT_THAT(with({3, -1, 7}), HasSubstr("the cut gives rank 1 -1 rows"));
 }
 
+TEST(DistributedErrors, OfOneRankAreThrownByAll) {
+  EXPECT_THAT(refused_by_all([](const Communicator& world, const StreamRef& stream) {
+                Cut cut;
+                cut.rows = {3, 3, world.rank() == 1 ? 2 : 3};
+                const Distributed<int> x(world, stream, {9}, cut);
+              }),
+              HasSubstr("Distributed: rank 1: the sizes of the cut add up to 8 rows; the array has 9"));
+}
+
 TEST(DistributedErrors, NameAWholeArrayThatDoesNotFit) {
   EXPECT_THAT(refused_by_all([](const Communicator& world, const StreamRef& stream) {
                 const Distributed<int, 2> x(world, stream, {9, 2});

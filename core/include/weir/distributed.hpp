@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays that are cut along their leading dimension over the ranks of a group. Not part of <weir/weir.hpp>.
 //
-// A Distributed and its functions are collective unless they are const queries: every rank makes the same
-// calls in the same order. Functions that take a stream submit, as the calls of a Communicator do; after a
-// failure of the group the next call of its Communicator throws Error{rank}. One thread of a rank at a time
-// uses the Distributed arrays of a Communicator. Indices and extents count elements; rows are those of the
-// leading dimension.
+// Making a Distributed and calling its functions that take a stream is collective: every rank does it in the
+// same order. The functions submit, as the calls of a Communicator do; after a failure of the group the next
+// call of its Communicator throws Error{rank}. One thread of a rank at a time uses the Distributed arrays of
+// a Communicator. Indices and extents count elements; rows are those of the leading dimension.
 #pragma once
 
 #include <array>
@@ -127,8 +126,8 @@ class Distributed : public AnyDistributed {
 
 /// Submits the exchange of the halos of `arrays` and, at the same time, body(rows) for their interior; then,
 /// after both, body(rows) for each border that is not empty. `body` submits to `stream` work that writes the
-/// given rows of other arrays and reads `arrays`; it writes neither their own rows nor their halos. Throws
-/// Error{invalid} unless all arrays have this rank's rows and halos in common.
+/// given rows of other arrays and reads rows of `arrays` up to `halo` away; it does not write `arrays`.
+/// Throws Error{invalid} unless all arrays have this rank's rows and halos in common.
 WEIR_API void overlap_exchange(const StreamRef& stream,
                                std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
                                const std::function<void(Rows)>& body);

@@ -10,10 +10,12 @@
 
 namespace weir::distributed {
 
+namespace {
+
+/// The first row of each rank, then the number of rows. Throws Error{invalid} for a cut that is wrong by
+/// itself.
 std::vector<std::int64_t> starts_of(const Cut& cut, std::int64_t rows, std::uint32_t ranks) {
-  const auto fail = [](const std::string& words) {
-    throw Error(ErrorCode::invalid, "Distributed: " + words);
-  };
+  const auto fail = [](const std::string& words) { throw Error(ErrorCode::invalid, words); };
   if (rows < 0) fail(fmt::format("the extent along the cut is {}; extents are 0 or more", rows));
   if (cut.halo < 0) fail(fmt::format("the halo is {} rows wide; expected 0 or more", cut.halo));
   if (!cut.rows.empty() && cut.rows.size() != ranks)
@@ -35,11 +37,9 @@ std::vector<std::int64_t> starts_of(const Cut& cut, std::int64_t rows, std::uint
   return starts;
 }
 
-namespace {
-
 /// What all ranks must give alike, as numbers that one all_gather compares.
 struct Description {
-  std::int64_t element, dimensions, halo, periodic;
+  std::int64_t valid, element, dimensions, halo, periodic;
   std::int64_t extents[max_rank];
   std::int64_t cut;  ///< FNV-1a hash of the first rows of all ranks
 
@@ -58,7 +58,8 @@ std::int64_t hash_of(std::span<const std::int64_t> numbers) {
 
 Description describe(const ElementType& element, std::span<const std::int64_t> extents, const Cut& cut,
                      std::span<const std::int64_t> starts) {
-  Description made{std::bit_cast<std::int32_t>(element),
+  Description made{starts.empty() ? 0 : 1,
+                   std::bit_cast<std::int32_t>(element),
                    static_cast<std::int64_t>(extents.size()),
                    cut.halo,
                    cut.periodic ? 1 : 0,
@@ -86,6 +87,18 @@ std::vector<Description> gather(const Communicator& world, const StreamRef& stre
   return descriptions;
 }
 
+/// `words` of `rank`, cut to 300 bytes, on all ranks; a collective call.
+std::string words_of(const Communicator& world, const StreamRef& stream, std::uint32_t rank,
+                     std::string words) {
+  words.resize(300);
+  const Array<std::uint8_t> bytes = stream.device().array<std::uint8_t>(stream, words.size());
+  bytes.copy_from_bytes(stream, std::as_bytes(std::span<const char>(words)));
+  world.broadcast(stream, bytes, rank);
+  world.synchronize(stream);
+  bytes.copy_to_bytes(stream, std::as_writable_bytes(std::span(words)));
+  return words.c_str();
+}
+
 /// The cut of `rank` in words; a collective call.
 std::string cut_words(const Communicator& world, const StreamRef& stream, std::uint32_t rank,
                       std::span<const std::int64_t> starts) {
@@ -111,9 +124,22 @@ std::string words(std::uint32_t rank, const Description& made, const std::string
 
 }  // namespace
 
-void check_cut(const Communicator& world, const StreamRef& stream, const ElementType& element,
-               std::span<const std::int64_t> extents, const Cut& cut, std::span<const std::int64_t> starts) {
+std::vector<std::int64_t> agreed_starts(const Communicator& world, const StreamRef& stream,
+                                        const ElementType& element, std::span<const std::int64_t> extents,
+                                        const Cut& cut) {
+  std::vector<std::int64_t> starts;
+  std::string mistake;
+  try {
+    starts = starts_of(cut, extents[0], world.size());
+  } catch (const Error& error) {  // the other ranks are told, which would wait for this one
+    mistake = error.what();
+  }
   const std::vector<Description> made = gather(world, stream, describe(element, extents, cut, starts));
+  if (const auto wrong = std::ranges::find(made, 0, &Description::valid); wrong != made.end()) {
+    const auto rank = static_cast<std::uint32_t>(wrong - made.begin());
+    throw Error(ErrorCode::invalid,
+                fmt::format("Distributed: rank {}: {}", rank, words_of(world, stream, rank, mistake)));
+  }
   const auto other = std::ranges::find_if(made, [&](const Description& d) { return d != made.front(); });
   if (other != made.end()) {
     const auto rank = static_cast<std::uint32_t>(other - made.begin());
@@ -122,13 +148,14 @@ void check_cut(const Communicator& world, const StreamRef& stream, const Element
     throw Error(ErrorCode::invalid,
                 fmt::format("Distributed: {}; {}; all ranks must give the same", theirs, first));
   }
-  if (world.size() == 1 && !cut.periodic) return;
+  if (world.size() == 1 && !cut.periodic) return starts;
   for (std::uint32_t rank = 0; rank < world.size(); ++rank)
     if (const std::int64_t rows = starts[rank + 1] - starts[rank]; rows < cut.halo)
       throw Error(ErrorCode::invalid,
                   fmt::format("Distributed: rank {} owns {} of {} rows, fewer than the halo of {} that its "
                               "neighbours need; use fewer ranks or another cut",
                               rank, rows, starts.back(), cut.halo));
+  return starts;
 }
 
 }  // namespace weir::distributed

@@ -6,13 +6,12 @@
 
 namespace weir::distributed {
 
-/// The first row of each of `ranks` ranks, then the number of rows. Throws Error{invalid} if the sizes of
-/// `cut` are not one for each rank, are negative, or do not add up to `rows`.
-std::vector<std::int64_t> starts_of(const Cut& cut, std::int64_t rows, std::uint32_t ranks);
-
-/// Throws Error{invalid}, on every rank alike, if the ranks of `world` give different descriptions, or if a
-/// rank owns fewer rows than it must send. Waits on the host for all ranks.
-void check_cut(const Communicator& world, const StreamRef& stream, const ElementType& element,
-               std::span<const std::int64_t> extents, const Cut& cut, std::span<const std::int64_t> starts);
+/// The first row of each rank, then the number of rows. Waits on the host for all ranks. Throws
+/// Error{invalid}, on every rank alike, if the sizes of a rank's cut are not one for each rank, are negative,
+/// or do not add up to extents[0]; if the ranks give different elements, extents or cuts; or if a rank owns
+/// fewer rows than it must send.
+std::vector<std::int64_t> agreed_starts(const Communicator& world, const StreamRef& stream,
+                                        const ElementType& element, std::span<const std::int64_t> extents,
+                                        const Cut& cut);
 
 }  // namespace weir::distributed

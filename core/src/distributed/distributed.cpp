@@ -11,16 +11,23 @@ namespace weir {
 
 using distributed::rows_of;
 
-AnyDistributed::AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
-                               std::span<const std::int64_t> extents, const Cut& cut) try
-    : world_(&world),
-      starts_(distributed::starts_of(cut, extents.empty() ? 0 : extents[0], world.size())),
-      halo_(cut.halo),
-      periodic_(cut.periodic) {
+namespace {
+
+std::span<const std::int64_t> checked(std::span<const std::int64_t> extents) {
   if (extents.empty() || extents.size() > max_rank)
     throw Error(ErrorCode::invalid,
                 fmt::format("Distributed: {} extents; arrays have 1 to {}", extents.size(), max_rank));
-  distributed::check_cut(world, stream, element, extents, cut, starts_);
+  return extents;
+}
+
+}  // namespace
+
+AnyDistributed::AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
+                               std::span<const std::int64_t> extents, const Cut& cut) try
+    : world_(&world),
+      starts_(distributed::agreed_starts(world, stream, element, checked(extents), cut)),
+      halo_(cut.halo),
+      periodic_(cut.periodic) {
   low_ = periodic_ || world.rank() > 0 ? halo_ : 0;
   high_ = periodic_ || world.rank() + 1 < world.size() ? halo_ : 0;
   std::vector<std::int64_t> mine(extents.begin(), extents.end());
