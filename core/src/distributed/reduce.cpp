@@ -21,6 +21,7 @@ using algorithms::identity;
 using algorithms::KernelCache;
 
 constexpr auto chunk_lanes = static_cast<std::int64_t>(ir::reduce_lanes);
+constexpr auto smallest_chunk = static_cast<std::int64_t>(ir::reduce_chunk(1));
 constexpr auto final_lanes = static_cast<std::int64_t>(ir::reduce_final_lanes);
 
 /// The unsigned integer whose sum over ranks, of which all but one give 0, has the bits of a T.
@@ -64,19 +65,40 @@ void fill_lanes(Combine combine, const View<T>& values, const Index& groups, std
   });
 }
 
+/// As fill_lanes() for whole groups of the smallest chunk. Without an inner loop, CPUs compute several lanes
+/// with one instruction.
+template <class T>
+void fill_lanes_of_smallest(Combine combine, const View<const T>& x, const View<T>& values) {
+  range_for(x.size() / smallest_chunk, chunk_lanes, [&](Index group, Index lane) {
+    Var<T> value = identity<T>(combine);
+    for (std::int64_t strip = 0; strip < smallest_chunk; strip += chunk_lanes) {
+      const Value<T> next = x[group * smallest_chunk + (lane + strip)];
+      value = combined<T>(combine, value, next);
+    }
+    values[group * chunk_lanes + lane] = value;
+  });
+}
+
+/// Variants of the kernels for one Combine.
+enum class ChunkSize : std::uint32_t { any, smallest };
+
 template <class T>
 using ChunkKernel = void(View<const T>, View<T>, View<BitsOf<T>>, Value<std::int64_t>);
 
-/// The results of consecutive chunks, of which only the last may be shorter than `size`.
+/// The results of consecutive chunks, of which only the last may be shorter than `size`. With
+/// ChunkSize::smallest, all have the smallest size.
 template <class T>
-const Kernel<ChunkKernel<T>>& chunk_kernel(Combine combine) {
+const Kernel<ChunkKernel<T>>& chunk_kernel(Combine combine, ChunkSize sizes) {
   static auto& cache = *new KernelCache<ChunkKernel<T>>;
-  return cache.get(static_cast<std::uint32_t>(combine), [&] {
+  return cache.get(static_cast<std::uint32_t>(combine) * 2 + static_cast<std::uint32_t>(sizes), [&] {
     return Kernel<ChunkKernel<T>>(
         "distributed_chunks",
-        with_constants([combine](View<const T> x, View<T> lanes, View<BitsOf<T>> results, Index size) {
-          fill_lanes<T>(combine, lanes, results.size(), chunk_lanes, size, x.size(),
-                        [&](Index i) { return Value<T>(x[i]); });
+        with_constants([=](View<const T> x, View<T> lanes, View<BitsOf<T>> results, Index size) {
+          if (sizes == ChunkSize::smallest)
+            fill_lanes_of_smallest<T>(combine, x, lanes);
+          else
+            fill_lanes<T>(combine, lanes, results.size(), chunk_lanes, size, x.size(),
+                          [&](Index i) { return Value<T>(x[i]); });
           fold_lanes<T>(combine, lanes, results.size(), chunk_lanes);
           range_for(results.size(), [&](Index chunk) {
             const Value<T> value = lanes[chunk * chunk_lanes];
@@ -149,12 +171,24 @@ Part part_of(const Rows& rows, std::int64_t row_size, const Chunks& chunks, std:
 }
 
 template <class T>
-void submit_chunks(const StreamRef& stream, Combine combine, const AnyArrayView& x,
+void submit_chunks(const StreamRef& stream, Combine combine, ChunkSize sizes, const AnyArrayView& x,
                    const AnyArrayView& results, const Chunks& chunks) {
   if (results.empty()) return;
   const AnyArray lanes =
       algorithms::scratch(stream, element_type<T>, static_cast<std::int64_t>(results.size()) * chunk_lanes);
-  chunk_kernel<T>(combine)(stream, x, lanes, results, chunks.size);
+  chunk_kernel<T>(combine, sizes)(stream, x, lanes, results, chunks.size);
+}
+
+/// The results of the consecutive chunks in `x`, of which only the last may be shorter than others.
+template <class T>
+void submit_chunks(const StreamRef& stream, Combine combine, const AnyArrayView& x,
+                   const AnyArrayView& results, const Chunks& chunks) {
+  const std::int64_t smallest = chunks.size == smallest_chunk ? x.extent(0) / smallest_chunk : 0;
+  const std::int64_t split = smallest * smallest_chunk;
+  submit_chunks<T>(stream, combine, ChunkSize::smallest, rows_of(x, {0, split}),
+                   rows_of(results, {0, smallest}), chunks);
+  submit_chunks<T>(stream, combine, ChunkSize::any, rows_of(x, {split, x.extent(0)}),
+                   rows_of(results, {smallest, results.extent(0)}), chunks);
 }
 
 /// The results of the chunks that begin on this rank; the other elements of `results` become 0.
