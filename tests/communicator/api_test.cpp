@@ -9,22 +9,13 @@
 #include <weir/communicator.hpp>
 #include <weir/weir.hpp>
 
+#include "rank_environment.hpp"
+
 namespace weir::test {
 namespace {
 
 using testing::HasSubstr;
 using namespace std::chrono_literals;
-
-struct Ranks {
-  explicit Ranks(const char* count, const char* limit = "60") {
-    setenv("WEIR_RANKS", count, 1);
-    setenv("WEIR_RANK_LIMIT", limit, 1);
-  }
-  ~Ranks() {
-    unsetenv("WEIR_RANKS");
-    unsetenv("WEIR_RANK_LIMIT");
-  }
-};
 
 std::string thrown_by(const std::function<void()>& body) {
   try {
@@ -118,6 +109,38 @@ TEST_P(RunRanks, BroadcastGatherAndExchange) {
     world.broadcast(stream, mine, n - 1);
     EXPECT_EQ(mine.to_host().back(), 10 + n - 1);
     world.synchronize(stream);
+  });
+}
+
+// In one step, so that no rank waits for a send or a receive of its own: each sends to all, twice.
+TEST_P(RunRanks, ExchangeMovesManyArraysInOneStepAndCountsThem) {
+  const Ranks ranks(GetParam());
+  Device device = open("cpu");
+  run_ranks([&] {
+    const Communicator world = join();
+    const Stream stream = device.create_stream();
+    const std::uint32_t n = world.size();
+    auto sent = device.array<std::uint32_t>(stream, 2, 3);
+    auto received = device.array<std::uint32_t>(stream, n, 2, 3);
+    sent.slice(0, 1).fill(stream, 10 + world.rank());
+    sent.slice(1, 2).fill(stream, 100 + world.rank());
+    std::vector<Message> sends, receives;
+    for (std::uint32_t other = 0; other < n; ++other) {
+      for (const std::int64_t part : {0, 1}) sends.push_back({sent.slice(part, part + 1), other});
+      const ArrayView<std::uint32_t> both = received.slice(other, other + 1).flat();
+      receives.push_back({both.slice(0, 3), other});
+      receives.push_back({both.slice(3, 6), other});
+    }
+    world.exchange(stream, sends, receives);
+    world.synchronize(stream);
+    const std::vector<std::uint32_t> values = received.to_host(stream);
+    for (std::uint32_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(values[i], (i % 6 < 3 ? 10 : 100) + i / 6) << i;
+    const MessageStatistics count = world.message_statistics();
+    EXPECT_EQ(count.sent, 2 * n);
+    EXPECT_EQ(count.sent_bytes, 2 * n * 12);
+    EXPECT_EQ(count.received, 2 * n);
+    EXPECT_EQ(count.received_bytes, 2 * n * 12);
   });
 }
 

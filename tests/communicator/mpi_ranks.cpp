@@ -15,6 +15,8 @@
 #include <weir/communicator.hpp>
 #include <weir/weir.hpp>
 
+#include "distributed_checks.hpp"
+
 namespace {
 
 using namespace weir;
@@ -124,6 +126,54 @@ void run_once() {
   expect(runs == 1, "one run in each process");
 }
 
+void distributed() {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  const Cut uneven = weir::test::uneven_cut(33, world.size(), 2);
+  for (const bool periodic : {false, true}) {
+    weir::test::check_halos(world, stream, 33, uneven, 2, periodic);
+    weir::test::check_stencil(world, stream, 33, uneven, periodic);
+  }
+  for (const std::int64_t rows : {7, 5003})
+    weir::test::check_reductions(world, stream, rows, 13, weir::test::uneven_cut(rows, world.size(), 0));
+  done(world);
+}
+
+/// Rank 1 makes another cut.
+void other_cut() {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  Cut cut;
+  cut.rows = {3, 4, 5};
+  if (world.rank() == 1) std::swap(cut.rows[0], cut.rows[2]);
+  const Distributed<float> x(world, stream, {12}, cut);
+}
+
+/// Rank `culprit` does `wrong` instead of an exchange of halos.
+void with_culprit_in_exchange(std::uint32_t culprit, const std::function<void()>& wrong) {
+  const Communicator world = join();
+  Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  Cut cut;
+  cut.halo = 1;
+  cut.periodic = true;
+  const Distributed<float> x(world, stream, {60}, cut);
+  x.local().fill(stream, 1.0f);
+  x.exchange(stream);
+  world.synchronize(stream);
+  try {
+    if (world.rank() == culprit) wrong();
+    x.exchange(stream);
+    world.synchronize(stream);
+  } catch (const Error& error) {
+    if (world.rank() == 0) std::this_thread::sleep_for(500ms);  // until the others have reported
+    say("rank " + std::to_string(world.rank()) + " failed: " + error.what());
+    throw;
+  }
+}
+
 /// Rank `culprit` does `wrong` after a first call; the others make a second.
 void with_culprit(std::uint32_t culprit, const std::function<void()>& wrong) {
   const Communicator world = join();
@@ -165,6 +215,10 @@ const std::map<std::string, std::function<void()>> scenarios = {
     {"same_bits", same_bits},
     {"run_once", run_once},
     {"mismatch", mismatch},
+    {"distributed", distributed},
+    {"other_cut", other_cut},
+    {"exchange_throw", [] { with_culprit_in_exchange(1, [] { throw std::out_of_range("no such river"); }); }},
+    {"exchange_exit", [] { with_culprit_in_exchange(1, [] { _exit(0); }); }},
     {"throw", [] { with_culprit(1, [] { throw std::out_of_range("no such river"); }); }},
     {"kill", [] { with_culprit(1, [] { raise(SIGKILL); }); }},
     {"exit", [] { with_culprit(1, [] { _exit(0); }); }},

@@ -90,6 +90,32 @@ TEST_P(MpiRanks, ReduceToTheSameBitsOnAllRanks) {
   expect_right("same_bits");
 }
 
+TEST_P(MpiRanks, ADistributedArrayHasTheBitsOfOneArray) {
+  expect_right("distributed");
+}
+
+TEST_F(Mpi, DistributedArraysOfDifferentCutsAreNamed) {
+  const Ending ending = mpirun(3, "other_cut");
+  EXPECT_NE(ending.status, 0);
+  EXPECT_THAT(ending.output,
+              HasSubstr("rank 1 makes 12 of f32, cut into 5, 4, 3 rows, with a halo of 0; rank "
+                        "0 makes 12 of f32, cut into 3, 4, 5 rows"));
+  EXPECT_LT(ending.took, 10s);
+}
+
+TEST_F(Mpi, ARankThatFailsInAnExchangeOfHalosEndsTheOthers) {
+  const Ending thrown = mpirun(3, "exchange_throw");
+  EXPECT_NE(thrown.status, 0);
+  EXPECT_THAT(thrown.output,
+              AllOf(HasSubstr("rank 1 ended the group: an exception ended it"), HasSubstr("rank 0 failed"),
+                    HasSubstr("rank 2 failed"), HasSubstr("thrown: no such river")));
+  EXPECT_LT(thrown.took, 10s);
+  const Ending exited = mpirun(3, "exchange_exit", "--enable-recovery");
+  EXPECT_THAT(exited.output, AllOf(HasSubstr("rank 1 has ended without leaving the group"),
+                                   HasSubstr("rank 0 failed"), HasSubstr("rank 2 failed")));
+  EXPECT_LT(exited.took, 10s);
+}
+
 TEST_F(Mpi, RunRanksCallsItsFunctionOnceInEachProcess) {
   const Ending ending = mpirun(2, "run_once");
   EXPECT_EQ(ending.status, 0) << ending.output;

@@ -211,5 +211,77 @@ TEST_F(Npy, ValuesOfAnotherTypeAreRefused) {
   EXPECT_THROW(HostArray::of<float>({-1}, std::vector{1.0f}), Error);
 }
 
+TEST_F(Npy, RowsAreReadInPlaceAsTheWholeFileIs) {
+  for (const char* name : {"f4", "f4-big", "i8-big", "version-2", "version-3", "empty"}) {
+    SCOPED_TRACE(name);
+    const HostArray whole = read_npy(fixture(std::string(name) + ".npy"));
+    const NpyFile file(fixture(std::string(name) + ".npy"));
+    EXPECT_EQ(file.type(), whole.type);
+    EXPECT_EQ(file.shape(), whole.shape);
+    const std::int64_t rows = whole.shape[0];
+    std::vector<std::byte> joined;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const HostArray part = file.read_rows(row, row + 1);
+      EXPECT_THAT(part.shape, ElementsAre(1, 3));
+      joined.insert(joined.end(), part.data.begin(), part.data.end());
+    }
+    EXPECT_EQ(joined, whole.data);
+    EXPECT_EQ(file.read_rows(rows, rows).size(), 0u);
+  }
+}
+
+TEST_F(Npy, RowsAreWrittenInPlace) {
+  const std::filesystem::path path = folder / "rows.npy";
+  const NpyFile file = NpyFile::create(path, ScalarType::i32, {4, 2});
+  file.write_rows(1, HostArray::of<std::int32_t>({2, 2}, std::vector<std::int32_t>{1, 2, 3, 4}));
+  NpyFile(path, NpyFile::Access::read_write)
+      .write_rows(3, HostArray::of<std::int32_t>({1, 2}, std::vector<std::int32_t>{5, 6}));
+  EXPECT_THAT(vector_of<std::int32_t>(read_npy(path)), ElementsAre(0, 0, 1, 2, 3, 4, 5, 6));
+  write_npy(folder / "whole.npy", read_npy(path));
+  EXPECT_EQ(bytes_of(path), bytes_of(folder / "whole.npy"));
+}
+
+// proves R35
+TEST_F(Npy, RowsThatDoNotFitTheFileAreRefused) {
+  const std::filesystem::path path = folder / "rows.npy";
+  const NpyFile file = NpyFile::create(path, ScalarType::i32, {4, 2});
+  const auto rows = HostArray::of<std::int32_t>({2, 2}, std::vector<std::int32_t>{1, 2, 3, 4});
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { file.read_rows(3, 5); }),
+              HasSubstr("rows 3 to 5 are outside the file's 4"));
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { file.write_rows(-1, rows); }),
+              HasSubstr("rows -1 to 1 are outside"));
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { file.write_rows(3, rows); }), HasSubstr("rows 3 to 5"));
+  const auto others = HostArray::of<float>({2, 2}, std::vector<float>{1, 2, 3, 4});
+  EXPECT_THAT(
+      refused(ErrorCode::invalid, path, [&] { file.write_rows(0, others); }),
+      HasSubstr("rows of f32 with the shape (2, 2) are written to a file of i32 with the shape (4, 2)"));
+  EXPECT_THAT(refused(ErrorCode::system, path, [&] { NpyFile(path).write_rows(0, rows); }),
+              HasSubstr("cannot write the file"));
+  const auto message = [](ErrorCode code, const std::string& name) {
+    return refused(code, fixture(name), [&] { NpyFile{fixture(name)}; });
+  };
+  EXPECT_THAT(message(ErrorCode::unsupported, "f4-fortran.npy"), HasSubstr("numpy.ascontiguousarray()"));
+  EXPECT_THAT(message(ErrorCode::unsupported, "number.npy"), HasSubstr("has no rows"));
+  EXPECT_THAT(message(ErrorCode::system, "none.npy"), HasSubstr("expected an existing .npy file"));
+  EXPECT_THAT(refused(ErrorCode::invalid, path, [&] { NpyFile::create(path, ScalarType::u8, {}); }),
+              HasSubstr("the shape () has no rows"));
+  const std::filesystem::path absent = folder / "none/x.npy";
+  EXPECT_THAT(refused(ErrorCode::system, absent, [&] { NpyFile::create(absent, ScalarType::u8, {1}); }),
+              HasSubstr("cannot create the file"));
+}
+
+// proves R35
+TEST_F(Npy, NoDamagedByteOfAFileOfRowsDoesMoreThanThrow) {
+  const std::string good = bytes_of(fixture("f4.npy"));
+  for (std::size_t at = 0; at < good.size(); ++at)
+    for (const std::string& bad : {good.substr(0, at), good.substr(0, at) + '\x7f' + good.substr(at + 1)})
+      try {
+        const NpyFile file(written("damaged.npy", bad));
+        file.read_rows(0, file.shape()[0]);
+      } catch (const Error& error) {
+        EXPECT_NE(error.code(), ErrorCode::out_of_memory) << error.what();
+      }
+}
+
 }  // namespace
 }  // namespace weir::test

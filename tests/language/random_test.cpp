@@ -148,5 +148,29 @@ TEST(Random, DrawsInALoopDiffer) {
   EXPECT_EQ(std::set<std::uint32_t>(got.begin(), got.end()).size(), got.size());
 }
 
+// proves R22
+TEST(Random, OfANumberedElementDoesNotDependOnTheIteration) {
+  const Kernel pair{"piece", [](View<std::uint32_t> words, View<double> normals, Index first) {
+                      range_for(words.size(), [&](Index i) {
+                        words[i] = random<std::uint32_t>(first + i);
+                        normals[i] = random_normal<double>(first + i);
+                      });
+                    }};
+  const Kernel plain{"piece", [](View<std::uint32_t> words, View<double> normals) {
+                       range_for(words.size(), [&](Index i) {
+                         words[i] = random<std::uint32_t>();
+                         normals[i] = random_normal<double>();
+                       });
+                     }};
+  const Stream stream = tested().create_stream();
+  const LaunchOptions options{.seed = 3, .launch_number = 2};
+  auto words = tested().array<std::uint32_t>(stream, 100), piece = tested().array<std::uint32_t>(stream, 30);
+  auto normals = tested().array<double>(stream, 100), normal_piece = tested().array<double>(stream, 30);
+  plain(options, stream, words, normals);
+  pair(options, stream, piece, normal_piece, 50);
+  EXPECT_EQ(piece.to_host(stream), words.slice(50, 80).to_host(stream));
+  EXPECT_EQ(normal_piece.to_host(stream), normals.slice(50, 80).to_host(stream));
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <weir/array.hpp>
 #include <weir/export.hpp>
@@ -22,6 +23,18 @@
 namespace weir {
 
 enum class Reduction : std::uint8_t { sum, product, minimum, maximum };
+
+/// An array that exchange() sends to `rank`, or receives from it.
+struct Message {
+  AnyArrayView array;
+  std::uint32_t rank = 0;
+};
+
+/// The messages that exchange() has submitted on this rank since it joined, those to itself included.
+struct MessageStatistics {
+  std::uint64_t sent = 0, sent_bytes = 0;
+  std::uint64_t received = 0, received_bytes = 0;
+};
 
 namespace detail {
 class GroupState;
@@ -52,6 +65,13 @@ class WEIR_API Communicator {
   /// differ in size, and each must have the size of its counterpart on the other rank.
   void exchange(const StreamRef& stream, const AnyArrayView& sent, std::uint32_t to,
                 const AnyArrayView& received, std::uint32_t from) const;
+  /// Submits any number of sends and receives as one step: none of them waits for another. The n-th message
+  /// from rank a to rank b is received by the n-th receive of b from a, which must have its size. The
+  /// received arrays share no memory.
+  void exchange(const StreamRef& stream, std::span<const Message> sends,
+                std::span<const Message> receives) const;
+  /// Does not wait. For the thread that uses the Communicator.
+  MessageStatistics message_statistics() const noexcept;
   /// Waits on the host for the submitted calls, then for all ranks.
   void barrier() const;
   /// As stream.synchronize(); throws the failure of a call.

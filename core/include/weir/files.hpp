@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,6 +23,8 @@
 #include <weir/array.hpp>
 
 namespace weir {
+
+class Descriptor;
 
 /// An array in host memory whose element type and rank are known at run time: row-major, in the byte order of
 /// this machine.
@@ -73,6 +76,39 @@ Array<T, Rank> to_device(const StreamRef& stream, const HostArray& array);
 HostArray read_npy(const std::filesystem::path& path);
 /// Writes version 1.0, in C order. The file is replaced as a whole; a failure keeps the one before.
 void write_npy(const std::filesystem::path& path, const HostArray& array);
+
+/// A .npy file in C order, of which rows of the leading dimension are read and written in place, so that
+/// several processes share the work. Movable. Functions may be called from several threads; what they do with
+/// the same rows at the same time is not defined. Other errors than those above: Error{invalid} if rows are
+/// outside the file, Error{unsupported} for a file in Fortran order.
+class NpyFile {
+ public:
+  enum class Access : std::uint8_t { read, read_write };
+
+  explicit NpyFile(const std::filesystem::path& path, Access access = Access::read);
+  /// Replaces the file by one whose elements are 0. Throws Error{invalid} for a shape without dimensions.
+  static NpyFile create(const std::filesystem::path& path, ScalarType type, std::vector<std::int64_t> shape);
+
+  ScalarType type() const noexcept { return type_; }
+  const std::vector<std::int64_t>& shape() const noexcept { return shape_; }
+
+  /// Rows [begin, end): an array of the file's shape but for the leading extent.
+  HostArray read_rows(std::int64_t begin, std::int64_t end) const;
+  /// Replaces the rows from `begin` on. Throws Error{invalid} unless type and shape are those of rows of the
+  /// file, and Error{unsupported} if the file has another byte order than this machine.
+  void write_rows(std::int64_t begin, const HostArray& rows) const;
+
+ private:
+  std::uint64_t row_bytes() const;
+  std::uint64_t offset_of(std::int64_t begin, std::int64_t end) const;
+
+  std::filesystem::path path_;
+  std::shared_ptr<Descriptor> file_;
+  ScalarType type_ = ScalarType::f32;
+  bool big_endian_ = false;
+  std::vector<std::int64_t> shape_;
+  std::uint64_t data_begin_ = 0;
+};
 
 /// Arrays by name.
 using HostArrays = std::map<std::string, HostArray, std::less<>>;

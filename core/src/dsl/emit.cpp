@@ -144,8 +144,8 @@ Place emit_local(ScalarType type, std::size_t components, std::uint64_t count, W
   return Trace::current("a Var or LocalArray", where).make_local(type, components, count, where);
 }
 
-void emit_random(Handle* words, std::size_t count, Where where) {
-  Trace::current("random", where).random(words, count, where);
+void emit_random(Handle* words, std::size_t count, const Handle* element, Where where) {
+  Trace::current("random", where).random(words, count, element, where);
 }
 
 void report(std::string_view message, Where where) {

@@ -67,14 +67,15 @@ Handle Trace::draw_number(const Where& where) {
   return count;
 }
 
-void Trace::random(Handle* words, std::size_t count, const Where& where) {
+void Trace::random(Handle* words, std::size_t count, const Handle* element, const Where& where) {
   const Handle key = append(statement_of(ir::Op::launch_key, ScalarType::u64), where);
   const Handle half = constant(ScalarType::u64, 32, where);
   const Handle key_low = operation(ir::Op::cast, ScalarType::u32, {key}, where);
   const Handle key_upper = operation(ir::Op::shr, ScalarType::u64, {key, half}, where);
   const Handle key_high = operation(ir::Op::cast, ScalarType::u32, {key_upper}, where);
 
-  const Handle number = operation(ir::Op::cast, ScalarType::u64, {element_number(where)}, where);
+  const Handle number =
+      operation(ir::Op::cast, ScalarType::u64, {element ? *element : element_number(where)}, where);
   const Handle number_low = operation(ir::Op::cast, ScalarType::u32, {number}, where);
   const Handle number_upper = operation(ir::Op::shr, ScalarType::u64, {number, half}, where);
   const Handle number_high = operation(ir::Op::cast, ScalarType::u32, {number_upper}, where);

@@ -96,7 +96,7 @@ class Trace {
   void expect_no_effects(std::string_view caller, const Where& where);
   void leave_loop(ir::Op op, const Where& where);  ///< break_ or continue_
 
-  void random(Handle* words, std::size_t count, const Where& where);
+  void random(Handle* words, std::size_t count, const Handle* element, const Where& where);
 
  private:
   struct OpenBlock {

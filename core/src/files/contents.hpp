@@ -22,8 +22,31 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 
 /// "(2, 3)".
 std::string shape_text(std::span<const std::int64_t> shape);
+/// The shape in a file: the extents, then the components of a Vec or Mat.
+std::vector<std::int64_t> shape_of(const AnyArrayView& array);
 /// Bytes of an array; nothing if an extent is negative or the number exceeds 63 bits.
 std::optional<std::uint64_t> bytes_of(std::span<const std::int64_t> shape, ScalarType type);
+
+/// What comes before the data of a .npy file.
+struct NpyHeader {
+  ScalarType type = ScalarType::f32;
+  bool big_endian = false;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+  std::uint64_t data_begin = 0;  ///< in bytes
+};
+
+/// Bytes at the beginning of a .npy file that say how long its header is.
+inline constexpr std::size_t npy_prefix = 12;
+/// Where the data of the file that begins with `text` begins. Throws Error{parse} as parse_npy().
+std::uint64_t npy_data_begin(std::string_view text, const std::string& name);
+/// The header of a file of `file_bytes` that begins with `text`. Throws Error{parse}, also unless the file
+/// has as many bytes as the header's shape needs.
+NpyHeader parse_npy_header(std::string_view text, std::uint64_t file_bytes, const std::string& name);
+/// The header of a file in the byte order of this machine and C order.
+std::string print_npy_header(ScalarType type, std::span<const std::int64_t> shape);
+/// Reverses the bytes of each scalar.
+void swap_bytes(std::span<std::byte> data, std::size_t scalar_bytes);
 
 /// Throws Error{parse} that begins with `name`, the file or the member of an archive.
 HostArray parse_npy(std::span<const std::byte> bytes, const std::string& name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <weir/files.hpp>
 
@@ -26,6 +27,13 @@ std::string files::shape_text(std::span<const std::int64_t> shape) {
   std::string text = "(";
   for (const std::int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
   return text + ")";
+}
+
+std::vector<std::int64_t> files::shape_of(const AnyArrayView& array) {
+  std::vector<std::int64_t> shape;
+  for (std::size_t d = 0; d < array.rank(); ++d) shape.push_back(array.extent(d));
+  std::ranges::copy(component_shape(array.element()), std::back_inserter(shape));
+  return shape;
 }
 
 std::optional<std::uint64_t> files::bytes_of(std::span<const std::int64_t> shape, ScalarType type) {
@@ -80,8 +88,7 @@ void detail::check_fits(const HostArray& array, const ElementType& element, std:
 HostArray to_host(const StreamRef& stream, const AnyArrayView& array) try {
   HostArray result;
   result.type = array.element().scalar;
-  for (std::size_t d = 0; d < array.rank(); ++d) result.shape.push_back(array.extent(d));
-  for (const std::int64_t extent : component_shape(array.element())) result.shape.push_back(extent);
+  result.shape = files::shape_of(array);
   result.data.resize(array.size_bytes());
   array.copy_to_bytes(stream, result.data);
   return result;

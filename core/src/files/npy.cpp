@@ -36,19 +36,12 @@ constexpr std::array<std::pair<std::string_view, ScalarType>, 12> type_words{{
     {"f8", ScalarType::f64},
 }};
 
-struct Header {
-  ScalarType type = ScalarType::f32;
-  bool big_endian = false;
-  bool fortran_order = false;
-  std::vector<std::int64_t> shape;
-};
-
 class HeaderReader {
  public:
   HeaderReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
-  Header read() const {
-    Header header;
+  files::NpyHeader read() const {
+    files::NpyHeader header;
     header.shape = shape();
     header.fortran_order = fortran_order();
     read_type(header);
@@ -72,7 +65,7 @@ class HeaderReader {
     return text_.substr(at);
   }
 
-  void read_type(Header& header) const {
+  void read_type(files::NpyHeader& header) const {
     const std::string_view value = value_of("descr");
     const std::size_t end = value.find('\'', 1);
     if (value.front() != '\'' || end == std::string_view::npos)
@@ -119,12 +112,6 @@ class HeaderReader {
   const std::string& name_;
 };
 
-void swap_bytes(std::span<std::byte> data, std::size_t size) {
-  for (std::size_t at = 0; at + size <= data.size(); at += size)
-    std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at),
-                 data.begin() + static_cast<std::ptrdiff_t>(at + size));
-}
-
 /// From the first index running fastest to the last one.
 std::vector<std::byte> to_row_major(std::span<const std::byte> from, std::span<const std::int64_t> shape,
                                     std::size_t size) {
@@ -151,29 +138,46 @@ std::vector<std::byte> to_row_major(std::span<const std::byte> from, std::span<c
 
 }  // namespace
 
-HostArray files::parse_npy(std::span<const std::byte> bytes, const std::string& name) {
+void files::swap_bytes(std::span<std::byte> data, std::size_t size) {
+  for (std::size_t at = 0; at + size <= data.size(); at += size)
+    std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at),
+                 data.begin() + static_cast<std::ptrdiff_t>(at + size));
+}
+
+std::uint64_t files::npy_data_begin(std::string_view text, const std::string& name) {
   const auto fail = [&](const char* what) { throw Error(ErrorCode::parse, name + ": " + what); };
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(magic) || text.size() < 10 || text[6] < 1 || text[6] > 3)
     fail("it is not an .npy file of version 1.0 to 3.0");
   const std::size_t length_bytes = text[6] >= 2 ? 4 : 2;
   if (text.size() < 8 + length_bytes) fail("the .npy header is cut off");
   std::uint64_t length = 0;
   for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(text[8 + i]);
-  const std::uint64_t begin = 8 + length_bytes + length;
-  if (begin > text.size()) fail("the .npy header is cut off");
+  return 8 + length_bytes + length;
+}
 
-  const HeaderReader reader(text.substr(8 + length_bytes, length), name);
-  Header header = reader.read();
+files::NpyHeader files::parse_npy_header(std::string_view text, std::uint64_t file_bytes,
+                                         const std::string& name) {
+  const std::uint64_t begin = npy_data_begin(text, name);
+  if (begin > text.size()) throw Error(ErrorCode::parse, name + ": the .npy header is cut off");
+  const std::size_t header_begin = text[6] >= 2 ? 12 : 10;
+  const HeaderReader reader(text.substr(header_begin, begin - header_begin), name);
+  NpyHeader header = reader.read();
+  header.data_begin = begin;
   const std::optional<std::uint64_t> expected = bytes_of(header.shape, header.type);
-  const std::uint64_t found = bytes.size() - begin;
+  const std::uint64_t found = file_bytes - begin;
   if (!expected || *expected != found)
     reader.fail("the shape " + shape_text(header.shape) + " needs " +
                 (expected ? std::to_string(*expected) : std::string("more than 2^63")) +
                 " bytes of data, found " + std::to_string(found) + "; the file is damaged, save it again");
+  return header;
+}
+
+HostArray files::parse_npy(std::span<const std::byte> bytes, const std::string& name) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  NpyHeader header = parse_npy_header(text, bytes.size(), name);
   HostArray array{header.type,
                   std::move(header.shape),
-                  {bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end()}};
+                  {bytes.begin() + static_cast<std::ptrdiff_t>(header.data_begin), bytes.end()}};
   const std::size_t size = size_of(array.type);
   if (header.big_endian) swap_bytes(array.data, size);
   if (header.fortran_order && array.shape.size() > 1)
@@ -181,17 +185,13 @@ HostArray files::parse_npy(std::span<const std::byte> bytes, const std::string& 
   return array;
 }
 
-std::vector<std::byte> files::print_npy(const HostArray& array, const std::string& name) {
-  if (bytes_of(array.shape, array.type) != array.data.size())
-    throw Error(ErrorCode::invalid, name + ": the array of " + std::string(to_string(array.type)) +
-                                        " with the shape " + shape_text(array.shape) + " has " +
-                                        std::to_string(array.data.size()) + " bytes, which do not fit");
+std::string files::print_npy_header(ScalarType scalar, std::span<const std::int64_t> shape) {
   std::string header = "{'descr': '";
-  header += size_of(array.type) == 1 ? '|' : '<';
+  header += size_of(scalar) == 1 ? '|' : '<';
   for (const auto& [word, type] : type_words)
-    if (type == array.type) header += word;
+    if (type == scalar) header += word;
   header += "', 'fortran_order': False, 'shape': (";
-  for (const std::int64_t extent : array.shape) header += std::to_string(extent) + ",";
+  for (const std::int64_t extent : shape) header += std::to_string(extent) + ",";
   header += "), }";
   // The data begins at a multiple of 64; a newline ends the header.
   header.append((64 - (10 + header.size() + 1) % 64) % 64, ' ');
@@ -199,6 +199,15 @@ std::vector<std::byte> files::print_npy(const HostArray& array, const std::strin
   std::string text(magic);
   text += {'\x01', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   text += header;
+  return text;
+}
+
+std::vector<std::byte> files::print_npy(const HostArray& array, const std::string& name) {
+  if (bytes_of(array.shape, array.type) != array.data.size())
+    throw Error(ErrorCode::invalid, name + ": the array of " + std::string(to_string(array.type)) +
+                                        " with the shape " + shape_text(array.shape) + " has " +
+                                        std::to_string(array.data.size()) + " bytes, which do not fit");
+  const std::string text = print_npy_header(array.type, array.shape);
   std::vector<std::byte> bytes(text.size() + array.data.size());
   std::memcpy(bytes.data(), text.data(), text.size());
   std::ranges::copy(array.data, bytes.begin() + static_cast<std::ptrdiff_t>(text.size()));

@@ -71,8 +71,9 @@ WEIR_API void emit_print(std::string_view format, const PrintArgument* arguments
                          Where where);
 /// Makes `components` locals of `count` zeros each.
 WEIR_API Place emit_local(ScalarType type, std::size_t components, std::uint64_t count, Where where);
-/// Words `first` to `first + count` (at most 4) of one random draw at a new call site.
-WEIR_API void emit_random(Handle* words, std::size_t count, Where where);
+/// The first `count` words (at most 4) of one random draw at a new call site. `element` is an i64 that
+/// replaces the number of the iteration, or null.
+WEIR_API void emit_random(Handle* words, std::size_t count, const Handle* element, Where where);
 
 /// Keeps a message for the exception that the kernel's constructor throws at the end.
 WEIR_API void report(std::string_view message, Where where);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 #include <exception>
+#include <vector>
 #include <weir/communicator.hpp>
 
 #include "runtime/communicators/group_state.hpp"
@@ -13,13 +14,42 @@ namespace {
 
 using detail::GroupState;
 
-weir_memory host_memory(const detail::PinnedMemory& memory) {
-  return {nullptr, nullptr, 0, memory.data()};
-}
+using Views = std::span<const AnyArrayView>;
 
-std::span<std::byte> bytes_of(const detail::PinnedMemory& memory, const AnyArrayView& view) {
-  return {static_cast<std::byte*>(memory.data()), view.size_bytes()};
-}
+/// Pinned memory for several arrays, one after the other.
+class Staging {
+ public:
+  Staging(const Device& device, Views views) {
+    std::size_t bytes = 0;
+    for (const AnyArrayView& view : views) {
+      detail::live(view);
+      parts_.push_back({bytes, view.size_bytes()});
+      bytes += (view.size_bytes() + alignment - 1) / alignment * alignment;
+    }
+    memory_ = detail::PinnedMemory(device, bytes);
+  }
+  std::uint64_t size(std::size_t part) const noexcept { return parts_[part].bytes; }
+  std::span<std::byte> bytes(std::size_t part) const noexcept {
+    return {static_cast<std::byte*>(memory_.data()) + parts_[part].offset, parts_[part].bytes};
+  }
+  weir_memory memory(std::size_t part) const noexcept { return {nullptr, nullptr, 0, bytes(part).data()}; }
+
+ private:
+  static constexpr std::size_t alignment = 64;  // of a cache line: no two arrays share one
+  struct Part {
+    std::size_t offset, bytes;
+  };
+  std::vector<Part> parts_;
+  detail::PinnedMemory memory_;
+};
+
+/// The host memory of a call. Lives until the call has ended and its results are copied.
+struct Staged {
+  Staging sent, received;
+};
+
+using StagedFunction =
+    std::function<weir_result(const Staged&, const weir_communicator_table&, weir_group, weir_status*)>;
 
 std::uint32_t scalar_of(const AnyArrayView& values) {
   switch (values.element().scalar) {
@@ -52,20 +82,19 @@ std::uint32_t scalar_of(const AnyArrayView& values) {
 }
 
 /// Copies `sent` to the host, makes the call there and copies `received` back, all in the order of `stream`.
-void submit(GroupState& group, const StreamRef& stream, const AnyArrayView& sent,
-            const AnyArrayView& received,
-            std::function<GroupState::Function(const weir_memory& sent, const weir_memory& received)> make) {
+void submit(GroupState& group, const StreamRef& stream, Views sent, Views received, StagedFunction function) {
   group.check();
   const Device device = stream.device();
-  for (const AnyArrayView* view : {&sent, &received}) detail::live(*view);
+  const auto staged = std::make_shared<const Staged>(Staging(device, sent), Staging(device, received));
   const auto call = std::make_shared<GroupState::Call>();
-  call->sent = detail::PinnedMemory(device, sent.size_bytes());
-  call->received = detail::PinnedMemory(device, received.size_bytes());
-  call->function = make(host_memory(call->sent), host_memory(call->received));
-  sent.copy_to_bytes_async(stream, bytes_of(call->sent, sent));
+  call->function = [staged, function = std::move(function)](const weir_communicator_table& table,
+                                                            weir_group handle, weir_status* status) {
+    return function(*staged, table, handle, status);
+  };
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i].copy_to_bytes_async(stream, staged->sent.bytes(i));
   call->begin = device.create_event();
   call->begin.record(stream);
-  const bool callbacks = device.info().has(Capability::host_callback);
+  const bool callbacks = group.may_wait_in_callback(device);
   const auto ended = group.queue(call);
   // A group whose submission failed half way would wait for ever on this rank.
   try {
@@ -73,13 +102,19 @@ void submit(GroupState& group, const StreamRef& stream, const AnyArrayView& sent
       stream.call_host([ended] { ended->wait(); });
     else
       ended->wait();
-    received.copy_from_bytes_async(stream, bytes_of(call->received, received));
+    for (std::size_t i = 0; i < received.size(); ++i)
+      received[i].copy_from_bytes_async(stream, staged->received.bytes(i));
     stream.flush();
   } catch (const std::exception& error) {
     group.abort(error.what());
     ended->wait();
     throw;
   }
+}
+
+void submit(GroupState& group, const StreamRef& stream, const AnyArrayView& sent,
+            const AnyArrayView& received, StagedFunction function) {
+  submit(group, stream, Views(&sent, 1), Views(&received, 1), std::move(function));
 }
 
 }  // namespace
@@ -109,12 +144,13 @@ void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& value
                                                 static_cast<std::uint32_t>(reduction)));
   const std::uint32_t type = scalar_of(values);
   const std::uint64_t count = values.size() * (values.element().size() / size_of(values.element().scalar));
-  submit(*state_, stream, values, values, [=](const weir_memory& sent, const weir_memory& received) {
-    return [=](const weir_communicator_table& table, weir_group group, weir_status* status) {
-      return table.all_reduce(group, &received, &sent, count, type, static_cast<std::uint32_t>(reduction),
-                              nullptr, status);
-    };
-  });
+  submit(
+      *state_, stream, values, values,
+      [=](const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
+        const weir_memory from = staged.sent.memory(0), to = staged.received.memory(0);
+        return table.all_reduce(group, &to, &from, count, type, static_cast<std::uint32_t>(reduction),
+                                nullptr, status);
+      });
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -122,13 +158,13 @@ void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& value
 void Communicator::broadcast(const StreamRef& stream, const AnyArrayView& values, std::uint32_t root) const
     try {
   submit(*state_, stream, values, values,
-         [root, size = values.size_bytes(), is_root = root == rank()](const weir_memory& sent,
-                                                                      const weir_memory& received) {
-           return [=](const weir_communicator_table& table, weir_group group, weir_status* status) {
-             const weir_result result = table.broadcast(group, &sent, size, root, nullptr, status);
-             if (result == WEIR_OK && size != 0) std::memcpy(received.address, sent.address, size);
-             return result;
-           };
+         [root](const Staged& staged, const weir_communicator_table& table, weir_group group,
+                weir_status* status) {
+           const weir_memory from = staged.sent.memory(0);
+           const weir_result result =
+               table.broadcast(group, &from, staged.sent.size(0), root, nullptr, status);
+           if (result == WEIR_OK) std::ranges::copy(staged.sent.bytes(0), staged.received.bytes(0).begin());
+           return result;
          });
 } catch (...) {
   detail::rethrow_as_error();
@@ -139,28 +175,73 @@ void Communicator::all_gather(const StreamRef& stream, const AnyArrayView& all,
   if (all.size_bytes() != mine.size_bytes() * size())
     throw Error(ErrorCode::invalid, fmt::format("all_gather over {} ranks: `all` needs {} bytes; it has {}",
                                                 size(), mine.size_bytes() * size(), all.size_bytes()));
-  submit(*state_, stream, mine, all,
-         [bytes = mine.size_bytes()](const weir_memory& sent, const weir_memory& received) {
-           return [=](const weir_communicator_table& table, weir_group group, weir_status* status) {
-             return table.all_gather(group, &received, &sent, bytes, nullptr, status);
-           };
-         });
+  submit(
+      *state_, stream, mine, all,
+      [](const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
+        const weir_memory from = staged.sent.memory(0), to = staged.received.memory(0);
+        return table.all_gather(group, &to, &from, staged.sent.size(0), nullptr, status);
+      });
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 void Communicator::exchange(const StreamRef& stream, const AnyArrayView& sent, std::uint32_t to,
-                            const AnyArrayView& received, std::uint32_t from) const try {
-  submit(*state_, stream, sent, received,
-         [to, from, out = sent.size_bytes(), in = received.size_bytes()](const weir_memory& sends,
-                                                                         const weir_memory& receives) {
-           return [=](const weir_communicator_table& table, weir_group group, weir_status* status) {
-             const weir_transfer transfers[] = {{to, 0, out, sends}, {from, 1, in, receives}};
-             return table.exchange(group, 2, transfers, nullptr, status);
-           };
-         });
+                            const AnyArrayView& received, std::uint32_t from) const {
+  const Message send{sent, to}, receive{received, from};
+  exchange(stream, {&send, 1}, {&receive, 1});
+}
+
+namespace {
+
+std::vector<AnyArrayView> arrays_of(std::span<const Message> messages) {
+  std::vector<AnyArrayView> arrays;
+  for (const Message& message : messages) arrays.push_back(message.array);
+  return arrays;
+}
+
+std::vector<std::uint32_t> ranks_of(std::span<const Message> messages) {
+  std::vector<std::uint32_t> ranks;
+  for (const Message& message : messages) ranks.push_back(message.rank);
+  return ranks;
+}
+
+void add_transfers(std::vector<weir_transfer>& transfers, const Staging& memory,
+                   std::span<const std::uint32_t> ranks, bool receive) {
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    transfers.push_back({ranks[i], receive ? 1u : 0u, memory.size(i), memory.memory(i)});
+}
+
+std::uint64_t bytes_of(std::span<const AnyArrayView> arrays) {
+  std::uint64_t bytes = 0;
+  for (const AnyArrayView& array : arrays) bytes += array.size_bytes();
+  return bytes;
+}
+
+}  // namespace
+
+void Communicator::exchange(const StreamRef& stream, std::span<const Message> sends,
+                            std::span<const Message> receives) const try {
+  const std::vector<AnyArrayView> sent = arrays_of(sends), received = arrays_of(receives);
+  submit(
+      *state_, stream, sent, received,
+      [to = ranks_of(sends), from = ranks_of(receives)](
+          const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
+        std::vector<weir_transfer> transfers;
+        add_transfers(transfers, staged.sent, to, false);
+        add_transfers(transfers, staged.received, from, true);
+        return table.exchange(group, static_cast<std::uint32_t>(transfers.size()), transfers.data(), nullptr,
+                              status);
+      });
+  state_->messages.sent += sent.size();
+  state_->messages.sent_bytes += bytes_of(sent);
+  state_->messages.received += received.size();
+  state_->messages.received_bytes += bytes_of(received);
 } catch (...) {
   detail::rethrow_as_error();
+}
+
+MessageStatistics Communicator::message_statistics() const noexcept {
+  return state_->messages;
 }
 
 void Communicator::barrier() const try {

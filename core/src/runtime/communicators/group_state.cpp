@@ -68,6 +68,10 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
   }
   rank_ = info.rank;
   size_ = info.size;
+  weir_communicator_info communicator{};
+  communicator.struct_size = sizeof communicator;
+  has_threads_ = size_ > 1 && plugin_.table().communicator_get_info(&communicator, &status) == WEIR_OK &&
+                 (communicator.capabilities & WEIR_COMMUNICATOR_THREADS) != 0;
   try {
     thread_ = sdk::start_thread("weir-ranks", [this] { run(); });
   } catch (const std::exception& error) {
@@ -85,6 +89,11 @@ GroupState::~GroupState() {
   thread_.join();
   Status status;
   plugin_.table().group_leave(group_, &status);
+}
+
+bool GroupState::may_wait_in_callback(const Device& device) const {
+  const DeviceInfo& info = device.info();
+  return info.has(Capability::host_callback) && (!has_threads_ || info.kind == DeviceKind::cpu);
 }
 
 std::shared_ptr<GroupState::Ended> GroupState::queue(std::shared_ptr<Call> call) {

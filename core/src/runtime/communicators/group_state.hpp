@@ -38,7 +38,6 @@ class GroupState {
   struct Call {
     Event begin;  ///< the stream's work before the call; not alive for calls of the host
     Function function;
-    PinnedMemory sent, received;
   };
   /// Set when a call has ended, also by a failure.
   struct Ended {
@@ -57,6 +56,11 @@ class GroupState {
   std::uint32_t rank() const noexcept { return rank_; }
   std::uint32_t size() const noexcept { return size_; }
   const std::string& name() const noexcept { return plugin_.name(); }
+  /// Whether a host callback of `device` may wait for a call. Drivers of GPUs may run the callbacks of all
+  /// streams of a process one after the other, so that ranks which are threads would wait for one another.
+  bool may_wait_in_callback(const Device& device) const;
+
+  MessageStatistics messages;  ///< for the thread that uses the Communicator
 
  private:
   struct Queued {
@@ -68,6 +72,7 @@ class GroupState {
 
   const CommunicatorPlugin& plugin_;
   std::uint32_t rank_, size_;
+  bool has_threads_ = false;  ///< other ranks may be threads of this process
   weir_group group_ = nullptr;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
