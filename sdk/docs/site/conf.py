@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sphinx configuration of the documentation site. Source folder: sdk/docs. The target `docs` sets the two environment variables.
 import os
+import pathlib
+import shutil
 
 project = "Weir"
 copyright = "the Weir authors, Apache-2.0"
@@ -22,6 +24,8 @@ html_theme = "furo"
 html_title = f"Weir {version}"
 html_additional_pages = {"index": "redirect.html"}
 html_copy_source = False
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 
 NAVIGATION = """
 
@@ -106,5 +110,15 @@ def prepare_page(app, name, source):
     source[0] = source[0].replace("(../examples/opencl_driver/README.md)", "(examples.md)")
 
 
+def include_normalize(app, exception):
+    """Debian's Furo imports a style sheet from the root of its host; copies it into the site."""
+    furo = pathlib.Path(app.outdir, "_static/styles/furo.css")
+    address = "/javascript/normalize.css/normalize.css"
+    if exception is None and furo.exists() and address in (text := furo.read_text()):
+        shutil.copyfile("/usr/share" + address, furo.with_name("normalize.css"))
+        furo.write_text(text.replace(address, "normalize.css"))
+
+
 def setup(app):
     app.connect("source-read", prepare_page)
+    app.connect("build-finished", include_normalize)
