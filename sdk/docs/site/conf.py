@@ -4,6 +4,10 @@ import os
 import pathlib
 import shutil
 
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
 project = "Weir"
 copyright = "the Weir authors, Apache-2.0"
 version = release = os.environ["WEIR_VERSION"]
@@ -105,9 +109,21 @@ def prepare_page(app, name, source):
     """Adds the navigation to the first page, and turns links to source files into their names."""
     if name == "README":
         source[0] += NAVIGATION
-    for header in ("driver.h", "layer.h", "sdk/table.hpp", "sdk/layer.hpp"):
+    for header in ("driver.h", "layer.h", "communicator.h", "sdk/table.hpp", "sdk/layer.hpp"):
         source[0] = source[0].replace(f"(../include/weir/{header})", "(site/api/driver.md)")
     source[0] = source[0].replace("(../examples/opencl_driver/README.md)", "(examples.md)")
+
+
+def check_headers(app):
+    """Warns of public headers that no page of the API names."""
+    docs = pathlib.Path(app.srcdir)
+    pages = "".join(page.read_text() for page in (docs / "site/api").glob("*.md"))
+    include = (docs.parents[1] / "core/include", docs.parent / "include")
+    for folder in include:
+        for header in [*folder.glob("weir/*.h*"), *folder.glob("weir/sdk/*.h*")]:
+            name = header.relative_to(folder).as_posix()
+            if name not in pages and name not in ("weir/export.hpp", "weir/weir.hpp"):
+                logger.warning("no page in site/api names %s", name)
 
 
 def include_normalize(app, exception):
@@ -120,5 +136,6 @@ def include_normalize(app, exception):
 
 
 def setup(app):
+    app.connect("builder-inited", check_headers)
     app.connect("source-read", prepare_page)
     app.connect("build-finished", include_normalize)
