@@ -3,7 +3,10 @@
 import os
 import pathlib
 import shutil
+import xml.etree.ElementTree as xml
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
@@ -126,6 +129,39 @@ def check_headers(app):
                 logger.warning("no page in site/api names %s", name)
 
 
+def add_namespace_members(app):
+    """Copies the members of namespaces into the descriptions of their headers, where Doxygen lists only classes."""
+    folder = pathlib.Path(os.environ["WEIR_DOXYGEN_XML"])
+    members = {}
+    for page in folder.glob("namespace*.xml"):
+        for section in xml.parse(page).getroot().iter("sectiondef"):
+            for member in section.iter("memberdef"):
+                kinds = members.setdefault(member.find("location").get("file"), {})
+                kinds.setdefault(section.get("kind"), []).append(member)
+    for page in folder.glob("*_8h*.xml"):
+        tree = xml.parse(page)
+        header = tree.getroot().find("compounddef")
+        for namespace in header.findall("innernamespace"):
+            header.remove(namespace)  # Breathe leaves out classes of a namespace that it is to show itself
+        for kind, found in members.get(header.find("location").get("file"), {}).items():
+            section = next((s for s in header.findall("sectiondef") if s.get("kind") == kind), None)
+            if section is None:
+                section = xml.SubElement(header, "sectiondef", kind=kind)
+            known = {member.get("id") for member in section}
+            section.extend(member for member in found if member.get("id") not in known)
+        tree.write(page, encoding="utf-8", xml_declaration=True)
+
+
+def check_sections(app, doctree):
+    """Warns of sections of the API that show no declaration."""
+    if not app.env.docname.startswith("site/api/"):
+        return
+    for section in doctree.traverse(nodes.section):
+        inner = [child for child in section.children if isinstance(child, nodes.section)]
+        if not inner and not section.traverse(addnodes.desc):
+            logger.warning("the section '%s' shows no declaration", section.astext().partition("\n")[0])
+
+
 def include_normalize(app, exception):
     """Debian's Furo imports a style sheet from the root of its host; copies it into the site."""
     furo = pathlib.Path(app.outdir, "_static/styles/furo.css")
@@ -137,5 +173,7 @@ def include_normalize(app, exception):
 
 def setup(app):
     app.connect("builder-inited", check_headers)
+    app.connect("builder-inited", add_namespace_members)
     app.connect("source-read", prepare_page)
+    app.connect("doctree-read", check_sections)
     app.connect("build-finished", include_normalize)
