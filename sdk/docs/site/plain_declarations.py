@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Doxygen input filter: prints a header without constraints, which Sphinx's C++ parser does not read in all places."""
+"""Doxygen input filter: prints a header without parameters that callers never pass, and without constraints, which Sphinx's
+C++ parser does not read in all places."""
 import re
 import sys
 
@@ -39,4 +40,9 @@ def without_requires(text):
     return "".join(out)
 
 
-sys.stdout.write(without_requires(open(sys.argv[1], encoding="utf-8").read()))
+def without_locations(text):
+    """Removes the last parameter of functions that record their caller's line."""
+    return re.sub(r"(,\s*\\?\s*|(?<=\())(detail::)?Where where = (detail::)?Where::current\(\)", "", text)
+
+
+sys.stdout.write(without_locations(without_requires(open(sys.argv[1], encoding="utf-8").read())))
