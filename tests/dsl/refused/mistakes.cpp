@@ -67,7 +67,7 @@ void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float
   x[flag];                                 // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
   m[0];                                    // refuse: is indexed as x(i, j), one index for each
   m(0, 1, 2);                              // refuse: must be the array's number of dimensions
-  v[0][i];                                 // refuse: x[i][c] takes a constant c
+  v[0][x[0]];                              // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
   x[0][0];                                 // refuse: only a Vec has components
 }
 
