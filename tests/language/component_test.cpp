@@ -136,22 +136,20 @@ TEST(ChosenComponents, OutsideFailTheLaunchOnRequest) {
   auto matrices = upload(std::vector<Mat23>(1));
   Stream stream = tested().create_stream();
   tested().synchronize();
-  const auto fails = [&](const auto& kernel, const auto& array, std::int64_t k) {
+  const auto launch = [&](const auto& kernel, const auto& array, std::int64_t k) {
     kernel(stream, array, k);
-    try {
-      stream.synchronize();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::assertion);
-      EXPECT_THAT(error.what(), testing::HasSubstr(" is outside the Vec or Mat: it must be 0 to "));
-      return true;
-    }
-    return false;
+    stream.synchronize();
   };
-  EXPECT_FALSE(fails(vector, vectors, 3));
-  EXPECT_TRUE(fails(vector, vectors, 4));
-  EXPECT_TRUE(fails(vector, vectors, -1));
-  EXPECT_FALSE(fails(matrix, matrices, 2));
-  EXPECT_TRUE(fails(matrix, matrices, 3)) << "an entry of the next row";
+  const auto expect_refused = [&](const auto& kernel, const auto& array, std::int64_t k) {
+    const Error error = thrown_by([&] { launch(kernel, array, k); });
+    EXPECT_EQ(error.code(), ErrorCode::assertion) << k;
+    EXPECT_THAT(error.what(), testing::HasSubstr(" is outside the Vec or Mat: it must be 0 to "));
+  };
+  launch(vector, vectors, 3);
+  expect_refused(vector, vectors, 4);
+  expect_refused(vector, vectors, -1);
+  launch(matrix, matrices, 2);
+  expect_refused(matrix, matrices, 3);  // would be an entry of the next row
 }
 
 }  // namespace
