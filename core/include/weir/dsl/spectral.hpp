@@ -229,10 +229,9 @@ auto svd(A&& a) {
   });
   detail::householder<W, rows, columns>(b, keys, u);
   W::loop(std::size_t{0}, columns, [&](auto c) {
-    const Scalar value = keys.get(c, 0);
+    const Scalar value = keys.get(c, 0), side = W::choose(value < 0, Scalar(-1), Scalar(1));
     keys.set(c, 0, W::scaled(W::absolute(value), size, 1));
-    W::loop(std::size_t{0}, rows,
-            [&](auto r) { u.set(r, c, W::choose(value < 0, -u.get(r, c), u.get(r, c))); });
+    W::loop(std::size_t{0}, rows, [&](auto r) { u.set(r, c, u.get(r, c) * side); });
   });
   detail::sort_columns<W, columns>(keys, false, [&](const auto& c, const auto& wrong) {
     detail::exchange_columns<W, rows>(u, c, wrong);
