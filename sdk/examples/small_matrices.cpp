@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of 3 x 3 systems, one per iteration: matrices as array elements, and an assertion on the device.
+// A batch of 3 x 3 systems, one per iteration: matrices as array elements, linear algebra, and an assertion
+// on the device.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -14,15 +15,15 @@ int main() try {
   Stream stream = device.create_stream();
   CurrentStream scope{stream};
 
-  Kernel solve{"solve", [](View<const Mat3> a, View<const Vec3> b, View<Vec3> x) {
-                 range_for(x.size(), [&](Index i) {
-                   Value<Mat3> m = a[i];
-                   // A failed assert ends the iteration. A later call on the stream throws with this text and
-                   // line.
-                   assert_(abs(determinant(m)) > 1e-12, "the matrix is singular");
-                   x[i] = inverse(m) * b[i];
-                 });
-               }};
+  Kernel solver{"solve", [](View<const Mat3> a, View<const Vec3> b, View<Vec3> x) {
+                  range_for(x.size(), [&](Index i) {
+                    const auto f = lu(a[i]);
+                    // A failed assert ends the iteration. A later call on the stream throws with this text
+                    // and line.
+                    assert_(!f.singular, "the matrix is singular");
+                    x[i] = solve(f, b[i]);
+                  });
+                }};
 
   constexpr int n = 10'000;
   std::vector<Mat3> a(n);
@@ -39,7 +40,7 @@ int main() try {
   auto matrices = device.array_of<Mat3>(a);
   auto right = device.array_of<Vec3>(b);
   auto x = device.array<Vec3>(n);
-  solve(stream, matrices, right, x);
+  solver(stream, matrices, right, x);
 
   const std::vector<Vec3> found = x.to_host();
   for (int i = 0; i < n; ++i) {
@@ -52,9 +53,24 @@ int main() try {
     }
   }
 
+  // The same functions work on the host, with the same bits where the compiler does not contract to fma.
+  Kernel stretches{"stretches", [](View<const Mat3> a, View<Mat3> stretch) {
+                     range_for(stretch.size(), [&](Index i) { stretch[i] = polar(a[i]).stretch; });
+                   }};
+  auto stretch = device.array<Mat3>(n);
+  stretches(stream, matrices, stretch);
+  const Mat3 on_device = stretch.to_host()[17], on_host = polar(a[17]).stretch;
+  for (int e = 0; e < 9; ++e) {
+    if (std::abs(on_device.data[e] - on_host.data[e]) > 1e-14) {
+      std::fprintf(stderr, "small_matrices: the stretch is %.17g, expected %.17g\n", on_device.data[e],
+                   on_host.data[e]);
+      return 1;
+    }
+  }
+
   // The next call that names the stream throws errors of the device; here it is the wait.
   matrices.slice(17, 18).fill(Mat3{});
-  solve(stream, matrices, right, x);
+  solver(stream, matrices, right, x);
   try {
     stream.synchronize();
     std::fprintf(stderr, "small_matrices: the singular matrix was not reported\n");

@@ -34,6 +34,8 @@ void AimedStatements::insert(Block& out, Kind kind) {
   if (kind == local_array_kind) return insert_local_array(out);
   if (kind == vector_kind) return insert_element(out, Shape::vector);
   if (kind == matrix_kind) return insert_element(out, Shape::matrix);
+  if (kind == chosen_read_kind) return insert_chosen_read(out);
+  if (kind == chosen_write_kind) return insert_chosen_write(out);
   const auto type = static_cast<ScalarType>(kind - first_type_kind);
   ValueId value = fresh(out, type);
   if (c_.chance(2)) value = through_variable(out, value, type);

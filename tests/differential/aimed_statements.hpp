@@ -75,6 +75,9 @@ class AimedStatements : protected RandomStatements {
   void insert_local_array(Block& out);
   void insert_if(Block& out, bool leaves);
   void insert_element(Block& out, ElementType::Shape shape);
+  ValueId component_index(Block& out);
+  void insert_chosen_read(Block& out);
+  void insert_chosen_write(Block& out);
   void follow(Block& out, ValueId value, ScalarType type);
 };
 

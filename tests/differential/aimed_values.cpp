@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters and values of aimed statements.
+// Parameters and values of aimed statements, and components that an index chooses.
 #include <algorithm>
 
 #include "aimed_statements.hpp"
@@ -203,6 +203,62 @@ ValueId AimedStatements::through_variable(Block& out, ValueId value, ScalarType 
   Statement get = make(Op::get, type);
   get.index = id;
   return emit(out, std::move(get));
+}
+
+// ---- components chosen at run time
+
+// 0 to 3, which may be outside.
+ValueId AimedStatements::component_index(Block& out) {
+  const ValueId any = element(out, ScalarType::u32);
+  const ValueId low = binary(out, Op::bit_and, ScalarType::u32, any, number_of(out, ScalarType::u32, 3));
+  return unary(out, Op::cast, ScalarType::i64, low);
+}
+
+// As the kernel language reads v[k].
+void AimedStatements::insert_chosen_read(Block& out) {
+  const ScalarType type = any_type();
+  const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
+  const std::uint32_t p = add_array(Role::input, type, rank, Shape::vector);
+  k_.parameters[p].element.rows = static_cast<std::uint8_t>(2 + c_.below(2));
+  const ValueId at = component_index(out);
+  Statement load = make(Op::load, type);
+  load.index = p;
+  load.operands = own_indices(out, type, rank);
+  ValueId result = emit(out, load);
+  for (std::uint8_t c = 1; c < k_.parameters[p].element.rows; ++c) {
+    load.component = c;
+    const ValueId next = emit(out, load);
+    const ValueId is_this = binary(out, Op::eq, ScalarType::boolean, at, number(out, c));
+    with_result(out, Op::select, type, {is_this, next, result});
+    result = values_.back().id;
+  }
+  keep(out, result, type);
+}
+
+// As it writes x[i][k].
+void AimedStatements::insert_chosen_write(Block& out) {
+  const ScalarType type = any_type();
+  const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
+  const std::uint32_t p = add_array(Role::output, type, rank, Shape::vector);
+  used_.insert(p);
+  k_.parameters[p].element.rows = 2;
+  const ValueId at = component_index(out), value = fresh(out, type);
+  Statement store = make(Op::store, type);
+  store.index = p;
+  store.operands = own_indices(out, type, rank);
+  store.operands.push_back(value);
+  Statement search = make(Op::if_);
+  search.operands = {binary(out, Op::lt, ScalarType::boolean, at, number(out, 1))};
+  search.bodies.resize(2);
+  for (std::uint8_t c = 0; c < 2; ++c) {
+    const Scope scope = enter();
+    Block& body = search.bodies[c];
+    const ValueId is_this = binary(body, Op::eq, ScalarType::boolean, at, number(body, c));
+    store.component = c;
+    guarded(body, is_this, [&](Block& block) { block.statements.push_back(store); });
+    leave(scope);
+  }
+  out.statements.push_back(std::move(search));
 }
 
 }  // namespace weir::test

@@ -97,7 +97,7 @@ std::string row_name(Row row) {
 
 const char* impossible(Row row, Kind kind) noexcept {
   const bool control = one_of(kind, {kind_of(Op::if_), kind_of(Op::while_), kind_of(Op::break_),
-                                     kind_of(Op::continue_), assert_kind});
+                                     kind_of(Op::continue_), assert_kind, chosen_write_kind});
   if (kind == kind_of(Op::scratch_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
       row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
@@ -128,7 +128,7 @@ const char* impossible(Row row, Kind kind) noexcept {
       if (kind == local_array_kind) return "staging.cpp and packets.cpp take no local array";
       return nullptr;
     case Row::gpu_reduce:
-      if (kind == kind_of(Op::store) || is_atomic(kind) || kind == print_kind)
+      if (kind == kind_of(Op::store) || kind == chosen_write_kind || is_atomic(kind) || kind == print_kind)
         return "block_reduction.cpp reduces bodies that write in strips";
       return nullptr;
     default:

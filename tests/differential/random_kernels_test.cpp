@@ -43,7 +43,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 // type, occurs in a kernel whose results equal the interpreter's
 TEST(RandomKernels, MeetEveryPairOfPathAndStatement) {
   const std::string pairs = std::to_string(aims(true, false).size());
-  const Output run = random_kernels("--first 1000 --kernels 520 --complete");
+  const Output run = random_kernels("--first 2000 --kernels 520 --complete");
   EXPECT_EQ(run.status, 0) << run.printed;
   EXPECT_THAT(run.printed, HasSubstr(" 0 differ; " + pairs + " of " + pairs + " pairs met"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "statement_kinds.hpp"
 
+#include <map>
 #include <vector>
 
 #include "ir/evaluate.hpp"
@@ -47,6 +48,11 @@ class Collector {
         kinds_.set(kind_of(s.op));
     }
     if (s.op == Op::local && s.immediate > 1) kinds_.set(local_array_kind);
+    if (s.op == Op::load) loads_[s.result] = &s;
+    if (s.op == Op::select && differ(loaded(s.operands.at(1)), loaded(s.operands.at(2))))
+      kinds_.set(chosen_read_kind);
+    if (s.op == Op::if_ && differ(only_store(s.bodies.at(0)), only_store(s.bodies.at(1))))
+      kinds_.set(chosen_write_kind);
     if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic) {
       const ElementType& element = kernel_.parameters.at(s.index).element;
       kinds_.set(kind_of(element.scalar));
@@ -56,6 +62,22 @@ class Collector {
     define(s);
     if (s.result != ir::no_value) kinds_.set(kind_of(types_[s.result]));
     for (const ir::Block& body : s.bodies) add(body);
+  }
+
+  const ir::Statement* loaded(ir::ValueId id) const {
+    const auto found = loads_.find(id);
+    return found == loads_.end() ? nullptr : found->second;
+  }
+  /// The store of a block `if %x { store ... }`, as the search for a component ends.
+  static const ir::Statement* only_store(const ir::Block& block) {
+    if (block.statements.empty() || block.statements.back().op != Op::if_) return nullptr;
+    const ir::Block& chosen = block.statements.back().bodies.at(0);
+    return chosen.statements.size() == 1 && chosen.statements[0].op == Op::store ? &chosen.statements[0]
+                                                                                 : nullptr;
+  }
+  /// Accesses of two components of one array.
+  static bool differ(const ir::Statement* a, const ir::Statement* b) {
+    return a && b && a->index == b->index && a->component != b->component;
   }
 
   void define(const ir::Statement& s) {
@@ -68,6 +90,7 @@ class Collector {
 
   const ir::Kernel& kernel_;
   std::vector<ScalarType> types_;
+  std::map<ir::ValueId, const ir::Statement*> loads_;
   Kinds kinds_;
 };
 
@@ -88,6 +111,8 @@ std::string kind_name(Kind kind) {
   if (kind == local_array_kind) return "local array";
   if (kind < vector_kind)
     return "type " + std::string(to_string(static_cast<ScalarType>(kind - first_type_kind)));
+  if (kind == chosen_read_kind) return "component read by index";
+  if (kind == chosen_write_kind) return "component written by index";
   return kind == vector_kind ? "vec" : "mat";
 }
 

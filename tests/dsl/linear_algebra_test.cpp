@@ -122,5 +122,56 @@ TEST(Matrices, OfFourByFourHaveInverses) {
   }));
 }
 
+TEST(Components, ChosenAtRunTimeAreSelectedFromAll) {
+  EXPECT_EQ(body_of([](View<float> x, Value<Vec3> v, Index k) { x[0] = v[k]; }),
+            "  %0 = arg @p1.0 : f32\n"
+            "  %1 = arg @p1.1 : f32\n"
+            "  %2 = arg @p1.2 : f32\n"
+            "  %3 = arg @p2 : i64\n"
+            "  %4 = const 1 : i64\n"
+            "  %5 = eq %3, %4 : bool\n"
+            "  %6 = select %5, %1, %0 : f32\n"
+            "  %7 = const 2 : i64\n"
+            "  %8 = eq %3, %7 : bool\n"
+            "  %9 = select %8, %2, %6 : f32\n"
+            "  %10 = const 0 : i64\n"
+            "  store @p0[%10], %9\n");
+}
+
+TEST(Components, OfAMatWithAConstantColumnAreSelectedFromThatColumn) {
+  const std::string text = body_of([](View<float> x, Value<Mat2> m, Index r) { x[0] = m(r, 1); });
+  EXPECT_THAT(text, testing::HasSubstr("%1 = arg @p1.1 : f32"));
+  EXPECT_THAT(text, testing::HasSubstr("%3 = arg @p1.3 : f32"));
+  EXPECT_THAT(text, testing::HasSubstr("select %6, %3, %1 : f32"));
+}
+
+TEST(Components, OfAnArrayElementAreWrittenInBranches) {
+  EXPECT_EQ(body_of([](View<Vec2> x, Index k) { x[k][k] = 1.0f; }),
+            "  %0 = arg @p1 : i64\n"
+            "  %1 = const 1 : f32\n"
+            "  %2 = const 1 : i64\n"
+            "  %3 = lt %0, %2 : bool\n"
+            "  if %3 {\n"
+            "    %4 = const 0 : i64\n"
+            "    %5 = eq %0, %4 : bool\n"
+            "    if %5 {\n"
+            "      store @p0[%0].0, %1\n"
+            "    }\n"
+            "  } else {\n"
+            "    %6 = const 1 : i64\n"
+            "    %7 = eq %0, %6 : bool\n"
+            "    if %7 {\n"
+            "      store @p0[%0].1, %1\n"
+            "    }\n"
+            "  }\n");
+}
+
+TEST(Components, AreCheckedOnRequestOnly) {
+  const auto body = [](View<float> x, Value<Mat2> m, Index r) { x[0] = m(r, 0); };
+  EXPECT_THAT(body_of(body), testing::Not(testing::HasSubstr("assert")));
+  EXPECT_THAT(body_of(body, {.check_bounds = true}),
+              testing::HasSubstr("\"the row is outside the Vec or Mat: it must be 0 to 1\""));
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -45,6 +45,13 @@ Handle emit_extent(std::uint32_t array_trace, std::uint32_t parameter, std::size
 Handle emit_load(const Place& place, std::size_t component, ScalarType type, Where where) {
   Trace& trace = Trace::current(
       place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel", where);
+  if (place.choice.count != 0) {
+    Place part = place;
+    part.choice = {};
+    return trace.choose(
+        place.choice, type,
+        [&](std::size_t i) { return emit_load(part, i * place.choice.stride, type, where); }, where);
+  }
   if (place.kind == Place::Kind::local) return trace.get_local(place, component, type, where);
   if (!trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
   ir::Statement load = statement_of(ir::Op::load, type);
@@ -57,6 +64,12 @@ Handle emit_load(const Place& place, std::size_t component, ScalarType type, Whe
 void emit_store(const Place& place, std::size_t component, ScalarType type, Handle value, Where where) {
   Trace& trace = Trace::current(
       place.kind == Place::Kind::local ? "a variable of a kernel" : "an array of a kernel", where);
+  if (place.choice.count != 0) {
+    if (place.kind == Place::Kind::local) return trace.set_chosen(place, type, value, where);
+    return trace.branch_to_component(place, 0, place.choice.count, where, [&](const Place& part) {
+      emit_store(part, component, type, value, where);
+    });
+  }
   if (place.kind == Place::Kind::local) return trace.set_local(place, component, type, value, where);
   if (!trace.owns_array(place.trace, where)) return;
   ir::Statement store = statement_of(ir::Op::store, type);
@@ -76,6 +89,13 @@ Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, H
     return {trace.id(), ir::no_value};
   }
   if (!trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
+  if (place.choice.count != 0) {
+    const Place result = trace.make_local(type, 1, 1, where);
+    trace.branch_to_component(place, 0, place.choice.count, where, [&](const Place& part) {
+      trace.set_local(result, 0, type, emit_atomic(kind, part, type, value, expected, where), where);
+    });
+    return trace.get_local(result, 0, type, where);
+  }
   const ir::AtomicKind what = atomic_named(kind);
   ir::Statement atomic = statement_of(ir::Op::atomic, type);
   atomic.index = place.id;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -72,6 +73,24 @@ class Trace {
   Handle get_local(const Place& place, std::size_t component, ScalarType type, const Where& where);
   void set_local(const Place& place, std::size_t component, ScalarType type, const Handle& value,
                  const Where& where);
+
+  // Components chosen at run time
+  /// With check_bounds, asserts that the index is below `count`; `what` names the index in the message.
+  void check_component(const ComponentIndex& index, std::size_t count, std::string_view what);
+  /// The chosen one of the values component(0), component(1), ...; the first if the index is outside.
+  template <class F>
+  Handle choose(const Choice& choice, ScalarType type, F&& component, const Where& where) {
+    Handle result = component(std::size_t{0});
+    for (std::size_t i = 1; i < choice.count; ++i) {
+      const Handle next = component(i);
+      result = operation(ir::Op::select, type, {is_component(choice, i, where), next, result}, where);
+    }
+    return result;
+  }
+  void set_chosen(const Place& place, ScalarType type, const Handle& value, const Where& where);  ///< locals
+  /// Calls `access` for the place of each component, in branches of which the chosen component's one runs.
+  void branch_to_component(const Place& place, std::size_t low, std::size_t high, const Where& where,
+                           const std::function<void(const Place&)>& access);
 
   // Blocks
   void open(BlockKind kind, ir::Statement owner, std::size_t arguments, const Where& where);
@@ -145,6 +164,7 @@ class Trace {
   std::size_t task_depth() const noexcept;  ///< index in stack_ of the innermost block that becomes tasks
   std::string_view describe(BlockKind kind) const noexcept;
   bool may_continue(const BranchPoint& branch, std::string_view word, bool directly, const Where& where);
+  Handle is_component(const Choice& choice, std::size_t i, const Where& where);
   Handle element_number(const Where& where);
   Handle draw_number(const Where& where);
   std::vector<ir::ValueId> bound_operands(const Bounds* bounds, std::size_t rank, const Where& where);

@@ -67,7 +67,7 @@ void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float
   x[flag];                                 // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
   m[0];                                    // refuse: is indexed as x(i, j), one index for each
   m(0, 1, 2);                              // refuse: must be the array's number of dimensions
-  v[0][i];                                 // refuse: x[i][c] takes a constant c
+  v[0][x[0]];                              // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
   x[0][0];                                 // refuse: only a Vec has components
 }
 
@@ -118,7 +118,9 @@ void loops(View<float> x) {
 void products(Value<Mat<float, 2, 3>> m, Value<Mat<double, 2, 2>> d, Value<Vec<float, 4>> v) {
   m * v;                                   // refuse: as many columns on the left as there are rows
   cross(v, v);                             // refuse: takes vectors of 3 components
-  determinant(m);                          // refuse: square matrices up to 4 x 4
+  determinant(m);                          // refuse: determinant and inverse take square matrices
+  qr(m);                                   // refuse: qr takes matrices with at least as many rows as columns
+  lu(m);                                   // refuse: this factorisation takes square matrices
   m * d;                                   // refuse: write cast<T>(...) around one of them
   m[0];                                    // refuse: a Mat has m(row, column)
 }

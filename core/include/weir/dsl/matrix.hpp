@@ -175,6 +175,9 @@ auto outer(A&& a, B&& b, detail::Where where = detail::Where::current()) {
 
 namespace detail {
 
+/// Cofactors of larger matrices take more operations than their LU factors, and are less accurate.
+inline constexpr std::size_t largest_by_cofactors = 4;
+
 // The minor of a square matrix without row `row` and column `column`.
 template <class S, std::size_t N>
 auto minor_of(const Value<Mat<S, N, N>>& m, std::size_t row, std::size_t column) {
@@ -207,21 +210,26 @@ Value<S> determinant_of(const Value<Mat<S, N, N>>& m) {
 
 template <class M>
 constexpr void check_square() {
-  static_assert(rows_of<M> == cols_of<M> && rows_of<M> <= 4,
-                "determinant and inverse take square matrices up to 4 x 4");
+  static_assert(rows_of<M> == cols_of<M>, "determinant and inverse take square matrices");
   static_assert(has_floats<M>, "determinant and inverse take matrices of floats");
 }
 }  // namespace detail
 
+/// By cofactors up to 4 x 4, otherwise by LU.
 template <detail::TracedMat A>
 Value<detail::scalar_t<detail::traced_t<A>>> determinant(A&& a,
                                                          detail::Where where = detail::Where::current()) {
   using M = detail::traced_t<A>;
   detail::check_square<M>();
-  return detail::determinant_of(Value<M>(static_cast<A&&>(a), where));
+  const Value<M> m(static_cast<A&&>(a), where);
+  if constexpr (detail::rows_of<M> <= detail::largest_by_cofactors) {
+    return detail::determinant_of(m);
+  } else {
+    return determinant(lu(m));
+  }
 }
 
-/// By cofactors; the inverse of a singular matrix is not finite.
+/// By cofactors up to 4 x 4, otherwise by LU; the inverse of a singular matrix is not finite.
 template <detail::TracedMat A>
 Value<detail::traced_t<A>> inverse(A&& a, detail::Where where = detail::Where::current()) {
   using M = detail::traced_t<A>;
@@ -230,7 +238,9 @@ Value<detail::traced_t<A>> inverse(A&& a, detail::Where where = detail::Where::c
   constexpr std::size_t n = detail::rows_of<M>;
   const Value<M> m(static_cast<A&&>(a), where);
   detail::Components<M> result;
-  if constexpr (n == 1) {
+  if constexpr (n > detail::largest_by_cofactors) {
+    return inverse(lu(m));
+  } else if constexpr (n == 1) {
     result.set(0, 1 / m(0, 0));
   } else {
     const Value<S> determinant = detail::determinant_of(m);

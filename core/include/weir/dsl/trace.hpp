@@ -28,6 +28,23 @@ struct Handle {
   std::uint32_t value = ~std::uint32_t{0};
 };
 
+/// The component of a Vec or Mat that an access names: `first`, or first + index * stride if `count` is not
+/// 0.
+struct Choice {
+  Handle index;             ///< i64; a result of the kernel
+  std::uint16_t count = 0;  ///< number of components that `index` selects from; 0 for a constant component
+  std::uint16_t first = 0;
+  std::uint16_t stride = 1;
+};
+
+/// One index of a component: a host number, or a result of the kernel.
+struct ComponentIndex {
+  std::size_t constant = 0;
+  Handle traced;
+  bool is_traced = false;
+  Where where;
+};
+
 /// An array element or a local variable, before it is read or written.
 struct Place {
   enum class Kind : std::uint8_t { array, local };
@@ -38,6 +55,7 @@ struct Place {
   std::uint8_t rank = 0;       ///< number of indices
   std::uint8_t component = 0;  ///< first component of the accessed part
   Handle index[max_rank];
+  Choice choice;  ///< of a part whose component is chosen at run time; its `first` is in `component`
 };
 
 /// Half-open range of a loop.
@@ -57,6 +75,14 @@ WEIR_API Handle emit_extent(std::uint32_t trace, std::uint32_t parameter, std::s
 WEIR_API Handle emit_load(const Place& place, std::size_t component, ScalarType type, Where where);
 WEIR_API void emit_store(const Place& place, std::size_t component, ScalarType type, Handle value,
                          Where where);
+/// Component `index` of a Vec. Reports a constant outside the Vec; with check_bounds, asserts that a traced
+/// one is inside.
+WEIR_API Choice choose_component(const ComponentIndex& index, std::size_t components);
+/// Entry (row, column) of a Mat; likewise.
+WEIR_API Choice choose_entry(const ComponentIndex& row, const ComponentIndex& column, std::size_t rows,
+                             std::size_t columns);
+/// The value of the chosen one of `components`, all of which exist. Any of them if the index is outside.
+WEIR_API Handle emit_chosen(const Handle* components, const Choice& choice, ScalarType type, Where where);
 /// `expected` is only looked at by "compare_exchange".
 WEIR_API Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, Handle value,
                             Handle expected, Where where);

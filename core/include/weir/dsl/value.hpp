@@ -36,39 +36,39 @@ class NoHostCondition {
 }  // namespace detail
 
 namespace detail {
-/// The c in v[c]: a C++ constant or host number. Captures the source line, which operator[] cannot do.
-/// `OfElement` says whether v is an element of an array.
-template <bool OfElement>
+/// The c in v[c]: a host number or a traced integer. Captures the source line, which operator[] cannot do.
 class Component {
  public:
   template <class I>
-  Component(I&& index, Where where = Where::current()) : where_(where) {
-    static_assert(!Traced<I> || OfElement,
-                  "v[c] takes a constant c: use LocalArray to choose a component at run time");
-    static_assert(!Traced<I> || !OfElement,
-                  "x[i][c] takes a constant c: give the array one more dimension to choose at run time");
-    if constexpr (!Traced<I>) index_ = static_cast<std::size_t>(index);
+  Component(I&& index, Where where = Where::current()) {
+    index_.where = where;
+    if constexpr (Traced<I>) {
+      index_.traced = Subscript(static_cast<I&&>(index), where).handle();
+      index_.is_traced = true;
+    } else {
+      index_.constant = static_cast<std::size_t>(index);
+    }
   }
 
-  std::size_t index() const noexcept { return index_; }
-  Where where() const noexcept { return where_; }
+  template <class Vector>
+  Choice of() const {
+    return choose_component(index_, component_count<Vector>);
+  }
+  template <class Matrix>
+  static Choice of(const Component& row, const Component& column) {
+    constexpr ElementType shape = ElementOf<std::remove_const_t<Matrix>>::value;
+    return choose_entry(row.index_, column.index_, shape.rows, shape.cols);
+  }
+  Where where() const noexcept { return index_.where; }
 
  private:
-  std::size_t index_ = 0;
-  Where where_;
+  ComponentIndex index_;
 };
 
 /// Reports a constant index outside a LocalArray of `count` elements.
 inline void check_local_index(const Subscript& index, std::uint64_t count) {
   if (const auto constant = index.constant(); constant && static_cast<std::uint64_t>(*constant) >= count)
     report_local_index(*constant, count, index.where());
-}
-
-/// `index`, or 0 after a report when the Vec or Mat has fewer than that many components.
-inline std::size_t checked_component(std::size_t index, std::size_t components, Where where) {
-  if (index < components) return index;
-  report("a component outside its Vec or Mat was named", where);
-  return 0;
 }
 }  // namespace detail
 
@@ -111,16 +111,16 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
      ...);
   }
 
-  /// Component of a Vec; `component` is a host number.
-  auto operator[](const detail::Component<false>& component) const {
+  /// Component of a Vec. `component` is a host number or a traced integer; a traced one outside the Vec gives
+  /// any component, or fails the launch if the kernel checks bounds.
+  auto operator[](const detail::Component& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
-    return component_at(component.index(), component.where());
+    return component_at(component.of<T>(), component.where());
   }
-  /// Entry of a Mat.
-  auto operator()(std::size_t row, std::size_t column, detail::Where where = detail::Where::current()) const {
+  /// Entry of a Mat; the indices are as for operator[].
+  auto operator()(const detail::Component& row, const detail::Component& column) const {
     static_assert(detail::is_mat<T>, "only a Mat has entries m(row, column)");
-    constexpr std::size_t columns = detail::ElementOf<T>::value.cols;
-    return component_at(column < columns ? row * columns + column : detail::component_count<T>, where);
+    return component_at(detail::Component::of<T>(row, column), column.where());
   }
 
   template <class A>
@@ -136,9 +136,9 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
   Value(const detail::Handle* components, int) noexcept {
     for (std::size_t i = 0; i < detail::component_count<T>; ++i) components_[i] = components[i];
   }
-  Value<detail::scalar_t<T>> component_at(std::size_t index, detail::Where where) const {
-    const std::size_t checked = detail::checked_component(index, detail::component_count<T>, where);
-    return detail::Access::value<detail::scalar_t<T>>(components_ + checked);
+  Value<detail::scalar_t<T>> component_at(const detail::Choice& choice, detail::Where where) const {
+    const detail::Handle chosen = detail::emit_chosen(components_, choice, detail::scalar_type<T>, where);
+    return detail::Access::value<detail::scalar_t<T>>(&chosen);
   }
 
   detail::Handle components_[detail::component_count<T>];
@@ -184,15 +184,11 @@ using Index = Value<std::int64_t>;
                   "this array is read-only in the kernel: take View<T> instead of View<const T>");        \
     if constexpr (!std::is_const_v<T>) detail::write_place<T>(place_, value.components(), value.where()); \
   }                                                                                                       \
-  detail::Place part(std::size_t component, detail::Where where) const {                                  \
+  detail::Place part(const detail::Choice& choice) const {                                                \
     detail::Place part = place_;                                                                          \
-    component = detail::checked_component(component, detail::component_count<T>, where);                  \
-    part.component = static_cast<std::uint8_t>(part.component + component);                               \
+    part.component = static_cast<std::uint8_t>(part.component + choice.first);                            \
+    part.choice = choice;                                                                                 \
     return part;                                                                                          \
-  }                                                                                                       \
-  detail::Place part(std::size_t row, std::size_t column, detail::Where where) const {                    \
-    constexpr std::size_t columns = detail::ElementOf<std::remove_const_t<T>>::value.cols;                \
-    return part(column < columns ? row * columns + column : detail::component_count<T>, where);           \
   }
 
 /// The place that x[i] names: assign to it, or use it where a T is wanted. Lives inside one expression.
@@ -218,16 +214,18 @@ class Element : public detail::Arithmetic<detail::compute_t<T>>, public detail::
   void operator=(const detail::Operand<value_type>&) & { kept(); }
   WEIR_COMPOUNDS(&&)
 
-  /// A component of a Vec element; `component` is a host number.
-  Element<scalar> operator[](const detail::Component<true>& component) && {
+  /// A component of a Vec element. `component` is a host number or a traced integer. With a traced one,
+  /// reading loads the whole element, and writing changes one component. One outside the Vec reads any
+  /// component and writes none, or fails the launch if the kernel checks bounds.
+  Element<scalar> operator[](const detail::Component& component) && {
     static_assert(detail::is_vec<std::remove_const_t<T>>,
                   "only a Vec has components x[i][c]; a Mat has x[i](row, column)");
-    return detail::Access::element<scalar>(part(component.index(), component.where()));
+    return detail::Access::element<scalar>(part(component.of<T>()));
   }
-  Element<scalar> operator()(std::size_t row, std::size_t column,
-                             detail::Where where = detail::Where::current()) && {
+  /// An entry of a Mat element; the indices are as for operator[].
+  Element<scalar> operator()(const detail::Component& row, const detail::Component& column) && {
     static_assert(detail::is_mat<std::remove_const_t<T>>, "only a Mat has entries x[i](row, column)");
-    return detail::Access::element<scalar>(part(row, column, where));
+    return detail::Access::element<scalar>(part(detail::Component::of<T>(row, column)));
   }
 
  private:
@@ -278,15 +276,17 @@ class Var : public detail::Arithmetic<T>, public detail::NoHostCondition<Var<T>>
   }
   WEIR_COMPOUNDS()
 
-  /// A component of a Vec, to read or assign; `component` is a host number.
-  Element<detail::scalar_t<T>> operator[](const detail::Component<false>& component) const {
+  /// A component of a Vec, to read or assign. `component` is a host number or a traced integer; a traced one
+  /// outside the Vec reads any component and assigns none, or fails the launch if the kernel checks bounds.
+  Element<detail::scalar_t<T>> operator[](const detail::Component& component) const {
     static_assert(detail::is_vec<T>, "only a Vec has components v[c]; a Mat has m(row, column)");
-    return detail::Access::element<detail::scalar_t<T>>(part(component.index(), component.where()));
+    return detail::Access::element<detail::scalar_t<T>>(part(component.of<T>()));
   }
-  Element<detail::scalar_t<T>> operator()(std::size_t row, std::size_t column,
-                                          detail::Where where = detail::Where::current()) const {
+  /// An entry of a Mat; the indices are as for operator[].
+  Element<detail::scalar_t<T>> operator()(const detail::Component& row,
+                                          const detail::Component& column) const {
     static_assert(detail::is_mat<T>, "only a Mat has entries m(row, column)");
-    return detail::Access::element<detail::scalar_t<T>>(part(row, column, where));
+    return detail::Access::element<detail::scalar_t<T>>(part(detail::Component::of<T>(row, column)));
   }
 
  private:

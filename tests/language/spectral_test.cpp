@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eigenvalues, singular values and polar decompositions: the same bits in kernels and on the host, so on all
+// devices, and the documented error bounds.
+#include "small_systems.hpp"
+
+namespace weir::test {
+namespace {
+
+template <class P>
+class Spectral : public testing::Test {};
+using SpectralSizes = testing::Types<Sized<float, 1>, Sized<float, 2>, Sized<double, 2>, Sized<float, 3>,
+                                     Sized<double, 3>, Sized<double, 4>, Sized<float, 6>>;
+TYPED_TEST_SUITE(Spectral, SpectralSizes);
+
+/// Spectra that are spread, repeated, clustered, of low rank, graded, and zero.
+template <std::size_t N>
+std::vector<Vec<Wide, N>> spectra() {
+  RandomMatrices random;
+  std::vector<Vec<Wide, N>> all(9);
+  for (std::size_t k = 0; k < N; ++k) {
+    all[0][k] = random.uniform();
+    all[1][k] = random.uniform();
+    all[2][k] = random.uniform();
+    all[3][k] = 1;                                      // all equal
+    all[4][k] = k == 0 ? -1 : 1;                        // a reflection
+    all[5][k] = k == 0 ? 1 : 0;                         // rank 1
+    all[6][k] = 1 + 1e-7L * static_cast<Wide>(k);       // close together
+    all[7][k] = std::pow(1e-5L, static_cast<Wide>(k));  // graded
+    all[8][k] = 0;
+  }
+  return all;
+}
+
+template <std::size_t N>
+Vec<Wide, N> sorted(Vec<Wide, N> values, bool descending) {
+  std::sort(values.data.begin(), values.data.end());
+  if (descending) std::reverse(values.data.begin(), values.data.end());
+  return values;
+}
+
+template <class T, std::size_t N>
+std::vector<Mat<T, N, N>> scaled_copies(std::vector<Mat<T, N, N>> all) {
+  const std::size_t count = all.size();
+  for (const double scale : {1e-25, 1e25}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      all.push_back(all[i]);
+      for (T& x : all.back().data) x *= static_cast<T>(scale);
+    }
+  }
+  return all;
+}
+
+template <class T, std::size_t N>
+Wide largest_error(const Vec<T, N>& got, const Vec<Wide, N>& expected) {
+  return size_of_matrix(minus(wide(got), wide(expected)));
+}
+
+TYPED_TEST(Spectral, EigenvaluesOfSymmetricMatrices) {
+  using T = typename TypeParam::T;
+  constexpr std::size_t n = TypeParam::n;
+  using M = Mat<T, n, n>;
+  const Kernel kernel{"eigen", [](View<const M> a, View<Vec<T, n>> values, View<M> vectors) {
+                        range_for(values.size(), [&](Index i) {
+                          const auto e = eigen_symmetric(a[i]);
+                          values[i] = e.values;
+                          vectors[i] = e.vectors;
+                        });
+                      }};
+  RandomMatrices random;
+  std::vector<M> a;
+  for (const auto& values : spectra<n>()) a.push_back(converted<T>(random.symmetric<n>(values)));
+  const std::size_t with_known_values = a.size();
+  a = scaled_copies(a);
+  auto values = tested().array<Vec<T, n>>(a.size());
+  auto vectors = tested().array<M>(a.size());
+  kernel(upload(a), values, vectors);
+  const auto got_values = values.to_host();
+  const auto got_vectors = vectors.to_host();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    SCOPED_TRACE(i);
+    M symmetric = a[i];  // rounding may have made it unsymmetric
+    for (std::size_t r = 0; r < n; ++r) {
+      for (std::size_t c = r + 1; c < n; ++c) symmetric(r, c) = symmetric(c, r);
+    }
+    const auto e = eigen_symmetric(a[i]);
+    EXPECT_TRUE(same_bits(got_values[i], e.values));
+    EXPECT_TRUE(same_bits(got_vectors[i], e.vectors));
+    const Wide limit = 8 * n * epsilon<T> * size_of_matrix(wide(symmetric));
+    EXPECT_LE(not_orthonormal(wide(e.vectors)), 8 * n * epsilon<T>);
+    EXPECT_LE(size_of_matrix(
+                  minus(times(wide(symmetric), wide(e.vectors)), times(wide(e.vectors), diagonal(e.values)))),
+              limit);
+    EXPECT_TRUE(std::is_sorted(e.values.data.begin(), e.values.data.end()));
+    if (i < with_known_values) {
+      EXPECT_LE(largest_error(e.values, sorted(spectra<n>()[i], false)), limit);
+    }
+  }
+}
+
+template <class T, std::size_t R, std::size_t C, class F>
+void expect_singular_values(const Mat<T, R, C>& a, const F& f) {
+  EXPECT_LE(not_orthonormal(wide(f.u)), 8 * R * epsilon<T>);
+  EXPECT_LE(not_orthonormal(wide(f.v)), 8 * R * epsilon<T>);
+  const auto product = times(times(wide(f.u), diagonal(f.values)), transposed(wide(f.v)));
+  EXPECT_LE(size_of_matrix(minus(product, wide(a))), 8 * R * epsilon<T> * static_cast<Wide>(f.values[0]));
+  EXPECT_TRUE(std::is_sorted(f.values.data.rbegin(), f.values.data.rend()));
+  EXPECT_GE(f.values[C - 1], 0);
+}
+
+TYPED_TEST(Spectral, SingularValuesAndPolarDecompositions) {
+  using T = typename TypeParam::T;
+  constexpr std::size_t n = TypeParam::n;
+  using M = Mat<T, n, n>;
+  const Kernel kernel{"svd", [](View<const M> a, View<M> u, View<Vec<T, n>> values, View<M> v,
+                                View<M> rotation, View<M> stretch) {
+                        range_for(values.size(), [&](Index i) {
+                          const auto f = svd(a[i]);
+                          u[i] = f.u;
+                          values[i] = f.values;
+                          v[i] = f.v;
+                          const auto p = polar(a[i]);
+                          rotation[i] = p.rotation;
+                          stretch[i] = p.stretch;
+                        });
+                      }};
+  RandomMatrices random;
+  std::vector<M> a;
+  for (const auto& values : spectra<n>())
+    a.push_back(converted<T>(random.with_singular_values<n, n>(values)));
+  const std::size_t with_known_values = a.size();
+  a = scaled_copies(a);
+  const std::size_t count = a.size();
+  auto u = tested().array<M>(count), v = tested().array<M>(count);
+  auto rotation = tested().array<M>(count), stretch = tested().array<M>(count);
+  auto values = tested().array<Vec<T, n>>(count);
+  kernel(upload(a), u, values, v, rotation, stretch);
+  const auto got_u = u.to_host(), got_v = v.to_host();
+  const auto got_rotation = rotation.to_host(), got_stretch = stretch.to_host();
+  const auto got_values = values.to_host();
+  for (std::size_t i = 0; i < count; ++i) {
+    SCOPED_TRACE(i);
+    const auto f = svd(a[i]);
+    const auto p = polar(a[i]);
+    EXPECT_TRUE(same_bits(got_u[i], f.u));
+    EXPECT_TRUE(same_bits(got_v[i], f.v));
+    EXPECT_TRUE(same_bits(got_values[i], f.values));
+    EXPECT_TRUE(same_bits(got_rotation[i], p.rotation));
+    EXPECT_TRUE(same_bits(got_stretch[i], p.stretch));
+    expect_singular_values(a[i], f);
+    const Wide limit = 8 * n * epsilon<T> * static_cast<Wide>(f.values[0]);
+    if (i < with_known_values) {
+      Vec<Wide, n> expected = spectra<n>()[i];
+      for (Wide& x : expected.data) x = std::abs(x);
+      EXPECT_LE(largest_error(f.values, sorted(expected, true)), limit);
+    }
+    EXPECT_LE(not_orthonormal(wide(p.rotation)), 8 * n * epsilon<T>);
+    EXPECT_LE(size_of_matrix(minus(times(wide(p.rotation), wide(p.stretch)), wide(a[i]))), limit);
+    EXPECT_LE(size_of_matrix(minus(wide(p.stretch), transposed(wide(p.stretch)))), limit);
+    EXPECT_GE(eigen_symmetric(p.stretch).values[0], -limit);
+  }
+}
+
+TEST(TallMatrices, HaveSingularValues) {
+  using M = Mat<double, 5, 2>;
+  RandomMatrices random;
+  const M a = converted<double>(random.with_singular_values<5, 2>({{3, 0.25L}}));
+  const Kernel kernel{"tall", [](View<const M> a, View<M> u) { u[0] = svd(a[0]).u; }};
+  auto u = tested().array<M>(1);
+  kernel(upload(std::vector{a}), u);
+  const auto f = svd(a);
+  EXPECT_TRUE(same_bits(u.to_host()[0], f.u));
+  expect_singular_values(a, f);
+  EXPECT_NEAR(f.values[0], 3, 1e-14);
+  EXPECT_NEAR(f.values[1], 0.25, 1e-14);
+}
+
+TEST(SpectralFailures, OfMatricesThatAreNotFiniteAreNan) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const Mat<float, 3, 3> a{{1, 0, 0, 0, 1, 0, bad, 0, 1}};
+    const auto e = eigen_symmetric(a);
+    const auto s = svd(a);
+    EXPECT_TRUE(std::any_of(e.values.data.begin(), e.values.data.end(), [](float x) { return x != x; }));
+    EXPECT_TRUE(std::any_of(s.values.data.begin(), s.values.data.end(), [](float x) { return x != x; }));
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
