@@ -182,14 +182,11 @@ class RandomMatrices {
   std::mt19937 engine_{20};
 };
 
-/// The same bits, apart from those of NaN. Mesa's software device takes 0 + -0 for -0 where it finds that one
-/// of them is a constant, so that zeros of Vulkan devices have any sign.
+/// The same bits, apart from those of NaN.
 template <class T>
 bool same_number(T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  static const bool zeros_have_signs = tested_device().find("vulkan") == std::string::npos;
-  if (a != a && b != b) return true;
-  return zeros_have_signs || a != 0 ? std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b) : a == b;
+  return (a != a && b != b) || std::bit_cast<Bits>(a) == std::bit_cast<Bits>(b);
 }
 /// The same, number by number.
 template <class A>

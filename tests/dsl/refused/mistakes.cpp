@@ -165,7 +165,7 @@ void structs(const StreamRef& stream, View<Particle> p, View<const Particle> con
   value = p[i];                            // refuse: a Value never changes: assign to the struct's element
   p[i][&Other::mass] = 1;                  // refuse: the member named is one of another struct
   value[&Other::mass];                     // refuse: the member named is one of another struct
-  value[&Particle::kinds][i];              // refuse: v[c] takes a constant c
+  value[&Particle::kinds][i];              // refuse: an array in a Value of a struct takes a constant index
   particles.member(&Particle::kinds, &Other::mass);                            // refuse: one of another struct
   Kernel whole{"whole", [](Value<Particle> x) {}};                             // refuse: structs come as View<T>
   Kernel kernel{"kernel", [](View<Particle> x) { x[0][&Particle::mass] = 1; }};

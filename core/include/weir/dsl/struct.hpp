@@ -78,6 +78,25 @@ std::size_t scalars_before(std::uint32_t offset) {
   return before;
 }
 
+/// The c in value[&T::weights][c]. Captures the source line, which operator[] cannot do.
+class ConstantIndex {
+ public:
+  template <class I>
+  ConstantIndex(I&& index, Where where = Where::current()) : where_(where) {
+    static_assert(!Traced<I>,
+                  "an array in a Value of a struct takes a constant index: read the element of the array "
+                  "that holds the "
+                  "struct, particles[i][&T::member][index]");
+    if constexpr (!Traced<I>) index_ = static_cast<std::size_t>(index);
+  }
+  std::size_t index() const noexcept { return index_; }
+  Where where() const noexcept { return where_; }
+
+ private:
+  std::size_t index_ = 0;
+  Where where_;
+};
+
 inline void check_member_index(const Subscript& index, std::size_t size) {
   const auto constant = index.constant();
   if (!constant || static_cast<std::uint64_t>(*constant) < size) return;
@@ -193,7 +212,7 @@ class Value<T> {
     const std::size_t before = detail::scalars_before<T>(detail::member_offset(member));
     return detail::StructAccess::value<M>(scalars_ + before);
   }
-  auto operator[](const detail::Component<false>& index) const requires detail::FixedArrayType<T> {
+  auto operator[](const detail::ConstantIndex& index) const requires detail::FixedArrayType<T> {
     using Of = typename detail::FixedArray<T>::Element;
     detail::check_member_index(detail::Subscript(index.index(), index.where()), detail::FixedArray<T>::size);
     const std::size_t checked = index.index() < detail::FixedArray<T>::size ? index.index() : 0;

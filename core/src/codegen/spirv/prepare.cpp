@@ -3,6 +3,7 @@
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -55,16 +56,28 @@ void inline_functions_on_locals(llvm::Module& module, llvm::ModuleAnalysisManage
   passes.run(module, analyses);
 }
 
-/// A fill of constant length with bytes of zero in words; the rest as LLVM does it.
+/// The type of the scalars of a local array, or null for other memory.
+llvm::Type* local_scalar(const Value* address) {
+  const auto* local = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(address));
+  llvm::Type* type = local ? local->getAllocatedType() : nullptr;
+  while (type && type->isArrayTy()) type = type->getArrayElementType();
+  return type;
+}
+
+/// A fill of constant length with bytes of zero in words; the rest as LLVM does it. Zeros of floats are
+/// stored as such, so that OpaqueZeros finds them.
 void expand_fill(llvm::MemSetInst& fill) {
   const auto* length = llvm::dyn_cast<llvm::ConstantInt>(fill.getLength());
   const auto* byte = llvm::dyn_cast<llvm::ConstantInt>(fill.getValue());
   constexpr std::uint64_t most_stores = 16;
   const llvm::Align align = fill.getDestAlign().valueOrOne();
+  llvm::Type* const scalar = local_scalar(fill.getRawDest());
+  const bool is_float = scalar && scalar->isFloatingPointTy();
   for (const std::uint64_t size : {8u, 4u, 2u, 1u}) {
+    if (is_float && scalar->getPrimitiveSizeInBits() != 8 * size) continue;
     if (!length || !byte || !byte->isZero() || align < size || length->getZExtValue() % size != 0) continue;
     llvm::IRBuilder<> b(&fill);
-    llvm::Type* type = b.getIntNTy(unsigned(8 * size));
+    llvm::Type* type = is_float ? scalar : b.getIntNTy(unsigned(8 * size));
     const std::uint64_t count = length->getZExtValue() / size;
     const auto store = [&](llvm::IRBuilder<>& at, Value* k) {
       at.CreateAlignedStore(llvm::Constant::getNullValue(type),
