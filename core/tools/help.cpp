@@ -40,7 +40,24 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-int show(const CLI::App& root, const std::string& topic) {
+/// The subcommand of a subcommand, such as "driver watch"; null if there is none.
+const CLI::App* nested(const CLI::App& root, const std::vector<std::string>& words) {
+  const CLI::App* app = &root;
+  for (const std::string& word : words) {
+    const auto below = app->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (below.empty()) return nullptr;
+    app = below.front();
+  }
+  return app;
+}
+
+int show(const CLI::App& root, const std::vector<std::string>& words) {
+  if (const CLI::App* const command = words.size() > 1 ? nested(root, words) : nullptr) {
+    std::fputs(command->help().c_str(), stdout);
+    return 0;
+  }
+  std::string topic;
+  for (const std::string& word : words) topic += (topic.empty() ? "" : " ") + word;
   const auto pages = documentation_pages();
   const auto subcommands = root.get_subcommands([](const CLI::App*) { return true; });
   if (topic.empty()) {
@@ -74,7 +91,7 @@ int show(const CLI::App& root, const std::string& topic) {
 
 const Command help_command("help", "Show the options of a subcommand, or a page of the documentation",
                            [](CLI::App& app) -> std::function<int()> {
-                             auto topic = std::make_shared<std::string>();
+                             auto topic = std::make_shared<std::vector<std::string>>();
                              app.add_option("topic", *topic,
                                             "A subcommand or a page; without one, all topics are listed");
                              const CLI::App* root = app.get_parent();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir run`: launches a kernel in text form once, with arguments from the command line and from NumPy files.
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -22,7 +23,7 @@ struct RunOptions {
   std::vector<std::string> arguments;
   std::vector<std::string> outputs;
   std::string device;
-  LaunchOptions launch;
+  std::string seed;
   bool explain = false;
   bool debug = false;
 };
@@ -44,16 +45,36 @@ void report(std::FILE* out, const Program& program, const Device& device, const 
   for (const auto& [name, file] : outputs) std::fprintf(out, "wrote %s to %s\n", name.c_str(), file.c_str());
 }
 
+std::uint64_t parse_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seed);
+  if (error != std::errc() || rest != end)
+    throw UsageError("--seed is '" + text + "', expected a whole number from 0 to 18446744073709551615");
+  return seed;
+}
+
+void refuse_shared_files(const std::map<std::string, std::string>& outputs) {
+  std::map<std::filesystem::path, std::string> names;
+  for (const auto& [name, file] : outputs)
+    if (const auto [other, is_new] = names.emplace(std::filesystem::weakly_canonical(file), name); !is_new)
+      throw UsageError("--out writes '" + other->second + "' and '" + name + "' to " + file +
+                       "; give each a file of its own");
+}
+
 int run_kernel(const RunOptions& options) {
   const Program program = read_kernel(options.file);
   if (options.debug) program.debug();
   const auto values = split_assignments(options.arguments, "--arg");
   const auto outputs = split_assignments(options.outputs, "--out");
+  refuse_shared_files(outputs);
+  LaunchOptions launch;
+  if (!options.seed.empty()) launch.seed = parse_seed(options.seed);
   const Device device = options.device.empty() ? open() : open(options.device);
   const Stream stream = device.create_stream();
   const KernelArguments arguments(program, values, stream);
   const auto begin = std::chrono::steady_clock::now();
-  program.launch(stream, arguments.launch_arguments(), options.launch);
+  program.launch(stream, arguments.launch_arguments(), launch);
   stream.synchronize();
   const auto end = std::chrono::steady_clock::now();
   std::FILE* const out = report_stream(outputs);
@@ -80,7 +101,7 @@ const Command run_command("run", "Run a kernel in text form once", [](CLI::App& 
       "--debug", options->debug,
       "Run in the interpreter on the host, which stops at an index outside an array, a race, a NaN or a "
       "read of unwritten memory; WEIR_DEBUG=KERNEL does so in any program");
-  app.add_option("--seed", options->launch.seed, "Seed of the kernel's random numbers");
+  app.add_option("--seed", options->seed, "Seed of the kernel's random numbers, a whole number");
   return [options] { return run_kernel(*options); };
 });
 

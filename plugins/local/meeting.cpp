@@ -170,8 +170,7 @@ void Meeting::compare_calls(std::uint32_t rank) {
         call.reduction == mine.reduction && call.root == mine.root)
       continue;
     const auto words = [](std::uint32_t of, const Call& made) {
-      return format_text("rank %u made %s with size %llu, type %u, reduction %u, root %u", of, made.name,
-                         static_cast<unsigned long long>(made.size), made.type, made.reduction, made.root);
+      return sdk::describe_call(of, made.name, made.size, made.type, made.reduction, made.root);
     };
     fail_group(static_cast<int>(other),
                format_text("call %llu differs: ", static_cast<unsigned long long>(ranks_[rank].calls)) +

@@ -106,8 +106,8 @@ void Group::compare(const Call& mine) {
   gather_bytes(reinterpret_cast<std::byte*>(calls.data()), sizeof(Call));
   const auto words = [&](std::uint32_t of) {
     const Call& call = calls[of];
-    return format_text("rank %u made %.15s with size %llu, type %u, reduction %u, root %u", of, call.name,
-                       static_cast<unsigned long long>(call.size), call.type, call.reduction, call.root);
+    return sdk::describe_call(of, {call.name, strnlen(call.name, sizeof call.name)}, call.size, call.type,
+                              call.reduction, call.root);
   };
   for (std::uint32_t other = 1; other < size(); ++other)
     if (std::memcmp(&calls[other], &calls[0], sizeof(Call)) != 0)

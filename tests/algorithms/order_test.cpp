@@ -103,5 +103,38 @@ TEST(AlgorithmOrder, ThreadsUseTheirStreamsAtTheSameTime) {
   EXPECT_EQ(right, 20);
 }
 
+/// Copies that another thread submits see the keys before or after a sort, never between its launches.
+TEST(AlgorithmOrder, AnAlgorithmIsOneStepOfItsStream) {
+  constexpr std::uint32_t n = 2000;
+  const Stream stream = tested().create_stream();
+  const auto x = tested().array<std::uint32_t>(stream, n);
+  std::vector<Array<std::uint32_t>> copies;
+  for (int i = 0; i < 100; ++i) copies.push_back(tested().array<std::uint32_t>(stream, n));
+  std::vector<std::uint32_t> unsorted(n);
+  for (std::uint32_t i = 0; i < n; ++i) unsorted[i] = (i ^ 3) * 2654435761u;
+  const std::vector<std::uint32_t> sorted = sorted_scramble(n, 3);
+  for (int round = 0; round < 50; ++round) {
+    scramble()(stream, x, 3u);
+    std::atomic<int> ready = 0;
+    std::size_t made = 0;
+    on_threads(2, [&](int t) {
+      ++ready;
+      while (ready < 2) {
+      }
+      if (t == 0) {
+        sort(stream, x);
+        ready = 3;
+      } else {
+        while (ready != 3 && made < copies.size()) copies[made++].copy_from_array(stream, x);
+      }
+    });
+    EXPECT_EQ(x.to_host(stream), sorted);
+    for (std::size_t i = 0; i < made; ++i) {
+      const std::vector<std::uint32_t> found = copies[i].to_host(stream);
+      ASSERT_TRUE(found == unsorted || found == sorted) << "round " << round << ", copy " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

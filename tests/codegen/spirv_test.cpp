@@ -69,14 +69,36 @@ TEST(SpirvModule, HasTheVersionOfVulkan13) {
   EXPECT_EQ(words[1], 0x00010600u);
 }
 
+std::vector<std::uint32_t> words_of(const std::vector<std::byte>& module) {
+  std::vector<std::uint32_t> words(module.size() / 4);
+  std::memcpy(words.data(), module.data(), words.size() * 4);
+  return words;
+}
+
+/// The number of comparisons of 64-bit integers that were extended from signed ones.
+int comparisons_of_extended(const std::vector<std::byte>& module) {
+  constexpr std::uint32_t type_int = 21, s_convert = 114, first_comparison = 170,
+                          last_comparison = 179;  // OpIEqual to OpSLessThanEqual
+  const std::vector<std::uint32_t> words = words_of(module);
+  std::set<std::uint32_t> longs, extended;
+  int found = 0;
+  for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) {
+    const std::uint32_t opcode = words[at] & 0xffff;
+    if (opcode == type_int && words[at + 2] == 64) longs.insert(words[at + 1]);
+    if (opcode == s_convert && longs.contains(words[at + 1])) extended.insert(words[at + 2]);
+    if (opcode >= first_comparison && opcode <= last_comparison)
+      found += extended.contains(words[at + 3]) || extended.contains(words[at + 4]);
+  }
+  return found;
+}
+
 /// The opcodes of instructions that compute integers of 8 or 16 bits. Loads, conversions, selections and
 /// merges of paths only move them.
 std::set<std::uint32_t> narrow_arithmetic(const std::vector<std::byte>& module) {
   constexpr std::uint32_t type_int = 21, first_arithmetic = 126,
                           last_arithmetic = 152;                  // OpSNegate to OpSMulExtended
   constexpr std::uint32_t first_shift = 194, last_bitwise = 205;  // to OpBitCount
-  std::vector<std::uint32_t> words(module.size() / 4);
-  std::memcpy(words.data(), module.data(), words.size() * 4);
+  const std::vector<std::uint32_t> words = words_of(module);
   std::set<std::uint32_t> narrow, found;
   for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) {
     const std::uint32_t opcode = words[at] & 0xffff;
@@ -106,6 +128,23 @@ TEST(SpirvModule, ComputesIntegersOfEightAndSixteenBitsInWords) {
     text += "%r = neg %v" + std::to_string(last) + " : " + type + "\nstore @x[%i], %r\n}\n}\n";
     const auto module = compile(text, {"spirv-vulkan", "vulkan1.3", shuffling, 32, 1024, everything});
     EXPECT_THAT(narrow_arithmetic(module), testing::IsEmpty()) << type;
+  }
+}
+
+// llvmpipe takes comparisons of sign-extended integers as false: tests/evidence/vulkan.md.
+TEST(SpirvModule, ComparesBeforeTheExtension) {
+  for (const std::string type : {"i8", "i16", "i32"}) {
+    const auto module =
+        compile("weir-ir 1\nkernel \"extended\"\n  param @x : array<" + type +
+                    ", 1>\n  param @y : array<i64, 1>\n  param @z : array<i64, 1>\n{\n"
+                    "%zero = const 0 : i64\n%n = extent @x, 0 : i64\nparallel (%i) in (%zero to %n) {\n"
+                    "%x = load @x[%i] : " +
+                    type +
+                    "\n%t = cast %x : i64\n%a = abs %t : i64\n%c = const 5 : i64\n"
+                    "%b = min %t, %c : i64\nstore @y[%i], %a\n%s = add %b, %t : i64\n"
+                    "store @z[%i], %s\n}\n}\n",
+                {"spirv-vulkan", "vulkan1.3", shuffling, 32, 1024, everything});
+    EXPECT_EQ(comparisons_of_extended(module), 0) << type;
   }
 }
 

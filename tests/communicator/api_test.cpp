@@ -174,6 +174,21 @@ TEST(RankFailure, AHangingRankEndsTheOthersWithinTheLimit) {
   });
 }
 
+TEST(RankFailure, ALimitThatIsNoTimeIsRefused) {
+  for (const int limit : {0, -5})
+    EXPECT_THAT(thrown_by([&] { join({.limit = std::chrono::milliseconds(limit)}); }),
+                HasSubstr("JoinOptions::limit is " + std::to_string(limit) + " ms, expected at least 1"));
+}
+
+TEST(RankFailure, AReductionThatThereIsNotIsRefused) {
+  const Device device = open("cpu");
+  const Stream stream = device.create_stream();
+  const auto x = device.array<float>(stream, 3);
+  const Communicator world = join();
+  EXPECT_THAT(thrown_by([&] { world.all_reduce(stream, x, static_cast<Reduction>(9)); }),
+              HasSubstr("all_reduce: the reduction is 9, which is none of Reduction"));
+}
+
 TEST(RankFailure, ArraysOfUnequalSizeAreNamed) {
   const Ranks ranks("2");
   Device device = open("cpu");
@@ -186,7 +201,7 @@ TEST(RankFailure, ArraysOfUnequalSizeAreNamed) {
                   world.all_reduce(stream, x, Reduction::sum);
                   world.synchronize(stream);
                 }),
-                HasSubstr("rank 1 made all_reduce with size 11"));
+                HasSubstr("rank 1 made all_reduce of 11 elements of "));
   });
 }
 

@@ -167,7 +167,7 @@ TEST(LocalFailure, AMismatchedCallIsNamedOnAllRanks) {
   on_ranks(3, [](Rank& self) {
     std::vector<int> values(self.rank == 2 ? 7u : 8u, 1);
     EXPECT_EQ(self.sum(values), rank_error);
-    EXPECT_THAT(self.message(), HasSubstr("rank 2 made all_reduce with size 7"));
+    EXPECT_THAT(self.message(), HasSubstr("rank 2 made all_reduce of 7 elements of "));
   });
 }
 

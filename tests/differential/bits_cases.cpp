@@ -109,6 +109,29 @@ std::vector<Operation> chains(ScalarType type) {
   return valid(std::move(operations));
 }
 
+std::vector<Operation> with_constants() {
+  std::vector<Operation> operations;
+  for (const ScalarType type : {ScalarType::f16, ScalarType::f32, ScalarType::f64}) {
+    const std::string t = " : " + name(type);
+    for (const char* constant : {"0", "-0", "1", "-1", "inf"}) {
+      const std::string before = "%c = const " + std::string(constant) + t + "\n";
+      const auto add = [&](const std::string& words, std::size_t count) {
+        operations.push_back({before + words + t, std::vector<ScalarType>(count, type), type});
+      };
+      for (const std::string op : {"add", "sub", "mul", "div", "min", "max"}) {
+        add(op + " %0, %c", 1);
+        add(op + " %c, %0", 1);
+        // The constant reaches the operation on one of two paths.
+        add("%z = lt %0, %1 : bool\n%t = select %z, %c, %1" + t + "\n" + op + " %t, %0", 2);
+      }
+      for (const char* operands : {"%c, %0, %1", "%0, %c, %1", "%0, %1, %c", "%c, %0, %c"})
+        add("math.fma " + std::string(operands),
+            std::string(operands).find("%1") == std::string::npos ? 1 : 2);
+    }
+  }
+  return valid(std::move(operations));
+}
+
 std::vector<Operation> conversions() {
   std::vector<Operation> operations;
   for (const ScalarType from : all_types)

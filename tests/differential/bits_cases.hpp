@@ -27,6 +27,8 @@ std::vector<Operation> arithmetic();
 /// arrays and constants.
 std::vector<Operation> chains(ScalarType type);
 /// Casts and bit casts between all types.
+/// Operations of floats with a constant operand, which compilers fold.
+std::vector<Operation> with_constants();
 std::vector<Operation> conversions();
 /// Math functions on f32 and f64.
 std::vector<Operation> functions();

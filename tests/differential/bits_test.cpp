@@ -134,6 +134,10 @@ TEST(Bits, ChainsOfTwoOperationsAreTheSame) {
   check("chains", all_chains(), wanted_count() / 64, 64);
 }
 
+TEST(Bits, OperationsWithConstantsAreTheSame) {
+  check("constants", with_constants(), wanted_count() / 16, 64);
+}
+
 // A new operation that is missing from all lists fails here.
 // proves R36
 TEST(Bits, EveryOperationOfTheIrIsInALoopOfEachForm) {

@@ -269,7 +269,12 @@ TEST(DebugVariable, NamesKernels) {
   EXPECT_THAT(with("root"), HasSubstr("kernel 'root': NaN results"));
   EXPECT_THAT(with("other,root"), HasSubstr("NaN results"));
   EXPECT_THAT(with("*"), HasSubstr("NaN results"));
-  EXPECT_THAT(with("roo"), HasSubstr("nothing was thrown"));
+  EXPECT_THAT(
+      with("roo"),
+      testing::AllOf(HasSubstr("nothing was thrown"),
+                     testing::ContainsRegex(
+                         "WEIR_DEBUG names 'roo', but no kernel of that name was built; kernels: .*root")));
+  EXPECT_THAT(with("root"), testing::Not(HasSubstr("no kernel of that name")));
 }
 
 }  // namespace

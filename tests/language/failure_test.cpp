@@ -35,6 +35,43 @@ TEST(Asserts, ThatHoldSayNothing) {
   EXPECT_NO_THROW(tested().synchronize());
 }
 
+// A launch whose other iterations still fail when its failure is reported does not report another one, and
+// launches after the report do report theirs.
+TEST(Asserts, ALaunchReportsOneFailure) {
+  const auto failing = [](const char* name, const char* message) {
+    return Kernel{name, with_constants([message](View<float> x) {
+                    range_for(x.size(), [&](Index i) {
+                      assert_(x[i] > 0, message);
+                      x[i] += 1;
+                    });
+                  })};
+  };
+  const Kernel first = failing("first", "first is positive"),
+               second = failing("second", "second is positive");
+  const Kernel nothing{"nothing", [](View<float> x) { range_for(x.size(), [&](Index i) { x[i] = -1; }); }};
+  const Stream stream = tested().create_stream();
+  const auto x = tested().array<float>(stream, 200'000);
+  const auto thrown_by_query = [&] {
+    return error_of([&] {
+      while (!stream.query()) {
+      }
+    });
+  };
+  for (int round = 0; round < 20; ++round) {
+    nothing(stream, x);
+    stream.synchronize();
+    first(stream, x);
+    ASSERT_THAT(thrown_by_query(), testing::HasSubstr("first is positive"));
+    ASSERT_NO_THROW(nothing(stream, x));
+    ASSERT_NO_THROW(stream.synchronize()) << "round " << round;
+    first(stream, x);
+    ASSERT_THAT(thrown_by_query(), testing::HasSubstr("first is positive"));
+    second(stream, x);
+    ASSERT_THAT(error_of([&] { stream.synchronize(); }), testing::HasSubstr("second is positive"));
+    ASSERT_NO_THROW(stream.synchronize());
+  }
+}
+
 TEST(Bounds, OutsideAnArrayFailTheLaunchWhenChecked) {
   const Kernel kernel{"outside",
                       [](View<float> x, Index i) { x[i] = 1; },

@@ -66,7 +66,7 @@ Held known_by(const Device& device) {
   detail::DeviceState& state = *device.state();
   std::uint64_t records = 0;
   for (std::uint32_t slot = 0; slot < state.streams.size(); ++slot)
-    records += state.streams.at(slot)->record.load() != nullptr;
+    records += state.streams.at(slot)->records.load() != nullptr;
   const std::uint64_t streams = state.streams.created();
   return {streams, streams + state.events.created(), records, 0, 0};
 }

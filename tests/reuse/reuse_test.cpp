@@ -29,7 +29,8 @@ class AnySource final : public detail::FailureSource {
 
 void fail_on(const Kernels& kernels, const StreamRef& stream) {
   static const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<AnySource>());
-  const std::uint64_t record = detail::failure_record(*stream.state()).address;
+  const detail::StreamRecord& chosen = detail::failure_record(*stream.state());
+  const std::uint64_t record = chosen.address + chosen.offset;
   kernels.fail_at.launch(stream, {1, 1}, {record, site, std::int64_t{0}});
 }
 

@@ -154,6 +154,13 @@ TEST_F(CacheCommand, WithoutACacheItSaysWhy) {
   EXPECT_THAT(result.err, HasSubstr("there is no compile cache: WEIR_CACHE is off"));
 }
 
+TEST_F(CacheCommand, AFileInPlaceOfTheFolderIsNamed) {
+  const std::string file = (folder / "file").string();
+  std::ofstream(file) << "text";
+  EXPECT_THAT(weir({"cache", "info"}, file).out,
+              HasSubstr("no: " + file + " is not a folder; name one in WEIR_CACHE"));
+}
+
 TEST_F(CacheCommand, InfoOfDriversNamesTheFolder) {
   EXPECT_THAT(weir({"info"}).out,
               HasSubstr("Compile cache\n  " + (folder / "cache").string() + "\n  in use\n"));

@@ -135,6 +135,15 @@ INSTANTIATE_TEST_SUITE_P(
                "a code object needs a file; add -o FILE"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(CommandLine, HelpTakesASubcommandOfASubcommand) {
+  const ProgramResult result = run_program({tool(), "help", "driver", "watch"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.out, HasSubstr("--level"));
+  const ProgramResult wrong = run_program({tool(), "help", "driver", "wash"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("there is no topic 'driver wash'"));
+}
+
 TEST(CommandLine, HelpOfASubcommandIsPrinted) {
   const ProgramResult result = run_program({tool(), "demo", "--help"});
   EXPECT_EQ(result.status, 0);

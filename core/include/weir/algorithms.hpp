@@ -6,12 +6,12 @@
 // device's pool, in stream order. Results have the same bits on every driver and in every run. Numbers of
 // results are written to an array of one element on the device.
 //
-// Threads: every function may be called from any thread. An algorithm is several launches, unlike other calls:
-// work that another thread submits to the same stream meanwhile may run between them, and must not write the
-// arrays of the algorithm. Errors: Error{invalid} names the function and the
-// array whose size is wrong, that was freed, that is on another device, or that shares memory which it must
-// not share; nothing is submitted then. Error{out_of_memory} if there is no scratch memory. A failure of
-// earlier work on the stream is thrown as by launches.
+// Threads: every function may be called from any thread. Although an algorithm is several launches, it is one
+// step of its stream, as every call is: work that other threads submit runs before or after all of it.
+// Errors: Error{invalid} names the function and the array whose size is wrong, that was freed, that is on
+// another device, or that shares memory which it must not share; nothing is submitted then.
+// Error{out_of_memory} if there is no scratch memory. A failure of earlier work on the stream is thrown as by
+// launches.
 #pragma once
 
 #include <concepts>

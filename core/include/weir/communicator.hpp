@@ -41,7 +41,8 @@ class WEIR_API Communicator {
   const std::string& name() const noexcept;
 
   /// Submits: each element becomes the reduction of that element on all ranks, with the same bits on all.
-  /// Throws Error{unsupported} for elements other than integers and floats.
+  /// Throws Error{unsupported} for elements other than integers and floats, and Error{invalid} for a value
+  /// outside Reduction.
   void all_reduce(const StreamRef& stream, const AnyArrayView& values, Reduction reduction) const;
   /// Submits: the elements become those of `root`.
   void broadcast(const StreamRef& stream, const AnyArrayView& values, std::uint32_t root) const;
@@ -68,14 +69,14 @@ class WEIR_API Communicator {
 /// How to join a group.
 struct JoinOptions {
   std::string communicator = "local";       ///< a name that `weir info` lists
-  std::string address;                      ///< equal on the ranks of the group
+  std::string address{};                    ///< equal on the ranks of the group
   std::uint32_t rank = 0, size = 1;         ///< size 0: rank and size are the launcher's
   bool validate = false;                    ///< compare the calls of all ranks; `local` always does
   std::chrono::milliseconds limit{10'000};  ///< the longest wait for other ranks
 };
 
-/// Waits until all ranks have joined. Throws Error{not_found} when no usable communicator has that name, and
-/// Error{rank} when a rank does not join within the limit.
+/// Waits until all ranks have joined. Throws Error{invalid} for a limit below 1 ms, Error{not_found} when no
+/// usable communicator has that name, and Error{rank} when a rank does not join within the limit.
 WEIR_API Communicator join(const JoinOptions& options);
 
 /// The group of all ranks: the processes that a launcher such as mpirun started, or the threads of

@@ -8,6 +8,8 @@
 
 #include "algorithms/arguments.hpp"
 #include "algorithms/kernels.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
 namespace {
@@ -106,6 +108,7 @@ void histogram(const StreamRef& stream, const AnyArrayView& x, double low, doubl
                     "of at most {}",
                     low, high, std::numeric_limits<double>::max()));
   if (counts.empty()) return;
+  const SubmissionSequence one_step(live(stream));
   if (x.empty()) return counts.fill_zero(stream);
   algorithms::for_number_type(x.element().scalar,
                               [&]<class T>(T) { algorithms::count_bins<T>(stream, x, low, high, counts); });

@@ -3,6 +3,8 @@
 // chunks is completed from their combined leading values.
 #include "algorithms/kernels.hpp"
 #include "algorithms/select.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
 namespace {
@@ -96,6 +98,7 @@ void reduce_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyA
   }
   algorithms::expect_apart(function, results[1], results[0]);
   algorithms::expect_one_element(function, number);
+  const SubmissionSequence one_step(live(stream));
   if (keys.empty()) return count.fill_zero(stream);
   const algorithms::Chunks chunks = algorithms::fixed_chunks(keys.size());
   const AnyArray heads =

@@ -4,6 +4,8 @@
 
 #include "algorithms/arguments.hpp"
 #include "algorithms/kernels.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
 namespace {
@@ -88,6 +90,7 @@ void scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& re
   algorithms::expect_equal_size(function, {"result", result}, {"x", x});
   if (x.block() != result.block() || x.offset() != result.offset())
     algorithms::expect_apart(function, {"result", result}, {"x", x});
+  const SubmissionSequence one_step(live(stream));
   algorithms::submit_scan(stream, x, result, combine, inclusive);
 } catch (...) {
   rethrow_as_error();

@@ -5,6 +5,8 @@
 
 #include "algorithms/kernels.hpp"
 #include "algorithms/scan.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
 namespace {
@@ -114,6 +116,7 @@ void select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& 
   algorithms::expect_apart(function, {"result", result}, {"x", x});
   algorithms::expect_apart(function, {"result", result}, flags);
   algorithms::expect_apart(function, {"count", count}, {"result", result});
+  const SubmissionSequence one_step(live(stream));
   if (x.empty()) return count.fill_zero(stream);
   algorithms::submit_select(stream, x, keep, result, count, with_rest, algorithms::fixed_chunks(x.size()));
 } catch (...) {
@@ -127,6 +130,7 @@ void unique(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& 
   algorithms::expect_one_element("unique", {"count", count});
   algorithms::expect_apart("unique", {"result", result}, {"x", x});
   algorithms::expect_apart("unique", {"count", count}, {"result", result});
+  const SubmissionSequence one_step(live(stream));
   if (x.empty()) return count.fill_zero(stream);
   const auto n = static_cast<std::int64_t>(x.size());
   const AnyArray heads = algorithms::scratch(stream, element_type<bool>, n);

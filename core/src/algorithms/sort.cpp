@@ -7,6 +7,8 @@
 #include "algorithms/kernels.hpp"
 #include "algorithms/move.hpp"
 #include "algorithms/scan.hpp"
+#include "runtime/errors/stream_errors.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir::algorithms {
 namespace {
@@ -162,6 +164,7 @@ namespace weir::detail {
 
 void sort(const StreamRef& stream, const AnyArrayView& keys, SortOrder order) try {
   algorithms::expect_usable("sort", stream, {{"keys", keys}});
+  const SubmissionSequence one_step(live(stream));
   algorithms::submit_sort(stream, keys, nullptr, order);
 } catch (...) {
   rethrow_as_error();
@@ -172,6 +175,7 @@ void sort_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyArr
   algorithms::expect_usable("sort_by_key", stream, {{"keys", keys}, {"values", values}});
   algorithms::expect_equal_size("sort_by_key", {"values", values}, {"keys", keys});
   algorithms::expect_apart("sort_by_key", {"values", values}, {"keys", keys});
+  const SubmissionSequence one_step(live(stream));
   algorithms::submit_sort(stream, keys, &values, order);
 } catch (...) {
   rethrow_as_error();

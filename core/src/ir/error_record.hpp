@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failure reports from generated code to the host. Each stream has one record: generated code claims it with
+// Failure reports from generated code to the host. Generated code claims its stream's record with
 // a compare-and-swap of `state`, so the first failure wins, and the host reads and clears it between
 // launches.
 //
@@ -21,7 +21,8 @@
 namespace weir::ir {
 
 struct ErrorRecord {
-  static constexpr std::uint32_t free = 0, being_written = 1, complete = 2;
+  /// The host sets `reported`; generated code writes to free records only.
+  static constexpr std::uint32_t free = 0, being_written = 1, complete = 2, reported = 3;
 
   std::uint32_t state;          ///< complete is stored with release order after the rest
   std::uint32_t site;           ///< site_base + number

@@ -56,7 +56,7 @@ class CountsAtEnd : public ::testing::EmptyTestEventListener {
       events += state->events.created();
       graphs += state->graphs;
       for (std::uint32_t slot = 0; slot < state->streams.size(); ++slot)
-        records += state->streams.at(slot)->record.load() != nullptr;
+        records += state->streams.at(slot)->records.load() != nullptr;
     }
     std::ofstream file(path);
     write_counts(file);

@@ -23,8 +23,8 @@ class AbsByMaximum : public llvm::PassInfoMixin<AbsByMaximum> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Computes max(min(x, 1), 0) of floats with integers at the end, because ptxas makes min(max(x, 0), 1) of it,
-/// which returns 0 instead of 1 for a NaN (tests/evidence/ptxas-clamp.md). On PTX only.
+/// Computes max(min(x, 1), 0) of floats with integers at the end, because ptxas makes min(max(x, 0), 1) of
+/// it, which returns 0 instead of 1 for a NaN (tests/evidence/ptxas-clamp.md). On PTX only.
 class ClampByBits : public llvm::PassInfoMixin<ClampByBits> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
@@ -71,8 +71,9 @@ class ExactArithmetic : public llvm::PassInfoMixin<ExactArithmetic> {
 /// Hides each constant +0 to which something is added or from which something is subtracted. LLVM 22 selects
 /// `0 - x` as the negation of x when an instruction uses the difference, which gives -0 instead of +0 for
 /// x = +0 (tests/evidence/amdgpu-zero.md). It makes `-x + 0` such a difference. Mesa's llvmpipe takes
-/// `x + 0` as x and `x * 0` as 0 (tests/evidence/vulkan.md); with Zeros::all, zeros of products and quotients
-/// are hidden too. Must run last, on AMD GPUs and Vulkan devices only.
+/// `x + 0` as x and `x * 0` as 0 (tests/evidence/vulkan.md), also after it has unrolled a loop; with
+/// Zeros::all, zeros of both signs are hidden in products, quotients and fma, and where a variable, a parameter or a
+/// result receives them. Must run last, on AMD GPUs and Vulkan devices only.
 class OpaqueZeros : public llvm::PassInfoMixin<OpaqueZeros> {
  public:
   enum class Zeros { of_sums, all };
@@ -99,9 +100,9 @@ class SplitIntegers : public llvm::PassInfoMixin<SplitIntegers> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&);
 };
 
-/// Computes with integers of 2 to 31 bits in 32 bits, because NVIDIA's compilers for PTX and SPIR-V miscompile
-/// narrow ones (tests/evidence/ptxas-minmax.md, tests/evidence/vulkan.md). Operands are extended by the
-/// signedness of the operation, and results are truncated where they are stored or leave the function.
+/// Computes with integers of 2 to 31 bits in 32 bits, because NVIDIA's compilers for PTX and SPIR-V
+/// miscompile narrow ones (tests/evidence/ptxas-minmax.md, tests/evidence/vulkan.md). Operands are extended
+/// by the signedness of the operation, and results are truncated where they are stored or leave the function.
 /// Conversions that are hidden are inline assembly for PTX, because LLVM's instruction selection narrows
 /// arithmetic between extensions that it recognises; then the pass must run last. Leaves intrinsics of words.
 class WideIntegers : public llvm::PassInfoMixin<WideIntegers> {

@@ -23,6 +23,8 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 #include <llvm/Transforms/Utils/UnifyLoopExits.h>
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "codegen/spirv/regions.hpp"
@@ -140,6 +142,40 @@ void drop_freezes(llvm::Function& f) {
     }
 }
 
+/// Compares 64-bit integers that were extended from signed 32 bits or less with a constant before the
+/// extension. llvmpipe of Mesa 22.3.6 takes such a comparison in 64 bits as always false
+/// (tests/evidence/vulkan.md).
+struct CompareBeforeExtension : llvm::PassInfoMixin<CompareBeforeExtension> {
+  static bool narrow(llvm::ICmpInst& compare) {
+    llvm::CmpPredicate predicate = compare.getCmpPredicate();
+    Value *left = compare.getOperand(0), *right = compare.getOperand(1);
+    if (llvm::isa<llvm::ConstantInt>(left)) {
+      std::swap(left, right);
+      predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+    }
+    const auto* extended = llvm::dyn_cast<llvm::SExtInst>(left);
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(right);
+    if (!extended || !constant || !left->getType()->isIntegerTy(64)) return false;
+    Value* source = extended->getOperand(0);
+    const unsigned bits = source->getType()->getIntegerBitWidth();
+    // Sign extension keeps the order of both signed and unsigned numbers.
+    if (bits > 32 || bits == 1 || !constant->getValue().isSignedIntN(32)) return false;
+    llvm::IRBuilder<> b(&compare);
+    Value* const narrow = b.CreateICmp(predicate, b.CreateSExt(source, b.getInt32Ty()),
+                                       b.getInt32(std::uint32_t(constant->getSExtValue())));
+    compare.replaceAllUsesWith(narrow);
+    compare.eraseFromParent();
+    return true;
+  }
+
+  llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
+    bool changed = false;
+    for (llvm::Instruction& i : llvm::make_early_inc_range(llvm::instructions(f)))
+      if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&i)) changed |= narrow(*compare);
+    return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
+};
+
 }  // namespace
 
 void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const ExactOperations& exact) {
@@ -160,6 +196,7 @@ void prepare(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, const 
   simple.addPass(BasicOperations());
   simple.addPass(MinMaxBySelect());
   simple.addPass(SplitIntegers());
+  simple.addPass(CompareBeforeExtension());
   simple.addPass(llvm::EarlyCSEPass());
   simple.addPass(llvm::ADCEPass());
   simple.addPass(OpaqueZeros(OpaqueZeros::Zeros::all));

@@ -104,6 +104,9 @@ const std::string& Communicator::name() const noexcept {
 
 void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& values, Reduction reduction) const
     try {
+  if (reduction > Reduction::maximum)
+    throw Error(ErrorCode::invalid, fmt::format("all_reduce: the reduction is {}, which is none of Reduction",
+                                                static_cast<std::uint32_t>(reduction)));
   const std::uint32_t type = scalar_of(values);
   const std::uint64_t count = values.size() * (values.element().size() / size_of(values.element().scalar));
   submit(*state_, stream, values, values, [=](const weir_memory& sent, const weir_memory& received) {

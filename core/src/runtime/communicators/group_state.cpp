@@ -40,6 +40,11 @@ void GroupState::Ended::wait() {
 
 GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& options)
     : plugin_(plugin), rank_(options.rank), size_(options.size) {
+  if (options.limit <= std::chrono::milliseconds(0))
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("JoinOptions::limit is {} ms, expected at least 1: the longest wait for other ranks",
+                    options.limit.count()));
   weir_group_options wanted{};
   wanted.struct_size = sizeof wanted;
   wanted.rank = options.rank;

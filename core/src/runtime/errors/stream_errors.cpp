@@ -86,6 +86,78 @@ void clear_record(StreamState& stream, StreamRecord& record) {
   stream.note_submission();
 }
 
+StreamRecords& records_of(StreamState& stream) {
+  if (StreamRecords* records = stream.records.load(std::memory_order_acquire)) return *records;
+  DeviceState& device = stream.device;
+  const weir_driver_table& table = device.table();
+  weir_memory_options options{};
+  options.struct_size = sizeof options;
+  options.kind = device.has(Capability::pinned_memory) ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE;
+  options.size = 2 * sizeof(ir::ErrorRecord);
+  auto records = std::make_unique<StreamRecords>();
+  StreamRecord& record = records->each[0];
+  const weir_device handle = device.handle();
+  device.call("allocate a stream's error record", [&](weir_status* status) {
+    return table.memory_allocate(handle, &options, &record.allocation, status);
+  });
+  const auto give_up = [&]() noexcept {
+    device.call_no_throw([&](weir_status* status) { return table.memory_free(record.allocation, status); });
+  };
+  try {
+    weir_memory_info info{};
+    info.struct_size = sizeof info;
+    device.call("query the location of memory",
+                [&](weir_status* status) { return table.memory_get_info(record.allocation, &info, status); });
+    record.address = info.device_address;
+    record.host = static_cast<ir::ErrorRecord*>(info.host_pointer);
+    if (record.host)
+      record.host[0] = record.host[1] = {};
+    else
+      clear_record(stream, record);
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  records->each[1].allocation = record.allocation;
+  records->each[1].offset = sizeof(ir::ErrorRecord);
+  records->each[1].address = record.address;
+  records->each[1].host = record.host ? record.host + 1 : nullptr;
+  StreamRecords* expected = nullptr;
+  if (stream.records.compare_exchange_strong(expected, records.get(), std::memory_order_acq_rel))
+    return *records.release();
+  if (!record.host) device.streams.synchronize(stream);  // the fill above still uses it
+  give_up();
+  return *expected;
+}
+
+std::mutex& report_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+/// True if launches may use the record: it holds no report of a launch that may still run.
+bool make_free(const StreamState& stream, StreamRecord& record) {
+  if (record.state().load() != ir::ErrorRecord::reported) return true;
+  if (stream.completed.load(std::memory_order_acquire) < record.reported_at.load()) return false;
+  record.state().store(ir::ErrorRecord::free);
+  return true;
+}
+
+/// A record in place of the current one, whose failure was reported.
+StreamRecord& replace_reported(StreamState& stream, StreamRecords& records) {
+  const std::lock_guard lock(report_mutex());
+  StreamRecord& record = records.now();
+  if (make_free(stream, record)) return record;
+  const std::uint32_t next = 1 - records.current.load();
+  if (!make_free(stream, records.each[next])) {
+    // Two launches failed and may still run. To lose a failure would be worse than to report one twice.
+    record.state().store(ir::ErrorRecord::free);
+    return record;
+  }
+  records.current = next;
+  return records.each[next];
+}
+
 }  // namespace
 
 std::uint32_t register_failure_sites(std::uint32_t count, std::shared_ptr<const FailureSource> source) {
@@ -119,70 +191,48 @@ std::shared_ptr<const PrintSite> find_print(std::uint32_t site) {
 }
 
 StreamRecord& failure_record(StreamState& stream) {
-  if (StreamRecord* record = stream.record.load(std::memory_order_acquire)) return *record;
-  DeviceState& device = stream.device;
-  const weir_driver_table& table = device.table();
-  weir_memory_options options{};
-  options.struct_size = sizeof options;
-  options.kind = device.has(Capability::pinned_memory) ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE;
-  options.size = sizeof(ir::ErrorRecord);
-  auto record = std::make_unique<StreamRecord>();
-  const weir_device handle = device.handle();
-  device.call("allocate a stream's error record", [&](weir_status* status) {
-    return table.memory_allocate(handle, &options, &record->allocation, status);
-  });
-  const auto give_up = [&]() noexcept {
-    device.call_no_throw([&](weir_status* status) { return table.memory_free(record->allocation, status); });
-  };
-  try {
-    weir_memory_info info{};
-    info.struct_size = sizeof info;
-    device.call("query the location of memory", [&](weir_status* status) {
-      return table.memory_get_info(record->allocation, &info, status);
-    });
-    record->address = info.device_address;
-    record->host = static_cast<ir::ErrorRecord*>(info.host_pointer);
-    if (record->host)
-      *record->host = {};
-    else
-      clear_record(stream, *record);
-  } catch (...) {
-    give_up();
-    throw;
-  }
-  StreamRecord* expected = nullptr;
-  if (stream.record.compare_exchange_strong(expected, record.get(), std::memory_order_acq_rel))
-    return *record.release();
-  if (!record->host) device.streams.synchronize(stream);  // the fill above still uses it
-  give_up();
-  return *expected;
+  StreamRecords& records = records_of(stream);
+  StreamRecord& record = records.now();
+  if (!record.host || record.state().load() != ir::ErrorRecord::reported) [[likely]]
+    return record;
+  return replace_reported(stream, records);
 }
 
-void throw_recorded_failure(StreamState& stream, StreamRecord& record) {
+FailureRecordUse::FailureRecordUse(StreamState& stream, bool needed) {
+  if (!needed) return;
+  users_ = &records_of(stream).users;
+  users_->fetch_add(1);  // before the choice: a report either sees this use, or the choice sees the report
+  record_ = &failure_record(stream);
+}
+
+void throw_recorded_failure(StreamState& stream, StreamRecords& records) {
   ir::ErrorRecord copy;
   {
-    // If several threads find one failure, one of them reports it. Once the record is cleared, a kernel may
-    // write the next failure.
-    static std::mutex& mutex = *new std::mutex;
-    std::lock_guard lock(mutex);
-    const std::atomic_ref<std::uint32_t> state(record.host->state);
-    if (state.load(std::memory_order_acquire) != ir::ErrorRecord::complete) return;
+    // If several threads find one failure, one of them reports it.
+    const std::lock_guard lock(report_mutex());
+    StreamRecord& record = records.now();
+    if (record.state().load() != ir::ErrorRecord::complete) return;
     copy = *record.host;
-    state.store(ir::ErrorRecord::free, std::memory_order_release);
+    record.reported_at = stream.submitted.load(std::memory_order_acquire);
+    record.state().store(ir::ErrorRecord::reported);
+    // A launch that has chosen the record and is not submitted yet must be able to report its failure. A
+    // second report of the first launch is then possible.
+    if (records.users.load() != 0) record.state().store(ir::ErrorRecord::free);
   }
   throw describe(stream, copy);
 }
 
 void throw_failure_after_wait(StreamState& stream) {
-  StreamRecord* record = stream.record.load(std::memory_order_acquire);
-  if (!record) return;
-  if (record->host) return throw_failure(stream);
+  StreamRecords* records = stream.records.load(std::memory_order_acquire);
+  if (!records) return;
+  StreamRecord& record = records->now();
+  if (record.host) return throw_failure(stream);
   ir::ErrorRecord copy{};
-  copy_record(stream, *record, &copy);
+  copy_record(stream, record, &copy);
   if (copy.state != ir::ErrorRecord::complete) return;
   {
     const Submission submission(stream);
-    clear_record(stream, *record);
+    clear_record(stream, record);
   }
   throw describe(stream, copy);
 }
@@ -193,15 +243,14 @@ bool work_is_over(weir_result result) noexcept {
 }
 
 void forget_failure(StreamState& stream) noexcept {
-  StreamRecord* record = stream.record.load(std::memory_order_acquire);
-  if (!record) return;
-  if (record->host) {
-    std::atomic_ref<std::uint32_t>(record->host->state)
-        .store(ir::ErrorRecord::free, std::memory_order_release);
+  StreamRecords* records = stream.records.load(std::memory_order_acquire);
+  if (!records) return;
+  if (records->now().host) {
+    for (StreamRecord& record : records->each) record.state().store(ir::ErrorRecord::free);
     return;
   }
   try {
-    clear_record(stream, *record);
+    clear_record(stream, records->now());
   } catch (...) {  // a failing device fails the next call as well
   }
 }

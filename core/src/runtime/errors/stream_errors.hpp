@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reporting of failures inside kernels. Generated code writes the first failure of a stream's launches into
 // the stream's record (ir/error_record.hpp), which the host can read. Each call on the stream checks the
-// record with one load, throws a recorded failure, and clears the record.
+// record with one load and throws a recorded failure. The launch that failed may still run, and its other
+// iterations fail too. Its record therefore stays taken until the work submitted before the report has
+// completed; launches use the stream's second record meanwhile.
 #pragma once
 
 #include <weir/driver.h>
@@ -35,28 +37,60 @@ void forget_failure_sites(std::uint32_t first) noexcept;
 /// The print of that site; null if it belongs to no kernel that is still known.
 std::shared_ptr<const PrintSite> find_print(std::uint32_t site);
 
-/// Record of a stream's failed assertions; created by the first launch that needs it.
+/// Memory for one failure.
 struct StreamRecord {
   weir_allocation allocation = nullptr;
-  std::uint64_t address = 0;
+  std::uint64_t offset = 0;         ///< in the allocation
+  std::uint64_t address = 0;        ///< of the allocation
   ir::ErrorRecord* host = nullptr;  ///< null if the host cannot read it in place; each wait then copies it
+  std::atomic<std::uint64_t> reported_at{0};  ///< submissions to the stream when its failure was reported
+
+  std::atomic_ref<std::uint32_t> state() const noexcept { return std::atomic_ref(host->state); }
 };
 
-/// The stream's record, created on first use. Must not be called with the submission lock held, because
-/// creation may block.
+/// The records of a stream; created by the first launch that needs one. The second serves only if the host
+/// can read records in place.
+struct StreamRecords {
+  StreamRecord each[2];
+  std::atomic<std::uint32_t> current{0};
+  std::atomic<std::uint32_t> users{0};  ///< launches between the choice of a record and their submission
+
+  StreamRecord& now() noexcept { return each[current.load()]; }
+};
+
+/// The record for the next launch on the stream. Must not be called with the submission lock held, because
+/// the first call may block.
 StreamRecord& failure_record(StreamState& stream);
 
-/// Throws the recorded failure unless another thread has already claimed it.
-void throw_recorded_failure(StreamState& stream, StreamRecord& record);
+/// Chooses a record for a launch. Until it is destroyed, after the submission, a report leaves the record
+/// usable.
+class FailureRecordUse {
+ public:
+  FailureRecordUse(StreamState& stream, bool needed);
+  ~FailureRecordUse() {
+    if (users_) users_->fetch_sub(1);
+  }
+  FailureRecordUse(const FailureRecordUse&) = delete;
+  FailureRecordUse& operator=(const FailureRecordUse&) = delete;
+  /// Null if none is needed.
+  const StreamRecord* record() const noexcept { return record_; }
 
-/// Throws the failure recorded for the stream, if any, and clears the record.
+ private:
+  std::atomic<std::uint32_t>* users_ = nullptr;
+  const StreamRecord* record_ = nullptr;
+};
+
+/// Throws the recorded failure unless another thread has already claimed it.
+void throw_recorded_failure(StreamState& stream, StreamRecords& records);
+
+/// Throws the failure recorded for the stream, if any.
 inline void throw_failure(StreamState& stream) {
-  StreamRecord* record = stream.record.load(std::memory_order_acquire);
-  if (!record || !record->host) [[likely]]
+  StreamRecords* records = stream.records.load(std::memory_order_acquire);
+  if (!records) [[likely]]
     return;
-  const std::atomic_ref<std::uint32_t> state(record->host->state);
-  if (state.load(std::memory_order_acquire) == ir::ErrorRecord::complete) [[unlikely]]
-    throw_recorded_failure(stream, *record);
+  const StreamRecord& record = records->now();
+  if (record.host && record.state().load(std::memory_order_acquire) == ir::ErrorRecord::complete) [[unlikely]]
+    throw_recorded_failure(stream, *records);
 }
 
 /// As throw_failure, after the host has waited for the stream. Fetches a record that the host cannot read in
@@ -67,7 +101,7 @@ void throw_failure_after_wait(StreamState& stream);
 /// own. Other failures do not show whether the work ended, so its memory must not be reused yet.
 bool work_is_over(weir_result result) noexcept;
 
-/// Clears the record of a stream that is no longer used.
+/// Clears the records of a stream that is no longer used.
 void forget_failure(StreamState& stream) noexcept;
 
 }  // namespace weir::detail

@@ -105,7 +105,8 @@ void Graph::launch(const StreamRef& on) const try {
   for (const auto& [block, generation] : graph.blocks) graph.device.memory.use(*block, stream);
   const detail::LaunchScratch scratch(stream, graph.scratch_bytes);
   detail::GraphRun run{graph, stream, scratch.block()};
-  if (graph.uses_record) run.record = &detail::failure_record(stream);
+  const detail::FailureRecordUse record(stream, graph.uses_record);
+  run.record = record.record();
   if (!graph.printing.empty()) {
     detail::PrintBuffer& buffer = detail::print_buffer(stream);
     run.prints = &buffer;

@@ -2,12 +2,17 @@
 #include "runtime/launch/debug_launch.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <vector>
 #include <weir/array.hpp>
 
@@ -106,18 +111,56 @@ class DebugChecks final : public interpreter::Checks {
               kernel.name, file, line);
 }
 
+/// The names in WEIR_DEBUG that no kernel has had so far are told when the process ends, since a misspelt
+/// name would otherwise look like a kernel without faults.
+class DebuggedNames {
+ public:
+  static DebuggedNames& get() {
+    static DebuggedNames& names = *new DebuggedNames;
+    return names;
+  }
+
+  bool match(const std::string& list, std::string_view kernel) {
+    const std::lock_guard lock(mutex_);
+    bool found = false;
+    for (std::string_view rest = list; !rest.empty();) {
+      std::string_view name = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+      while (name.starts_with(' ')) name.remove_prefix(1);
+      while (name.ends_with(' ')) name.remove_suffix(1);
+      const bool matches = name == kernel || name == "*";
+      if (!name.empty()) seen_[std::string(name)] |= matches;
+      found |= matches;
+    }
+    if (built_.size() < listed) built_.emplace(kernel);
+    return found;
+  }
+
+ private:
+  static constexpr std::size_t listed = 10;
+
+  DebuggedNames() { std::atexit(tell); }
+
+  static void tell() {
+    DebuggedNames& names = get();
+    const std::lock_guard lock(names.mutex_);
+    for (const auto& [name, matched] : names.seen_)
+      if (!matched)
+        std::fprintf(stderr,
+                     "weir: WEIR_DEBUG names '%s', but no kernel of that name was built; kernels: %s\n",
+                     name.c_str(), fmt::format("{}", fmt::join(names.built_, ", ")).c_str());
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, bool> seen_;  ///< whether a kernel had the name
+  std::set<std::string> built_;       ///< the names of the first kernels
+};
+
 }  // namespace
 
 bool is_named_for_debugging(std::string_view kernel) {
   const std::string list = secure_environment("WEIR_DEBUG");
-  for (std::string_view rest = list; !rest.empty();) {
-    std::string_view name = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
-    if (name == kernel || name == "*") return true;
-  }
-  return false;
+  return !list.empty() && DebuggedNames::get().match(list, kernel);
 }
 
 void debug(ProgramState& program, bool on) noexcept {

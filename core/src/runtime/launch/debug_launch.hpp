@@ -10,7 +10,8 @@
 
 namespace weir::detail {
 
-/// Whether WEIR_DEBUG, a list of kernels separated by commas, has the name or `*`.
+/// Whether WEIR_DEBUG, a list of kernels separated by commas, has the name or `*`. Names that no kernel has
+/// had are printed when the process ends.
 bool is_named_for_debugging(std::string_view kernel);
 
 /// Makes later launches of the program debug_launches, or ordinary ones again.

@@ -60,7 +60,7 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         pack_array(device, *values.scratch, values.scratch_offset, at);
         break;
       case Kind::error:
-        pack_address(device, values.record->allocation, values.record->address, 0, at);
+        pack_address(device, values.record->allocation, values.record->address, values.record->offset, at);
         break;
       case Kind::extent: {
         const std::int64_t extent = values.extent(field.parameter, field.index);

@@ -108,7 +108,8 @@ void Program::launch(const StreamRef& on, std::span<const LaunchArgument> argume
     if (argument.array) device.memory.use(*argument.array->block(), stream);
   const detail::LaunchScratch scratch(stream, plan.scratch_bytes);
   values.scratch = scratch.block();
-  if (plan.uses_error_record) values.record = &detail::failure_record(stream);
+  const detail::FailureRecordUse record(stream, plan.uses_error_record);
+  values.record = record.record();
   if (plan.prints) {
     detail::PrintBuffer& buffer = detail::print_buffer(stream);
     values.prints = &buffer;

@@ -26,13 +26,16 @@ struct DeviceState;
 struct EventState;
 struct PrintBuffer;
 struct StreamRecord;
+struct StreamRecords;
 
 struct alignas(64) StreamState : StreamProgress {
   StreamState(DeviceState& device_, std::uint32_t slot_) : device(device_), slot(slot_) {}
 
   DeviceState& device;
-  const std::uint32_t slot;                  ///< position in the device's table of streams
-  SubmissionLock submission_lock;            ///< held during each submission
+  const std::uint32_t slot;        ///< position in the device's table of streams
+  SubmissionLock submission_lock;  ///< held during each submission
+  std::atomic<const void*> sequence{
+      nullptr};                              ///< the thread of an open SubmissionSequence; set under the lock
   std::atomic<std::uint64_t> generation{0};  ///< odd while a handle or the pool of leased streams uses it
   weir_stream stream = nullptr;              ///< driver stream; the same from creation to retirement
   weir_event mark = nullptr;                 ///< for fork, join and wait: recorded, then waited on at once
@@ -41,9 +44,8 @@ struct alignas(64) StreamState : StreamProgress {
   std::atomic<bool> closed{false};  ///< set under the submission lock; nothing is submitted afterwards
 
   std::atomic<const KernelOrigin*> last_kernel{nullptr};
-  std::atomic<StreamRecord*> record{
-      nullptr};  ///< see stream_errors.hpp; created by the first launch that needs it
-  std::atomic<PrintBuffer*> prints{nullptr};  ///< see print_buffer.hpp; created likewise
+  std::atomic<StreamRecords*> records{nullptr};  ///< see stream_errors.hpp; created when first needed
+  std::atomic<PrintBuffer*> prints{nullptr};     ///< see print_buffer.hpp; created likewise
   LastLaunch last_launch;
   StreamLease lease;
   StreamCache cache;

@@ -7,12 +7,19 @@
 
 namespace weir::detail {
 
+/// Called with the submission lock held, and returns with it: waits until no other thread's
+/// SubmissionSequence is open.
+void wait_for_sequence(StreamState& stream) noexcept;
+
 /// Holds the stream's submission lock while work is submitted to the driver. Destruction by another thread
-/// waits for the lock. Throws Error{invalid} if the stream was destroyed before.
+/// waits for the lock. Waits for the end of another thread's SubmissionSequence. Throws Error{invalid} if the
+/// stream was destroyed before.
 class Submission {
  public:
   explicit Submission(StreamState& stream) : lock_(stream.submission_lock) {
     lock_.lock();
+    if (stream.sequence.load(std::memory_order_relaxed)) [[unlikely]]
+      wait_for_sequence(stream);
     if (stream.closed.load(std::memory_order_relaxed)) [[unlikely]] {
       lock_.unlock();
       throw_dead("stream");
@@ -24,6 +31,20 @@ class Submission {
 
  private:
   SubmissionLock& lock_;
+};
+
+/// Makes several submissions of this thread one step of the stream: until it is destroyed, submissions of
+/// other threads to the stream wait. Unlike under the submission lock, memory may be allocated and code
+/// compiled in between.
+class SubmissionSequence {
+ public:
+  explicit SubmissionSequence(StreamState& stream);
+  ~SubmissionSequence();
+  SubmissionSequence(const SubmissionSequence&) = delete;
+  SubmissionSequence& operator=(const SubmissionSequence&) = delete;
+
+ private:
+  StreamState& stream_;
 };
 
 /// As Submission, for calls that do not take the submission lock, such as waits. Throws Error{invalid} when

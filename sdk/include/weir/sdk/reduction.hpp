@@ -6,6 +6,9 @@
 
 #include <bit>
 #include <cmath>
+#include <iterator>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "status.hpp"
@@ -22,6 +25,23 @@ inline std::uint64_t scalar_size(std::uint32_t type) {
 inline void check_reduction(std::uint32_t reduction) {
   if (reduction > WEIR_MAX)
     fail(WEIR_ERROR_INVALID, "reduction is %u; expected WEIR_SUM to WEIR_MAX", reduction);
+}
+
+/// The operation that rank `rank` called, as messages about calls that differ name it: "rank 1 made
+/// all_reduce of 7 elements of f32, sum". `size` is in bytes, or in elements of a reduction.
+inline std::string describe_call(std::uint32_t rank, std::string_view operation, std::uint64_t size,
+                                 std::uint32_t type, std::uint32_t reduction, std::uint32_t root) {
+  constexpr const char* types[] = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"};
+  constexpr const char* reductions[] = {"sum", "product", "minimum", "maximum"};
+  std::string text = "rank " + std::to_string(rank) + " made ";
+  text += operation;
+  if (operation == "barrier") return text;
+  text += " of " + std::to_string(size);
+  if (operation == "all_reduce" || operation == "reduce_scatter")
+    return text + " elements of " + (type < std::size(types) ? types[type] : "unknown type") + ", " +
+           (reduction < std::size(reductions) ? reductions[reduction] : "unknown reduction");
+  text += " bytes";
+  return operation == "broadcast" ? text + " from rank " + std::to_string(root) : text;
 }
 
 namespace detail {

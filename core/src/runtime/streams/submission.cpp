@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/streams/submission.hpp"
+
+namespace weir::detail {
+namespace {
+
+/// Its address identifies a thread.
+thread_local constinit char this_thread = 0;
+
+}  // namespace
+
+void wait_for_sequence(StreamState& stream) noexcept {
+  const void* owner = nullptr;
+  while ((owner = stream.sequence.load(std::memory_order_acquire)) && owner != &this_thread) {
+    stream.submission_lock.unlock();
+    stream.sequence.wait(owner, std::memory_order_acquire);
+    stream.submission_lock.lock();
+  }
+}
+
+SubmissionSequence::SubmissionSequence(StreamState& stream) : stream_(stream) {
+  const Submission submission(stream);
+  stream.sequence.store(&this_thread, std::memory_order_relaxed);
+}
+
+SubmissionSequence::~SubmissionSequence() {
+  stream_.sequence.store(nullptr, std::memory_order_release);
+  stream_.sequence.notify_all();
+}
+
+}  // namespace weir::detail
