@@ -90,8 +90,7 @@ class AmdgpuModel final : public GpuModel {
     if (generation < 9)
       refuse("'" + target.cpu +
              "' is not an AMD processor that code is generated for; expected gfx906 or newer, as weir info "
-             "lists "
-             "it" +
+             "lists it" +
              suggestion(cpu_, std::vector<std::string>{"gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030",
                                                        "gfx1100"}));
     if (!target.features.empty() && !hip_features) add_feature(features_, named_features_ = target.features);
