@@ -10,8 +10,14 @@ namespace weir::conformance {
 namespace {
 
 template <std::size_t size>
-bool terminated(const char (&text)[size]) {
-  return std::memchr(text, 0, size) != nullptr;
+void expect_terminated(std::string_view name, const char (&text)[size]) {
+  if (!std::memchr(text, 0, size))
+    ADD_FAILURE() << "device_get_info leaves " << name << " without a terminating zero; expected at most "
+                  << size - 1 << " bytes of text";
+}
+
+void expect_positive(std::string_view name, std::uint64_t value) {
+  if (value < 1) ADD_FAILURE() << "device_get_info sets " << name << " to 0; expected at least 1";
 }
 
 WEIR_REQUIREMENT(0, 30, Devices, AreCounted, "device_count succeeds, with the same count each time.") {
@@ -62,37 +68,43 @@ WEIR_REQUIREMENT(0, 33, Devices, InfoSaysHowMuchItFilled,
 
 WEIR_REQUIREMENT(0, 34, Devices, TextsEnd,
                  "Every text of the description is terminated, and the device has a name.") {
-  EXPECT_STRNE(info().name, "");
-  EXPECT_TRUE(terminated(info().name));
-  EXPECT_TRUE(terminated(info().vendor));
-  EXPECT_TRUE(terminated(info().driver_version));
-  EXPECT_TRUE(terminated(info().location));
-  EXPECT_TRUE(terminated(info().target_features));
-  EXPECT_TRUE(terminated(info().notes));
+  if (!*info().name) ADD_FAILURE() << "device_get_info sets an empty name; expected the device's name";
+  expect_terminated("name", info().name);
+  expect_terminated("vendor", info().vendor);
+  expect_terminated("driver_version", info().driver_version);
+  expect_terminated("location", info().location);
+  expect_terminated("target_features", info().target_features);
+  expect_terminated("notes", info().notes);
 }
 
 WEIR_REQUIREMENT(0, 35, Devices, CodeTargetsAreListed,
                  "One to four code targets are listed, each with a format.") {
-  ASSERT_GE(info().code_target_count, 1u);
-  ASSERT_LE(info().code_target_count, std::uint32_t{WEIR_MAX_CODE_TARGETS});
-  for (std::uint32_t i = 0; i < info().code_target_count; ++i) {
-    EXPECT_TRUE(terminated(info().code_targets[i].format));
-    EXPECT_TRUE(terminated(info().code_targets[i].target));
-    EXPECT_STRNE(info().code_targets[i].format, "");
+  const std::uint32_t count = info().code_target_count;
+  if (count < 1 || count > WEIR_MAX_CODE_TARGETS)
+    FAIL() << "device_get_info lists " << count << " code targets; expected 1 to " << WEIR_MAX_CODE_TARGETS;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const weir_code_target& target = info().code_targets[i];
+    expect_terminated("code_targets[" + std::to_string(i) + "].format", target.format);
+    expect_terminated("code_targets[" + std::to_string(i) + "].target", target.target);
+    if (!*target.format)
+      ADD_FAILURE() << "code_targets[" << i << "].format is empty; expected a format's name";
   }
 }
 
 WEIR_REQUIREMENT(0, 36, Devices, LimitsAreSensible,
                  "Blocks, grids, lanes, multiprocessors, argument bytes and memory are at least 1.") {
-  EXPECT_GE(info().max_block_threads, 1u);
-  EXPECT_GE(info().multiprocessors, 1u);
-  EXPECT_GE(info().lanes, 1u);
-  EXPECT_GE(info().max_argument_bytes, 1u);
-  EXPECT_GE(info().total_memory, 1u);
+  expect_positive("max_block_threads", info().max_block_threads);
+  expect_positive("multiprocessors", info().multiprocessors);
+  expect_positive("lanes", info().lanes);
+  expect_positive("max_argument_bytes", info().max_argument_bytes);
+  expect_positive("total_memory", info().total_memory);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_GE(info().max_block[i], 1u);
-    EXPECT_GE(info().max_grid[i], 1u);
-    EXPECT_LE(info().max_block[i], info().max_block_threads);
+    const std::string index = "[" + std::to_string(i) + "]";
+    expect_positive("max_block" + index, info().max_block[i]);
+    expect_positive("max_grid" + index, info().max_grid[i]);
+    if (info().max_block[i] > info().max_block_threads)
+      ADD_FAILURE() << "device_get_info sets max_block" << index << " to " << info().max_block[i]
+                    << "; expected at most max_block_threads, which is " << info().max_block_threads;
   }
 }
 
@@ -158,10 +170,11 @@ WEIR_REQUIREMENT(0, 43, Devices, StatusMayBeNull,
                  "Every function accepts a null status, in success and in failure.") {
   const std::uint32_t expected = device_count();
   std::uint32_t count = 0;
-  EXPECT_EQ(table().device_count(&count, nullptr), WEIR_OK);
+  expect_result("device_count without a status", table().device_count(&count, nullptr), WEIR_OK);
   EXPECT_EQ(count, expected);
   weir_device out = nullptr;
-  EXPECT_EQ(table().device_open(count + 5, &out, nullptr), WEIR_ERROR_INVALID);
+  expect_result("device_open without a status", table().device_open(count + 5, &out, nullptr),
+                WEIR_ERROR_INVALID);
 }
 
 WEIR_REQUIREMENT(0, 44, Devices, StatusStaysInsideItsSize,
@@ -171,7 +184,8 @@ WEIR_REQUIREMENT(0, 44, Devices, StatusStaysInsideItsSize,
     std::memset(&status, 0x5a, sizeof status);
     status.struct_size = size;
     weir_device out = nullptr;
-    EXPECT_EQ(table().device_open(device_count() + 5, &out, &status), WEIR_ERROR_INVALID);
+    expect_result("device_open past the last device", table().device_open(device_count() + 5, &out, &status),
+                  WEIR_ERROR_INVALID);
     const auto* bytes = reinterpret_cast<const unsigned char*>(&status);
     for (std::size_t i = size; i < sizeof status; ++i)
       ASSERT_EQ(bytes[i], 0x5a) << "byte " << i << " was written; struct_size was " << size;

@@ -45,8 +45,9 @@ WEIR_REQUIREMENT(0, 03, Entry, RefusesANewerMajor,
   const auto* const mark = reinterpret_cast<const weir_driver_table*>(&entry);
   const weir_driver_table* out = mark;
   weir_status status = new_status();
-  EXPECT_EQ(negotiate(WEIR_ABI_VERSION(2, 0), WEIR_ABI_VERSION(2, 5), &out, &status), WEIR_ERROR_ABI);
-  EXPECT_EQ(status.code, WEIR_ERROR_ABI);
+  expect_result("weir_driver_entry for a host of 2.0 to 2.5",
+                negotiate(WEIR_ABI_VERSION(2, 0), WEIR_ABI_VERSION(2, 5), &out, &status), WEIR_ERROR_ABI);
+  expect_result("weir_driver_entry's status.code", status.code, WEIR_ERROR_ABI);
   EXPECT_STRNE(status.message, "") << "the refusal has no message";
   EXPECT_EQ(out, mark) << "a refused call changed out_table";
 }
@@ -55,7 +56,8 @@ WEIR_REQUIREMENT(0, 04, Entry, RefusesAnOlderMajor,
                  "A host of an older major version only is refused with WEIR_ERROR_ABI.") {
   const weir_driver_table* out = nullptr;
   weir_status status = new_status();
-  EXPECT_EQ(negotiate(WEIR_ABI_VERSION(0, 1), WEIR_ABI_VERSION(0, 9), &out, &status), WEIR_ERROR_ABI);
+  expect_result("weir_driver_entry for a host of 0.1 to 0.9",
+                negotiate(WEIR_ABI_VERSION(0, 1), WEIR_ABI_VERSION(0, 9), &out, &status), WEIR_ERROR_ABI);
 }
 
 WEIR_REQUIREMENT(0, 05, Entry, StaysInsideTheHostsRange,

@@ -121,7 +121,7 @@ WEIR_REQUIREMENT(0, 21, Table, UnknownExtensionIsNotFound,
   weir_status status = new_status();
   const weir_result result = table().get_extension("org.example.nobody-has-this", 1u, &out, &status);
   if (result == WEIR_ERROR_UNSUPPORTED) throw Unsupported("the table has no get_extension");
-  EXPECT_EQ(result, WEIR_ERROR_NOT_FOUND) << result_name(result) << ": " << status.message;
+  expect_result("get_extension", result, WEIR_ERROR_NOT_FOUND, status.message);
   EXPECT_EQ(out, mark) << "a refused call changed out_table";
 }
 

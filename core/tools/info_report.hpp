@@ -23,7 +23,8 @@ std::string info_text(std::span<const SearchFolder> folders, std::span<const Can
                       const CacheState& cache, bool coloured);
 
 /// The report for programs: one JSON object with the keys weir_version, abi_version, usable, folders,
-/// drivers, communicator_folders, communicators, cache. Later versions may add keys but never remove or rename them.
+/// drivers, communicator_folders, communicators, cache. Later versions may add keys but never remove or
+/// rename them.
 std::string info_json(std::span<const SearchFolder> folders, std::span<const Candidate> candidates,
                       const CacheState& cache);
 
@@ -37,7 +38,7 @@ std::span<const CapabilityWords> all_capabilities();
 /// The same for communicators.
 std::span<const CapabilityWords> all_communicator_capabilities();
 
-/// "2 drivers", "not there", "cannot be read: ..." or the reason why it is ignored.
+/// "2 drivers", "does not exist", "cannot be read: ..." or the reason why it is ignored.
 std::string folder_state(const SearchFolder& folder, std::span<const Candidate> candidates);
 
 /// The JSON word for a driver's status; it never changes.

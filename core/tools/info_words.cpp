@@ -50,7 +50,7 @@ std::string folder_state(const SearchFolder& folder, std::span<const Candidate> 
   if (!folder.ignored.empty()) return "ignored: " + folder.ignored;
   std::error_code error;
   if (!std::filesystem::exists(folder.path, error))
-    return error ? "cannot be read: " + error.message() : "not there";
+    return error ? "cannot be read: " + error.message() : "does not exist";
   if (!std::filesystem::is_directory(folder.path, error)) return "not a folder";
   const std::filesystem::directory_iterator readable(folder.path, error);
   if (error) return "cannot be read: " + error.message();

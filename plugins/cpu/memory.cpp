@@ -49,9 +49,9 @@ void reserve(std::uint64_t size) {
     for (Room room; (room = room_for(size, total, held)) != Room::now;) {
       if (room == Room::never || Callbacks::get().runs_on_this_thread())
         fail(WEIR_ERROR_OUT_OF_MEMORY,
-             "%" PRIu64 " bytes were asked for; of %" PRIu64 " bytes of memory %" PRIu64
-             " are allocated already%s",
-             size, total, held,
+             "no room for %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64
+             " bytes of memory are allocated already%s",
+             size, held, total,
              room == Room::never
                  ? ""
                  : ", and a host callback, which must not call the driver, cannot wait for them");

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_add_driver(NAME SOURCES ... [LIBRARIES ...] [VENDOR_LIBRARIES ...] [EXPORTS symbol ...] [ABI version]
-#                 [DESCRIPTION text])
-# weir_add_driver(NAME LIBRARY prebuilt.so [VENDOR_LIBRARIES ...] [ABI version] [DESCRIPTION text])
+#                 [ABI_MIN version] [DESCRIPTION text])
+# weir_add_driver(NAME LIBRARY prebuilt.so [VENDOR_LIBRARIES ...] [ABI version] [ABI_MIN version] [DESCRIPTION text])
 #
 # Defines the target weir-driver-NAME: the shared object libweir-NAME.so, which exports only
 # weir_driver_entry and EXPORTS, and its manifest NAME.json in the same folder. Installs both in libweir's
 # folder of drivers. VENDOR_LIBRARIES are the libraries that the driver opens at run time (libcuda.so.1); they
-# appear in messages and are never linked. ABI is the newest version that the driver supports, such as 1.0; it
-# must support all from 1.0 on. The default is the newest version of this SDK's header, which drivers made
-# with <weir/sdk/table.hpp> support.
+# appear in messages and are never linked. ABI is the newest version that the driver supports, such as 1.0. The
+# default is the newest version of this SDK's header, which drivers made with <weir/sdk/table.hpp> support. ABI_MIN is
+# the oldest version, 1.0 by default; the driver must support all versions between the two.
 #
 # The second form takes a shared object that another compiler builds, for languages without CMake support: a
 # file, which may be the OUTPUT of an add_custom_command() of the same folder. It must export weir_driver_entry.
@@ -38,7 +38,7 @@ endfunction()
 
 function(weir_add_driver name)
   # Parsed from the unevaluated arguments, so that the description may contain ';'. Lists may be quoted.
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;DESCRIPTION;LIBRARY;KIND;COMPONENT" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS;LAUNCHED_BY")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ABI;ABI_MIN;DESCRIPTION;LIBRARY;KIND;COMPONENT" "SOURCES;LIBRARIES;VENDOR_LIBRARIES;EXPORTS;LAUNCHED_BY")
   foreach(words SOURCES LIBRARIES VENDOR_LIBRARIES)
     string(REPLACE "\\;" ";" arg_${words} "${arg_${words}}")
   endforeach()
@@ -69,6 +69,12 @@ function(weir_add_driver name)
     set(arg_ABI ${newest})
   elseif(NOT arg_ABI MATCHES "^1[.][0-9]+$" OR arg_ABI VERSION_GREATER newest)
     message(FATAL_ERROR "weir_add_driver(${name}): ABI is '${arg_ABI}'; expected a version from 1.0 to ${newest}")
+  endif()
+  if(NOT arg_ABI_MIN)
+    set(arg_ABI_MIN 1.0)
+  elseif(NOT arg_ABI_MIN MATCHES "^1[.][0-9]+$" OR arg_ABI_MIN VERSION_GREATER arg_ABI)
+    message(FATAL_ERROR "weir_add_driver(${name}): ABI_MIN is '${arg_ABI_MIN}'; expected a version from 1.0 to ${arg_ABI}, "
+                        "which is ABI")
   endif()
   set(target weir-${kind}-${name})
   # Weir's own tree has the layout of an install prefix; elsewhere the driver is written to the build folder.
@@ -114,7 +120,7 @@ function(weir_add_driver name)
   \"description\": ${description},
   \"kind\": \"${kind}\",
   \"library\": \"lib${file}.so\",
-  \"abi\": {\"min\": \"1.0\", \"max\": \"${arg_ABI}\"},
+  \"abi\": {\"min\": \"${arg_ABI_MIN}\", \"max\": \"${arg_ABI}\"},
   \"architecture\": \"${CMAKE_SYSTEM_PROCESSOR}\",
   \"vendor_libraries\": [${strings_of_VENDOR_LIBRARIES}]${launched_by}
 }

@@ -50,9 +50,10 @@ TEST_F(AlgorithmErrors, OfFreedArraysAndOtherDevices) {
   const ArrayView<float> view = x;
   x = {};
   EXPECT_THAT(of([&] { sort(stream, view); }),
-              testing::HasSubstr("sort: 'keys' is an array that is alive, but it was freed or never made"));
+              testing::HasSubstr(
+                  "sort: the array 'keys' does not exist: it was freed, moved from, or never created"));
   EXPECT_THAT(of([&] { inclusive_scan(stream, y, ArrayView<float>()); }),
-              testing::HasSubstr("inclusive_scan: 'result' is an array that is alive"));
+              testing::HasSubstr("inclusive_scan: the array 'result' does not exist"));
 }
 
 TEST_F(AlgorithmErrors, OfRanges) {

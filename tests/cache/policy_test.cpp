@@ -49,7 +49,7 @@ TEST(CachePolicy, ReportsWhyAFolderIsNotUsed) {
   EXPECT_EQ(compilation::why_cache_unusable(policy), "");
   policy.folder = folder.path() / "1/2/3/4";
   EXPECT_THAT(compilation::why_cache_unusable(policy),
-              AllOf(HasSubstr("is not there"), HasSubstr("WEIR_CACHE=off")));
+              AllOf(HasSubstr("does not exist"), HasSubstr("WEIR_CACHE=off")));
   policy.folder = folder.path() / "a/b/c";
   fs::permissions(folder.path() / "a/b", fs::perms(0777));
   EXPECT_THAT(compilation::why_cache_unusable(policy), HasSubstr("may be written by every user (mode 0777)"));

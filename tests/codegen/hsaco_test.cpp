@@ -96,10 +96,10 @@ TEST(HsacoTarget, RefusesWhatNoCodeIsGeneratedFor) {
     return "";
   };
   EXPECT_THAT(refusal("gfx803"), HasSubstr("expected gfx906 or newer"));
-  EXPECT_THAT(refusal("sm_90"), HasSubstr("'sm_90' is no AMD processor"));
+  EXPECT_THAT(refusal("sm_90"), HasSubstr("'sm_90' is not an AMD processor"));
   EXPECT_THAT(refusal("native"), HasSubstr("found 'native': name it after the format, as in hsaco:gfx90a"));
   EXPECT_THAT(refusal("gfx91a"), HasSubstr("did you mean gfx90a"));
-  EXPECT_THAT(refusal("gfx1999"), HasSubstr("'gfx1999' is no AMD processor supported by LLVM"));
+  EXPECT_THAT(refusal("gfx1999"), HasSubstr("'gfx1999' is not an AMD processor supported by LLVM"));
   EXPECT_THAT(refusal("gfx90a:fast+"), HasSubstr("expected gfxNNN, with :sramecc+"));
 }
 

@@ -122,13 +122,13 @@ TEST(PtxTarget, WithoutAVersionIsTheOldestThatKnowsTheArchitecture) {
 
 TEST(PtxTarget, RefusesWhatNoCodeIsGeneratedFor) {
   EXPECT_THAT(refusal("sm_61", "+ptx86"), HasSubstr("needs sm_70 or newer"));
-  EXPECT_THAT(refusal("gfx942", ""), HasSubstr("'gfx942' is no NVIDIA architecture; expected sm_NN"));
+  EXPECT_THAT(refusal("gfx942", ""), HasSubstr("'gfx942' is not an NVIDIA architecture; expected sm_NN"));
   EXPECT_THAT(refusal("native", ""), HasSubstr("found 'native': name it after the format, as in ptx:sm_90"));
   EXPECT_THAT(refusal("sm90", ""), HasSubstr("did you mean sm_90?"));
   // Without the PTX version of a device's driver, an unknown architecture is an error.
   for (const char* unknown : {"sm_999", "sm_91", "sm_130", "sm_71"})
     EXPECT_THAT(refusal(unknown, ""),
-                HasSubstr("is no NVIDIA architecture that code is generated for: sm_70, sm_72"));
+                HasSubstr("is not an NVIDIA architecture that code is generated for: sm_70, sm_72"));
   EXPECT_THAT(refusal("sm_91", ""), HasSubstr("did you mean sm_90?"));
   EXPECT_THAT(refusal("sm_90", "+ptx50"), HasSubstr("PTX 5.0 is too old"));
   EXPECT_THAT(refusal("sm_90", "+avx2"), HasSubstr("expected +ptxNN"));

@@ -27,7 +27,7 @@ TEST(LoaderWords, NewerSystemLibraryNeeded) {
       explain_loader_words("/lib/libc.so.6: version `GLIBC_2.99' not found (required by /d/libweir-x.so)",
                            "/d/libweir-x.so", {})
           .reason,
-      "libweir-x.so needs GLIBC_2.99 of /lib/libc.so.6, which is not there");
+      "libweir-x.so needs GLIBC_2.99 of /lib/libc.so.6, which is not installed");
 }
 
 TEST(LoaderWords, OthersAreQuoted) {

@@ -225,7 +225,7 @@ TEST(Probing, WithoutTheHelperDriversAreProbedHereAndItIsSaid) {
   const Candidate found = folder.find_one(policy);
   EXPECT_EQ(found.status, DriverStatus::usable) << found.reason;
   EXPECT_EQ(found.probed, ProbePlace::this_process);
-  EXPECT_THAT(found.note, AllOf(HasSubstr("without a trial"), HasSubstr("weir-probe is not there")));
+  EXPECT_THAT(found.note, AllOf(HasSubstr("without a trial"), HasSubstr("weir-probe does not exist")));
 }
 
 TEST(Probing, AHelperThatCannotRunIsNotMistakenForABrokenDriver) {

@@ -161,7 +161,7 @@ TEST_F(VerdictsTest, AHomeIsNotMade) {
   Verdicts verdicts(folder.path() / "home/.cache/weir/probes");
   verdicts.add(key, sound);
   verdicts.save();
-  EXPECT_THAT(verdicts.problem(), HasSubstr("/home is not there"));
+  EXPECT_THAT(verdicts.problem(), HasSubstr("/home does not exist"));
   EXPECT_FALSE(fs::exists(folder.path() / "home"));
 }
 

@@ -71,7 +71,7 @@ TEST(ScalarArgument, NumbersBecomeFloats) {
 TEST(ArrayArgument, ThatIsGoneIsNamedWithItsKernel) {
   const Kernel kernel{"step", [](Value<float> a, View<float> x) { x[0] = a; }};
   EXPECT_THAT(error_of([&] { kernel(1.0f, Array<float>()); }),
-              HasSubstr("kernel 'step', argument 2: the array is gone"));
+              HasSubstr("kernel 'step', argument 2: the array does not exist"));
 }
 
 }  // namespace

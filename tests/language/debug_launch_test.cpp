@@ -178,17 +178,13 @@ TEST(DebugLaunch, StopsAtRacesBetweenIterations) {
   const Kernel neighbour{"neighbour",
                          [](View<float> x) { range_for(x.size() - 1, [&](Index i) { x[i] = x[i + 1]; }); },
                          debugged};
-  EXPECT_THAT(
-      error_of([&] { neighbour(x); }),
-      HasSubstr("a race: element x(1), which this iteration writes, is one that the iteration (0) reads, in "
-                "the iteration (1)"));
+  EXPECT_THAT(error_of([&] { neighbour(x); }),
+              HasSubstr("race on x(1): iteration (1) writes it, iteration (0) reads it ("));
   const Kernel both{"both",
                     [](View<float> x) { range_for(3, 4, [&](Index i, Index j) { x[j] = cast<float>(i); }); },
                     debugged};
-  EXPECT_THAT(
-      error_of([&] { both(x); }),
-      HasSubstr("element x(0), which this iteration writes, is one that the iteration (0, 0) writes, in the "
-                "iteration (1, 0)"));
+  EXPECT_THAT(error_of([&] { both(x); }),
+              HasSubstr("race on x(0): iteration (1, 0) writes it, iteration (0, 0) writes it ("));
   const Kernel twice{"twice",
                      [](View<float> x) {
                        range_for(x.size() - 1, [&](Index i) { x[i] = 1.0f; });
@@ -209,7 +205,7 @@ TEST(DebugLaunch, TakesAtomicsForNoRaceButAReadBesideThem) {
       "reads", [](View<std::int32_t> x) { range_for(x.size(), [&](Index i) { atomic_add(x[0], x[i]); }); },
       debugged};
   EXPECT_THAT(error_of([&] { reads(x); }),
-              HasSubstr("changes by an atomic, is one that the iteration (0) reads"));
+              HasSubstr("race on x(0): iteration (1) atomically updates it, iteration (0) reads it"));
 }
 
 TEST(DebugLaunch, StopsWhereNaNAppears) {

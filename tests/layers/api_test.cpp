@@ -95,6 +95,22 @@ TEST_F(Api, AMissingWaitIsReportedWithBothKernelsTheArraysAndTheLines) {
                     HasSubstr("kernel 'move'"), HasSubstr(here(move_line)), HasSubstr("as 'position'")));
 }
 
+TEST_F(Api, ArraysWithoutANameAreCountedFromOne) {
+  const Kernel add{"add", [](View<const float> from, View<float> to) {
+                     range_for(to.size(), [&](Index i) { to[i] = to[i] + from[i]; });
+                   }};
+  const Stream first = device.create_stream(), second = device.create_stream();
+  auto x = device.array<float>(first, 1000), y = device.array<float>(first, 1000);
+  second.wait(first);
+  add(first, x, y);
+  add(second, y, x);  // second.wait(first) is missing
+  device.synchronize();
+  const std::vector<LayerReport> reports = ReportLog::get().take();
+  ASSERT_FALSE(reports.empty());
+  for (const LayerReport& report : reports)
+    EXPECT_THAT(report.message, AllOf(HasSubstr("'parameter 1'"), HasSubstr("'parameter 2'")));
+}
+
 TEST_F(Api, WithTheWaitThereIsNothingToReport) {
   auto move = make_move();
   auto look = make_look();

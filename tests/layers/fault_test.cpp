@@ -144,7 +144,7 @@ TEST_F(Fault, RunsOutOfMemoryAtALimit) {
   Answer answer;
   EXPECT_EQ(t.memory_allocate(objects.device, &options, &out, &answer), WEIR_ERROR_OUT_OF_MEMORY);
   EXPECT_STREQ(answer.message,
-               "fault layer: 100 bytes were asked for; of the limit of 1024 bytes 1000 are in use");
+               "fault layer: no room for 100 bytes: 1000 of the limit of 1024 bytes are in use");
   EXPECT_EQ(out, nullptr);
   EXPECT_EQ(layer.number("memory"), 1000u);
   EXPECT_EQ(t.memory_free(first, nullptr), WEIR_OK);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <stdexcept>
+#include <string_view>
 
 #include "harness.hpp"
 #include "reference.hpp"
@@ -252,6 +254,18 @@ void check(const MathCase& function, bool fast = false) {
   std::printf("%-10s %s worst %.3f ULP, known to %.1f, at %La %La\n", function.name, single ? "f32" : "f64",
               worst, single || judge.is_exact() || std::isinf(judge.trust()) ? 0.1 : judge.trust(),
               worst_at.x, worst_at.y);
+}
+
+TEST(PreciseReference, RefusesInexactFunctionsWithoutAnMpfrFunction) {
+  const MathCase rounds{"ceil", 1, false, false, 0, -10, 10};
+  EXPECT_NO_THROW(PreciseReference{rounds});
+  const MathCase unknown{"ceil", 1, false, false, 4, -10, 10};
+  try {
+    PreciseReference reference(unknown);
+    FAIL() << "no MPFR function computes ceil";
+  } catch (const std::logic_error& error) {
+    EXPECT_NE(std::string_view(error.what()).find("'ceil' has no exact reference; add"), std::string::npos);
+  }
 }
 
 class MathFunctions : public testing::TestWithParam<MathCase> {};

@@ -56,6 +56,7 @@ double error_in_ulp_of_f64(long double expected, double got);
 
 class PreciseReference {
  public:
+  /// Throws std::logic_error if the function is not exact by definition and no function of MPFR is known.
   explicit PreciseReference(const MathCase& function);
   ~PreciseReference();
   PreciseReference(const PreciseReference&) = delete;

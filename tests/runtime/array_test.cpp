@@ -169,7 +169,8 @@ TEST(Array, CopiesOfTheWrongSizeAreRefusedBeforeAnythingIsSubmitted) {
   const Device device = Watch::open();
   const auto x = device.array<std::int32_t>(10), y = device.array<std::int32_t>(11);
   std::vector<std::int32_t> host(9);
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { x.copy_from(host); }), HasSubstr("10 elements (40 bytes)"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { x.copy_from(host); }),
+              HasSubstr("a copy needs 10 elements (40 bytes) of host memory; found 9 (36 bytes)"));
   error_of(ErrorCode::invalid, [&] { x.copy_to(host); });
   error_of(ErrorCode::invalid, [&] { x.copy_from(y); });
   EXPECT_EQ(Watch::get().count("copy_to_device") + Watch::get().count("copy_to_host") +
@@ -185,7 +186,10 @@ TEST(Array, OverlappingCopiesAndSlicesOutsideAreRefused) {
   EXPECT_THAT(error_of(ErrorCode::invalid, [&] { x.slice(0, 6).copy_from(x.slice(4, 10)); }),
               HasSubstr("overlapping"));
   x.slice(0, 5).copy_from(x.slice(5, 10));
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)x.slice(5, 11); }), HasSubstr("[5, 11)"));
+  EXPECT_THAT(
+      error_of(ErrorCode::invalid, [&] { (void)x.slice(5, 11); }),
+      HasSubstr(
+          "slice [5, 11) is outside an array of 10 along its first dimension; pass 0 <= begin <= end <= 10"));
   error_of(ErrorCode::invalid, [&] { (void)x.slice(-1, 2); });
   error_of(ErrorCode::invalid, [&] { (void)x.slice(3, 2); });
 }
@@ -201,7 +205,8 @@ TEST(Array, UseAfterFreeIsAnError) {
     view = x;
   }
   EXPECT_FALSE(view.alive());
-  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)view.to_host(stream); }), HasSubstr("array is gone"));
+  EXPECT_THAT(error_of(ErrorCode::invalid, [&] { (void)view.to_host(stream); }),
+              HasSubstr("array does not exist"));
   error_of(ErrorCode::invalid, [&] { view.fill(stream, 1); });
   error_of(ErrorCode::invalid, [&] { kernels.add(stream, view, 1); });
   const auto reused = device.array<std::int32_t>(stream, 100);  // the same block, reused

@@ -171,7 +171,7 @@ TEST_F(Compiled, AFailureHasAMessage) {
   EXPECT_THAT(
       error_of(ErrorCode::invalid,
                [&] { (void)failure_of(kernel.program(), std::as_bytes(std::span(bytes)).first(64)); }),
-      HasSubstr("128 bytes, and was given 64"));
+      HasSubstr("128 bytes; found 64"));
 }
 
 }  // namespace

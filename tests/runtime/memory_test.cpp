@@ -164,9 +164,8 @@ TEST_P(Memory, CachesAreGivenBackBeforeOutOfMemoryIsReported) {
   { const auto x = device.array<std::uint8_t>(60'000); }
   const auto y = device.array<std::uint8_t>(90'000);  // only fits after the first block is freed
   EXPECT_EQ(device.memory_statistics().bytes_cached, 0u);
-  EXPECT_THAT(
-      error_of(ErrorCode::out_of_memory, [&] { (void)device.array<std::uint8_t>(60'000); }),
-      AllOf(HasSubstr("cannot allocate 61440 bytes"), HasSubstr("arrays of this process hold 90112 bytes")));
+  EXPECT_THAT(error_of(ErrorCode::out_of_memory, [&] { (void)device.array<std::uint8_t>(60'000); }),
+              AllOf(HasSubstr("cannot allocate 61440 bytes"), HasSubstr("arrays use 90112, ")));
 }
 
 // proves R34

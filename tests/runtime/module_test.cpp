@@ -115,10 +115,10 @@ TEST(Module, LaunchesThatDoNotFitAreRefusedBeforeTheDriverSeesThem) {
   const std::int64_t n = 10;
   const std::int32_t v = 1;
   EXPECT_THAT(launch({1, 1}, {x, n}),
-              AllOf(HasSubstr("add_value"), HasSubstr("takes 3 arguments and was given 2")));
+              AllOf(HasSubstr("add_value"), HasSubstr("expects 3 arguments, found 2")));
   EXPECT_THAT(launch({1, 1}, {n, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr("expected an array")));
   EXPECT_THAT(launch({1, 1}, {x, x, v}), AllOf(HasSubstr("argument 2"), HasSubstr("expected a value")));
-  EXPECT_THAT(launch({1, 1}, {x, v, v}), AllOf(HasSubstr("argument 2"), HasSubstr("8 bytes, was given 4")));
+  EXPECT_THAT(launch({1, 1}, {x, v, v}), AllOf(HasSubstr("argument 2"), HasSubstr("8 bytes, found 4")));
   EXPECT_THAT(launch({1, 1}, {foreign, n, v}), AllOf(HasSubstr("argument 1"), HasSubstr(other.name())));
   EXPECT_THAT(launch({0, 1}, {x, n, v}), HasSubstr("at least 1"));
   EXPECT_THAT(launch({1, {1, 0}}, {x, n, v}), HasSubstr("at least 1"));

@@ -331,14 +331,14 @@ TEST(Program, ArgumentsThatDoNotFitAreRefusedBeforeAnythingIsSubmitted) {
     return error_of(ErrorCode::invalid, [&] { launch(add, stream, arguments...); });
   };
   const std::int32_t v = 1;
-  EXPECT_THAT(refused(x), HasSubstr("takes 2 arguments and was given 1"));
+  EXPECT_THAT(refused(x), HasSubstr("expects 2 arguments, found 1"));
   EXPECT_THAT(refused(v, v), AllOf(HasSubstr("argument 1 ('x')"), HasSubstr("expected an array of i32")));
   EXPECT_THAT(refused(x, x), AllOf(HasSubstr("argument 2 ('value')"), HasSubstr("expected an i32")));
-  EXPECT_THAT(refused(x, 1.0f), HasSubstr("was given an f32"));
-  EXPECT_THAT(refused(device.array<float>(10), v), HasSubstr("was given an array of f32"));
+  EXPECT_THAT(refused(x, 1.0f), HasSubstr("found an f32"));
+  EXPECT_THAT(refused(device.array<float>(10), v), HasSubstr("found an array of f32"));
   EXPECT_THAT(refused(device.array<std::int32_t>(2, 5), v), HasSubstr("with 2 dimensions"));
   EXPECT_THAT(refused(other.array<std::int32_t>(10), v), HasSubstr("copy the array there first"));
-  EXPECT_THAT(refused(ArrayView<std::int32_t>(), v), HasSubstr("the array is gone"));
+  EXPECT_THAT(refused(ArrayView<std::int32_t>(), v), HasSubstr("the array does not exist"));
   EXPECT_EQ(Watch::get().count("kernel_launch") + Watch::get().count("module_load"), 0u);
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DSDK_CMAKE=folder -DOUT=folder -DCOMPILER=cc -P check_add_driver.cmake: weir_add_driver() writes any
-# description into the manifest, accepts quoted lists, and refuses unknown words.
+# description and the range of ABI versions into the manifest, accepts quoted lists, and refuses unknown words.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${OUT})
 
@@ -31,6 +31,21 @@ string(ASCII 9 tab)
 set(description [==[Boards of 19" racks; all: C:\ $<1:x>]==])
 expect(description "${description}${tab}(new)")
 expect("vendor_libraries;1" libb.so.1)
+
+expect("abi;min" 1.0)
+expect("abi;max" 1.1)
+
+configure(newest_abi_only)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "a driver of ABI 1.1 only is refused:\n${words}")
+endif()
+expect("abi;min" 1.1)
+expect("abi;max" 1.1)
+
+configure(empty_abi_range)
+if(result EQUAL 0 OR NOT words MATCHES "ABI_MIN is '1.1'; expected a version from 1.0 to[ \n]+1.0")
+  message(FATAL_ERROR "an ABI_MIN above ABI is not refused with words, but:\n${words}")
+endif()
 
 configure(misspelt)
 if(result EQUAL 0 OR NOT words MATCHES "unknown argument 'VENDER_LIBRARIES;libx.so.1'")

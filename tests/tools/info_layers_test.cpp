@@ -82,7 +82,7 @@ TEST_F(InfoLayers, AreNotMentionedWhereThereAreNone) {
 // proves R35
 TEST_F(InfoLayers, MissingOnesAreNamedWithTheExistingOnes) {
   expect_refused("validate,faults",
-                 AllOf(HasSubstr("asks for the layer 'faults', which is not there"),
+                 AllOf(HasSubstr("asks for the layer 'faults', which is not installed"),
                        HasSubstr("the layers are fault, validate"),
                        HasSubstr("name one of them, or put the folder of libweir-layer-faults.so in "
                                  "WEIR_LAYER_PATH")));
@@ -100,7 +100,7 @@ TEST_F(InfoLayers, WhereThereAreNoneTheFoldersAreNamed) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(
       result.err,
-      AllOf(HasSubstr("asks for the layer 'fault', which is not there; no layer was found in"),
+      AllOf(HasSubstr("asks for the layer 'fault', which is not installed; no layer was found in"),
             HasSubstr((folder.path().parent_path() / "layers").string()), HasSubstr("install weir-tools")));
 }
 
@@ -116,8 +116,8 @@ TEST_F(InfoLayers, EmptyNamesAreCountedAndTheFormIsShown) {
 // proves R35
 TEST_F(InfoLayers, InvalidNamesAreQuoted) {
   expect_refused("Validate",
-                 HasSubstr("'Validate' is no name of a layer (lower case letters, digits and '-'"));
-  expect_refused("../fault", HasSubstr("'../fault' is no name of a layer"));
+                 HasSubstr("'Validate' is not the name of a layer (lower case letters, digits and '-'"));
+  expect_refused("../fault", HasSubstr("'../fault' is not the name of a layer"));
   expect_refused(std::string(33, 'x'), HasSubstr("at most 32"));
 }
 

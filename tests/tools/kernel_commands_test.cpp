@@ -182,8 +182,7 @@ TEST_F(KernelCommands, RunWithDebugStopsAtARace) {
   command.push_back("--debug");
   const ProgramResult run = run_program(command);
   EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err,
-              testing::AllOf(HasSubstr("kernel 'shift': a race: element x(1)"), HasSubstr("shift.weir:10")));
+  EXPECT_THAT(run.err, testing::AllOf(HasSubstr("kernel 'shift': race on x(1)"), HasSubstr("shift.weir:10")));
 }
 
 TEST_F(KernelCommands, CompileEmitsTheTextItRead) {

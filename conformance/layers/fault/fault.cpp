@@ -114,9 +114,9 @@ weir_result Fault::take_memory(std::int64_t device, std::uint64_t bytes, weir_al
     if (options_.memory && (bytes > *options_.memory || used > *options_.memory - bytes)) {
       ++failed_;
       sdk::report(status, WEIR_ERROR_OUT_OF_MEMORY,
-                  sdk::format_text("fault layer: %" PRIu64 " bytes were asked for; of the limit of %" PRIu64
-                                   " bytes %" PRIu64 " are in use",
-                                   bytes, *options_.memory, used)
+                  sdk::format_text("fault layer: no room for %" PRIu64 " bytes: %" PRIu64
+                                   " of the limit of %" PRIu64 " bytes are in use",
+                                   bytes, used, *options_.memory)
                       .c_str(),
                   WEIR_ERROR_OUT_OF_MEMORY, "FAULT");
       return WEIR_ERROR_OUT_OF_MEMORY;

@@ -92,7 +92,7 @@ weir_result Validate::find_kernel(weir_module handle, const char* symbol, const 
       const weir_touched& part = access_info.touched[i];
       if (part.parameter >= given.parameter_count ||
           kernel->parameters[part.parameter].kind != WEIR_PARAMETER_BUFFER)
-        refuse("argument", "part %u of the annotation of '%s' names parameter %u, which is no buffer", i,
+        refuse("argument", "part %u of the annotation of '%s' names parameter %u, which is not a buffer", i,
                symbol, part.parameter);
       kernel->touched.push_back(
           {part.parameter, part.access, part.offset, part.bytes, part.bytes == 0, true,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "driver/driver_under_test.hpp"
 #include "driver/recorded_table.hpp"
@@ -34,6 +35,14 @@ void call(Function slot, Arguments... arguments) {
   if (const weir_result result = slot(arguments..., &status); result != WEIR_OK) fail_call(result, status);
 }
 
+/// Expects `result` of the function `where`. A failure names both results and quotes the driver's message.
+inline void expect_result(std::string_view where, weir_result result, weir_result expected,
+                          const char* message = "") {
+  if (result == expected) return;
+  ADD_FAILURE() << where << " returned " << result_name(result) << "; expected " << result_name(expected)
+                << (*message ? ". Its message: " : "") << message;
+}
+
 /// Calls a slot and returns its result, which the test checks.
 template <class Function, class... Arguments>
 weir_result result_of(Function slot, Arguments... arguments) {
@@ -48,9 +57,8 @@ std::string refusal(weir_result expected, Function slot, Arguments... arguments)
   weir_status status = new_status();
   const weir_result result = slot(arguments..., &status);
   const std::string where(last_slot());
-  EXPECT_EQ(result, expected) << where << " returned " << result_name(result) << "; expected "
-                              << result_name(expected) << ". Its message: " << status.message;
-  EXPECT_EQ(status.code, result) << where << " set status.code to a result other than the returned one";
+  expect_result(where, result, expected, status.message);
+  expect_result(where + "'s status.code", status.code, result);
   const bool terminated = std::memchr(status.message, 0, sizeof status.message) != nullptr;
   EXPECT_TRUE(terminated) << where << " left status.message unterminated";
   if (!terminated) return {};

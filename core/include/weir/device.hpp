@@ -126,8 +126,9 @@ struct CodeObject {
 /// A device of an installed driver. A cheap handle, always valid for the life of the process; every function
 /// may be called from several threads. Opening the device in the vendor's runtime happens on first use.
 ///
-/// Functions throw Error with the driver's own words. A lost device repeats what took it as
-/// Error{device_lost}; other drivers go on, and its driver's other devices where the vendor lets them.
+/// Functions throw Error with the driver's message. After a device is lost, they throw Error{device_lost}
+/// with the first failure. Other drivers keep working, and the driver's other devices if the vendor's runtime
+/// does.
 class WEIR_API Device {
  public:
   /// "cpu", "cuda", ...: the driver's name.

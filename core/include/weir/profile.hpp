@@ -68,7 +68,8 @@ WEIR_API ProfileSummary summarize(std::span<const TaskTime> times);
 /// A table with one line per task: its share of the total, runs, total, median, and rate.
 WEIR_API std::string to_string(const ProfileSummary& summary);
 
-/// The times in Chrome's trace format, for chrome://tracing and https://ui.perfetto.dev: one row per stream.
+/// The times in Chrome's trace format, with one row per stream. chrome://tracing and
+/// [Perfetto](https://ui.perfetto.dev) show it.
 WEIR_API std::string chrome_trace(std::span<const TaskTime> times, std::string_view title);
 
 /// Writes chrome_trace() to a file, replacing its contents. Throws Error{system} if it cannot be written.

@@ -41,8 +41,8 @@ void expect_usable(std::string_view function, const StreamRef& stream, std::init
     if (!view.alive())
       throw Error(
           ErrorCode::invalid,
-          fmt::format("{}: '{}' is an array that is alive, but it was freed or never made; keep its Array "
-                      "until the call",
+          fmt::format("{}: the array '{}' does not exist: it was freed, moved from, or never created; keep "
+                      "its Array alive until the call returns",
                       function, name));
     if (view.device().state() != device.state())
       throw Error(

@@ -60,7 +60,7 @@ Refusal explain_loader_words(std::string_view words, const std::filesystem::path
   // "/lib/libc.so.6: version `GLIBC_2.38' not found (required by /path/libweir-x.so)"
   if (const std::string_view version = between(words, "version `", "'"); !version.empty())
     return {DriverStatus::broken,
-            fmt::format("{} needs {} of {}, which is not there", file, version,
+            fmt::format("{} needs {} of {}, which is not installed", file, version,
                         words.substr(0, words.find(": version"))),
             fmt::format("install a build of the {} made for this system, or update the system", plugin)};
   return {DriverStatus::broken, fmt::format("{} cannot be loaded: {}", file, words),

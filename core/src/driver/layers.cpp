@@ -94,7 +94,7 @@ fs::path find_library(const WantedLayer& layer) {
     std::error_code error;
     if (fs::exists(file, error)) return file;
   }
-  throw LayersError(fmt::format("{} asks for the layer '{}', which is not there; {}", layer.origin,
+  throw LayersError(fmt::format("{} asks for the layer '{}', which is not installed; {}", layer.origin,
                                 layer.name, what_there_is(layer.name)));
 }
 
@@ -108,7 +108,7 @@ weir_layer_entry_function open_library(const WantedLayer& layer, const fs::path&
     const TrustedFile judged = open_trusted(file);
     const ElfHeader header = read_elf_header(judged);
     if (!header.native || !header.shared_object)
-      refuse(fmt::format("{} is no library for this machine; reinstall the layer", file.string()));
+      refuse(fmt::format("{} is not a library for this machine; reinstall the layer", file.string()));
     judged.verify();  // as for drivers, see dynamic_library.cpp
     library = dlopen(judged.path().c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) refuse(fmt::format("{}; reinstall the layer", text_of(dlerror())));
@@ -179,8 +179,8 @@ std::vector<WantedLayer> parse_layers(std::string_view text, std::string_view or
     const std::string_view name = word.substr(0, colon);
     if (name.empty()) refuse(fmt::format("layer {} has no name", layers.size() + 1));
     if (!valid_driver_name(name))
-      refuse(
-          fmt::format("'{}' is no name of a layer (lower case letters, digits and '-', at most 32)", name));
+      refuse(fmt::format("'{}' is not the name of a layer (lower case letters, digits and '-', at most 32)",
+                         name));
     layers.push_back(
         {std::string(name), std::string(word.substr(std::min(colon + 1, word.size()))), std::string(origin)});
     begin = end + 1;

@@ -137,9 +137,7 @@ void Checks::check_initialised(const Machine& machine, const Statement& s, std::
   const std::uint64_t words[] = {unwritten_word, unwritten_word};
   const std::byte* expected = reinterpret_cast<const std::byte*>(words) + from % 8;
   if (std::memcmp(bytes.data() + from, expected, count) == 0)
-    stop(machine, s,
-         "element " + place(kernel_, machine, s) +
-             " is read, which nothing has written since the array was made");
+    stop(machine, s, "element " + place(kernel_, machine, s) + " is read before anything has written it");
 }
 
 void Checks::check_race(const Machine& machine, const Statement& s, Access access, std::size_t memory,
@@ -148,15 +146,17 @@ void Checks::check_race(const Machine& machine, const Statement& s, Access acces
   Uses& uses = uses_[std::uint64_t{memory} << 48 | at];
   if (uses.loop != iteration.loops) uses = {iteration.loops, {}};
   const auto own = static_cast<std::uint32_t>(iteration.number + 1);
-  static constexpr const char* verbs[] = {"reads", "writes", "changes by an atomic"};
+  static constexpr const char* verbs[] = {"reads", "writes", "atomically updates"};
   for (const Access earlier : {Access::write, Access::update, Access::read}) {
     if (earlier == access && access != Access::write) continue;  // reads do not race, nor do atomics
     const std::uint32_t other = uses.by[static_cast<std::size_t>(earlier)].other_than(own);
     if (other == 0) continue;
-    stop(machine, s,
-         "a race: element " + place(kernel_, machine, s) + ", which this iteration " +
-             verbs[static_cast<std::size_t>(access)] + ", is one that the iteration " +
-             tuple(indices_of(machine, other - 1)) + " " + verbs[static_cast<std::size_t>(earlier)]);
+    throw Fault{s.location,
+                "race on " + place(kernel_, machine, s) + ": iteration " + tuple(iteration.indices) + " " +
+                    verbs[static_cast<std::size_t>(access)] + " it, iteration " +
+                    tuple(indices_of(machine, other - 1)) + " " + verbs[static_cast<std::size_t>(earlier)] +
+                    " it",
+                describe(kernel_, machine, s)};
   }
   uses.by[static_cast<std::size_t>(access)].add(own);
 }

@@ -128,7 +128,7 @@ void ElfFile::check_sections() {
     if (section.sh_type == SHT_NULL || section.sh_type == SHT_NOBITS) continue;
     if (!within(section.sh_offset, section.sh_size, bytes_.size()))
       refuse("is cut short: a section is outside of the file");
-    if (section.sh_link >= header_.e_shnum) refuse("has a section that refers to one that is not there");
+    if (section.sh_link >= header_.e_shnum) refuse("has a section that refers to one that does not exist");
   }
 }
 
@@ -322,7 +322,7 @@ void ElfFile::read_relocations(Range table) {
         type != R_X86_64_JUMP_SLOT)
       refuse("has a relocation of type " + std::to_string(type) +
              "; expected R_X86_64_RELATIVE, _64, _GLOB_DAT or _JUMP_SLOT");
-    if (symbol >= symbols_.size()) refuse("has a relocation for a symbol that is not there");
+    if (symbol >= symbols_.size()) refuse("has a relocation for a symbol that does not exist");
     const Segment* segment = segment_at(entry.r_offset, 8);
     if (!segment || !(segment->flags & PF_W)) refuse("has a relocation outside of its writable segments");
     relocations_.push_back({entry.r_offset, type, symbol, entry.r_addend});

@@ -112,8 +112,8 @@ Module& Device::load_module(const weir_code_object& object) {
   std::memcpy(words.data(), object.data, object.size);
   SpirvModule read;
   if (const std::string why = read_spirv(words, read); !why.empty())
-    sdk::fail(WEIR_ERROR_CODE_OBJECT, "code object '%.64s' is no SPIR-V module for Vulkan: %s", object.name,
-              why.c_str());
+    sdk::fail(WEIR_ERROR_CODE_OBJECT, "code object '%.64s' is not a SPIR-V module for Vulkan: %s",
+              object.name, why.c_str());
   check_capabilities(*physical, read, object.name);
 
   sdk::Fresh<Module> module;

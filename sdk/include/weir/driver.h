@@ -166,18 +166,18 @@ typedef struct weir_device_info {
   char location[32];               /* PCI address "0000:41:00.0", or "" */
   uint8_t uuid[16];                /* all zero when the device has none */
   uint64_t capabilities;           /* enum weir_capability */
-  uint64_t total_memory;
+  uint64_t total_memory;           /* bytes, at least 1 */
   uint32_t argument_style;         /* enum weir_argument_style */
-  uint32_t code_target_count;
+  uint32_t code_target_count;      /* 1 to WEIR_MAX_CODE_TARGETS */
   weir_code_target code_targets[WEIR_MAX_CODE_TARGETS];
   char target_features[512];       /* LLVM's -mattr for code_targets[0], or "" */
-  uint32_t multiprocessors;        /* cores of a CPU */
-  uint32_t lanes;                  /* size of a warp or wavefront; 1 on a CPU */
-  uint32_t max_block_threads;      /* product over the block's dimensions */
-  uint32_t max_block[3];
-  uint32_t max_grid[3];
+  uint32_t multiprocessors;        /* at least 1; cores of a CPU */
+  uint32_t lanes;                  /* at least 1: size of a warp or wavefront; 1 on a CPU */
+  uint32_t max_block_threads;      /* at least 1: product over the block's dimensions */
+  uint32_t max_block[3];           /* each at least 1 and at most max_block_threads */
+  uint32_t max_grid[3];            /* each at least 1 */
   uint32_t max_shared_bytes;       /* per block, static and dynamic together */
-  uint32_t max_argument_bytes;     /* of a launch's argument block */
+  uint32_t max_argument_bytes;     /* at least 1: of a launch's argument block */
   uint32_t memory_alignment;       /* every allocation is aligned to this many bytes, at least 64 */
   int32_t min_priority;            /* the numerically largest, least urgent one */
   int32_t max_priority;            /* the numerically smallest, most urgent one */

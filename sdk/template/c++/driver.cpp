@@ -17,7 +17,7 @@ std::uint64_t bytes_of(int pages) {
 }
 
 struct Driver {
-  static constexpr const char *name = "@NAME@", *version = "0.1.0", *vendor = "Say who you are";
+  static constexpr const char *name = "@NAME@", *version = "0.1.0", *vendor = "Your name";
 
   // -- devices --
 
@@ -28,8 +28,7 @@ struct Driver {
     info.kind = WEIR_DEVICE_OTHER;
     put(info.name, "The @NAME@ device");
     put(info.vendor, vendor);
-    // The formats that the device loads; level 0 requires at least one. Replace it when load_module accepts
-    // code.
+    // Level 0 requires one to four formats. load_module must name one of them when it refuses code.
     info.code_target_count = 1;
     put(info.code_targets[0].format, "none-yet");
     info.total_memory = bytes_of(_SC_PHYS_PAGES);
@@ -152,7 +151,8 @@ struct Driver {
     }
 
     Module& load_module(const weir_code_object& object) {
-      fail(WEIR_ERROR_CODE_OBJECT, "the @NAME@ driver loads no code yet; it was given '%s' for '%s'",
+      fail(WEIR_ERROR_CODE_OBJECT,
+           "expected code of the format 'none-yet', found '%s' for '%s'; the @NAME@ driver loads no code yet",
            object.format, object.target);
     }
   };

@@ -10,6 +10,7 @@
 #include <weir/driver.h>
 
 enum { alignment = 64 };
+#define CODE_FORMAT "none-yet" /* the format of code that module_load will accept */
 
 /* -- objects, to which the handles point -- */
 
@@ -84,11 +85,10 @@ static weir_result device_get_info(uint32_t index, weir_device_info* info, weir_
   if (index != 0) return fail(status, WEIR_ERROR_INVALID, "the device index is not 0; there is one device");
   const weir_device_info mine = {.kind = WEIR_DEVICE_OTHER,
                                  .name = "The @NAME@ device",
-                                 .vendor = "Say who you are",
-                                 /* Formats that the device will load; level 0 wants one. Replace it when
-                                    module_load takes code. */
+                                 .vendor = "Your name",
+                                 /* Level 0 requires one to four formats. */
                                  .code_target_count = 1,
-                                 .code_targets = {{"none-yet", ""}},
+                                 .code_targets = {{CODE_FORMAT, ""}},
                                  .total_memory = bytes_of(_SC_PHYS_PAGES),
                                  .multiprocessors = 1,
                                  .lanes = 1,
@@ -281,30 +281,31 @@ static weir_result module_load(weir_device device, const weir_code_object* objec
                                weir_status* status) {
   (void)device, (void)out_module;
   char message[WEIR_STATUS_MESSAGE_BYTES + 256]; /* `fail` cuts it */
-  snprintf(message, sizeof message, "the @NAME@ driver loads no code yet; it was given '%s' for '%s'",
+  snprintf(message, sizeof message,
+           "expected code of the format '" CODE_FORMAT "', found '%s' for '%s'; the @NAME@ driver loads no code yet",
            object->format ? object->format : "", object->target ? object->target : "");
   return fail(status, WEIR_ERROR_CODE_OBJECT, message);
 }
 
 static weir_result module_unload(weir_module module, weir_status* status) {
   (void)module;
-  return fail(status, WEIR_ERROR_INVALID, "module is no module of the @NAME@ driver, which has none");
+  return fail(status, WEIR_ERROR_INVALID, "module is not a module of the @NAME@ driver, which has none");
 }
 
 static weir_result module_get_kernel(weir_module module, const char* name, const weir_kernel_layout* layout,
                                      weir_kernel* out_kernel, weir_status* status) {
   (void)module, (void)name, (void)layout, (void)out_kernel;
-  return fail(status, WEIR_ERROR_INVALID, "module is no module of the @NAME@ driver, which has none");
+  return fail(status, WEIR_ERROR_INVALID, "module is not a module of the @NAME@ driver, which has none");
 }
 
 static weir_result kernel_get_info(weir_kernel kernel, weir_kernel_info* info, weir_status* status) {
   (void)kernel, (void)info;
-  return fail(status, WEIR_ERROR_INVALID, "kernel is no kernel of the @NAME@ driver, which has none");
+  return fail(status, WEIR_ERROR_INVALID, "kernel is not a kernel of the @NAME@ driver, which has none");
 }
 
 static weir_result kernel_launch(weir_stream stream, const weir_launch* launch, weir_status* status) {
   (void)stream, (void)launch;
-  return fail(status, WEIR_ERROR_INVALID, "launch.kernel is no kernel of the @NAME@ driver, which has none");
+  return fail(status, WEIR_ERROR_INVALID, "launch.kernel is not a kernel of the @NAME@ driver, which has none");
 }
 
 /* -- the table and the entry point -- */
@@ -314,7 +315,7 @@ static const weir_driver_table table = {
     .abi_version = WEIR_ABI_VERSION(1, 0),
     .name = "@NAME@",
     .version = "0.1.0",
-    .vendor = "Say who you are",
+    .vendor = "Your name",
     .device_count = device_count,
     .device_open = device_open,
     .device_close = device_close,

@@ -13,6 +13,7 @@ mod abi {
 use abi::*;
 
 const ALIGNMENT: u64 = 64;
+const CODE_FORMAT: &str = "none-yet"; // the format of code that module_load will accept
 const MAX_ALIGNMENT: u64 = 1 << 30;
 
 // -- objects, to which the handles point --
@@ -127,10 +128,10 @@ unsafe extern "C" fn device_get_info(index: u32, out: *mut weir_device_info, sta
         let mut info: weir_device_info = std::mem::zeroed();
         info.kind = WEIR_DEVICE_OTHER;
         put(&mut info.name, "The @NAME@ device");
-        put(&mut info.vendor, "Say who you are");
-        // Formats that the device will load; level 0 wants one. Replace it when module_load takes code.
+        put(&mut info.vendor, "Your name");
+        // Level 0 requires one to four formats.
         info.code_target_count = 1;
-        put(&mut info.code_targets[0].format, "none-yet");
+        put(&mut info.code_targets[0].format, CODE_FORMAT);
         info.total_memory = memory("MemTotal:");
         info.multiprocessors = 1;
         info.lanes = 1;
@@ -382,8 +383,10 @@ unsafe extern "C" fn module_load(
     guarded(status, || {
         fail(
             WEIR_ERROR_CODE_OBJECT,
-            format!("the @NAME@ driver loads no code yet; it was given '{}' for '{}'", text_of((*object).format),
-                    text_of((*object).target)),
+            format!(
+                "expected code of the format '{}', found '{}' for '{}'; the @NAME@ driver loads no code yet",
+                CODE_FORMAT, text_of((*object).format), text_of((*object).target)
+            ),
         )
     })
 }
@@ -416,7 +419,7 @@ static TABLE: Table = Table(weir_driver_table {
     abi_version: 1 << 16, // 1.0
     name: "@NAME@\0".as_ptr() as *const c_char,
     version: "0.1.0\0".as_ptr() as *const c_char,
-    vendor: "Say who you are\0".as_ptr() as *const c_char,
+    vendor: "Your name\0".as_ptr() as *const c_char,
     device_count: Some(device_count),
     device_open: Some(device_open),
     device_close: Some(device_close),

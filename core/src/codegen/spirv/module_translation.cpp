@@ -109,7 +109,7 @@ Id ModuleTranslation::table(const Region& region) {
       llvm::Constant* value =
           llvm::ConstantFoldLoadFromConst(initial, type, llvm::APInt(64, at), module_.getDataLayout());
       const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(value);
-      if (!number) refuse("a table has an element that is no number");
+      if (!number) refuse("a table has an element that is not a number");
       values[(regions.offset(object) + at) / size] = number->getZExtValue();
     }
   }

@@ -56,8 +56,9 @@ std::pair<std::string, std::string> parse_processor(const std::string& text) {
   for (llvm::StringRef part : llvm::ArrayRef(parts).drop_front()) {
     const char sign = part.empty() ? '\0' : part.back();
     if ((part.drop_back() != "sramecc" && part.drop_back() != "xnack") || (sign != '+' && sign != '-'))
-      refuse("'" + text +
-             "' is no AMD target; expected gfxNNN, with :sramecc+, :sramecc-, :xnack+ or :xnack- after it");
+      refuse(
+          "'" + text +
+          "' is not an AMD target; expected gfxNNN, with :sramecc+, :sramecc-, :xnack+ or :xnack- after it");
     add_feature(features, std::string(1, sign) + part.drop_back().str());
   }
   return {parts.empty() ? "" : parts[0].str(), features};
@@ -88,8 +89,8 @@ class AmdgpuModel final : public GpuModel {
     const unsigned generation = generation_of(cpu_);
     if (generation < 9)
       refuse("'" + target.cpu +
-             "' is no AMD processor that code is generated for; expected gfx906 or newer, as weir info lists "
-             "it" +
+             "' is not an AMD processor that code is generated for; expected gfx906 or newer, as weir info "
+             "lists it" +
              suggestion(cpu_, std::vector<std::string>{"gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030",
                                                        "gfx1100"}));
     if (!target.features.empty() && !hip_features) add_feature(features_, named_features_ = target.features);
@@ -109,7 +110,7 @@ class AmdgpuModel final : public GpuModel {
     const std::unique_ptr<llvm::MCSubtargetInfo> any(found->createMCSubtargetInfo(triple, "", ""));
     if (!any->isCPUStringValid(cpu_))
       refuse("'" + cpu_ +
-             "' is no AMD processor supported by LLVM " LLVM_VERSION_STRING
+             "' is not an AMD processor supported by LLVM " LLVM_VERSION_STRING
              "; update Weir, or load a ready code object" +
              suggestion(cpu_, generated_processors(*any)));
     const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));

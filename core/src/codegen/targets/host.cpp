@@ -66,7 +66,7 @@ class HostModel final : public DeviceModel {
       throw Error(
           ErrorCode::unsupported,
           "'" + cpu_ +
-              "' is no x86-64 processor supported by LLVM; name one as for clang -march=, or \"native\"" +
+              "' is not an x86-64 processor supported by LLVM; name one as for clang -march=, or \"native\"" +
               suggestion(cpu_, processor_names(*any)));
     const std::unique_ptr<llvm::MCSubtargetInfo> plain(found->createMCSubtargetInfo(triple, cpu_, ""));
     check_features(

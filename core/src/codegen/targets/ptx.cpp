@@ -64,13 +64,14 @@ unsigned architecture_number(const std::string& cpu, bool of_device) {
   unsigned number = 0;
   const bool named = rest.consume_front("sm_") && !rest.consumeInteger(10, number);
   if (!named || (!rest.empty() && rest != "a" && rest != "f"))
-    refuse("'" + cpu + "' is no NVIDIA architecture; expected sm_NN such as sm_90, as weir info lists it" +
+    refuse("'" + cpu +
+           "' is not an NVIDIA architecture; expected sm_NN such as sm_90, as weir info lists it" +
            suggestion(cpu, architecture_names()));
   if (number < architectures[0].sm)
     refuse("NVIDIA architecture '" + cpu + "' is older than generated code can be; it needs sm_70 or newer");
   const auto known = [&](const Architecture& a) { return a.sm == number; };
   if (!of_device && std::ranges::none_of(architectures, known))
-    refuse("'" + cpu + "' is no NVIDIA architecture that code is generated for: " +
+    refuse("'" + cpu + "' is not an NVIDIA architecture that code is generated for: " +
            llvm::join(architecture_names(), ", ") +
            "; for a newer device add the PTX version that its driver takes, as in " + cpu + ":+ptx" +
            std::to_string(std::end(ptx_versions)[-1]) + suggestion(cpu, architecture_names()));
@@ -86,7 +87,7 @@ unsigned allowed_ptx(const std::string& features) {
     unsigned version = 0;
     if (!part.consume_front("+ptx") || part.getAsInteger(10, version))
       refuse((llvm::Twine("'") + part +
-              "' is no feature of NVIDIA targets; expected +ptxNN, the newest PTX that the driver takes")
+              "' is not a feature of NVIDIA targets; expected +ptxNN, the newest PTX that the driver takes")
                  .str());
     allowed = version;
   }

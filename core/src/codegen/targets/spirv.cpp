@@ -63,7 +63,7 @@ std::set<std::string> parse_features(const std::string& text) {
         std::ranges::any_of(feature::all, [&](const char* known_name) { return name == known_name; });
     if (!known || (part[0] != '+' && part[0] != '-'))
       refuse("'" + part.str() +
-             "' is no feature of Vulkan targets; expected + or - and a name such as float64" +
+             "' is not a feature of Vulkan targets; expected + or - and a name such as float64" +
              suggestion(name, std::vector<std::string>(std::begin(feature::all), std::end(feature::all))));
     if (part[0] == '+')
       found.insert(name);
@@ -104,8 +104,9 @@ class SpirvModel final : public GpuModel {
       : GpuModel(target), name_(target.cpu), features_(parse_features(target.features)) {
     initialize_spirv();
     if (!llvm::StringRef(name_).starts_with("vulkan1.") || name_ < "vulkan1.3")
-      refuse("'" + name_ +
-             "' is no Vulkan target that code is generated for; expected vulkan1.3, as weir info lists it");
+      refuse(
+          "'" + name_ +
+          "' is not a Vulkan target that code is generated for; expected vulkan1.3, as weir info lists it");
     if (!has(feature::int64))
       refuse("code for Vulkan needs the device's feature int64, because addresses are 64-bit integers");
     if (has(feature::subgroup_shuffle) && target.lanes >= 32)

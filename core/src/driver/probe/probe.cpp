@@ -48,9 +48,8 @@ std::uint32_t count_devices(const GpuDriver& driver, const Manifest& manifest) {
   const weir_result result = call_plugin(PluginKind::driver, "device_count",
                                          [&] { return driver.table().device_count(&count, &status); });
   constexpr std::string_view no_device_remedy =
-      "nothing, unless this machine has such a device: then check that its kernel driver is loaded and that "
-      "this "
-      "user may use it";
+      "if this machine has such a device, check that its kernel driver is loaded and that this user may use "
+      "it; otherwise nothing to do";
   if (result == WEIR_ERROR_NO_LIBRARY) {
     const std::string remedy =
         manifest.vendor_libraries.empty()
@@ -115,7 +114,7 @@ TrustedFile open_checked_library(PluginKind kind, const std::filesystem::path& p
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     refuse(DriverStatus::broken,
-           fmt::format("the library {} that the manifest names is not there", path.string()),
+           fmt::format("the library {} that the manifest names does not exist", path.string()),
            reinstall_or_correct(kind));
   TrustedFile library = open_if_trusted(path, reinstall(kind));
   try {

@@ -26,7 +26,7 @@ void add_note(Candidate& candidate, std::string_view words) {
 }
 
 std::string why_not_to_be_run(const fs::path& helper) {
-  if (access(helper.c_str(), F_OK) != 0) return fmt::format("{} is not there", helper.string());
+  if (access(helper.c_str(), F_OK) != 0) return fmt::format("{} does not exist", helper.string());
   return why_untrusted(helper);
 }
 

@@ -27,7 +27,7 @@ std::string make_private_folder(const fs::path& folder, int most_missing) {
     fs::path needed = there;
     auto part = missing.begin();
     for (auto i = levels; i > most_missing; --i) needed /= *part++;
-    return fmt::format("{} is not there", needed.string());
+    return fmt::format("{} does not exist", needed.string());
   }
   for (const fs::path& part : missing) {
     there /= part;

@@ -199,8 +199,8 @@ void throw_dead(std::string_view what) {
   throw Error(
       ErrorCode::invalid,
       fmt::format(
-          "this {0} is gone: it was destroyed, moved from, or never made; keep its owner alive while it "
-          "is used",
+          "this {0} does not exist: it was destroyed, moved from, or never created; keep its owner alive "
+          "while it is used",
           what));
 }
 

@@ -36,8 +36,8 @@ std::string describe_work(const GraphCall& call) {
         throw Error(
             ErrorCode::invalid,
             fmt::format(
-                "call {} of the graph ({}): its array {} is gone: it was freed or moved from since it "
-                "was recorded; keep arrays alive as long as the graph is launched, or update the call",
+                "call {} of the graph ({}): its array {} does not exist: it was freed or moved from since "
+                "it was recorded; keep arrays alive as long as the graph is launched, or update the call",
                 i + 1, describe_work(call), a + 1));
   }
   detail::throw_dead("array of a graph");
@@ -80,7 +80,7 @@ Call& call_of(GraphState& graph, bool own, std::uint32_t index, std::string_view
                 "the node is not of this graph; pass a node that this graph's builder returned");
   Call* call = std::get_if<Call>(&graph.calls[index].what);
   if (!call)
-    throw Error(ErrorCode::invalid, fmt::format("call {} of the graph is {}, and was given arguments for {}",
+    throw Error(ErrorCode::invalid, fmt::format("call {} of the graph is {}; found arguments for {}",
                                                 index + 1, describe_work(graph.calls[index]), expected));
   return *call;
 }

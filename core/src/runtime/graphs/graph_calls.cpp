@@ -26,8 +26,7 @@ void check_place(const DeviceState& device, const AnyArrayView& view) {
 void check_size(std::size_t host, const AnyArrayView& view) {
   if (host != view.size_bytes())
     throw Error(ErrorCode::invalid,
-                fmt::format("a copy needs {} bytes on the host, as the array has, but was given {}",
-                            view.size_bytes(), host));
+                fmt::format("a copy needs {} bytes of host memory; found {}", view.size_bytes(), host));
 }
 
 /// A copy or fill of no bytes becomes an empty node, because some vendors reject copies of no bytes.

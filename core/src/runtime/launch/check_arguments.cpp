@@ -114,7 +114,7 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
                      std::span<const LaunchArgument> arguments) {
   const std::vector<ParameterInfo>& parameters = program.parameters;
   if (arguments.size() != parameters.size())
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} and was given {}", program.name(),
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' expects {}, found {}", program.name(),
                                                 count_of(parameters.size(), "argument"), arguments.size()));
   if (!has_layouts(program, arguments)) [[unlikely]]
     refuse_layout(program, arguments);
@@ -125,17 +125,17 @@ void check_arguments(const ProgramState& program, const DeviceState& device,
       if (argument.array || !argument.data || argument.element != parameter.element) [[unlikely]] {
         const std::string misfit = argument.array ? std::string() : misfit_words(parameter.element, argument);
         if (!misfit.empty()) refuse(program, i, misfit);
-        refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+        refuse(program, i, fmt::format("expected {}, found {}", describe(parameter), describe(argument)));
       }
       continue;
     }
     if (!argument.array) [[unlikely]]
-      refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+      refuse(program, i, fmt::format("expected {}, found {}", describe(parameter), describe(argument)));
     const AnyArrayView& view = *argument.array;
     if (!is_alive(view)) [[unlikely]]
-      refuse(program, i, "the array is gone: it was freed, moved from, or never made");
+      refuse(program, i, "the array does not exist: it was freed, moved from, or never created");
     if (view.element() != parameter.element || view.rank() != parameter.rank) [[unlikely]]
-      refuse(program, i, fmt::format("expected {}, was given {}", describe(parameter), describe(argument)));
+      refuse(program, i, fmt::format("expected {}, found {}", describe(parameter), describe(argument)));
     if (&view.block()->device != &device) [[unlikely]]
       refuse(program, i,
              fmt::format("the array is on device {}, but the stream is of {}; copy the array there first",

@@ -143,8 +143,9 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
   static_assert(sizeof(ir::ErrorRecord) == CompiledProgram::failure_record_bytes);
   if (!program.state()) detail::throw_dead("kernel");
   if (record.size() != sizeof(ir::ErrorRecord))
-    throw Error(ErrorCode::invalid, fmt::format("a failure record has {} bytes, and was given {}",
-                                                sizeof(ir::ErrorRecord), record.size()));
+    throw Error(ErrorCode::invalid,
+                fmt::format("a failure record has {} bytes; found {}; pass the whole record",
+                            sizeof(ir::ErrorRecord), record.size()));
   ir::ErrorRecord copy;
   std::memcpy(&copy, record.data(), sizeof copy);
   if (copy.state != ir::ErrorRecord::complete) return {};

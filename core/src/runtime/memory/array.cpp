@@ -181,8 +181,9 @@ AnyArrayView AnyArrayView::sliced(std::int64_t begin, std::int64_t end) const tr
   if (rank_ == 0) detail::throw_dead("array");
   if (begin < 0 || begin > end || end > extents_[0])
     throw Error(ErrorCode::invalid,
-                fmt::format("slice [{}, {}) is outside an array of {} along its first dimension", begin, end,
-                            extents_[0]));
+                fmt::format("slice [{0}, {1}) is outside an array of {2} along its first dimension; pass "
+                            "0 <= begin <= end <= {2}",
+                            begin, end, extents_[0]));
   AnyArrayView part = *this;
   const std::uint64_t row = extents_[0] ? size_ / static_cast<std::uint64_t>(extents_[0]) : 0;
   part.extents_[0] = end - begin;

@@ -34,9 +34,8 @@ void check_size(std::size_t host, const AnyArrayView& view) {
   if (host == view.size_bytes()) return;
   const std::size_t element = view.element().size();
   throw Error(ErrorCode::invalid,
-              fmt::format("a copy needs {} elements ({} bytes) on the host, as the array has, but "
-                          "was given {} bytes ({} elements)",
-                          view.size(), view.size_bytes(), host, host / element));
+              fmt::format("a copy needs {} elements ({} bytes) of host memory; found {} ({} bytes)",
+                          view.size(), view.size_bytes(), host / element, host));
 }
 
 }  // namespace

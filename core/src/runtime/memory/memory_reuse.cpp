@@ -195,12 +195,10 @@ void MemoryPool::throw_out_of_memory(std::uint64_t bytes, const Status& status) 
       [&](weir_status* s) { return device_.table().device_get_memory(device_.handle(), &free, &total, s); });
   throw Error(
       ErrorCode::out_of_memory,
-      fmt::format(
-          "cannot allocate {} bytes on {}: the device has {} of {} bytes free, and arrays of this process "
-          "hold {} bytes ({} more were cached and have been given back first){}{}; free arrays or use "
-          "smaller ones",
-          bytes, device_.device_name(), free, total, now.bytes_in_use, last_trim_.load(),
-          status.message[0] ? ": " : "", status.message),
+      fmt::format("cannot allocate {} bytes on {}: {} of {} bytes free, arrays use {}, {} cached bytes were "
+                  "released{}{}; free arrays or use smaller ones",
+                  bytes, device_.device_name(), free, total, now.bytes_in_use, last_trim_.load(),
+                  status.message[0] ? ": " : "", status.message),
       status.vendor_code, status.vendor_name);
 }
 

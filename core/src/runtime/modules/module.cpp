@@ -120,8 +120,8 @@ void check_shape(const DeviceState& device, const std::string& kernel, const Lau
 
 void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, std::byte* block) {
   if (arguments.size() != kernel.parameters.size())
-    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' takes {} arguments and was given {}",
-                                                kernel.name(), kernel.parameters.size(), arguments.size()));
+    throw Error(ErrorCode::invalid, fmt::format("kernel '{}' expects {} arguments, found {}", kernel.name(),
+                                                kernel.parameters.size(), arguments.size()));
   const DeviceState& device = kernel.module->device;
   std::memset(block, 0, kernel.argument_bytes);
   std::byte* size_at = block + kernel.argument_bytes - kernel.sized * sizeof(std::uint64_t);
@@ -131,7 +131,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
     std::byte* at = block + kernel.layout[i].offset;
     if (parameter.is_array != argument.is_array())
       throw Error(ErrorCode::invalid,
-                  fmt::format("kernel '{}', argument {}: expected {}, was given {}", kernel.name(), i + 1,
+                  fmt::format("kernel '{}', argument {}: expected {}, found {}", kernel.name(), i + 1,
                               parameter.is_array ? "an array" : "a value",
                               argument.is_array() ? "an array" : "a value"));
     if (parameter.is_array) {
@@ -148,7 +148,7 @@ void pack(const KernelState& kernel, std::span<const KernelArgument> arguments, 
     } else {
       if (argument.bytes().size() != parameter.size)
         throw Error(ErrorCode::invalid,
-                    fmt::format("kernel '{}', argument {}: expected a value of {} bytes, was given {}",
+                    fmt::format("kernel '{}', argument {}: expected a value of {} bytes, found {}",
                                 kernel.name(), i + 1, parameter.size, argument.bytes().size()));
       std::memcpy(at, argument.bytes().data(), parameter.size);
     }

@@ -74,15 +74,14 @@ std::chrono::duration<double, std::nano> TimedEvent::since(const TimedEvent& sta
                                         last.device.device_name() +
                                         " is not defined; use events of one device");
   if (!first.recorded.load(std::memory_order_acquire) || !last.recorded.load(std::memory_order_acquire))
-    throw Error(ErrorCode::invalid, "the time between two events needs both to be recorded first");
+    throw Error(ErrorCode::invalid, "since() needs two recorded events; record both, then synchronize");
   double nanoseconds = 0;
   const bool reached =
       last.device.query(nullptr, "measure the time between two events", [&](weir_status* status) {
         return last.device.table().event_elapsed(first.event, last.event, &nanoseconds, status);
       });
   if (!reached)
-    throw Error(ErrorCode::invalid,
-                "the time between two events is known once both are reached; synchronize first");
+    throw Error(ErrorCode::invalid, "since() needs two completed events; synchronize before the call");
   return std::chrono::duration<double, std::nano>(nanoseconds);
 } catch (...) {
   detail::rethrow_as_error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of a library in somebody's program. They block all signals, so that the program's handlers run on
-// the program's threads only.
+// Threads that a library starts in its host program. They block all signals, so that the program's handlers
+// run on the program's threads only.
 //
 //   std::thread worker = sdk::start_thread("my-worker", [this] { serve(); });
 #pragma once

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+weir_add_driver(any-text SOURCES driver.c ABI 1.0 ABI_MIN 1.1)
