@@ -53,10 +53,10 @@ TEST_F(StructErrors, OfFreedArrays) {
   const StructArrayView<Particle> view = structs;
   structs = {};
   EXPECT_THAT(of([&] { kernel(stream, x, view, x); }),
-              HasSubstr("kernel 'use', argument 2 ('particles'), member 1: the array is gone"));
+              HasSubstr("kernel 'use', argument 2 ('particles'), member 1: the array does not exist"));
   const Array<float> empty;
   EXPECT_THAT(of([&] { kernel(stream, x, arrays, empty); }),
-              HasSubstr("kernel 'use', argument 3 ('y'): the array is gone"));
+              HasSubstr("kernel 'use', argument 3 ('y'): the array does not exist"));
   EXPECT_THAT(of([&] { kernel(stream, x, StructArray<Particle>(), x); }), HasSubstr("member 1"));
   of([&] { view.to_host(stream); });
 }
