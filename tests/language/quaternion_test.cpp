@@ -108,6 +108,28 @@ TYPED_TEST(Quaternions, FromAxisAndAngleAndBetweenTwo) {
   }
 }
 
+TYPED_TEST(Quaternions, OfAnyLengthAreNormalized) {
+  using T = TypeParam;
+  using Quaternion = Vec<T, 4>;
+  const Kernel normalize{"normalize", [](View<Quaternion> x) {
+                           range_for(x.size(), [&](Index i) { x[i] = quaternion_normalize(Value(x[i])); });
+                         }};
+  const T large = std::numeric_limits<T>::max() / 4, small = std::numeric_limits<T>::min() * 16;
+  std::vector<Quaternion> given;
+  for (const T size : {small, T(1e-20), T(1), T(1e19), large}) {
+    given.push_back({size, -size, size, size});
+    given.push_back({0, size, 0, 0});
+  }
+  auto x = upload(given);
+  normalize(x);
+  const std::vector<Quaternion> got = x.to_host();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    EXPECT_TRUE(same_bits(got[i], quaternion_normalize(given[i]))) << i;
+    const T expected = i % 2 == 0 ? T(0.5) : T(1);
+    EXPECT_EQ(got[i][1], i % 2 == 0 ? -expected : expected) << i;
+  }
+}
+
 TEST(QuaternionsOnTheHost, AgreeWithClosedForms) {
   const Vec<double, 4> turn = quaternion_from_axis_angle(Vec<double, 3>{0, 0, 1}, 1.0);
   const Vec<double, 3> x = quaternion_rotate(turn, Vec<double, 3>{1, 0, 0});

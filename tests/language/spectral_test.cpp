@@ -174,6 +174,41 @@ TEST(TallMatrices, HaveSingularValues) {
   EXPECT_NEAR(f.values[1], 0.25, 1e-14);
 }
 
+// 0 / 0 of a rotation that is not needed would end a debugged launch.
+TEST(DebuggedDecompositions, OfMatricesThatAreDiagonalOrSingularHaveNoFault) {
+  using Matrix = Mat<float, 3, 3>;
+  const Kernel decompose{"decompose",
+                         [](View<const Matrix> a, View<float> out) {
+                           range_for(a.size(), [&](Index i) {
+                             const Value<Matrix> m = a[i];
+                             out[i] = svd(m).values[0] + eigen_symmetric(m).values[0] +
+                                      polar(m).stretch(0, 0) + select(lu(m).singular, Value<float>(1), 0);
+                           });
+                         },
+                         {.debug = true}};
+  const std::vector<Matrix> given{
+      {{1, 0, 0, 0, 1, 0, 0, 0, 1}}, {}, {{1, 0, 0, 0, 0, 0, 0, 0, 0}}, {{1, 1, 1, 1, 1, 1, 1, 1, 1}}};
+  auto a = upload(given);
+  auto out = tested().array<float>(given.size());
+  EXPECT_NO_THROW(decompose(a, out));
+  EXPECT_EQ(out.to_host()[0], 3);
+}
+
+TEST(TallMatrices, OfOneColumnAreFactorized) {
+  using Tall = Mat<double, 7, 1>;
+  const Kernel factorize{"one_column",
+                         [](View<const Tall> a, View<const Vec<double, 7>> b, View<double> out) {
+                           const auto f = qr(Value<Tall>(a[0]));
+                           out[0] = solve(f, Value(b[0]))[0];
+                           out[1] = svd(Value<Tall>(a[0])).values[0];
+                         }};
+  auto a = upload(std::vector<Tall>{{{2, 0, 0, 0, 0, 0, 0}}});
+  auto b = upload(std::vector<Vec<double, 7>>{{6, 1, 2, 3, 4, 5, 6}});
+  auto out = tested().array<double>(2);
+  factorize(a, b, out);
+  EXPECT_THAT(out.to_host(), testing::ElementsAre(3, 2));
+}
+
 TEST(SpectralFailures, OfMatricesThatAreNotFiniteAreNan) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const Mat<float, 3, 3> a{{1, 0, 0, 0, 1, 0, bad, 0, 1}};

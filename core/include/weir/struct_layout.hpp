@@ -27,7 +27,7 @@ class Layout {
   static constexpr Layout struct_of_arrays() noexcept { return {}; }
   /// Blocks of `length` structs, each with one array for each member. Throws Error{invalid} unless `length`
   /// is a power of two from 2 to 65,536.
-  WEIR_API static Layout blocks(std::uint32_t length);
+  WEIR_API static Layout blocks(std::int64_t length);
 
   constexpr Kind kind() const noexcept { return kind_; }
   /// Structs of a block; 0 unless kind() is Kind::blocks.

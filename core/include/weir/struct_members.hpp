@@ -116,16 +116,18 @@ constexpr std::size_t count_members() {
 template <class T>
 inline constexpr std::size_t member_count = count_members<T, count_initializers<T>()>();
 
-/// Calls `visitor` with a reference to each member, in order.
+/// Calls `visitor` with a reference to each member, in order. For an object that is not const the compiler
+/// refuses bit-fields, and GCC refuses packed members: references to them would be to copies, which have no
+/// offset.
 template <class T, class Visitor>
-constexpr decltype(auto) visit_members(const T& object, Visitor&& visitor) {
-  constexpr std::size_t count = member_count<T>;
+constexpr decltype(auto) visit_members(T& object, Visitor&& visitor) {
+  constexpr std::size_t count = member_count<std::remove_const_t<T>>;
   static_assert(count >= 1 && count <= max_struct_members,
                 "a struct in an array has 1 to 32 members: put some of them into a struct of their own");
 // clang-format off
 #define WEIR_MEMBERS(number, ...)                \
   if constexpr (count == number) {               \
-    const auto& [__VA_ARGS__] = object;          \
+    auto& [__VA_ARGS__] = object;                \
     return visitor(__VA_ARGS__);                 \
   }
   WEIR_MEMBERS(1, a)
@@ -175,7 +177,7 @@ struct ListTypes {
   }
 };
 template <class T>
-using member_types = decltype(visit_members(std::declval<const T&>(), ListTypes()));
+using member_types = decltype(visit_members(std::declval<T&>(), ListTypes()));
 
 /// An array of fixed length.
 template <class M>
@@ -235,7 +237,7 @@ constexpr void check_struct() {
 }
 
 template <class T, class M>
-std::uint32_t byte_offset(const T& object, const M& member) noexcept {
+std::uint32_t byte_offset(T& object, M& member) noexcept {
   return static_cast<std::uint32_t>(reinterpret_cast<const char*>(std::addressof(member)) -
                                     reinterpret_cast<const char*>(std::addressof(object)));
 }
@@ -243,8 +245,8 @@ std::uint32_t byte_offset(const T& object, const M& member) noexcept {
 template <KernelStruct T>
 const auto& member_offsets() {
   static const auto offsets = [] {
-    const T object{};
-    return visit_members(object, [&](const auto&... m) {
+    T object{};
+    return visit_members(object, [&](auto&... m) {
       return std::array<std::uint32_t, sizeof...(m)>{byte_offset(object, m)...};
     });
   }();
@@ -252,7 +254,7 @@ const auto& member_offsets() {
 }
 template <KernelStruct T, class M>
 std::uint32_t member_offset(M T::*member) {
-  const T object{};
+  T object{};
   return byte_offset(object, object.*member);
 }
 

@@ -143,6 +143,11 @@ struct WithConstructor {
   explicit WithConstructor(float m);
   float mass;
 };
+struct WithBits {
+  int a : 3;
+  int b : 5;
+  float mass;
+};
 struct TooLong {
   float mass[1024];
 };
@@ -156,6 +161,7 @@ void structs(const StreamRef& stream, View<Particle> p, View<const Particle> con
   sizeof(StructArrayView<WithEnum>);       // refuse: pointers, enums, characters, unions and other classes are not
   sizeof(View<WithConstructor>);           // refuse: or with one dimension structs
   sizeof(StructArrayView<float>);          // refuse: a struct array holds structs
+  sizeof(StructArrayView<WithBits>);       // refuse: bit-field
   sizeof(View<TooLong>);                   // refuse: fewer than 1,024 elements: write std::array for long ones
   sizeof(View<Deep>);                      // refuse: at most three arrays around one another
   auto kept = p[i];

@@ -161,10 +161,11 @@ auto lu(A&& a) {
     const Scalar diagonal = u.get(k, k);
     const typename W::Truth usable = detail::is_pivot<W>(diagonal);
     singular = singular | !usable;
+    // A column of zeros needs no elimination; NaN stays NaN.
+    const Scalar divisor = W::choose(diagonal == 0, Scalar(1), diagonal);
     W::loop(k + 1, n, [&](auto r) {
-      // A column of zeros needs no elimination; NaN stays NaN.
       const Scalar below = u.get(r, k);
-      const Scalar factor = W::choose(diagonal == 0, below, below / diagonal);
+      const Scalar factor = below / divisor;
       u.set(r, k, factor);
       W::loop(k + 1, n, [&](auto c) { u.set(r, c, u.get(r, c) - factor * u.get(k, c)); });
     });

@@ -59,9 +59,16 @@ auto quaternion_conjugate(A&& a) {
 template <detail::SmallVectorOf<4> A>
 auto quaternion_normalize(A&& a) {
   using W = detail::calculus_t<A>;
+  using Scalar = typename W::Scalar;
   const auto q = detail::kind_of<W>(static_cast<A&&>(a));
-  const auto length = detail::euclidean_length<W>(q[0], q[1], q[2], q[3]);
-  return typename W::template Vector<4>{q[0] / length, q[1] / length, q[2] / length, q[3] / length};
+  // Squares of scaled components neither overflow nor all vanish.
+  const auto larger = [](const Scalar& x, const Scalar& y) { return W::choose(x < y, y, x); };
+  const Scalar size =
+      larger(larger(W::absolute(q[0]), W::absolute(q[1])), larger(W::absolute(q[2]), W::absolute(q[3])));
+  const Scalar x = W::scaled(q[0], size, -1), y = W::scaled(q[1], size, -1), z = W::scaled(q[2], size, -1),
+               w = W::scaled(q[3], size, -1);
+  const Scalar length = detail::euclidean_length<W>(x, y, z, w);
+  return typename W::template Vector<4>{x / length, y / length, z / length, w / length};
 }
 
 /// The vector turned by a unit quaternion: q v q*.

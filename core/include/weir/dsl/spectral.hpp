@@ -44,7 +44,8 @@ template <class W>
 Rotation<W> annihilate(const typename W::Scalar& p, const typename W::Scalar& q, const typename W::Scalar& r,
                        const typename W::Truth& negligible) {
   using Scalar = typename W::Scalar;
-  const Scalar cotangent = (r - p) / (2 * q);  // of the double angle
+  const Scalar divisor = W::choose(negligible, Scalar(1), 2 * q);  // never 0 / 0, which WEIR_DEBUG reports
+  const Scalar cotangent = (r - p) / divisor;                      // of the double angle
   const Scalar size = W::absolute(cotangent);
   const Scalar smaller = Scalar(1) / (size + W::root(cotangent * cotangent + 1));
   const Scalar found = W::choose(cotangent < 0, -smaller, smaller);

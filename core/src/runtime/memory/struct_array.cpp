@@ -10,12 +10,12 @@
 
 namespace weir {
 
-Layout Layout::blocks(std::uint32_t length) try {
-  if (!std::has_single_bit(length) || length < 2 || length > 65536)
+Layout Layout::blocks(std::int64_t length) try {
+  if (length < 2 || length > 65536 || !std::has_single_bit(static_cast<std::uint64_t>(length)))
     throw Error(
         ErrorCode::invalid,
         fmt::format("blocks of {} structs; the length of a block is a power of two from 2 to 65536", length));
-  return {Kind::blocks, length};
+  return {Kind::blocks, static_cast<std::uint32_t>(length)};
 } catch (...) {
   detail::rethrow_as_error();
 }
