@@ -60,6 +60,31 @@ TEST(Failure, InAKernelSurfacesAtTheNextCallAndIsThenForgotten) {
   kernels.nothing.launch(stream, {1, 1}, {});
 }
 
+// As on a device that writes its caches back when a kernel ends.
+TEST(Failure, ThatIsWrittenOnceMoreWhileItsLaunchRunsIsReportedOnce) {
+  const Device device = open_real();
+  const Kernels kernels(device);
+  const Stream stream = device.create_stream();
+  const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<TestSource>());
+  detail::StreamRecord& record = detail::failure_record(*stream.state());
+  if (!record.host()) GTEST_SKIP() << "the host cannot read records in place";
+  fail_on(kernels, stream, site, 1);
+  std::atomic<bool> go = false;
+  stream.call_host([&] { go.wait(false); });
+  while (record.state().load() != ir::ErrorRecord::complete) std::this_thread::yield();
+  EXPECT_THAT(error_of(ErrorCode::assertion, [&] { (void)stream.query(); }), HasSubstr("at 1"));
+  for (int call = 0; call < 2; ++call) {
+    record.state() = ir::ErrorRecord::complete;
+    EXPECT_NO_THROW((void)stream.query());
+  }
+  record.state() = ir::ErrorRecord::complete;
+  fail_on(kernels, stream, site, 2);  // in the other record
+  go = true;
+  go.notify_all();
+  EXPECT_THAT(error_of(ErrorCode::assertion, [&] { stream.synchronize(); }), HasSubstr("at 2"));
+  EXPECT_NO_THROW(stream.synchronize());
+}
+
 // proves R34
 TEST(Failure, InAKernelIsThrownByAnyCallOnTheStreamBeforeItSubmits) {
   const Device device = Watch::open();

@@ -107,11 +107,25 @@ std::mutex& report_mutex() {
   return mutex;
 }
 
+/// True if the record holds a reported failure of a launch that may still run. Other launches write into a
+/// record only after it was freed, so what it holds then comes from the reported launch: an H200 writes a
+/// report in host memory once more when a kernel ends under Vulkan.
+bool is_reported(const StreamState& stream, const StreamRecord& record) {
+  return record.reported_at.load() != 0 && !record.freed_early.load() &&
+         stream.completed.load(std::memory_order_acquire) < record.reported_at.load();
+}
+
+/// Frees the record although the reported launch may still run, and fail again.
+void free_early(StreamRecord& record) {
+  record.freed_early = true;
+  record.state().store(ir::ErrorRecord::free);
+}
+
 /// True if launches may use the record: it holds no report of a launch that may still run.
 bool make_free(const StreamState& stream, StreamRecord& record) {
-  if (record.state().load() != ir::ErrorRecord::reported) return true;
-  if (stream.completed.load(std::memory_order_acquire) < record.reported_at.load()) return false;
-  record.state().store(ir::ErrorRecord::free);
+  if (is_reported(stream, record)) return false;
+  std::uint32_t reported = ir::ErrorRecord::reported;
+  record.state().compare_exchange_strong(reported, ir::ErrorRecord::free);
   return true;
 }
 
@@ -123,7 +137,7 @@ StreamRecord& replace_reported(StreamState& stream, StreamRecords& records) {
   const std::uint32_t next = 1 - records.current.load();
   if (!make_free(stream, records.each[next])) {
     // Two launches failed and may still run. To lose a failure would be worse than to report one twice.
-    record.state().store(ir::ErrorRecord::free);
+    free_early(record);
     return record;
   }
   records.current = next;
@@ -165,7 +179,7 @@ std::shared_ptr<const PrintSite> find_print(std::uint32_t site) {
 StreamRecord& failure_record(StreamState& stream) {
   StreamRecords& records = records_of(stream);
   StreamRecord& record = records.now();
-  if (!record.host() || record.state().load() != ir::ErrorRecord::reported) [[likely]]
+  if (!record.host() || record.state().load() == ir::ErrorRecord::free) [[likely]]
     return record;
   return replace_reported(stream, records);
 }
@@ -184,12 +198,17 @@ void throw_recorded_failure(StreamState& stream, StreamRecords& records) {
     const std::lock_guard lock(report_mutex());
     StreamRecord& record = records.now();
     if (record.state().load() != ir::ErrorRecord::complete) return;
+    if (is_reported(stream, record)) {
+      record.state().store(ir::ErrorRecord::reported);
+      return;
+    }
     copy = *record.host();
+    record.freed_early = false;
     record.reported_at = stream.submitted.load(std::memory_order_acquire);
     record.state().store(ir::ErrorRecord::reported);
     // A launch that has chosen the record and is not submitted yet must be able to report its failure. A
     // second report of the first launch is then possible.
-    if (records.users.load() != 0) record.state().store(ir::ErrorRecord::free);
+    if (records.users.load() != 0) free_early(record);
   }
   throw describe(stream, copy);
 }
@@ -217,7 +236,10 @@ void forget_failure(StreamState& stream) noexcept {
   StreamRecords* records = stream.records.load(std::memory_order_acquire);
   if (!records) return;
   if (records->now().host()) {
-    for (StreamRecord& record : records->each) record.state().store(ir::ErrorRecord::free);
+    for (StreamRecord& record : records->each) {
+      record.reported_at = 0;
+      record.state().store(ir::ErrorRecord::free);
+    }
     return;
   }
   try {
