@@ -108,10 +108,10 @@ bool Group::is_on_device(Stream stream, std::initializer_list<const weir_memory*
 }
 
 void Group::exchange(std::span<const weir_transfer> transfers, Stream stream) {
+  if (transfers.empty()) return ranks_->check();
   bool device = stream != nullptr;
   for (const weir_transfer& transfer : transfers) device |= is_on_device(stream, {&transfer.memory});
   if (!device) return MessageGroup::exchange(transfers, stream);
-  if (transfers.empty()) return ranks_->check();
   ranks_->begin("exchange", sdk::Channel::exchange);
   compare_sizes(transfers);
   DeviceGroup::Operation operation{"exchange"};

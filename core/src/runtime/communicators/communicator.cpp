@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <vector>
 #include <weir/communicator.hpp>
 
+#include "runtime/communicators/direct_operation.hpp"
 #include "runtime/communicators/group_state.hpp"
 #include "runtime/memory/array_use.hpp"
 
@@ -13,6 +15,8 @@ namespace weir {
 namespace {
 
 using detail::GroupState;
+using detail::OperandFunction;
+using detail::Operands;
 
 using Views = std::span<const AnyArrayView>;
 
@@ -28,11 +32,15 @@ class Staging {
     }
     memory_ = detail::PinnedMemory(device, bytes);
   }
-  std::uint64_t size(std::size_t part) const noexcept { return parts_[part].bytes; }
   std::span<std::byte> bytes(std::size_t part) const noexcept {
     return {static_cast<std::byte*>(memory_.data()) + parts_[part].offset, parts_[part].bytes};
   }
-  weir_memory memory(std::size_t part) const noexcept { return {nullptr, nullptr, 0, bytes(part).data()}; }
+  std::vector<weir_memory> memories() const {
+    std::vector<weir_memory> all;
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      all.push_back({nullptr, nullptr, 0, bytes(part).data()});
+    return all;
+  }
 
  private:
   static constexpr std::size_t alignment = 64;  // of a cache line: no two arrays share one
@@ -47,9 +55,6 @@ class Staging {
 struct Staged {
   Staging sent, received;
 };
-
-using StagedFunction =
-    std::function<weir_result(const Staged&, const weir_communicator_table&, weir_group, weir_status*)>;
 
 std::uint32_t scalar_of(const AnyArrayView& values) {
   switch (values.element().scalar) {
@@ -81,15 +86,19 @@ std::uint32_t scalar_of(const AnyArrayView& values) {
   }
 }
 
-/// Copies `sent` to the host, makes the call there and copies `received` back, all in the order of `stream`.
-void submit(GroupState& group, const StreamRef& stream, Views sent, Views received, StagedFunction function) {
+/// Makes the call on device memory if the communicator takes it. Otherwise copies `sent` to the host, makes
+/// the call there and copies `received` back. Both in the order of `stream`.
+void submit(GroupState& group, const StreamRef& stream, Views sent, Views received,
+            OperandFunction function) {
   group.check();
   const Device device = stream.device();
+  if (group.takes_memory_of(device) && detail::submit_directly(group, stream, sent, received, function))
+    return;
   const auto staged = std::make_shared<const Staged>(Staging(device, sent), Staging(device, received));
   const auto call = std::make_shared<GroupState::Call>();
   call->function = [staged, function = std::move(function)](const weir_communicator_table& table,
                                                             weir_group handle, weir_status* status) {
-    return function(*staged, table, handle, status);
+    return function({staged->sent.memories(), staged->received.memories(), nullptr}, table, handle, status);
   };
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i].copy_to_bytes_async(stream, staged->sent.bytes(i));
   call->begin = device.create_event();
@@ -113,7 +122,7 @@ void submit(GroupState& group, const StreamRef& stream, Views sent, Views receiv
 }
 
 void submit(GroupState& group, const StreamRef& stream, const AnyArrayView& sent,
-            const AnyArrayView& received, StagedFunction function) {
+            const AnyArrayView& received, OperandFunction function) {
   submit(group, stream, Views(&sent, 1), Views(&received, 1), std::move(function));
 }
 
@@ -146,10 +155,9 @@ void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& value
   const std::uint64_t count = values.size() * (values.element().size() / size_of(values.element().scalar));
   submit(
       *state_, stream, values, values,
-      [=](const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        const weir_memory from = staged.sent.memory(0), to = staged.received.memory(0);
-        return table.all_reduce(group, &to, &from, count, type, static_cast<std::uint32_t>(reduction),
-                                nullptr, status);
+      [=](const Operands& on, const weir_communicator_table& table, weir_group group, weir_status* status) {
+        return table.all_reduce(group, &on.received[0], &on.sent[0], count, type,
+                                static_cast<std::uint32_t>(reduction), on.stream, status);
       });
 } catch (...) {
   detail::rethrow_as_error();
@@ -158,12 +166,11 @@ void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& value
 void Communicator::broadcast(const StreamRef& stream, const AnyArrayView& values, std::uint32_t root) const
     try {
   submit(*state_, stream, values, values,
-         [root](const Staged& staged, const weir_communicator_table& table, weir_group group,
-                weir_status* status) {
-           const weir_memory from = staged.sent.memory(0);
-           const weir_result result =
-               table.broadcast(group, &from, staged.sent.size(0), root, nullptr, status);
-           if (result == WEIR_OK) std::ranges::copy(staged.sent.bytes(0), staged.received.bytes(0).begin());
+         [root, size = values.size_bytes()](const Operands& on, const weir_communicator_table& table,
+                                            weir_group group, weir_status* status) {
+           const weir_result result = table.broadcast(group, &on.sent[0], size, root, on.stream, status);
+           if (result == WEIR_OK && size != 0 && on.sent[0].address != on.received[0].address)  // staged
+             std::memcpy(on.received[0].address, on.sent[0].address, size);
            return result;
          });
 } catch (...) {
@@ -175,12 +182,11 @@ void Communicator::all_gather(const StreamRef& stream, const AnyArrayView& all,
   if (all.size_bytes() != mine.size_bytes() * size())
     throw Error(ErrorCode::invalid, fmt::format("all_gather over {} ranks: `all` needs {} bytes; it has {}",
                                                 size(), mine.size_bytes() * size(), all.size_bytes()));
-  submit(
-      *state_, stream, mine, all,
-      [](const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        const weir_memory from = staged.sent.memory(0), to = staged.received.memory(0);
-        return table.all_gather(group, &to, &from, staged.sent.size(0), nullptr, status);
-      });
+  submit(*state_, stream, mine, all,
+         [size = mine.size_bytes()](const Operands& on, const weir_communicator_table& table,
+                                    weir_group group, weir_status* status) {
+           return table.all_gather(group, &on.received[0], &on.sent[0], size, on.stream, status);
+         });
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -199,16 +205,12 @@ std::vector<AnyArrayView> arrays_of(std::span<const Message> messages) {
   return arrays;
 }
 
-std::vector<std::uint32_t> ranks_of(std::span<const Message> messages) {
-  std::vector<std::uint32_t> ranks;
-  for (const Message& message : messages) ranks.push_back(message.rank);
-  return ranks;
-}
-
-void add_transfers(std::vector<weir_transfer>& transfers, const Staging& memory,
-                   std::span<const std::uint32_t> ranks, bool receive) {
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    transfers.push_back({ranks[i], receive ? 1u : 0u, memory.size(i), memory.memory(i)});
+/// The transfers of `messages`, without their memory.
+std::vector<weir_transfer> transfers_of(std::span<const Message> messages, bool receive) {
+  std::vector<weir_transfer> transfers;
+  for (const Message& message : messages)
+    transfers.push_back({message.rank, receive ? 1u : 0u, message.array.size_bytes(), {}});
+  return transfers;
 }
 
 std::uint64_t bytes_of(std::span<const AnyArrayView> arrays) {
@@ -224,13 +226,14 @@ void Communicator::exchange(const StreamRef& stream, std::span<const Message> se
   const std::vector<AnyArrayView> sent = arrays_of(sends), received = arrays_of(receives);
   submit(
       *state_, stream, sent, received,
-      [to = ranks_of(sends), from = ranks_of(receives)](
-          const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        std::vector<weir_transfer> transfers;
-        add_transfers(transfers, staged.sent, to, false);
-        add_transfers(transfers, staged.received, from, true);
-        return table.exchange(group, static_cast<std::uint32_t>(transfers.size()), transfers.data(), nullptr,
-                              status);
+      [out = transfers_of(sends, false), in = transfers_of(receives, true)](
+          const Operands& on, const weir_communicator_table& table, weir_group group, weir_status* status) {
+        std::vector<weir_transfer> transfers = out;
+        transfers.insert(transfers.end(), in.begin(), in.end());
+        for (std::size_t i = 0; i < transfers.size(); ++i)
+          transfers[i].memory = i < out.size() ? on.sent[i] : on.received[i - out.size()];
+        return table.exchange(group, static_cast<std::uint32_t>(transfers.size()), transfers.data(),
+                              on.stream, status);
       });
   state_->messages.sent += sent.size();
   state_->messages.sent_bytes += bytes_of(sent);
