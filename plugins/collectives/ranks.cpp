@@ -18,7 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using sdk::format_text;
 
-
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -139,7 +138,6 @@ void Ranks::begin(const char* name, Channel channel) {
 void Ranks::transfer(std::span<const Part> parts) {
   if (parts.empty()) return;
   Lock lock(mutex_);
-  check_locked();
   std::vector<std::shared_ptr<Message>> messages;
   const auto question = until_ - std::min(limit_ / 4, longest_question);
   bool asked = false;
@@ -183,6 +181,8 @@ void Ranks::transfer(std::span<const Part> parts) {
         }
       }
     for (;;) {
+      // Also when the group has failed since: a rank that aborts after an operation does not harm it on
+      // others.
       if (std::ranges::all_of(messages, [](const auto& message) { return message->done; })) return;
       check_locked();
       judge(messages);

@@ -90,6 +90,7 @@ class Ranks final : public sdk::Messages {
   void begin_message(Incoming& from);
   void handle(std::uint32_t from, const Control& control);
   void lose(std::uint32_t rank);
+  void apply_abort();
   void wake() const noexcept;
 
   const std::chrono::nanoseconds limit_;
@@ -105,6 +106,7 @@ class Ranks final : public sdk::Messages {
   Clock::time_point until_{};
   std::string failure_;
   int failed_rank_ = -1;
+  std::unique_ptr<Control> abort_;  ///< of another rank
   bool leaving_ = false, ending_ = false;
   std::mutex watching_;
   std::function<void()> look_;

@@ -123,10 +123,8 @@ void Ranks::begin_message(Incoming& from) {
   from.message->receive = true;
   from.message->own.resize(frame.size);
   from.message->address = from.message->own.data();
-  if (failure_.empty()) {
-    peer.arrived[channel].push_back(from.message);
-    peer.buffered += frame.size;
-  }
+  peer.arrived[channel].push_back(from.message);
+  peer.buffered += frame.size;
 }
 
 /// False at the end of the connection.
@@ -180,7 +178,7 @@ void Ranks::handle(std::uint32_t from, const Control& control) {
   Peer& peer = peers_[from];
   switch (control.kind) {
     case Control::abort:
-      set_failure(control.rank, {control.text, strnlen(control.text, sizeof control.text)}, false);
+      if (!abort_) abort_ = std::make_unique<Control>(control);
       break;
     case Control::question: {
       Control answer;
@@ -212,6 +210,17 @@ void Ranks::lose(std::uint32_t rank) {
       static_cast<int>(rank),
       format_text("rank %u has ended without leaving the group: its process was killed or exited", rank),
       true);
+}
+
+// Messages that were sent before the abort come first, though they arrive on other connections.
+void Ranks::apply_abort() {
+  if (!abort_) return;
+  while (Socket socket = accept_from(table_.listener)) {
+    incoming_.push_back(std::make_unique<Incoming>());
+    incoming_.back()->socket = std::move(socket);
+  }
+  for (const auto& from : incoming_) read_some(*from);  // the next poll reports connections that ended
+  set_failure(abort_->rank, {abort_->text, strnlen(abort_->text, sizeof abort_->text)}, false);
 }
 
 void Ranks::serve() noexcept {
@@ -265,6 +274,7 @@ void Ranks::serve() noexcept {
         if (from->rank >= 0) lose(static_cast<std::uint32_t>(from->rank));
         std::erase_if(incoming_, [&](const auto& one) { return one.get() == from; });
       }
+      apply_abort();
       for (const std::uint32_t rank : writers) {
         const short events = waits[at++].revents;
         if (events & POLLOUT) write_some(rank);
