@@ -15,46 +15,10 @@ namespace weir {
 namespace {
 
 using detail::GroupState;
+using detail::memory_at;
 using detail::OperandFunction;
 using detail::Operands;
-
-using Views = std::span<const AnyArrayView>;
-
-/// Pinned memory for several arrays, one after the other.
-class Staging {
- public:
-  Staging(const Device& device, Views views) {
-    std::size_t bytes = 0;
-    for (const AnyArrayView& view : views) {
-      detail::live(view);
-      parts_.push_back({bytes, view.size_bytes()});
-      bytes += (view.size_bytes() + alignment - 1) / alignment * alignment;
-    }
-    memory_ = detail::PinnedMemory(device, bytes);
-  }
-  std::span<std::byte> bytes(std::size_t part) const noexcept {
-    return {static_cast<std::byte*>(memory_.data()) + parts_[part].offset, parts_[part].bytes};
-  }
-  std::vector<weir_memory> memories() const {
-    std::vector<weir_memory> all;
-    for (std::size_t part = 0; part < parts_.size(); ++part)
-      all.push_back({nullptr, nullptr, 0, bytes(part).data()});
-    return all;
-  }
-
- private:
-  static constexpr std::size_t alignment = 64;  // of a cache line: no two arrays share one
-  struct Part {
-    std::size_t offset, bytes;
-  };
-  std::vector<Part> parts_;
-  detail::PinnedMemory memory_;
-};
-
-/// The host memory of a call. Lives until the call has ended and its results are copied.
-struct Staged {
-  Staging sent, received;
-};
+using detail::Staged;
 
 std::uint32_t scalar_of(const AnyArrayView& values) {
   switch (values.element().scalar) {
@@ -86,44 +50,65 @@ std::uint32_t scalar_of(const AnyArrayView& values) {
   }
 }
 
+Operands operands_of(const Staged& staged) {
+  Operands operands{{}, {}, nullptr};
+  for (std::size_t i = 0; i < staged.sent_count(); ++i) operands.sent.push_back(memory_at(staged.sent(i)));
+  for (std::size_t i = 0; i < staged.received_count(); ++i)
+    operands.received.push_back(memory_at(staged.received(i)));
+  return operands;
+}
+
 /// Makes the call on device memory if the communicator takes it. Otherwise copies `sent` to the host, makes
 /// the call there and copies `received` back. Both in the order of `stream`.
-void submit(GroupState& group, const StreamRef& stream, Views sent, Views received,
+void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Staged::Views received,
             OperandFunction function) {
   group.check();
   const Device device = stream.device();
   if (group.takes_memory_of(device) && detail::submit_directly(group, stream, sent, received, function))
     return;
-  const auto staged = std::make_shared<const Staged>(Staging(device, sent), Staging(device, received));
+  const bool callbacks = group.may_wait_in_callback(device);
+  const auto staged = std::make_shared<const Staged>(group.staging, device, sent, received);
+  detail::StagingMemory& staging = staged->staging();
   const auto call = std::make_shared<GroupState::Call>();
   call->function = [staged, function = std::move(function)](const weir_communicator_table& table,
                                                             weir_group handle, weir_status* status) {
-    return function({staged->sent.memories(), staged->received.memories(), nullptr}, table, handle, status);
+    return function(operands_of(*staged), table, handle, status);
   };
-  for (std::size_t i = 0; i < sent.size(); ++i) sent[i].copy_to_bytes_async(stream, staged->sent.bytes(i));
-  call->begin = device.create_event();
-  call->begin.record(stream);
-  const bool callbacks = group.may_wait_in_callback(device);
-  const auto ended = group.queue(call);
+  call->staged = staged;
+  call->stream = stream.state();
+  call->in_callback = callbacks && device.info().kind != DeviceKind::cpu;
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i].copy_to_bytes_async(stream, staged->sent(i));
+  if (call->in_callback) {
+    // GPUs run callbacks one at a time. One that waits must not begin before those of earlier calls.
+    if (group.last_in_callback) stream.wait(group.last_in_callback->staging().end);
+    group.last_in_callback = staged;
+  }
+  staging.begin.record(stream);
+  group.queue(call);
   // A group whose submission failed half way would wait for ever on this rank.
   try {
     if (callbacks)
-      stream.call_host([ended] { ended->wait(); });
+      stream.call_host([progress = call->progress] {
+        progress->begin();
+        progress->wait_for_end();
+      });
     else
-      ended->wait();
+      call->progress->wait_for_end();
     for (std::size_t i = 0; i < received.size(); ++i)
-      received[i].copy_from_bytes_async(stream, staged->received.bytes(i));
+      received[i].copy_from_bytes_async(stream, staged->received(i));
+    staging.end.record(stream);
+    staging.is_taken = false;
     stream.flush();
   } catch (const std::exception& error) {
     group.abort(error.what());
-    ended->wait();
+    call->progress->wait_for_end();
     throw;
   }
 }
 
 void submit(GroupState& group, const StreamRef& stream, const AnyArrayView& sent,
             const AnyArrayView& received, OperandFunction function) {
-  submit(group, stream, Views(&sent, 1), Views(&received, 1), std::move(function));
+  submit(group, stream, Staged::Views(&sent, 1), Staged::Views(&received, 1), std::move(function));
 }
 
 }  // namespace
@@ -253,14 +238,20 @@ void Communicator::barrier() const try {
   call->function = [](const weir_communicator_table& table, weir_group group, weir_status* status) {
     return table.barrier(group, nullptr, status);
   };
-  state_->queue(call)->wait();
+  state_->queue(call);
+  call->progress->wait_for_end();
   state_->check();
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 void Communicator::synchronize(const StreamRef& stream) const {
-  stream.synchronize();
+  try {
+    stream.synchronize();
+  } catch (const std::exception& error) {
+    state_->abort(error.what());  // the stream may never reach calls that other ranks wait for
+    throw;
+  }
   state_->check();
 }
 
