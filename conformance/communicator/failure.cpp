@@ -109,8 +109,10 @@ WEIR_RANK_REQUIREMENT(4, 05, Failure, TheFirstAbortWins,
                       "A second abort does not replace the reason of the first.",
                       {.limit_ms = 15'000, .least = 2}) {
   self.barrier();
-  if (self.rank == 1)
+  if (self.rank == 1) {
+    std::this_thread::sleep_for(200ms);  // so that no rank is still in the first barrier
     self.expect_ok(self.table.group_abort(self.group, "the first", &self.status), "group_abort");
+  }
   self.expect_rank_error(self.table.barrier(self.group, nullptr, &self.status), "barrier", 1);
   if (self.rank == 0)
     self.expect_ok(self.table.group_abort(self.group, "the second", &self.status), "group_abort");
@@ -146,7 +148,10 @@ WEIR_RANK_REQUIREMENT(
     "same message.",
     {.limit_ms = 15'000, .least = 2}) {
   self.barrier();
-  if (self.rank == 1) self.table.group_abort(self.group, "enough", &self.status);
+  if (self.rank == 1) {
+    std::this_thread::sleep_for(200ms);  // so that no rank is still in the first barrier
+    self.table.group_abort(self.group, "enough", &self.status);
+  }
   self.expect_rank_error(self.table.barrier(self.group, nullptr, &self.status), "barrier", 1);
   const std::string first = self.message();
   const auto begin = Rank::Clock::now();

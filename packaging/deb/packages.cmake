@@ -74,6 +74,8 @@ endforeach()
 
 # The communicator `local` is part of libweir1.
 set(vendor_mpi "libopenmpi3, openmpi-bin")
+set(vendor_nccl libnccl2)
+set(vendor_rccl librccl1)
 foreach(communicator ${packaged_communicators})
   get_target_property(description weir-communicator-${communicator} WEIR_DESCRIPTION)
   deb_package(weir-communicator-${communicator} communicator-${communicator} libs "plugin-based GPU runtime - ${communicator} communicator"

@@ -10,40 +10,31 @@
 #include <span>
 #include <string>
 #include <vector>
-#include <weir/sdk/communicator.hpp>
+#include <weir/sdk/ranks/messages.hpp>
 
 #include "engine.hpp"
 
 namespace weir::mpi {
 
-/// A message to or from another rank.
-struct Part {
-  std::uint32_t peer;
-  void* address;
-  std::uint64_t size;
-  bool receive;
-};
+using sdk::Channel;
+using sdk::Part;
 
-enum class Channel { collective, exchange };
-
-class Membership : public std::enable_shared_from_this<Membership> {
+class Membership final : public sdk::Messages, public std::enable_shared_from_this<Membership> {
  public:
   Membership(std::uint32_t rank, std::uint32_t size, std::chrono::nanoseconds limit)
-      : rank_(rank), size_(size), limit_(limit), left_(size), answers_(size) {}
+      : Messages(rank, size), limit_(limit), left_(size), answers_(size) {}
 
   /// Begins an operation: counts it and sets the end of its waits. Fails if the group has failed.
   void begin(const char* name, Channel channel, Clock::time_point until);
-  void begin(const char* name, Channel channel) { begin(name, channel, Clock::now() + limit_); }
+  void begin(const char* name, Channel channel) override { begin(name, channel, Clock::now() + limit_); }
   /// Makes all transfers of one step of the operation. Those of a pair of ranks keep their order.
-  void transfer(std::span<const Part> parts);
+  void transfer(std::span<const Part> parts) override;
 
-  void abort(const std::string& reason);
+  void abort(const std::string& reason) override;
   /// Makes the group fail on all ranks, and throws.
-  [[noreturn]] void fail(int rank, std::string words);
-  int failed_rank() const;
+  [[noreturn]] void fail(int rank, std::string words) override;
+  int failed_rank() const override;
 
-  std::uint32_t rank() const { return rank_; }
-  std::uint32_t size() const { return size_; }
   std::chrono::nanoseconds limit() const { return limit_; }
 
  private:
@@ -70,7 +61,6 @@ class Membership : public std::enable_shared_from_this<Membership> {
   int tag() const;
 
   Engine& engine_ = Engine::get();
-  const std::uint32_t rank_, size_;
   const std::chrono::nanoseconds limit_;
   // Guarded by the engine's mutex.
   std::uint64_t id_ = 0, calls_ = 0, collectives_ = 0;

@@ -60,7 +60,7 @@ function(weir_add_driver name)
   if(arg_KIND STREQUAL "communicator") # set by weir_add_communicator
     set(kind communicator)
     set(file weir-communicator-${name})
-    set(newest 1.0)
+    set(newest 1.1)
   endif()
   if(NOT arg_COMPONENT)
     set(arg_COMPONENT ${kind}-${name})

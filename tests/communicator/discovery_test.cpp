@@ -62,7 +62,7 @@ TEST(Discovery, RefusesAnotherVersionInItsOwnWords) {
     manifest["abi"] = {{"min", "2.0"}, {"max", "2.0"}};
   });
   EXPECT_EQ(found.status, DriverStatus::abi_refused);
-  EXPECT_EQ(found.reason, "the communicator supports ABI 2.0; this Weir supports 1.0");
+  EXPECT_EQ(found.reason, "the communicator supports ABI 2.0; this Weir supports 1.0 to 1.1");
   EXPECT_EQ(found.remedy, "update Weir, or install an older version of the communicator");
 }
 

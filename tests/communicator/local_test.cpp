@@ -184,11 +184,11 @@ TEST(LocalFailure, ARankThatNeverJoinsIsNamed) {
   const weir_communicator_table& table = local_table();
   weir_group group = nullptr;
   Status status;
-  const weir_group_options options{sizeof options, 0, 3, 0, 100'000'000, "alone"};
+  const weir_group_options options{sizeof options, 0, 3, 0, 100'000'000, "alone", nullptr};
   EXPECT_EQ(table.group_join(&options, &group, &status), rank_error);
   EXPECT_THAT(status.message, HasSubstr("rank 1 has made no call, rank 2 has made no call"));
   // The address is free again.
-  const weir_group_options one{sizeof one, 0, 1, 0, 0, "alone"};
+  const weir_group_options one{sizeof one, 0, 1, 0, 0, "alone", nullptr};
   ASSERT_EQ(table.group_join(&one, &group, &status), WEIR_OK) << status.message;
   EXPECT_EQ(table.group_leave(group, &status), WEIR_OK);
   EXPECT_EQ(table.group_leave(group, &status), WEIR_ERROR_INVALID);

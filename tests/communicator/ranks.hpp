@@ -58,7 +58,7 @@ inline void on_ranks(std::uint32_t size, const std::function<void(Rank&)>& body,
   for (std::uint32_t rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       const weir_group_options options{
-          sizeof options, rank, size, 0, static_cast<std::uint64_t>(limit.count()), address.c_str()};
+          sizeof options, rank, size, 0, static_cast<std::uint64_t>(limit.count()), address.c_str(), nullptr};
       Rank self{table, nullptr, rank, size};
       ASSERT_EQ(table.group_join(&options, &self.group, &self.status), WEIR_OK) << self.message();
       body(self);

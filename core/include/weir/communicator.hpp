@@ -3,7 +3,8 @@
 //
 // Every rank makes the same calls in the same order, with arrays of equal size. Calls that take a stream
 // submit: they begin after the stream's earlier work, and its later work begins after them. Arrays travel
-// through pinned host memory. One thread at a time uses a Communicator.
+// through pinned host memory, unless the rank joined with their device and the communicator takes its memory
+// (`nccl`, `rccl`). One thread at a time uses a Communicator.
 //
 // When a rank leaves, aborts, makes another call or does not answer within the limit, the group fails on all
 // ranks. The next call on each Communicator, synchronize() too, then throws Error{rank} with the name of
@@ -14,9 +15,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <weir/array.hpp>
+#include <weir/device.hpp>
 #include <weir/export.hpp>
 #include <weir/stream.hpp>
 
@@ -93,6 +96,9 @@ struct JoinOptions {
   std::uint32_t rank = 0, size = 1;         ///< size 0: rank and size are the launcher's
   bool validate = false;                    ///< compare the calls of all ranks; `local` always does
   std::chrono::milliseconds limit{10'000};  ///< the longest wait for other ranks
+  /// Whose arrays pass without the host if the communicator takes its memory. Each rank then needs a device
+  /// of its own, and all ranks must give one.
+  std::optional<Device> device{};
 };
 
 /// Waits until all ranks have joined. Throws Error{invalid} for a limit below 1 ms, Error{not_found} when no
@@ -102,8 +108,10 @@ WEIR_API Communicator join(const JoinOptions& options);
 /// The group of all ranks: the processes that a launcher such as mpirun started, or the threads of
 /// run_ranks(). Elsewhere a group of one rank. All ranks must join their groups in the same order. Throws
 /// Error{invalid} when WEIR_RANKS is more than 1 and run_ranks() did not start this thread, or a launcher
-/// started this process. WEIR_RANK_LIMIT sets the limit in seconds.
+/// started this process. WEIR_RANK_LIMIT sets the limit in seconds, WEIR_COMMUNICATOR names the communicator.
 WEIR_API Communicator join();
+/// As join(), with JoinOptions::device.
+WEIR_API Communicator join(const Device& device);
 
 /// Runs `rank` in WEIR_RANKS threads, 1 by default, each of which may join(). When one throws, the groups
 /// that it has joined end. Returns when all threads have ended; throws the first exception. In a process that

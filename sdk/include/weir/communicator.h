@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Weir communicator interface, version 1.0.
+ * The Weir communicator interface, version 1.1.
  *
  * A communicator moves data between ranks: threads or processes that run one program together. It is a shared
  * object that exports one symbol, `weir_communicator_entry`. The host (libweir) finds, checks, tries and loads it
@@ -23,7 +23,11 @@
  *  - Without a stream, an operation returns when it is complete on this rank: its sources may be changed, its
  *    destinations hold the result. It has taken effect on other ranks only as far as their calls have returned.
  *  - With a stream (WEIR_COMMUNICATOR_STREAM_ORDER), an operation submits to it and returns. It begins after the
- *    stream's earlier work, and later work of the stream begins after it.
+ *    stream's earlier work, and later work of the stream begins after it. The stream is of the device that the rank
+ *    joined with, and all memory of the operation is that device's. It counts as waiting when the stream has reached
+ *    it. If the group fails, the stream goes on, and destinations are undefined.
+ *  - An operation with a stream that the vendor's library lacks, such as a reduction of a type, returns
+ *    WEIR_ERROR_UNSUPPORTED on every rank at once, without effect. The host then moves the data through host memory.
  *  - No call waits for other ranks longer than the group's limit. Then it returns WEIR_ERROR_RANK. The same code
  *    reports a rank that ended, left or aborted, and, in validating groups, one that made another call. The message
  *    names the rank. The group has then failed: every later operation on it returns the same error at once.
@@ -39,7 +43,7 @@
 extern "C" {
 #endif
 
-#define WEIR_COMMUNICATOR_CURRENT WEIR_ABI_VERSION(1, 0)
+#define WEIR_COMMUNICATOR_CURRENT WEIR_ABI_VERSION(1, 1)
 
 /* Results in addition to enum weir_result_code. */
 enum weir_communicator_result_code {
@@ -70,6 +74,13 @@ typedef struct weir_communicator_info {
   char notes[512];             /* one per line, for `weir info`; or "" */
 } weir_communicator_info;
 
+/* A driver's stream, for communicators with WEIR_COMMUNICATOR_STREAM_ORDER. */
+typedef struct weir_communicator_stream {
+  uint32_t struct_size;
+  const char *driver; /* name */
+  void *native;       /* as stream_get_native returns it */
+} weir_communicator_stream;
+
 /* How this rank joins a group. */
 typedef struct weir_group_options {
   uint32_t struct_size;
@@ -79,6 +90,9 @@ typedef struct weir_group_options {
   uint64_t limit;      /* the longest wait for other ranks; 0: 10 s */
   const char *address; /* names the group: equal on its ranks, different for groups that live at the same time. With
                         * WEIR_COMMUNICATOR_THREADS any text. Null: the launcher's group */
+  const weir_communicator_stream *device; /* (1.1) any stream of the device whose memory and streams the operations
+                        * take; read during the call. Its driver is in `direct`; the ranks have different devices, of
+                        * one driver, or all give null. Null: operations take host memory and no streams */
 } weir_group_options;
 
 /* The state of a group. Filled up to the struct_size that the caller sets. */
@@ -105,13 +119,6 @@ typedef struct weir_memory {
   uint64_t offset;            /* of the first byte in the allocation; 0 for host memory */
   void *address;              /* of the first byte: on the host if driver is null, else on the device */
 } weir_memory;
-
-/* A driver's stream, for communicators with WEIR_COMMUNICATOR_STREAM_ORDER. */
-typedef struct weir_communicator_stream {
-  uint32_t struct_size;
-  const char *driver; /* name */
-  void *native;       /* as stream_get_native returns it */
-} weir_communicator_stream;
 
 /* One send or receive of `exchange`. Never changes. */
 typedef struct weir_transfer {
@@ -198,7 +205,7 @@ WEIR_DRIVER_EXPORT weir_result weir_communicator_entry(const weir_host *host, co
 #endif
 #if UINTPTR_MAX == UINT64_MAX
 WEIR_COMMUNICATOR_ASSERT(sizeof(weir_communicator_info) == 920);
-WEIR_COMMUNICATOR_ASSERT(sizeof(weir_group_options) == 32);
+WEIR_COMMUNICATOR_ASSERT(sizeof(weir_group_options) == 40);
 WEIR_COMMUNICATOR_ASSERT(sizeof(weir_group_info) == 16);
 WEIR_COMMUNICATOR_ASSERT(sizeof(weir_memory) == 32);
 WEIR_COMMUNICATOR_ASSERT(sizeof(weir_communicator_stream) == 24);

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <vector>
 #include <weir/communicator.hpp>
 
+#include "runtime/communicators/direct_operation.hpp"
 #include "runtime/communicators/group_state.hpp"
 #include "runtime/memory/array_use.hpp"
 
@@ -14,10 +16,9 @@ namespace {
 
 using detail::GroupState;
 using detail::memory_at;
+using detail::OperandFunction;
+using detail::Operands;
 using detail::Staged;
-
-using StagedFunction =
-    std::function<weir_result(const Staged&, const weir_communicator_table&, weir_group, weir_status*)>;
 
 std::uint32_t scalar_of(const AnyArrayView& values) {
   switch (values.element().scalar) {
@@ -49,18 +50,29 @@ std::uint32_t scalar_of(const AnyArrayView& values) {
   }
 }
 
-/// Copies `sent` to the host, makes the call there and copies `received` back, all in the order of `stream`.
+Operands operands_of(const Staged& staged) {
+  Operands operands{{}, {}, nullptr};
+  for (std::size_t i = 0; i < staged.sent_count(); ++i) operands.sent.push_back(memory_at(staged.sent(i)));
+  for (std::size_t i = 0; i < staged.received_count(); ++i)
+    operands.received.push_back(memory_at(staged.received(i)));
+  return operands;
+}
+
+/// Makes the call on device memory if the communicator takes it. Otherwise copies `sent` to the host, makes
+/// the call there and copies `received` back. Both in the order of `stream`.
 void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Staged::Views received,
-            StagedFunction function) {
+            OperandFunction function) {
   group.check();
   const Device device = stream.device();
+  if (group.takes_memory_of(device) && detail::submit_directly(group, stream, sent, received, function))
+    return;
   const bool callbacks = group.may_wait_in_callback(device);
   const auto staged = std::make_shared<const Staged>(group.staging, device, sent, received);
   detail::StagingMemory& staging = staged->staging();
   const auto call = std::make_shared<GroupState::Call>();
   call->function = [staged, function = std::move(function)](const weir_communicator_table& table,
                                                             weir_group handle, weir_status* status) {
-    return function(*staged, table, handle, status);
+    return function(operands_of(*staged), table, handle, status);
   };
   call->staged = staged;
   call->stream = stream.state();
@@ -95,7 +107,7 @@ void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Stag
 }
 
 void submit(GroupState& group, const StreamRef& stream, const AnyArrayView& sent,
-            const AnyArrayView& received, StagedFunction function) {
+            const AnyArrayView& received, OperandFunction function) {
   submit(group, stream, Staged::Views(&sent, 1), Staged::Views(&received, 1), std::move(function));
 }
 
@@ -128,10 +140,9 @@ void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& value
   const std::uint64_t count = values.size() * (values.element().size() / size_of(values.element().scalar));
   submit(
       *state_, stream, values, values,
-      [=](const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        const weir_memory from = memory_at(staged.sent(0)), to = memory_at(staged.received(0));
-        return table.all_reduce(group, &to, &from, count, type, static_cast<std::uint32_t>(reduction),
-                                nullptr, status);
+      [=](const Operands& on, const weir_communicator_table& table, weir_group group, weir_status* status) {
+        return table.all_reduce(group, &on.received[0], &on.sent[0], count, type,
+                                static_cast<std::uint32_t>(reduction), on.stream, status);
       });
 } catch (...) {
   detail::rethrow_as_error();
@@ -140,12 +151,11 @@ void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& value
 void Communicator::broadcast(const StreamRef& stream, const AnyArrayView& values, std::uint32_t root) const
     try {
   submit(*state_, stream, values, values,
-         [root](const Staged& staged, const weir_communicator_table& table, weir_group group,
-                weir_status* status) {
-           const weir_memory from = memory_at(staged.sent(0));
-           const weir_result result =
-               table.broadcast(group, &from, staged.sent_bytes(0), root, nullptr, status);
-           if (result == WEIR_OK) std::ranges::copy(staged.sent(0), staged.received(0).begin());
+         [root, size = values.size_bytes()](const Operands& on, const weir_communicator_table& table,
+                                            weir_group group, weir_status* status) {
+           const weir_result result = table.broadcast(group, &on.sent[0], size, root, on.stream, status);
+           if (result == WEIR_OK && size != 0 && on.sent[0].address != on.received[0].address)  // staged
+             std::memcpy(on.received[0].address, on.sent[0].address, size);
            return result;
          });
 } catch (...) {
@@ -157,12 +167,11 @@ void Communicator::all_gather(const StreamRef& stream, const AnyArrayView& all,
   if (all.size_bytes() != mine.size_bytes() * size())
     throw Error(ErrorCode::invalid, fmt::format("all_gather over {} ranks: `all` needs {} bytes; it has {}",
                                                 size(), mine.size_bytes() * size(), all.size_bytes()));
-  submit(
-      *state_, stream, mine, all,
-      [](const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        const weir_memory from = memory_at(staged.sent(0)), to = memory_at(staged.received(0));
-        return table.all_gather(group, &to, &from, staged.sent_bytes(0), nullptr, status);
-      });
+  submit(*state_, stream, mine, all,
+         [size = mine.size_bytes()](const Operands& on, const weir_communicator_table& table,
+                                    weir_group group, weir_status* status) {
+           return table.all_gather(group, &on.received[0], &on.sent[0], size, on.stream, status);
+         });
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -181,10 +190,12 @@ std::vector<AnyArrayView> arrays_of(std::span<const Message> messages) {
   return arrays;
 }
 
-std::vector<std::uint32_t> ranks_of(std::span<const Message> messages) {
-  std::vector<std::uint32_t> ranks;
-  for (const Message& message : messages) ranks.push_back(message.rank);
-  return ranks;
+/// The transfers of `messages`, without their memory.
+std::vector<weir_transfer> transfers_of(std::span<const Message> messages, bool receive) {
+  std::vector<weir_transfer> transfers;
+  for (const Message& message : messages)
+    transfers.push_back({message.rank, receive ? 1u : 0u, message.array.size_bytes(), {}});
+  return transfers;
 }
 
 std::uint64_t bytes_of(std::span<const AnyArrayView> arrays) {
@@ -200,15 +211,14 @@ void Communicator::exchange(const StreamRef& stream, std::span<const Message> se
   const std::vector<AnyArrayView> sent = arrays_of(sends), received = arrays_of(receives);
   submit(
       *state_, stream, sent, received,
-      [to = ranks_of(sends), from = ranks_of(receives)](
-          const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        std::vector<weir_transfer> transfers;
-        for (std::size_t i = 0; i < to.size(); ++i)
-          transfers.push_back({to[i], 0, staged.sent_bytes(i), memory_at(staged.sent(i))});
-        for (std::size_t i = 0; i < from.size(); ++i)
-          transfers.push_back({from[i], 1, staged.received_bytes(i), memory_at(staged.received(i))});
-        return table.exchange(group, static_cast<std::uint32_t>(transfers.size()), transfers.data(), nullptr,
-                              status);
+      [out = transfers_of(sends, false), in = transfers_of(receives, true)](
+          const Operands& on, const weir_communicator_table& table, weir_group group, weir_status* status) {
+        std::vector<weir_transfer> transfers = out;
+        transfers.insert(transfers.end(), in.begin(), in.end());
+        for (std::size_t i = 0; i < transfers.size(); ++i)
+          transfers[i].memory = i < out.size() ? on.sent[i] : on.received[i - out.size()];
+        return table.exchange(group, static_cast<std::uint32_t>(transfers.size()), transfers.data(),
+                              on.stream, status);
       });
   state_->messages.sent += sent.size();
   state_->messages.sent_bytes += bytes_of(sent);

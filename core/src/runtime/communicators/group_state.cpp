@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
+#include <span>
 #include <weir/sdk/thread.hpp>
 
 #include "driver/bounded.hpp"
@@ -45,6 +47,24 @@ void GroupState::Progress::wait_for_end() {
   changed_.wait(lock, [&] { return ended_; });
 }
 
+namespace {
+
+/// Whether the communicator's operations take the device's memory and streams.
+bool takes(const CommunicatorPlugin& plugin, const Device& device) {
+  weir_communicator_info info{};
+  info.struct_size = sizeof info;
+  Status status;
+  if (plugin.abi_version() < WEIR_ABI_VERSION(1, 1) ||
+      plugin.table().communicator_get_info(&info, &status) != WEIR_OK)
+    return false;
+  const std::span direct(info.direct, std::min<std::size_t>(info.direct_count, WEIR_MAX_DIRECT_DRIVERS));
+  return (info.capabilities & WEIR_COMMUNICATOR_STREAM_ORDER) != 0 &&
+         std::ranges::any_of(direct, [&](const auto& name) { return device.driver() == bounded(name); }) &&
+         device.info().has(Capability::native_stream) && device.info().has(Capability::device_address);
+}
+
+}  // namespace
+
 GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& options)
     : plugin_(plugin), rank_(options.rank), size_(options.size) {
   if (options.limit <= std::chrono::milliseconds(0))
@@ -54,6 +74,14 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
                     options.limit.count()));
   weir_group_options wanted{};
   wanted.struct_size = sizeof wanted;
+  std::optional<Stream> stream;
+  weir_communicator_stream device{};
+  if (options.device && takes(plugin_, *options.device)) {
+    device_ = options.device;
+    stream.emplace(device_->create_stream());
+    device = {sizeof device, device_->driver().c_str(), stream->native_handle()};
+    wanted.device = &device;
+  }
   wanted.rank = options.rank;
   wanted.size = options.size;
   wanted.validate = options.validate;
@@ -133,6 +161,7 @@ void GroupState::run() {
       const std::lock_guard lock(mutex_);
       queued_.pop_front();
     }
+    changed_.notify_all();
     progress->end();
   }
 }
@@ -153,8 +182,7 @@ void GroupState::make(const Call& call) noexcept {
     Status status;
     const weir_result result = call.function(plugin_.table(), group_, &status);
     if (result == WEIR_OK) return;
-    failure.emplace(code_of(result), fmt::format("{} communicator: rank {} of {}: {}", name(), rank_, size_,
-                                                 words_of(result, status)));
+    failure = failure_of(result, status);
   } catch (const Error& error) {  // the work before the call failed
     failure = error;
     abort(error.what());
@@ -166,9 +194,37 @@ void GroupState::make(const Call& call) noexcept {
   if (!failure_) failure_ = std::move(failure);
 }
 
-void GroupState::check() const {
+Error GroupState::failure_of(weir_result result, const weir_status& status) const {
+  return Error(code_of(result), fmt::format("{} communicator: rank {} of {}: {}", name(), rank_, size_,
+                                            words_of(result, status)));
+}
+
+bool GroupState::call_directly(const Function& function) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return queued_.empty(); });
+    if (failure_) throw Error(*failure_);
+  }
+  Status status;
+  const weir_result result = function(plugin_.table(), group_, &status);
+  if (result == WEIR_OK) return true;
+  if (result == WEIR_ERROR_UNSUPPORTED) return false;
   const std::lock_guard lock(mutex_);
-  if (failure_) throw Error(*failure_);
+  if (!failure_) failure_ = failure_of(result, status);
+  throw Error(*failure_);
+}
+
+// An operation of a stream fails after its call has returned. The communicator reports that in every later
+// call, also in an exchange of nothing.
+void GroupState::check() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) throw Error(*failure_);
+    if (!device_ || !queued_.empty()) return;
+  }
+  Status status;
+  const weir_result result = plugin_.table().exchange(group_, 0, nullptr, nullptr, &status);
+  if (result != WEIR_OK) throw failure_of(result, status);
 }
 
 void GroupState::abort(const std::string& reason) noexcept {

@@ -68,6 +68,9 @@ class GroupState {
   };
 
   void queue(std::shared_ptr<const Call> call);
+  /// Makes a call that submits to a stream, on this thread, after the queued ones. Returns false if the
+  /// communicator does not support it. Throws the failure of the group.
+  bool call_directly(const Function& function);
   /// Throws the failure of an earlier call.
   void check() const;
   void abort(const std::string& reason) noexcept;
@@ -78,6 +81,8 @@ class GroupState {
   /// Whether a host callback of `device` may wait for a call. Drivers of GPUs may run the callbacks of all
   /// streams of a process one after the other, so that ranks which are threads would wait for one another.
   bool may_wait_in_callback(const Device& device) const;
+  /// Whether operations take the device's memory and streams, because the rank joined with it.
+  bool takes_memory_of(const Device& device) const { return device_ && device_->name() == device.name(); }
 
   // For the thread that uses the Communicator.
   MessageStatistics messages;
@@ -87,13 +92,15 @@ class GroupState {
  private:
   void run();
   void make(const Call& call) noexcept;
+  Error failure_of(weir_result result, const weir_status& status) const;
 
   const CommunicatorPlugin& plugin_;
   std::uint32_t rank_, size_;
-  bool has_threads_ = false;  ///< other ranks may be threads of this process
+  bool has_threads_ = false;      ///< other ranks may be threads of this process
+  std::optional<Device> device_;  ///< that the rank joined with, if the communicator takes its memory
   weir_group group_ = nullptr;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable std::condition_variable changed_;
   std::deque<std::shared_ptr<const Call>> queued_;  ///< the first is the current one
   std::optional<Error> failure_;
   bool leaving_ = false;

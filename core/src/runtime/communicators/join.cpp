@@ -2,6 +2,7 @@
 // Groups of ranks: by name and address, or as the environment says.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <exception>
@@ -69,6 +70,17 @@ namespace {
 std::optional<LaunchedCommunicator> launched() {
   std::vector<LaunchedCommunicator> found = launched_communicators();
   if (found.empty()) return std::nullopt;
+  const std::string wanted = secure_environment("WEIR_COMMUNICATOR");
+  if (found.size() > 1) {  // one launcher may serve several, such as those of two vendors' GPUs
+    const auto keep = [&](auto usable) {
+      if (std::ranges::any_of(found, usable))
+        std::erase_if(found, [&](const auto& one) { return !usable(one); });
+    };
+    if (!wanted.empty())
+      keep([&](const auto& one) { return one.name == wanted; });
+    else
+      keep([&](const auto& one) { return find_communicator(one.name) != nullptr; });
+  }
   const auto& [name, variable, ranks] = found.front();
   if (const std::uint32_t threads = wanted_ranks(); threads != 1)
     throw Error(
@@ -76,22 +88,26 @@ std::optional<LaunchedCommunicator> launched() {
         fmt::format("WEIR_RANKS is {}, which asks for ranks as threads, and {} is {}, which says that a "
                     "launcher of the communicator {} started this process; unset WEIR_RANKS",
                     threads, variable, ranks, name));
-  if (found.size() > 1)
+  if (found.size() > 1 && found[0].variable != found[1].variable && wanted.empty())
     throw Error(
         ErrorCode::invalid,
         fmt::format("launchers of several communicators started this process: {} is {} (communicator {}), "
-                    "and {} is {} (communicator {}); name one with join(options)",
+                    "and {} is {} (communicator {}); name one with WEIR_COMMUNICATOR or join(options)",
                     variable, ranks, name, found[1].variable, found[1].ranks, found[1].name));
   return std::move(found.front());
 }
 
 }  // namespace
 
-Communicator join() try {
-  JoinOptions options;
+namespace {
+
+/// Joins the group of all ranks.
+Communicator join_all(JoinOptions options) {
   constexpr std::uint32_t most_seconds = 86400;
   const std::string limit = secure_environment("WEIR_RANK_LIMIT");
   options.limit = parse_seconds("WEIR_RANK_LIMIT", limit, most_seconds).value_or(options.limit);
+  const std::string wanted = secure_environment("WEIR_COMMUNICATOR");
+  if (!wanted.empty()) options.communicator = wanted;
   if (seat) {
     options.rank = seat->rank;
     options.size = seat->size;
@@ -99,7 +115,7 @@ Communicator join() try {
     return join(options);
   }
   if (const auto by = launched()) {
-    options.communicator = by->name;
+    if (wanted.empty()) options.communicator = by->name;
     options.size = 0;
     return join(options);
   }
@@ -112,6 +128,18 @@ Communicator join() try {
             ranks));
   options.address = fmt::format("weir ranks {}, alone", runs++);
   return join(options);
+}
+
+}  // namespace
+
+Communicator join() try { return join_all({}); } catch (...) {
+  detail::rethrow_as_error();
+}
+
+Communicator join(const Device& device) try {
+  JoinOptions options;
+  options.device = device;
+  return join_all(options);
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -45,8 +45,8 @@ class Staged {
   Staged(StagingPool& pool, const Device& device, Views sent, Views received);
 
   StagingMemory& staging() const noexcept { return *staging_; }
-  std::uint64_t sent_bytes(std::size_t array) const noexcept { return sent_[array].size(); }
-  std::uint64_t received_bytes(std::size_t array) const noexcept { return received_[array].size(); }
+  std::size_t sent_count() const noexcept { return sent_.size(); }
+  std::size_t received_count() const noexcept { return received_.size(); }
   std::span<std::byte> sent(std::size_t array) const noexcept { return sent_[array]; }
   std::span<std::byte> received(std::size_t array) const noexcept { return received_[array]; }
 

@@ -1,77 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each element is combined on one rank in a fixed order and then sent to the others, so all ranks hold the
-// same bits.
-#include <algorithm>
-#include <cstring>
-#include <vector>
-#include <weir/sdk/reduction.hpp>
+// The reductions of MessageGroup. Each element is combined on one rank in a fixed order and then sent to the
+// others, so all ranks hold the same bits.
+#pragma once
 
-#include "group.hpp"
+#include "../reduction.hpp"
+#include "message_group.hpp"
 
-namespace weir::mpi {
-namespace {
+namespace weir::sdk {
+namespace detail {
 
-constexpr std::uint64_t small = 1 << 16;  // bytes of an array that travels whole, in fewer messages
+constexpr std::uint64_t small_message = 1 << 16;  // bytes of an array that travels whole, in fewer messages
 
-}  // namespace
+}  // namespace detail
 
 // Along a binomial tree: rank r takes the values of r + 1, r + 2, r + 4, ..., then sends to the rank without
 // r's lowest bit.
-void Group::reduce_to_first(std::byte* values, std::uint64_t count, const Reduction& reduction) {
+inline void MessageGroup::reduce_to_first(std::byte* values, std::uint64_t count,
+                                          const Reduction& reduction) {
   const std::uint64_t bytes = count * reduction.element;
   std::vector<std::byte> other(bytes);
   for (std::uint32_t bit = 1; bit < size(); bit <<= 1) {
     if (rank() & bit) {
       const Part part{rank() - bit, values, bytes, false};
-      return ranks_->transfer({&part, 1});
+      return messages_->transfer({&part, 1});
     }
     if (rank() + bit >= size()) continue;
     const Part part{rank() + bit, other.data(), bytes, true};
-    ranks_->transfer({&part, 1});
-    sdk::reduce(reduction.type, reduction.kind, values, other.data(), count);
+    messages_->transfer({&part, 1});
+    reduce(reduction.type, reduction.kind, values, other.data(), count);
   }
 }
 
 // Every rank sends each other rank its part of `from` and combines its own part in the order of ranks.
 // Part p has the elements from begins[p] to begins[p + 1].
-void Group::reduce_part(std::byte* to, const std::byte* from, std::span<const std::uint64_t> begins,
-                        const Reduction& reduction) {
+inline void MessageGroup::reduce_part(std::byte* to, const std::byte* from,
+                                      std::span<const std::uint64_t> begins, const Reduction& reduction) {
   const std::uint64_t element = reduction.element, count = begins[rank() + 1] - begins[rank()];
   const std::uint64_t bytes = count * element;
   std::vector<std::byte> others(size() * bytes);
   std::vector<Part> parts;
   for (std::uint32_t step = 1; step < size(); ++step) {
     const std::uint32_t peer = (rank() + step) % size(), source = (rank() + size() - step) % size();
-    // MPI only reads the memory of a send.
+    // The memory of a send is only read.
     parts.push_back({peer, const_cast<std::byte*>(from) + begins[peer] * element,
                      (begins[peer + 1] - begins[peer]) * element, false});
     parts.push_back({source, others.data() + source * bytes, bytes, true});
   }
   if (bytes != 0) std::memcpy(others.data() + rank() * bytes, from + begins[rank()] * element, bytes);
-  ranks_->transfer(parts);
+  messages_->transfer(parts);
   for (std::uint32_t other = 1; other < size(); ++other)
-    sdk::reduce(reduction.type, reduction.kind, others.data(), others.data() + other * bytes, count);
+    reduce(reduction.type, reduction.kind, others.data(), others.data() + other * bytes, count);
   if (bytes != 0) std::memcpy(to, others.data(), bytes);
 }
 
-void Group::reduce_scatter(const weir_memory& to, const weir_memory& from, std::uint64_t count,
-                           std::uint32_t type, std::uint32_t reduction, Stream stream) {
+inline void MessageGroup::reduce_scatter(const weir_memory& to, const weir_memory& from, std::uint64_t count,
+                                         std::uint32_t type, std::uint32_t reduction, Stream stream) {
   std::byte* const mine = host_bytes(to, "destination");
   const std::byte* const source = host_bytes(from, "source");
-  begin(stream, "reduce_scatter", count, type, reduction);
+  refuse_stream(stream);
+  begin("reduce_scatter", count, type, reduction);
   std::vector<std::uint64_t> begins(size() + 1);
   for (std::uint32_t part = 0; part <= size(); ++part) begins[part] = part * count;
-  reduce_part(mine, source, begins, {type, reduction, sdk::scalar_size(type)});
+  reduce_part(mine, source, begins, {type, reduction, scalar_size(type)});
 }
 
-void Group::all_reduce(const weir_memory& to, const weir_memory& from, std::uint64_t count,
-                       std::uint32_t type, std::uint32_t reduction, Stream stream) {
+inline void MessageGroup::all_reduce(const weir_memory& to, const weir_memory& from, std::uint64_t count,
+                                     std::uint32_t type, std::uint32_t reduction, Stream stream) {
   std::byte* const mine = host_bytes(to, "destination");
   const std::byte* const source = host_bytes(from, "source");
-  begin(stream, "all_reduce", count, type, reduction);
-  const Reduction how{type, reduction, sdk::scalar_size(type)};
+  refuse_stream(stream);
+  begin("all_reduce", count, type, reduction);
+  const Reduction how{type, reduction, scalar_size(type)};
   const std::uint64_t bytes = count * how.element;
-  if (bytes <= small) {
+  if (bytes <= detail::small_message) {
     if (bytes != 0 && mine != source) std::memmove(mine, source, bytes);
     reduce_to_first(mine, count, how);
     return broadcast_bytes(mine, bytes, 0);
@@ -87,7 +88,7 @@ void Group::all_reduce(const weir_memory& to, const weir_memory& from, std::uint
     parts.push_back({peer, mine + begins[rank()] * how.element, part(rank()), false});
     parts.push_back({other, mine + begins[other] * how.element, part(other), true});
   }
-  ranks_->transfer(parts);
+  messages_->transfer(parts);
 }
 
-}  // namespace weir::mpi
+}  // namespace weir::sdk

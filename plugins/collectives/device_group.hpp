@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's NCCL communicator, and the watch over the operations that streams have not finished.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "nccl.hpp"
+#include "ranks.hpp"
+#include "vendor.hpp"
+
+namespace weir::collectives {
+
+class DeviceGroup {
+ public:
+  /// Starts NCCL's communicator with all other ranks. Throws a Failure and makes the group fail if that takes
+  /// longer than the limit; the starting thread then keeps the communicator until it returns.
+  DeviceGroup(Ranks& ranks, const DeviceOfStream& device, const UniqueId& id);
+  /// Waits for the submitted operations, at most the limit. leave() of the ranks comes first.
+  ~DeviceGroup();
+  DeviceGroup(const DeviceGroup&) = delete;
+  DeviceGroup& operator=(const DeviceGroup&) = delete;
+
+  struct Operation {
+    const char* name;
+    std::vector<std::uint32_t> peers{};  ///< of an exchange; empty for a collective operation
+  };
+  using Call = std::function<void(const NcclApi&, NcclComm, void* stream)>;
+  /// Submits `call`, which throws a Failure, to the stream. Without a stream, waits until it is complete.
+  void submit(void* stream, Operation operation, const Call& call);
+
+  /// Waits until the streams have finished the operations, the group has failed, or the limit.
+  void drain();
+  void* scratch() const noexcept { return scratch_; }  ///< 8 bytes on the device
+
+ private:
+  struct Pending {
+    Operation operation;
+    std::uint64_t number;  ///< of collective operations
+    void *begin, *end;     ///< events
+    bool begun = false, asked = false;
+    Clock::time_point since{};
+  };
+
+  void start(const UniqueId& id);
+  void look() noexcept;
+  void look_at_operations();
+  void look_at_library();
+  void abort_communicator() noexcept;
+  void* event();
+  bool is_pending(std::uint64_t serial) const;
+
+  Ranks& ranks_;
+  void* const context_;
+  void *stream_ = nullptr, *scratch_ = nullptr;
+  std::timed_mutex using_;  ///< held by calls with the communicator
+  NcclComm comm_ = nullptr;
+  mutable std::mutex mutex_;
+  std::list<Pending> pending_;
+  std::vector<void*> events_;  ///< unused
+  Clock::time_point remote_error_{};
+};
+
+}  // namespace weir::collectives

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The communicator rccl, and with it the code that nccl shares, on the HIP simulator with a stand-in for
+// RCCL. Ranks are threads, each with a simulated GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+#include <weir/communicator.hpp>
+#include <weir/weir.hpp>
+
+namespace weir::test {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t size = 3;
+
+/// A fault of the stand-in, while it lives.
+struct Fault {
+  explicit Fault(const char* name) { setenv("WEIR_STANDIN_RCCL", name, 1); }
+  ~Fault() { unsetenv("WEIR_STANDIN_RCCL"); }
+};
+
+struct Setting {
+  std::chrono::milliseconds limit = 60s;
+  bool validate = false, one_device = false;
+};
+
+/// Runs `body` as each rank; returns the errors of the ranks.
+std::vector<std::string> on_ranks(
+    const std::function<void(const Communicator&, Device&, const Stream&)>& body, Setting setting = {}) {
+  static std::atomic<int> groups{0};
+  const std::string address = "rccl test " + std::to_string(groups++);
+  std::vector<std::string> errors(size);
+  std::vector<std::jthread> threads;
+  for (std::uint32_t rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        Device device = open("amdgpu:" + std::to_string(setting.one_device ? 0 : rank));
+        const Stream stream = device.create_stream();
+        JoinOptions options;
+        options.communicator = "rccl";
+        options.address = address;
+        options.rank = rank;
+        options.size = size;
+        options.limit = setting.limit;
+        options.validate = setting.validate;
+        options.device = device;
+        const Communicator world = join(options);
+        body(world, device, stream);
+      } catch (const std::exception& error) {
+        errors[rank] = error.what();
+      }
+    });
+  threads.clear();
+  return errors;
+}
+
+void expect_right(const std::vector<std::string>& errors) {
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+TEST(Rccl, ReducesInTheOrderOfTheStream) {
+  expect_right(on_ranks([](const Communicator& world, Device& device, const Stream& stream) {
+    constexpr int rounds = 10;
+    auto x = device.array<int>(stream, 1000);
+    auto kept = device.array<int>(stream, rounds, 1000);
+    for (int round = 0; round < rounds; ++round) {
+      x.fill(stream, static_cast<int>(world.rank()) + round);
+      world.all_reduce(stream, x, Reduction::sum);
+      kept.slice(round, round + 1).flat().copy_from(stream, x);
+    }
+    world.synchronize(stream);
+    const std::vector<int> values = kept.to_host(stream);
+    for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], 3 + 3 * static_cast<int>(i / 1000));
+  }));
+}
+
+TEST(Rccl, ReducesEveryTypeAlsoThoseThatTheLibraryLacks) {
+  expect_right(on_ranks([](const Communicator& world, Device& device, const Stream& stream) {
+    const auto check = [&]<class T>(T) {
+      auto x = device.array_of<T>(stream, std::vector<T>{static_cast<T>(world.rank() + 1), T{2}});
+      world.all_reduce(stream, x, Reduction::product);
+      EXPECT_EQ(x.to_host(stream), (std::vector<T>{T{6}, T{8}}));
+      world.all_reduce(stream, x, Reduction::minimum);
+      world.all_reduce(stream, x, Reduction::maximum);
+      EXPECT_EQ(x.to_host(stream), (std::vector<T>{T{6}, T{8}}));
+    };
+    check(std::int8_t{});
+    check(std::int16_t{});
+    check(std::uint16_t{});
+    check(std::int32_t{});
+    check(std::uint64_t{});
+    check(float{});
+    check(double{});
+  }));
+}
+
+TEST(Rccl, BroadcastsGathersAndExchanges) {
+  expect_right(on_ranks(
+      [](const Communicator& world, Device& device, const Stream& stream) {
+        const auto rank = static_cast<int>(world.rank());
+        const auto mine = device.array_of<int>(stream, std::vector<int>{rank, rank * 10});
+        const auto all = device.array<int>(stream, 6);
+        world.all_gather(stream, all, mine);
+        EXPECT_EQ(all.to_host(stream), (std::vector<int>{0, 0, 1, 10, 2, 20}));
+        world.broadcast(stream, mine, 2);
+        EXPECT_EQ(mine.to_host(stream), (std::vector<int>{2, 20}));
+        const auto out = device.array_of<int>(stream, std::vector<int>{rank, 7});
+        const auto in = device.array<int>(stream, 2);
+        world.exchange(stream, out, (world.rank() + 1) % size, in, (world.rank() + 2) % size);
+        EXPECT_EQ(in.to_host(stream), (std::vector<int>{(rank + 2) % 3, 7}));
+        world.exchange(stream, out, world.rank(), in, world.rank());
+        EXPECT_EQ(in.to_host(stream), (std::vector<int>{rank, 7}));
+        world.barrier();
+      },
+      {.validate = true}));
+}
+
+TEST(Rccl, TwoRanksOnOneDeviceAreRefused) {
+  const auto errors = on_ranks([](const Communicator&, Device&, const Stream&) {}, {.one_device = true});
+  for (const std::string& error : errors)
+    EXPECT_THAT(error, AllOf(HasSubstr("ranks 0 and 1 use the same device"), HasSubstr("Start fewer ranks")));
+}
+
+TEST(Rccl, ARankThatThrowsEndsTheOthersWithItsRank) {
+  const auto errors = on_ranks([](const Communicator& world, Device& device, const Stream& stream) {
+    auto x = device.array<int>(stream, 10);
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+    if (world.rank() == 1) throw std::runtime_error("no such river");
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+  });
+  EXPECT_EQ(errors[1], "no such river");
+  for (const int rank : {0, 2}) EXPECT_THAT(errors[rank], HasSubstr("rank 1 ended the group"));
+}
+
+TEST(Rccl, ARankThatLeavesIsNamed) {
+  const auto errors = on_ranks([](const Communicator& world, Device& device, const Stream& stream) {
+    if (world.rank() == 1) return;
+    auto x = device.array<int>(stream, 10);
+    world.all_reduce(stream, x, Reduction::sum);
+    world.synchronize(stream);
+  });
+  EXPECT_EQ(errors[1], "");
+  for (const int rank : {0, 2}) EXPECT_THAT(errors[rank], HasSubstr("rank 1 left the group"));
+}
+
+TEST(Rccl, AHangingRankIsNamedAfterTheLimitAndTheStreamGoesOn) {
+  const auto errors = on_ranks(
+      [](const Communicator& world, Device& device, const Stream& stream) {
+        auto x = device.array<int>(stream, 10);
+        world.all_reduce(stream, x, Reduction::sum);
+        if (world.rank() == 1) std::this_thread::sleep_for(3s);
+        world.all_reduce(stream, x, Reduction::sum);
+        world.synchronize(stream);
+      },
+      {.limit = 1s});
+  for (const std::string& error : errors)
+    EXPECT_THAT(error, HasSubstr("no answer within 1 s: rank 1 has come no further than its call"));
+}
+
+TEST(Rccl, ErrorsOfTheLibraryAreReportedOnAllRanks) {
+  for (const auto& [fault, words] :
+       {std::pair{"operations-fail", "ncclAllReduce failed: unhandled system error"},
+        {"asynchronous-error", "RCCL reports on rank"},
+        {"start-fails", "ncclCommInitRank failed"}}) {
+    const Fault active(fault);
+    const auto errors = on_ranks([](const Communicator& world, Device& device, const Stream& stream) {
+      auto x = device.array<int>(stream, 10);
+      world.all_reduce(stream, x, Reduction::sum);
+      std::this_thread::sleep_for(200ms);
+      world.synchronize(stream);
+    });
+    for (const std::string& error : errors)
+      EXPECT_THAT(error, AllOf(HasSubstr(words), HasSubstr("the cable is unplugged"))) << fault;
+  }
+}
+
+TEST(Rccl, AStartThatHangsEndsAfterTheLimit) {
+  const Fault active("start-hangs");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = on_ranks([](const Communicator&, Device&, const Stream&) {}, {.limit = 1s});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s);
+  for (const std::string& error : errors)
+    EXPECT_THAT(error,
+                AnyOf(HasSubstr("ncclCommInitRank of rank 1 did not return within 1 s"),
+                      HasSubstr("rank 1 has made no call, while other ranks waited for it in joining")));
+  std::this_thread::sleep_for(4s);  // until the thread that hangs has ended
+}
+
+TEST(Rccl, DifferentSizesOfATransferAreNamedInValidatingGroups) {
+  const auto errors = on_ranks(
+      [](const Communicator& world, Device& device, const Stream& stream) {
+        auto out = device.array<int>(stream, world.rank() == 1 ? 9 : 10), in = device.array<int>(stream, 10);
+        world.exchange(stream, out, (world.rank() + 1) % size, in, (world.rank() + 2) % size);
+        world.synchronize(stream);
+      },
+      {.limit = 5s, .validate = true});
+  EXPECT_THAT(errors[2], HasSubstr("rank 2 receives 40 bytes from rank 1, which sent 36"));
+}
+
+}  // namespace
+}  // namespace weir::test

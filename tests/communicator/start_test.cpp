@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// How processes of the communicators nccl and rccl meet: with torchrun's variables, on one machine and over
+// TCP, and at WEIR_RENDEZVOUS. Arrays are on the CPU driver and pass over the ranks' connections.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "places.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+/// The output of three processes of mpi_ranks, which the environment starts as ranks of one group.
+std::string run(const std::string& scenario, const std::string& environment = "LOCAL_WORLD_SIZE=3") {
+  const std::string port = std::to_string(20000 + getpid() % 20000);
+  std::string command =
+      "export WEIR_COMMUNICATOR=rccl WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port +
+      " TORCHELASTIC_RUN_ID=weir-test-" + std::to_string(getpid()) + " " + environment + "; ";
+  for (const char* rank : {"0", "1", "2"})
+    command += std::string("RANK=") + rank + " timeout -k 2 12 " + built("bin/mpi_ranks").string() + " " +
+               scenario + " 2>&1 & ";
+  FILE* const pipe = popen((command + "wait").c_str(), "r");
+  if (!pipe) throw std::runtime_error("cannot start " + command);
+  std::string output;
+  for (char text[4096]; const std::size_t got = std::fread(text, 1, sizeof text, pipe);)
+    output.append(text, got);
+  pclose(pipe);
+  return output;
+}
+
+void expect_right(const std::string& output) {
+  for (const char* rank : {"0", "1", "2"})
+    EXPECT_THAT(output, HasSubstr(std::string("rank ") + rank + " of 3 over rccl is right"));
+}
+
+TEST(RanksOfTorchrun, MeetOnOneMachine) {
+  expect_right(run("collectives"));
+}
+
+TEST(RanksOfTorchrun, MeetOverTcp) {
+  expect_right(run("same_bits", "LOCAL_WORLD_SIZE=1"));
+}
+
+TEST(RanksOfTorchrun, MeetAtAFileWhichIsRemoved) {
+  const std::string path = testing::TempDir() + "weir-meeting-" + std::to_string(getpid());
+  expect_right(run("order", "WEIR_RENDEZVOUS=file://" + path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".1"));
+}
+
+TEST(RanksOfTorchrun, NameAMalformedRendezvous) {
+  EXPECT_THAT(run("order", "WEIR_RENDEZVOUS=tcp://nowhere"),
+              HasSubstr("WEIR_RENDEZVOUS is 'tcp://nowhere'; expected tcp://HOST:PORT"));
+}
+
+TEST(RanksOfTorchrun, NameAKilledProcess) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(run("kill"), AllOf(HasSubstr("rank 0 failed"), HasSubstr("rank 2 failed"),
+                                 HasSubstr("rank 1 has ended without leaving the group")));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
+TEST(RanksOfTorchrun, NameAStoppedProcess) {
+  EXPECT_THAT(run("stop", "LOCAL_WORLD_SIZE=3 WEIR_RANK_LIMIT=1"),
+              HasSubstr("no answer within 1 s: rank 2 does not answer: its process is stopped"));
+}
+
+}  // namespace
+}  // namespace weir::test
