@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
 #include <weir/program.hpp>
 #include <weir/returned_values.hpp>
 #include <weir/stream.hpp>
@@ -147,8 +148,9 @@ void detail::launch(const std::shared_ptr<ProgramState>& state, const StreamRef&
   if (plan.uses_launch_key) values.key = next_launch_key(program, options);
 
   if (!returns) return run_tasks(program, compiled, stream, values, options.mode);
-  const SubmissionSequence step(
-      stream);  // so that the record that is copied holds no failure of a later launch
+  // The copy of the record must hold no failure of a later launch.
+  std::optional<SubmissionSequence> step;
+  if (record.record()) step.emplace(stream);
   run_tasks(program, compiled, stream, values, options.mode);
   returns->submit(stream, record.record(), program.origin);
 }

@@ -107,41 +107,26 @@ void add_pieces(ValuePieces& pieces, std::uint32_t size_class) {
   for (std::size_t i = 0; i < count; ++i) free.push_back(&pieces.all[pieces.all.size() - 1 - i]);
 }
 
-bool is_reached(const ReturnedValues& values) {
-  if (values.done.load(std::memory_order_acquire)) return true;
-  DeviceState& device = values.owner.stream.device;
-  return device.call_no_throw([&](weir_status* status) {
-    return device.table().event_query(values.event->event, status);
-  }) == WEIR_OK;
-}
-
-/// The stream runs the work of its present handle in order, so it may overwrite values of an earlier launch
-/// that were not read. Those of an earlier handle must be complete.
-ReturnedValues* take_free(ValuePieces& pieces, std::uint32_t size_class, std::uint64_t generation) {
-  ReturnedValues* piece = nullptr;
-  std::vector<ReturnedValues*>& free = pieces.free[size_class];
-  {
-    const std::lock_guard lock(pieces.mutex);
-    if (free.empty()) return nullptr;
-    piece = free.back();
-    free.pop_back();
-  }
-  if (!piece->event || piece->stream_generation == generation || is_reached(*piece)) return piece;
+// The stream runs its work in order, so a launch may overwrite values of an earlier one that were not read.
+// The state of a destroyed stream serves another one only once that stream's work is over.
+ReturnedValues* take_free(ValuePieces& pieces, std::uint32_t size_class) {
   const std::lock_guard lock(pieces.mutex);
-  free.insert(free.begin(), piece);
-  return nullptr;
+  std::vector<ReturnedValues*>& free = pieces.free[size_class];
+  if (free.empty()) return nullptr;
+  ReturnedValues* const piece = free.back();
+  free.pop_back();
+  return piece;
 }
 
 ReturnedValues& take_piece(StreamState& stream, std::size_t bytes) {
   ValuePieces& pieces = pieces_of(stream);
   const std::uint32_t size_class = bytes <= class_bytes[0] ? 0 : 1;
-  const std::uint64_t generation = stream.generation.load(std::memory_order_acquire);
-  ReturnedValues* piece = take_free(pieces, size_class, generation);
+  ReturnedValues* piece = take_free(pieces, size_class);
   while (!piece) {
     add_pieces(pieces, size_class);
-    piece = take_free(pieces, size_class, generation);
+    piece = take_free(pieces, size_class);
   }
-  piece->stream_generation = generation;
+  piece->stream_generation = stream.generation.load(std::memory_order_acquire);
   piece->record = nullptr;
   piece->done.store(false, std::memory_order_relaxed);
   piece->shares.store(1, std::memory_order_relaxed);
