@@ -7,6 +7,7 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <weir/sdk/fork.hpp>
 #include <weir/sdk/library.hpp>
 
@@ -45,16 +46,17 @@ bool contains(const std::vector<VkExtensionProperties>& list, const char* name) 
                              [&](const auto& one) { return std::strcmp(one.extensionName, name) == 0; });
 }
 
-/// Families without graphics come first: their queues run in addition to those that draw.
+/// Chooses a family without graphics if there is one. On an H200, kernels of two queues with graphics do not
+/// run at once, and one that waits for the other loses the device after some seconds.
 void choose_family(PhysicalDevice& device) {
   std::uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, families.data());
-  std::uint32_t best = 0;
+  std::pair<bool, std::uint32_t> best;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
-    const std::uint32_t rank = 2 * families[i].queueCount + !(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
+    const std::pair rank(!(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT), families[i].queueCount);
     if (rank <= best) continue;
     best = rank;
     device.family = i;

@@ -34,9 +34,15 @@ const Kernel<void(View<std::uint32_t>, Value<std::uint32_t>)>& scramble() {
   return kernel;
 }
 
-std::vector<std::uint32_t> sorted_scramble(std::size_t n, std::uint32_t salt) {
+/// The keys that scramble() writes.
+std::vector<std::uint32_t> scrambled(std::uint32_t n, std::uint32_t salt) {
   std::vector<std::uint32_t> values(n);
-  for (std::size_t i = 0; i < n; ++i) values[i] = (std::uint32_t(i) ^ salt) * 2654435761u;
+  for (std::uint32_t i = 0; i < n; ++i) values[i] = (i ^ salt) * 2654435761u;
+  return values;
+}
+
+std::vector<std::uint32_t> sorted_scramble(std::uint32_t n, std::uint32_t salt) {
+  std::vector<std::uint32_t> values = scrambled(n, salt);
   std::sort(values.begin(), values.end());
   return values;
 }
@@ -110,8 +116,7 @@ TEST(AlgorithmOrder, AnAlgorithmIsOneStepOfItsStream) {
   const auto x = tested().array<std::uint32_t>(stream, n);
   std::vector<Array<std::uint32_t>> copies;
   for (int i = 0; i < 100; ++i) copies.push_back(tested().array<std::uint32_t>(stream, n));
-  std::vector<std::uint32_t> unsorted(n);
-  for (std::uint32_t i = 0; i < n; ++i) unsorted[i] = (i ^ 3) * 2654435761u;
+  const std::vector<std::uint32_t> unsorted = scrambled(n, 3);
   const std::vector<std::uint32_t> sorted = sorted_scramble(n, 3);
   for (int round = 0; round < 50; ++round) {
     scramble()(stream, x, 3u);

@@ -14,6 +14,7 @@
 
 #include "bits_inputs.hpp"
 #include "ir/evaluate.hpp"
+#include "ir/literals.hpp"
 #include "ir/parser.hpp"
 #include "tested_device.hpp"
 
@@ -98,7 +99,7 @@ void compare(const Operation& operation, const std::string& what, ScalarType typ
   std::size_t different = 0, first = 0;
   for (std::size_t i = count; i-- > 0;) {
     const std::uint64_t a = element(found, type, i), b = element(expected, type, i);
-    if (a == b || (is_nan(type, a) && is_nan(type, b))) continue;
+    if (a == b || (ir::is_nan(type, a) && ir::is_nan(type, b))) continue;  // the bits of a NaN are unspecified
     ++different;
     first = i;
   }

@@ -188,11 +188,4 @@ std::vector<std::byte> operands(ScalarType type, std::size_t count, unsigned whi
   return bytes;
 }
 
-bool is_nan(ScalarType type, std::uint64_t bits) noexcept {
-  if (!is_float(type)) return false;
-  const Format f = format_of(type);
-  const std::uint64_t magnitude = bits & ((std::uint64_t{1} << (f.bits() - 1)) - 1);
-  return magnitude > ((std::uint64_t{1} << f.exponent) - 1) << f.mantissa;
-}
-
 }  // namespace weir::test

@@ -16,7 +16,4 @@ std::vector<std::uint64_t> special_values(ScalarType type);
 /// operands occur in every combination of two.
 std::vector<std::byte> operands(ScalarType type, std::size_t count, unsigned which);
 
-/// True for NaNs: which NaN an operation returns is unspecified.
-bool is_nan(ScalarType type, std::uint64_t bits) noexcept;
-
 }  // namespace weir::test

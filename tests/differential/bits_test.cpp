@@ -23,6 +23,7 @@
 
 #include "bits_comparison.hpp"
 #include "bits_inputs.hpp"
+#include "ir/literals.hpp"
 #include "ir/parser.hpp"
 #include "tested_device.hpp"
 
@@ -277,7 +278,7 @@ TEST(Bits, ReductionsAreTheSame) {
         }
         tally.values += count;
         ++tally.operations;
-        if (result[0] == result[1] || (is_nan(scalar, result[0]) && is_nan(scalar, result[1]))) continue;
+        if (result[0] == result[1] || (ir::is_nan(scalar, result[0]) && ir::is_nan(scalar, result[1]))) continue;
         ++tally.differences;
         ADD_FAILURE() << "reduce." << kind << " of " << count << " " << type << " in " << rank
                       << " dimensions is " << hexadecimal(result[0]) << ", expected "

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <weir/error.hpp>
 
+#include "ir/literals.hpp"
+
 namespace weir::test {
 
 namespace {
@@ -17,19 +19,6 @@ std::vector<std::byte> bytes_of(ScalarType type, const std::vector<std::uint64_t
   for (std::size_t i = 0; i < components.size(); ++i)
     std::memcpy(bytes.data() + i * size, &components[i], size);
   return bytes;
-}
-
-bool is_nan(ScalarType type, std::uint64_t bits) {
-  switch (type) {
-    case ScalarType::f16:
-      return (bits & 0x7fff) > 0x7c00;
-    case ScalarType::f32:
-      return (bits & 0x7fffffff) > 0x7f800000;
-    case ScalarType::f64:
-      return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
-    default:
-      return false;
-  }
 }
 
 std::uint64_t random_scalar(ScalarType type, Choices& choices) {
@@ -169,7 +158,7 @@ std::string difference(const RunnableKernel& runnable, const Components& found, 
     const ScalarType type = parameter.element.scalar;
     for (std::size_t i = 0; i < expected[p].size(); ++i) {
       const std::uint64_t is = found[p].at(i), should = expected[p][i];
-      if (is == should || (is_nan(type, is) && is_nan(type, should))) continue;
+      if (is == should || (ir::is_nan(type, is) && ir::is_nan(type, should))) continue;
       char words[160];
       std::snprintf(words, sizeof words, "@%s, scalar %zu: found %#llx, expected %#llx",
                     parameter.name.c_str(), i, static_cast<unsigned long long>(is),

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "interpreter/machine.hpp"
+#include "ir/literals.hpp"
 #include "ir/printer.hpp"
 
 namespace weir::interpreter {
@@ -33,19 +34,6 @@ std::vector<std::int64_t> numbers(const Machine& machine, const Statement& s, st
 std::string place(const ir::Kernel& kernel, const Machine& machine, const Statement& s) {
   const std::string at = tuple(numbers(machine, s, machine.arguments().arrays[s.index].extents.size()));
   return kernel.parameters[s.index].name + at;
-}
-
-bool is_nan(ScalarType type, std::uint64_t bits) {
-  switch (type) {
-    case ScalarType::f16:
-      return (bits & 0x7fff) > 0x7c00;
-    case ScalarType::f32:
-      return (bits & 0x7fffffff) > 0x7f800000;
-    case ScalarType::f64:
-      return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
-    default:
-      return false;
-  }
 }
 
 /// The indices of iteration `number` of the loop that runs.
@@ -164,9 +152,9 @@ void Checks::check_race(const Machine& machine, const Statement& s, Access acces
 void Checks::computed(const Machine& machine, const Statement& s, std::span<const ScalarType> types,
                       std::span<const std::uint64_t> operands, std::uint64_t bits) {
   // These choose or reinterpret, and compute nothing.
-  if (s.op == Op::select || s.op == Op::bitcast || !is_nan(s.type, bits)) return;
+  if (s.op == Op::select || s.op == Op::bitcast || !ir::is_nan(s.type, bits)) return;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    if (is_nan(types[i], operands[i])) return;
+    if (ir::is_nan(types[i], operands[i])) return;
   std::string text;
   for (std::size_t i = 0; i < operands.size(); ++i)
     text += (i ? ", " : "") + ir::print_constant(types[i], operands[i]);

@@ -69,6 +69,15 @@ llvm::GlobalVariable* TaskFunction::block_memory(llvm::Type* type, const char* n
   return shared;
 }
 
+llvm::Function* TaskFunction::cold_function(const std::string& name, llvm::ArrayRef<llvm::Type*> parameters) {
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
+  llvm::Function* f = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
+  f->addFnAttr(llvm::Attribute::NoInline);
+  f->addFnAttr(llvm::Attribute::Cold);
+  f->addFnAttr(llvm::Attribute::NoUnwind);
+  return f;
+}
+
 void TaskFunction::jump(llvm::BasicBlock* to) {
   if (!ended()) b.CreateBr(to);
 }

@@ -37,6 +37,8 @@ struct TaskFunction {
   llvm::AllocaInst* stack_slot(llvm::Type* type, std::uint64_t count, const char* name);
   /// Memory that the threads of a block share; only for devices with threads().
   llvm::GlobalVariable* block_memory(llvm::Type* type, const char* name);
+  /// A function of this module without a body, which returns nothing and is seldom called.
+  llvm::Function* cold_function(const std::string& name, llvm::ArrayRef<llvm::Type*> parameters);
   /// Ends the current block with a jump unless it has ended already.
   void jump(llvm::BasicBlock* to);
   bool ended() const { return b.GetInsertBlock()->getTerminator() != nullptr; }

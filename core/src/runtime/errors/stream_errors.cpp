@@ -61,73 +61,45 @@ Error describe(const StreamState& stream, const ir::ErrorRecord& record) {
 }
 
 // Only for records that the host cannot read in place.
-void copy_record(StreamState& stream, StreamRecord& record, ir::ErrorRecord* to) {
+ir::ErrorRecord copy_record(StreamState& stream, const StreamRecord& record) {
   DeviceState& device = stream.device;
+  ir::ErrorRecord copy{};
   {
     const Submission submission(stream);
     device.call("read a stream's error record", [&](weir_status* status) {
-      return device.table().copy_to_host(stream.stream, to, record.allocation, 0, sizeof *to, status);
+      return device.table().copy_to_host(stream.stream, &copy, record.memory.allocation, 0, sizeof copy,
+                                         status);
     });
   }
-  device.streams.wait_before_throwing(stream, [&] {
-    device.call("read a stream's error record", [&](weir_status* status) {
-      const weir_result flushed = device.table().stream_flush(stream.stream, status);
-      return flushed != WEIR_OK ? flushed : device.table().stream_synchronize(stream.stream, status);
-    });
-  });
+  wait_for_report(stream, record.memory);
+  return copy;
 }
 
-void clear_record(StreamState& stream, StreamRecord& record) {
-  DeviceState& device = stream.device;
-  const std::uint32_t zero = 0;
-  device.call("clear a stream's error record", [&](weir_status* status) {
-    return device.table().fill(stream.stream, record.allocation, 0, sizeof(ir::ErrorRecord), &zero,
-                               sizeof zero, status);
-  });
-  stream.note_submission();
+void clear_record(StreamState& stream, const StreamRecord& record) {
+  clear_report_memory(stream, record.memory, sizeof(ir::ErrorRecord));
 }
 
 StreamRecords& records_of(StreamState& stream) {
   if (StreamRecords* records = stream.records.load(std::memory_order_acquire)) return *records;
   DeviceState& device = stream.device;
-  const weir_driver_table& table = device.table();
-  weir_memory_options options{};
-  options.struct_size = sizeof options;
-  options.kind = device.has(Capability::pinned_memory) ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE;
-  options.size = 2 * sizeof(ir::ErrorRecord);
   auto records = std::make_unique<StreamRecords>();
-  StreamRecord& record = records->each[0];
-  const weir_device handle = device.handle();
-  device.call("allocate a stream's error record", [&](weir_status* status) {
-    return table.memory_allocate(handle, &options, &record.allocation, status);
-  });
-  const auto give_up = [&]() noexcept {
-    device.call_no_throw([&](weir_status* status) { return table.memory_free(record.allocation, status); });
-  };
+  const ReportMemory memory = allocate_report_memory(device, "error record", 2 * sizeof(ir::ErrorRecord));
+  records->each[0].memory = records->each[1].memory = memory;
+  records->each[1].offset = sizeof(ir::ErrorRecord);
   try {
-    weir_memory_info info{};
-    info.struct_size = sizeof info;
-    device.call("query the location of memory",
-                [&](weir_status* status) { return table.memory_get_info(record.allocation, &info, status); });
-    record.address = info.device_address;
-    record.host = static_cast<ir::ErrorRecord*>(info.host_pointer);
-    if (record.host)
-      record.host[0] = record.host[1] = {};
+    if (memory.host)
+      *records->each[0].host() = *records->each[1].host() = {};
     else
-      clear_record(stream, record);
+      clear_record(stream, records->each[0]);
   } catch (...) {
-    give_up();
+    free_report_memory(device, memory);
     throw;
   }
-  records->each[1].allocation = record.allocation;
-  records->each[1].offset = sizeof(ir::ErrorRecord);
-  records->each[1].address = record.address;
-  records->each[1].host = record.host ? record.host + 1 : nullptr;
   StreamRecords* expected = nullptr;
   if (stream.records.compare_exchange_strong(expected, records.get(), std::memory_order_acq_rel))
     return *records.release();
-  if (!record.host) device.streams.synchronize(stream);  // the fill above still uses it
-  give_up();
+  if (!memory.host) device.streams.synchronize(stream);  // the fill above still uses it
+  free_report_memory(device, memory);
   return *expected;
 }
 
@@ -203,7 +175,7 @@ std::shared_ptr<const PrintSite> find_print(std::uint32_t site) {
 StreamRecord& failure_record(StreamState& stream) {
   StreamRecords& records = records_of(stream);
   StreamRecord& record = records.now();
-  if (!record.host || record.state().load() != ir::ErrorRecord::reported) [[likely]]
+  if (!record.host() || record.state().load() != ir::ErrorRecord::reported) [[likely]]
     return record;
   return replace_reported(stream, records);
 }
@@ -222,7 +194,7 @@ void throw_recorded_failure(StreamState& stream, StreamRecords& records) {
     const std::lock_guard lock(report_mutex());
     StreamRecord& record = records.now();
     if (record.state().load() != ir::ErrorRecord::complete) return;
-    copy = *record.host;
+    copy = *record.host();
     report(stream, records, record);
   }
   throw describe(stream, copy);
@@ -232,9 +204,8 @@ void throw_failure_after_wait(StreamState& stream) {
   StreamRecords* records = stream.records.load(std::memory_order_acquire);
   if (!records) return;
   StreamRecord& record = records->now();
-  if (record.host) return throw_failure(stream);
-  ir::ErrorRecord copy{};
-  copy_record(stream, record, &copy);
+  if (record.host()) return throw_failure(stream);
+  const ir::ErrorRecord copy = copy_record(stream, record);
   if (copy.state != ir::ErrorRecord::complete) return;
   {
     const Submission submission(stream);
@@ -253,15 +224,13 @@ bool is_same_failure(const ir::ErrorRecord& a, const ir::ErrorRecord& b) noexcep
 }
 
 void mark_reported(StreamState& stream, StreamRecord& record, const ir::ErrorRecord& copy) {
-  if (record.host) {
+  if (record.host()) {
     StreamRecords& records = *stream.records.load(std::memory_order_acquire);
     const std::lock_guard lock(report_mutex());
-    if (record.state().load() != ir::ErrorRecord::complete || !is_same_failure(*record.host, copy)) return;
+    if (record.state().load() != ir::ErrorRecord::complete || !is_same_failure(*record.host(), copy)) return;
     report(stream, records, record);
   } else {
-    ir::ErrorRecord now{};
-    copy_record(stream, record, &now);
-    if (!is_same_failure(now, copy)) return;
+    if (!is_same_failure(copy_record(stream, record), copy)) return;
     const Submission submission(stream);
     clear_record(stream, record);
   }
@@ -288,7 +257,7 @@ bool work_is_over(weir_result result) noexcept {
 void forget_failure(StreamState& stream) noexcept {
   StreamRecords* records = stream.records.load(std::memory_order_acquire);
   if (!records) return;
-  if (records->now().host) {
+  if (records->now().host()) {
     for (StreamRecord& record : records->each) record.state().store(ir::ErrorRecord::free);
     return;
   }

@@ -14,6 +14,7 @@
 #include <weir/error.hpp>
 
 #include "ir/error_record.hpp"
+#include "runtime/memory/report_memory.hpp"
 #include "runtime/streams/stream_state.hpp"
 
 namespace weir::detail {
@@ -39,13 +40,16 @@ std::shared_ptr<const PrintSite> find_print(std::uint32_t site);
 
 /// Memory for one failure.
 struct StreamRecord {
-  weir_allocation allocation = nullptr;
-  std::uint64_t offset = 0;         ///< in the allocation
-  std::uint64_t address = 0;        ///< of the allocation
-  ir::ErrorRecord* host = nullptr;  ///< null if the host cannot read it in place; each wait then copies it
+  ReportMemory memory;                        ///< of both records
+  std::uint64_t offset = 0;                   ///< in the memory
   std::atomic<std::uint64_t> reported_at{0};  ///< submissions to the stream when its failure was reported
 
-  std::atomic_ref<std::uint32_t> state() const noexcept { return std::atomic_ref(host->state); }
+  /// Null if the host cannot read it in place; each wait then copies it.
+  ir::ErrorRecord* host() const noexcept {
+    return memory.host ? static_cast<ir::ErrorRecord*>(memory.host) + offset / sizeof(ir::ErrorRecord)
+                       : nullptr;
+  }
+  std::atomic_ref<std::uint32_t> state() const noexcept { return std::atomic_ref(host()->state); }
 };
 
 /// The records of a stream; created by the first launch that needs one. The second serves only if the host
@@ -89,7 +93,8 @@ inline void throw_failure(StreamState& stream) {
   if (!records) [[likely]]
     return;
   const StreamRecord& record = records->now();
-  if (record.host && record.state().load(std::memory_order_acquire) == ir::ErrorRecord::complete) [[unlikely]]
+  if (record.host() && record.state().load(std::memory_order_acquire) == ir::ErrorRecord::complete)
+      [[unlikely]]
     throw_recorded_failure(stream, *records);
 }
 

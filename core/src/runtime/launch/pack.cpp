@@ -60,7 +60,8 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         pack_array(device, *values.scratch, values.scratch_offset, at);
         break;
       case Kind::error:
-        pack_address(device, values.record->allocation, values.record->address, values.record->offset, at);
+        pack_address(device, values.record->memory.allocation, values.record->memory.address,
+                     values.record->offset, at);
         break;
       case Kind::extent: {
         const std::int64_t extent = values.extent(field.parameter, field.index);
@@ -79,7 +80,7 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
         std::memcpy(at, &compiled.site_base, sizeof compiled.site_base);
         break;
       case Kind::print:
-        pack_address(device, values.prints->allocation, values.prints->address, 0, at);
+        pack_address(device, values.prints->memory.allocation, values.prints->memory.address, 0, at);
         break;
       case Kind::launch:
         std::memcpy(at, &values.launch_number, sizeof values.launch_number);

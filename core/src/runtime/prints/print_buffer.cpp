@@ -37,23 +37,7 @@ ir::PrintHeader empty_header(std::uint64_t bytes) noexcept {
 
 /// Clears `claimed` and `lost` after the stream's work so far.
 void clear(StreamState& stream, const PrintBuffer& buffer) {
-  DeviceState& device = stream.device;
-  const std::uint32_t zero = 0;
-  device.call("clear a stream's print buffer", [&](weir_status* status) {
-    return device.table().fill(stream.stream, buffer.allocation, 0, offsetof(ir::PrintHeader, capacity),
-                               &zero, sizeof zero, status);
-  });
-  stream.note_submission();
-}
-
-void wait(StreamState& stream) {
-  DeviceState& device = stream.device;
-  device.streams.wait_before_throwing(stream, [&] {
-    device.call("read a stream's print buffer", [&](weir_status* status) {
-      const weir_result flushed = device.table().stream_flush(stream.stream, status);
-      return flushed != WEIR_OK ? flushed : device.table().stream_synchronize(stream.stream, status);
-    });
-  });
+  clear_report_memory(stream, buffer.memory, offsetof(ir::PrintHeader, capacity));
 }
 
 /// Sets the capacity of a buffer that the host cannot write.
@@ -63,12 +47,12 @@ void set_header(StreamState& stream, const PrintBuffer& buffer) {
   {
     const Submission submission(stream);
     device.call("set a stream's print buffer", [&](weir_status* status) {
-      return device.table().copy_to_device(stream.stream, buffer.allocation, 0, &header, sizeof header,
+      return device.table().copy_to_device(stream.stream, buffer.memory.allocation, 0, &header, sizeof header,
                                            status);
     });
     stream.note_submission();
   }
-  wait(stream);
+  wait_for_report(stream, buffer.memory);
 }
 
 /// Copies `bytes` of the buffer and clears it, in the order of the stream: launches of other threads write
@@ -79,7 +63,8 @@ std::vector<std::byte> take(StreamState& stream, const PrintBuffer& buffer, std:
   {
     const Submission submission(stream);
     device.call("read a stream's print buffer", [&](weir_status* status) {
-      return device.table().copy_to_host(stream.stream, copy.data(), buffer.allocation, 0, bytes, status);
+      return device.table().copy_to_host(stream.stream, copy.data(), buffer.memory.allocation, 0, bytes,
+                                         status);
     });
     stream.note_submission();
     try {
@@ -89,29 +74,30 @@ std::vector<std::byte> take(StreamState& stream, const PrintBuffer& buffer, std:
       throw;
     }
   }
-  wait(stream);
+  wait_for_report(stream, buffer.memory);
   return copy;
 }
 
 /// Takes the contents; for a stream that accepts no work any more.
 std::vector<std::byte> take_in_place(PrintBuffer& buffer) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(buffer.host);
+  ir::PrintHeader* header = buffer.header();
+  const auto* bytes = reinterpret_cast<const std::byte*>(header);
   std::vector<std::byte> copy(bytes, bytes + buffer.bytes);
-  std::atomic_ref(buffer.host->claimed).store(0, std::memory_order_relaxed);
-  std::atomic_ref(buffer.host->lost).store(0, std::memory_order_relaxed);
+  std::atomic_ref(header->claimed).store(0, std::memory_order_relaxed);
+  std::atomic_ref(header->lost).store(0, std::memory_order_relaxed);
   return copy;
 }
 
 std::vector<std::byte> take(StreamState& stream, PrintBuffer& buffer) {
-  if (buffer.host) {
-    const bool any = std::atomic_ref(buffer.host->claimed).load(std::memory_order_acquire) != 0;
-    if (!any && std::atomic_ref(buffer.host->lost).load(std::memory_order_relaxed) == 0) return {};
+  if (ir::PrintHeader* header = buffer.header()) {
+    const bool any = std::atomic_ref(header->claimed).load(std::memory_order_acquire) != 0;
+    if (!any && std::atomic_ref(header->lost).load(std::memory_order_relaxed) == 0) return {};
   }
   try {
     const StreamPin pinned(stream);
     return take(stream, buffer, buffer.bytes);
   } catch (...) {  // a destroyed stream, or a failed device
-    if (!buffer.host) throw;
+    if (!buffer.header()) throw;
     return take_in_place(buffer);
   }
 }
@@ -150,40 +136,22 @@ std::vector<std::string> lines_of(const std::vector<std::byte>& bytes, std::uint
 PrintBuffer& print_buffer(StreamState& stream) {
   if (PrintBuffer* buffer = stream.prints.load(std::memory_order_acquire)) return *buffer;
   DeviceState& device = stream.device;
-  const weir_driver_table& table = device.table();
   auto buffer = std::make_unique<PrintBuffer>();
   buffer->bytes = buffer_bytes();
-  weir_memory_options options{};
-  options.struct_size = sizeof options;
-  options.kind = device.has(Capability::pinned_memory) ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE;
-  options.size = buffer->bytes;
-  const weir_device handle = device.handle();
-  device.call("allocate a stream's print buffer", [&](weir_status* status) {
-    return table.memory_allocate(handle, &options, &buffer->allocation, status);
-  });
-  const auto give_up = [&]() noexcept {
-    device.call_no_throw([&](weir_status* status) { return table.memory_free(buffer->allocation, status); });
-  };
+  buffer->memory = allocate_report_memory(device, "print buffer", buffer->bytes);
   try {
-    weir_memory_info info{};
-    info.struct_size = sizeof info;
-    device.call("query the location of memory", [&](weir_status* status) {
-      return table.memory_get_info(buffer->allocation, &info, status);
-    });
-    buffer->address = info.device_address;
-    buffer->host = static_cast<ir::PrintHeader*>(info.host_pointer);
-    if (buffer->host)
-      *buffer->host = empty_header(buffer->bytes);
+    if (ir::PrintHeader* header = buffer->header())
+      *header = empty_header(buffer->bytes);
     else
       set_header(stream, *buffer);
   } catch (...) {
-    give_up();
+    free_report_memory(device, buffer->memory);
     throw;
   }
   PrintBuffer* expected = nullptr;
   if (stream.prints.compare_exchange_strong(expected, buffer.get(), std::memory_order_acq_rel))
     return *buffer.release();
-  give_up();
+  free_report_memory(device, buffer->memory);
   return *expected;
 }
 

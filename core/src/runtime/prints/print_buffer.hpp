@@ -3,25 +3,25 @@
 // (ir/print_buffer.hpp). The host reads it after a wait for the stream.
 #pragma once
 
-#include <weir/driver.h>
-
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 
 #include "ir/print_buffer.hpp"
+#include "runtime/memory/report_memory.hpp"
 #include "runtime/streams/stream_state.hpp"
 
 namespace weir::detail {
 
 /// Created by the stream's first launch that prints; lives as long as the stream's state.
 struct PrintBuffer {
-  weir_allocation allocation = nullptr;
-  std::uint64_t address = 0;
+  ReportMemory memory;
   std::uint64_t bytes = 0;
-  ir::PrintHeader* host = nullptr;  ///< null if the host cannot read it in place
   std::atomic<std::uint32_t> launches{0};
   std::mutex showing;  ///< held while lines are read and passed on, which keeps their order
+
+  /// Null if the host cannot read it in place.
+  ir::PrintHeader* header() const noexcept { return static_cast<ir::PrintHeader*>(memory.host); }
 };
 
 /// The stream's buffer, created on first use. Must not be called with the submission lock held, because

@@ -8,6 +8,7 @@
 
 #include "runtime/devices/device_state.hpp"
 #include "runtime/errors/stream_errors.hpp"
+#include "runtime/memory/report_memory.hpp"
 #include "runtime/streams/submission.hpp"
 
 namespace weir::detail {
@@ -37,55 +38,22 @@ ValuePieces& pieces_of(StreamState& stream) {
   return *expected;
 }
 
-/// Memory that the host reads, and that kernels write if the driver has pinned memory. Never freed.
-struct Slab {
-  weir_allocation allocation = nullptr;
-  std::uint64_t address = 0;
-  std::byte* host = nullptr;
-};
-
-Slab allocate_slab(DeviceState& device, std::size_t bytes) {
-  if (!device.has(Capability::pinned_memory))
-    return {nullptr, 0, static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}))};
-  weir_memory_options options{};
-  options.struct_size = sizeof options;
-  options.kind = WEIR_MEMORY_PINNED;
-  options.size = bytes;
-  const weir_device handle = device.handle();
-  Slab slab;
-  device.call("allocate memory for the values of launches", [&](weir_status* status) {
-    return device.table().memory_allocate(handle, &options, &slab.allocation, status);
-  });
-  try {
-    weir_memory_info info{};
-    info.struct_size = sizeof info;
-    device.call("query the location of memory", [&](weir_status* status) {
-      return device.table().memory_get_info(slab.allocation, &info, status);
-    });
-    slab.address = info.device_address;
-    slab.host = static_cast<std::byte*>(info.host_pointer);
-    if (!slab.host)
-      throw Error(ErrorCode::unknown, device.driver().name() + "'s pinned memory has no host address");
-  } catch (...) {
-    device.call_no_throw(
-        [&](weir_status* status) { return device.table().memory_free(slab.allocation, status); });
-    throw;
-  }
-  return slab;
+/// Memory that the host reads, and that kernels write if the driver has pinned memory.
+ReportMemory allocate_slab(DeviceState& device, std::size_t bytes) {
+  if (device.has(Capability::pinned_memory))
+    return allocate_report_memory(device, "memory for returned values", bytes);
+  return {.host = ::operator new (bytes, std::align_val_t{64})};
 }
 
-void free_slab(DeviceState& device, const Slab& slab) noexcept {
-  if (slab.allocation)
-    device.call_no_throw(
-        [&](weir_status* status) { return device.table().memory_free(slab.allocation, status); });
-  else
-    ::operator delete (slab.host, std::align_val_t{64});
+void free_slab(DeviceState& device, const ReportMemory& slab) noexcept {
+  if (slab.allocation) return free_report_memory(device, slab);
+  ::operator delete (slab.host, std::align_val_t{64});
 }
 
 void add_pieces(ValuePieces& pieces, std::uint32_t size_class) {
   const std::size_t stride = class_bytes[size_class] + record_bytes, count = pieces_at_once[size_class];
   DeviceState& device = pieces.stream.device;
-  const Slab slab = allocate_slab(device, stride * count);
+  const ReportMemory slab = allocate_slab(device, stride * count);
   const std::lock_guard lock(pieces.mutex);
   std::vector<ReturnedValues*>& free = pieces.free[size_class];
   std::size_t made = 0;
@@ -95,7 +63,7 @@ void add_pieces(ValuePieces& pieces, std::uint32_t size_class) {
       piece.block.allocation = slab.allocation;
       piece.block.address = slab.address;
       piece.offset = stride * made;
-      piece.host = slab.host + piece.offset;
+      piece.host = static_cast<std::byte*>(slab.host) + piece.offset;
       piece.failure = new (piece.host + class_bytes[size_class]) ir::ErrorRecord{};
     }
     free.reserve(pieces.all.size());
@@ -210,7 +178,7 @@ void ReturnTarget::submit(StreamState& stream, const StreamRecord* record, const
   };
   const Submission submission(stream);
   if (memory_.block()) copy(values_->host, memory_.block()->allocation, memory_.offset(), bytes_);
-  if (record) copy(values_->failure, record->allocation, record->offset, record_bytes);
+  if (record) copy(values_->failure, record->memory.allocation, record->offset, record_bytes);
   values_->record = const_cast<StreamRecord*>(record);
   values_->kernel = kernel;
   values_->submitted = stream.submitted.load(std::memory_order_acquire);

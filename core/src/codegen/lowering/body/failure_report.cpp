@@ -14,12 +14,7 @@ llvm::Function* failure_report(TaskFunction& lowering) {
   std::vector<llvm::Type*> parameters{lowering.arguments.error_record()->getType(),
                                       llvm::Type::getInt32Ty(context)};
   parameters.insert(parameters.end(), 3 * max_rank, llvm::Type::getInt64Ty(context));
-  llvm::Function* f =
-      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false),
-                             llvm::GlobalValue::InternalLinkage, name, lowering.module);
-  f->addFnAttr(llvm::Attribute::NoInline);
-  f->addFnAttr(llvm::Attribute::Cold);
-  f->addFnAttr(llvm::Attribute::NoUnwind);
+  llvm::Function* f = lowering.cold_function(name, parameters);
   Builder b(llvm::BasicBlock::Create(context, "entry", f));
   llvm::BasicBlock* first = llvm::BasicBlock::Create(context, "first", f);
   llvm::BasicBlock* done = llvm::BasicBlock::Create(context, "done", f);

@@ -15,12 +15,7 @@ llvm::Function* print_entry(TaskFunction& lowering, std::size_t values) {
   llvm::Type* half_word = llvm::Type::getInt32Ty(context);
   std::vector<llvm::Type*> parameters{lowering.arguments.print_buffer()->getType(), half_word, half_word};
   parameters.insert(parameters.end(), max_rank + values, word);
-  llvm::Function* f =
-      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false),
-                             llvm::GlobalValue::InternalLinkage, name, lowering.module);
-  f->addFnAttr(llvm::Attribute::NoInline);
-  f->addFnAttr(llvm::Attribute::Cold);
-  f->addFnAttr(llvm::Attribute::NoUnwind);
+  llvm::Function* f = lowering.cold_function(name, parameters);
   const auto block = [&](const char* label) { return llvm::BasicBlock::Create(context, label, f); };
   Builder b(block("entry"));
   llvm::BasicBlock *room = block("room"), *fits = block("fits"), *crosses = block("crosses"),
