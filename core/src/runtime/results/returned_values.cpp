@@ -54,25 +54,24 @@ void add_pieces(ValuePieces& pieces, std::uint32_t size_class) {
   const std::size_t stride = class_bytes[size_class] + record_bytes, count = pieces_at_once[size_class];
   DeviceState& device = pieces.stream.device;
   const ReportMemory slab = allocate_slab(device, stride * count);
-  const std::lock_guard lock(pieces.mutex);
-  std::vector<ReturnedValues*>& free = pieces.free[size_class];
-  std::size_t made = 0;
   try {
-    for (; made < count; ++made) {
+    const std::lock_guard lock(pieces.mutex);
+    std::vector<ReturnedValues*>& free = pieces.free[size_class];
+    free.reserve(pieces.all.size() + count);  // so that release() cannot fail
+    const std::size_t first = pieces.all.size();
+    for (std::size_t i = 0; i < count; ++i) {
       ReturnedValues& piece = pieces.all.emplace_back(pieces, size_class);
       piece.block.allocation = slab.allocation;
       piece.block.address = slab.address;
-      piece.offset = stride * made;
+      piece.offset = stride * i;
       piece.host = static_cast<std::byte*>(slab.host) + piece.offset;
       piece.failure = new (piece.host + class_bytes[size_class]) ir::ErrorRecord{};
     }
-    free.reserve(pieces.all.size());
-  } catch (...) {
-    while (made-- > 0) pieces.all.pop_back();
+    for (std::size_t i = 0; i < count; ++i) free.push_back(&pieces.all[first + i]);
+  } catch (...) {  // without host memory; pieces that were added are never taken
     free_slab(device, slab);
     throw;
   }
-  for (std::size_t i = 0; i < count; ++i) free.push_back(&pieces.all[pieces.all.size() - 1 - i]);
 }
 
 // The stream runs its work in order, so a launch may overwrite values of an earlier one that were not read.
