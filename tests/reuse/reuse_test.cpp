@@ -30,7 +30,7 @@ class AnySource final : public detail::FailureSource {
 void fail_on(const Kernels& kernels, const StreamRef& stream) {
   static const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<AnySource>());
   const detail::StreamRecord& chosen = detail::failure_record(*stream.state());
-  const std::uint64_t record = chosen.address + chosen.offset;
+  const std::uint64_t record = chosen.memory.address + chosen.offset;
   kernels.fail_at.launch(stream, {1, 1}, {record, site, std::int64_t{0}});
 }
 

@@ -35,7 +35,7 @@ class TestSource final : public detail::FailureSource {
 /// Makes a kernel on `stream` write the error record as generated code does.
 void fail_on(const Kernels& kernels, const StreamRef& stream, std::uint32_t site, std::int64_t index) {
   const detail::StreamRecord& chosen = detail::failure_record(*stream.state());
-  const std::uint64_t record = chosen.address + chosen.offset;
+  const std::uint64_t record = chosen.memory.address + chosen.offset;
   kernels.fail_at.launch(stream, {1, 1}, {record, site, index});
 }
 

@@ -21,6 +21,7 @@ hipError_t entry(const char* name, F body) noexcept {
   try {
     const Runtime::Failure failure = Runtime::instance().scheduled_failure(name);
     if (failure.late) Device::late_failure() = failure.error;
+    const auto lock = Runtime::instance().lock_call(name);
     result = failure.late || failure.error == hipSuccess ? body(Runtime::instance()) : failure.error;
     // A call that has enqueued no work fails itself.
     if (failure.late && Device::late_failure() != hipSuccess && result == hipSuccess) result = failure.error;

@@ -96,7 +96,7 @@ Config parse_config(const std::string& text) {
   if (object.is_discarded()) throw std::runtime_error("is not JSON");
   require_names(object, "the configuration",
                 {"hip_version", "devices", "missing", "fail", "races", "quarantine_mib", "instruction_limit",
-                 "stack_bytes", "threads", "report", "code_objects"});
+                 "stack_bytes", "threads", "one_lock", "report", "code_objects"});
   Config c;
   std::string version;
   take(object, "hip_version", version);
@@ -121,6 +121,7 @@ Config parse_config(const std::string& text) {
   take(object, "instruction_limit", c.instruction_limit);
   take(object, "stack_bytes", c.stack_bytes);
   take(object, "threads", c.threads);
+  take(object, "one_lock", c.one_lock);
   take(object, "report", c.report);
   take(object, "code_objects", c.code_objects);
   return c;

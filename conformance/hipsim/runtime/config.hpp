@@ -24,6 +24,9 @@
 //     "instruction_limit": 0,               per wave; a launch that exceeds it fails with
 //                                           hipErrorLaunchFailure; 0: no limit
 //     "stack_bytes": 16384,                 per lane, for kernels of unknown stack size
+//     "one_lock": false,                    true: calls that do not wait for work take one lock, also while they
+//                                           wait for work to free memory, and callbacks run one at a time, as
+//                                           CUDA's driver does
 //     "threads": 0,                         workers that execute workgroups; 0: one per processor
 //     "code_objects": "folder",             folder to which each loaded code object is written
 //     "report": "stderr"                    destination of fault and race reports: "stderr", "none" or a path
@@ -62,6 +65,7 @@ struct Config {
   std::uint64_t quarantine_bytes = 64ull << 20, instruction_limit = 0;
   std::uint32_t stack_bytes = 16384;
   unsigned threads = 0;
+  bool one_lock = false;
   std::string report = "stderr";
   std::string code_objects;  ///< a folder, or ""
 };

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -105,6 +106,9 @@ class Runtime {
   Failure scheduled_failure(const std::string& call);
   /// Makes the `nth` call from now on fail, `times` times (0: always).
   void schedule_failure(const FailureConfig& failure);
+
+  /// Holds the lock of all calls for `call` if the configuration has one.
+  std::unique_lock<std::recursive_mutex> lock_call(std::string_view call);
 
   /// Keeps a report of a fault or race, and writes it where the configuration says.
   void report(const std::string& text);

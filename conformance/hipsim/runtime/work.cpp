@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 namespace weir::hipsim {
 namespace {
@@ -65,6 +66,9 @@ void run(Device& device, const FillWork& work) {
 
 void run(Device&, const NoWork&) {}
 void run(Device&, const HostWork& work) {
+  static std::mutex& one_at_a_time = *new std::mutex;
+  std::unique_lock lock(one_at_a_time, std::defer_lock);
+  if (Runtime::instance().config.one_lock) lock.lock();
   work.function(work.data);
 }
 

@@ -13,40 +13,8 @@ namespace weir {
 namespace {
 
 using detail::GroupState;
-
-using Views = std::span<const AnyArrayView>;
-
-/// Pinned memory for several arrays, one after the other.
-class Staging {
- public:
-  Staging(const Device& device, Views views) {
-    std::size_t bytes = 0;
-    for (const AnyArrayView& view : views) {
-      detail::live(view);
-      parts_.push_back({bytes, view.size_bytes()});
-      bytes += (view.size_bytes() + alignment - 1) / alignment * alignment;
-    }
-    memory_ = detail::PinnedMemory(device, bytes);
-  }
-  std::uint64_t size(std::size_t part) const noexcept { return parts_[part].bytes; }
-  std::span<std::byte> bytes(std::size_t part) const noexcept {
-    return {static_cast<std::byte*>(memory_.data()) + parts_[part].offset, parts_[part].bytes};
-  }
-  weir_memory memory(std::size_t part) const noexcept { return {nullptr, nullptr, 0, bytes(part).data()}; }
-
- private:
-  static constexpr std::size_t alignment = 64;  // of a cache line: no two arrays share one
-  struct Part {
-    std::size_t offset, bytes;
-  };
-  std::vector<Part> parts_;
-  detail::PinnedMemory memory_;
-};
-
-/// The host memory of a call. Lives until the call has ended and its results are copied.
-struct Staged {
-  Staging sent, received;
-};
+using detail::memory_at;
+using detail::Staged;
 
 using StagedFunction =
     std::function<weir_result(const Staged&, const weir_communicator_table&, weir_group, weir_status*)>;
@@ -82,39 +50,53 @@ std::uint32_t scalar_of(const AnyArrayView& values) {
 }
 
 /// Copies `sent` to the host, makes the call there and copies `received` back, all in the order of `stream`.
-void submit(GroupState& group, const StreamRef& stream, Views sent, Views received, StagedFunction function) {
+void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Staged::Views received,
+            StagedFunction function) {
   group.check();
   const Device device = stream.device();
-  const auto staged = std::make_shared<const Staged>(Staging(device, sent), Staging(device, received));
+  const bool callbacks = group.may_wait_in_callback(device);
+  const auto staged = std::make_shared<const Staged>(group.staging, device, sent, received);
+  detail::StagingMemory& staging = staged->staging();
   const auto call = std::make_shared<GroupState::Call>();
   call->function = [staged, function = std::move(function)](const weir_communicator_table& table,
                                                             weir_group handle, weir_status* status) {
     return function(*staged, table, handle, status);
   };
-  for (std::size_t i = 0; i < sent.size(); ++i) sent[i].copy_to_bytes_async(stream, staged->sent.bytes(i));
-  call->begin = device.create_event();
-  call->begin.record(stream);
-  const bool callbacks = group.may_wait_in_callback(device);
-  const auto ended = group.queue(call);
+  call->staged = staged;
+  call->stream = stream.state();
+  call->in_callback = callbacks && device.info().kind != DeviceKind::cpu;
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i].copy_to_bytes_async(stream, staged->sent(i));
+  if (call->in_callback) {
+    // GPUs run callbacks one at a time. One that waits must not begin before those of earlier calls.
+    if (group.last_in_callback) stream.wait(group.last_in_callback->staging().end);
+    group.last_in_callback = staged;
+  }
+  staging.begin.record(stream);
+  group.queue(call);
   // A group whose submission failed half way would wait for ever on this rank.
   try {
     if (callbacks)
-      stream.call_host([ended] { ended->wait(); });
+      stream.call_host([progress = call->progress] {
+        progress->begin();
+        progress->wait_for_end();
+      });
     else
-      ended->wait();
+      call->progress->wait_for_end();
     for (std::size_t i = 0; i < received.size(); ++i)
-      received[i].copy_from_bytes_async(stream, staged->received.bytes(i));
+      received[i].copy_from_bytes_async(stream, staged->received(i));
+    staging.end.record(stream);
+    staging.is_taken = false;
     stream.flush();
   } catch (const std::exception& error) {
     group.abort(error.what());
-    ended->wait();
+    call->progress->wait_for_end();
     throw;
   }
 }
 
 void submit(GroupState& group, const StreamRef& stream, const AnyArrayView& sent,
             const AnyArrayView& received, StagedFunction function) {
-  submit(group, stream, Views(&sent, 1), Views(&received, 1), std::move(function));
+  submit(group, stream, Staged::Views(&sent, 1), Staged::Views(&received, 1), std::move(function));
 }
 
 }  // namespace
@@ -147,7 +129,7 @@ void Communicator::all_reduce(const StreamRef& stream, const AnyArrayView& value
   submit(
       *state_, stream, values, values,
       [=](const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        const weir_memory from = staged.sent.memory(0), to = staged.received.memory(0);
+        const weir_memory from = memory_at(staged.sent(0)), to = memory_at(staged.received(0));
         return table.all_reduce(group, &to, &from, count, type, static_cast<std::uint32_t>(reduction),
                                 nullptr, status);
       });
@@ -160,10 +142,10 @@ void Communicator::broadcast(const StreamRef& stream, const AnyArrayView& values
   submit(*state_, stream, values, values,
          [root](const Staged& staged, const weir_communicator_table& table, weir_group group,
                 weir_status* status) {
-           const weir_memory from = staged.sent.memory(0);
+           const weir_memory from = memory_at(staged.sent(0));
            const weir_result result =
-               table.broadcast(group, &from, staged.sent.size(0), root, nullptr, status);
-           if (result == WEIR_OK) std::ranges::copy(staged.sent.bytes(0), staged.received.bytes(0).begin());
+               table.broadcast(group, &from, staged.sent_bytes(0), root, nullptr, status);
+           if (result == WEIR_OK) std::ranges::copy(staged.sent(0), staged.received(0).begin());
            return result;
          });
 } catch (...) {
@@ -178,8 +160,8 @@ void Communicator::all_gather(const StreamRef& stream, const AnyArrayView& all,
   submit(
       *state_, stream, mine, all,
       [](const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
-        const weir_memory from = staged.sent.memory(0), to = staged.received.memory(0);
-        return table.all_gather(group, &to, &from, staged.sent.size(0), nullptr, status);
+        const weir_memory from = memory_at(staged.sent(0)), to = memory_at(staged.received(0));
+        return table.all_gather(group, &to, &from, staged.sent_bytes(0), nullptr, status);
       });
 } catch (...) {
   detail::rethrow_as_error();
@@ -205,12 +187,6 @@ std::vector<std::uint32_t> ranks_of(std::span<const Message> messages) {
   return ranks;
 }
 
-void add_transfers(std::vector<weir_transfer>& transfers, const Staging& memory,
-                   std::span<const std::uint32_t> ranks, bool receive) {
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    transfers.push_back({ranks[i], receive ? 1u : 0u, memory.size(i), memory.memory(i)});
-}
-
 std::uint64_t bytes_of(std::span<const AnyArrayView> arrays) {
   std::uint64_t bytes = 0;
   for (const AnyArrayView& array : arrays) bytes += array.size_bytes();
@@ -227,8 +203,10 @@ void Communicator::exchange(const StreamRef& stream, std::span<const Message> se
       [to = ranks_of(sends), from = ranks_of(receives)](
           const Staged& staged, const weir_communicator_table& table, weir_group group, weir_status* status) {
         std::vector<weir_transfer> transfers;
-        add_transfers(transfers, staged.sent, to, false);
-        add_transfers(transfers, staged.received, from, true);
+        for (std::size_t i = 0; i < to.size(); ++i)
+          transfers.push_back({to[i], 0, staged.sent_bytes(i), memory_at(staged.sent(i))});
+        for (std::size_t i = 0; i < from.size(); ++i)
+          transfers.push_back({from[i], 1, staged.received_bytes(i), memory_at(staged.received(i))});
         return table.exchange(group, static_cast<std::uint32_t>(transfers.size()), transfers.data(), nullptr,
                               status);
       });
@@ -250,14 +228,20 @@ void Communicator::barrier() const try {
   call->function = [](const weir_communicator_table& table, weir_group group, weir_status* status) {
     return table.barrier(group, nullptr, status);
   };
-  state_->queue(call)->wait();
+  state_->queue(call);
+  call->progress->wait_for_end();
   state_->check();
 } catch (...) {
   detail::rethrow_as_error();
 }
 
 void Communicator::synchronize(const StreamRef& stream) const {
-  stream.synchronize();
+  try {
+    stream.synchronize();
+  } catch (const std::exception& error) {
+    state_->abort(error.what());  // the stream may never reach calls that other ranks wait for
+    throw;
+  }
   state_->check();
 }
 

@@ -8,6 +8,7 @@
 #include <weir/sdk/thread.hpp>
 
 #include "driver/bounded.hpp"
+#include "runtime/errors/stream_errors.hpp"
 
 namespace weir::detail {
 namespace {
@@ -25,17 +26,23 @@ std::string words_of(weir_result result, const weir_status& status) {
 
 }  // namespace
 
-void GroupState::Ended::set() {
+void GroupState::Progress::set(bool& what) {
   {
-    const std::lock_guard lock(mutex);
-    ended = true;
+    const std::lock_guard lock(mutex_);
+    what = true;
   }
-  changed.notify_all();
+  changed_.notify_all();
 }
 
-void GroupState::Ended::wait() {
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return ended; });
+bool GroupState::Progress::wait_for_begin() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return begun_ || cancelled_; });
+  return begun_;
+}
+
+void GroupState::Progress::wait_for_end() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ended_; });
 }
 
 GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& options)
@@ -81,6 +88,12 @@ GroupState::GroupState(const CommunicatorPlugin& plugin, const JoinOptions& opti
 }
 
 GroupState::~GroupState() {
+  // A stream that failed may never run its callbacks.
+  try {
+    for (const auto& memory : staging.all()) memory->begin.synchronize();
+  } catch (const std::exception& error) {
+    abort(error.what());
+  }
   {
     const std::lock_guard lock(mutex_);
     leaving_ = true;
@@ -96,35 +109,47 @@ bool GroupState::may_wait_in_callback(const Device& device) const {
   return info.has(Capability::host_callback) && (!has_threads_ || info.kind == DeviceKind::cpu);
 }
 
-std::shared_ptr<GroupState::Ended> GroupState::queue(std::shared_ptr<Call> call) {
-  auto ended = std::make_shared<Ended>();
+void GroupState::queue(std::shared_ptr<const Call> call) {
   {
     const std::lock_guard lock(mutex_);
-    queued_.push_back({std::move(call), ended});
+    queued_.push_back(std::move(call));
   }
   changed_.notify_all();
-  return ended;
 }
 
 void GroupState::run() {
   for (;;) {
-    Queued next;
+    std::shared_ptr<const Call> next;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return leaving_ || !queued_.empty(); });
       if (queued_.empty()) return;
-      next = std::move(queued_.front());
+      next = queued_.front();
+    }
+    make(*next);
+    const std::shared_ptr<Progress> progress = next->progress;
+    next.reset();
+    {
+      const std::lock_guard lock(mutex_);
       queued_.pop_front();
     }
-    make(*next.call);
-    next.ended->set();
+    progress->end();
   }
 }
 
-void GroupState::make(Call& call) noexcept {
+void GroupState::make(const Call& call) noexcept {
   std::optional<Error> failure;
   try {
-    if (call.begin.alive()) call.begin.synchronize();
+    if (call.in_callback) {
+      if (!call.progress->wait_for_begin())
+        throw Error(ErrorCode::rank,
+                    fmt::format("{} communicator: rank {} of {} was aborted before its stream "
+                                "reached the call",
+                                name(), rank_, size_));
+      throw_failure(*call.stream);
+    } else if (call.staged) {
+      call.staged->staging().begin.synchronize();
+    }
     Status status;
     const weir_result result = call.function(plugin_.table(), group_, &status);
     if (result == WEIR_OK) return;
@@ -149,6 +174,8 @@ void GroupState::check() const {
 void GroupState::abort(const std::string& reason) noexcept {
   Status status;
   plugin_.table().group_abort(group_, reason.c_str(), &status);
+  const std::lock_guard lock(mutex_);
+  for (const auto& call : queued_) call->progress->cancel();
 }
 
 }  // namespace weir::detail

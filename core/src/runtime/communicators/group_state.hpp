@@ -20,6 +20,8 @@
 
 #include "driver/communicator_plugin.hpp"
 #include "driver/gpu_driver.hpp"
+#include "runtime/communicators/staging.hpp"
+#include "runtime/streams/stream_state.hpp"
 
 namespace weir::detail {
 
@@ -34,21 +36,38 @@ class GroupState {
 
   using Function = std::function<weir_result(const weir_communicator_table&, weir_group, weir_status*)>;
 
-  /// A queued call.
-  struct Call {
-    Event begin;  ///< the stream's work before the call; not alive for calls of the host
-    Function function;
-  };
-  /// Set when a call has ended, also by a failure.
-  struct Ended {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool ended = false;
-    void set();
-    void wait();
+  /// How far a call has come.
+  class Progress {
+   public:
+    /// Called by the stream's host callback when the stream has reached the call.
+    void begin() { set(begun_); }
+    /// The stream will not reach the call.
+    void cancel() { set(cancelled_); }
+    /// The call has ended, also by a failure.
+    void end() { set(ended_); }
+    /// Waits until the stream has reached the call. False if it was cancelled first.
+    bool wait_for_begin();
+    void wait_for_end();
+
+   private:
+    void set(bool& what);
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool begun_ = false, cancelled_ = false, ended_ = false;
   };
 
-  std::shared_ptr<Ended> queue(std::shared_ptr<Call> call);
+  /// A queued call.
+  struct Call {
+    Function function;
+    std::shared_ptr<const Staged> staged;  ///< null for calls of the host
+    StreamState* stream = nullptr;
+    /// The stream's callback says when the call begins, and waits for its end. The group's thread must not
+    /// call the GPU's driver then: the driver may hold a lock while it waits for the callback.
+    bool in_callback = false;
+    std::shared_ptr<Progress> progress = std::make_shared<Progress>();
+  };
+
+  void queue(std::shared_ptr<const Call> call);
   /// Throws the failure of an earlier call.
   void check() const;
   void abort(const std::string& reason) noexcept;
@@ -60,15 +79,14 @@ class GroupState {
   /// streams of a process one after the other, so that ranks which are threads would wait for one another.
   bool may_wait_in_callback(const Device& device) const;
 
-  MessageStatistics messages;  ///< for the thread that uses the Communicator
+  // For the thread that uses the Communicator.
+  MessageStatistics messages;
+  StagingPool staging;
+  std::shared_ptr<const Staged> last_in_callback;  ///< the last call that waits in a callback of a GPU
 
  private:
-  struct Queued {
-    std::shared_ptr<Call> call;
-    std::shared_ptr<Ended> ended;
-  };
   void run();
-  void make(Call& call) noexcept;
+  void make(const Call& call) noexcept;
 
   const CommunicatorPlugin& plugin_;
   std::uint32_t rank_, size_;
@@ -76,7 +94,7 @@ class GroupState {
   weir_group group_ = nullptr;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Queued> queued_;
+  std::deque<std::shared_ptr<const Call>> queued_;  ///< the first is the current one
   std::optional<Error> failure_;
   bool leaving_ = false;
   std::thread thread_;
