@@ -108,6 +108,7 @@ std::vector<std::byte> parse_scalar(const ParameterInfo& parameter, std::string_
 
 std::vector<std::int64_t> parse_extents(const ParameterInfo& parameter, std::string_view text) {
   std::vector<std::int64_t> extents;
+  if (text.empty() && parameter.rank == 0) return extents;
   for (const std::string_view word : split(text, 'x')) {
     std::int64_t extent = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), extent);
@@ -190,6 +191,10 @@ KernelArguments::KernelArguments(const Program& program, const std::map<std::str
   // Omitted arrays take the extents of the first given array of their rank.
   for (Slot& slot : slots_) {
     if (slot.parameter.kind != ParameterInfo::Kind::array || slot.array.alive()) continue;
+    if (slot.parameter.rank == 0) {
+      slot.array = zeros(slot.parameter, {}, stream);
+      continue;
+    }
     for (const Slot& other : slots_) {
       if (!other.array.alive() || other.parameter.rank != slot.parameter.rank) continue;
       std::vector<std::int64_t> extents;
@@ -224,7 +229,8 @@ std::vector<std::string> KernelArguments::descriptions() const {
       std::string extents;
       for (std::size_t d = 0; d < slot.array.rank(); ++d)
         extents += (extents.empty() ? "" : "x") + std::to_string(slot.array.extent(d));
-      line += " of " + extents + ", " + std::to_string(slot.array.size_bytes()) + " bytes";
+      line += (extents.empty() ? "" : " of " + extents) + ", " + std::to_string(slot.array.size_bytes()) +
+              " bytes";
     }
     lines.push_back(std::move(line));
   }

@@ -13,10 +13,9 @@ int main() try {
   CurrentStream scope{stream};
 
   Kernel analyse{
-      "analyse", [](View<const std::int32_t> samples, View<std::int32_t> large, View<std::int64_t> count,
-                    View<std::int64_t> result) {
+      "analyse", [](View<const std::int32_t> samples, View<std::int32_t> large, View<std::int64_t, 0> count) {
         // A plain statement in the kernel's body is a task of its own: it runs once, in order.
-        count[0] = 0;
+        count() = 0;
 
         // Deterministic: the same bits on every run, for any number of threads.
         Value<std::int64_t> total =
@@ -26,16 +25,14 @@ int main() try {
         // Selects the samples above the mean. The order of the selected samples is undefined.
         range_for(samples.size(), [&](Index i) {
           if_(cast<std::int64_t>(samples[i]) * samples.size() > total, [&] {
-            Index place = atomic_add(count[0], 1);
+            Index place = atomic_add(count(), 1);
             large[place] = samples[i];
           });
         });
 
         // The device reads the bound when the loop begins.
-        Value<std::int64_t> sum = reduce_sum(count[0], [&](Index i) { return cast<std::int64_t>(large[i]); });
-        result[0] = total;
-        result[1] = cast<std::int64_t>(highest);
-        result[2] = sum;
+        Value<std::int64_t> sum = reduce_sum(count(), [&](Index i) { return cast<std::int64_t>(large[i]); });
+        return std::tuple(total, highest, sum);
       }};
 
   constexpr std::int64_t n = 300'000;
@@ -44,21 +41,20 @@ int main() try {
 
   auto x = device.array_of<std::int32_t>(samples);
   auto large = device.array<std::int32_t>(n);
-  auto count = device.array<std::int64_t>(1), result = device.array<std::int64_t>(3);
-  analyse(stream, x, large, count, result);
-  const std::vector<std::int64_t> found = result.to_host();
+  auto count = device.array<std::int64_t>();
+  const auto [all, top, above] = analyse(stream, x, large, count);  // futures; nothing waits
 
-  std::int64_t total = 0, highest = 0, sum = 0;
-  for (std::int32_t s : samples) total += s, highest = std::max<std::int64_t>(highest, s);
+  std::int64_t total = 0, sum = 0;
+  std::int32_t highest = 0;
+  for (std::int32_t s : samples) total += s, highest = std::max(highest, s);
   for (std::int32_t s : samples) sum += s * n > total ? s : 0;
-  if (found[0] != total || found[1] != highest || found[2] != sum) {
-    std::fprintf(stderr, "reduction: found %lld %lld %lld, expected %lld %lld %lld\n", (long long)found[0],
-                 (long long)found[1], (long long)found[2], (long long)total, (long long)highest,
-                 (long long)sum);
+  if (all.get() != total || top.get() != highest || above.get() != sum) {
+    std::fprintf(stderr, "reduction: found %lld %d %lld, expected %lld %d %lld\n", (long long)all.get(),
+                 top.get(), (long long)above.get(), (long long)total, highest, (long long)sum);
     return 1;
   }
-  std::printf("reduction: %lld samples, the highest %lld, those above the mean sum up to %lld\n",
-              (long long)n, (long long)highest, (long long)sum);
+  std::printf("reduction: %lld samples, the highest %d, those above the mean sum up to %lld\n", (long long)n,
+              highest, (long long)sum);
 } catch (const Error& error) {
   std::fprintf(stderr, "reduction: %s\n", error.what());
   return 1;

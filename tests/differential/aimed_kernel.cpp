@@ -468,7 +468,8 @@ class AimedGenerator : private AimedStatements {
   void share(RunnableKernel& result) {
     std::uint32_t written = RunnableKernel::none;
     for (const Array& a : arrays_)
-      if (a.role == Role::output && is_written(k_.body, a.parameter)) written = a.parameter;
+      if (a.role == Role::output && k_.parameters[a.parameter].rank != 0 && is_written(k_.body, a.parameter))
+        written = a.parameter;
     if (written == RunnableKernel::none) return;
     result.shadow =
         add_array(Role::input, k_.parameters[written].element.scalar, 1, ElementType::Shape::scalar);

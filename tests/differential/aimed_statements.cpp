@@ -36,6 +36,10 @@ void AimedStatements::insert(Block& out, Kind kind) {
   if (kind == matrix_kind) return insert_element(out, Shape::matrix);
   if (kind == chosen_read_kind) return insert_chosen_read(out);
   if (kind == chosen_write_kind) return insert_chosen_write(out);
+  if (kind == single_element_kind) {
+    const ScalarType type = any_type();
+    return keep(out, loaded(out, input(type, 0), 0, 0), type);
+  }
   const auto type = static_cast<ScalarType>(kind - first_type_kind);
   ValueId value = fresh(out, type);
   if (c_.chance(2)) value = through_variable(out, value, type);
@@ -86,8 +90,9 @@ void AimedStatements::insert_operation(Block& out, Op op) {
       return keep(out, emit(out, std::move(s)), type);
     }
     case Op::extent: {
-      const std::uint32_t p =
+      std::uint32_t p =
           huge_ != no_parameter && c_.chance(2) ? huge_ : arrays_[c_.below(arrays_.size())].parameter;
+      if (k_.parameters[p].rank == 0) p = arrays_.front().parameter;
       const std::size_t d = p == huge_ ? 0 : c_.below(k_.parameters[p].rank);
       return keep(out, extent(out, p, d), ScalarType::i64);
     }

@@ -183,7 +183,8 @@ void AimedStatements::keep(Block& out, ValueId value, ScalarType type, Shape sha
     out.statements.push_back(std::move(set));
     return;
   }
-  const std::size_t rank = loop_.indices.empty() ? 1 : loop_.indices.size();
+  const std::size_t between_loops = c_.chance(4) ? 0 : 1;
+  const std::size_t rank = loop_.indices.empty() ? between_loops : loop_.indices.size();
   const std::uint32_t p = output(type, rank, shape);
   std::vector<ValueId> indices = own_indices(out, type, rank);
   indices.push_back(value);

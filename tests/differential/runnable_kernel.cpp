@@ -82,6 +82,10 @@ class Generator : private RandomStatements {
           return;
         }
         const Array& a = arrays_[c_.below(arrays_.size())];
+        if (k_.parameters[a.parameter].rank == 0) {
+          bounds.push_back(number(out, static_cast<std::int64_t>(c_.below(counts[rank - 1]))));
+          return;
+        }
         bounds.push_back(extent(out, a.parameter, c_.below(k_.parameters[a.parameter].rank)));
         break;
       }

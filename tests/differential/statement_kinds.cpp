@@ -56,6 +56,7 @@ class Collector {
     if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic) {
       const ElementType& element = kernel_.parameters.at(s.index).element;
       kinds_.set(kind_of(element.scalar));
+      if (kernel_.parameters[s.index].rank == 0) kinds_.set(single_element_kind);
       if (element.shape == ElementType::Shape::vector) kinds_.set(vector_kind);
       if (element.shape == ElementType::Shape::matrix) kinds_.set(matrix_kind);
     }
@@ -112,6 +113,7 @@ std::string kind_name(Kind kind) {
   if (kind < vector_kind)
     return "type " + std::string(to_string(static_cast<ScalarType>(kind - first_type_kind)));
   if (kind == chosen_read_kind) return "component read by index";
+  if (kind == single_element_kind) return "array of rank 0";
   if (kind == chosen_write_kind) return "component written by index";
   return kind == vector_kind ? "vec" : "mat";
 }

@@ -23,9 +23,10 @@ inline constexpr Kind local_array_kind = first_atomic_kind + ir::atomic_kind_cou
 inline constexpr Kind first_type_kind = local_array_kind + 1;
 inline constexpr Kind vector_kind = first_type_kind + 12;
 inline constexpr Kind matrix_kind = vector_kind + 1;
-inline constexpr Kind chosen_read_kind = matrix_kind + 1;        ///< of a component, by an index
-inline constexpr Kind chosen_write_kind = chosen_read_kind + 1;  ///< likewise, in branches
-inline constexpr std::size_t kind_count = chosen_write_kind + 1;
+inline constexpr Kind chosen_read_kind = matrix_kind + 1;           ///< of a component, by an index
+inline constexpr Kind chosen_write_kind = chosen_read_kind + 1;     ///< likewise, in branches
+inline constexpr Kind single_element_kind = chosen_write_kind + 1;  ///< of an array of rank 0
+inline constexpr std::size_t kind_count = single_element_kind + 1;
 
 using Kinds = std::bitset<kind_count>;
 

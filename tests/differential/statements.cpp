@@ -68,7 +68,8 @@ void RandomStatements::source(Block& out) {
   if (c_.chance(4)) return with_result(out, Op::launch_key, ScalarType::u64, {});
   if (scalar == nullptr || c_.chance(4)) {
     const Array& a = arrays_[c_.below(arrays_.size())];
-    extent(out, a.parameter, c_.below(k_.parameters[a.parameter].rank));
+    if (const std::size_t rank = k_.parameters[a.parameter].rank; rank != 0)
+      extent(out, a.parameter, c_.below(rank));
     return;
   }
   Statement s = make(Op::argument, scalar->element.scalar);
@@ -124,7 +125,7 @@ std::vector<ValueId> RandomStatements::wild_indices(Block& out, std::size_t rank
   static constexpr std::int64_t far[] = {1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 40,
                                          std::int64_t{1} << 61, INT64_MAX};
   std::vector<ValueId> ids = RandomValues::indices(out, rank);
-  if (c_.chance(2)) return ids;
+  if (rank == 0 || c_.chance(2)) return ids;
   Statement index = make(Op::constant, ScalarType::i64);
   index.immediate = static_cast<std::uint64_t>(far[c_.below(std::size(far))]);
   if (c_.chance(2)) index.immediate = ~index.immediate;
@@ -176,7 +177,7 @@ void RandomStatements::store(Block& out, const Place& place) {
   if (place.parallel) {
     const ValueId condition = own_element(out, p, indices);
     indices.push_back(value);
-    if (wild() && std::size(loop_.indices) == 1) {
+    if (wild() && std::size(loop_.indices) == 1 && k_.parameters[p].rank != 0) {
       out.statements.push_back(access_of(Op::store, p, std::move(indices)));
       return;
     }

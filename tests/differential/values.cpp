@@ -58,7 +58,7 @@ void RandomStatements::arrays() {
                                                    ir::AtomicKind::bit_or, ir::AtomicKind::bit_xor};
         a.kind = kinds[c_.below(6)];
       }
-      p.rank = static_cast<std::uint8_t>(1 + (c_.chance(2) ? c_.below(4) : 0));
+      p.rank = static_cast<std::uint8_t>(c_.chance(8) ? 0 : 1 + (c_.chance(2) ? c_.below(4) : 0));
       static constexpr std::uint64_t most[] = {200, 20, 8, 6};
       for (std::size_t d = 0; d < p.rank; ++d) {
         const bool none = a.role == Role::output && c_.chance(30);
@@ -244,6 +244,11 @@ ValueId RandomStatements::own_element(Block& out, std::uint32_t p, std::vector<V
 
 ValueId RandomStatements::guard(Block& out, std::uint32_t p, const std::vector<ValueId>& indices) {
   ValueId condition = ir::no_value;
+  if (indices.empty()) {  // an array of rank 0 has its element
+    Statement yes = make(Op::constant, ScalarType::boolean);
+    yes.immediate = 1;
+    return emit(out, std::move(yes));
+  }
   for (std::size_t d = 0; d < indices.size(); ++d) {
     const ValueId zero = number(out, 0);
     const ValueId low = binary(out, Op::ge, ScalarType::boolean, indices[d], zero);

@@ -22,7 +22,7 @@ template <class... P>
 struct Tracer<void(P...)> {
   template <class F>
   static ir::Kernel trace(std::string_view name, F& body, const KernelOptions& options, detail::Where where) {
-    return detail::trace_kernel(detail::source_of<F, P...>(name, body, options, where));
+    return detail::trace_kernel(detail::source_of<F, void, P...>(name, body, options, where));
   }
 };
 

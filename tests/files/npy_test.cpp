@@ -193,6 +193,11 @@ TEST_F(Npy, ArraysGoToADeviceAndBack) {
   const HostArray back = to_host(stream, vectors);
   EXPECT_THAT(back.shape, ElementsAre(2, 3));
   EXPECT_THAT(vector_of<float>(back), ElementsAre(0, 1, 2, 100, 101, 102));
+  const float one[] = {2.5f};
+  const auto number =
+      to_device<float, 0>(stream, HostArray::from_bytes(ScalarType::f32, {}, std::as_bytes(std::span(one))));
+  EXPECT_EQ(number.value(stream), 2.5f);
+  EXPECT_TRUE(to_host(stream, number).shape.empty());
   try {
     to_device<double, 2>(stream, back);
     FAIL();

@@ -177,7 +177,8 @@ class Generator : private RandomOperations {
     std::uint32_t p = 0;
     const auto kind = c_.chance(2) ? ir::Parameter::Kind::array : ir::Parameter::Kind::scalar;
     const ir::Parameter* const parameter = this->parameter(kind, p);
-    if (parameter == nullptr || c_.chance(6)) {
+    if (parameter == nullptr || c_.chance(6) ||
+        (kind == ir::Parameter::Kind::array && parameter->rank == 0)) {
       if (c_.chance(4)) return with_result(out, Op::launch_key, ScalarType::u64, {});
       constant(out, any_type());
       return;

@@ -57,7 +57,7 @@ class RandomValues {
         p.element.rows = static_cast<std::uint8_t>(1 + c_.below(4));
       if (p.element.shape == ElementType::Shape::matrix)
         p.element.cols = static_cast<std::uint8_t>(1 + c_.below(4));
-      if (p.kind == ir::Parameter::Kind::array) p.rank = static_cast<std::uint8_t>(1 + c_.below(4));
+      if (p.kind == ir::Parameter::Kind::array) p.rank = static_cast<std::uint8_t>(c_.below(5));
       p.location = somewhere();
       k_.parameters.push_back(p);
     }

@@ -101,6 +101,31 @@ TEST_F(KernelCommands, RunReadsAndWritesNumPyFiles) {
   EXPECT_EQ(read_array<float>("y.npy"), (std::vector<float>{2.5f, 5.0f, 7.5f}));
 }
 
+TEST_F(KernelCommands, RunTakesArraysOfRank0) {
+  const std::string kernel = write("half.weir", R"(weir-ir 1
+kernel "half"
+  param @x : array<f32, 0>
+  param @zero : array<f32, 0>
+  param @result : array<f32, 0>
+{
+  %half = const 0.5 : f32
+  %x = load @x[] : f32
+  %zero = load @zero[] : f32
+  %sum = add %x, %zero : f32
+  %y = mul %sum, %half : f32
+  store @result[], %y
+}
+)");
+  const std::string x = write_array<float>("x.npy", ScalarType::f32, {3}, {});
+  const ProgramResult result =
+      run_program({tool(), "run", kernel, "--arg", "x=@" + x, "--arg", "zero=zeros:", "--out",
+                   "result=" + path("result.npy"), "--device", "cpu"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("  result: array<f32, 0>, 4 bytes\n"));
+  EXPECT_TRUE(read_npy(path("result.npy")).shape.empty());
+  EXPECT_EQ(read_array<float>("result.npy"), std::vector<float>{1.5f});
+}
+
 // The device of a driver that takes no code yet is of a kind that would come before the CPU.
 TEST_F(KernelCommands, RunPassesOverDevicesThatNoCodeIsGeneratedFor) {
   const std::filesystem::path drivers = folder_ / "drivers";
@@ -238,6 +263,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"WrongRank",
                 {"--arg", "x=zeros:3x4", "--arg", "factor=2"},
                 "array<f32, 1> has 1 extent, found 2"},
+        Mistake{"NoExtents", {"--arg", "x=zeros:", "--arg", "factor=2"}, "expected extents such as"},
         Mistake{"NegativeExtent", {"--arg", "x=zeros:-1", "--arg", "factor=2"}, "expected extents such as"},
         Mistake{"WrongType", {"--arg", "x=@DIR/f64.npy", "--arg", "factor=2"}, "holds f64", 1},
         Mistake{"WrongShape", {"--arg", "x=@DIR/flat.npy", "--arg", "factor=2"}, "is (2, 2)", 1},

@@ -15,9 +15,9 @@
 #include <span>
 #include <utility>
 #include <vector>
-#include <weir/error.hpp>
 #include <weir/device.hpp>
 #include <weir/element.hpp>
+#include <weir/error.hpp>
 #include <weir/export.hpp>
 #include <weir/stream.hpp>
 
@@ -101,7 +101,7 @@ class WEIR_API AnyArrayView {
 class WEIR_API AnyArray : public AnyArrayView {
  public:
   AnyArray() = default;
-  /// As Device::array; `stream` is of the array's device. `extents` has 1 to 4 members.
+  /// As Device::array; `stream` is of the array's device. `extents` has at most 4 members.
   AnyArray(const StreamRef& stream, ElementType element, std::span<const std::int64_t> extents);
   AnyArray(AnyArray&& other) noexcept
       : AnyArrayView(std::exchange(static_cast<AnyArrayView&>(other), AnyArrayView())) {}
@@ -115,10 +115,11 @@ class WEIR_API AnyArray : public AnyArrayView {
   ~AnyArray() { release(); }
 };
 
-/// A view of an array of T with `Rank` dimensions. Functions that take no stream use the current one.
+/// A view of an array of T with `Rank` dimensions. An array of 0 dimensions has one element. Functions that
+/// take no stream use the current one.
 template <KernelElement T, std::size_t Rank = 1>
 class ArrayView : public AnyArrayView {
-  static_assert(Rank >= 1 && Rank <= max_rank, "arrays have 1 to 4 dimensions");
+  static_assert(Rank <= max_rank, "arrays have at most 4 dimensions");
 
  public:
   using value_type = T;
@@ -164,6 +165,13 @@ class ArrayView : public AnyArrayView {
   /// \endcond
   /// On the current stream of this thread.
   auto to_host() const { return to_host(stream_or_current()); }
+  /// Waits for `stream` and returns the element of an array of 0 dimensions. fill() sets it.
+  T value(const StreamRef& stream) const requires(Rank == 0) {
+    T element{};
+    copy_to_bytes(stream, std::as_writable_bytes(std::span(&element, 1)));
+    return element;
+  }
+  T value() const requires(Rank == 0) { return value(stream_or_current()); }
 
   /// Submits: every element becomes `value`.
   void fill(const StreamRef& stream, const T& value) const { fill_bytes(stream, &value); }
@@ -171,7 +179,9 @@ class ArrayView : public AnyArrayView {
 
   /// Elements [begin, end) of the leading dimension. Throws Error{invalid} outside 0 <= begin <= end <=
   /// extent(0).
-  ArrayView slice(std::int64_t begin, std::int64_t end) const { return ArrayView(sliced(begin, end)); }
+  ArrayView slice(std::int64_t begin, std::int64_t end) const requires(Rank >= 1) {
+    return ArrayView(sliced(begin, end));
+  }
   /// The same elements as one dimension.
   ArrayView<T, 1> flat() const noexcept { return ArrayView<T, 1>(flattened()); }
 
@@ -288,19 +298,17 @@ PinnedArray<T>::PinnedArray(const Device& device, std::size_t size)
     : memory_(device, detail::checked_bytes(size, sizeof(T))), size_(size) {}
 
 template <KernelElement T, std::integral... Extents>
-requires(sizeof...(Extents) >= 1 &&
-         sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> Device::array(Extents... extents)
+requires(sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> Device::array(Extents... extents)
 const {
-  const std::int64_t list[] = {detail::checked_extent(extents)...};
+  const std::array<std::int64_t, sizeof...(Extents)> list{detail::checked_extent(extents)...};
   return Array<T, sizeof...(Extents)>(*this, nullptr, list);
 }
 
 template <KernelElement T, std::integral... Extents>
-requires(sizeof...(Extents) >= 1 &&
-         sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> Device::array(const StreamRef& stream,
+requires(sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> Device::array(const StreamRef& stream,
                                                                                     Extents... extents)
 const {
-  const std::int64_t list[] = {detail::checked_extent(extents)...};
+  const std::array<std::int64_t, sizeof...(Extents)> list{detail::checked_extent(extents)...};
   return Array<T, sizeof...(Extents)>(*this, &stream, list);
 }
 

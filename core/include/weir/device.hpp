@@ -154,16 +154,15 @@ class WEIR_API Device {
   /// Throws Error{unsupported} where the driver has no timed events.
   TimedEvent create_timed_event() const;
 
-  /// A new array of 1 to 4 extents, its elements undefined. Its memory belongs to the current stream's order,
-  /// or to `stream`'s; other streams may use it at once, Weir orders them. Throws Error{invalid} for negative
-  /// or overflowing extents, Error{out_of_memory} with the sizes after the caches were emptied.
+  /// A new array of at most 4 extents, its elements undefined; without extents, it has one element. Its
+  /// memory belongs to the current stream's order, or to `stream`'s; other streams may use it at once, Weir
+  /// orders them. Throws Error{invalid} for negative or overflowing extents, Error{out_of_memory} with the
+  /// sizes after the caches were emptied.
   template <KernelElement T, std::integral... Extents>
-  requires(sizeof...(Extents) >= 1 &&
-           sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> array(Extents... extents)
+  requires(sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> array(Extents... extents)
   const;
   template <KernelElement T, std::integral... Extents>
-  requires(sizeof...(Extents) >= 1 &&
-           sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> array(const StreamRef& stream,
+  requires(sizeof...(Extents) <= max_rank) Array<T, sizeof...(Extents)> array(const StreamRef& stream,
                                                                               Extents... extents)
   const;
   template <class T, class... A>

@@ -106,7 +106,8 @@ class WEIR_API AnyDistributed {
 /// Array.
 template <KernelElement T, std::size_t Rank = 1>
 class Distributed : public AnyDistributed {
-  static_assert(Rank >= 1 && Rank <= max_rank, "arrays have 1 to 4 dimensions");
+  static_assert(Rank >= 1 && Rank <= max_rank,
+                "a Distributed has 1 to 4 dimensions, because it is cut along the first");
 
  public:
   Distributed(const Communicator& world, const StreamRef& stream,

@@ -130,7 +130,7 @@ void write_png(const std::filesystem::path& path, const HostArray& array);
 
 template <KernelElement T, std::size_t Rank>
 Array<T, Rank> to_device(const StreamRef& stream, const HostArray& array) {
-  static_assert(Rank >= 1 && Rank <= max_rank, "arrays have 1 to 4 dimensions");
+  static_assert(Rank <= max_rank, "arrays have at most 4 dimensions");
   const auto make = [&]<std::size_t... D>(std::index_sequence<D...>) {
     return stream.device().array<T>(stream, (D < array.shape.size() ? array.shape[D] : 0)...);
   };

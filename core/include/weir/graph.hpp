@@ -136,6 +136,22 @@ class WEIR_API GraphBuilder {
     return GraphLaunch<void(P...)>(launch(
         kernel.program(), std::span<const LaunchArgument>(detail::LaunchList<P...>(arguments...)), options));
   }
+  /// A launch of a kernel that returns values. Each run stores them to arrays: after the arguments, pass an
+  /// Array<T, 0> or ArrayView<T, 0> for each value.
+  template <class R, class... P, class... A>
+  requires(!std::is_void_v<R>) auto launch(const Kernel<R(P...)>& kernel, const A&... arguments) {
+    return launch(LaunchOptions(), kernel, arguments...);
+  }
+  template <class R, class... P, class... A>
+  requires(!std::is_void_v<R>) auto launch(const LaunchOptions& options, const Kernel<R(P...)>& kernel,
+                                           const A&... arguments) {
+    static_assert(
+        sizeof...(A) == sizeof...(P) + detail::Returned<R>::Types::count,
+        "a recorded launch of a kernel that returns values takes one argument for each parameter of its "
+        "lambda, and then an Array<T, 0> for each value, because a Future would be of one run only");
+    return launch_storing(static_cast<typename detail::Returned<R>::template Stored<P...>*>(nullptr), options,
+                          kernel.program(), arguments...);
+  }
   GraphNode launch(const Program& program, std::span<const LaunchArgument> arguments,
                    const LaunchOptions& options = {});
   /// A launch of a ready kernel.
@@ -197,6 +213,12 @@ class WEIR_API GraphBuilder {
     std::size_t steps_, items_;
     bool complete_ = false;
   };
+  template <class... P>
+  GraphLaunch<void(P...)> launch_storing(void (*)(P...), const LaunchOptions& options, const Program& program,
+                                         const typename detail::KernelParameter<P>::Argument&... arguments) {
+    return GraphLaunch<void(P...)>(
+        launch(program, std::span<const LaunchArgument>(detail::LaunchList<P...>(arguments...)), options));
+  }
   void enter_branch(std::uint32_t index);
   GraphNode fill_bytes(const AnyArrayView& to, const void* element);
   std::unique_ptr<detail::GraphState> state_;

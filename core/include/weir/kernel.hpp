@@ -25,6 +25,7 @@
 #include <weir/dsl/view.hpp>
 #include <weir/kernel_arguments.hpp>
 #include <weir/program.hpp>
+#include <weir/returned_values.hpp>
 
 namespace weir {
 
@@ -36,7 +37,8 @@ struct KernelOptions {
   bool fusion = true;
   bool debug =
       false;  ///< launches run in the interpreter with its checks, as by WEIR_DEBUG; see Program::debug
-  /// Names of the parameters, for messages and the text form; p0, p1, ... where none is given.
+  /// Names of the parameters and then of the returned values, for messages and the text form; p0, p1, ...
+  /// where none is given, and result, or result_0, result_1, ... for returned values.
   std::vector<std::string> parameter_names = {};
 };
 
@@ -64,8 +66,7 @@ struct SignatureOf {
 };
 template <class R, class... P>
 struct SignatureOf<R (*)(P...)> {
-  static_assert(std::is_void_v<R>, "a kernel returns nothing: store results to a View parameter");
-  using type = void(std::remove_cvref_t<P>...);
+  using type = typename ReturnedAs<R>::type(std::remove_cvref_t<P>...);
 };
 template <class R, class C, class... P>
 struct SignatureOf<R (C::*)(P...)> : SignatureOf<R (*)(P...)> {};
@@ -76,7 +77,7 @@ struct SignatureOf<WithConstants<F>> : SignatureOf<F> {};
 template <class F>
 using signature_t = typename SignatureOf<std::remove_cvref_t<F>>::type;
 
-template <class F, class... P>
+template <class F, class R, class... P>
 struct KernelBody {
   static void call(void* lambda, std::uint32_t trace, const Handle* const* components) {
     call(*static_cast<F*>(lambda), trace, components, std::index_sequence_for<P...>());
@@ -84,7 +85,12 @@ struct KernelBody {
   template <std::size_t... I>
   static void call(F& lambda, [[maybe_unused]] std::uint32_t trace,
                    [[maybe_unused]] const Handle* const* components, std::index_sequence<I...>) {
-    lambda(KernelParameters::make<P>(trace, ParameterList<P...>::first[I], components)...);
+    if constexpr (std::is_void_v<R>) {
+      lambda(KernelParameters::make<P>(trace, ParameterList<P...>::first[I], components)...);
+    } else {
+      const R values(lambda(KernelParameters::make<P>(trace, ParameterList<P...>::first[I], components)...));
+      store_returned<R>(values, trace, ParameterList<P...>::count);
+    }
   }
 };
 
@@ -101,9 +107,15 @@ F& lambda_of(WithConstants<F>& constants) {
   return constants.body;
 }
 
-template <class F, class... P>
-KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& options, Where where) {
+template <class... P>
+const ParameterList<P...>& parameters_of(void (*)(P...)) {
   static const ParameterList<P...> parameters;
+  return parameters;
+}
+
+template <class F, class R, class... P>
+KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& options, Where where) {
+  const auto& parameters = parameters_of(static_cast<typename Returned<R>::template Stored<P...>*>(nullptr));
   KernelSource source;
   source.name = name;
   source.fast_math = options.fast_math;
@@ -115,7 +127,8 @@ KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& op
   source.parameter_count = parameters.count;
   source.structs = parameters.structs.data();
   source.struct_count = parameters.struct_count;
-  source.body = &KernelBody<F, P...>::call;
+  source.returned_count = Returned<R>::Types::count;
+  source.body = &KernelBody<F, R, P...>::call;
   source.lambda = &lambda;
   source.where = where;
   return source;
@@ -131,11 +144,15 @@ class Kernel;
 
 /// A kernel: the lambda is called once, here, with traced parameters, and its operations are recorded.
 /// The type follows from the lambda: Kernel k{"k", [](View<float> x, Value<float> a) { ... }} is a
-/// Kernel<void(View<float>, Value<float>)>. A cheap handle to shared, immutable state; all functions may be
-/// called from several threads.
-template <class... P>
-class Kernel<void(P...)> {
+/// Kernel<void(View<float>, Value<float>)>. If the lambda returns a Value, or a std::tuple, std::pair or
+/// std::array of them, a launch returns a Future for each. A cheap handle to shared, immutable state; all
+/// functions may be called from several threads.
+template <class R, class... P>
+class Kernel<R(P...)> {
  public:
+  /// Future<T> for a Value<T>, a std::tuple of futures for a std::tuple, void for void.
+  using Futures = typename detail::Returned<R>::Futures;
+
   /// Throws one Error{kernel} that lists everything that is wrong, with file and line. Exceptions of the
   /// lambda pass through.
   template <class F>
@@ -144,18 +161,21 @@ class Kernel<void(P...)> {
       : program_(trace(name, detail::lambda_of(body), options, where)) {}
 
   /// Submits one run to `stream` and returns without waiting for it; throws as Program::launch does.
-  void operator()(const StreamRef& stream,
-                  const typename detail::KernelParameter<P>::Argument&... arguments) const {
-    (*this)(LaunchOptions(), stream, arguments...);
+  Futures operator()(const StreamRef& stream,
+                     const typename detail::KernelParameter<P>::Argument&... arguments) const {
+    return (*this)(LaunchOptions(), stream, arguments...);
   }
-  void operator()(const LaunchOptions& options, const StreamRef& stream,
-                  const typename detail::KernelParameter<P>::Argument&... arguments) const {
-    program_.launch(stream, detail::LaunchList<P...>(arguments...), options);
+  Futures operator()(const LaunchOptions& options, const StreamRef& stream,
+                     const typename detail::KernelParameter<P>::Argument&... arguments) const {
+    detail::ReturningList<R, P...> list(arguments...);
+    return detail::launch_returning(program_, stream, list, options);
   }
   /// On the current stream of the arrays' device.
-  void operator()(const typename detail::KernelParameter<P>::Argument&... arguments) const {
-    const detail::LaunchList<P...> list(arguments...);
-    program_.launch(current_stream(detail::device_of(list.data(), list.size())), list);
+  Futures operator()(const typename detail::KernelParameter<P>::Argument&... arguments) const {
+    detail::ReturningList<R, P...> list(arguments...);
+    const auto given = list.given();
+    return detail::launch_returning(program_, current_stream(detail::device_of(given.data(), given.size())),
+                                    list, LaunchOptions());
   }
   /// Any other number of arguments is refused.
   template <class... A>
@@ -185,7 +205,8 @@ class Kernel<void(P...)> {
  private:
   template <class F>
   static Program trace(std::string_view name, F& lambda, const KernelOptions& options, detail::Where where) {
-    const Program program = detail::trace_program(detail::source_of<F, P...>(name, lambda, options, where));
+    const Program program =
+        detail::trace_program(detail::source_of<F, R, P...>(name, lambda, options, where));
     if (options.debug) program.debug();
     return program;
   }

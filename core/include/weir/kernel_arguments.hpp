@@ -15,6 +15,7 @@
 #include <weir/dsl/struct.hpp>
 #include <weir/dsl/value.hpp>
 #include <weir/dsl/view.hpp>
+#include <weir/future.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>
 #include <weir/struct_array.hpp>
@@ -47,7 +48,10 @@ class ArrayArgument {
   requires(!std::convertible_to<const A&, const AnyArrayView&>) ArrayArgument(const A&) : view_(nullptr) {
     refuse_stream_argument<A>();
     static_assert(
-        is_stream<A>,
+        !is_future<A>,
+        "a Future is read on the host: let the earlier kernel store to an Array<T, 0>, and pass that");
+    static_assert(
+        is_stream<A> || is_future<A>,
         "a View parameter takes a device array: device.array_of<T>(values) makes one from host memory");
   }
   const AnyArrayView* view() const noexcept { return view_; }
@@ -76,7 +80,11 @@ class ScalarArgument {
   template <class A>
   requires(!std::is_arithmetic_v<A> && !std::is_convertible_v<A, T>) ScalarArgument(const A&) : value_() {
     refuse_stream_argument<A>();
-    static_assert(is_stream<A>,
+    static_assert(
+        !is_future<A>,
+        "a Value<T> is a host number: pass future.get(), or, to wait for nothing, let the earlier kernel "
+        "store to an Array<T, 0> that this one takes as View<const T, 0>");
+    static_assert(is_stream<A> || is_future<A>,
                   "a Value<T> parameter takes a T, or a number that becomes one: this is neither");
   }
   LaunchArgument argument() const noexcept {

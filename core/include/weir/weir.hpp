@@ -10,6 +10,7 @@
 #include <weir/element.hpp>
 #include <weir/error.hpp>
 #include <weir/event.hpp>
+#include <weir/future.hpp>
 #include <weir/graph.hpp>
 #include <weir/kernel.hpp>
 #include <weir/launch_report.hpp>

@@ -57,14 +57,23 @@ Trace* Trace::find(std::uint32_t id) noexcept {
 
 namespace {
 
+/// The name of a parameter that is given none: "p1" for parameter 1, "result" or "result_1" for a returned
+/// value.
+std::string usual_name(const KernelSource& source, std::size_t parameter) {
+  const std::size_t own = source.parameter_count - source.returned_count;
+  if (parameter < own) return "p" + std::to_string(parameter);
+  return source.returned_count == 1 ? "result" : "result_" + std::to_string(parameter - own);
+}
+
 /// Names of the IR's parameters. A struct array 'x' has the size 'x_size' and the members 'x_0', 'x_1', ...
 std::vector<std::string> parameter_names(const KernelSource& source) {
   std::vector<std::string> names;
   const std::span structs(source.structs, source.struct_count);
   auto array = structs.begin();
   for (std::size_t given = 0; names.size() < source.parameter_count; ++given) {
-    const std::string name = given < source.parameter_name_count ? source.parameter_names[given]
-                                                                 : "p" + std::to_string(names.size());
+    const bool is_given = given < source.parameter_name_count;
+    std::string name = is_given ? source.parameter_names[given] : usual_name(source, names.size());
+    while (!is_given && std::find(names.begin(), names.end(), name) != names.end()) name += '_';
     if (array == structs.end() || array->first != names.size()) {
       names.push_back(name);
       continue;
@@ -77,7 +86,7 @@ std::vector<std::string> parameter_names(const KernelSource& source) {
   return names;
 }
 
-/// Parameters of the lambda.
+/// Parameters of the lambda and values that it returns.
 std::size_t lambda_parameters(const KernelSource& source) {
   std::size_t count = source.parameter_count;
   for (std::size_t s = 0; s < source.struct_count; ++s) count -= source.structs[s].type->members.size();
@@ -111,7 +120,7 @@ ir::Kernel Trace::run(const KernelSource& source) {
   if (source.parameter_name_count > lambda_parameters(source)) {
     report("KernelOptions::parameter_names has " + std::to_string(source.parameter_name_count) +
                " names for " + std::to_string(lambda_parameters(source)) +
-               " parameters: remove the excess names",
+               " parameters and returned values: remove the excess names",
            where_);
   }
 

@@ -105,11 +105,12 @@ void Machine::run_task(const ir::Task& task, std::vector<std::byte>& scratch, st
 }
 
 std::vector<std::uint64_t> Machine::contents(std::size_t parameter) const {
+  if (kernel_.parameters[parameter].kind == ir::Parameter::Kind::scalar) return {};
   const ElementType& element = kernel_.parameters[parameter].element;
   const ArrayArgument& array = arguments_.arrays[parameter];
   std::size_t count = element.components();
   for (const std::int64_t extent : array.extents) count *= static_cast<std::size_t>(extent);
-  std::vector<std::uint64_t> all(array.extents.empty() ? 0 : count);
+  std::vector<std::uint64_t> all(count);
   const std::byte* at = arguments_.memories[array.memory].data() + array.offset;
   for (std::uint64_t& bits : all) {
     bits = read(element.scalar, at);

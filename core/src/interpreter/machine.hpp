@@ -28,7 +28,7 @@ struct ArrayArgument {
 /// The arguments of a launch. `arrays` and `scalars` are indexed by parameter.
 struct Arguments {
   std::vector<std::vector<std::byte>> memories;
-  std::vector<ArrayArgument> arrays;                ///< without extents for scalars
+  std::vector<ArrayArgument> arrays;                ///< empty for scalars
   std::vector<std::vector<std::uint64_t>> scalars;  ///< bits of the components; empty for arrays
   std::uint64_t launch_key = 0;
 };

@@ -56,7 +56,7 @@ std::string describe_parameter(const Kernel& kernel, std::size_t index) {
   const std::string type = source_type(parameter.element);
   std::string handle = "Value<" + type + ">";
   if (parameter.kind == Parameter::Kind::array)
-    handle = "View<" + type + (parameter.rank > 1 ? ", " + std::to_string(parameter.rank) : "") + ">";
+    handle = "View<" + type + (parameter.rank != 1 ? ", " + std::to_string(parameter.rank) : "") + ">";
   return "parameter " + std::to_string(index + 1) + " (" + handle + ")";
 }
 

@@ -124,7 +124,7 @@ struct Parameter {
   std::string name;  ///< [A-Za-z_][A-Za-z0-9_]*, unique in the kernel
   Kind kind = Kind::scalar;
   ElementType element;
-  std::uint8_t rank = 0;  ///< 1 to 4 for arrays, 0 for scalars
+  std::uint8_t rank = 0;  ///< 0 to 4 for arrays, 0 for scalars
   Location location;
 };
 

@@ -200,8 +200,12 @@ class Parser {
 
   void element_of(Statement& s) {
     s.index = parameter_use();
-    if (!in_.at_mark('[')) in_.fail("'[' and the element's index");
-    subscript(s);
+    if (!in_.accept_mark('[')) in_.fail("'[' and the element's index");
+    if (!in_.at_mark(']')) {
+      do operand(s);
+      while (in_.accept_mark(','));
+    }
+    in_.expect_mark(']', "after the index");
     s.component = optional_component();
   }
 

@@ -105,9 +105,9 @@ class Verifier {
     }
     check_location(p.location);
     const bool array = p.kind == Parameter::Kind::array;
-    if (array ? p.rank < 1 || p.rank > max_rank : p.rank != 0) {
+    if (p.rank > (array ? max_rank : 0)) {
       report(p.location, "@" + p.name + " is " +
-                             (array ? "an array, of rank 1 to 4" : "a scalar, of rank 0") + ", found rank " +
+                             (array ? "an array, of rank 0 to 4" : "a scalar, of rank 0") + ", found rank " +
                              std::to_string(p.rank));
     }
     const ElementType& e = p.element;

@@ -119,7 +119,8 @@ def prepare_page(app, name, source):
 
 
 # Headers of macros, of includes, and of parts of templates that programs do not name.
-UNDOCUMENTED = ("weir/export.hpp", "weir/weir.hpp", "weir/kernel_arguments.hpp", "weir/struct_members.hpp")
+UNDOCUMENTED = ("weir/export.hpp", "weir/weir.hpp", "weir/kernel_arguments.hpp", "weir/returned_values.hpp",
+                "weir/struct_members.hpp")
 
 
 def check_headers(app):

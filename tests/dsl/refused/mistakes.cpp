@@ -4,7 +4,7 @@
 // The file is not part of any program; refused_test.cpp passes it to each compiler.
 #include <cstdio>
 #include <iostream>
-#include <weir/kernel.hpp>
+#include <weir/weir.hpp>
 
 using namespace weir;
 
@@ -61,7 +61,12 @@ void steps(View<float> x, View<std::int32_t> n, Value<float> a, Var<std::int32_t
   a--;                                     // refuse: kernels have no ++ and --: write x[i] += 1
 }
 
-void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float> a, Value<bool> flag, Index i) {
+void indices(View<float> x, View<float, 2> m, View<Vec<float, 3>> v, Value<float> a, Value<bool> flag, Index i,
+             View<std::int8_t, 0> z, ArrayView<std::int8_t, 0> host, ArrayView<std::int8_t> line) {
+  z[0] = 1;                                // refuse: an array of no dimensions has one element, x()
+  z(i) = 1;                                // refuse: the number of indices in x(i, j, ...)
+  host.slice(0, 1);                        // refuse: constraints not satisfied|no matching
+  line.value();                            // refuse: constraints not satisfied|no matching
   x[a];                                    // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
   x[1.5];                                  // refuse: indices and bounds are integers
   x[flag];                                 // refuse: indices and bounds are integers: use cast<std::int64_t>(...)
@@ -184,7 +189,9 @@ void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<fl
   float k = 2;
   Kernel captures{"captures", [&](View<float> x) { x[0] = k; }};               // refuse: wrap the lambda in with_constants(...)
   Kernel generic{"generic", [](auto x) { x[0] = 1; }};                         // refuse: View<T> or Value<T>, not auto
-  Kernel returns{"returns", [](View<float> x) { return x.size(); }};           // refuse: a kernel returns nothing
+  Kernel returns{"returns", [](View<float> x) { return 1.0f; }};               // refuse: a kernel returns nothing, or values that it has computed
+  Kernel large{"large", [](Value<Mat<double, 16, 16>> m) { return std::tuple(m, m, m); }};  // refuse: a kernel returns at most 4096 bytes of values
+  Kernel sum{"sum", [](View<const float> x) { return Value(x[0]); }};
   Kernel plain{"plain", [](float* x) { x[0] = 1; }};                           // refuse: are View<T, Rank> and Value<T>
   Kernel right{"right", [](View<float> x) { x[0] = 1.0f; }};
   right(stream, wrong);                                                        // refuse: element type differs from the kernel's View<T>
@@ -198,5 +205,8 @@ void kernels(const StreamRef& stream, const Array<double>& wrong, const Array<fl
   right(vector, vector);                                                       // refuse: too many arguments, or its first one is no stream
   scalars(stream, vector, "one", true);                                        // refuse: takes a T, or a number that becomes one
   scalars(vector);                                                             // refuse: too few or too many arguments
+  scalars(stream, vector, sum(vector), true);                                  // refuse: a Value<T> is a host number: pass future.get()
+  right(stream, sum(vector));                                                  // refuse: let the earlier kernel store to an Array<T, 0>
+  GraphBuilder(stream.device()).launch(sum, vector);                           // refuse: and then an Array<T, 0> for each value
   Array<float> copy = vector;                                                  // refuse: arrays are moved; make another one|deleted
 }

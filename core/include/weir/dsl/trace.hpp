@@ -199,6 +199,7 @@ struct KernelSource {
   std::size_t parameter_name_count = 0;
   const ParameterType* parameters = nullptr;
   std::size_t parameter_count = 0;
+  std::size_t returned_count = 0;  ///< of the last parameters, which receive the values of the lambda
   const StructParameter* structs = nullptr;
   std::size_t struct_count = 0;
   void (*body)(void* lambda, std::uint32_t trace, const Handle* const* components) = nullptr;

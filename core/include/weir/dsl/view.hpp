@@ -13,14 +13,14 @@ struct KernelParameters;
 
 /// An array parameter of a kernel: elements T, `Rank` dimensions whose extents are known at the launch.
 /// View<const T> is read-only. Elements lie in row-major order: the last index varies fastest. Halves are
-/// computed as float.
+/// computed as float. The one element of a View<T, 0> is x().
 template <class T, std::size_t Rank = 1>
 class View {
   static_assert(
       KernelElement<std::remove_const_t<T>>,
       "View<T> holds numbers, bools, Vecs or Mats of these, or with one dimension structs, which are "
       "aggregates that are trivially copyable");
-  static_assert(Rank >= 1 && Rank <= max_rank, "arrays have 1 to 4 dimensions");
+  static_assert(Rank <= max_rank, "arrays have at most 4 dimensions");
 
  public:
   using element_type = T;
@@ -37,18 +37,26 @@ class View {
   }
   /// Number of elements, over all dimensions.
   Index size(detail::Where where = detail::Where::current()) const {
-    Index size = extent(0, where);
-    if constexpr (Rank == 1) {
-      return size;
+    if constexpr (Rank == 0) {
+      return Index(1, where);
+    } else if constexpr (Rank == 1) {
+      return extent(0, where);
     } else {
+      Index size = extent(0, where);
       const Index rest = rest_size(1, where);
       return size * rest;
     }
   }
 
   Element<T> operator[](const detail::Subscript& i) const {
-    static_assert(Rank == 1, "an array with several dimensions is indexed as x(i, j), one index for each");
+    static_assert(Rank != 0, "an array of no dimensions has one element, x()");
+    static_assert(Rank <= 1, "an array with several dimensions is indexed as x(i, j), one index for each");
     return at({&i}, 1);
+  }
+  Element<T> operator()() const {
+    static_assert(Rank == 0,
+                  "the number of indices in x(i, j, ...) must be the array's number of dimensions");
+    return at({}, 0);
   }
   Element<T> operator()(const detail::Subscript& i) const {
     static_assert(Rank == 1,

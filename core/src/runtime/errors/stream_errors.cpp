@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <deque>
 #include <iterator>
 #include <map>
@@ -129,6 +130,16 @@ bool make_free(const StreamState& stream, StreamRecord& record) {
   return true;
 }
 
+/// Marks a complete record as reported; report_mutex() must be held.
+void report(const StreamState& stream, StreamRecords& records, StreamRecord& record) {
+  record.freed_early = false;
+  record.reported_at = stream.submitted.load(std::memory_order_acquire);
+  record.state().store(ir::ErrorRecord::reported);
+  // A launch that has chosen the record and is not submitted yet must be able to report its failure. A
+  // second report of the first launch is then possible.
+  if (records.users.load() != 0) free_early(record);
+}
+
 /// A record in place of the current one, whose failure was reported.
 StreamRecord& replace_reported(StreamState& stream, StreamRecords& records) {
   const std::lock_guard lock(report_mutex());
@@ -203,12 +214,7 @@ void throw_recorded_failure(StreamState& stream, StreamRecords& records) {
       return;
     }
     copy = *record.host();
-    record.freed_early = false;
-    record.reported_at = stream.submitted.load(std::memory_order_acquire);
-    record.state().store(ir::ErrorRecord::reported);
-    // A launch that has chosen the record and is not submitted yet must be able to report its failure. A
-    // second report of the first launch is then possible.
-    if (records.users.load() != 0) free_early(record);
+    report(stream, records, record);
   }
   throw describe(stream, copy);
 }
@@ -223,6 +229,41 @@ void throw_failure_after_wait(StreamState& stream) {
   {
     const Submission submission(stream);
     clear_record(stream, record);
+  }
+  throw describe(stream, copy);
+}
+
+namespace {
+
+bool is_same_failure(const ir::ErrorRecord& a, const ir::ErrorRecord& b) noexcept {
+  constexpr std::size_t content = offsetof(ir::ErrorRecord, site);  // after the state
+  return a.state == ir::ErrorRecord::complete && b.state == ir::ErrorRecord::complete &&
+         std::memcmp(reinterpret_cast<const std::byte*>(&a) + content,
+                     reinterpret_cast<const std::byte*>(&b) + content, sizeof a - content) == 0;
+}
+
+void mark_reported(StreamState& stream, StreamRecord& record, const ir::ErrorRecord& copy) {
+  if (record.host()) {
+    StreamRecords& records = *stream.records.load(std::memory_order_acquire);
+    const std::lock_guard lock(report_mutex());
+    if (record.state().load() != ir::ErrorRecord::complete || !is_same_failure(*record.host(), copy)) return;
+    report(stream, records, record);
+  } else {
+    if (!is_same_failure(copy_record(stream, record), copy)) return;
+    const Submission submission(stream);
+    clear_record(stream, record);
+  }
+}
+
+}  // namespace
+
+void throw_copied_failure(StreamState& stream, std::uint64_t generation, StreamRecord& record,
+                          const ir::ErrorRecord& copy) {
+  if (stream.generation.load(std::memory_order_acquire) == generation) {
+    try {
+      mark_reported(stream, record, copy);
+    } catch (const Error&) {  // the stream was destroyed meanwhile, or its device fails the next call as well
+    }
   }
   throw describe(stream, copy);
 }

@@ -103,6 +103,11 @@ inline void throw_failure(StreamState& stream) {
 /// place.
 void throw_failure_after_wait(StreamState& stream);
 
+/// Throws a failure that the host has read from a copy of the record, and marks it as reported if nothing
+/// else has reported it. `generation` is that of the stream when the launch was submitted.
+[[noreturn]] void throw_copied_failure(StreamState& stream, std::uint64_t generation, StreamRecord& record,
+                                       const ir::ErrorRecord& copy);
+
 /// True if a query or wait with that result means that the work is over: done, or ended by a failure of its
 /// own. Other failures do not show whether the work ended, so its memory must not be reused yet.
 bool work_is_over(weir_result result) noexcept;

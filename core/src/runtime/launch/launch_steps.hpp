@@ -14,6 +14,8 @@
 
 namespace weir::detail {
 
+class ReturnTarget;
+
 /// Sources of the tasks' argument values, besides the launch's own arguments.
 struct LaunchValues final : ir::HostValues {
   LaunchValues(std::span<const LaunchArgument> arguments_) : arguments(arguments_) {}
@@ -43,6 +45,10 @@ struct LaunchValues final : ir::HostValues {
   std::array<LoopSpace, 8> spaces_;
   std::size_t known_spaces_ = 0;
 };
+
+/// Submits a launch; see Program::launch. `returns` receives its values; null if it returns none.
+void launch(const std::shared_ptr<ProgramState>& program, const StreamRef& on,
+            std::span<const LaunchArgument> arguments, const LaunchOptions& options, ReturnTarget* returns);
 
 /// Throws Error{invalid} unless `arguments` fit the parameters, are alive and on `device`, and do not let
 /// blocks of a region share memory that one of them writes.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
 #include <weir/program.hpp>
+#include <weir/returned_values.hpp>
 #include <weir/stream.hpp>
 
 #include "dsl/make_program.hpp"
@@ -15,6 +17,8 @@
 #include "runtime/launch/scratch.hpp"
 #include "runtime/memory/array_use.hpp"
 #include "runtime/prints/print_buffer.hpp"
+#include "runtime/results/returned_values.hpp"
+#include "runtime/streams/submission.hpp"
 
 namespace weir {
 
@@ -94,36 +98,61 @@ void Program::debug(bool on) const try { detail::debug(alive(state_), on); } cat
 void Program::launch(const StreamRef& on, std::span<const LaunchArgument> arguments,
                      const LaunchOptions& options) const try {
   alive(state_);
-  ProgramState& program = *detail::for_layouts(state_, arguments);
-  StreamState& stream = detail::live(on);
+  detail::launch(state_, on, arguments, options, nullptr);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+detail::ReturnedValues* detail::launch_returning(const Program& program, const StreamRef& on,
+                                                 std::span<const LaunchArgument> arguments,
+                                                 std::span<AnyArrayView> to,
+                                                 const LaunchOptions& options) try {
+  alive(program.state());
+  ReturnTarget returns(on, live(on), arguments.last(to.size()), to);
+  launch(program.state(), on, arguments, options, &returns);
+  return returns.take();
+} catch (...) {
+  rethrow_as_error();
+}
+
+void detail::launch(const std::shared_ptr<ProgramState>& state, const StreamRef& on,
+                    std::span<const LaunchArgument> arguments, const LaunchOptions& options,
+                    ReturnTarget* returns) {
+  ProgramState& program = *for_layouts(state, arguments);
+  StreamState& stream = live(on);
   DeviceState& device = stream.device;
-  detail::check_arguments(program, device, arguments);
-  if (program.debugged.load(std::memory_order_relaxed)) [[unlikely]]
-    return detail::debug_launch(program, on, arguments, options);
+  check_arguments(program, device, arguments);
+  if (program.debugged.load(std::memory_order_relaxed)) [[unlikely]] {
+    debug_launch(program, on, arguments, options);
+    if (returns) returns->submit(stream, nullptr, program.origin);
+    return;
+  }
   LaunchValues values(arguments);
-  const detail::DeviceProgram& compiled =
-      detail::compiled_for(program, device, detail::choose_variant(program, device, values));
+  const DeviceProgram& compiled = compiled_for(program, device, choose_variant(program, device, values));
   const passes::Plan& plan = *compiled.plan;
   if (plan.has_merged) values.forget();
-  detail::throw_failure(stream);
+  throw_failure(stream);
 
   // Operations that may block come before run_tasks takes the submission lock.
   for (const LaunchArgument& argument : arguments)
     if (argument.array) device.memory.use(*argument.array->block(), stream);
-  const detail::LaunchScratch scratch(stream, plan.scratch_bytes);
+  const LaunchScratch scratch(stream, plan.scratch_bytes);
   values.scratch = scratch.block();
-  const detail::FailureRecordUse record(stream, plan.uses_error_record);
+  const FailureRecordUse record(stream, plan.uses_error_record);
   values.record = record.record();
   if (plan.prints) {
-    detail::PrintBuffer& buffer = detail::print_buffer(stream);
+    PrintBuffer& buffer = print_buffer(stream);
     values.prints = &buffer;
     values.launch_number = buffer.launches.fetch_add(1, std::memory_order_relaxed);
   }
-  if (plan.uses_launch_key) values.key = detail::next_launch_key(program, options);
+  if (plan.uses_launch_key) values.key = next_launch_key(program, options);
 
-  detail::run_tasks(program, compiled, stream, values, options.mode);
-} catch (...) {
-  detail::rethrow_as_error();
+  if (!returns) return run_tasks(program, compiled, stream, values, options.mode);
+  // The copy of the record must hold no failure of a later launch.
+  std::optional<SubmissionSequence> step;
+  if (record.record()) step.emplace(stream);
+  run_tasks(program, compiled, stream, values, options.mode);
+  returns->submit(stream, record.record(), program.origin);
 }
 
 }  // namespace weir

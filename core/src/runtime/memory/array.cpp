@@ -102,9 +102,9 @@ AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const
 AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,
                            std::span<const std::int64_t> extents) try
     : element_(element), rank_(static_cast<std::uint8_t>(extents.size())) {
-  if (extents.empty() || extents.size() > max_rank)
+  if (extents.size() > max_rank)
     throw Error(ErrorCode::invalid,
-                fmt::format("an array of {} extents; arrays have 1 to {}", extents.size(), max_rank));
+                fmt::format("an array of {} extents; arrays have at most {}", extents.size(), max_rank));
   if (element.scalar > ScalarType::f64 || element.rows < 1 || element.rows > 16 || element.cols < 1 ||
       element.cols > 16)
     throw Error(

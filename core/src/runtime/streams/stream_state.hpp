@@ -27,6 +27,7 @@ struct EventState;
 struct PrintBuffer;
 struct StreamRecord;
 struct StreamRecords;
+struct ValuePieces;
 
 struct alignas(64) StreamState : StreamProgress {
   StreamState(DeviceState& device_, std::uint32_t slot_) : device(device_), slot(slot_) {}
@@ -46,6 +47,7 @@ struct alignas(64) StreamState : StreamProgress {
   std::atomic<const KernelOrigin*> last_kernel{nullptr};
   std::atomic<StreamRecords*> records{nullptr};  ///< see stream_errors.hpp; created when first needed
   std::atomic<PrintBuffer*> prints{nullptr};     ///< see print_buffer.hpp; created likewise
+  std::atomic<ValuePieces*> pieces{nullptr};     ///< see returned_values.hpp; created likewise
   LastLaunch last_launch;
   StreamLease lease;
   StreamCache cache;

@@ -34,14 +34,14 @@ Value* BodyLowering::element_address(const ir::Statement& s, std::size_t operand
   if (indices.size() > operands)
     f_.fail("an access to '" + array.name + "' has " + std::to_string(operands) + " indices, expected " +
             std::to_string(array.rank) + "; verify the kernel first");
-  if (kernel_.options.check_bounds) {
+  if (kernel_.options.check_bounds && array.rank != 0) {
     std::vector<Value*> extents;
     for (std::size_t d = 0; d < indices.size(); ++d)
       extents.push_back(f_.arguments.extent(s.index, std::uint32_t(d)));
     check_index(s, indices, extents);
   }
   Value* base = it_.array(s.index);
-  Value* offset = indices[0];
+  Value* offset = indices.empty() ? i64(0) : indices[0];
   for (std::size_t d = 1; d < indices.size(); ++d)
     offset = b_.CreateAdd(b_.CreateMul(offset, row_extent(s.index, std::uint32_t(d)), "", true, true),
                           indices[d], "", true, true);

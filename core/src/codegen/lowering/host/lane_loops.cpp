@@ -107,7 +107,7 @@ class Analysis {
         return false;
     }
     // A store to one address by all lanes has an order that only separate iterations preserve.
-    return s.op == Op::load || of(s.operands.at(array.rank - 1u)) == Spread::consecutive;
+    return s.op == Op::load || (array.rank != 0 && of(s.operands.at(array.rank - 1u)) == Spread::consecutive);
   }
 
   void widen(ScalarType type) { widest_ = std::max(widest_, size_of(type)); }

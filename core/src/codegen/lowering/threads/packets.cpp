@@ -116,7 +116,7 @@ std::optional<StraightBody> straight_body(const ir::Kernel& kernel, const ir::St
     result.cost += *c;
     if (s.op != Op::load && s.op != Op::store) continue;
     const ir::Parameter& array = kernel.parameters.at(s.index);
-    if (s.operands.at(array.rank - 1u) != innermost) continue;
+    if (array.rank == 0 || s.operands.at(array.rank - 1u) != innermost) continue;
     const auto size = std::uint32_t(array.element.size());
     result.largest = std::max(result.largest, size);
     // An element whose size is not a power of two spreads the packets of neighbouring threads over more cache

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Futures: values that a launch of a kernel returns, read on the host when the launch has run.
+//
+// Threads: const functions may be called from any thread, also at the same time; moving and destroying a
+// future is for one thread, while no other uses it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <weir/element.hpp>
+#include <weir/export.hpp>
+
+namespace weir {
+
+namespace detail {
+struct ReturnedValues;  // the values of one launch
+
+/// A share of the values of one launch; the last share gives their memory back.
+class WEIR_API ReturnedShare {
+ public:
+  ReturnedShare() = default;
+  /// Takes over one share.
+  explicit ReturnedShare(ReturnedValues* values) noexcept : values_(values) {}
+  ReturnedShare(ReturnedShare&& other) noexcept : values_(std::exchange(other.values_, nullptr)) {}
+  ReturnedShare& operator=(ReturnedShare&& other) noexcept {
+    std::swap(values_, other.values_);
+    return *this;
+  }
+  ~ReturnedShare();
+
+  ReturnedShare another() const noexcept;
+  bool valid() const noexcept { return values_ != nullptr; }
+  bool ready() const;
+  void wait() const;
+  /// Waits and copies `bytes` of the values from `offset` on.
+  void read(std::size_t offset, void* to, std::size_t bytes) const;
+
+ private:
+  ReturnedValues* values_ = nullptr;
+};
+}  // namespace detail
+
+/// A value that a launch of a Kernel returns. It waits for nothing until it is read. Move-only; a future that
+/// is destroyed unread waits for nothing either. It stays readable after its stream, kernel and arrays were
+/// destroyed. A default-made or moved-from future is not valid, and reading it throws Error{invalid}.
+template <KernelElement T>
+class Future {
+ public:
+  using value_type = T;
+
+  Future() = default;
+  explicit Future(detail::ReturnedShare share, std::size_t offset) noexcept
+      : share_(std::move(share)), offset_(static_cast<std::uint32_t>(offset)) {}
+
+  /// Waits on the host until the launch has run, not for later work of its stream, and returns the value.
+  /// May be called several times. Throws the failure of the launch, each time, also if another call has
+  /// thrown it; calls on the stream do not throw it again after that. Throws as well if earlier work on the
+  /// stream failed that had not been reported when the launch was submitted.
+  T get() const {
+    T value{};
+    share_.read(offset_, &value, sizeof value);
+    return value;
+  }
+  /// Returns immediately; true if get() would not wait. Throws if the device failed.
+  bool ready() const { return share_.ready(); }
+  /// Waits until get() would not wait. Does not throw the failure of the launch, only one of the device.
+  void wait() const { share_.wait(); }
+  bool valid() const noexcept { return share_.valid(); }
+
+ private:
+  detail::ReturnedShare share_;
+  std::uint32_t offset_ = 0;  // in the values of the launch
+};
+
+namespace detail {
+template <class T>
+inline constexpr bool is_future = false;
+template <class T>
+inline constexpr bool is_future<Future<T>> = true;
+}  // namespace detail
+
+}  // namespace weir
