@@ -9,34 +9,33 @@ namespace weir::test {
 namespace {
 
 TEST(Groups, TiledMatrixProduct) {
-  const Kernel product{"product", [](View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
-                         const Index n = c.extent(0), m = c.extent(1), k = a.extent(1);
-                         group_for(groups(n / 32, m / 32), threads<8, 8>, [&](Index gi, Index gj, Index ti, Index tj) {
-                           Shared<float, 32, 8> tile_a;
-                           Shared<float, 8, 32> tile_b;
-                           LocalArray<float, 16> sum;
-                           for_(0, k, 8, [&](Index k0) {
-                             for_(0, 4, [&](Index r) {
-                               tile_a(ti * 4 + r, tj) = a(gi * 32 + ti * 4 + r, k0 + tj);
-                               tile_b(ti, tj * 4 + r) = b(k0 + ti, gj * 32 + tj * 4 + r);
-                             });
-                             barrier();
-                             for_(0, 8, [&](Index q) {
-                               for_(0, 4, [&](Index r) {
-                                 for_(0, 4, [&](Index s) {
-                                   sum[r * 4 + s] = fma(tile_a(ti * 4 + r, q), tile_b(q, tj * 4 + s), sum[r * 4 + s]);
-                                 });
-                               });
-                             });
-                             barrier();
-                           });
-                           for_(0, 4, [&](Index r) {
-                             for_(0, 4, [&](Index s) {
-                               c(gi * 32 + ti * 4 + r, gj * 32 + tj * 4 + s) = sum[r * 4 + s];
-                             });
-                           });
-                         });
-                       }};
+  const Kernel product{
+      "product", [](View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
+        const Index n = c.extent(0), m = c.extent(1), k = a.extent(1);
+        group_for(groups(n / 32, m / 32), threads<8, 8>, [&](Index gi, Index gj, Index ti, Index tj) {
+          Shared<float, 32, 8> tile_a;
+          Shared<float, 8, 32> tile_b;
+          LocalArray<float, 16> sum;
+          for_(0, k, 8, [&](Index k0) {
+            for_(0, 4, [&](Index r) {
+              tile_a(ti * 4 + r, tj) = a(gi * 32 + ti * 4 + r, k0 + tj);
+              tile_b(ti, tj * 4 + r) = b(k0 + ti, gj * 32 + tj * 4 + r);
+            });
+            barrier();
+            for_(0, 8, [&](Index q) {
+              for_(0, 4, [&](Index r) {
+                for_(0, 4, [&](Index s) {
+                  sum[r * 4 + s] = fma(tile_a(ti * 4 + r, q), tile_b(q, tj * 4 + s), sum[r * 4 + s]);
+                });
+              });
+            });
+            barrier();
+          });
+          for_(0, 4, [&](Index r) {
+            for_(0, 4, [&](Index s) { c(gi * 32 + ti * 4 + r, gj * 32 + tj * 4 + s) = sum[r * 4 + s]; });
+          });
+        });
+      }};
   const std::int64_t n = 64, m = 96, k = 40;
   std::vector<float> a(std::size_t(n * k)), b(std::size_t(k * m));
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = float(i % 7) - 2.5f;
@@ -45,10 +44,12 @@ TEST(Groups, TiledMatrixProduct) {
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < m; ++j) {
       float sum = 0;
-      for (std::int64_t q = 0; q < k; ++q) sum = std::fma(a[std::size_t(i * k + q)], b[std::size_t(q * m + j)], sum);
+      for (std::int64_t q = 0; q < k; ++q)
+        sum = std::fma(a[std::size_t(i * k + q)], b[std::size_t(q * m + j)], sum);
       expected[std::size_t(i * m + j)] = sum;
     }
-  Array<float, 2> da = tested().array<float>(n, k), db = tested().array<float>(k, m), dc = tested().array<float>(n, m);
+  Array<float, 2> da = tested().array<float>(n, k), db = tested().array<float>(k, m),
+                  dc = tested().array<float>(n, m);
   da.copy_from(std::span<const float>(a));
   db.copy_from(std::span<const float>(b));
   product(da, db, dc);
@@ -99,7 +100,8 @@ TEST(Groups, HistogramWithSharedAtomics) {
                          }};
   std::vector<std::int32_t> values(1234);
   std::vector<std::int32_t> expected(16);
-  for (std::size_t i = 0; i < values.size(); ++i) ++expected[std::size_t(values[i] = std::int32_t(i * i % 16))];
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ++expected[std::size_t(values[i] = std::int32_t(i * i % 16))];
   auto x = upload(values);
   auto bins = upload(std::vector<std::int32_t>(16));
   histogram(x, bins);
@@ -136,21 +138,21 @@ TYPED_TEST_SUITE(SubGroups, Widths);
 
 TYPED_TEST(SubGroups, Exchange) {
   constexpr std::uint32_t w = TypeParam::value;
-  const Kernel kernel{"exchange", [](View<const double> x, View<double> out, View<std::uint32_t> bits) {
-                        group_for(groups(x.size() / 96), threads<3, 32>, [&](Index g, Index, Index) {
-                          const Index i = g * 96 + thread_number(), n = x.size();
-                          const Value v = x[i];
-                          out[i] = shuffle<w>(v, cast<std::int32_t>(i) * 5 + 3);
-                          out[n + i] = shuffle_up<w>(v, 1);
-                          out[n * 2 + i] = shuffle_down<w>(v, 2);
-                          out[n * 3 + i] =
-                              subgroup_reduce<w>(v, [](Value<double> a, Value<double> b) { return a + b; });
-                          out[n * 4 + i] = subgroup_scan<w>(v, [](Value<double> a, Value<double> b) { return a + b; });
-                          bits[i] = ballot<w>(v > 40.0);
-                          bits[n + i] = select(subgroup_any<w>(v > 100.0), 1u, 0u) +
-                                        select(subgroup_all<w>(v > 40.0), 2u, 0u);
-                        });
-                      }};
+  const Kernel kernel{
+      "exchange", [](View<const double> x, View<double> out, View<std::uint32_t> bits) {
+        group_for(groups(x.size() / 96), threads<3, 32>, [&](Index g, Index, Index) {
+          const Index i = g * 96 + thread_number(), n = x.size();
+          const Value v = x[i];
+          out[i] = shuffle<w>(v, cast<std::int32_t>(i) * 5 + 3);
+          out[n + i] = shuffle_up<w>(v, 1);
+          out[n * 2 + i] = shuffle_down<w>(v, 2);
+          out[n * 3 + i] = subgroup_reduce<w>(v, [](Value<double> a, Value<double> b) { return a + b; });
+          out[n * 4 + i] = subgroup_scan<w>(v, [](Value<double> a, Value<double> b) { return a + b; });
+          bits[i] = ballot<w>(v > 40.0);
+          bits[n + i] =
+              select(subgroup_any<w>(v > 100.0), 1u, 0u) + select(subgroup_all<w>(v > 40.0), 2u, 0u);
+        });
+      }};
   const std::size_t n = 288;
   std::vector<double> values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = double(i * 37 % 101);
@@ -221,12 +223,14 @@ std::string refusal(void (*body)(View<float>)) {
 }
 
 TEST(GroupsRefused, BarrierInABranchThatDiffersBetweenThreads) {
-  EXPECT_THAT(refusal([](View<float> x) {
-                group_for(groups(x.size() / 32), threads<32>, [&](Index, Index t) { if_(t < 7, [&] { barrier(); }); });
-              }),
-              testing::AllOf(testing::HasSubstr("'barrier' is reached by all threads of a group or by none, found it "
-                                                "in the 'if' at "),
-                             testing::HasSubstr("group_test.cpp"), testing::HasSubstr("may differ between threads")));
+  EXPECT_THAT(
+      refusal([](View<float> x) {
+        group_for(groups(x.size() / 32), threads<32>,
+                  [&](Index, Index t) { if_(t < 7, [&] { barrier(); }); });
+      }),
+      testing::AllOf(testing::HasSubstr("'barrier' is reached by all threads of a group or by none, found it "
+                                        "in the 'if' at "),
+                     testing::HasSubstr("group_test.cpp"), testing::HasSubstr("may differ between threads")));
 }
 
 TEST(GroupsRefused, BarrierAfterABreakThatDiffers) {
@@ -279,18 +283,20 @@ TEST(GroupsRefused, SharedMemoryInABranch) {
 }
 
 TEST(GroupsRefused, GroupLoopInsideALoop) {
-  EXPECT_THAT(refusal([](View<float> x) {
-                range_for(4, [&](Index) { group_for(groups(1), threads<32>, [&](Index, Index t) { x[t] = 1.0f; }); });
-              }),
-              testing::HasSubstr("group_for is inside the range_for"));
+  EXPECT_THAT(
+      refusal([](View<float> x) {
+        range_for(4, [&](Index) { group_for(groups(1), threads<32>, [&](Index, Index t) { x[t] = 1.0f; }); });
+      }),
+      testing::HasSubstr("group_for is inside the range_for"));
 }
 
 TEST(GroupsRefused, WidthThatDoesNotDivideTheGroup) {
-  EXPECT_THAT(refusal([](View<float> x) {
-                group_for(groups(1), threads<24>, [&](Index, Index t) { x[t] = shuffle<16>(x[t], 3); });
-              }),
-              testing::HasSubstr("the width of a sub-group divides the number of threads of a group, found width 16 "
-                                 "and 24 threads"));
+  EXPECT_THAT(
+      refusal([](View<float> x) {
+        group_for(groups(1), threads<24>, [&](Index, Index t) { x[t] = shuffle<16>(x[t], 3); });
+      }),
+      testing::HasSubstr("the width of a sub-group divides the number of threads of a group, found width 16 "
+                         "and 24 threads"));
 }
 
 }  // namespace

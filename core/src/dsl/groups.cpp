@@ -17,8 +17,8 @@ void emit_barrier(Where where) {
   Trace::current("barrier", where).append(statement_of(ir::Op::barrier), where);
 }
 
-void emit_shuffle(ScalarType type, const Handle* values, std::size_t components, std::uint32_t width, Handle lane,
-                  Handle* results, Where where) {
+void emit_shuffle(ScalarType type, const Handle* values, std::size_t components, std::uint32_t width,
+                  Handle lane, Handle* results, Where where) {
   Trace& trace = Trace::current("an exchange between threads", where);
   const Place place = trace.make_local(type, components, 1, where);
   for (std::size_t i = 0; i < components; ++i) trace.set_local(place, i, type, values[i], where);

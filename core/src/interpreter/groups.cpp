@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Group loops: the threads of a group run one after the other between two barriers.
-#include "interpreter/machine.hpp"
 #include "ir/groups.hpp"
+
+#include "interpreter/machine.hpp"
 
 namespace weir::interpreter {
 
@@ -10,7 +11,8 @@ void Machine::run_groups(const ir::Statement& s) {
   if (s.index == 0) {
     const auto [known, added] = split_.try_emplace(&s, s);
     if (added) {
-      auto values = static_cast<std::uint32_t>(values_.size()), locals = static_cast<std::uint32_t>(locals_.size());
+      auto values = static_cast<std::uint32_t>(values_.size()),
+           locals = static_cast<std::uint32_t>(locals_.size());
       ir::split_group(known->second, kernel_.options.check_bounds, values, locals);
       values_.resize(values);
       locals_.resize(locals);

@@ -137,7 +137,8 @@ class GroupSplitter {
       for (const Statement& inner : body.statements) {
         if (is_collective(inner.op)) return true;
         if (inner.op == Op::local) declared.insert(inner.index);
-        if (inner.op == Op::set && uniform_.local(inner.index) && !declared.contains(inner.index)) return true;
+        if (inner.op == Op::set && uniform_.local(inner.index) && !declared.contains(inner.index))
+          return true;
         if ((inner.op == Op::break_ || inner.op == Op::continue_) && !in_loop && depth_ > 0) return true;
         if (lifts(inner, declared, in_loop || inner.op == Op::for_ || inner.op == Op::while_)) return true;
       }

@@ -55,7 +55,8 @@ void Uniformity::statement(const Statement& s, const Statement* cause) {
     case Op::break_:
     case Op::continue_:
       // A `continue` of the group loop ends its thread, which others need not notice.
-      if (cause != nullptr && !loops_.empty()) changed_ = left_.emplace(loops_.back(), cause).second || changed_;
+      if (cause != nullptr && !loops_.empty())
+        changed_ = left_.emplace(loops_.back(), cause).second || changed_;
       return;
     case Op::if_:
       for (const Block& body : s.bodies) walk(body, cause != nullptr ? cause : same ? nullptr : &s);
@@ -63,7 +64,7 @@ void Uniformity::statement(const Statement& s, const Statement* cause) {
     case Op::for_:
     case Op::while_: {
       const auto left = left_.find(&s);
-      const Statement* inner = cause != nullptr        ? cause
+      const Statement* inner = cause != nullptr      ? cause
                                : left != left_.end() ? left->second
                                : same                ? nullptr
                                                      : &s;

@@ -66,11 +66,13 @@ void BodyLowering::lower_thread(const ir::Statement& s) {
 Value* BodyLowering::lower_shuffle(const ir::Statement& s) {
   const Iteration::Local& local = it_.local(s.index);
   const std::uint64_t width = s.immediate;
-  Value* lane = b_.CreateZExt(b_.CreateAnd(it_.value(s.operands.at(0)), i32(std::uint32_t(width - 1))), b_.getInt64Ty());
+  Value* lane = b_.CreateZExt(b_.CreateAnd(it_.value(s.operands.at(0)), i32(std::uint32_t(width - 1))),
+                              b_.getInt64Ty());
   Value* from = b_.CreateOr(b_.CreateAnd(it_.thread->number, i64(~(width - 1))), lane);
   llvm::Type* type = memory_type(context_, local.type);
   if (!device_.threads())
-    return load_scalar(local.type, b_.CreateInBoundsGEP(type, local.address, local.threads > 1 ? from : i64(0)), true);
+    return load_scalar(local.type,
+                       b_.CreateInBoundsGEP(type, local.address, local.threads > 1 ? from : i64(0)), true);
   Value* other = exchange(b_.CreateLoad(type, local.address), from);
   return local.type == Type::boolean ? b_.CreateICmpNE(other, b_.getInt8(0)) : other;
 }
@@ -78,7 +80,8 @@ Value* BodyLowering::lower_shuffle(const ir::Statement& s) {
 /// The value of thread `from` of the block, through its memory.
 Value* BodyLowering::exchange(Value* v, Value* from) {
   llvm::Type* type = v->getType();
-  const std::string name = "_exchange" + std::to_string(type->getScalarSizeInBits()) + (type->isFloatingPointTy() ? "f" : "i");
+  const std::string name =
+      "_exchange" + std::to_string(type->getScalarSizeInBits()) + (type->isFloatingPointTy() ? "f" : "i");
   Value* memory = f_.module.getNamedGlobal(task_.name + name);
   if (!memory) memory = f_.block_memory(llvm::ArrayType::get(type, it_.thread->count), name.c_str());
   const auto place = [&](Value* number) { return b_.CreateInBoundsGEP(type, memory, number); };
