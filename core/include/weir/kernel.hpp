@@ -12,6 +12,7 @@
 #include <weir/dsl/common.hpp>
 #include <weir/dsl/control.hpp>
 #include <weir/dsl/function.hpp>
+#include <weir/dsl/group.hpp>
 #include <weir/dsl/linear_algebra.hpp>
 #include <weir/dsl/math.hpp>
 #include <weir/dsl/math_results.hpp>

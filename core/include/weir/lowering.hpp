@@ -29,10 +29,12 @@ enum class LoweringPath : std::uint8_t {
   reduce_blocks,    ///< GPU: the chunks of a reduction, each by 64 threads
   reduce_strips,  ///< GPU: the chunks of a reduction, each by a block, whose threads compute 64 lanes' values
   reduce_final,   ///< the chunks' results into one, and the statements after the reduction
+  group_loops,    ///< CPU: the threads of a group in loops between its barriers
+  group_blocks,   ///< GPU: a block for each group
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
 inline constexpr std::uint32_t lowering_path_count =
-    static_cast<std::uint32_t>(LoweringPath::reduce_final) + 1;
+    static_cast<std::uint32_t>(LoweringPath::group_blocks) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compilation/fields.hpp"
+#include "ir/groups.hpp"
 
 // Used header-only, so that libweir needs no library for it at run time.
 #define XXH_INLINE_ALL
@@ -87,7 +88,7 @@ class Canonical {
   void put(const ir::Statement& statement) {
     const auto& [op, type, component, result, index, immediate, operands, bodies, location] = statement;
     (*this)(op, type, component, immediate);
-    if (op == ir::Op::local || op == ir::Op::get || op == ir::Op::set)
+    if (ir::names_local(statement))
       append_number(input_, locals_[index]);
     else if (op != ir::Op::assert_ && op != ir::Op::print)  // whose texts the running program has
       append_number(input_, index);

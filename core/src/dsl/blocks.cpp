@@ -6,6 +6,7 @@
 
 #include "dsl/names.hpp"
 #include "dsl/trace.hpp"
+#include "ir/groups.hpp"
 
 namespace weir::detail {
 
@@ -154,6 +155,54 @@ void Trace::open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Han
     stack_.back().high.push_back(bounds[d].high);
   }
   scope.depth_ = 1;
+}
+
+void Trace::open_group(Scope& scope, const Bounds* bounds, std::size_t groups, const std::uint64_t* extents,
+                       std::size_t threads, Handle* indices, const Where& where) {
+  if (!at_task_level())
+    report("group_for is inside the " + std::string(describe(stack_.back().kind)) + " at " +
+               at(stack_.back().opened) + ": it belongs directly in the kernel or in a stream_parallel block",
+           where);
+  ir::Statement loop = statement_of(ir::Op::parallel);
+  loop.operands = bound_operands(bounds, groups, where);
+  std::vector<Bounds> all(bounds, bounds + groups);
+  const Handle zero = constant(ScalarType::i64, 0, where);
+  for (std::size_t d = 0; d < threads; ++d) {
+    all.push_back({zero, constant(ScalarType::i64, extents[d], where)});
+    loop.operands.push_back(use(all.back().low, where));
+    loop.operands.push_back(use(all.back().high, where));
+  }
+  ir::set_group(loop, {extents, threads});
+  loop.location = locate(where);
+  open(BlockKind::parallel, std::move(loop), all.size(), where);
+  for (std::size_t d = 0; d < all.size(); ++d) {
+    indices[d] = argument(d);
+    stack_.back().low.push_back(all[d].low);
+    stack_.back().high.push_back(all[d].high);
+  }
+  scope.trace_ = id_;
+  scope.depth_ = 1;
+}
+
+Handle Trace::thread_number(std::string_view caller, const Where& where) {
+  const auto group = std::find_if(stack_.rbegin(), stack_.rend(),
+                                  [](const OpenBlock& block) { return ir::is_group_loop(block.owner); });
+  if (group == stack_.rend()) {
+    report(std::string(caller) + " is outside of group_for: it belongs in the body of one", where);
+    return {id_, ir::no_value};
+  }
+  const ir::Statement& loop = group->owner;
+  const std::vector<ir::ValueId> arguments = group->block.arguments;
+  const std::size_t threads = loop.component, first = arguments.size() - threads;
+  std::vector<std::uint64_t> extents;
+  for (std::size_t d = 0; d < threads; ++d) extents.push_back(ir::thread_extent(loop, d));
+  Handle number{id_, arguments[first]};
+  for (std::size_t d = 1; d < threads; ++d) {
+    const Handle scaled = operation(ir::Op::mul, ScalarType::i64,
+                                    {number, constant(ScalarType::i64, extents[d], where)}, where);
+    number = operation(ir::Op::add, ScalarType::i64, {scaled, Handle{id_, arguments[first + d]}}, where);
+  }
+  return number;
 }
 
 void Trace::open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step,

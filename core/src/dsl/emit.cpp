@@ -83,12 +83,13 @@ void emit_store(const Place& place, std::size_t component, ScalarType type, Hand
 Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, Handle value, Handle expected,
                    Where where) {
   Trace& trace = Trace::current("an atomic", where);
-  if (place.kind == Place::Kind::local) {
+  const bool shared = place.kind == Place::Kind::local && trace.is_shared(place);
+  if (place.kind == Place::Kind::local && !shared) {
     trace.report("an atomic names a local variable, which only its own iteration sees: assign to it directly",
                  where);
     return {trace.id(), ir::no_value};
   }
-  if (!trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
+  if (!shared && !trace.owns_array(place.trace, where)) return {trace.id(), ir::no_value};
   if (place.choice.count != 0) {
     const Place result = trace.make_local(type, 1, 1, where);
     trace.branch_to_component(place, 0, place.choice.count, where, [&](const Place& part) {
@@ -97,9 +98,9 @@ Handle emit_atomic(std::string_view kind, const Place& place, ScalarType type, H
     return trace.get_local(result, 0, type, where);
   }
   const ir::AtomicKind what = atomic_named(kind);
-  ir::Statement atomic = statement_of(ir::Op::atomic, type);
-  atomic.index = place.id;
-  atomic.component = place.component;
+  ir::Statement atomic = statement_of(shared ? ir::Op::shared_atomic : ir::Op::atomic, type);
+  atomic.index = shared ? place.id + place.component : place.id;
+  atomic.component = shared ? std::uint8_t{0} : place.component;
   atomic.immediate = static_cast<std::uint64_t>(what);
   for (std::size_t d = 0; d < place.rank; ++d) atomic.operands.push_back(trace.use(place.index[d], where));
   if (what == ir::AtomicKind::compare_exchange) atomic.operands.push_back(trace.use(expected, where));

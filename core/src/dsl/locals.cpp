@@ -5,17 +5,18 @@
 
 namespace weir::detail {
 
-Place Trace::make_local(ScalarType type, std::size_t components, std::uint64_t count, const Where& where) {
+Place Trace::make_local(ScalarType type, std::size_t components, std::uint64_t count, const Where& where,
+                        ir::Op op) {
   Place place;
   place.trace = id_;
   place.kind = Place::Kind::local;
   place.id = static_cast<std::uint32_t>(locals_.size());
   for (std::size_t component = 0; component < components; ++component) {
-    ir::Statement local = statement_of(ir::Op::local, type);
+    ir::Statement local = statement_of(op, type);
     local.index = static_cast<std::uint32_t>(locals_.size());
     local.immediate = count;
     append(std::move(local), where);
-    locals_.push_back({stack_.back().id, known(where)});
+    locals_.push_back({stack_.back().id, known(where), op == ir::Op::shared});
   }
   return place;
 }

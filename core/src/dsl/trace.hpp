@@ -69,7 +69,9 @@ class Trace {
   std::uint32_t add_format(std::string_view text);  ///< of a print; each print has a string of its own
 
   // Locals
-  Place make_local(ScalarType type, std::size_t components, std::uint64_t count, const Where& where);
+  Place make_local(ScalarType type, std::size_t components, std::uint64_t count, const Where& where,
+                   ir::Op op = ir::Op::local);  ///< op: local or shared
+  bool is_shared(const Place& place) const { return place.trace == id_ && locals_[place.id].shared; }
   Handle get_local(const Place& place, std::size_t component, ScalarType type, const Where& where);
   void set_local(const Place& place, std::size_t component, ScalarType type, const Handle& value,
                  const Where& where);
@@ -98,6 +100,9 @@ class Trace {
   void close();
   void close_scope(const Scope& scope) noexcept;
   bool at_task_level() const noexcept;  ///< true where loops run in parallel
+  void open_group(Scope& scope, const Bounds* bounds, std::size_t groups, const std::uint64_t* extents,
+                  std::size_t threads, Handle* indices, const Where& where);
+  Handle thread_number(std::string_view caller, const Where& where);  ///< i64, in the group
   void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, const Where& where);
   void open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step, const Where& where);
   void open_condition(Scope& scope, const Where& where);
@@ -138,6 +143,7 @@ class Trace {
   struct LocalInfo {
     std::uint32_t block;
     Where made;
+    bool shared = false;  ///< by the threads of a group
   };
   struct Diagnostic {
     Where where;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/evaluate.hpp"
+#include "ir/groups.hpp"
 
 namespace weir::interpreter {
 
@@ -79,6 +80,9 @@ Machine::Machine(const ir::Kernel& kernel, Arguments arguments, MathLibrary libr
 void Machine::start(std::uint32_t values, std::uint32_t locals, std::uint64_t steps) {
   values_.assign(values, {});
   locals_.assign(locals, {});
+  per_thread_.assign(locals, 0);
+  split_.clear();
+  group_ = nullptr;
   steps_ = steps;
   iteration_ = {};
 }
@@ -160,8 +164,22 @@ Machine::Flow Machine::statement(const Statement& s) {
       set(s, atomic(s));
       break;
     case Op::local:
-      locals_[s.index].assign(s.immediate, 0);
+    case Op::shared:
+      per_thread_[s.index] = s.component != 0 ? s.immediate : 0;
+      locals_[s.index].assign(s.immediate * (s.component != 0 ? ir::group_threads(*group_) : 1), 0);
       break;
+    case Op::shared_atomic:
+      set(s, shared_atomic(s));
+      break;
+    case Op::shuffle: {
+      const std::uint64_t width = s.immediate, lane = bits(s.operands[0]) & (width - 1);
+      set(s, locals_[s.index][(thread_ & ~(width - 1)) | lane]);
+      break;
+    }
+    case Op::barrier:
+      break;
+    case Op::threads:
+      return threads(s);
     case Op::get:
       set(s, locals_[s.index][local_index(s, !s.operands.empty())]);
       break;
@@ -201,6 +219,10 @@ Machine::Flow Machine::statement(const Statement& s) {
       if (observer_) observer_->printed(*this, s);
       break;
     case Op::parallel:
+      if (ir::is_group_loop(s)) {
+        run_groups(s);
+        break;
+      }
       iterate(s, [](Flow) {});
       break;
     case Op::reduce:
@@ -377,9 +399,13 @@ bool Machine::inside(const Statement& s) const {
     case Op::atomic:
       return has_element(s);
     case Op::get:
-      return s.operands.empty() || bits(s.operands[0]) < locals_[s.index].size();
+      return s.operands.empty() || bits(s.operands[0]) < local_count(s);
     case Op::set:
-      return s.operands.size() < 2 || bits(s.operands[0]) < locals_[s.index].size();
+      return s.operands.size() < 2 || bits(s.operands[0]) < local_count(s);
+    case Op::shared_atomic: {
+      const bool exchanges = s.immediate == static_cast<std::uint64_t>(ir::AtomicKind::compare_exchange);
+      return s.operands.size() < (exchanges ? 3u : 2u) || bits(s.operands[0]) < local_count(s);
+    }
     default:
       return true;
   }
@@ -465,8 +491,12 @@ std::byte* Machine::scratch(const Statement& s, bool indexed) {
 
 std::size_t Machine::local_index(const Statement& s, bool indexed) const {
   const std::uint64_t index = indexed ? bits(s.operands[0]) : 0;
-  if (index >= locals_[s.index].size()) throw CannotRun{};
-  return static_cast<std::size_t>(index);
+  if (index >= local_count(s)) throw CannotRun{};
+  return static_cast<std::size_t>(index + per_thread_[s.index] * thread_);
+}
+
+std::size_t Machine::local_count(const Statement& s) const {
+  return per_thread_[s.index] != 0 ? per_thread_[s.index] : locals_[s.index].size();
 }
 
 }  // namespace weir::interpreter

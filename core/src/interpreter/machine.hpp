@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "interpreter/observer.hpp"
@@ -91,6 +92,9 @@ class Machine {
   Flow statement(const ir::Statement& s);
   Flow for_loop(const ir::Statement& s);
   Flow while_loop(const ir::Statement& s);
+  Flow threads(const ir::Statement& s);
+  void run_groups(const ir::Statement& s);
+  std::uint64_t shared_atomic(const ir::Statement& s);
   void iterate(const ir::Statement& s, const std::function<void(Flow)>& after);
   std::uint64_t reduce(const ir::Statement& s);
   std::uint64_t reduce_in_order(const ir::Statement& s);
@@ -102,6 +106,7 @@ class Machine {
   std::uint64_t load(const ir::Statement& s);
   void store(const ir::Statement& s, std::uint64_t bits);
   std::uint64_t atomic(const ir::Statement& s);
+  std::size_t local_count(const ir::Statement& s) const;
   std::uint64_t updated(const ir::Statement& s, std::uint64_t old) const;
   std::uint64_t combine(const ir::Statement& s, ir::Op op, std::uint64_t a, std::uint64_t b) const;
   std::size_t element(const ir::Statement& s) const;
@@ -119,6 +124,10 @@ class Machine {
   Arguments arguments_;
   std::vector<Value> values_;
   std::vector<std::vector<std::uint64_t>> locals_;
+  std::vector<std::size_t> per_thread_;  ///< elements that each thread has of a local; 0 for other locals
+  std::unordered_map<const ir::Statement*, ir::Statement> split_;  ///< forms of group loops
+  const ir::Statement* group_ = nullptr;                           ///< the group loop that runs
+  std::uint64_t group_number_ = 0, thread_ = 0;
   std::vector<std::byte>* scratch_ = nullptr;
   std::uint64_t steps_ = 0;
   Value yielded_;

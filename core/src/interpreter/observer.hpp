@@ -18,6 +18,7 @@ struct Iteration {
   const ir::Statement* loop = nullptr;  ///< null between loops
   std::uint32_t loops = 0;              ///< number of loops that a run has begun
   std::uint64_t number = 0;             ///< of the iteration, in the order of the run, from 0
+  std::uint32_t interval = 0;           ///< of a group loop: number of the time between two barriers
   std::vector<std::int64_t> indices;
 };
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "ir/groups.hpp"
+
 namespace weir::ir {
 namespace {
 
@@ -32,6 +34,7 @@ struct Uses {
 }  // namespace
 
 std::optional<std::uint32_t> counters_of(const Kernel& kernel, const Statement& loop) {
+  if (is_group_loop(loop)) return std::nullopt;
   Uses uses;
   uses.look_at(loop.bodies.at(0));
   if (uses.added.size() != 1 || uses.touched.contains(*uses.added.begin())) return std::nullopt;

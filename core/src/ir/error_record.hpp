@@ -46,6 +46,7 @@ constexpr bool has_site(const Statement& statement) noexcept {
     case Op::atomic:
     case Op::get:
     case Op::set:
+    case Op::shared_atomic:
       return true;
     default:
       return false;

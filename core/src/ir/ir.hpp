@@ -113,9 +113,9 @@ struct Statement {
   ValueId result = no_value;
   std::uint32_t index = 0;      ///< parameter, local, string, or an enumerator; see ops.def
   std::uint64_t immediate = 0;  ///< see ops.def
-  std::vector<ValueId> operands;
-  std::vector<Block> bodies;
-  Location location;
+  std::vector<ValueId> operands{};
+  std::vector<Block> bodies{};
+  Location location{};
 };
 
 struct Parameter {

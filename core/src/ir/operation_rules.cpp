@@ -2,7 +2,9 @@
 #include "ir/operation_rules.hpp"
 
 #include <array>
+#include <bit>
 
+#include "ir/groups.hpp"
 #include "ir/print_format.hpp"
 #include "ir/verifier.hpp"
 
@@ -20,7 +22,7 @@ std::string quoted(const Statement& s) {
   if (s.op == Op::math && s.index < math_function_count) {
     word += "." + std::string(info(static_cast<MathFunction>(s.index)).name);
   }
-  if (s.op == Op::atomic && s.immediate < atomic_kind_count) {
+  if ((s.op == Op::atomic || s.op == Op::shared_atomic) && s.immediate < atomic_kind_count) {
     word += "." + std::string(to_string(static_cast<AtomicKind>(s.immediate)));
   }
   if (s.op == Op::reduce && s.index < reduce_kind_count) {
@@ -126,6 +128,12 @@ class Rules {
         return local_access(0);
       case Op::set:
         return local_access(1);
+      case Op::shared:
+        return local();
+      case Op::shared_atomic:
+        return shared_atomic();
+      case Op::shuffle:
+        return shuffle();
       case Op::scratch_load:
         return scratch(0);
       case Op::scratch_store:
@@ -139,7 +147,7 @@ class Rules {
       case Op::for_:
         return indices(types_, "bounds and step");
       case Op::parallel:
-        return bounds();
+        return group_loop();
       case Op::reduce:
         return reduction();
       case Op::region:
@@ -307,6 +315,43 @@ class Rules {
     if (s_.immediate >= atomic_kind_count) return "there is no atomic number " + std::to_string(s_.immediate);
     const auto kind = static_cast<AtomicKind>(s_.immediate);
     if (auto wrong = element(kind == AtomicKind::compare_exchange ? 2 : 1); !wrong.empty()) return wrong;
+    return atomic_type(kind);
+  }
+
+  std::string shared_atomic() const {
+    if (s_.immediate >= atomic_kind_count) return "there is no atomic number " + std::to_string(s_.immediate);
+    const auto kind = static_cast<AtomicKind>(s_.immediate);
+    if (auto wrong = local_access(kind == AtomicKind::compare_exchange ? 2 : 1); !wrong.empty()) return wrong;
+    return atomic_type(kind);
+  }
+
+  std::string shuffle() const {
+    if (local_.count != 1) return "'shuffle' exchanges a single local variable, found a local array";
+    if (s_.immediate == 0 || s_.immediate > max_subgroup || !std::has_single_bit(s_.immediate))
+      return "the width of 'shuffle' is 1, 2, 4, 8, 16 or 32, found " + std::to_string(s_.immediate);
+    if (types_[0] != ScalarType::i32)
+      return "'shuffle' takes the number of a lane as an i32, found " + name(types_[0]);
+    return result(local_.type);
+  }
+
+  std::string group_loop() const {
+    if (auto wrong = bounds(); !wrong.empty()) return wrong;
+    if (s_.component == 0) return {};
+    const std::size_t rank = s_.bodies[0].arguments.size();
+    if (s_.component >= rank)
+      return "a group loop has at least 1 index of groups and 1 of threads, found " + std::to_string(rank) +
+             " indices, of which " + std::to_string(s_.component) + " are of threads";
+    std::uint64_t count = 1;
+    for (std::size_t d = 0; d < s_.component; ++d) {
+      if (thread_extent(s_, d) == 0) return "each dimension of a group has at least 1 thread, found 0";
+      count *= thread_extent(s_, d);
+    }
+    if (count <= max_group_threads) return {};
+    return "a group has at most " + std::to_string(max_group_threads) + " threads, found " +
+           std::to_string(count) + "; use smaller groups, and let each thread compute several elements";
+  }
+
+  std::string atomic_type(AtomicKind kind) const {
     const std::string what = quoted(s_);
     if (!is_wide(s_.type)) return what + " works on i32, u32, i64, u64, f32 and f64, found " + name(s_.type);
     const bool bits =
@@ -332,8 +377,8 @@ class Rules {
              std::to_string(found);
     }
     if (auto wrong = indices(types_.first(wanted), "an index"); !wrong.empty()) return wrong;
-    if (others == 1 && types_.back() != local_.type) {
-      return "'set' takes a value of the local variable's type " + name(local_.type) + ", found " +
+    if (others > 0 && types_.back() != local_.type) {
+      return quoted(s_) + " takes a value of the local variable's type " + name(local_.type) + ", found " +
              name(types_.back());
     }
     return result(local_.type);

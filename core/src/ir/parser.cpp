@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "ir/groups.hpp"
 #include "ir/header_reader.hpp"
 #include "ir/literals.hpp"
 #include "ir/token_stream.hpp"
@@ -158,6 +159,8 @@ class Parser {
         case Op::math:
         case Op::philox:
         case Op::atomic:
+        case Op::shared_atomic:
+        case Op::shuffle:
         case Op::reduce:
           break;
         default:
@@ -172,6 +175,8 @@ class Parser {
         case Op::math:
         case Op::philox:
         case Op::atomic:
+        case Op::shared_atomic:
+        case Op::shuffle:
         case Op::reduce:
           return known->second;
         default:
@@ -265,7 +270,21 @@ class Parser {
       case Op::atomic:
         atomic(s, detail, mnemonic);
         break;
+      case Op::shared_atomic:
+        atomic(s, detail, mnemonic);
+        break;
+      case Op::shuffle: {
+        const auto width = unsigned_number(detail, max_subgroup);
+        if (!width)
+          in_.fail_at(mnemonic, "expected a width of 1 to 32, such as shuffle.32, found " + found(mnemonic));
+        s.immediate = *width;
+        s.index = local_use();
+        in_.expect_mark(',', "and the lane");
+        operand(s);
+        break;
+      }
       case Op::local:
+      case Op::shared:
         local(s);
         break;
       case Op::get:
@@ -341,7 +360,12 @@ class Parser {
   void atomic(Statement& s, std::string_view detail, const Token& mnemonic) {
     s.immediate = enumerator(mnemonic, detail, "an atomic such as atomic.add", atomic_kind_count,
                              [](std::uint32_t i) { return to_string(static_cast<AtomicKind>(i)); });
-    element_of(s);
+    if (s.op == Op::shared_atomic) {
+      s.index = local_use();
+      subscript(s);
+    } else {
+      element_of(s);
+    }
     if (s.immediate == static_cast<std::uint64_t>(AtomicKind::compare_exchange)) {
       in_.expect_mark(',', "and the expected value");
       operand(s);
@@ -393,6 +417,10 @@ class Parser {
       case Op::for_:
         for_loop(s, start, depth);
         break;
+      case Op::threads:
+        s.location = in_.place(start);
+        s.bodies.push_back(block(depth + 1));
+        break;
       case Op::region:
         s.immediate = in_.accept_word("allow_conflicts") ? 1 : 0;
         s.location = in_.place(start);
@@ -441,6 +469,12 @@ class Parser {
       operand(s);
     }
     in_.expect_mark(')', "after the bounds of each index");
+    if (s.op == Op::parallel && in_.accept_word("group")) {
+      std::vector<std::uint64_t> extents;
+      do extents.push_back(in_.number(max_group_threads, "a number of threads"));
+      while (extents.size() < max_rank && in_.accept_mark(','));
+      set_group(s, extents);
+    }
     if (s.op == Op::reduce) {
       in_.expect_mark(':', "and the result's type");
       s.type = in_.type();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <weir/element.hpp>
 
+#include "ir/groups.hpp"
 #include "ir/operation_rules.hpp"
 #include "ir/verifier.hpp"
 
@@ -266,11 +267,30 @@ class Printer {
         out_ += ' ';
         element(s, s.immediate == static_cast<std::uint64_t>(AtomicKind::compare_exchange) ? 2 : 1);
         break;
+      case Op::shared_atomic: {
+        out_ += '.';
+        out_ += s.immediate < atomic_kind_count ? to_string(static_cast<AtomicKind>(s.immediate)) : "?";
+        out_ += ' ';
+        local(s.index);
+        const bool exchanges = s.immediate == static_cast<std::uint64_t>(AtomicKind::compare_exchange);
+        const std::span<const ValueId> all{s.operands};
+        const std::size_t values = std::min<std::size_t>(exchanges ? 2 : 1, all.size());
+        subscript(all.first(all.size() - values));
+        rest(all.last(values));
+        break;
+      }
+      case Op::shuffle:
+        out_ += '.' + std::to_string(s.immediate) + ' ';
+        local(s.index);
+        rest(s.operands);
+        break;
       case Op::local:
+      case Op::shared:
         out_ += ' ';
         define_local(s.index);
         out_ += " : " + std::string(to_string(s.type));
         if (s.immediate != 1) out_ += '[' + std::to_string(s.immediate) + ']';
+        if (s.component != 0) out_ += " per_thread";
         break;
       case Op::get:
         out_ += ' ';
@@ -303,6 +323,7 @@ class Printer {
       case Op::for_:
       case Op::parallel:
       case Op::reduce:
+      case Op::threads:
       case Op::region:
         control(s);
         return;
@@ -354,6 +375,13 @@ class Printer {
         value(operand(s, 2));
         opening(s);
         break;
+      case Op::threads:
+        if (s.immediate != 0) {
+          out_ += " unless ";
+          local(s.index);
+        }
+        opening(s);
+        break;
       case Op::region:
         if (s.immediate != 0) out_ += " allow_conflicts";
         opening(s);
@@ -371,6 +399,10 @@ class Printer {
         arguments(body(s, 0));
         bounds(s);
         if (s.op == Op::reduce) out_ += " : " + std::string(to_string(s.type));
+        if (is_group_loop(s)) {
+          for (std::size_t d = 0; d < s.component && d < max_rank; ++d)
+            out_ += (d == 0 ? " group " : ", ") + std::to_string(thread_extent(s, d));
+        }
         opening(s);
         break;
     }

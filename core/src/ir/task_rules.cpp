@@ -49,7 +49,8 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
         break;
       case Op::get:
       case Op::set:
-        if (kernel.options.check_bounds && s.operands.size() > (s.op == Op::set ? 1u : 0u))
+      case Op::shared_atomic:
+        if (kernel.options.check_bounds && s.operands.size() > (s.op == Op::get ? 0u : 1u))
           needs.error = true;
         break;
       default:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/groups.hpp"
 #include "ir/operation_rules.hpp"
 #include "ir/printer.hpp"
 #include "ir/task_rules.hpp"
@@ -80,11 +81,13 @@ class Verifier {
     State state = State::unknown;
     ScalarType type = ScalarType::boolean;
     Location location;
+    const Statement* definition = nullptr;
   };
   struct Local {
     State state = State::unknown;
     LocalShape shape;
     const Statement* task_loop = nullptr;  // the loop that declares it
+    bool shared = false;
     Location location;
   };
 
@@ -181,14 +184,18 @@ class Verifier {
       report(s.location, "a local variable is declared twice, before at " + at(local.location));
       return;
     }
-    local = {State::visible, {s.type, s.immediate}, context.task_loop, s.location};
+    local = {State::visible, {s.type, s.immediate}, context.task_loop, s.op == Op::shared, s.location};
     scope_locals_.push_back(s.index);
+    if (s.op == Op::shared && s.immediate <= max_local_bytes) {
+      shared_bytes_ += s.immediate * size_of(s.type);
+      return;
+    }
     if (s.immediate <= max_local_bytes / size_of(s.type)) local_bytes_ += s.immediate * size_of(s.type);
   }
 
   bool resolve_local(const Statement& s, const Context& context) {
     const State state = s.index < locals_.size() ? locals_[s.index].state : State::unknown;
-    const std::string verb = s.op == Op::set ? "set" : "read";
+    const std::string verb = s.op == Op::set ? "set" : s.op == Op::shared_atomic ? "updated" : "read";
     if (state == State::unknown) {
       report(s.location, "a local variable is " + verb + " before it is declared");
       return false;
@@ -197,6 +204,16 @@ class Verifier {
     if (state == State::gone) {
       report(s.location, "the local variable declared at " + at(local.location) + " is " + verb +
                              " outside the block that declares it; declare it before that block");
+      return false;
+    }
+    if (s.op == Op::shared_atomic && !local.shared) {
+      report(s.location, "'shared_atomic' updates memory that a group shares, found the local variable declared at " +
+                             at(local.location) + ", which each thread has for itself; assign to it");
+      return false;
+    }
+    if (s.op == Op::shuffle && (local.shared || local.task_loop != context.task_loop)) {
+      report(s.location, "'shuffle' reads a local variable of another thread, found one declared at " +
+                             at(local.location) + " that the threads share; declare it inside the loop");
       return false;
     }
     if (s.op == Op::set && context.task_loop != local.task_loop) {
@@ -263,16 +280,17 @@ class Verifier {
     types.reserve(s.operands.size());
     bool usable = resolve(s, types);
     usable = check_bodies(s) && usable;
-    if (s.op == Op::get || s.op == Op::set) usable = resolve_local(s, context) && usable;
+    const bool by_local = names_local(s) && s.op != Op::local && s.op != Op::shared && s.op != Op::threads;
+    if (by_local) usable = resolve_local(s, context) && usable;
     if (usable) {
-      const bool by_local = s.op == Op::get || s.op == Op::set;
       const std::string wrong =
           check_operation(kernel_, s, types, by_local ? locals_[s.index].shape : LocalShape{});
       if (!wrong.empty()) report(s.location, wrong);
     }
     check_placement(s, context, types);
-    if (s.op == Op::local) declare(s, context);
+    if (s.op == Op::local || s.op == Op::shared) declare(s, context);
     descend(s, context);
+    if (usable && is_group_loop(s)) check_group(s);
     check_result(s);
   }
 
@@ -316,6 +334,39 @@ class Verifier {
                              std::to_string(s.result));
     } else if (gives) {
       define(s.result, s.type, s.location);
+      if (s.result < values_.size()) values_[s.result].definition = &s;
+    }
+  }
+
+  bool is_constant(ValueId id, std::uint64_t value) const {
+    const Statement* s = id < values_.size() ? values_[id].definition : nullptr;
+    return s != nullptr && s->op == Op::constant && s->immediate == value;
+  }
+
+  void check_group(const Statement& s) {
+    const std::size_t first = s.bodies[0].arguments.size() - s.component;
+    for (std::size_t d = 0; d < s.component; ++d) {
+      const std::uint64_t extent = thread_extent(s, d);
+      if (is_constant(s.operands[2 * (first + d)], 0) && is_constant(s.operands[2 * (first + d) + 1], extent)) continue;
+      report(s.location, "index " + std::to_string(first + d) + " of the group loop runs over the " +
+                             std::to_string(extent) + " threads of a group, so its bounds are the constants 0 and " +
+                             std::to_string(extent));
+    }
+    if (shared_bytes_ > max_shared_bytes) {
+      report(s.location, "the threads of a group share at most " + std::to_string(max_shared_bytes) +
+                             " bytes, found " + std::to_string(shared_bytes_) +
+                             "; use smaller tiles or an array parameter");
+    }
+    shared_bytes_ = 0;
+    if (task_) return;
+    const Uniformity uniformity(s);
+    for (const Uniformity::Fault& fault : uniformity.faults()) {
+      report(fault.collective->location,
+             "'" + std::string(info(fault.collective->op).mnemonic) +
+                 "' is reached by all threads of a group or by none, found it in the '" +
+                 std::string(info(fault.cause->op).mnemonic) + "' at " + at(fault.cause->location) +
+                 ", which may differ between threads; move it out of there, or compute the condition from constants, "
+                 "scalars, extents and indices of groups only");
     }
   }
 
@@ -354,6 +405,25 @@ class Verifier {
         break;
       case Op::region:
         check_region(s, context);
+        break;
+      case Op::shared:
+        if (context.enclosing == nullptr || !is_group_loop(*context.enclosing))
+          report(s.location, "shared memory is declared directly in the body of a group loop, found it " +
+                                 std::string(context.enclosing == nullptr ? "outside" : "in a loop or branch inside") +
+                                 "; move the declaration");
+        break;
+      case Op::barrier:
+      case Op::shuffle:
+      case Op::shared_atomic:
+        if (context.task_loop == nullptr || !is_group_loop(*context.task_loop))
+          report(s.location, name + " belongs in a group loop, found it elsewhere; use group_for");
+        else if (s.op == Op::shuffle && s.immediate != 0 && group_threads(*context.task_loop) % s.immediate != 0)
+          report(s.location, "the width of a sub-group divides the number of threads of a group, found width " +
+                                 std::to_string(s.immediate) + " and " +
+                                 std::to_string(group_threads(*context.task_loop)) + " threads");
+        break;
+      case Op::threads:
+        if (!task_) report(s.location, "'threads' is allowed only in tasks; a kernel uses group loops");
         break;
       case Op::scratch_load:
       case Op::scratch_store:
@@ -439,6 +509,7 @@ class Verifier {
   std::vector<ValueId> scope_values_;
   std::vector<std::uint32_t> scope_locals_;
   std::uint64_t local_bytes_ = 0;
+  std::uint64_t shared_bytes_ = 0;  // of the group loop
   std::vector<Diagnostic> diagnostics_;
 };
 

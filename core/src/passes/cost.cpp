@@ -48,8 +48,12 @@ class Cost {
       case Op::scratch_store:
         return 2;
       case Op::atomic:
+      case Op::shared_atomic:
+      case Op::shuffle:
       case Op::print:
         return 16;
+      case Op::threads:
+        return block(s.bodies[0]);
       case Op::if_:
         return 1 + std::max(block(s.bodies[0]), block(s.bodies[1]));
       case Op::while_:

@@ -13,7 +13,7 @@ using ir::Statement;
 
 void find_reads(const Block& block, std::vector<TopLocal>& locals) {
   for (const Statement& s : block.statements) {
-    if (s.op == Op::get) locals[s.index].read = true;
+    if (s.op == Op::get || s.op == Op::shared_atomic || s.op == Op::shuffle) locals[s.index].read = true;
     for (const Block& body : s.bodies) find_reads(body, locals);
   }
 }
@@ -43,6 +43,8 @@ class Effects {
       case Op::atomic:
       case Op::assert_:
       case Op::print:
+      case Op::barrier:
+      case Op::shared_atomic:
         return true;
       case Op::load:
         return checked_;
@@ -51,6 +53,7 @@ class Effects {
       case Op::set:
         return draft_.locals[s.index].read || (checked_ && s.operands.size() > 1);
       case Op::local:
+      case Op::shared:
         return draft_.locals[s.index].read || checked_;
       default:
         return false;
@@ -70,7 +73,7 @@ bool is_pure(Op op) noexcept {
 bool can_fail(const Statement& s, const ir::Options& options) noexcept {
   if (s.op == Op::assert_) return true;
   if (options.check_bounds) {
-    if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic) return true;
+    if (s.op == Op::load || s.op == Op::store || s.op == Op::atomic || s.op == Op::shared_atomic) return true;
     if (s.op == Op::get && !s.operands.empty()) return true;
     if (s.op == Op::set && s.operands.size() > 1) return true;
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/groups.hpp"
 #include "ir/prints.hpp"
 #include "ir/verifier.hpp"
 #include "passes/draft.hpp"
@@ -181,6 +182,8 @@ class Pass {
 
   // "" when the loop has joined the group, else what keeps it out.
   std::string refusal(Group& group, const Statement& s) {
+    if (ir::is_group_loop(s) || (!group.members.empty() && ir::is_group_loop(*group.members.front())))
+      return "a group loop is not merged with others";
     if (group.members.empty()) return "a reduction is the last loop of those that are merged";
     if (shared_ && (s.op == Op::reduce || group.members.front()->op == Op::reduce))
       return "a reduction is merged only with loops over the same space";

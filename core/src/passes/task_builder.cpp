@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/groups.hpp"
+
 namespace weir::passes {
 
 using ir::Block;
@@ -34,6 +36,9 @@ ir::Task TaskBuilder::build(std::size_t index) {
     if (crosses) store(s->type, draft_.values[s->result].offset, values_[s->result], s->location);
   }
   epilogue(segment);
+  if (segment.kind == Segment::Kind::parallel && ir::is_group_loop(task_.body.statements.back()))
+    ir::split_group(task_.body.statements.back(), draft_.kernel->options.check_bounds, task_.value_count,
+                    task_.local_count);
   if (segment.kind == Segment::Kind::reduce) {
     const Statement& loop = *segment.statements.back();
     task_.partials_offset = draft_.partials[index];
@@ -133,6 +138,8 @@ void TaskBuilder::statement(const Statement& s, Block& out) {
     case Op::local:
       if (in_scratch(s.index)) return clear_scratch(s);
       return declare(s, out);
+    case Op::shared:
+      return declare(s, out);
     case Op::get:
     case Op::set:
       if (in_scratch(s.index)) return access_scratch(s, out);
@@ -144,7 +151,7 @@ void TaskBuilder::statement(const Statement& s, Block& out) {
   copy.op = s.op;
   copy.type = s.type;
   copy.component = s.component;
-  copy.index = s.op == Op::get || s.op == Op::set ? locals_[s.index] : s.index;
+  copy.index = ir::names_local(s) ? locals_[s.index] : s.index;
   copy.immediate = s.immediate;
   copy.location = s.location;
   copy.operands.reserve(s.operands.size());
@@ -188,7 +195,7 @@ void TaskBuilder::clear_scratch(const Statement& s) {
 
 void TaskBuilder::declare(const Statement& s, Block& out) {
   Statement local;
-  local.op = Op::local;
+  local.op = s.op;
   local.type = s.type;
   local.index = locals_[s.index] = task_.local_count++;
   local.immediate = s.immediate;

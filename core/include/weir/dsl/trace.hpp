@@ -144,6 +144,17 @@ struct BranchPoint {
 /// A loop over `rank` ranges: parallel in the kernel's body and in stream_parallel, otherwise nested
 /// sequential ones.
 WEIR_API void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, Where where);
+/// As open_range, of `groups` indices of groups and `threads` indices of the threads of one, which have the
+/// extents `extents`.
+WEIR_API void open_group(Scope& scope, const Bounds* bounds, std::size_t groups, const std::uint64_t* extents,
+                         std::size_t threads, Handle* indices, Where where);
+WEIR_API Place emit_shared(ScalarType type, std::size_t components, std::uint64_t count, Where where);
+WEIR_API void emit_barrier(Where where);
+/// Component by component: the value that the lane of the thread's sub-group of `width` threads passed.
+WEIR_API void emit_shuffle(ScalarType type, const Handle* values, std::size_t components, std::uint32_t width,
+                           Handle lane, Handle* results, Where where);
+/// The number of the thread in its group, i64.
+WEIR_API Handle emit_thread_number(std::string_view caller, Where where);
 WEIR_API void open_for(Scope& scope, Handle low, Handle high, Handle step, Handle* index, Where where);
 WEIR_API void open_condition(Scope& scope, Where where);
 WEIR_API void open_while(Scope& scope, Handle condition, Where where);  ///< closes the condition

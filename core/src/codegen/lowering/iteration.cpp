@@ -52,18 +52,32 @@ void Iteration::define(ir::ValueId id, ScalarType type, Value* value) {
   types_[id] = type;
 }
 
+void Iteration::move_to(const ir::Statement& loop, const std::vector<Value*>& indices) {
+  indices_ = indices;
+  const ir::Block& body = loop.bodies.at(0);
+  for (std::size_t d = 0; d < indices.size(); ++d) define(body.arguments.at(d), ScalarType::i64, indices[d]);
+}
+
 const Iteration::Local& Iteration::declare(const ir::Statement& s) {
   Local& local = locals_.at(s.index);
-  if (!owns_[s.index]) {
-    local = {f_.frame.lend(f_, s), s.type, s.immediate};
-    owns_[s.index] = true;
+  if (owns_[s.index]) return local;
+  const std::uint64_t threads = s.component != 0 && thread->is_one_of_many ? thread->count : 1;
+  if (s.op == ir::Op::shared && f_.device.threads()) {
+    llvm::Type* type = llvm::ArrayType::get(memory_type(f_.context, s.type), s.immediate);
+    local = {nullptr, s.type, s.immediate, threads, true,
+             f_.block_memory(type, ("_shared" + std::to_string(s.index)).c_str())};
+    return local;
   }
+  local = {f_.frame.lend(f_, s, threads), s.type, s.immediate, threads};
+  local.shared = s.op == ir::Op::shared;
+  local.address = local.storage;
+  owns_[s.index] = true;
   return local;
 }
 
 const Iteration::Local& Iteration::local(std::uint32_t number) const {
   const Local& local = locals_.at(number);
-  if (!local.storage)
+  if (!local.address)
     f_.fail("local " + std::to_string(number) + " is used before it is declared; verify the kernel first");
   return local;
 }

@@ -19,6 +19,16 @@ class Iteration {
     llvm::AllocaInst* storage = nullptr;
     ScalarType type = ScalarType::i32;
     std::uint64_t count = 1;
+    /// The threads that each have `count` elements in `storage`; element e of thread t is at e * threads + t.
+    std::uint64_t threads = 1;
+    bool shared = false;             ///< by the threads of a group
+    llvm::Value* address = nullptr;  ///< the storage, in memory of the block or the stack
+  };
+  /// The thread of a group that runs the current statements.
+  struct Thread {
+    llvm::Value* number;       ///< i64
+    std::uint64_t count;       ///< of the threads of the group
+    bool is_one_of_many;       ///< one caller runs all threads, one after the other
   };
   struct Exits {
     llvm::BasicBlock* break_to;
@@ -43,6 +53,8 @@ class Iteration {
   /// Ignores ir::no_value.
   void define(ir::ValueId id, ScalarType type, llvm::Value* value);
 
+  /// Replaces the indices of a group loop; they become those of another thread.
+  void move_to(const ir::Statement& loop, const std::vector<llvm::Value*>& indices);
   /// The storage of the local that `s` declares, the same each time that this iteration declares it.
   const Local& declare(const ir::Statement& s);
   /// Throws Error{compile} for a local that has not been declared.
@@ -58,6 +70,8 @@ class Iteration {
 
   llvm::BasicBlock* end = nullptr;       ///< where it goes when it fails or continues
   std::vector<Exits> loops;              ///< of the loops around the current statement, innermost last
+  std::optional<Thread> thread;          ///< in a group loop
+  const ir::Statement* group = nullptr;  ///< the group loop
   llvm::Value* yielded = nullptr;        ///< the operand of the last yield
   llvm::MDNode* access_group = nullptr;  ///< of accesses that conflict with no other iteration's
 

@@ -4,11 +4,13 @@
 #include <weir/error.hpp>
 
 #include "codegen/lowering/body/body_lowering.hpp"
+#include "codegen/lowering/group_loops.hpp"
 #include "codegen/lowering/host/host_loops.hpp"
 #include "codegen/lowering/host/host_reduction.hpp"
 #include "codegen/lowering/threads/block_reduction.hpp"
 #include "codegen/lowering/threads/thread_loops.hpp"
 #include "codegen/targets/thread_model.hpp"
+#include "ir/groups.hpp"
 
 namespace weir::codegen {
 
@@ -28,7 +30,9 @@ void stay_in_one_thread(TaskFunction& f) {
 }
 
 void lower_parallel(TaskFunction& f, const Iteration& around, const ir::Statement& loop) {
-  if (f.device.threads())
+  if (ir::is_group_loop(loop))
+    lower_group_loop(f, around, loop);
+  else if (f.device.threads())
     lower_thread_loop(f, around, loop);
   else
     lower_host_loop(f, around, loop);

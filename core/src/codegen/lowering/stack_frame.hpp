@@ -20,7 +20,7 @@ class StackFrame {
   explicit StackFrame(std::uint32_t locals) : slots_(locals) {}
 
   /// Storage for the local that `s` declares, which no other iteration uses until give_back().
-  llvm::AllocaInst* lend(TaskFunction& f, const ir::Statement& s);
+  llvm::AllocaInst* lend(TaskFunction& f, const ir::Statement& s, std::uint64_t threads);
   void give_back(std::uint32_t local, const llvm::AllocaInst* storage);
 
   /// Of all slots.

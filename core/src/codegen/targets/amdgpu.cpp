@@ -161,7 +161,7 @@ class AmdgpuModel final : public GpuModel {
     llvm::LoadInst* threads = b.CreateAlignedLoad(
         b.getInt32Ty(), b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), packet, grid_size_x), llvm::Align(4));
     threads->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
-    return b.CreateLShr(threads, std::countr_zero(block_threads));
+    return b.CreateUDiv(threads, b.getInt32(block_threads));
   }
   Value* shuffle_down(Builder& b, Value* v, std::uint32_t by) const override {
     Value* lane = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo, {}, {b.getInt32(~0u), b.getInt32(0)});

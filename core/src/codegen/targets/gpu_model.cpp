@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <weir/error.hpp>
 
 #include "codegen/lowering/threads/block_reduction.hpp"
 #include "codegen/lowering/threads/packets.hpp"
 #include "ir/counters.hpp"
+#include "ir/groups.hpp"
 
 namespace weir::codegen {
 
@@ -138,11 +140,21 @@ std::uint32_t GpuModel::block_threads(const ir::Kernel& kernel, const ir::Task& 
       return std::clamp(std::bit_floor(max_block_threads_), std::uint32_t(ir::reduce_lanes),
                         std::uint32_t(ir::reduce_final_lanes));
     default: {
+      if (const ir::Statement* loop = loop_of(task); loop && ir::is_group_loop(*loop)) return threads_of(kernel, *loop);
       if (max_block_threads_ < ir::reduce_lanes) return usual_threads;
       const std::uint32_t wanted = counts_privately(kernel, task) ? counting_threads : usual_threads;
       return std::min(wanted, std::bit_floor(max_block_threads_));
     }
   }
+}
+
+std::uint32_t GpuModel::threads_of(const ir::Kernel& kernel, const ir::Statement& loop) const {
+  const std::uint64_t threads = ir::group_threads(loop);
+  if (max_block_threads_ != 0 && threads > max_block_threads_)
+    throw Error(ErrorCode::unsupported, "kernel '" + kernel.name + "': a group has " + std::to_string(threads) +
+                                            " threads, more than the " + std::to_string(max_block_threads_) +
+                                            " of the device; use smaller groups");
+  return std::uint32_t(threads);
 }
 
 bool GpuModel::counts_privately(const ir::Kernel& kernel, const ir::Task& task) const {
@@ -155,7 +167,7 @@ CodeObject::Entry GpuModel::launch_shape(const ir::Kernel& kernel, const ir::Tas
   const std::uint32_t threads = block_threads(kernel, task);
   entry.block[0] = threads;
   entry.block_share = threads;
-  if (const ir::Statement* loop = loop_of(task)) {
+  if (const ir::Statement* loop = loop_of(task); loop && !ir::is_group_loop(*loop)) {
     entry.block_share *= packet_width(kernel, *loop, assumptions_);
     if (counts_privately(kernel, task)) {
       entry.waves = 1;

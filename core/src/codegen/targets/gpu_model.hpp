@@ -35,6 +35,7 @@ class GpuModel : public DeviceModel, public ThreadModel {
   virtual void mark_entry(llvm::Function& entry, const ir::Kernel& kernel, const ir::Task& task) const = 0;
 
  private:
+  std::uint32_t threads_of(const ir::Kernel& kernel, const ir::Statement& group_loop) const;
   bool counts_privately(const ir::Kernel& kernel, const ir::Task& task) const;
 
   LaunchAssumptions assumptions_;

@@ -33,7 +33,15 @@ class BodyLowering : private FunctionPart {
   void store_scalar(Type type, llvm::Value* value, llvm::Value* address, bool independent);
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
+  /// Whether the local's memory is accessed by threads of a group that are independent between barriers.
+  bool is_of_group(const ir::Statement& s) const { return it_.local(s.index).threads > 1 || it_.local(s.index).shared; }
   llvm::Value* scratch_address(const ir::Statement& s, bool indexed);
+
+  // lower_group.cpp
+  void lower_threads(const ir::Statement& s);
+  void lower_thread(const ir::Statement& s);
+  llvm::Value* lower_shuffle(const ir::Statement& s);
+  llvm::Value* exchange(llvm::Value* v, llvm::Value* from);
 
   // lower_control.cpp
   void lower_if(const ir::Statement& s);

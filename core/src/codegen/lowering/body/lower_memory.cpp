@@ -68,22 +68,30 @@ void BodyLowering::store_scalar(Type type, Value* v, Value* address, bool indepe
 }
 
 void BodyLowering::declare_local(const ir::Statement& s) {
-  llvm::AllocaInst* storage = it_.declare(s).storage;
+  const Iteration::Local& declared = it_.declare(s);
+  llvm::AllocaInst* storage = declared.storage;
+  if (!storage) return;  // in memory of the block
   // Iterations use a slot one after the other. Its lifetime restarts with each iteration, so that LLVM can
   // replace it by registers.
   b_.CreateLifetimeStart(storage);
-  if (s.immediate == 1)
+  if (s.op == ir::Op::shared || s.component == 2) return;
+  if (s.immediate * declared.threads == 1)
     b_.CreateStore(llvm::Constant::getNullValue(memory_type(context_, s.type)), storage);
   else
-    b_.CreateMemSet(storage, b_.getInt8(0), s.immediate * size_of(s.type), storage->getAlign());
+    b_.CreateMemSet(storage, b_.getInt8(0), s.immediate * declared.threads * size_of(s.type),
+                    storage->getAlign());
 }
 
 Value* BodyLowering::local_address(const ir::Statement& s, bool indexed) {
   const Iteration::Local& local = it_.local(s.index);
-  if (!indexed) return local.storage;
-  Value* index = it_.value(s.operands.at(0));
-  if (kernel_.options.check_bounds) check_index(s, {index}, {i64(local.count)});
-  return b_.CreateInBoundsGEP(memory_type(context_, local.type), local.storage, index);
+  llvm::Type* type = memory_type(context_, local.type);
+  Value* index = indexed ? it_.value(s.operands.at(0)) : nullptr;
+  if (indexed && kernel_.options.check_bounds) check_index(s, {index}, {i64(local.count)});
+  if (local.threads > 1) {
+    Value* row = indexed ? b_.CreateNSWMul(index, i64(local.threads)) : i64(0);
+    return b_.CreateInBoundsGEP(type, local.address, b_.CreateNSWAdd(row, it_.thread->number));
+  }
+  return indexed ? b_.CreateInBoundsGEP(type, local.address, index) : local.address;
 }
 
 Value* BodyLowering::scratch_address(const ir::Statement& s, bool indexed) {

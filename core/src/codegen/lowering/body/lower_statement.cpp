@@ -3,6 +3,7 @@
 #include "codegen/lowering/body/atomics.hpp"
 #include "codegen/lowering/body/body_lowering.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
+#include "codegen/targets/thread_model.hpp"
 
 namespace weir::codegen {
 
@@ -25,10 +26,16 @@ void BodyLowering::lower(const ir::Statement& s) {
       return;
     }
     case Op::local:
+    case Op::shared:
       return declare_local(s);
+    case Op::barrier:
+      if (device_.threads()) device_.threads()->barrier(b_);
+      return;
+    case Op::threads:
+      return lower_threads(s);
     case Op::set: {
       Value* address = local_address(s, s.operands.size() > 1);
-      store_scalar(it_.local(s.index).type, it_.value(s.operands.back()), address, false);
+      store_scalar(it_.local(s.index).type, it_.value(s.operands.back()), address, is_of_group(s));
       return;
     }
     case Op::scratch_store: {
@@ -118,9 +125,12 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
       if (Value* staged = staged_ ? staged_->address(s) : nullptr) return load_scalar(s.type, staged, true);
       return load_scalar(s.type, element_address(s, s.operands.size()), true);
     case Op::atomic:
+    case Op::shared_atomic:
       return lower_atomic(s);
+    case Op::shuffle:
+      return lower_shuffle(s);
     case Op::get:
-      return load_scalar(it_.local(s.index).type, local_address(s, !s.operands.empty()), false);
+      return load_scalar(it_.local(s.index).type, local_address(s, !s.operands.empty()), is_of_group(s));
     case Op::scratch_load:
       return load_scalar(s.type, scratch_address(s, !s.operands.empty()), false);
     default:
@@ -138,9 +148,10 @@ Value* BodyLowering::lower_math(const ir::Statement& s) {
 Value* BodyLowering::lower_atomic(const ir::Statement& s) {
   const auto kind = static_cast<ir::AtomicKind>(s.immediate);
   const bool exchange = kind == ir::AtomicKind::compare_exchange;
-  Value* address = element_address(s, s.operands.size() - (exchange ? 2 : 1));
+  const std::size_t indices = s.operands.size() - (exchange ? 2 : 1);
+  Value* address = s.op == Op::shared_atomic ? local_address(s, indices > 0) : element_address(s, indices);
   Value* operand = it_.value(s.operands.back());
-  if (it_.is_private(s.index)) return Atomics(f_).private_add(s.type, address, operand);
+  if (s.op == Op::atomic && it_.is_private(s.index)) return Atomics(f_).private_add(s.type, address, operand);
   Value* expected = exchange ? it_.value(s.operands[s.operands.size() - 2]) : nullptr;
   return Atomics(f_).lower(kind, s.type, address, operand, expected);
 }

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Group loops: groups of threads that share memory, wait for one another and exchange values.
+// Threads and errors: as in dsl/value.hpp.
+#pragma once
+
+#include <weir/dsl/common.hpp>
+#include <weir/dsl/control.hpp>
+#include <weir/dsl/math.hpp>
+
+namespace weir {
+
+/// How many groups a group_for runs, per dimension; made by groups().
+template <std::size_t Rank>
+struct Groups {
+  detail::Bounds bounds[Rank];
+};
+/// One to three numbers of groups, or ranges of their indices.
+inline Groups<1> groups(const detail::Extent& n) {
+  return {{n.bounds()}};
+}
+inline Groups<2> groups(const detail::Extent& n0, const detail::Extent& n1) {
+  return {{n0.bounds(), n1.bounds()}};
+}
+inline Groups<3> groups(const detail::Extent& n0, const detail::Extent& n1, const detail::Extent& n2) {
+  return {{n0.bounds(), n1.bounds(), n2.bounds()}};
+}
+
+/// The threads of a group, per dimension: at most 1024 together. Threads are numbered with the last dimension
+/// fastest.
+template <std::size_t... N>
+struct Threads {
+  static_assert(sizeof...(N) > 0 && ((N > 0) && ...),
+                "threads<N, ...> names at least one dimension, each of 1 or more");
+  static_assert((N * ...) <= 1024,
+                "a group has at most 1024 threads; let each thread compute several elements");
+};
+template <std::size_t... N>
+inline constexpr Threads<N...> threads{};
+
+/// Runs the body for each thread of each group; it takes the indices of the group, then those of the thread,
+/// together at most 4. Must be directly in the kernel or in a stream_parallel block. Groups run in any order,
+/// and the threads of one group run together: they may use Shared memory, barrier() and the exchanges below.
+/// A thread that ends early, by continue_(), a false assert_ or an index that bounds checks refuse, takes no
+/// further part; barriers do not wait for it.
+template <std::size_t Rank, std::size_t... N, class F>
+void group_for(const Groups<Rank>& groups, Threads<N...>, F&& body,
+               detail::Where where = detail::Where::current()) {
+  constexpr std::size_t rank = Rank + sizeof...(N);
+  static_assert(rank <= max_rank, "a group_for has at most 4 indices, of groups and threads together");
+  if constexpr (rank <= max_rank) {
+    const std::uint64_t extents[] = {N...};
+    detail::Handle indices[rank];
+    detail::Scope scope;
+    detail::open_group(scope, groups.bounds, Rank, extents, sizeof...(N), indices, where);
+    detail::call_loop_body<std::remove_reference_t<F>, rank>(body, indices);
+  }
+}
+
+/// An array that the threads of a group share, one for each group, directly in the body of a group_for. It is
+/// not initialised: each element must be written, and a barrier() passed, before another thread reads it. All
+/// Shared arrays of a group_for take at most 48 KiB together. `s(i, j)` and, with one dimension, `s[i]` are
+/// elements as in an array; atomics work on them. Indices are undefined outside of the array, unless the
+/// kernel checks bounds: then the position in the whole array is checked.
+template <class T, std::size_t... N>
+class Shared {
+  static_assert(KernelElement<T> && sizeof...(N) > 0 && ((N > 0) && ...),
+                "Shared<T, N...> holds numbers, bools, Vecs or Mats in one dimension or more");
+  static_assert(!std::same_as<detail::scalar_t<T>, half>,
+                "kernels compute halves as float: write Shared<float, N...>");
+  static constexpr std::size_t count = (N * ...);
+
+ public:
+  explicit Shared(detail::Where where = detail::Where::current())
+      : place_(detail::emit_shared(detail::scalar_type<T>, detail::component_count<T>, count == 1 ? 2 : count,
+                                   where)) {}
+  Shared(const Shared&) = delete;  // capture it by reference
+
+  static constexpr std::size_t size() noexcept { return count; }
+
+  Element<T> operator[](const detail::Subscript& index) const {
+    static_assert(sizeof...(N) == 1, "name all indices: s(i, j)");
+    detail::check_local_index(index, count);
+    return element(index.handle());
+  }
+  template <class... I>
+  Element<T> operator()(const I&... indices) const {
+    static_assert(sizeof...(I) == sizeof...(N),
+                  "s(i, j, ...) takes as many indices as Shared<T, N...> has dimensions");
+    constexpr std::size_t extents[] = {N...};
+    const Index all[] = {Index(indices)...};
+    Index at = all[0];
+    return at_dimension<1>(at, all, extents);
+  }
+
+ private:
+  template <std::size_t D>
+  Element<T> at_dimension(const Index& at, const Index* all, const std::size_t* extents) const {
+    if constexpr (D == sizeof...(N)) {
+      return element(detail::Subscript(at).handle());
+    } else {
+      const Index next = at * static_cast<std::int64_t>(extents[D]) + all[D];
+      return at_dimension<D + 1>(next, all, extents);
+    }
+  }
+  Element<T> element(const detail::Handle& index) const {
+    detail::Place place = place_;
+    place.rank = 1;
+    place.index[0] = index;
+    return detail::Access::element<T>(place);
+  }
+
+  detail::Place place_;
+};
+
+/// Waits for all threads of the group; their writes before it are visible after it. All threads of a group
+/// must reach it or none: inside of if_, for_ and while_ only where conditions and bounds are computed from
+/// constants, scalars, extents, indices of groups and of such loops, and variables that only hold such
+/// values. Others are refused when the kernel is built.
+inline void barrier(detail::Where where = detail::Where::current()) {
+  detail::emit_barrier(where);
+}
+
+/// The number of the thread in its group, from 0.
+inline Index thread_number(detail::Where where = detail::Where::current()) {
+  const detail::Handle number = detail::emit_thread_number("thread_number", where);
+  return detail::Access::value<std::int64_t>(&number);
+}
+
+// Exchange in sub-groups: Width consecutive threads of a group, Width a power of two up to 32 that divides
+// the number of threads. All threads of a group must reach an exchange together, as a barrier. Results have
+// the same bits on every device.
+
+/// The number of the thread in its sub-group, from 0 to Width - 1.
+template <std::uint32_t Width>
+Value<std::int32_t> lane(detail::Where where = detail::Where::current()) {
+  const Index number = thread_number(where);
+  return cast<std::int32_t>(number) & static_cast<std::int32_t>(Width - 1);
+}
+
+/// The value that lane `from` of the sub-group passes; `from` is taken modulo Width. After a thread ended
+/// early, its value is the last one that it passed here, or 0.
+template <std::uint32_t Width, detail::Traced V>
+Value<detail::traced_t<V>> shuffle(V&& value, const detail::Operand<std::int32_t>& from,
+                                   detail::Where where = detail::Where::current()) {
+  static_assert(Width > 0 && Width <= 32 && (Width & (Width - 1)) == 0,
+                "the width of a sub-group is 1, 2, 4, 8, 16 or 32");
+  using T = detail::traced_t<V>;
+  const detail::Operand<T> operand(static_cast<V&&>(value), where);
+  detail::Handle results[detail::component_count<T>];
+  detail::emit_shuffle(detail::scalar_type<T>, operand.components(), detail::component_count<T>, Width,
+                       from[0], results, where);
+  return detail::Access::value<T>(results);
+}
+/// The value of the lane whose number differs in the bits of `mask`.
+template <std::uint32_t Width, detail::Traced V>
+Value<detail::traced_t<V>> shuffle_xor(V&& value, std::int32_t mask,
+                                       detail::Where where = detail::Where::current()) {
+  return shuffle<Width>(static_cast<V&&>(value), lane<Width>(where) ^ mask, where);
+}
+/// The value of the lane `by` positions lower; the thread's own where there is none.
+template <std::uint32_t Width, detail::Traced V>
+Value<detail::traced_t<V>> shuffle_up(V&& value, std::int32_t by,
+                                      detail::Where where = detail::Where::current()) {
+  const Value<std::int32_t> own = lane<Width>(where);
+  return shuffle<Width>(static_cast<V&&>(value), select(own >= by, own - by, own), where);
+}
+/// The value of the lane `by` positions higher; the thread's own where there is none.
+template <std::uint32_t Width, detail::Traced V>
+Value<detail::traced_t<V>> shuffle_down(V&& value, std::int32_t by,
+                                        detail::Where where = detail::Where::current()) {
+  const Value<std::int32_t> own = lane<Width>(where);
+  return shuffle<Width>(static_cast<V&&>(value),
+                        select(own + by < static_cast<std::int32_t>(Width), own + by, own), where);
+}
+
+/// `combine(a, b)` over all lanes, the result in every lane. Lane l is combined with lane l ^ 1, then with l
+/// ^ 2, and so on; the lower lane's value is the first operand.
+template <std::uint32_t Width, detail::Traced V, class Combine>
+Value<detail::traced_t<V>> subgroup_reduce(V&& value, Combine&& combine,
+                                           detail::Where where = detail::Where::current()) {
+  using T = detail::traced_t<V>;
+  Var<T> result(static_cast<V&&>(value), where);
+  const Value<std::int32_t> own = lane<Width>(where);
+  for (std::uint32_t step = 1; step < Width; step *= 2) {
+    const Value<T> mine(result, where);
+    const Value<T> other = shuffle_xor<Width>(mine, static_cast<std::int32_t>(step), where);
+    const Value<bool> lower = (own & static_cast<std::int32_t>(step)) == 0;
+    const Value<T> first = select(lower, mine, other), second = select(lower, other, mine);
+    result = combine(first, second);
+  }
+  return Value<T>(result, where);
+}
+/// Inclusive scan: lane l gets `combine` over lanes 0 to l. Steps of 1, 2, 4, ...: lane l combines the value
+/// of lane l - step, as the first operand, with its own.
+template <std::uint32_t Width, detail::Traced V, class Combine>
+Value<detail::traced_t<V>> subgroup_scan(V&& value, Combine&& combine,
+                                         detail::Where where = detail::Where::current()) {
+  using T = detail::traced_t<V>;
+  Var<T> result(static_cast<V&&>(value), where);
+  const Value<std::int32_t> own = lane<Width>(where);
+  for (std::uint32_t step = 1; step < Width; step *= 2) {
+    const Value<T> mine(result, where);
+    const Value<T> lower = shuffle_up<Width>(mine, static_cast<std::int32_t>(step), where);
+    const Value<T> both = combine(lower, mine);
+    result = select(own >= static_cast<std::int32_t>(step), both, mine);
+  }
+  return Value<T>(result, where);
+}
+
+/// Bit l of the result is the value of lane l.
+template <std::uint32_t Width>
+Value<std::uint32_t> ballot(const detail::Operand<bool>& value,
+                            detail::Where where = detail::Where::current()) {
+  const Value<bool> own = detail::Access::value<bool>(value.components());
+  const Value<std::uint32_t> bit = select(own, Value<std::uint32_t>(1u), Value<std::uint32_t>(0u))
+                                   << cast<std::uint32_t>(lane<Width>(where));
+  return subgroup_reduce<Width>(
+      bit, [](const Value<std::uint32_t>& a, const Value<std::uint32_t>& b) { return a | b; }, where);
+}
+/// Whether the value is true in some lane, or in all.
+template <std::uint32_t Width>
+Value<bool> subgroup_any(const detail::Operand<bool>& value, detail::Where where = detail::Where::current()) {
+  return ballot<Width>(value, where) != 0u;
+}
+template <std::uint32_t Width>
+Value<bool> subgroup_all(const detail::Operand<bool>& value, detail::Where where = detail::Where::current()) {
+  return ballot<Width>(value, where) == static_cast<std::uint32_t>((std::uint64_t{1} << Width) - 1);
+}
+
+}  // namespace weir

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of a group: loops where one caller runs a whole group, else the threads of a block.
+#include <functional>
+
+#include "codegen/lowering/body/body_lowering.hpp"
+#include "codegen/lowering/loops.hpp"
+#include "codegen/targets/thread_model.hpp"
+#include "ir/groups.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+void BodyLowering::lower_threads(const ir::Statement& s) {
+  if (device_.threads()) return lower_thread(s);
+  const ir::Statement& loop = *it_.group;
+  std::vector<Value*> indices = it_.indices();
+  const std::size_t first = indices.size() - loop.component;
+  llvm::MDNode* const outer_group = it_.access_group;
+  const VectorHints hints{llvm::MDNode::getDistinct(context_, {})};
+  it_.access_group = hints.group;
+  const std::function<void(std::size_t, Value*)> dimension = [&](std::size_t d, Value* number) {
+    if (d == loop.component) {
+      it_.thread->number = number;
+      it_.move_to(loop, indices);
+      return lower_thread(s);
+    }
+    const std::uint64_t extent = ir::thread_extent(loop, d);
+    counted_loop(f_, i64(0), i64(extent), hints, [&](Value* i) {
+      indices[first + d] = i;
+      dimension(d + 1, b_.CreateNSWAdd(b_.CreateNSWMul(number, i64(extent)), i));
+    });
+  };
+  dimension(0, i64(0));
+  it_.access_group = outer_group;
+}
+
+void BodyLowering::lower_thread(const ir::Statement& s) {
+  llvm::BasicBlock* done = new_block("thread.done");
+  llvm::BasicBlock* ended = done;
+  llvm::BasicBlock* const outer_end = it_.end;
+  const auto mask = [&] {
+    ir::Statement access{.op = ir::Op::get, .type = Type::boolean, .index = s.index};
+    return local_address(access, false);
+  };
+  if (s.immediate != 0) {
+    ended = new_block("thread.ended");
+    llvm::BasicBlock* runs = new_block("thread");
+    b_.CreateCondBr(load_scalar(Type::boolean, mask(), true), done, runs);
+    b_.SetInsertPoint(runs);
+  }
+  it_.end = ended;
+  it_.loops.push_back({nullptr, ended});
+  lower(s.bodies.at(0));
+  it_.loops.pop_back();
+  it_.end = outer_end;
+  jump(done);
+  if (s.immediate != 0) {
+    b_.SetInsertPoint(ended);
+    store_scalar(Type::boolean, b_.getTrue(), mask(), true);
+    jump(done);
+  }
+  b_.SetInsertPoint(done);
+}
+
+Value* BodyLowering::lower_shuffle(const ir::Statement& s) {
+  const Iteration::Local& local = it_.local(s.index);
+  const std::uint64_t width = s.immediate;
+  Value* lane = b_.CreateZExt(b_.CreateAnd(it_.value(s.operands.at(0)), i32(std::uint32_t(width - 1))),
+                              b_.getInt64Ty());
+  Value* from = b_.CreateOr(b_.CreateAnd(it_.thread->number, i64(~(width - 1))), lane);
+  llvm::Type* type = memory_type(context_, local.type);
+  if (!device_.threads())
+    return load_scalar(local.type,
+                       b_.CreateInBoundsGEP(type, local.address, local.threads > 1 ? from : i64(0)), true);
+  Value* other = exchange(b_.CreateLoad(type, local.address), from);
+  return local.type == Type::boolean ? b_.CreateICmpNE(other, b_.getInt8(0)) : other;
+}
+
+/// The value of thread `from` of the block, through its memory.
+Value* BodyLowering::exchange(Value* v, Value* from) {
+  llvm::Type* type = v->getType();
+  const std::string name =
+      "_exchange" + std::to_string(type->getScalarSizeInBits()) + (type->isFloatingPointTy() ? "f" : "i");
+  Value* memory = f_.module.getNamedGlobal(task_.name + name);
+  if (!memory) memory = f_.block_memory(llvm::ArrayType::get(type, it_.thread->count), name.c_str());
+  const auto place = [&](Value* number) { return b_.CreateInBoundsGEP(type, memory, number); };
+  b_.CreateStore(v, place(it_.thread->number));
+  device_.threads()->barrier(b_);
+  Value* other = b_.CreateLoad(type, place(from));
+  device_.threads()->barrier(b_);
+  return other;
+}
+
+}  // namespace weir::codegen

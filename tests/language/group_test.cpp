@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Group loops: shared memory, barriers, exchange between threads.
+#include <cmath>
+#include <numeric>
+
+#include "support.hpp"
+
+namespace weir::test {
+namespace {
+
+TEST(Groups, TiledMatrixProduct) {
+  const Kernel product{
+      "product", [](View<const float, 2> a, View<const float, 2> b, View<float, 2> c) {
+        const Index n = c.extent(0), m = c.extent(1), k = a.extent(1);
+        group_for(groups(n / 32, m / 32), threads<8, 8>, [&](Index gi, Index gj, Index ti, Index tj) {
+          Shared<float, 32, 8> tile_a;
+          Shared<float, 8, 32> tile_b;
+          LocalArray<float, 16> sum;
+          for_(0, k, 8, [&](Index k0) {
+            for_(0, 4, [&](Index r) {
+              tile_a(ti * 4 + r, tj) = a(gi * 32 + ti * 4 + r, k0 + tj);
+              tile_b(ti, tj * 4 + r) = b(k0 + ti, gj * 32 + tj * 4 + r);
+            });
+            barrier();
+            for_(0, 8, [&](Index q) {
+              for_(0, 4, [&](Index r) {
+                for_(0, 4, [&](Index s) {
+                  sum[r * 4 + s] = fma(tile_a(ti * 4 + r, q), tile_b(q, tj * 4 + s), sum[r * 4 + s]);
+                });
+              });
+            });
+            barrier();
+          });
+          for_(0, 4, [&](Index r) {
+            for_(0, 4, [&](Index s) { c(gi * 32 + ti * 4 + r, gj * 32 + tj * 4 + s) = sum[r * 4 + s]; });
+          });
+        });
+      }};
+  const std::int64_t n = 64, m = 96, k = 40;
+  std::vector<float> a(std::size_t(n * k)), b(std::size_t(k * m));
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = float(i % 7) - 2.5f;
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = float(i % 5) * 0.3f - 0.4f;
+  std::vector<float> expected(std::size_t(n * m));
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < m; ++j) {
+      float sum = 0;
+      for (std::int64_t q = 0; q < k; ++q)
+        sum = std::fma(a[std::size_t(i * k + q)], b[std::size_t(q * m + j)], sum);
+      expected[std::size_t(i * m + j)] = sum;
+    }
+  Array<float, 2> da = tested().array<float>(n, k), db = tested().array<float>(k, m),
+                  dc = tested().array<float>(n, m);
+  da.copy_from(std::span<const float>(a));
+  db.copy_from(std::span<const float>(b));
+  product(da, db, dc);
+  EXPECT_EQ(dc.to_host(), expected);
+}
+
+TEST(Groups, BlockScanWithUniformWhile) {
+  const Kernel scan{"scan", [](View<std::int32_t> x) {
+                      group_for(groups(x.size() / 128), threads<128>, [&](Index g, Index t) {
+                        Shared<std::int32_t, 128> s;
+                        s[t] = x[g * 128 + t];
+                        barrier();
+                        Var<std::int64_t> step(1);
+                        while_([&] { return step < 128; },
+                               [&] {
+                                 Var<std::int32_t> add(0);
+                                 const Index back = Index(step);
+                                 if_(t >= back, [&] { add = s[t - back]; });
+                                 barrier();
+                                 s[t] += add;
+                                 barrier();
+                                 step = step * 2;
+                               });
+                        x[g * 128 + t] = s[t];
+                      });
+                    }};
+  std::vector<std::int32_t> values(128 * 5);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::int32_t(i * 7 % 13);
+  auto x = upload(values);
+  scan(x);
+  for (std::size_t g = 0; g < 5; ++g)
+    std::partial_sum(values.begin() + std::ptrdiff_t(g * 128), values.begin() + std::ptrdiff_t(g * 128 + 128),
+                     values.begin() + std::ptrdiff_t(g * 128));
+  EXPECT_EQ(x.to_host(), values);
+}
+
+TEST(Groups, HistogramWithSharedAtomics) {
+  const Kernel histogram{"histogram", [](View<const std::int32_t> x, View<std::int32_t> bins) {
+                           group_for(groups((x.size() + 99) / 100), threads<100>, [&](Index g, Index t) {
+                             Shared<std::int32_t, 16> counts;
+                             if_(t < 16, [&] { counts[t] = 0; });
+                             barrier();
+                             const Index i = g * 100 + t;
+                             if_(i < x.size(), [&] { atomic_add(counts[cast<std::int64_t>(x[i])], 1); });
+                             barrier();
+                             if_(t < 16, [&] { atomic_add(bins[t], counts[t]); });
+                           });
+                         }};
+  std::vector<std::int32_t> values(1234);
+  std::vector<std::int32_t> expected(16);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ++expected[std::size_t(values[i] = std::int32_t(i * i % 16))];
+  auto x = upload(values);
+  auto bins = upload(std::vector<std::int32_t>(16));
+  histogram(x, bins);
+  EXPECT_EQ(bins.to_host(), expected);
+}
+
+TEST(Groups, StencilWithHalo) {
+  const Kernel blur{"blur", [](View<const float> x, View<float> y) {
+                      group_for(groups(x.size() / 64), threads<64>, [&](Index g, Index t) {
+                        Shared<float, 66> s;
+                        const Index i = g * 64 + t, n = x.size();
+                        s[t + 1] = x[i];
+                        if_(t == 0, [&] { s[0] = x[max(i - 1, Index(0))]; });
+                        if_(t == 63, [&] { s[65] = x[min(i + 1, n - 1)]; });
+                        barrier();
+                        y[i] = (s[t] + s[t + 1] + s[t + 2]) * 0.25f;
+                      });
+                    }};
+  const std::vector<float> values = ramp<float>(640, 0.5f);
+  auto x = upload(values), y = upload(std::vector<float>(640));
+  blur(x, y);
+  std::vector<float> expected(640);
+  for (std::size_t i = 0; i < 640; ++i)
+    expected[i] = (values[i ? i - 1 : 0] + values[i] + values[std::min<std::size_t>(i + 1, 639)]) * 0.25f;
+  EXPECT_EQ(y.to_host(), expected);
+}
+
+template <class Width>
+class SubGroups : public testing::Test {};
+template <std::uint32_t N>
+using Wide = std::integral_constant<std::uint32_t, N>;
+using Widths = testing::Types<Wide<1>, Wide<2>, Wide<4>, Wide<8>, Wide<16>, Wide<32>>;
+TYPED_TEST_SUITE(SubGroups, Widths);
+
+TYPED_TEST(SubGroups, Exchange) {
+  constexpr std::uint32_t w = TypeParam::value;
+  const Kernel kernel{
+      "exchange", [](View<const double> x, View<double> out, View<std::uint32_t> bits) {
+        group_for(groups(x.size() / 96), threads<3, 32>, [&](Index g, Index, Index) {
+          const Index i = g * 96 + thread_number(), n = x.size();
+          const Value v = x[i];
+          out[i] = shuffle<w>(v, cast<std::int32_t>(i) * 5 + 3);
+          out[n + i] = shuffle_up<w>(v, 1);
+          out[n * 2 + i] = shuffle_down<w>(v, 2);
+          out[n * 3 + i] = subgroup_reduce<w>(v, [](Value<double> a, Value<double> b) { return a + b; });
+          out[n * 4 + i] = subgroup_scan<w>(v, [](Value<double> a, Value<double> b) { return a + b; });
+          bits[i] = ballot<w>(v > 40.0);
+          bits[n + i] =
+              select(subgroup_any<w>(v > 100.0), 1u, 0u) + select(subgroup_all<w>(v > 40.0), 2u, 0u);
+        });
+      }};
+  const std::size_t n = 288;
+  std::vector<double> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = double(i * 37 % 101);
+  std::vector<double> expected(5 * n);
+  std::vector<std::uint32_t> bits(2 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t base = i / w * w, lane = i % w;
+    expected[i] = values[base + (i * 5 + 3) % w];
+    expected[n + i] = values[lane >= 1 ? i - 1 : i];
+    expected[2 * n + i] = values[lane + 2 < w ? i + 2 : i];
+    for (std::size_t l = 0; l < w; ++l) {
+      expected[3 * n + i] += values[base + l];
+      if (l <= lane) expected[4 * n + i] += values[base + l];
+      bits[i] |= std::uint32_t(values[base + l] > 40) << l;
+      if (values[base + l] > 100) bits[n + i] = 1;
+    }
+    if (bits[i] == std::uint32_t((std::uint64_t{1} << w) - 1)) bits[n + i] += 2;
+  }
+  auto x = upload(values), out = upload(std::vector<double>(5 * n));
+  auto found = upload(std::vector<std::uint32_t>(2 * n));
+  kernel(x, out, found);
+  EXPECT_EQ(out.to_host(), expected);
+  EXPECT_EQ(found.to_host(), bits);
+}
+
+// A thread that ends early takes no further part, and no barrier waits for it.
+TEST(Groups, ThreadsThatEndEarlyPassBarriers) {
+  const Kernel kernel{"ends", [](View<std::int32_t> x) {
+                        group_for(groups(4), threads<32>, [&](Index g, Index t) {
+                          Shared<std::int32_t, 32> s;
+                          s[t] = 1;
+                          if_(t % 3 == 0, [&] { continue_(); });
+                          barrier();
+                          s[t] = 2;
+                          barrier();
+                          x[g * 32 + t] = s[31 - t];
+                        });
+                      }};
+  const std::vector<std::int32_t> result = run<std::int32_t>(kernel, 128);
+  for (std::size_t i = 0; i < 128; ++i) {
+    const std::size_t t = i % 32;
+    EXPECT_EQ(result[i], t % 3 == 0 ? 0 : (31 - t) % 3 == 0 ? 1 : 2) << i;
+  }
+}
+
+TEST(Groups, FailuresEndTheirThreadOnly) {
+  const Kernel kernel{"fails", [](View<std::int32_t> x) {
+                        group_for(groups(2), threads<32>, [&](Index g, Index t) {
+                          Shared<std::int32_t, 32> s;
+                          s[t] = cast<std::int32_t>(t);
+                          assert_(t != 7, "seven");
+                          barrier();
+                          x[g * 32 + t] = s[t];
+                        });
+                      }};
+  auto x = upload(std::vector<std::int32_t>(64));
+  EXPECT_THAT(error_of([&] {
+                kernel(x);
+                tested().synchronize();
+              }),
+              testing::HasSubstr("seven"));
+}
+
+// ---- misuse
+
+std::string refusal(void (*body)(View<float>)) {
+  return error_of([&] { Kernel kernel("refused", body); });
+}
+
+TEST(GroupsRefused, BarrierInABranchThatDiffersBetweenThreads) {
+  EXPECT_THAT(
+      refusal([](View<float> x) {
+        group_for(groups(x.size() / 32), threads<32>,
+                  [&](Index, Index t) { if_(t < 7, [&] { barrier(); }); });
+      }),
+      testing::AllOf(testing::HasSubstr("'barrier' is reached by all threads of a group or by none, found it "
+                                        "in the 'if' at "),
+                     testing::HasSubstr("group_test.cpp"), testing::HasSubstr("may differ between threads")));
+}
+
+TEST(GroupsRefused, BarrierAfterABreakThatDiffers) {
+  EXPECT_THAT(refusal([](View<float> x) {
+                group_for(groups(x.size() / 32), threads<32>, [&](Index, Index t) {
+                  for_(0, 10, [&](Index i) {
+                    if_(x[t] > 0.0f, [&] { break_(); });
+                    barrier();
+                    x[t] = cast<float>(i);
+                  });
+                });
+              }),
+              testing::HasSubstr("found it in the 'if'"));
+}
+
+TEST(GroupsRefused, LoopWhoseBoundIsLoaded) {
+  EXPECT_THAT(refusal([](View<float> x) {
+                group_for(groups(x.size() / 32), threads<32>, [&](Index, Index) {
+                  for_(0, cast<std::int64_t>(x[0]), [&](Index) { barrier(); });
+                });
+              }),
+              testing::HasSubstr("found it in the 'for'"));
+}
+
+TEST(GroupsRefused, BarrierOutsideOfAGroupLoop) {
+  EXPECT_THAT(refusal([](View<float> x) { range_for(x.size(), [&](Index) { barrier(); }); }),
+              testing::HasSubstr("'barrier' belongs in a group loop"));
+}
+
+TEST(GroupsRefused, SharedMemoryPastTheLimit) {
+  EXPECT_THAT(refusal([](View<float> x) {
+                group_for(groups(1), threads<32>, [&](Index, Index t) {
+                  Shared<float, 16384> s;
+                  s[t] = x[t];
+                });
+              }),
+              testing::HasSubstr("share at most 49152 bytes, found 65536"));
+}
+
+TEST(GroupsRefused, SharedMemoryInABranch) {
+  EXPECT_THAT(refusal([](View<float> x) {
+                group_for(groups(1), threads<32>, [&](Index, Index t) {
+                  if_(t < 3, [&] {
+                    Shared<float, 16> s;
+                    s[t] = x[t];
+                  });
+                });
+              }),
+              testing::HasSubstr("shared memory is declared directly in the body of a group loop"));
+}
+
+TEST(GroupsRefused, GroupLoopInsideALoop) {
+  EXPECT_THAT(
+      refusal([](View<float> x) {
+        range_for(4, [&](Index) { group_for(groups(1), threads<32>, [&](Index, Index t) { x[t] = 1.0f; }); });
+      }),
+      testing::HasSubstr("group_for is inside the range_for"));
+}
+
+TEST(GroupsRefused, WidthThatDoesNotDivideTheGroup) {
+  EXPECT_THAT(
+      refusal([](View<float> x) {
+        group_for(groups(1), threads<24>, [&](Index, Index t) { x[t] = shuffle<16>(x[t], 3); });
+      }),
+      testing::HasSubstr("the width of a sub-group divides the number of threads of a group, found width 16 "
+                         "and 24 threads"));
+}
+
+}  // namespace
+}  // namespace weir::test
