@@ -56,10 +56,13 @@ std::uint64_t parse_seed(const std::string& text) {
 
 void refuse_shared_files(const std::map<std::string, std::string>& outputs) {
   std::map<std::filesystem::path, std::string> names;
-  for (const auto& [name, file] : outputs)
-    if (const auto [other, is_new] = names.emplace(std::filesystem::weakly_canonical(file), name); !is_new)
+  for (const auto& [name, file] : outputs) {
+    std::error_code none;  // a pipe has no path of its own
+    const std::filesystem::path real = std::filesystem::weakly_canonical(file, none);
+    if (const auto [other, is_new] = names.emplace(none ? std::filesystem::path(file) : real, name); !is_new)
       throw UsageError("--out writes '" + other->second + "' and '" + name + "' to " + file +
                        "; give each a file of its own");
+  }
 }
 
 int run_kernel(const RunOptions& options) {

@@ -15,6 +15,7 @@ namespace weir::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// `words` follow the program's path in a shell.
 ProgramResult in_shell(const std::string& program, const std::string& words) {
@@ -116,6 +117,19 @@ TEST_P(OutputFile, InAFolderThatIsNotThereIsAFailure) {
   const ProgramResult result = in_shell("weir", GetParam().words + "/nonexistent/file");
   EXPECT_EQ(result.status, 1) << result.out;
   EXPECT_THAT(result.err, HasSubstr("/nonexistent/file: cannot write the file"));
+}
+
+// The link leads to "pipe:[N]", which is no path. Not /dev/stdout, which a faulty program could replace.
+TEST_P(OutputFile, ThatIsAPipeGetsTheBytes) {
+  const ProgramResult result = in_shell("weir", GetParam().words + "/proc/self/fd/3 3>&1 >/dev/null | cat");
+  EXPECT_EQ(result.err, "");
+  EXPECT_NE(result.out, "");
+}
+
+TEST(ArrayFile, WithoutANameIsAFailure) {
+  const ProgramResult result = in_shell("weir", run_saxpy + " --out y=");
+  EXPECT_NE(result.status, 0);
+  EXPECT_THAT(result.err, Not(HasSubstr("busy")));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OutputFile,

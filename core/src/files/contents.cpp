@@ -51,12 +51,13 @@ bool write_regular(const std::filesystem::path& path, std::string_view text) {
 
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (path.empty()) throw Error(ErrorCode::invalid, "the name of a file to write is empty; give a path");
+  // Judged through its links: a pipe at the end of /dev/stdout has no path of its own, so canonical() fails.
+  struct stat info {};
+  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
   std::error_code none;
   const std::filesystem::path target = std::filesystem::canonical(path, none);  // a link keeps its name
-  struct stat info {};
-  const bool special =
-      !none && ::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-  if (special ? write_special(target, text) : write_regular(none ? path : target, text)) return;
+  if (special ? write_special(path, text) : write_regular(none ? path : target, text)) return;
   throw Error(ErrorCode::system, path.string() + ": cannot write the file: " + strerrordesc_np(errno) +
                                      "; choose a folder that this user may write, with enough space");
 }

@@ -74,9 +74,9 @@ Device open_named(std::string_view name, std::string_view origin) {
     const std::string_view number = name.substr(colon + 1);
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
     if (error != std::errc() || end != number.data() + number.size() || number.empty())
-      throw Error(
-          ErrorCode::invalid,
-          fmt::format("device name '{}'{}: expected a number after ':', as in \"cpu:1\"", name, origin));
+      throw Error(ErrorCode::invalid,
+                  fmt::format("device name '{}'{}: expected a number from 0 to {} after ':', as in \"cpu:1\"",
+                              name, origin, UINT32_MAX));
   }
   if (driver.empty())
     throw Error(ErrorCode::invalid,
