@@ -299,5 +299,82 @@ TEST(GroupsRefused, WidthThatDoesNotDivideTheGroup) {
                          "and 24 threads"));
 }
 
+/// Each thread reads the element that its neighbour wrote.
+Kernel<void(View<std::int32_t>)> neighbours(bool with_barrier) {
+  return Kernel{"neighbours",
+                with_constants([with_barrier](View<std::int32_t> x) {
+                  group_for(groups(x.size() / 32), threads<32>, [&](Index g, Index t) {
+                    Shared<std::int32_t, 32> s;
+                    s[t] = x[g * 32 + t];
+                    if (with_barrier) barrier();
+                    Value v = s[(t + 1) % 32];
+                    barrier();
+                    x[g * 32 + (t + 1) % 32] = v + 1;  // written by another thread than the one that read it
+                  });
+                }),
+                {.debug = true}};
+}
+
+std::string failure_of(const Kernel<void(View<std::int32_t>)>& kernel, const Array<std::int32_t>& x) {
+  try {
+    kernel(x);
+    tested().synchronize();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GroupsDebugged, BarriersSeparateAccesses) {
+  const auto x = tested().array<std::int32_t>(128);
+  x.fill(3);
+  EXPECT_EQ(failure_of(neighbours(true), x), "");
+  EXPECT_EQ(x.to_host(), std::vector<std::int32_t>(128, 4));
+}
+
+TEST(GroupsDebugged, AMissingBarrierIsFound) {
+  const auto x = tested().array<std::int32_t>(128);
+  x.fill(3);
+  EXPECT_THAT(failure_of(neighbours(false), x),
+              testing::AnyOf(testing::HasSubstr("race on element"), testing::HasSubstr("before a thread")));
+}
+
+TEST(GroupsDebugged, RacesBetweenGroupsAndUnwrittenElementsAndFailuresAreFound) {
+  const auto x = tested().array<std::int32_t>(128);
+  x.fill(3);
+  const Kernel races{"races",
+                     [](View<std::int32_t> x) {
+                       group_for(groups(4), threads<32>, [&](Index, Index t) {
+                         barrier();
+                         x[t] = 1;
+                       });
+                     },
+                     {.debug = true}};
+  EXPECT_THAT(failure_of(races, x), testing::HasSubstr("race on "));
+  EXPECT_THAT(failure_of(races, x), testing::HasSubstr("iteration (1, 0) writes it, iteration (0, 0)"));
+  const Kernel unwritten{"unwritten",
+                         [](View<std::int32_t> x) {
+                           group_for(groups(4), threads<32>, [&](Index g, Index t) {
+                             Shared<std::int32_t, 32> s;
+                             if_(t < 31, [&] { s[t] = 1; });
+                             barrier();
+                             x[g * 32 + t] = s[t];
+                           });
+                         },
+                         {.debug = true}};
+  EXPECT_THAT(
+      failure_of(unwritten, x),
+      testing::HasSubstr("element 31 of a shared array is read before a thread of the group has written it"));
+  const Kernel outside{"outside",
+                       [](View<std::int32_t> x) {
+                         group_for(groups(4), threads<32>, [&](Index g, Index t) {
+                           barrier();
+                           x[g * 32 + t + 1] = 1;
+                         });
+                       },
+                       {.debug = true}};
+  EXPECT_THAT(failure_of(outside, x), testing::HasSubstr("in the iteration (3, 31)"));
+}
+
 }  // namespace
 }  // namespace weir::test

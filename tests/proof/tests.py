@@ -15,6 +15,8 @@ HOST_ONLY = {
     "cache_tests": "the compile cache",
     "communicator_conformance_test": "the conformance suite itself",
     "communicator_mpi_test": "the communicator mpi on the CPU",
+    "communicator_rccl_test": "the communicator rccl on the HIP simulator",
+    "communicator_start_test": "starting ranks as processes",
     "communicator_test": "finding and loading communicators",
     "compilation_agreement_test": "the process that compiles",
     "compilation_ending_test": "the process that compiles",

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "interpreter/machine.hpp"
+#include "ir/groups.hpp"
 #include "ir/literals.hpp"
 #include "ir/printer.hpp"
 
@@ -40,10 +41,12 @@ std::string place(const ir::Kernel& kernel, const Machine& machine, const Statem
 std::vector<std::int64_t> indices_of(const Machine& machine, std::uint64_t number) {
   const Statement& loop = *machine.iteration().loop;
   const std::vector<std::int64_t> bounds = numbers(machine, loop, loop.operands.size());
-  std::vector<std::int64_t> indices(bounds.size() / 2);
+  std::vector<std::int64_t> indices(machine.iteration().indices.size());
   for (std::size_t d = indices.size(); d-- > 0;) {
-    const auto low = static_cast<std::uint64_t>(bounds[2 * d]);
-    const std::uint64_t extent = static_cast<std::uint64_t>(bounds[2 * d + 1]) - low;
+    const bool is_thread = 2 * d >= bounds.size();  // of a group
+    const auto low = is_thread ? 0 : static_cast<std::uint64_t>(bounds[2 * d]);
+    const std::uint64_t extent = is_thread ? ir::thread_extent(loop, d - bounds.size() / 2)
+                                           : static_cast<std::uint64_t>(bounds[2 * d + 1]) - low;
     indices[d] = static_cast<std::int64_t>(low + number % extent);
     number /= extent;
   }
@@ -97,8 +100,8 @@ void Checks::stop(const Machine& machine, const Statement& s, std::string proble
 }
 
 void Checks::outside(const Machine& machine, const Statement& s) {
-  if (s.op == Op::get || s.op == Op::set)
-    stop(machine, s, "index " + tuple(numbers(machine, s, 1)) + " is outside a local array");
+  if (s.op == Op::get || s.op == Op::set || s.op == Op::shared_atomic)
+    stop(machine, s, "index " + tuple(numbers(machine, s, 1)) + " is outside a local or shared array");
   const std::vector<std::int64_t>& extents = machine.arguments().arrays[s.index].extents;
   stop(machine, s,
        "index " + tuple(numbers(machine, s, extents.size())) + " is outside array '" +
@@ -113,7 +116,39 @@ void Checks::false_assert(const Machine& machine, const Statement& s) {
 void Checks::access(const Machine& machine, const Statement& s, Access access, std::size_t memory,
                     std::size_t at) {
   if (access != Access::write) check_initialised(machine, s, memory, at);
-  if (machine.iteration().loop) check_race(machine, s, access, memory, at);
+  if (!machine.iteration().loop) return;
+  Uses& uses = uses_of(machine.iteration(), std::uint64_t{memory} << 48 | at);
+  check_race(machine, s, access, uses, [&] { return place(kernel_, machine, s); });
+}
+
+void Checks::shared_access(const Machine& machine, const Statement& s, Access access, std::size_t index) {
+  constexpr std::uint64_t shared = std::uint64_t{1} << 63;  // no memory has such a number
+  Uses& uses = uses_of(machine.iteration(), shared | std::uint64_t{s.index} << 32 | index);
+  uses.by_other_groups = {};  // each group has an array of its own
+  const auto name = [&] { return "element " + std::to_string(index) + " of a shared array"; };
+  const auto written = [](const Accesses& by) { return by[1].first != 0 || by[2].first != 0; };
+  if (access != Access::write && !written(uses.now) && !written(uses.before))
+    stop(machine, s, name() + " is read before a thread of the group has written it");
+  check_race(machine, s, access, uses, name);
+}
+
+Checks::Uses& Checks::uses_of(const Iteration& iteration, std::uint64_t key) {
+  Uses& uses = uses_[key];
+  if (uses.loop != iteration.loops) {
+    uses = {};
+    uses.loop = iteration.loops;
+  }
+  const auto move = [](Accesses& from, Accesses& to) {
+    for (std::size_t kind = 0; kind < to.size(); ++kind)
+      for (const std::uint32_t one : {from[kind].first, from[kind].second})
+        if (one != 0) to[kind].add(one);
+    from = {};
+  };
+  if (uses.interval != iteration.interval) move(uses.now, uses.before);
+  if (uses.group != iteration.group) move(uses.before, uses.by_other_groups);
+  uses.interval = iteration.interval;
+  uses.group = iteration.group;
+  return uses;
 }
 
 void Checks::check_initialised(const Machine& machine, const Statement& s, std::size_t memory,
@@ -128,25 +163,25 @@ void Checks::check_initialised(const Machine& machine, const Statement& s, std::
     stop(machine, s, "element " + place(kernel_, machine, s) + " is read before anything has written it");
 }
 
-void Checks::check_race(const Machine& machine, const Statement& s, Access access, std::size_t memory,
-                        std::size_t at) {
+void Checks::check_race(const Machine& machine, const Statement& s, Access access, Uses& uses,
+                        const std::function<std::string()>& name) {
   const Iteration& iteration = machine.iteration();
-  Uses& uses = uses_[std::uint64_t{memory} << 48 | at];
-  if (uses.loop != iteration.loops) uses = {iteration.loops, {}};
   const auto own = static_cast<std::uint32_t>(iteration.number + 1);
   static constexpr const char* verbs[] = {"reads", "writes", "atomically updates"};
   for (const Access earlier : {Access::write, Access::update, Access::read}) {
     if (earlier == access && access != Access::write) continue;  // reads do not race, nor do atomics
-    const std::uint32_t other = uses.by[static_cast<std::size_t>(earlier)].other_than(own);
+    const auto kind = static_cast<std::size_t>(earlier);
+    std::uint32_t other = uses.now[kind].other_than(own);
+    if (other == 0) other = uses.by_other_groups[kind].first;
     if (other == 0) continue;
     throw Fault{s.location,
-                "race on " + place(kernel_, machine, s) + ": iteration " + tuple(iteration.indices) + " " +
+                "race on " + name() + ": iteration " + tuple(iteration.indices) + " " +
                     verbs[static_cast<std::size_t>(access)] + " it, iteration " +
                     tuple(indices_of(machine, other - 1)) + " " + verbs[static_cast<std::size_t>(earlier)] +
                     " it",
                 describe(kernel_, machine, s)};
   }
-  uses.by[static_cast<std::size_t>(access)].add(own);
+  uses.now[static_cast<std::size_t>(access)].add(own);
 }
 
 void Checks::computed(const Machine& machine, const Statement& s, std::span<const ScalarType> types,

@@ -2,7 +2,9 @@
 // The checks of debugged launches.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 
@@ -26,7 +28,8 @@ struct Fault {
 /// - a read of memory that holds unwritten_word; scalars below 4 bytes only where all of the 8 bytes
 ///   around them do, because few bytes may have any value by chance;
 /// - a race: two iterations of a loop access one scalar, at least one of them writes, and not both by
-/// atomics;
+/// atomics; not if they are threads of one group with a barrier between the accesses;
+/// - a read of an element of a shared array that no thread of the group has written;
 /// - a NaN computed from operands that are not NaN.
 class Checks : public Observer {
  public:
@@ -35,6 +38,8 @@ class Checks : public Observer {
   void false_assert(const Machine& machine, const ir::Statement& s) override;
   void access(const Machine& machine, const ir::Statement& s, Access access, std::size_t memory,
               std::size_t at) override;
+  void shared_access(const Machine& machine, const ir::Statement& s, Access access,
+                     std::size_t index) override;
   void computed(const Machine& machine, const ir::Statement& s, std::span<const ScalarType> types,
                 std::span<const std::uint64_t> operands, std::uint64_t bits) override;
 
@@ -48,15 +53,20 @@ class Checks : public Observer {
     }
     std::uint32_t other_than(std::uint32_t iteration) const { return first != iteration ? first : second; }
   };
-  /// The iterations of loop number `loop` that accessed a scalar.
+  using Accesses = std::array<Pair, 3>;  ///< iterations by Access
+  /// The iterations of loop number `loop` that accessed a scalar. Of a group loop, those of one group that a
+  /// barrier separates follow one another.
   struct Uses {
-    std::uint32_t loop = 0;
-    Pair by[3];  ///< Access
+    std::uint32_t loop = 0, interval = 0;
+    std::uint64_t group = 0;
+    Accesses now, before;  ///< in this interval of the group, and in earlier ones
+    Accesses by_other_groups;
   };
 
   void check_initialised(const Machine& machine, const ir::Statement& s, std::size_t memory, std::size_t at);
-  void check_race(const Machine& machine, const ir::Statement& s, Access access, std::size_t memory,
-                  std::size_t at);
+  Uses& uses_of(const Iteration& iteration, std::uint64_t key);
+  void check_race(const Machine& machine, const ir::Statement& s, Access access, Uses& uses,
+                  const std::function<std::string()>& name);
   [[noreturn]] void stop(const Machine& machine, const ir::Statement& s, std::string problem) const;
 
   const ir::Kernel& kernel_;

@@ -17,6 +17,7 @@ void Machine::run_groups(const ir::Statement& s) {
       values_.resize(values);
       locals_.resize(locals);
       per_thread_.resize(locals);
+      is_shared_.resize(locals);
     }
     form = &known->second;
   }
@@ -32,7 +33,7 @@ void Machine::run_groups(const ir::Statement& s) {
   ++iteration_.loops;
   iteration_.indices.assign(body.arguments.size(), 0);
   group_ = form;
-  group_number_ = 0;
+  iteration_.group = group_number_ = 0;
   for (;;) {
     if (steps_-- == 0) throw CannotRun{};
     for (std::size_t d = 0; d < groups; ++d) {
@@ -41,7 +42,7 @@ void Machine::run_groups(const ir::Statement& s) {
       iteration_.indices[d] = index;
     }
     block(body);
-    ++group_number_;
+    iteration_.group = ++group_number_;
     std::size_t d = groups;
     while (d > 0 && ++at[d - 1] == high[d - 1]) {
       at[d - 1] = low[d - 1];
@@ -50,6 +51,7 @@ void Machine::run_groups(const ir::Statement& s) {
     if (d == 0) break;
   }
   iteration_.loop = nullptr;
+  iteration_.group = 0;
   group_ = nullptr;
   thread_ = 0;
 }
@@ -80,7 +82,9 @@ Machine::Flow Machine::threads(const ir::Statement& s) {
 
 std::uint64_t Machine::shared_atomic(const ir::Statement& s) {
   const bool exchanges = s.immediate == static_cast<std::uint64_t>(ir::AtomicKind::compare_exchange);
-  std::uint64_t& place = locals_[s.index][local_index(s, s.operands.size() > (exchanges ? 2u : 1u))];
+  const std::size_t index = local_index(s, s.operands.size() > (exchanges ? 2u : 1u));
+  observe_shared(s, Access::update, index);
+  std::uint64_t& place = locals_[s.index][index];
   const std::uint64_t old = place;
   place = updated(s, old);
   return old;

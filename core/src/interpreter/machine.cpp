@@ -81,6 +81,7 @@ void Machine::start(std::uint32_t values, std::uint32_t locals, std::uint64_t st
   values_.assign(values, {});
   locals_.assign(locals, {});
   per_thread_.assign(locals, 0);
+  is_shared_.assign(locals, false);
   split_.clear();
   group_ = nullptr;
   steps_ = steps;
@@ -165,6 +166,7 @@ Machine::Flow Machine::statement(const Statement& s) {
       break;
     case Op::local:
     case Op::shared:
+      is_shared_[s.index] = s.op == Op::shared;
       per_thread_[s.index] = s.component != 0 ? s.immediate : 0;
       locals_[s.index].assign(s.immediate * (s.component != 0 ? ir::group_threads(*group_) : 1), 0);
       break;
@@ -180,12 +182,18 @@ Machine::Flow Machine::statement(const Statement& s) {
       break;
     case Op::threads:
       return threads(s);
-    case Op::get:
-      set(s, locals_[s.index][local_index(s, !s.operands.empty())]);
+    case Op::get: {
+      const std::size_t index = local_index(s, !s.operands.empty());
+      observe_shared(s, Access::read, index);
+      set(s, locals_[s.index][index]);
       break;
-    case Op::set:
-      locals_[s.index][local_index(s, s.operands.size() > 1)] = bits(s.operands.back());
+    }
+    case Op::set: {
+      const std::size_t index = local_index(s, s.operands.size() > 1);
+      observe_shared(s, Access::write, index);
+      locals_[s.index][index] = bits(s.operands.back());
       break;
+    }
     case Op::scratch_load: {
       std::uint64_t value = 0;
       std::memcpy(&value, scratch(s, !s.operands.empty()), size_of(s.type));
@@ -493,6 +501,10 @@ std::size_t Machine::local_index(const Statement& s, bool indexed) const {
   const std::uint64_t index = indexed ? bits(s.operands[0]) : 0;
   if (index >= local_count(s)) throw CannotRun{};
   return static_cast<std::size_t>(index + per_thread_[s.index] * thread_);
+}
+
+void Machine::observe_shared(const ir::Statement& s, Access access, std::size_t index) {
+  if (observer_ && is_shared_[s.index]) observer_->shared_access(*this, s, access, index);
 }
 
 std::size_t Machine::local_count(const Statement& s) const {

@@ -107,6 +107,7 @@ class Machine {
   void store(const ir::Statement& s, std::uint64_t bits);
   std::uint64_t atomic(const ir::Statement& s);
   std::size_t local_count(const ir::Statement& s) const;
+  void observe_shared(const ir::Statement& s, Access access, std::size_t index);
   std::uint64_t updated(const ir::Statement& s, std::uint64_t old) const;
   std::uint64_t combine(const ir::Statement& s, ir::Op op, std::uint64_t a, std::uint64_t b) const;
   std::size_t element(const ir::Statement& s) const;
@@ -124,6 +125,7 @@ class Machine {
   Arguments arguments_;
   std::vector<Value> values_;
   std::vector<std::vector<std::uint64_t>> locals_;
+  std::vector<bool> is_shared_;          ///< locals of a group, by number
   std::vector<std::size_t> per_thread_;  ///< elements that each thread has of a local; 0 for other locals
   std::unordered_map<const ir::Statement*, ir::Statement> split_;  ///< forms of group loops
   const ir::Statement* group_ = nullptr;                           ///< the group loop that runs

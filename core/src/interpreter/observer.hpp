@@ -18,6 +18,7 @@ struct Iteration {
   const ir::Statement* loop = nullptr;  ///< null between loops
   std::uint32_t loops = 0;              ///< number of loops that a run has begun
   std::uint64_t number = 0;             ///< of the iteration, in the order of the run, from 0
+  std::uint64_t group = 0;              ///< of a group loop: number of the group, from 0
   std::uint32_t interval = 0;           ///< of a group loop: number of the time between two barriers
   std::vector<std::int64_t> indices;
 };
@@ -35,6 +36,8 @@ class Observer {
   /// Before a scalar of an array is accessed, at byte `at` of one of the launch's memories.
   virtual void access(const Machine& machine, const ir::Statement& s, Access access, std::size_t memory,
                       std::size_t at) = 0;
+  /// Before the statement accesses the element with that index of a shared array.
+  virtual void shared_access(const Machine&, const ir::Statement&, Access, std::size_t) {}
   /// `s` computed `bits` from operands: arithmetic, or a step of a reduction or an atomic.
   virtual void computed(const Machine& machine, const ir::Statement& s, std::span<const ScalarType> types,
                         std::span<const std::uint64_t> operands, std::uint64_t bits) = 0;
