@@ -98,6 +98,9 @@ class Collector {
 }  // namespace
 
 bool is_kind(Kind kind) noexcept {
+  // Statements of group loops, which these kernels do not have; tests/language/group_test.cpp has them.
+  for (const Op op : {Op::shared, Op::shared_atomic, Op::barrier, Op::shuffle, Op::threads})
+    if (kind == static_cast<Kind>(op)) return false;
   return kind != static_cast<Kind>(Op::math) && kind != static_cast<Kind>(Op::atomic);
 }
 

@@ -2,6 +2,8 @@
 // Group loops: shared memory, barriers, exchange between threads.
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <weir/program.hpp>
 
 #include "support.hpp"
 
@@ -297,6 +299,137 @@ TEST(GroupsRefused, WidthThatDoesNotDivideTheGroup) {
       }),
       testing::HasSubstr("the width of a sub-group divides the number of threads of a group, found width 16 "
                          "and 24 threads"));
+}
+
+// ---- what runs once for the whole group, between per-thread statements, as IR text
+
+template <class T>
+std::vector<T> run_text(const char* text, const std::vector<T>& y, std::optional<std::int64_t> scalar = {}) {
+  const Stream stream = tested().create_stream();
+  const Array<T> array = tested().array<T>(stream, std::int64_t(y.size()));
+  array.copy_from(stream, std::span<const T>(y));
+  std::vector<LaunchArgument> arguments{{&array, nullptr, {}}};
+  if (scalar) arguments.push_back({nullptr, &*scalar, {ScalarType::i64}});
+  try {
+    Program::parse(text).launch(stream, arguments);
+    stream.synchronize();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::assertion) << error.what();
+  }
+  return array.to_host(stream);
+}
+
+TEST(GroupsOnce, AThreadThatEndedInALoopOfItsGroupDoesNotGoOn) {
+  const std::vector<std::int32_t> y = run_text(R"(weir-ir 1
+kernel "a"
+  param @y : array<i32, 1>
+{
+  %z = const 0 : i64
+  %g1 = const 1 : i64
+  %n = const 8 : i64
+  %four = const 4 : i64
+  parallel (%g, %t) in (%z to %g1, %z to %n) group 8 {
+    for %i = %z to %four step %g1 {
+      barrier
+      %ok = ne %i, %t : bool
+      %old = load @y[%t] : i32
+      %one = const 1 : i32
+      assert %ok, "x"
+      %new = add %old, %one : i32
+      store @y[%t], %new
+    }
+  }
+}
+)",
+                                               std::vector<std::int32_t>(8));
+  EXPECT_EQ(y, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 4, 4, 4}));
+}
+
+TEST(GroupsOnce, LocalArraysAreCheckedAfterStatementsOfThreads) {
+  const char* text = R"(weir-ir 1
+kernel "c" check_bounds
+  param @y : array<f32, 1>
+  param @k : i64
+{
+  %z = const 0 : i64
+  %g1 = const 1 : i64
+  %n = const 8 : i64
+  %k = arg @k : i64
+  parallel (%g, %t) in (%z to %g1, %z to %n) group 8 {
+    local $w : f32[4]
+    %two = const 2.0 : f32
+    store @y[%t], %two
+    barrier
+    set $w[%k], %two
+    %v = get $w[%k] : f32
+    store @y[%t], %v
+  }
+}
+)";
+  EXPECT_EQ(run_text(text, std::vector<float>(8), 3), std::vector<float>(8, 2));
+  EXPECT_EQ(run_text(text, std::vector<float>(8), 4),
+            std::vector<float>(8, 2));  // fails after the first store
+}
+
+TEST(GroupsOnce, AnEarlyEndOfAllThreadsEndsLoopsOfTheGroup) {
+  const char* text = R"(weir-ir 1
+kernel "h"
+  param @y : array<f32, 1>
+  param @s : i64
+{
+  %z = const 0 : i64
+  %one = const 1 : i64
+  %n = const 8 : i64
+  %s = arg @s : i64
+  parallel (%g, %t) in (%z to %one, %z to %n) group 8 {
+    %bad = le %s, %z : bool
+    if %bad { continue }
+    local $i : i64
+    while {
+      %c = get $i : i64
+      %m = lt %c, %n : bool
+      yield %m
+    } do {
+      barrier
+      %c2 = get $i : i64
+      %c3 = add %c2, %s : i64
+      set $i, %c3
+    }
+    %f = const 1.0 : f32
+    store @y[%t], %f
+  }
+}
+)";
+  EXPECT_EQ(run_text(text, std::vector<float>(8, 5), 0), std::vector<float>(8, 5));
+  EXPECT_EQ(run_text(text, std::vector<float>(8, 5), 3), std::vector<float>(8, 1));
+}
+
+TEST(GroupsOnce, ValuesFromBeforeTheLoopMayGuardBarriers) {
+  EXPECT_EQ(run_text(R"(weir-ir 1
+kernel "e"
+  param @y : array<i32, 1>
+  param @k : i64
+{
+  %z = const 0 : i64
+  %g1 = const 1 : i64
+  %n = const 8 : i64
+  %k = arg @k : i64
+  local $a : i64[4]
+  set $a[%g1], %k
+  parallel (%g, %t) in (%z to %g1, %z to %n) group 8 {
+    %m = get $a[%g1] : i64
+    for %i = %z to %m step %g1 {
+      barrier
+      %old = load @y[%t] : i32
+      %one = const 1 : i32
+      %new = add %old, %one : i32
+      store @y[%t], %new
+    }
+  }
+}
+)",
+                     std::vector<std::int32_t>(8), 3),
+            std::vector<std::int32_t>(8, 3));
 }
 
 /// Each thread reads the element that its neighbour wrote.

@@ -145,11 +145,11 @@ TEST(Reuse, AFailureThatManyThreadsLookForIsReportedOnce) {
 }
 
 // proves R35
-TEST(AnyArray, OfTooManyExtentsOrNoneIsRefused) {
+TEST(AnyArray, OfTooManyExtentsIsRefused) {
   const Device device = open_real();
   const ElementType element = element_type<float>;
   const std::array<std::int64_t, 12> many{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  for (const std::size_t rank : {std::size_t{0}, std::size_t{5}, many.size()})
+  for (const std::size_t rank : {std::size_t{5}, many.size()})
     error_of(ErrorCode::invalid,
              [&] { AnyArray(device.default_stream(), element, std::span(many).first(rank)); });
 }

@@ -68,9 +68,13 @@ TEST(Failure, ThatIsWrittenOnceMoreWhileItsLaunchRunsIsReportedOnce) {
   const std::uint32_t site = detail::register_failure_sites(1, std::make_shared<TestSource>());
   detail::StreamRecord& record = detail::failure_record(*stream.state());
   if (!record.host()) GTEST_SKIP() << "the host cannot read records in place";
+  std::atomic<bool> begin = false, go = false;
+  stream.call_host([&] { begin.wait(false); });
   fail_on(kernels, stream, site, 1);
-  std::atomic<bool> go = false;
   stream.call_host([&] { go.wait(false); });
+  kernels.nothing.launch(stream, {1, 1}, {});
+  begin = true;
+  begin.notify_all();
   while (record.state().load() != ir::ErrorRecord::complete) std::this_thread::yield();
   EXPECT_THAT(error_of(ErrorCode::assertion, [&] { (void)stream.query(); }), HasSubstr("at 1"));
   for (int call = 0; call < 2; ++call) {

@@ -101,7 +101,9 @@ void Checks::stop(const Machine& machine, const Statement& s, std::string proble
 
 void Checks::outside(const Machine& machine, const Statement& s) {
   if (s.op == Op::get || s.op == Op::set || s.op == Op::shared_atomic)
-    stop(machine, s, "index " + tuple(numbers(machine, s, 1)) + " is outside a local or shared array");
+    stop(machine, s,
+         "index " + tuple(numbers(machine, s, 1)) + " is outside a " +
+             (machine.is_shared(s.index) ? "shared" : "local") + " array");
   const std::vector<std::int64_t>& extents = machine.arguments().arrays[s.index].extents;
   stop(machine, s,
        "index " + tuple(numbers(machine, s, extents.size())) + " is outside array '" +

@@ -41,6 +41,7 @@ void Machine::run_groups(const ir::Statement& s) {
       values_[body.arguments[d]] = {static_cast<std::uint64_t>(index), ScalarType::i64};
       iteration_.indices[d] = index;
     }
+    ++iteration_.interval;
     block(body);
     iteration_.group = ++group_number_;
     std::size_t d = groups;
@@ -60,7 +61,6 @@ Machine::Flow Machine::threads(const ir::Statement& s) {
   const std::vector<ir::ValueId>& arguments = group_->bodies[0].arguments;
   const std::size_t first = arguments.size() - group_->component;
   const std::uint64_t count = ir::group_threads(*group_);
-  ++iteration_.interval;
   for (std::uint64_t i = 0; i < count; ++i) {
     if (steps_-- == 0) throw CannotRun{};
     thread_ = backward_ ? count - 1 - i : i;

@@ -175,10 +175,11 @@ Machine::Flow Machine::statement(const Statement& s) {
       break;
     case Op::shuffle: {
       const std::uint64_t width = s.immediate, lane = bits(s.operands[0]) & (width - 1);
-      set(s, locals_[s.index][(thread_ & ~(width - 1)) | lane]);
+      set(s, locals_[s.index][per_thread_[s.index] != 0 ? (thread_ & ~(width - 1)) | lane : 0]);
       break;
     }
     case Op::barrier:
+      ++iteration_.interval;
       break;
     case Op::threads:
       return threads(s);

@@ -76,6 +76,8 @@ class Machine {
 
   // The state at the current statement, for observers.
   const Iteration& iteration() const { return iteration_; }
+  /// Whether the local belongs to a group.
+  bool is_shared(std::uint32_t local) const { return is_shared_[local]; }
   std::uint64_t bits(ir::ValueId id) const { return values_[id].bits; }
   ScalarType type(ir::ValueId id) const { return values_[id].type; }
 

@@ -27,7 +27,7 @@ class GroupSplitter {
     for (std::size_t i = 0; i < segments_.size(); ++i) import_values(i);
     for (const auto& [value, local] : kept_) export_value(value, local);
     place_locals(out);
-    if (segments_.size() > 1 && ends_) add_mask();
+    if ((segments_.size() > 1 || repeats_) && ends_) add_mask();
     out.statements.insert(out.statements.begin(), declarations_.begin(), declarations_.end());
     loop_.bodies[0] = std::move(out);
     loop_.index = 1;
@@ -89,12 +89,20 @@ class GroupSplitter {
         if (!uniform_.local(s.index) || !uniform_.value(s.result)) break;
         out.statements.push_back(s);
         return;
+      case Op::scratch_load:
+        if (!uniform_.value(s.result)) break;
+        out.statements.push_back(s);
+        return;
+      case Op::assert_:  // ends the group, unless some of its threads have ended
+        if (ends_ || !uniform_.value(s.operands[0])) break;
+        open.flush();
+        out.statements.push_back(s);
+        return;
       case Op::yield:
         out.statements.push_back(s);
         return;
       case Op::break_:
       case Op::continue_:
-        if (depth_ == 0) break;  // ends the thread
         out.statements.push_back(s);
         return;
       case Op::if_:
@@ -121,6 +129,7 @@ class GroupSplitter {
     Statement copy = s;
     const bool loop = s.op != Op::if_;
     depth_ += loop;
+    repeats_ = repeats_ || loop;
     for (std::size_t i = 0; i < s.bodies.size(); ++i) copy.bodies[i] = split(s.bodies[i]);
     depth_ -= loop;
     out.statements.push_back(std::move(copy));
@@ -129,18 +138,22 @@ class GroupSplitter {
   /// Whether a branch or loop runs once for the whole group.
   bool is_lifted(const Statement& s) const {
     std::unordered_set<std::uint32_t> declared;
-    return lifts(s, declared, s.op != Op::if_);
+    const bool jumps = depth_ > 0 || (s.op == Op::if_ && uniform_.value(s.operands[0]));
+    return lifts(s, declared, s.op != Op::if_, jumps);
   }
 
-  bool lifts(const Statement& s, std::unordered_set<std::uint32_t>& declared, bool in_loop) const {
+  /// `jumps`: a break or continue outside of inner loops lifts it.
+  bool lifts(const Statement& s, std::unordered_set<std::uint32_t>& declared, bool in_loop,
+             bool jumps) const {
     for (const Block& body : s.bodies)
       for (const Statement& inner : body.statements) {
         if (is_collective(inner.op)) return true;
         if (inner.op == Op::local) declared.insert(inner.index);
         if (inner.op == Op::set && uniform_.local(inner.index) && !declared.contains(inner.index))
           return true;
-        if ((inner.op == Op::break_ || inner.op == Op::continue_) && !in_loop && depth_ > 0) return true;
-        if (lifts(inner, declared, in_loop || inner.op == Op::for_ || inner.op == Op::while_)) return true;
+        if ((inner.op == Op::break_ || inner.op == Op::continue_) && !in_loop && jumps) return true;
+        if (lifts(inner, declared, in_loop || inner.op == Op::for_ || inner.op == Op::while_, jumps))
+          return true;
       }
     return false;
   }
@@ -299,6 +312,7 @@ class GroupSplitter {
   std::uint32_t &values_, &locals_;
   std::size_t depth_ = 0;  // of loops that run for the whole group
   bool ends_ = false;
+  bool repeats_ = false;  ///< a loop runs once for the whole group
   std::vector<Statement*> segments_;
   std::vector<Statement> declarations_;
   std::unordered_map<ValueId, Definition> defined_;

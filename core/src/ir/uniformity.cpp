@@ -38,8 +38,10 @@ void Uniformity::statement(const Statement& s, const Statement* cause) {
     case Op::load:
     case Op::atomic:
     case Op::shared_atomic:
-    case Op::scratch_load:
       return vary(s.result);
+    case Op::scratch_load:  // loops do not write there
+      if (!same) vary(s.result);
+      return;
     case Op::get:
       if (!same || !local(s.index)) vary(s.result);
       return;

@@ -4,6 +4,7 @@
 #include "ir/verifier.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/groups.hpp"
 #include "ir/operation_rules.hpp"
@@ -207,8 +208,9 @@ class Verifier {
       return false;
     }
     if (s.op == Op::shared_atomic && !local.shared) {
-      report(s.location, "'shared_atomic' updates memory that a group shares, found the local variable declared at " +
-                             at(local.location) + ", which each thread has for itself; assign to it");
+      report(s.location,
+             "'shared_atomic' updates memory that a group shares, found the local variable declared at " +
+                 at(local.location) + ", which each thread has for itself; assign to it");
       return false;
     }
     if (s.op == Op::shuffle && (local.shared || local.task_loop != context.task_loop)) {
@@ -285,8 +287,12 @@ class Verifier {
     if (usable) {
       const std::string wrong =
           check_operation(kernel_, s, types, by_local ? locals_[s.index].shape : LocalShape{});
-      if (!wrong.empty()) report(s.location, wrong);
+      if (!wrong.empty()) {
+        report(s.location, wrong);
+        usable = false;
+      }
     }
+    if (s.op == Op::shuffle) shuffled_.insert(s.type);
     check_placement(s, context, types);
     if (s.op == Op::local || s.op == Op::shared) declare(s, context);
     descend(s, context);
@@ -347,17 +353,24 @@ class Verifier {
     const std::size_t first = s.bodies[0].arguments.size() - s.component;
     for (std::size_t d = 0; d < s.component; ++d) {
       const std::uint64_t extent = thread_extent(s, d);
-      if (is_constant(s.operands[2 * (first + d)], 0) && is_constant(s.operands[2 * (first + d) + 1], extent)) continue;
+      if (is_constant(s.operands[2 * (first + d)], 0) && is_constant(s.operands[2 * (first + d) + 1], extent))
+        continue;
       report(s.location, "index " + std::to_string(first + d) + " of the group loop runs over the " +
-                             std::to_string(extent) + " threads of a group, so its bounds are the constants 0 and " +
+                             std::to_string(extent) +
+                             " threads of a group, so its bounds are the constants 0 and " +
                              std::to_string(extent));
     }
-    if (shared_bytes_ > max_shared_bytes) {
-      report(s.location, "the threads of a group share at most " + std::to_string(max_shared_bytes) +
-                             " bytes, found " + std::to_string(shared_bytes_) +
-                             "; use smaller tiles or an array parameter");
+    std::uint64_t exchanged = 0;  // code of GPUs exchanges values through shared memory
+    for (const ScalarType type : shuffled_) exchanged += group_threads(s) * size_of(type);
+    if (shared_bytes_ + exchanged > max_shared_bytes) {
+      report(s.location,
+             "the threads of a group share at most " + std::to_string(max_shared_bytes) + " bytes, found " +
+                 std::to_string(shared_bytes_) +
+                 (exchanged != 0 ? " and " + std::to_string(exchanged) + " for exchanged values" : "") +
+                 "; use smaller tiles or an array parameter");
     }
     shared_bytes_ = 0;
+    shuffled_.clear();
     if (task_) return;
     const Uniformity uniformity(s);
     for (const Uniformity::Fault& fault : uniformity.faults()) {
@@ -365,7 +378,8 @@ class Verifier {
              "'" + std::string(info(fault.collective->op).mnemonic) +
                  "' is reached by all threads of a group or by none, found it in the '" +
                  std::string(info(fault.cause->op).mnemonic) + "' at " + at(fault.cause->location) +
-                 ", which may differ between threads; move it out of there, or compute the condition from constants, "
+                 ", which may differ between threads; move it out of there, or compute the condition from "
+                 "constants, "
                  "scalars, extents and indices of groups only");
     }
   }
@@ -408,19 +422,22 @@ class Verifier {
         break;
       case Op::shared:
         if (context.enclosing == nullptr || !is_group_loop(*context.enclosing))
-          report(s.location, "shared memory is declared directly in the body of a group loop, found it " +
-                                 std::string(context.enclosing == nullptr ? "outside" : "in a loop or branch inside") +
-                                 "; move the declaration");
+          report(s.location,
+                 "shared memory is declared directly in the body of a group loop, found it " +
+                     std::string(context.enclosing == nullptr ? "outside" : "in a loop or branch inside") +
+                     "; move the declaration");
         break;
       case Op::barrier:
       case Op::shuffle:
       case Op::shared_atomic:
         if (context.task_loop == nullptr || !is_group_loop(*context.task_loop))
           report(s.location, name + " belongs in a group loop, found it elsewhere; use group_for");
-        else if (s.op == Op::shuffle && s.immediate != 0 && group_threads(*context.task_loop) % s.immediate != 0)
-          report(s.location, "the width of a sub-group divides the number of threads of a group, found width " +
-                                 std::to_string(s.immediate) + " and " +
-                                 std::to_string(group_threads(*context.task_loop)) + " threads");
+        else if (s.op == Op::shuffle && s.immediate != 0 &&
+                 group_threads(*context.task_loop) % s.immediate != 0)
+          report(s.location,
+                 "the width of a sub-group divides the number of threads of a group, found width " +
+                     std::to_string(s.immediate) + " and " +
+                     std::to_string(group_threads(*context.task_loop)) + " threads");
         break;
       case Op::threads:
         if (!task_) report(s.location, "'threads' is allowed only in tasks; a kernel uses group loops");
@@ -510,6 +527,7 @@ class Verifier {
   std::vector<std::uint32_t> scope_locals_;
   std::uint64_t local_bytes_ = 0;
   std::uint64_t shared_bytes_ = 0;  // of the group loop
+  std::set<ScalarType> shuffled_;   // likewise
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -65,6 +65,7 @@ class GroupLoop : private FunctionPart {
     iteration.group = &loop_;
     iteration.thread = Iteration::Thread{thread, threads_, model == nullptr};
     iteration.end = new_block("group.end");
+    iteration.loops.push_back({nullptr, iteration.end});
     BodyLowering(f_, iteration).lower(loop_.bodies.at(0));
     jump(iteration.end);
     b_.SetInsertPoint(iteration.end);

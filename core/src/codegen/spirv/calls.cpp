@@ -48,7 +48,7 @@ void FunctionTranslation::read_built_in(const llvm::CallInst& i, BuiltIn what) {
 void FunctionTranslation::barrier(std::uint32_t within) {
   put(code_, Op::ControlBarrier,
       {number(32, within), number(32, within),
-       number(32, semantics::acquire_release | semantics::block_memory)});
+       number(32, semantics::acquire_release | semantics::block_memory | semantics::arrays)});
 }
 
 void FunctionTranslation::extended(const llvm::Value& defined, Extended what, const Words& operands) {

@@ -242,7 +242,8 @@ class SpirvModel final : public GpuModel {
         if (needed && !has(needed)) lack(kernel, s, needed);
       };
       expect(feature_of(s.type, is_access(s.op)));
-      if (s.op == ir::Op::atomic && size_of(s.type) == 8) expect(feature::atomic_int64);
+      if ((s.op == ir::Op::atomic || s.op == ir::Op::shared_atomic) && size_of(s.type) == 8)
+        expect(feature::atomic_int64);
       for (const ir::Block& body : s.bodies) check(kernel, body);
     }
   }

@@ -14,7 +14,8 @@ using llvm::Value;
 void BodyLowering::lower_threads(const ir::Statement& s) {
   if (device_.threads()) return lower_thread(s);
   const ir::Statement& loop = *it_.group;
-  std::vector<Value*> indices = it_.indices();
+  const std::vector<Value*> outer = it_.indices();
+  std::vector<Value*> indices = outer;
   const std::size_t first = indices.size() - loop.component;
   llvm::MDNode* const outer_group = it_.access_group;
   const VectorHints hints{llvm::MDNode::getDistinct(context_, {})};
@@ -33,6 +34,7 @@ void BodyLowering::lower_threads(const ir::Statement& s) {
   };
   dimension(0, i64(0));
   it_.access_group = outer_group;
+  it_.move_to(loop, outer);
 }
 
 void BodyLowering::lower_thread(const ir::Statement& s) {
