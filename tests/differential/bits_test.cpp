@@ -149,12 +149,13 @@ TEST(Bits, EveryOperationOfTheIrIsInALoopOfEachForm) {
       listed.insert(word.substr(0, word.find('.')));
       listed.insert(word);
     }
-  // Sources, memory and control are in every kernel of this file, or in loop_test, memory_test and
-  // reduce_test.
+  // Sources, memory and control are in every kernel of this file, or in loop_test, memory_test,
+  // reduce_test and group_test.
   const std::set<std::string> structure{
-      "const", "arg",          "extent",        "launch_key", "load",   "store", "local", "get",
-      "set",   "scratch.load", "scratch.store", "if",         "while",  "for",   "break", "continue",
-      "yield", "assert",       "print",         "parallel",   "reduce", "region"};
+      "const",  "arg",      "extent",        "launch_key",    "load",    "store",    "local",
+      "get",    "set",      "scratch.load",  "scratch.store", "if",      "while",    "for",
+      "break",  "continue", "yield",         "assert",        "print",   "parallel", "reduce",
+      "region", "shared",   "shared_atomic", "barrier",       "shuffle", "threads"};
   const std::string operations[] = {
 #define WEIR_OP(name, mnemonic, operands, bodies, result) mnemonic,
 #include "ir/ops.def"
@@ -278,7 +279,8 @@ TEST(Bits, ReductionsAreTheSame) {
         }
         tally.values += count;
         ++tally.operations;
-        if (result[0] == result[1] || (ir::is_nan(scalar, result[0]) && ir::is_nan(scalar, result[1]))) continue;
+        if (result[0] == result[1] || (ir::is_nan(scalar, result[0]) && ir::is_nan(scalar, result[1])))
+          continue;
         ++tally.differences;
         ADD_FAILURE() << "reduce." << kind << " of " << count << " " << type << " in " << rank
                       << " dimensions is " << hexadecimal(result[0]) << ", expected "

@@ -27,8 +27,10 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "runtime/devices/device_state.hpp"
+#include "runtime/results/returned_values.hpp"
 #include "support/api.hpp"
 #include "support/every_call.hpp"
 #include "support/kept_code.hpp"
@@ -65,10 +67,15 @@ Held seen_by(const Layer& checks) {
 Held known_by(const Device& device) {
   detail::DeviceState& state = *device.state();
   std::uint64_t records = 0;
-  for (std::uint32_t slot = 0; slot < state.streams.size(); ++slot)
-    records += state.streams.at(slot)->records.load() != nullptr;
+  std::set<const std::byte*> returned;  // memory for returned values, in pieces
+  for (std::uint32_t slot = 0; slot < state.streams.size(); ++slot) {
+    const detail::StreamState& stream = *state.streams.at(slot);
+    records += stream.records.load() != nullptr;
+    if (const detail::ValuePieces* pieces = stream.pieces.load())
+      for (const detail::ReturnedValues& piece : pieces->all) returned.insert(piece.host - piece.offset);
+  }
   const std::uint64_t streams = state.streams.created();
-  return {streams, streams + state.events.created(), records, 0, 0};
+  return {streams, streams + state.events.created(), records + returned.size(), 0, 0};
 }
 
 /// Lets the core release its caches.
