@@ -2,10 +2,9 @@
 // This process's rank, and the place where the ranks of a group meet.
 #pragma once
 
-#include <weir/communicator.h>
-
 #include <cstdint>
 #include <string>
+#include <weir/sdk/communicator.hpp>
 
 namespace weir::collectives {
 

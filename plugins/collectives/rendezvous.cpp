@@ -46,6 +46,22 @@ double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
+/// Listens on `listener` for the other ranks, in the way of `meeting`, and describes this rank.
+Hello listen_and_describe(const Place& place, const weir_group_options& options, Member own,
+                          const Socket& meeting, Socket& listener) {
+  std::string address;
+  listener = listen_like(meeting, address);
+  std::snprintf(own.address, sizeof own.address, "%s", address.c_str());
+  Hello hello;
+  hello.limit = options.limit;
+  hello.number = place.number;
+  hello.rank = place.rank;
+  hello.size = place.size;
+  hello.validate = options.validate != 0;
+  hello.member = own;
+  return hello;
+}
+
 std::string numbered_path(const Place& place) {
   return format_text("%s.%u", place.meeting.substr(5).c_str(), place.number);
 }
@@ -79,15 +95,7 @@ class Host {
     const auto until = Clock::now() + std::chrono::nanoseconds(options_.limit);
     open(until);
     Table table;
-    std::string address;
-    table.listener = listen_like(meeting_, address);
-    std::snprintf(own.address, sizeof own.address, "%s", address.c_str());
-    Hello mine;
-    mine.limit = options_.limit;
-    mine.size = place_.size;
-    mine.validate = options_.validate != 0;
-    mine.member = own;
-    seats_[0].hello = mine;
+    seats_[0].hello = listen_and_describe(place_, options_, own, meeting_, table.listener);
     std::uint32_t joined = 1;
     while (joined < place_.size && wait_readable(meeting_, until))
       if (seat(until)) ++joined;
@@ -237,16 +245,7 @@ std::optional<Table> try_to_join(const Place& place, const weir_group_options& o
   const Socket socket = connect_to(address);
   if (!socket) return std::nullopt;
   Table table;
-  std::string mine;
-  table.listener = listen_like(socket, mine);
-  std::snprintf(own.address, sizeof own.address, "%s", mine.c_str());
-  Hello hello;
-  hello.limit = options.limit;
-  hello.number = place.number;
-  hello.rank = place.rank;
-  hello.size = place.size;
-  hello.validate = options.validate != 0;
-  hello.member = own;
+  const Hello hello = listen_and_describe(place, options, own, socket, table.listener);
   Answer answer;
   // Rank 0 may have joined later, and names the missing ranks at its own limit.
   if (!send_all(socket, &hello, sizeof hello, until) ||
