@@ -51,6 +51,7 @@ static int run(int argc, char** argv) {
   } else {
     weir::bench::add_compute_cases();
     weir::bench::add_algorithm_cases();
+    weir::bench::add_whole_cases();
     weir::bench::add_overhead_cases();
     weir::bench::add_startup_cases();
   }

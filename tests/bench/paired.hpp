@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <thread>
@@ -20,6 +21,19 @@ double seconds_of(Work&& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Processor time of `work` in seconds, of all threads of this process.
+template <class Work>
+double processor_seconds_of(Work&& work) {
+  const auto now = [] {
+    std::timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  };
+  const double start = now();
+  work();
+  return now() - start;
 }
 
 inline double median(std::vector<double> values) {
@@ -38,6 +52,7 @@ struct Pair {
   std::function<void()> ours;
   std::function<void()> peer;     ///< empty if there is none
   bool higher_is_better = false;  ///< ratio = peer time / our time instead of the inverse
+  bool processor_time = false;    ///< times are of the processor, for all threads, instead of the clock's
   std::function<double()> peak_mib =
       {};  ///< resident memory of the measured program; empty if not the figure
 };
@@ -54,10 +69,10 @@ inline void add(Pair pair) {
       // this side.
       if (pair.peer) std::this_thread::sleep_for(std::chrono::milliseconds(10));
       call();  // wakes this side's threads and fills the caches
-      return seconds_of([&] {
-               for (int i = 0; i < pair.repeats; ++i) call();
-             }) /
-             pair.repeats;
+      const auto calls = [&] {
+        for (int i = 0; i < pair.repeats; ++i) call();
+      };
+      return (pair.processor_time ? processor_seconds_of(calls) : seconds_of(calls)) / pair.repeats;
     };
     bool ours_first = true;
     for (auto _ : state) {
@@ -88,6 +103,7 @@ inline void add(Pair pair) {
 
 void add_compute_cases();    // triad, stencil, math maps, n-body
 void add_algorithm_cases();  // sort, scan
+void add_whole_cases();      // conjugate gradients, histogram: processor time
 void add_overhead_cases();   // launch, enqueue, regions, pool
 void add_startup_cases();    // process start to first result, and to the list of drivers
 

@@ -16,6 +16,18 @@ void nbody(float* ax, float* ay, float* az, const float* x, const float* y, cons
 /// Each thread adds up its part, then writes it from its start value.
 void exclusive_scan(std::uint32_t* out, const std::uint32_t* in, std::size_t n);
 
+/// A sparse matrix, row by row.
+struct Rows {
+  std::size_t rows;
+  const std::int32_t *start, *column;
+  const double* value;
+};
+/// Iterations of conjugate gradients on one core, without a test of convergence. The arrays have an element
+/// for each row.
+void conjugate_gradients(const Rows& a, double* x, double* r, double* p, double* q, int iterations);
+/// Adds to 256 bins of one thread, then to the given ones.
+void histogram(std::uint32_t* bins, const std::uint8_t* values, std::size_t n);
+
 // g++ -Ofast -march=native -fopenmp, which uses glibc's libmvec
 void map_sin(float* out, const float* in, std::size_t n);
 void map_sin(double* out, const double* in, std::size_t n);

@@ -8,7 +8,8 @@
 
 namespace weir::bench::peer {
 
-void triad(float* __restrict a, const float* __restrict b, const float* __restrict c, float scale, std::size_t n) {
+void triad(float* __restrict a, const float* __restrict b, const float* __restrict c, float scale,
+           std::size_t n) {
 #pragma omp parallel for simd schedule(static)
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + scale * c[i];
 }
@@ -48,6 +49,37 @@ void exclusive_scan(std::uint32_t* __restrict out, const std::uint32_t* __restri
       sum += in[i];
     }
   }
+}
+
+void conjugate_gradients(const Rows& a, double* __restrict x, double* __restrict r, double* __restrict p,
+                         double* __restrict q, int iterations) {
+  double rr = 0;
+  for (std::size_t i = 0; i < a.rows; ++i) rr += r[i] * r[i];
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    double pq = 0;
+    for (std::size_t i = 0; i < a.rows; ++i) {
+      double sum = 0;
+      for (std::int32_t k = a.start[i]; k < a.start[i + 1]; ++k) sum += a.value[k] * p[a.column[k]];
+      q[i] = sum;
+      pq += p[i] * sum;
+    }
+    const double alpha = rr / pq;
+    double next = 0;
+    for (std::size_t i = 0; i < a.rows; ++i) {
+      x[i] += alpha * p[i];
+      r[i] -= alpha * q[i];
+      next += r[i] * r[i];
+    }
+    const double beta = next / rr;
+    rr = next;
+    for (std::size_t i = 0; i < a.rows; ++i) p[i] = r[i] + beta * p[i];
+  }
+}
+
+void histogram(std::uint32_t* bins, const std::uint8_t* values, std::size_t n) {
+  std::uint32_t own[256] = {};
+  for (std::size_t i = 0; i < n; ++i) ++own[values[i]];
+  for (int bin = 0; bin < 256; ++bin) bins[bin] += own[bin];
 }
 
 }  // namespace weir::bench::peer

@@ -4,6 +4,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 #include "support.hpp"
 
 namespace cpu_test {
@@ -30,7 +34,41 @@ void expect_rest(std::chrono::microseconds used) {
       << "microseconds of processor time in " << a_while.count() << " ms of waiting";
 }
 
+/// How often the driver's workers have gone to sleep.
+std::uint64_t sleeps_of_workers() {
+  std::uint64_t sleeps = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    bool worker = false;
+    for (std::string word; status >> word;) {
+      if (word == "Name:") worker = status >> word && word == "weir-cpu";
+      std::uint64_t count = 0;
+      if (worker && word == "voluntary_ctxt_switches:" && status >> count) sleeps += count;
+    }
+  }
+  return sleeps;
+}
+
 }  // namespace
+
+// A worker that looked for work every 50 microseconds would sleep 6,000 times.
+TEST(Idle, WorkersSleepBesideLaunchesThatTheirHostWaitsFor) {
+  Stream stream;
+  std::uint32_t value = 0;
+  const auto run_for = [&](milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    do {
+      stream.launch(kernels().add, AddArguments{&value, 1}, 1);
+      stream.synchronize();
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    } while (std::chrono::steady_clock::now() < end);
+  };
+  run_for(milliseconds(20));  // the workers learn that hosts wait
+  const std::uint64_t before = sleeps_of_workers();
+  ASSERT_GT(before, 0u);
+  run_for(a_while);
+  EXPECT_LT(sleeps_of_workers() - before, 2000u);
+}
 
 TEST(Idle, WorkersThatHaveWorkedSleep) {
   constexpr std::uint32_t blocks = 50'000;

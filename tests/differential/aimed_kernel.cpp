@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "aimed_statements.hpp"
+#include "aimed_groups.hpp"
+#include "ir/groups.hpp"
 
 namespace weir::test {
 namespace {
@@ -56,10 +57,10 @@ bool is_scalar(Kind kind) {
          (kind >= first_atomic_kind && kind < local_array_kind);
 }
 
-class AimedGenerator : private AimedStatements {
+class AimedGenerator : private AimedGroups {
  public:
   AimedGenerator(const Aim& aim, const std::vector<Aim>& others, Choices& choices)
-      : AimedStatements(choices), aim_(aim), others_(others) {}
+      : AimedGroups(choices), aim_(aim), others_(others) {}
 
   RunnableKernel run() {
     k_.name = "aimed";
@@ -116,9 +117,11 @@ class AimedGenerator : private AimedStatements {
     const auto columns = [&](std::size_t most) {
       return aligned_ ? 16 * (1 + below(most / 16)) : 1 + 2 * below(most / 2);
     };
-    const std::int64_t wide = columns(c_.chance(3) ? 272 : 80);
+    std::int64_t wide = columns(c_.chance(3) ? 272 : 80);
+    if (aim_.row == Row::cpu_group_vectors) wide += 32;
     full_[2] = {1 + below(wide > 80 ? 20 : 40), wide};
     full_[3] = {1 + below(4), 1 + below(9), columns(48)};
+    if (aim_.row == Row::cpu_group_vectors) full_[3][2] += 32;
   }
 
   // An aim that is compatible with the launch and with the kernel's main aim.
@@ -138,7 +141,7 @@ class AimedGenerator : private AimedStatements {
   void make_part(const Aim& aim) {
     used_.clear();
     Aim part = aim;
-    if (is_facts(part.row)) part.row = plain_row();
+    if (is_facts(part.row)) part.row = is_group_kind(part.kind) ? Row::gpu_group_blocks : plain_row();
     if (part.kind == kind_of(Op::scratch_store) && !is_between_loops(part.row))
       part.row = for_gpu() ? Row::gpu_serial : Row::cpu_serial;
     if (is_between_loops(part.row)) {
@@ -169,9 +172,10 @@ class AimedGenerator : private AimedStatements {
     k_.body.statements.push_back(std::move(s));
   }
 
-  // From `low` to at most the number of iterations for which arrays of the rank have elements.
-  void bounds(Block& out, std::size_t rank, std::vector<ValueId>& operands) {
-    for (std::size_t d = 0; d < rank; ++d) {
+  // Of the first dimensions: from `low` to at most the number of iterations for which arrays of the rank have
+  // elements.
+  void bounds(Block& out, std::size_t rank, std::size_t dimensions, std::vector<ValueId>& operands) {
+    for (std::size_t d = 0; d < dimensions; ++d) {
       const std::int64_t all = full_[rank][d];
       const std::int64_t low = c_.chance(2) ? 0 : static_cast<std::int64_t>(c_.below(4));
       const std::int64_t less = c_.chance(2) ? 0 : static_cast<std::int64_t>(c_.below(4));
@@ -218,10 +222,11 @@ class AimedGenerator : private AimedStatements {
   }
 
   void loop(Block& out, const Aim& aim) {
+    if (is_group_row(aim.row)) return group_loop(out, aim);
     const std::size_t rank = rank_for(aim.row);
     Statement s = make(is_reduction(aim.row) ? Op::reduce : Op::parallel);
     const bool reduction = s.op == Op::reduce;
-    bounds(out, rank, s.operands);
+    bounds(out, rank, rank, s.operands);
     if (reduction) {
       s.index = static_cast<std::uint32_t>(c_.below(ir::reduce_kind_count));
       do s.type = c_.chance(5) ? ScalarType::boolean : arithmetic();
@@ -256,6 +261,47 @@ class AimedGenerator : private AimedStatements {
     const ScalarType type = s.type;
     const ValueId result = emit(out, std::move(s));
     keep(out, result, type);
+  }
+
+  // The threads in one dimension of a group: few for loops without vectors.
+  std::uint64_t thread_extent(Row row, std::int64_t most, bool last) {
+    static constexpr std::uint64_t sizes[] = {1,  2,  3,  4,  5,  8,   16,  24, 31,
+                                              32, 33, 48, 64, 96, 100, 128, 256};
+    std::uint64_t size = 1;
+    do size = sizes[row == Row::cpu_group_loops ? c_.below(3) : c_.below(std::size(sizes))];
+    while (size > static_cast<std::uint64_t>(most));
+    return row == Row::cpu_group_vectors && last ? 32 : size;
+  }
+
+  void group_loop(Block& out, const Aim& aim) {
+    const std::size_t rank = 2 + c_.below(2), dimensions = 1 + c_.below(rank - 1);
+    Statement s = make(Op::parallel);
+    bounds(out, rank, rank - dimensions, s.operands);
+    std::vector<std::uint64_t> threads;
+    const std::size_t visible = values_.size();
+    for (std::size_t d = rank - dimensions; d < rank; ++d) {
+      threads.push_back(thread_extent(aim.row, full_[rank][d], d + 1 == rank));
+      s.operands.push_back(number(out, 0));
+      s.operands.push_back(number(out, static_cast<std::int64_t>(threads.back())));
+    }
+    values_.resize(visible);
+    ir::set_group(s, threads);
+    const Scope scope = enter();
+    Block block;
+    loop_ = {};
+    for (std::size_t d = 0; d < rank; ++d) {
+      index(block);
+      loop_.indices.push_back(block.arguments.back());
+    }
+    if (aim.row == Row::cpu_group_vectors) wide_add(block);
+    group_body(block, threads, aim.kind);
+    if (const Kind kind = others_[c_.below(others_.size())].kind;
+        !impossible(aim.row, kind) && (aim.row == Row::gpu_group_blocks || c_.chance(2)))
+      group_part(block, kind);
+    s.bodies.push_back(std::move(block));
+    leave(scope);
+    loop_ = {};
+    out.statements.push_back(std::move(s));
   }
 
   void sum_kept_values(Block& out, ScalarType type) {

@@ -10,6 +10,7 @@
 #include "ir/printer.hpp"
 #include "ir/verifier.hpp"
 #include "runtime/prints/print_sites.hpp"
+#include "stepped_groups.hpp"
 #include "taken_lines.hpp"
 
 namespace weir::test {
@@ -67,6 +68,20 @@ std::string difference_of_lines(const Lines& lines, const Lines& expected) {
          (wanted == expected.end() ? "no more" : *wanted) + "\"";
 }
 
+/// How the interpreter's arrays differ from those of SteppedMachine, or "".
+std::string difference_in_steps(const RunnableKernel& runnable, const LaunchData& data,
+                                const MathLibrary& math, const Machine& machine, const Components& expected) {
+  if (!has_only_stepped_loops(runnable.kernel)) return {};
+  SteppedMachine steps(runnable.kernel, data, math);
+  steps.run();
+  if (steps.failed() != machine.failed())
+    return machine.failed() ? "fails, though its threads in step do not" : "does not fail";
+  Components found(expected.size());
+  for (std::size_t p = 0; p < found.size(); ++p)
+    if (!expected[p].empty()) found[p] = steps.components(p);
+  return difference(runnable, expected, found);
+}
+
 }  // namespace
 
 Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed, Coverage* coverage) {
@@ -93,6 +108,9 @@ Comparison Comparer::compare(const RunnableKernel& runnable, std::uint64_t seed,
   // The interpreter stops at a failure between loops. Devices continue, for any number of iterations.
   if (machine.failed_between_loops()) return {};
   const Components expected = components_of(runnable, machine);
+  if (const std::string words = difference_in_steps(runnable, data, std::ref(math_), machine, expected);
+      !words.empty())
+    return {true, "the interpreter: " + words};
   const Lines lines = prints.lines();
   const Program program = Program::parse(ir::print(kernel));
   for (const Device& device : devices_) {

@@ -23,6 +23,8 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "CPU after a reduction",
                                      "CPU private counters",
                                      "CPU direct counters",
+                                     "CPU group loops",
+                                     "CPU group loops, vectors",
                                      "GPU serial",
                                      "GPU thread loop",
                                      "GPU packets of 2",
@@ -37,7 +39,8 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU direct counters",
                                      "GPU reduction",
                                      "GPU reduction in strips",
-                                     "GPU after a reduction"};
+                                     "GPU after a reduction",
+                                     "GPU group blocks"};
 
 std::size_t number(Row row) {
   return static_cast<std::size_t>(row);
@@ -101,6 +104,7 @@ const char* impossible(Row row, Kind kind) noexcept {
   if (kind == kind_of(Op::scratch_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
       row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
+  if (is_group_kind(kind) && !is_group_row(row) && row < Row::gpu_facts) return "statements of group loops";
   switch (row) {
     case Row::cpu_lane_loop:
       if (control || kind == print_kind || is_atomic(kind) || kind == kind_of(Op::philox))
@@ -173,7 +177,10 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
     met(Path::reduce_final, gpu ? Row::gpu_reduce_final : Row::cpu_reduce_final);
     met(Path::scalar_loop, Row::cpu_scalar_loop);
     met(Path::lane_loop, Row::cpu_lane_loop);
-    if (code.takes(Path::reduce_chunks))
+    met(Path::group_blocks, Row::gpu_group_blocks);
+    if (code.takes(Path::group_loops))
+      count(code.takes(Path::vector_loop) ? Row::cpu_group_vectors : Row::cpu_group_loops, kinds);
+    else if (code.takes(Path::reduce_chunks))
       met(Path::reduce_chunks, code.takes(Path::vector_loop) ? Row::cpu_reduce_vector : Row::cpu_reduce);
     else if (!code.takes(Path::reduce_final) && !code.takes(Path::serial))
       met(Path::vector_loop, Row::cpu_vector_loop);
@@ -286,7 +293,7 @@ void Coverage::print(std::ostream& to, bool cpu, bool gpu) const {
   for (const Row row : rows) {
     std::vector<std::pair<std::string, std::string>> reasons;  // reason, kinds
     for (Kind kind = 0; kind < kind_count; ++kind) {
-      const char* reason = is_kind(kind) ? impossible(row, kind) : nullptr;
+      const char* reason = is_kind(kind) && !is_group_kind(kind) ? impossible(row, kind) : nullptr;
       if (!reason) continue;
       auto found =
           std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == reason; });
@@ -296,6 +303,8 @@ void Coverage::print(std::ostream& to, bool cpu, bool gpu) const {
     for (const auto& [reason, kinds] : reasons)
       to << "- " << row_name(row) << ": " << kinds << ": " << reason << "\n";
   }
+  to << "- All forms of loops but those of groups: shared memory, barriers, shuffles and threads that end "
+        "before a barrier.\n";
 }
 
 }  // namespace weir::test

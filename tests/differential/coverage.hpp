@@ -30,6 +30,8 @@ enum class Row : std::uint8_t {
   cpu_reduce_final,
   cpu_private_counters,
   cpu_direct_counters,
+  cpu_group_loops,
+  cpu_group_vectors,
   gpu_serial,
   gpu_thread_loop,
   gpu_packets_2,
@@ -45,12 +47,16 @@ enum class Row : std::uint8_t {
   gpu_reduce,
   gpu_reduce_strips,
   gpu_reduce_final,
+  gpu_group_blocks,
   gpu_facts  ///< the first of eight: no_alias, index32 and aligned as bits 0, 1 and 2
 };
 inline constexpr std::size_t facts_rows = 8;
 inline constexpr std::size_t row_count = static_cast<std::size_t>(Row::gpu_facts) + facts_rows;
 
 std::string row_name(Row row);
+inline bool is_group_row(Row row) noexcept {
+  return row == Row::cpu_group_loops || row == Row::cpu_group_vectors || row == Row::gpu_group_blocks;
+}
 inline bool is_gpu_row(Row row) noexcept {
   return row >= Row::gpu_serial;
 }

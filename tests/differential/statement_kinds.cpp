@@ -2,6 +2,7 @@
 #include "statement_kinds.hpp"
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "ir/evaluate.hpp"
@@ -25,7 +26,12 @@ class Collector {
     for (const ir::ValueId id : block.arguments) types_.at(id) = ScalarType::i64;
     for (const ir::Statement& s : block.statements) add(s);
   }
-  const Kinds& kinds() const { return kinds_; }
+  Kinds kinds() const {
+    Kinds kinds = kinds_;
+    for (const ir::Statement* s : kept_)
+      if (!masks_.contains(s->index)) kinds.set(s->immediate > 1 ? kept_array_kind : kept_local_kind);
+    return kinds;
+  }
 
  private:
   void add(const ir::Statement& s) {
@@ -35,6 +41,19 @@ class Collector {
         break;
       case Op::atomic:
         kinds_.set(kind_of(static_cast<ir::AtomicKind>(s.immediate)));
+        break;
+      case Op::shared_atomic:
+        kinds_.set(first_shared_atomic_kind + static_cast<Kind>(s.immediate));
+        break;
+      case Op::barrier:
+        kinds_.set(kind_of(s.op));
+        if (branches_ != 0) kinds_.set(barrier_in_branch_kind);
+        if (loops_ != 0) kinds_.set(barrier_in_loop_kind);
+        break;
+      case Op::threads:
+        if (s.immediate == 0) break;
+        kinds_.set(ended_thread_kind);
+        masks_.insert(s.index);
         break;
       case Op::if_:
         if (!ir::only_prints(s)) kinds_.set(kind_of(s.op));
@@ -62,7 +81,14 @@ class Collector {
     }
     define(s);
     if (s.result != ir::no_value) kinds_.set(kind_of(types_[s.result]));
+    if (s.op == Op::local && s.component == 2) kinds_.set(kept_value_kind);
+    if (s.op == Op::local && s.component == 1) kept_.push_back(&s);
+    const bool loop = s.op == Op::for_ || s.op == Op::while_;
+    branches_ += s.op == Op::if_;
+    loops_ += loop;
     for (const ir::Block& body : s.bodies) add(body);
+    branches_ -= s.op == Op::if_;
+    loops_ -= loop;
   }
 
   const ir::Statement* loaded(ir::ValueId id) const {
@@ -92,16 +118,18 @@ class Collector {
   const ir::Kernel& kernel_;
   std::vector<ScalarType> types_;
   std::map<ir::ValueId, const ir::Statement*> loads_;
+  std::vector<const ir::Statement*> kept_;  ///< locals of each thread that are declared for the whole group
+  std::set<std::uint32_t> masks_;           ///< locals that record which threads have ended
+  int branches_ = 0, loops_ = 0;            ///< around the statement
   Kinds kinds_;
 };
 
 }  // namespace
 
 bool is_kind(Kind kind) noexcept {
-  // Statements of group loops, which these kernels do not have; tests/language/group_test.cpp has them.
-  for (const Op op : {Op::shared, Op::shared_atomic, Op::barrier, Op::shuffle, Op::threads})
+  for (const Op op : {Op::math, Op::atomic, Op::shared_atomic, Op::threads})
     if (kind == static_cast<Kind>(op)) return false;
-  return kind != static_cast<Kind>(Op::math) && kind != static_cast<Kind>(Op::atomic);
+  return true;
 }
 
 std::string kind_name(Kind kind) {
@@ -118,6 +146,15 @@ std::string kind_name(Kind kind) {
   if (kind == chosen_read_kind) return "component read by index";
   if (kind == single_element_kind) return "array of rank 0";
   if (kind == chosen_write_kind) return "component written by index";
+  if (kind >= first_shared_atomic_kind && kind < barrier_in_branch_kind)
+    return "shared_atomic." +
+           std::string(to_string(static_cast<ir::AtomicKind>(kind - first_shared_atomic_kind)));
+  if (kind == barrier_in_branch_kind) return "barrier in a branch";
+  if (kind == barrier_in_loop_kind) return "barrier in a loop";
+  if (kind == kept_value_kind) return "value kept over a barrier";
+  if (kind == kept_local_kind) return "local kept over a barrier";
+  if (kind == kept_array_kind) return "local array kept over a barrier";
+  if (kind == ended_thread_kind) return "thread ended before a barrier";
   return kind == vector_kind ? "vec" : "mat";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of statements that are combined with lowering paths: operations, atomics, locals, element types.
+// The kinds of statements that are combined with lowering paths: operations, atomics, locals, element
+// types.
 #pragma once
 
 #include <bitset>
@@ -26,7 +27,15 @@ inline constexpr Kind matrix_kind = vector_kind + 1;
 inline constexpr Kind chosen_read_kind = matrix_kind + 1;           ///< of a component, by an index
 inline constexpr Kind chosen_write_kind = chosen_read_kind + 1;     ///< likewise, in branches
 inline constexpr Kind single_element_kind = chosen_write_kind + 1;  ///< of an array of rank 0
-inline constexpr std::size_t kind_count = single_element_kind + 1;
+// Of group loops only. `kept` is what a thread has before and after a barrier.
+inline constexpr Kind first_shared_atomic_kind = single_element_kind + 1;
+inline constexpr Kind barrier_in_branch_kind = first_shared_atomic_kind + ir::atomic_kind_count;
+inline constexpr Kind barrier_in_loop_kind = barrier_in_branch_kind + 1;
+inline constexpr Kind kept_value_kind = barrier_in_loop_kind + 1;
+inline constexpr Kind kept_local_kind = kept_value_kind + 1;
+inline constexpr Kind kept_array_kind = kept_local_kind + 1;
+inline constexpr Kind ended_thread_kind = kept_array_kind + 1;  ///< that no barrier waits for
+inline constexpr std::size_t kind_count = ended_thread_kind + 1;
 
 using Kinds = std::bitset<kind_count>;
 
@@ -39,6 +48,11 @@ constexpr Kind kind_of(ir::AtomicKind kind) noexcept {
 }
 constexpr Kind kind_of(ScalarType type) noexcept {
   return first_type_kind + static_cast<Kind>(type);
+}
+
+constexpr bool is_group_kind(Kind kind) noexcept {
+  return kind == kind_of(ir::Op::shared) || kind == kind_of(ir::Op::barrier) ||
+         kind == kind_of(ir::Op::shuffle) || kind >= first_shared_atomic_kind;
 }
 
 /// False for the numbers of math and atomic operations, which are split into several kinds.

@@ -151,17 +151,19 @@ class Worker {
     const Comparison found = comparer_->compare(runnable, seed, &coverage);
     ++(found.ran ? progress_.ran : progress_.left_out);
     if (!found.difference.empty()) report(seed, runnable, found.difference);
+    lost = lost || found.difference.find(" was lost") != std::string::npos;
     ::alarm(0);
   }
 
   Coverage coverage;
+  bool lost = false;  ///< a device was, so that further kernels need another process
 
  private:
   void report(std::uint64_t seed, const RunnableKernel& runnable, const std::string& words) {
     ++progress_.differing;
     std::cout << "seed " + std::to_string(seed) + ": " + words + "\n" << std::flush;
     std::ostringstream text;
-    if (reports_++ < 3) {
+    if (reports_++ < 3 && words.find(" was lost") == std::string::npos) {
       const RunnableKernel small = reduced(runnable, [&](const RunnableKernel& candidate) {
         ::alarm(180);
         return !comparer_->compare(candidate, seed, nullptr).difference.empty();
@@ -256,7 +258,9 @@ class Sweep {
       for (const std::uint64_t seed : seeds) {
         if (late()) break;
         worker.run(seed);
+        if (worker.lost) break;
       }
+      if (worker.lost) status = 3;
       std::ofstream out(name);
       worker.coverage.write(out);
     } catch (const std::exception& error) {

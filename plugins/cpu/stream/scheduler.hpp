@@ -10,8 +10,9 @@
 // Starting. Work that is worth it (many blocks, or known to take long) puts its stream on the ready list and
 // wakes a worker. Tiny work only puts it on the list. A waiting host thread claims the stream itself, which
 // needs no hand-over between threads, or a worker that is looking for work takes it. Otherwise one idle
-// worker, the ticker, polls the list every 50 microseconds. The ticker falls asleep after 2 idle
-// milliseconds; the next tiny work wakes it.
+// worker, the ticker, polls the list every 50 microseconds. While it finds nothing, because hosts wait for
+// their work, it polls less and less often, down to every 400 microseconds. The ticker falls asleep after 2
+// idle milliseconds; the next tiny work wakes it.
 //
 // Waiting. A stream that waits for a mark of another parks as a waiter of that stream; no thread is blocked.
 // A waiting host thread follows the chain of parked streams from the stream that it waits for. It drains the
@@ -155,6 +156,7 @@ class Scheduler {
   alignas(64) std::atomic<std::uint32_t> idle_{0};  ///< sleeping workers not chosen for a wake-up
   std::atomic<std::uint32_t> wakes_{0};             ///< wake-ups given and not yet taken
   std::atomic<bool> ticking_{false};
+  std::atomic<std::int64_t> tick_{50'000};  ///< nanoseconds until the ticker's next look
   alignas(64) std::mutex ready_mutex_;
   Stream* ready_first_ = nullptr;
   Stream* ready_last_ = nullptr;

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <thread>
@@ -18,8 +19,10 @@
 namespace weir::cpu {
 namespace {
 
-constexpr std::int64_t tick_nanoseconds = 50'000;
-constexpr unsigned ticks_before_sleep = 40;
+// The time between two looks of the ticker at the ready list. It doubles at each look that finds nothing to
+// do, because hosts that wait for tiny work run it themselves.
+constexpr std::int64_t shortest_tick = 50'000, longest_tick = 400'000;  // nanoseconds
+constexpr std::int64_t idle_before_sleep = 2'000'000;
 // Host threads that may share blocks concurrently without queueing for a place in the arena.
 constexpr unsigned host_places = 16;
 // The time that the end of the process waits for parallel kernels to release oneTBB's threads.
@@ -100,6 +103,8 @@ void Scheduler::work() noexcept {
     if (work_listed()) {
       if (enter_draining()) {
         if (Stream* stream = pop()) {
+          tick_.store(std::max(tick_.load(std::memory_order_relaxed) / 4, shortest_tick),
+                      std::memory_order_relaxed);
           drain_from(stream);
           continue;
         }
@@ -249,8 +254,11 @@ void Scheduler::idle() noexcept {
   idle_.fetch_add(1, std::memory_order_seq_cst);
   if (work_listed() && free_cores()) return cancel_idle();
   if (!ticking_.exchange(true, std::memory_order_seq_cst)) {
-    for (unsigned ticks = 0; ticks < ticks_before_sleep; ++ticks) {
-      const bool woken = take_wake(tick_nanoseconds);
+    for (std::int64_t idle = 0; idle < idle_before_sleep;) {
+      const std::int64_t tick = tick_.load(std::memory_order_relaxed);
+      const bool woken = take_wake(tick);
+      idle += tick;
+      tick_.store(std::min(2 * tick, longest_tick), std::memory_order_relaxed);
       if (!woken && !work_listed()) continue;
       ticking_.store(false, std::memory_order_seq_cst);
       if (!woken) cancel_idle();

@@ -2,6 +2,7 @@
 #include "codegen/lowering/body/atomics.hpp"
 
 #include "codegen/lowering/body/arithmetic.hpp"
+#include "codegen/targets/thread_model.hpp"
 
 namespace weir::codegen {
 
@@ -79,6 +80,23 @@ Value* Atomics::private_add(Type type, Value* address, Value* operand) {
   return old;
 }
 
+/// An atomic read. AMD GPUs have no such instruction for a block's memory, and a plain one would be a race
+/// that the simulator reports, so there it is an exchange that changes nothing.
+Value* Atomics::read(Value* address, llvm::Type* bits) {
+  const auto relaxed = llvm::AtomicOrdering::Monotonic;
+  const auto scope = device_.device_scope(context_);
+  const llvm::Align align(bits->getScalarSizeInBits() / 8);
+  const ThreadModel* threads = device_.threads();
+  if (threads && address->getType()->getPointerAddressSpace() == threads->shared_space()) {
+    llvm::Constant* zero = llvm::ConstantInt::get(bits, 0);
+    return b_.CreateExtractValue(b_.CreateAtomicCmpXchg(address, zero, zero, align, relaxed, relaxed, scope),
+                                 0);
+  }
+  llvm::LoadInst* load = b_.CreateAlignedLoad(bits, address, align);
+  load->setAtomic(relaxed, scope);
+  return load;
+}
+
 /// A loop with compare-and-swap, which does not store an unchanged value; returns the old value.
 Value* Atomics::float_atomic(Type type, Value* address, const std::function<Value*(Value*)>& change) {
   const auto relaxed = llvm::AtomicOrdering::Monotonic;
@@ -86,8 +104,7 @@ Value* Atomics::float_atomic(Type type, Value* address, const std::function<Valu
   const llvm::Align align(size_of(type));
   llvm::Type* real = register_type(context_, type);
   llvm::Type* bits = b_.getIntNTy(unsigned(8 * size_of(type)));
-  llvm::LoadInst* first = b_.CreateAlignedLoad(bits, address, align);
-  first->setAtomic(relaxed, scope);
+  Value* first = read(address, bits);
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* loop = new_block("atomic");
   llvm::BasicBlock* store = new_block("atomic.store");

@@ -23,6 +23,7 @@ class Atomics : private FunctionPart {
   llvm::Value* private_add(Type type, llvm::Value* address, llvm::Value* operand);
 
  private:
+  llvm::Value* read(llvm::Value* address, llvm::Type* bits);
   llvm::Value* float_atomic(Type type, llvm::Value* address,
                             const std::function<llvm::Value*(llvm::Value*)>& change);
   llvm::Value* exact_add(llvm::Value* address, llvm::Value* operand);

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aimed_groups.hpp"
+
+#include <utility>
+
+#include "ir/groups.hpp"
+
+namespace weir::test {
+
+using ir::AtomicKind;
+
+namespace {
+
+bool is_bitwise(AtomicKind kind) {
+  return kind == AtomicKind::bit_and || kind == AtomicKind::bit_or || kind == AtomicKind::bit_xor;
+}
+bool is_bitwise(Kind kind) {
+  return kind >= first_shared_atomic_kind && kind < barrier_in_branch_kind &&
+         is_bitwise(static_cast<AtomicKind>(kind - first_shared_atomic_kind));
+}
+/// Whether updates of one element by several threads have a result that does not depend on their order.
+bool commutes(AtomicKind kind, ScalarType type) {
+  if (kind >= AtomicKind::exchange) return false;
+  return !is_float(type) || kind == AtomicKind::min || kind == AtomicKind::max;
+}
+
+}  // namespace
+
+void AimedGroups::group_body(Block& out, const std::vector<std::uint64_t>& extents, Kind kind) {
+  threads_ = 1;
+  for (const std::uint64_t extent : extents) threads_ *= extent;
+  uniform_.assign(loop_.indices.begin(), loop_.indices.end() - std::ptrdiff_t(extents.size()));
+  depth_ = 0;
+  in_loop_ = false;
+  tile_ = share(out, any_type(), threads_ + (c_.chance(3) ? c_.below(threads_ + 3) : 0));
+  counters_ = share(out, atomic_types[c_.below(c_.chance(3) ? 6 : 4)], 1 + (c_.chance(4) ? 0 : c_.below(40)));
+  own_ = share(out, atomic_types[c_.below(is_bitwise(kind) ? 4 : 6)], threads_);
+  thread_ = number_of_thread(out, extents);
+  clear(out, tile_);
+  clear(out, counters_);
+  clear(out, own_);
+  barrier(out);
+  const std::size_t parts = 1 + c_.below(3), aimed = c_.below(parts);
+  for (std::size_t n = 0; n < parts; ++n) {
+    if (n == aimed)
+      group_part(out, kind);
+    else
+      phase(out);
+  }
+}
+
+void AimedGroups::group_part(Block& out, Kind kind) {
+  const bool together = depth_ == 0 && c_.chance(4);
+  if (kind == barrier_in_branch_kind || (together && c_.chance(2))) return group_branch(out, kind);
+  if (kind == barrier_in_loop_kind || together)
+    return c_.chance(2) ? group_for(out, kind) : group_while(out, kind);
+  if (kind == kind_of(Op::barrier)) return phase(out);
+  if (kind == kind_of(Op::shared)) return c_.chance(2) ? read(out, tile_) : write_own(out);
+  if (kind == kind_of(Op::shuffle)) return exchange(out);
+  if (kind == kept_value_kind || kind == kept_local_kind || kind == kept_array_kind)
+    return across_barrier(out, kind);
+  if (kind == ended_thread_kind) return end_some(out);
+  if (kind >= first_shared_atomic_kind && kind < barrier_in_branch_kind)
+    return update(out, static_cast<AtomicKind>(kind - first_shared_atomic_kind));
+  // In a loop of the group it would let some threads skip a barrier.
+  if (kind == kind_of(Op::continue_) && in_loop_) return phase(out);
+  insert(out, kind);
+  if (c_.chance(2)) phase(out);
+}
+
+// ---- shared memory
+
+AimedGroups::Shared AimedGroups::share(Block& out, ScalarType type, std::uint64_t count) {
+  Statement s = make(Op::shared, type);
+  s.index = k_.local_count++;
+  s.immediate = count;
+  out.statements.push_back(s);
+  return {s.index, type, count};
+}
+
+ValueId AimedGroups::number_of_thread(Block& out, const std::vector<std::uint64_t>& extents) {
+  const std::size_t first = loop_.indices.size() - extents.size();
+  ValueId result = loop_.indices[first];
+  for (std::size_t d = 1; d < extents.size(); ++d) {
+    result =
+        binary(out, Op::mul, ScalarType::i64, result, number(out, static_cast<std::int64_t>(extents[d])));
+    result = binary(out, Op::add, ScalarType::i64, result, loop_.indices[first + d]);
+  }
+  return result;
+}
+
+Statement AimedGroups::access(Op op, const Shared& array, std::vector<ValueId> operands) {
+  Statement s = make(op, array.type);
+  s.index = array.id;
+  s.operands = std::move(operands);
+  if (array.count == 1) s.operands.erase(s.operands.begin());
+  return s;
+}
+
+// Each element is written by one thread.
+void AimedGroups::clear(Block& out, const Shared& array) {
+  if (array.count <= threads_ && c_.chance(2)) {
+    const ValueId below = binary(out, Op::lt, ScalarType::boolean, thread_,
+                                 number(out, static_cast<std::int64_t>(array.count)));
+    return guarded(out, below, [&](Block& block) {
+      const ValueId value = fresh(block, array.type);
+      block.statements.push_back(access(Op::set, array, {thread_, value}));
+    });
+  }
+  Statement s = make(Op::for_);
+  const ValueId high = number(out, static_cast<std::int64_t>(array.count));
+  s.operands = {thread_, high, number(out, static_cast<std::int64_t>(threads_))};
+  const Scope scope = enter();
+  Block body;
+  index(body);
+  const ValueId at = body.arguments.back(), value = fresh(body, array.type);
+  body.statements.push_back(access(Op::set, array, {at, value}));
+  leave(scope);
+  s.bodies.push_back(std::move(body));
+  out.statements.push_back(std::move(s));
+}
+
+// With bounds checks, an index that is outside at times ends its thread.
+ValueId AimedGroups::any_element(Block& out, const Shared& array) {
+  if (c_.chance(2)) {
+    const std::uint64_t over = k_.options.check_bounds && array.count > 1 && c_.chance(8) ? 1 : 0;
+    return index_below(out, array.count + over);
+  }
+  const ValueId next = binary(out, Op::add, ScalarType::i64, thread_,
+                              number(out, 1 + static_cast<std::int64_t>(c_.below(threads_))));
+  return binary(out, Op::rem, ScalarType::i64, next, number(out, static_cast<std::int64_t>(array.count)));
+}
+
+void AimedGroups::read(Block& out, const Shared& array) {
+  Statement get = access(Op::get, array, {any_element(out, array)});
+  const ValueId value = emit(out, std::move(get));
+  keep(out, value, array.type);
+  barrier(out);
+}
+
+void AimedGroups::write_own(Block& out) {
+  const ValueId value = fresh(out, tile_.type);
+  Statement set = access(Op::set, tile_, {thread_, value});
+  if (c_.chance(2))
+    guarded(out, condition(out), [&](Block& block) { block.statements.push_back(std::move(set)); });
+  else
+    out.statements.push_back(std::move(set));
+  barrier(out);
+  read(out, tile_);
+}
+
+void AimedGroups::update(Block& out, AtomicKind kind) {
+  const bool anywhere = commutes(kind, counters_.type) && !(is_bitwise(kind) && is_float(counters_.type));
+  const Shared& array = anywhere ? counters_ : own_;
+  if (is_bitwise(kind) && is_float(array.type)) return barrier(out);
+  std::vector<ValueId> operands{anywhere ? any_element(out, array) : thread_};
+  if (kind == AtomicKind::compare_exchange) {
+    ValueId expected = fresh(out, array.type);
+    if (c_.chance(2)) expected = emit(out, access(Op::get, array, {thread_}));
+    operands.push_back(without_nan(out, expected, array.type));
+  }
+  operands.push_back(fresh(out, array.type));
+  Statement s = access(Op::shared_atomic, array, std::move(operands));
+  s.immediate = static_cast<std::uint64_t>(kind);
+  const ValueId old = emit(out, std::move(s));
+  if (anywhere)
+    values_.pop_back();  // it depends on the order of the threads
+  else
+    keep(out, old, array.type);
+  barrier(out);
+  read(out, array);
+}
+
+// ---- between threads
+
+void AimedGroups::exchange(Block& out) {
+  const ScalarType type = any_type();
+  const ValueId value = fresh(out, type);
+  Statement local = make(Op::local, type);
+  local.index = k_.local_count++;
+  local.immediate = 1;
+  const std::uint32_t id = local.index;
+  out.statements.push_back(std::move(local));
+  Statement set = make(Op::set, type);
+  set.index = id;
+  set.operands = {value};
+  if (c_.chance(3))
+    guarded(out, condition(out), [&](Block& block) { block.statements.push_back(std::move(set)); });
+  else
+    out.statements.push_back(std::move(set));
+  for (std::size_t n = 1 + c_.below(2); n > 0; --n) {
+    Statement s = make(Op::shuffle, type);
+    s.index = id;
+    s.immediate = 1;
+    while (s.immediate < ir::max_subgroup && threads_ % (2 * s.immediate) == 0 && !c_.chance(5))
+      s.immediate *= 2;
+    s.operands = {fresh(out, ScalarType::i32)};
+    const ValueId got = emit(out, std::move(s));
+    keep(out, got, type);
+  }
+}
+
+// A value, a variable or an array that a thread has before and after a barrier.
+void AimedGroups::across_barrier(Block& out, Kind kind) {
+  const ScalarType type = any_type();
+  if (kind == kept_value_kind) {
+    const ValueId value = element(out, type);
+    phase(out);
+    return keep(out, value, type);
+  }
+  Statement local = make(Op::local, type);
+  local.index = k_.local_count++;
+  local.immediate = kind == kept_array_kind ? 2 + c_.below(7) : 1;
+  const std::uint32_t id = local.index;
+  const std::uint64_t count = local.immediate;
+  out.statements.push_back(std::move(local));
+  const auto at = [&](Block& block) {
+    return count > 1 ? std::vector<ValueId>{index_below(block, count)} : std::vector<ValueId>{};
+  };
+  const auto set = [&](Block& block) {
+    Statement s = make(Op::set, type);
+    s.index = id;
+    s.operands = at(block);
+    s.operands.push_back(fresh(block, type));
+    block.statements.push_back(std::move(s));
+  };
+  set(out);
+  if (c_.chance(2)) guarded(out, condition(out), set);
+  phase(out);
+  if (c_.chance(3)) set(out);
+  Statement get = make(Op::get, type);
+  get.index = id;
+  get.operands = at(out);
+  const ValueId value = emit(out, std::move(get));
+  keep(out, value, type);
+}
+
+void AimedGroups::end_some(Block& out) {
+  if (in_loop_) {
+    insert(out, assert_kind);
+    return phase(out);
+  }
+  guarded(out, condition(out), [&](Block& block) {
+    const ScalarType type = any_type();
+    if (c_.chance(2)) keep(block, fresh(block, type), type);
+    block.statements.push_back(make(Op::continue_));
+  });
+  phase(out);
+}
+
+// Some accesses of shared memory, and a barrier.
+void AimedGroups::phase(Block& out) {
+  switch (c_.below(6)) {
+    case 0:
+      return read(out, c_.chance(2) ? tile_ : own_);
+    case 1:
+      return write_own(out);
+    case 2:
+      return update(out, static_cast<AtomicKind>(c_.below(is_float(own_.type) ? 4 : 9)));
+    case 3:
+      return exchange(out);
+    case 4: {
+      const ScalarType type = any_type();
+      keep(out, fresh(out, type), type);
+      return barrier(out);
+    }
+    default:
+      return barrier(out);
+  }
+}
+
+// ---- control flow of the whole group
+
+ValueId AimedGroups::uniform(Block& out) {
+  switch (c_.below(4)) {
+    case 0: {
+      Statement s = make(Op::argument, ScalarType::i64);
+      s.index = scalar(ScalarType::i64);
+      return emit(out, std::move(s));
+    }
+    case 1:
+      return extent(out, arrays_.front().parameter, 0);
+    default:
+      return uniform_[c_.below(uniform_.size())];
+  }
+}
+
+ValueId AimedGroups::uniform_condition(Block& out) {
+  const ValueId low = binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, 3));
+  const auto op = static_cast<Op>(static_cast<std::size_t>(Op::eq) + c_.below(6));
+  return binary(out, op, ScalarType::boolean, low, number(out, static_cast<std::int64_t>(c_.below(4))));
+}
+
+void AimedGroups::group_branch(Block& out, Kind kind) {
+  Statement s = make(Op::if_);
+  s.operands = {uniform_condition(out)};
+  s.bodies.resize(2);
+  const std::size_t aimed = c_.below(2);
+  ++depth_;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (i != aimed && c_.chance(2)) continue;
+    const Scope scope = enter();
+    phase(s.bodies[i]);
+    if (i == aimed) {
+      if (kind == barrier_in_branch_kind)
+        barrier(s.bodies[i]);
+      else
+        group_part(s.bodies[i], kind);
+    }
+    leave(scope);
+  }
+  --depth_;
+  out.statements.push_back(std::move(s));
+}
+
+// All threads leave the innermost loop, or begin its next round.
+void AimedGroups::leave_together(Block& out) {
+  guarded(out, uniform_condition(out), [&](Block& block) {
+    if (c_.chance(3)) phase(block);
+    block.statements.push_back(make(c_.chance(2) ? Op::break_ : Op::continue_));
+  });
+}
+
+void AimedGroups::group_for(Block& out, Kind kind) {
+  Statement s = make(Op::for_);
+  const ValueId low = number(out, static_cast<std::int64_t>(c_.below(3)) - 1);
+  ValueId high = number(out, static_cast<std::int64_t>(c_.below(4)));
+  if (c_.chance(2)) high = binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, 3));
+  s.operands = {low, high, number(out, 1 + static_cast<std::int64_t>(c_.below(2)))};
+  const Scope scope = enter();
+  Block body;
+  index(body);
+  uniform_.push_back(body.arguments.back());
+  const bool outer = std::exchange(in_loop_, true);
+  ++depth_;
+  if (c_.chance(3)) leave_together(body);
+  if (kind == barrier_in_loop_kind)
+    barrier(body);
+  else
+    group_part(body, kind);
+  phase(body);
+  --depth_;
+  in_loop_ = outer;
+  uniform_.pop_back();
+  leave(scope);
+  s.bodies.push_back(std::move(body));
+  out.statements.push_back(std::move(s));
+}
+
+void AimedGroups::group_while(Block& out, Kind kind) {
+  Statement counter = make(Op::local, ScalarType::i64);
+  counter.index = k_.local_count++;
+  counter.immediate = 1;
+  const std::uint32_t id = counter.index;
+  out.statements.push_back(std::move(counter));
+  const ValueId rounds = binary(out, Op::bit_and, ScalarType::i64, uniform(out), number(out, 3));
+  const auto get = [&](Block& block) {
+    Statement s = make(Op::get, ScalarType::i64);
+    s.index = id;
+    return emit(block, std::move(s));
+  };
+  Statement s = make(Op::while_);
+  const bool outer = std::exchange(in_loop_, true);
+  ++depth_;
+  Scope scope = enter();
+  Block test;
+  const ValueId before = get(test);
+  if (c_.chance(3)) phase(test);
+  Statement yield = make(Op::yield);
+  yield.operands = {binary(test, Op::lt, ScalarType::boolean, before, rounds)};
+  test.statements.push_back(std::move(yield));
+  leave(scope);
+  scope = enter();
+  Block body;
+  const ValueId at = get(body);
+  Statement set = make(Op::set, ScalarType::i64);
+  set.index = id;
+  set.operands = {binary(body, Op::add, ScalarType::i64, at, number(body, 1))};
+  body.statements.push_back(std::move(set));
+  uniform_.push_back(at);
+  if (c_.chance(3)) leave_together(body);
+  if (kind == barrier_in_loop_kind)
+    barrier(body);
+  else
+    group_part(body, kind);
+  phase(body);
+  uniform_.pop_back();
+  leave(scope);
+  --depth_;
+  in_loop_ = outer;
+  s.bodies.push_back(std::move(test));
+  s.bodies.push_back(std::move(body));
+  out.statements.push_back(std::move(s));
+}
+
+}  // namespace weir::test

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of group loops: shared memory, barriers, exchanges, and control flow of the whole group.
+#pragma once
+
+#include "aimed_statements.hpp"
+
+namespace weir::test {
+
+/// Between two barriers, the threads either read any element of a shared array, or each writes its own, or
+/// all update any of them by one commutative atomic. So a body has one meaning for any order of the threads.
+class AimedGroups : protected AimedStatements {
+ protected:
+  explicit AimedGroups(Choices& choices) : AimedStatements(choices) {}
+
+  /// Fills the body of a group loop with statements, one of them of the kind. The loop's indices are
+  /// loop_.indices; the last ones number the threads, of which `extents` has one for each.
+  void group_body(Block& out, const std::vector<std::uint64_t>& extents, Kind kind);
+  /// One more part of the body.
+  void group_part(Block& out, Kind kind);
+
+ private:
+  struct Shared {
+    std::uint32_t id;
+    ScalarType type;
+    std::uint64_t count;
+  };
+  Shared share(Block& out, ScalarType type, std::uint64_t count);
+  ValueId number_of_thread(Block& out, const std::vector<std::uint64_t>& extents);
+  void clear(Block& out, const Shared& array);
+  void barrier(Block& out) { out.statements.push_back(make(Op::barrier)); }
+  Statement access(Op op, const Shared& array, std::vector<ValueId> operands);
+  ValueId any_element(Block& out, const Shared& array);
+
+  void read(Block& out, const Shared& array);
+  void write_own(Block& out);
+  void update(Block& out, ir::AtomicKind kind);
+  void exchange(Block& out);
+  void across_barrier(Block& out, Kind kind);
+  void end_some(Block& out);
+  void phase(Block& out);
+
+  // the same in all threads
+  ValueId uniform(Block& out);
+  ValueId uniform_condition(Block& out);
+  void group_branch(Block& out, Kind kind);
+  void group_for(Block& out, Kind kind);
+  void group_while(Block& out, Kind kind);
+  void leave_together(Block& out);
+
+  std::uint64_t threads_ = 1;
+  std::size_t depth_ = 0;  ///< of branches and loops of the whole group
+  bool in_loop_ = false;
+  ValueId thread_ = ir::no_value;
+  std::vector<ValueId> uniform_;
+  Shared tile_{}, counters_{}, own_{};
+};
+
+}  // namespace weir::test
