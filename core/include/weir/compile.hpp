@@ -30,6 +30,10 @@ struct CompileTarget {
   std::string assume = {};
 };
 
+/// "FORMAT[:CPU[:FEATURES]]", as `weir compile --target` takes it and `weir info` prints it. Without a CPU it
+/// is "native".
+WEIR_API CompileTarget parse_target(std::string_view words);
+
 /// A code object with one kernel for each task of the program, in program order.
 struct CompiledProgram {
   /// One field of a task's argument block, on devices that name arrays by their address.

@@ -231,6 +231,7 @@ class LlvmCompiler final : public Compiler {
     CodeObject object;
     object.format = target.format;
     object.target = work.device().target_name();
+    object.needs = work.device().needs();
     object.bytes = work.finish();
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       CodeObject::Entry entry = work.device().launch_shape(kernel, *tasks[i]);
