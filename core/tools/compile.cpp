@@ -27,6 +27,7 @@ struct CompileOptions {
   std::string emit = "object";
   std::vector<std::string> assumptions;
   bool explain = false;
+  bool times = false;
 };
 
 constexpr const char* standard_output = "-";
@@ -45,9 +46,9 @@ void write(const std::string& file, std::span<const std::byte> bytes) {
 constexpr const char* pack_suffix = ".weirpack";
 
 int make_pack(const CompileOptions& options) {
-  if (options.emit != "object" || options.explain)
+  if (options.emit != "object" || options.explain || options.times)
     throw UsageError(
-        "a pack has code objects only; drop --emit and --explain, or compile one kernel to a file "
+        "a pack has code objects only; drop --emit, --explain and --times, or compile one kernel to a file "
         "of another name");
   if (options.targets.empty())
     throw UsageError(
@@ -84,6 +85,10 @@ int compile_kernel(const CompileOptions& options) {
   const Program program = read_kernel(options.files.at(0));
   CompileTarget target = parse_target(options.targets.empty() ? "elf-x86_64:native" : options.targets[0]);
   if (!options.assumptions.empty()) target.assume = options.assumptions[0];
+  if (options.times) {
+    std::fputs(compile_to_text(program, target, "times").c_str(), stdout);
+    return 0;
+  }
   if (options.emit != "object") {
     std::string text = options.emit == "ir" ? program.text() : compile_to_text(program, target, options.emit);
     if (!text.ends_with('\n')) text += '\n';
@@ -128,6 +133,9 @@ const Command compile_command(
       app.add_flag(
           "--explain", options->explain,
           "Also print the lowering of each task, and which loops launches merge; see sdk/docs/fusion.md");
+      app.add_flag(
+          "--times", options->times,
+          "Write no file; print the time that each stage of compilation takes, for each task compiled alone");
       app.add_option("--emit", options->emit, "Form to write")
           ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
           ->capture_default_str();

@@ -22,7 +22,7 @@ int main() try {
   // Kernels in text form are found by their name.
   const Program twice = Program::load("twice");
   const AnyArrayView view = x;
-  const LaunchArgument arguments[] = {{.array = &view, .element = {}}};
+  const LaunchArgument arguments[] = {{.array = &view, .element = view.element()}};
   twice.launch(stream, arguments);
 
   const float expected = 2.0f * 2.0f * std::exp(-1.0f);

@@ -106,7 +106,7 @@ WEIR_API std::string explain(const Program& program, const CompileTarget& target
 /// launches' site_base was first_site.
 WEIR_API std::string failure_of(const Program& program, std::span<const std::byte> record);
 
-/// What compile() makes, as text. `what` is "llvm" (before optimisation), "llvm-opt" (after it) or "asm".
+/// What compile() makes, as text: "llvm" (not optimised), "llvm-opt", "asm", or the "times" of its stages.
 WEIR_API std::string compile_to_text(const Program& program, const CompileTarget& target,
                                      std::string_view what);
 
