@@ -14,6 +14,7 @@
 #include <weir/error.hpp>
 #include <weir/stream.hpp>
 
+#include "byte_text.hpp"
 #include "cache/maintenance.hpp"
 #include "cache/statistics.hpp"
 #include "command.hpp"
@@ -33,13 +34,6 @@ CachePolicy policy_with_folder() {
   return policy;
 }
 
-std::string size_text(std::uint64_t bytes) {
-  constexpr double kibi = 1024;
-  const auto number = static_cast<double>(bytes);
-  return number < kibi * kibi ? fmt::format("{:.1f} KiB", number / kibi)
-                              : fmt::format("{:.1f} MiB", number / (kibi * kibi));
-}
-
 void line(const char* label, const std::string& text) {
   std::printf("%-10s %s\n", label, text.c_str());
 }
@@ -57,7 +51,7 @@ int show_info() {
   const cache::Statistics counts = cache::read_statistics(policy.folder);
   line("folder", policy.folder.string());
   line("in use", why_not.empty() ? "yes" : "no: " + why_not);
-  line("size", fmt::format("{} of at most {}", size_text(bytes), size_text(policy.limit)));
+  line("size", fmt::format("{} of at most {}", byte_text(bytes), byte_text(policy.limit)));
   line("entries", fmt::format("{}", entries.size()));
   line("hits", fmt::format("{}", counts.hits));
   line("misses", fmt::format("{}", counts.misses));
@@ -79,9 +73,8 @@ int list() {
   for (const cache::Listed& listed : cache::list_entries(policy_with_folder().folder)) {
     const std::optional<cache::Entry> entry = cache::read_entry(listed.file);
     std::string label = entry ? entry->label : "damaged, or of another version of Weir";
-    std::replace_if(
-        label.begin(), label.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    std::printf("%s  %10s  %8s  %s\n", date_text(listed.used).c_str(), size_text(listed.bytes).c_str(),
+    std::replace_if(label.begin(), label.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    std::printf("%s  %10s  %8s  %s\n", date_text(listed.used).c_str(), byte_text(listed.bytes).c_str(),
                 entry ? fmt::format("{:.0f} ms", entry->seconds * 1e3).c_str() : "", label.c_str());
   }
   return 0;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir compile`: translates a kernel in text form to a code object or to an intermediate text form.
+// `weir compile`: translates kernels in text form to a code object, to an intermediate text form, or to a
+// pack.
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 #include <weir/compile.hpp>
 #include <weir/error.hpp>
+#include <weir/pack.hpp>
 
 #include "command.hpp"
 #include "kernel_file.hpp"
@@ -16,25 +21,14 @@ namespace weir::tool {
 namespace {
 
 struct CompileOptions {
-  std::string file;
-  std::string target = "elf-x86_64:native";
+  std::vector<std::string> files;
+  std::vector<std::string> targets;
   std::string output;
   std::string emit = "object";
-  std::string assume;
+  std::vector<std::string> assumptions;
   bool explain = false;
+  bool times = false;
 };
-
-/// "FORMAT[:CPU[:FEATURES]]".
-CompileTarget parse_target(const std::string& text) {
-  CompileTarget target;
-  const std::size_t first = text.find(':');
-  target.format = text.substr(0, first);
-  if (first == std::string::npos) return target;
-  const std::size_t second = text.find(':', first + 1);
-  target.cpu = text.substr(first + 1, second == std::string::npos ? second : second - first - 1);
-  if (second != std::string::npos) target.features = text.substr(second + 1);
-  return target;
-}
 
 constexpr const char* standard_output = "-";
 
@@ -49,10 +43,52 @@ void write(const std::string& file, std::span<const std::byte> bytes) {
   if (!out) throw Error(ErrorCode::system, file + ": cannot write the file; check the folder and the space");
 }
 
+constexpr const char* pack_suffix = ".weirpack";
+
+int make_pack(const CompileOptions& options) {
+  if (options.emit != "object" || options.explain || options.times)
+    throw UsageError(
+        "a pack has code objects only; drop --emit, --explain and --times, or compile one kernel to a file "
+        "of another name");
+  if (options.targets.empty())
+    throw UsageError(
+        "a pack needs its targets; add --target FORMAT:CPU for each, such as "
+        "elf-x86_64:x86-64-v3, ptx:sm_70 or hsaco:gfx942");
+  PackBuilder builder;
+  for (const std::string& words : options.targets) {
+    CompileTarget target = parse_target(words);
+    if (options.assumptions.empty()) builder.add_target(target);
+    for (const std::string& assume : options.assumptions) {
+      target.assume = assume;
+      builder.add_target(target);
+    }
+  }
+  for (const std::string& file : options.files)
+    for (const Program& program : read_kernels(file)) builder.add(program);
+  builder.write(options.output);
+  const Pack pack = Pack::examine(options.output);
+  const auto count = [](std::size_t number, const char* what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  std::printf("%s: %s for %s, %ju bytes\n", options.output.c_str(),
+              count(pack.kernels().size(), "kernel").c_str(), count(options.targets.size(), "target").c_str(),
+              static_cast<std::uintmax_t>(std::filesystem::file_size(options.output)));
+  return 0;
+}
+
 int compile_kernel(const CompileOptions& options) {
-  const Program program = read_kernel(options.file);
-  CompileTarget target = parse_target(options.target);
-  target.assume = options.assume;
+  if (options.output.ends_with(pack_suffix)) return make_pack(options);
+  if (options.files.size() > 1 || options.targets.size() > 1 || options.assumptions.size() > 1)
+    throw UsageError(
+        "several kernels, targets or sets of assumptions go into a pack; write it with -o "
+        "FILE.weirpack");
+  const Program program = read_kernel(options.files.at(0));
+  CompileTarget target = parse_target(options.targets.empty() ? "elf-x86_64:native" : options.targets[0]);
+  if (!options.assumptions.empty()) target.assume = options.assumptions[0];
+  if (options.times) {
+    std::fputs(compile_to_text(program, target, "times").c_str(), stdout);
+    return 0;
+  }
   if (options.emit != "object") {
     std::string text = options.emit == "ir" ? program.text() : compile_to_text(program, target, options.emit);
     if (!text.ends_with('\n')) text += '\n';
@@ -76,19 +112,30 @@ int compile_kernel(const CompileOptions& options) {
 }
 
 const Command compile_command(
-    "compile", "Compile a kernel in text form", [](CLI::App& app) -> std::function<int()> {
+    "compile", "Compile kernels in text form to a code object or a pack",
+    [](CLI::App& app) -> std::function<int()> {
       auto options = std::make_shared<CompileOptions>();
-      app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
-      app.add_option("--target", options->target, "FORMAT[:CPU[:FEATURES]] as weir info lists them")
-          ->capture_default_str();
+      app.add_option("files", options->files,
+                     "Kernels in IR text form, or - for standard input; several make a pack")
+          ->required();
       app.add_option(
-          "--assume", options->assume,
-          "Properties of launches that the code may rely on: no_alias,index32,aligned,device_local; see "
-          "weir/compile.hpp");
-      app.add_option("-o,--output", options->output, "File to write, or - for standard output");
+             "--target", options->targets,
+             "FORMAT[:CPU[:FEATURES]] as weir info lists them, elf-x86_64:native for a code object; a "
+             "pack takes several")
+          ->allow_extra_args(false);
+      app.add_option(
+             "--assume", options->assumptions,
+             "Properties of launches that the code may rely on: no_alias,index32,aligned,device_local; see "
+             "weir/compile.hpp. A pack takes several, and has the usual ones without this option")
+          ->allow_extra_args(false);
+      app.add_option("-o,--output", options->output,
+                     "File to write, or - for standard output; a pack if its name ends with .weirpack");
       app.add_flag(
           "--explain", options->explain,
           "Also print the lowering of each task, and which loops launches merge; see sdk/docs/fusion.md");
+      app.add_flag(
+          "--times", options->times,
+          "Write no file; print the time that each stage of compilation takes, for each task compiled alone");
       app.add_option("--emit", options->emit, "Form to write")
           ->check(CLI::IsMember({"object", "ir", "llvm", "llvm-opt", "asm"}))
           ->capture_default_str();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir run`: launches a kernel in text form once, with arguments from the command line and from NumPy files.
+// `weir run`: launches a kernel once, with arguments from the command line and from NumPy files.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <chrono>
@@ -20,6 +20,7 @@ namespace {
 
 struct RunOptions {
   std::string file;
+  std::string kernel;
   std::vector<std::string> arguments;
   std::vector<std::string> outputs;
   std::string device;
@@ -66,7 +67,7 @@ void refuse_shared_files(const std::map<std::string, std::string>& outputs) {
 }
 
 int run_kernel(const RunOptions& options) {
-  const Program program = read_kernel(options.file);
+  const Program program = read_kernel(options.file, options.kernel);
   if (options.debug) program.debug();
   const auto values = split_assignments(options.arguments, "--arg");
   const auto outputs = split_assignments(options.outputs, "--out");
@@ -87,9 +88,11 @@ int run_kernel(const RunOptions& options) {
   return 0;
 }
 
-const Command run_command("run", "Run a kernel in text form once", [](CLI::App& app) -> std::function<int()> {
+const Command run_command("run", "Run a kernel once", [](CLI::App& app) -> std::function<int()> {
   auto options = std::make_shared<RunOptions>();
-  app.add_option("file", options->file, "Kernel in IR text form, or - for standard input")->required();
+  app.add_option("file", options->file, "Kernel in IR text form, - for standard input, or a pack")
+      ->required();
+  app.add_option("--kernel", options->kernel, "Name of the kernel, for a pack of several");
   app.add_option(
          "--arg", options->arguments,
          "PARAMETER=@FILE.npy, =zeros:EXTENTS (zeros:100x20), or =NUMBER; an omitted array that the kernel "

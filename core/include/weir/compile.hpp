@@ -30,6 +30,10 @@ struct CompileTarget {
   std::string assume = {};
 };
 
+/// "FORMAT[:CPU[:FEATURES]]", as `weir compile --target` takes it and `weir info` prints it. Without a CPU it
+/// is "native".
+WEIR_API CompileTarget parse_target(std::string_view words);
+
 /// A code object with one kernel for each task of the program, in program order.
 struct CompiledProgram {
   /// One field of a task's argument block, on devices that name arrays by their address.
@@ -102,7 +106,7 @@ WEIR_API std::string explain(const Program& program, const CompileTarget& target
 /// launches' site_base was first_site.
 WEIR_API std::string failure_of(const Program& program, std::span<const std::byte> record);
 
-/// What compile() makes, as text. `what` is "llvm" (before optimisation), "llvm-opt" (after it) or "asm".
+/// What compile() makes, as text: "llvm" (not optimised), "llvm-opt", "asm", or the "times" of its stages.
 WEIR_API std::string compile_to_text(const Program& program, const CompileTarget& target,
                                      std::string_view what);
 

@@ -68,6 +68,12 @@ class WEIR_API Program {
   /// verifier or the planner has to say.
   static Program parse(std::string_view text, std::string_view file_name = "<text>");
 
+  /// The kernel of that name in the packs of this process: those that weir_add_kernels() in CMake put into
+  /// the program, and those that Pack::load has read. Its launches take the code in the pack; see
+  /// <weir/pack.hpp>. Throws Error{not_found} that lists the kernels, and Error{invalid} when several have
+  /// the name.
+  static Program load(std::string_view name);
+
   /// The text form; parse(text()) gives the same text.
   std::string text(bool with_locations = false) const;
 

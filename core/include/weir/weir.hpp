@@ -16,6 +16,7 @@
 #include <weir/launch_report.hpp>
 #include <weir/module.hpp>
 #include <weir/on_print.hpp>
+#include <weir/pack.hpp>
 #include <weir/profile.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>

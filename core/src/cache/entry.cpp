@@ -22,13 +22,14 @@ struct Sizes {
   double seconds;
 };
 
+}  // namespace
+
 std::string checksum(std::string_view bytes) {
+  static_assert(sizeof(XXH128_canonical_t) == checksum_bytes);
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
   return {reinterpret_cast<const char*>(canonical.digest), sizeof canonical.digest};
 }
-
-}  // namespace
 
 std::string entry_name(std::string_view input) {
   const XXH128_hash_t hash = XXH3_128bits(input.data(), input.size());
@@ -49,7 +50,7 @@ std::string encode_entry(const Entry& entry) {
 }
 
 std::optional<Entry> decode_entry(std::string_view bytes) {
-  constexpr std::size_t header = magic.size() + sizeof(Sizes), trailer = sizeof(XXH128_canonical_t);
+  constexpr std::size_t header = magic.size() + sizeof(Sizes), trailer = checksum_bytes;
   if (bytes.size() < header + trailer || !bytes.starts_with(magic)) return std::nullopt;
   const std::string_view body = bytes.substr(0, bytes.size() - trailer);
   if (bytes.substr(body.size()) != checksum(body)) return std::nullopt;

@@ -33,6 +33,10 @@ inline constexpr std::string_view entry_suffix = ".code";
 /// Whether entry_name may have returned `name`.
 bool is_entry_name(std::string_view name);
 
+/// XXH3-128, 16 bytes.
+std::string checksum(std::string_view bytes);
+inline constexpr std::size_t checksum_bytes = 16;
+
 std::string encode_entry(const Entry& entry);
 /// Nothing for bytes that encode_entry of this version did not return, such as damaged or truncated ones.
 std::optional<Entry> decode_entry(std::string_view bytes);

@@ -37,6 +37,10 @@ struct LaunchAssumptions {
   constexpr std::uint32_t number() const noexcept {
     return (no_alias ? 1 : 0) | (index32 ? 2 : 0) | (aligned ? 4 : 0) | (device_local ? 8 : 0);
   }
+  /// The inverse of number().
+  static constexpr LaunchAssumptions of(std::uint32_t set) noexcept {
+    return {(set & 1) != 0, (set & 2) != 0, (set & 4) != 0, (set & 8) != 0};
+  }
   friend bool operator==(const LaunchAssumptions&, const LaunchAssumptions&) = default;
 };
 
@@ -83,6 +87,9 @@ struct CodeObject {
   std::string target;
   std::vector<std::byte> bytes;
   std::vector<Entry> entries;
+  /// The features beyond `target` that a device must list to run the code, as in "+float64,+int64"; "" when
+  /// the device's driver checks all that the code needs.
+  std::string needs = {};
 };
 
 class Compiler {
@@ -100,5 +107,5 @@ class Compiler {
 }  // namespace weir::codegen
 
 /// The one exported symbol. `abi` is weir_codegen_abi of the caller's build; null is returned on a mismatch.
-inline constexpr std::uint32_t weir_codegen_abi = 4;
+inline constexpr std::uint32_t weir_codegen_abi = 5;
 extern "C" __attribute__((visibility("default"))) weir::codegen::Compiler* weir_codegen(std::uint32_t abi);

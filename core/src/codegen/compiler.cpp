@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages of a compilation: prepare, lower, optimise, emit, link.
 #include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/Format.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <time.h>
 
+#include <array>
 #include <weir/error.hpp>
 
 #include "codegen/codegen.hpp"
@@ -144,10 +148,15 @@ class Compilation {
     return result;
   }
 
-  /// The code object of the optimised tasks.
-  std::vector<std::byte> finish() {
-    std::vector<std::byte> translated = device_->translate(*module_);
-    return translated.empty() ? device_->link(emit(device_->object_type())) : translated;
+  /// Machine code of the optimised tasks, not linked yet.
+  void generate() {
+    translated_ = device_->translate(*module_);
+    if (translated_.empty()) object_ = emit(device_->object_type());
+  }
+
+  /// The code object.
+  std::vector<std::byte> link() {
+    return translated_.empty() ? device_->link(std::move(object_)) : std::move(translated_);
   }
 
   llvm::SmallVector<char, 0> emit(llvm::CodeGenFileType type) {
@@ -219,7 +228,61 @@ class Compilation {
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<llvm::Module> module_;
+  std::vector<std::byte> translated_;
+  llvm::SmallVector<char, 0> object_;
 };
+
+/// Processor time of the calling thread, which other processes do not lengthen as they do elapsed time.
+class Stopwatch {
+ public:
+  /// Milliseconds since the last call or the construction.
+  double lap() {
+    const double before = last_;
+    last_ = now();
+    return last_ - before;
+  }
+
+ private:
+  static double now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+  }
+  double last_ = now();
+};
+
+/// A table of the times of each task when it is compiled alone.
+std::string times_of(const ir::Kernel& kernel, Tasks tasks, const Target& target) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  const auto row = [&](const std::string& name, const std::array<double, 4>& stages, std::size_t bytes) {
+    double all = 0;
+    out << llvm::left_justify(name, 32);
+    for (const double stage : stages) out << llvm::format("%10.2f", stage), all += stage;
+    out << llvm::format("%10.2f%10zu\n", all, bytes);
+  };
+  const auto time = [&](Tasks some, const std::string& name) {
+    std::array<double, 4> stages;
+    Stopwatch watch;
+    Compilation work(kernel, some, target);
+    work.add_lines();
+    work.lower();
+    stages[0] = watch.lap();
+    work.optimise();
+    stages[1] = watch.lap();
+    work.generate();
+    stages[2] = watch.lap();
+    const std::size_t bytes = work.link().size();
+    stages[3] = watch.lap();
+    row(name, stages, bytes);
+  };
+  out << "milliseconds of processor time       lower  optimise  generate      link       all     bytes\n";
+  // What LLVM sets up once would be part of the first task.
+  if (!tasks.empty()) time(tasks.first(1), "first use of LLVM, " + tasks[0]->name);
+  for (std::size_t i = 0; i < tasks.size(); ++i) time(tasks.subspan(i, 1), tasks[i]->name);
+  if (tasks.size() > 1) time(tasks, "all tasks together");
+  return text;
+}
 
 class LlvmCompiler final : public Compiler {
  public:
@@ -231,7 +294,9 @@ class LlvmCompiler final : public Compiler {
     CodeObject object;
     object.format = target.format;
     object.target = work.device().target_name();
-    object.bytes = work.finish();
+    object.needs = work.device().needs();
+    work.generate();
+    object.bytes = work.link();
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       CodeObject::Entry entry = work.device().launch_shape(kernel, *tasks[i]);
       entry.symbol = tasks[i]->name;
@@ -243,9 +308,10 @@ class LlvmCompiler final : public Compiler {
 
   std::string emit_text(const ir::Kernel& kernel, Tasks tasks, const Target& target,
                         std::string_view what) override {
+    if (what == "times") return times_of(kernel, tasks, target);
     if (what != "llvm" && what != "llvm-opt" && what != "asm")
       throw Error(ErrorCode::invalid,
-                  "'" + std::string(what) + "' cannot be emitted; expected llvm, llvm-opt or asm");
+                  "'" + std::string(what) + "' cannot be emitted; expected llvm, llvm-opt, asm or times");
     Compilation work(kernel, tasks, target);
     work.keep_value_names();
     work.lower();

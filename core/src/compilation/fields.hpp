@@ -84,8 +84,8 @@ void fields(auto& archive, Is<codegen::CodeObject::Entry> auto& entry) {
 }
 
 void fields(auto& archive, Is<codegen::CodeObject> auto& object) {
-  auto& [format, target, bytes, entries] = object;
-  archive(format, target, bytes, entries);
+  auto& [format, target, bytes, entries, needs] = object;
+  archive(format, target, bytes, entries, needs);
 }
 
 }  // namespace weir::compilation

@@ -119,24 +119,24 @@ Generator::Generator(const fs::path& program, std::chrono::milliseconds idle) {
 
 Worker Generator::start(const GeneratorPolicy& policy) {
   if (const std::string reason = why_not_to_be_run(policy.program); !reason.empty())
-    throw missing_generator(reason);
+    throw MissingGenerator(reason);
   const std::shared_ptr<Generator> made(new Generator(policy.program, policy.idle));
   // Requested before it is ready, so that it starts immediately.
   std::optional<Worker> first = made->add_worker();
   made->expect_greeting(policy);
-  if (!first) throw missing_generator(policy.program.string() + ": it ended as soon as it was started");
+  if (!first) throw MissingGenerator(policy.program.string() + ": it ended as soon as it was started");
   return std::move(*first);
 }
 
 void Generator::expect_greeting(const GeneratorPolicy& policy) const {
   const std::string program = policy.program.string();
   if (wait_readable(socket_.get(), Clock::now() + policy.limit) == Transfer::late)
-    throw missing_generator(program + ": it did not answer");
+    throw MissingGenerator(program + ": it did not answer");
   std::string text(max_greeting_bytes, '\0');
   const ssize_t got = recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);
-  if (got <= 0) throw missing_generator(program + ": it ended before it answered");
+  if (got <= 0) throw MissingGenerator(program + ": it ended before it answered");
   text.resize(static_cast<std::size_t>(got));
-  if (text != greeting()) throw missing_generator(program + ": of another build of Weir");
+  if (text != greeting()) throw MissingGenerator(program + ": of another build of Weir");
 }
 
 std::optional<Worker> Generator::add_worker() const {

@@ -12,6 +12,7 @@
 #include "compilation/generator.hpp"
 #include "compilation/handshake.hpp"
 #include "compilation/library.hpp"
+#include "compilation/pack_file.hpp"
 #include "weir_generator_sources.hpp"
 
 namespace weir::compilation {
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string state_of(const fs::path& file) {
-  struct stat info {};
+  struct stat info{};
   if (stat(file.c_str(), &info) != 0) return "absent";
   return fmt::format("{} bytes of {}.{}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
@@ -50,6 +51,10 @@ std::string generator_identity() {
   return fmt::format("{}, {}, {}, LLVM {} {}, driver ABI {}", greeting(), generator_sources,
                      state_of(generator), WEIR_LLVM_VERSION, state_of(llvm_library(generator)),
                      WEIR_ABI_CURRENT);
+}
+
+std::string generator_words() {
+  return fmt::format("{}, LLVM {}", generator_sources, WEIR_LLVM_VERSION);
 }
 
 }  // namespace weir::compilation

@@ -53,14 +53,10 @@ std::atomic<codegen::Compiler*> current{nullptr};
 
 /// The library's compiler, which is never closed. Threads that call this at once get the same one.
 codegen::Compiler& open_in_process(const GeneratorPolicy& policy) {
-  if (const std::string why = why_untrusted(policy.program); !why.empty())
-    throw Error(ErrorCode::compile, "kernels need Weir's code generator, which is not trusted: " + why);
+  if (const std::string why = why_untrusted(policy.program); !why.empty()) throw MissingGenerator(why);
   Library library(policy.program);
   if (codegen::Compiler* const opened = library.open()) return *opened;
-  throw Error(ErrorCode::compile,
-              "kernels need Weir's code generator, which could not be opened; install the package that holds "
-              "libweir-codegen. Tried " +
-                  library.problem());
+  throw MissingGenerator(library.problem());
 }
 
 void in_forked_child() {
@@ -83,6 +79,7 @@ Reply RemoteCompiler::call(const ir::Kernel& kernel, const codegen::Target& targ
       Reply reply = decode_reply(bytes);
       if (!reply.last) lease.keep();
       if (const auto* error = std::get_if<Error>(&reply.value)) throw *error;
+      if (const auto* missing = std::get_if<MissingGenerator>(&reply.value)) throw *missing;
       return reply;
     }
     if (moved == Transfer::late) {

@@ -25,14 +25,21 @@ struct Request {
   std::vector<ir::Task> tasks;
 };
 
-/// The result or the exception of a call.
-struct Reply {
-  std::variant<codegen::CodeObject, std::string, Error> value;
-  bool last = false;  ///< the process ends after this reply, because its state may be damaged
+/// The code generator is absent or cannot be used, for `reason`.
+class MissingGenerator : public Error {
+ public:
+  explicit MissingGenerator(const std::string& reason);
+  const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  std::string reason_;
 };
 
-/// Error{compile} for a code generator that is absent or cannot be used, for `reason`.
-Error missing_generator(const std::string& reason);
+/// The result or the exception of a call.
+struct Reply {
+  std::variant<codegen::CodeObject, std::string, Error, MissingGenerator> value;
+  bool last = false;  ///< the process ends after this reply, because its state may be damaged
+};
 
 std::string encode_request(const ir::Kernel& kernel, std::span<const ir::Task* const> tasks,
                            const codegen::Target& target, std::optional<std::string_view> text);

@@ -23,7 +23,7 @@ Reply perform(codegen::Compiler& compiler, const Request& request) {
 
 Reply answer(Library& library, const std::string& bytes) {
   codegen::Compiler* const compiler = library.open();
-  if (!compiler) return {missing_generator(library.problem())};
+  if (!compiler) return {MissingGenerator(library.problem())};
   Request request;
   const auto failed = [&](const std::string& reason) {
     // LLVM is compiled without exceptions, so an exception through LLVM does not release locks and memory.

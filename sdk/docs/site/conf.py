@@ -51,6 +51,7 @@ guides/graphs
 guides/errors
 guides/debugging
 guides/profiling
+guides/packs
 guides/performance
 guides/porting
 guides/writing-a-driver

@@ -41,6 +41,8 @@ class DeviceModel {
   virtual std::unique_ptr<llvm::TargetMachine> make_machine() const = 0;
   /// The target's full name, for CodeObject::target.
   virtual std::string target_name() const = 0;
+  /// CodeObject::needs.
+  virtual std::string needs() const { return {}; }
   /// Declares the exported entry of a task, with its calling convention and attributes.
   virtual llvm::Function* declare_entry(llvm::Module& module, const ir::Kernel& kernel,
                                         const ir::Task& task) const = 0;

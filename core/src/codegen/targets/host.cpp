@@ -91,6 +91,8 @@ class HostModel final : public DeviceModel {
   }
 
   std::string target_name() const override { return cpu_; }
+  // Drivers judge the processor's name only.
+  std::string needs() const override { return added_features(named_features_); }
 
   llvm::Function* declare_entry(llvm::Module& module, const ir::Kernel&,
                                 const ir::Task& task) const override {

@@ -123,6 +123,11 @@ class SpirvModel final : public GpuModel {
                                    llvm::CodeGenOptLevel::Aggressive));
   }
 
+  std::string needs() const override {
+    std::string list;
+    for (const std::string& name : features_) list += (list.empty() ? "+" : ",+") + name;
+    return list;
+  }
   std::string target_name() const override { return "vulkan1.3"; }
   llvm::SyncScope::ID device_scope(llvm::LLVMContext& context) const override {
     return context.getOrInsertSyncScopeID("device");

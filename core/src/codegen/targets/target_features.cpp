@@ -39,4 +39,13 @@ void check_features(const llvm::MCSubtargetInfo& plain, const std::string& featu
   }
 }
 
+std::string added_features(llvm::StringRef features) {
+  llvm::SmallVector<llvm::StringRef> named;
+  features.split(named, ',', -1, /*KeepEmpty=*/false);
+  std::string added;
+  for (const llvm::StringRef feature : named)
+    if (feature.starts_with("+")) added += (added.empty() ? "" : ",") + feature.str();
+  return added;
+}
+
 }  // namespace weir::codegen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include <string>
@@ -14,5 +15,8 @@ namespace weir::codegen {
 /// the message.
 void check_features(const llvm::MCSubtargetInfo& plain, const std::string& features,
                     llvm::function_ref<bool(llvm::StringRef)> may_change, const std::string& expected);
+
+/// The features that a list switches on: "+a,+c" of "+a,-b,+c".
+std::string added_features(llvm::StringRef features);
 
 }  // namespace weir::codegen

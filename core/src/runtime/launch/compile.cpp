@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <bit>
 #include <exception>
+#include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "compilation/cached_compiler.hpp"
+#include "compilation/packs.hpp"
+#include "compilation/request.hpp"
 #include "compilation/task_groups.hpp"
 #include "ir/error_record.hpp"
 #include "runtime/errors/stream_errors.hpp"
@@ -18,30 +22,18 @@
 namespace weir::detail {
 namespace {
 
-/// The code of all tasks, in order, in one or more objects.
-std::vector<codegen::CodeObject> generate(const ir::Kernel& kernel, const passes::Plan& plan,
-                                          const DeviceState& device,
-                                          const codegen::LaunchAssumptions& assumptions) {
-  std::vector<const ir::Task*> tasks;
-  for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
-  const std::vector<compilation::TaskGroup> groups = compilation::task_groups(tasks);
-  std::exception_ptr refusal;
-  for (const CodeTarget& code : device.info.code_targets) {
-    if (!codegen::generates(code.format)) continue;
-    const codegen::Target target{code.format,
-                                 code.target,
-                                 device.info.target_features,
-                                 device.info.lanes,
-                                 device.info.max_block_threads,
-                                 assumptions};
-    try {
-      return compilation::compile_groups(compilation::cached_compiler(), kernel, groups, target);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      if (!refusal) refusal = std::current_exception();
-    }
-  }
-  if (refusal) std::rethrow_exception(refusal);
+/// The targets of the device for which this build generates code, in the device's order.
+std::vector<codegen::Target> targets_of(const DeviceState& device,
+                                        const codegen::LaunchAssumptions& assumptions) {
+  std::vector<codegen::Target> targets;
+  for (const CodeTarget& code : device.info.code_targets)
+    if (codegen::generates(code.format))
+      targets.push_back({code.format, code.target, device.info.target_features, device.info.lanes,
+                         device.info.max_block_threads, assumptions});
+  return targets;
+}
+
+[[noreturn]] void refuse_formats(const ir::Kernel& kernel, const DeviceState& device) {
   std::string loaded;
   for (const CodeTarget& code : device.info.code_targets)
     loaded += fmt::format("{}'{}'", loaded.empty() ? "" : ", ", code.format);
@@ -52,6 +44,61 @@ std::vector<codegen::CodeObject> generate(const ir::Kernel& kernel, const passes
                   "WEIR_DEVICE=cpu",
                   kernel.name, device.device_name(), codegen::list_of_formats(),
                   loaded.empty() ? "no format" : "only " + loaded));
+}
+
+/// The code of all tasks, in order, from the cache on disk or from the code generator.
+std::vector<codegen::CodeObject> generate(const ir::Kernel& kernel,
+                                          std::span<const compilation::TaskGroup> groups,
+                                          std::span<const codegen::Target> targets) {
+  std::exception_ptr refusal;
+  for (const codegen::Target& target : targets) try {
+      return compilation::compile_groups(compilation::cached_compiler(), kernel, groups, target);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      if (!refusal) refusal = std::current_exception();
+    }
+  std::rethrow_exception(refusal);
+}
+
+/// The code of a plan's tasks, in order, in one or more modules.
+struct LoadedCode {
+  std::vector<std::shared_ptr<ModuleState>> modules;
+  std::vector<codegen::CodeObject> objects;
+};
+
+LoadedCode load(const ir::Kernel& kernel, DeviceState& device, std::vector<codegen::CodeObject>&& objects) {
+  LoadedCode code;
+  for (const codegen::CodeObject& object : objects)
+    code.modules.push_back(load_module(
+        device, {object.format, object.target, std::as_bytes(std::span(object.bytes)), kernel.name}));
+  code.objects = std::move(objects);
+  return code;
+}
+
+enum class CodeSource {
+  packs,  ///< the packs of this process only
+  any     ///< likewise, else the cache on disk, else the code generator
+};
+
+/// Nothing when the code is not in `source`.
+std::optional<LoadedCode> load_code(const ir::Kernel& kernel, const passes::Plan& plan, DeviceState& device,
+                                    const codegen::LaunchAssumptions& assumptions, CodeSource source) {
+  std::vector<const ir::Task*> tasks;
+  for (const passes::PlannedTask& planned : plan.tasks) tasks.push_back(&planned.task);
+  const std::vector<compilation::TaskGroup> groups = compilation::task_groups(tasks);
+  const std::vector<codegen::Target> targets = targets_of(device, assumptions);
+  if (targets.empty()) refuse_formats(kernel, device);
+  std::optional<LoadedCode> code;
+  const auto accept = [&](std::vector<codegen::CodeObject>&& objects) {
+    try {
+      code = load(kernel, device, std::move(objects));
+    } catch (const Error& error) {  // of a target that the driver does not load
+      if (error.code() != ErrorCode::code_object) throw;
+    }
+    return code.has_value();
+  };
+  if (compilation::find_packed(kernel, groups, targets, accept) || source == CodeSource::packs) return code;
+  return load(kernel, device, generate(kernel, groups, targets));
 }
 
 /// Looks up the task's kernel. Sets `sized` to the parameters whose sizes its launches pass.
@@ -116,11 +163,13 @@ std::uint64_t local_bytes(const ir::Block& block) {
   return bytes;
 }
 
+/// Null when the code is not in `source`.
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
                                        std::shared_ptr<const passes::Plan> chosen,
-                                       const codegen::LaunchAssumptions& assumptions) {
+                                       const codegen::LaunchAssumptions& assumptions, CodeSource source) {
   auto compiled = std::make_unique<DeviceProgram>();
   compiled->plan = std::move(chosen);
+  compiled->assumptions = assumptions;
   const passes::Plan& plan = *compiled->plan;
 
   std::vector<TaskPlace> places;
@@ -134,15 +183,15 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
     compiled->first_site = register_failure_sites(sites, make_failure_source(program.kernel, compiled->plan));
   if (plan.tasks.empty()) return compiled;
 
+  std::optional<LoadedCode> code = load_code(*program.kernel, plan, device, assumptions, source);
+  if (!code) return nullptr;
+  compiled->modules = std::move(code->modules);
   std::size_t i = 0;
   std::uint32_t site = compiled->first_site;
-  for (const codegen::CodeObject& object : generate(*program.kernel, plan, device, assumptions)) {
-    ModuleState& module = *compiled->modules.emplace_back(load_module(
-        device,
-        {object.format, object.target, std::as_bytes(std::span(object.bytes)), program.kernel->name}));
-    for (const codegen::CodeObject::Entry& entry : object.entries) {
+  for (std::size_t m = 0; m < compiled->modules.size(); ++m) {
+    for (const codegen::CodeObject::Entry& entry : code->objects[m].entries) {
       const passes::PlannedTask& planned = plan.tasks.at(i++);
-      CompiledTask ready = make_task(module, *program.kernel, planned, entry);
+      CompiledTask ready = make_task(*compiled->modules[m], *program.kernel, planned, entry);
       ready.site_base = site;
       if (compiled->first_site) site += ir::failure_sites(planned.task.body);
       compiled->argument_bytes =
@@ -189,16 +238,64 @@ std::shared_ptr<const passes::Plan> plan_apart(const ProgramState& program, cons
 }
 
 /// Compiles the plan of the variant. A plan whose merged loops need more registers than a thread has is
-/// replaced by one that merges fewer, unless that does not help.
+/// replaced by one that merges fewer, unless that does not help or its code is not in `source`. Null when
+/// the code of the variant is not in `source`.
 std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState& device,
-                                       const LaunchVariant& variant) {
+                                       const LaunchVariant& variant, CodeSource source) {
   auto merged =
-      compile(program, device, plan_for(program, device.address_bytes, variant), variant.assumptions);
-  if (!spills(*merged)) return merged;
-  auto fewer = variant.shared_index
-                   ? compile(program, device, LaunchVariant{variant.assumptions})
-                   : compile(program, device, plan_apart(program, device, *merged), variant.assumptions);
-  return most_stack(*fewer) < most_stack(*merged) ? std::move(fewer) : std::move(merged);
+      compile(program, device, plan_for(program, device.address_bytes, variant), variant.assumptions, source);
+  if (!merged || !spills(*merged)) return merged;
+  std::unique_ptr<DeviceProgram> fewer;
+  try {
+    fewer = variant.shared_index
+                ? compile(program, device, LaunchVariant{variant.assumptions}, source)
+                : compile(program, device, plan_apart(program, device, *merged), variant.assumptions, source);
+  } catch (const compilation::MissingGenerator&) {  // `merged` is from a pack
+  }
+  return fewer && most_stack(*fewer) < most_stack(*merged) ? std::move(fewer) : std::move(merged);
+}
+
+/// The code in the packs of this process that serves launches of the variant although it assumes less; the
+/// code that assumes the most. Null when there is none.
+std::unique_ptr<DeviceProgram> find_weaker(const ProgramState& program, DeviceState& device,
+                                           const LaunchVariant& variant) {
+  constexpr auto bits = [](std::uint32_t set) { return std::popcount(set); };
+  const std::uint32_t all = variant.assumptions.number();
+  std::vector<std::uint32_t> sets;
+  for (std::uint32_t set = 0; set < codegen::LaunchAssumptions::sets; ++set)
+    if ((set & ~all) == 0 && (set != all || variant.shared_index)) sets.push_back(set);
+  std::ranges::stable_sort(sets, std::greater(), bits);
+  for (const std::uint32_t set : sets)
+    if (auto found =
+            compile(program, device, LaunchVariant{codegen::LaunchAssumptions::of(set)}, CodeSource::packs))
+      return found;
+  return nullptr;
+}
+
+[[noreturn]] void refuse_absent(const ProgramState& program, const DeviceState& device,
+                                const compilation::MissingGenerator& missing) {
+  const std::vector<codegen::Target> targets = targets_of(device, {});
+  const std::string packs = compilation::describe_packs(program.name(), targets);
+  if (packs.empty()) throw missing;
+  const codegen::Target& best = targets.front();
+  throw Error(
+      ErrorCode::compile,
+      fmt::format("kernel '{}' has no code for device {}: {}. Make the pack with weir compile for a "
+                  "target of the device, such as {}:{}, or install weir-codegen of the same version "
+                  "as libweir. Tried:\n  {}",
+                  program.name(), device.device_name(), packs, best.format, best.cpu, missing.reason()));
+}
+
+/// The code for launches of the variant: compiled for it, or without a code generator the nearest that is in
+/// a pack.
+std::unique_ptr<DeviceProgram> compile_or_find(const ProgramState& program, DeviceState& device,
+                                               const LaunchVariant& variant) {
+  try {
+    return compile(program, device, variant, CodeSource::any);
+  } catch (const compilation::MissingGenerator& missing) {
+    if (auto weaker = find_weaker(program, device, variant)) return weaker;
+    refuse_absent(program, device, missing);
+  }
 }
 
 /// Created on first use; lives as long as the program.
@@ -230,7 +327,7 @@ const DeviceProgram& compiled_for(ProgramState& program, DeviceState& device, co
   const DeviceProgram* ready = nullptr;
   std::exception_ptr error;
   try {
-    ready = compile(program, device, variant).release();
+    ready = compile_or_find(program, device, variant).release();
     slot.store(ready, std::memory_order_release);
   } catch (...) {
     error = std::current_exception();

@@ -7,8 +7,8 @@
 
 #include "compilation/remote_compiler.hpp"
 #include "ir/verifier.hpp"
-#include "runtime/launch/offline.hpp"
 #include "runtime/launch/launch_steps.hpp"
+#include "runtime/launch/offline.hpp"
 
 namespace weir {
 namespace {
@@ -72,10 +72,7 @@ std::string Program::explain(const StreamRef& on) const try {
   for (std::uint32_t number = 0; number < detail::LaunchVariant::count; ++number) {
     const detail::DeviceProgram* compiled = all.by_variant[number].load(std::memory_order_acquire);
     if (!compiled) continue;
-    const std::uint32_t sets = codegen::LaunchAssumptions::sets, bits = number % sets;
-    const codegen::LaunchAssumptions assumptions{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0,
-                                                 (bits & 8) != 0};
-    text += heading(name(), assumptions, number >= sets);
+    text += heading(name(), compiled->assumptions, number >= codegen::LaunchAssumptions::sets);
     std::vector<Lowering> lowerings;
     for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
     list_tasks(text, *state_->kernel, *compiled->plan, lowerings, compiled->tasks);

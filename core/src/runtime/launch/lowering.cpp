@@ -12,10 +12,10 @@ namespace weir {
 namespace {
 
 constexpr std::array<std::string_view, lowering_path_count> path_names{
-    "serial",          "scalar loop",   "vector loop",   "lane loop",     "thread loop",  "packets",
-    "packet edges",    "shared loops",  "tiles",         "tile packets",  "staged reads", "private counters",
-    "direct counters", "reduce chunks", "reduce blocks", "reduce strips", "reduce final",
-    "group loops",     "group blocks"};
+    "serial",        "scalar loop",      "vector loop",     "lane loop",     "thread loop",
+    "packets",       "packet edges",     "shared loops",    "tiles",         "tile packets",
+    "staged reads",  "private counters", "direct counters", "reduce chunks", "reduce blocks",
+    "reduce strips", "reduce final",     "group loops",     "group blocks"};
 
 }  // namespace
 
@@ -54,7 +54,7 @@ std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
     const detail::DeviceProgram* compiled = all->by_variant[number].load(std::memory_order_acquire);
     if (!compiled) continue;
     CompiledVariant& variant = result.emplace_back();
-    variant.assume = detail::format_assumptions(number % codegen::LaunchAssumptions::sets);
+    variant.assume = detail::format_assumptions(compiled->assumptions.number());
     for (std::size_t i = 0; i < compiled->tasks.size(); ++i)
       variant.tasks.push_back(
           {compiled->plan->tasks[i].task.name, compiled->tasks[i].lowering,

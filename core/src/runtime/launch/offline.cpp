@@ -101,6 +101,18 @@ codegen::Target target_of(const CompileTarget& target) {
 using detail::target_of;
 using detail::tasks_of;
 
+CompileTarget parse_target(std::string_view words) {
+  CompileTarget target;
+  const std::size_t first = words.find(':');
+  target.format = words.substr(0, first);
+  if (first == std::string_view::npos) return target;
+  words.remove_prefix(first + 1);
+  const std::size_t second = words.find(':');
+  target.cpu = words.substr(0, second);
+  if (second != std::string_view::npos) target.features = words.substr(second + 1);
+  return target;
+}
+
 CompiledProgram compile(const Program& program, const CompileTarget& target) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();

@@ -12,6 +12,7 @@
 #include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/debug_launch.hpp"
+#include "runtime/launch/kept_programs.hpp"
 #include "runtime/launch/launch_steps.hpp"
 #include "runtime/launch/layouts.hpp"
 #include "runtime/launch/scratch.hpp"
@@ -58,6 +59,7 @@ Program make_program(ir::Kernel kernel, std::vector<ir::StructParameter> structs
   state->counts = ir::has_counters(*state->kernel);
   if (detail::is_named_for_debugging(state->kernel->name)) detail::debug(*state, true);
   detail::prepare_fusion(*state);
+  detail::note_program(state);
   return Program(std::move(state));
 }
 

@@ -44,6 +44,7 @@ struct CompiledTask {
 /// A program on one device. Immutable once made, except for its graphs.
 struct DeviceProgram {
   std::shared_ptr<const passes::Plan> plan;
+  codegen::LaunchAssumptions assumptions;  ///< of its code: those of its variant, or fewer
   std::vector<std::shared_ptr<ModuleState>> modules;
   std::vector<CompiledTask> tasks;
   std::vector<PlacedTask> placed;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generated code as it is kept in entries of the compile cache and of packs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codegen/codegen.hpp"
+
+namespace weir::compilation {
+
+/// `lines` is CanonicalRequest::lines of the request that `object` was made for.
+std::string encode_kept(const codegen::CodeObject& object, std::uint64_t lines);
+
+/// The object, without its source lines if they are not those of the program that asks, whose hash is
+/// `lines`. Nothing for bytes that are no code of `tasks` tasks.
+std::optional<codegen::CodeObject> decode_kept(std::string_view bytes, std::uint64_t lines,
+                                               std::size_t tasks);
+
+}  // namespace weir::compilation
