@@ -143,4 +143,9 @@ inline weir_memory_options memory_options(std::uint64_t size, std::uint32_t kind
   return {sizeof(weir_memory_options), kind, size, alignment};
 }
 
+/// Describes `size` bytes of host memory, or of a device whose addresses are the host's.
+inline weir_external_memory external_memory(std::uint32_t kind, const void* begin, std::uint64_t size) {
+  return {sizeof(weir_external_memory), kind, reinterpret_cast<std::uint64_t>(begin), size};
+}
+
 }  // namespace weir::conformance

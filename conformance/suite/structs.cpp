@@ -69,6 +69,17 @@ WEIR_REQUIREMENT(0, 55, Structs, ALargerDescriptionIsFilled,
   EXPECT_STREQ(filled.get()->name, info().name) << advice;
 }
 
+WEIR_REQUIREMENT(4, 59, Structs, LargerDescriptionsOfMemoryAreAccepted,
+                 "memory_wrap accepts a weir_external_memory with a struct_size larger than today's.") {
+  needs(WEIR_CAP_EXTERNAL_MEMORY);
+  const Memory owner(1000);
+  const Larger<weir_external_memory> described({0, WEIR_EXTERNAL_DEVICE, owner.info().device_address, 1000});
+  Memory external(weir_allocation{});
+  call(table().memory_wrap, device(), static_cast<const weir_external_memory*>(described.get()),
+       external.out());
+  EXPECT_EQ(external.info().size, 1000u) << advice;
+}
+
 WEIR_REQUIREMENT(
     1, 15, Structs, LargerMemoryOptionsAreAccepted,
     "memory_allocate and memory_get_info accept structs with a struct_size larger than today's.") {

@@ -8,9 +8,10 @@ namespace {
 
 WEIR_REQUIREMENT(0, 10, Table, DeclaresItsSize,
                  "struct_size is that of the table of the version in use, to the byte.") {
-  const std::size_t first = offsetof(weir_driver_table, graph_create);
-  const std::size_t least =
-      raw_table().abi_version >= WEIR_ABI_VERSION(1, 1) ? sizeof(weir_driver_table) : first;
+  const std::uint32_t version = raw_table().abi_version;
+  const std::size_t least = version == WEIR_ABI_VERSION(1, 0)   ? offsetof(weir_driver_table, graph_create)
+                            : version == WEIR_ABI_VERSION(1, 1) ? offsetof(weir_driver_table, memory_wrap)
+                                                                : sizeof(weir_driver_table);
   EXPECT_GE(raw_table().struct_size, least);
   EXPECT_EQ(raw_table().struct_size % sizeof(void*), 0u);
 }
@@ -102,6 +103,16 @@ WEIR_REQUIREMENT(0, 19, Table, UnclaimedGraphsAreRefused,
   weir_graph out = nullptr;
   refusal(WEIR_ERROR_UNSUPPORTED, table().graph_create, device(), 1u,
           static_cast<const weir_graph_node* const*>(nodes), &out);
+  EXPECT_EQ(out, nullptr);
+}
+
+WEIR_REQUIREMENT(0, 22, Table, UnclaimedExternalMemoryIsRefused,
+                 "Without EXTERNAL_MEMORY, memory_wrap returns WEIR_ERROR_UNSUPPORTED.") {
+  if (has(WEIR_CAP_EXTERNAL_MEMORY)) throw Skipped("the device offers EXTERNAL_MEMORY");
+  alignas(64) static std::uint8_t bytes[64];
+  const weir_external_memory memory = external_memory(WEIR_EXTERNAL_HOST, bytes, sizeof bytes);
+  weir_allocation out = nullptr;
+  refusal(WEIR_ERROR_UNSUPPORTED, table().memory_wrap, device(), &memory, &out);
   EXPECT_EQ(out, nullptr);
 }
 

@@ -54,6 +54,9 @@ const sdk::vendor::DeviceAttributes Hip::attributes{
 
 void Hip::describe(std::uint32_t index, weir_device_info& info) {
   const int device = static_cast<int>(index);
+  info.dlpack_type = 10;  // kDLROCM and kDLROCMHost
+  info.dlpack_host_type = 11;
+  info.dlpack_id = device;
   limit_grid(info);
   put(info.vendor, "AMD");
   put(info.driver_version, "HIP " + version_words(api.calls.version));

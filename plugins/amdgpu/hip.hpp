@@ -45,6 +45,7 @@ struct Hip {
   static constexpr std::size_t taken_at_once = 0;
   static constexpr std::uint64_t long_fill_seed = 1;  // HIP fills no columns of words
   static bool is_pinned(const void* memory) noexcept;
+  static Code device_of(Address address, int* out) noexcept;
   static Code copy_peer(auto... arguments) noexcept { return api.copy_peer(arguments...); }
   static Code fill_column(Address to, std::size_t, unsigned value, std::size_t count, void* stream) noexcept {
     return api.calls.fill_32(to, value, count, stream);

@@ -35,7 +35,7 @@ void put(char (&out)[Size], const std::string& text) {
 Device::Device() noexcept {
   capabilities = WEIR_CAP_STREAM_ORDERED_ALLOCATION | WEIR_CAP_TIMED_EVENTS | WEIR_CAP_HOST_CALLBACK |
                  WEIR_CAP_PINNED_MEMORY | WEIR_CAP_PEER_COPY | WEIR_CAP_DEVICE_ADDRESS |
-                 WEIR_CAP_CONCURRENT_STREAMS | WEIR_CAP_GRAPHS;
+                 WEIR_CAP_CONCURRENT_STREAMS | WEIR_CAP_GRAPHS | WEIR_CAP_EXTERNAL_MEMORY;
   limits.max_block_threads = max_block_threads;
   std::ranges::fill(limits.max_block, max_block_threads);
   // The product stays below 2^63, so that block numbers never wrap around.
@@ -110,6 +110,7 @@ weir_result device_get_info(uint32_t index, weir_device_info* out, weir_status* 
     info.max_argument_bytes = device.limits.max_argument_bytes;
     info.memory_alignment = device.limits.memory_alignment;
     info.recommended_streams = machine.threads;
+    info.dlpack_type = 1;  // kDLCPU, whose only device is 0
     std::string notes;
     if (machine.devices > 1) notes += "WEIR_CPU_DEVICES: all devices share the same cores and memory\n";
     if (machine.threads != machine.cores)

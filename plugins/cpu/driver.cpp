@@ -6,12 +6,19 @@
 namespace weir::cpu {
 namespace {
 
-// Device information for hosts of ABI 1.0: without later capabilities.
-weir_result device_get_info_1_0(uint32_t index, weir_device_info* info, weir_status* status) {
+// Device information for hosts of older versions: without the capabilities from bit `first_unknown` on.
+template <std::uint64_t first_unknown>
+weir_result older_device_get_info(uint32_t index, weir_device_info* info, weir_status* status) {
   const weir_result result = device_get_info(index, info, status);
   if (result == WEIR_OK && info->struct_size >= offsetof(weir_device_info, capabilities) + sizeof info->capabilities)
-    info->capabilities &= ~std::uint64_t{WEIR_CAP_GRAPHS};
+    info->capabilities &= first_unknown - 1;
   return result;
+}
+
+constexpr auto device_get_info_of(std::uint32_t minor) {
+  return minor == 0   ? older_device_get_info<WEIR_CAP_GRAPHS>
+         : minor == 1 ? older_device_get_info<WEIR_CAP_EXTERNAL_MEMORY>
+                      : device_get_info;
 }
 
 constexpr weir_driver_table table_of(std::uint32_t abi_version) {
@@ -24,7 +31,7 @@ constexpr weir_driver_table table_of(std::uint32_t abi_version) {
       .device_count = device_count,
       .device_open = device_open,
       .device_close = device_close,
-      .device_get_info = WEIR_ABI_MINOR(abi_version) == 0 ? device_get_info_1_0 : device_get_info,
+      .device_get_info = device_get_info_of(WEIR_ABI_MINOR(abi_version)),
       .device_get_memory = device_get_memory,
       .stream_create = stream_create,
       .stream_destroy = stream_destroy,
@@ -61,11 +68,13 @@ constexpr weir_driver_table table_of(std::uint32_t abi_version) {
       .graph_update = graph_update,
       .graph_launch = graph_launch,
       .graph_destroy = graph_destroy,
+      .memory_wrap = memory_wrap,
   };
 }
 
-// The newest first. Minor versions only append to the table, so both have the same functions.
-constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 1)), table_of(WEIR_ABI_VERSION(1, 0))};
+// The newest first. Minor versions only append to the table, so all have the same functions.
+constexpr weir_driver_table tables[] = {table_of(WEIR_ABI_VERSION(1, 2)), table_of(WEIR_ABI_VERSION(1, 1)),
+                                        table_of(WEIR_ABI_VERSION(1, 0))};
 
 }  // namespace
 
@@ -90,7 +99,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
         out = &offered;
         return;
       }
-    fail(WEIR_ERROR_ABI, "the CPU driver speaks driver ABI 1.0 to 1.1; the host speaks %u.%u to %u.%u",
+    fail(WEIR_ERROR_ABI, "the CPU driver speaks driver ABI 1.0 to 1.2; the host speaks %u.%u to %u.%u",
          WEIR_ABI_MAJOR(known.abi_min), WEIR_ABI_MINOR(known.abi_min), WEIR_ABI_MAJOR(known.abi_max),
          WEIR_ABI_MINOR(known.abi_max));
   });

@@ -37,6 +37,8 @@ weir_result memory_allocate_async(weir_stream stream, const weir_memory_options*
                                   weir_allocation* out_allocation, weir_status* status);
 weir_result memory_free_async(weir_stream stream, weir_allocation allocation, weir_status* status);
 weir_result memory_get_info(weir_allocation allocation, weir_memory_info* info, weir_status* status);
+weir_result memory_wrap(weir_device device, const weir_external_memory* memory, weir_allocation* out_allocation,
+                        weir_status* status);
 
 weir_result copy_to_device(weir_stream stream, weir_allocation destination, uint64_t destination_offset,
                            const void* source, uint64_t size, weir_status* status);

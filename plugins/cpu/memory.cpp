@@ -84,6 +84,7 @@ Allocation& allocate(Device& device, const weir_memory_options* asked) {
   allocation->memory_kind = options.kind;
   allocation->size = options.size;
   allocation->address = address;
+  allocation->external = false;
   allocation->kind.store(Kind::allocation, std::memory_order_release);
   return *allocation;
 }
@@ -95,6 +96,7 @@ std::uint64_t allocated_memory() noexcept {
 }
 
 void release_allocation(Allocation& allocation) noexcept {
+  if (allocation.external) return Pool<Allocation>::of().give(allocation);
 #ifndef NDEBUG
   std::memset(allocation.address, poison, allocation.size);  // reveals use after free in debug builds
 #else
@@ -151,7 +153,8 @@ weir_result memory_free_async(weir_stream stream_handle, weir_allocation handle,
     sdk::check_device(*stream.device, allocation, "allocation");
     check_stream(stream);
     retire(allocation, "allocation");
-    const std::uint64_t size = allocation.size;  // once submitted, it may be gone
+    if (allocation.external) return release_allocation(allocation);  // submitted work holds addresses only
+    const std::uint64_t size = allocation.size;                      // once submitted, it may be gone
     pending.fetch_add(size, std::memory_order_relaxed);
     try {
       submit(stream, true, [&](Operation& operation) {
@@ -175,6 +178,23 @@ weir_result memory_get_info(weir_allocation handle, weir_memory_info* out, weir_
     info.device_address = reinterpret_cast<std::uint64_t>(allocation.address);
     info.host_pointer = allocation.address;
     write_struct(out, info, "info");
+  });
+}
+
+weir_result memory_wrap(weir_device handle, const weir_external_memory* asked, weir_allocation* out_allocation,
+                        weir_status* status) {
+  return guarded(status, [&] {
+    Device& device = live<Device>(handle, "device");
+    weir_allocation& out = output(out_allocation, "out_allocation");
+    const weir_external_memory memory = sdk::check_external_memory(asked);
+    Allocation& allocation = Pool<Allocation>::of().take();
+    allocation.device = &device;
+    allocation.memory_kind = memory.kind == WEIR_EXTERNAL_HOST ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE;
+    allocation.size = memory.size;
+    allocation.address = reinterpret_cast<void*>(memory.address);
+    allocation.external = true;
+    allocation.kind.store(Kind::allocation, std::memory_order_release);
+    out = handle_of<weir_allocation>(allocation);
   });
 }
 

@@ -7,6 +7,7 @@ namespace weir::cpu {
 
 struct Allocation : sdk::AllocationObject<Device> {
   void* address = nullptr;
+  bool external = false;  ///< the memory belongs to the caller
 };
 
 /// Frees the memory of an allocation whose handle is already invalid.

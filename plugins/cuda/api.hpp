@@ -64,7 +64,7 @@ enum JitOption : int {
   jit_error_log_bytes = 6,
 };
 
-enum PointerAttribute : int { pointer_memory_type = 2 };
+enum PointerAttribute : int { pointer_memory_type = 2, pointer_device = 9 };
 
 /// Version 2. Version 1, before CUDA 12, lacks the fields from `kernel` on and is otherwise the same.
 struct KernelNode {

@@ -42,6 +42,9 @@ struct Cuda {
   static constexpr std::size_t taken_at_once = 64 * 1024;
   static constexpr std::uint64_t long_fill_seed = 8192;
   static bool is_pinned(const void* memory) noexcept;
+  static Code device_of(Address address, int* out) noexcept {
+    return api.pointer_attribute(out, pointer_device, address);
+  }
   static Code copy_peer(auto... arguments) noexcept { return api.copy_peer(arguments...); }
   static Code fill_column(Address to, std::size_t pitch, unsigned value, std::size_t count,
                           void* stream) noexcept {

@@ -72,6 +72,9 @@ void Cuda::describe(std::uint32_t index, weir_device_info& info) {
   const auto value = [index](int which) {
     return sdk::vendor::attribute<Cuda>(static_cast<int>(index), which);
   };
+  info.dlpack_type = 2;  // kDLCUDA and kDLCUDAHost
+  info.dlpack_host_type = 3;
+  info.dlpack_id = static_cast<std::int32_t>(index);
   put(info.vendor, "NVIDIA");
   put(info.driver_version, driver_version());
 

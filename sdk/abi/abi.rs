@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver ABI 1.1 of Weir: weir/driver.h in Rust. Written by sdk/abi/describe.
+// The driver ABI 1.2 of Weir: weir/driver.h in Rust. Written by sdk/abi/describe.
 // Include it in a module with #[allow(non_camel_case_types, dead_code)].
 use std::os::raw::{c_char, c_void};
 
@@ -35,6 +35,7 @@ pub const WEIR_CAP_DEVICE_ADDRESS: u64 = 64;
 pub const WEIR_CAP_NATIVE_STREAM: u64 = 128;
 pub const WEIR_CAP_CONCURRENT_STREAMS: u64 = 256;
 pub const WEIR_CAP_GRAPHS: u64 = 512;
+pub const WEIR_CAP_EXTERNAL_MEMORY: u64 = 1024;
 
 pub const WEIR_ARGUMENT_ADDRESS: u32 = 0;
 pub const WEIR_ARGUMENT_BUFFER: u32 = 1;
@@ -49,6 +50,9 @@ pub const WEIR_EVENT_TIMED: u32 = 1;
 
 pub const WEIR_MEMORY_DEVICE: u32 = 0;
 pub const WEIR_MEMORY_PINNED: u32 = 1;
+
+pub const WEIR_EXTERNAL_DEVICE: u32 = 0;
+pub const WEIR_EXTERNAL_HOST: u32 = 1;
 
 pub const WEIR_PARAMETER_VALUE: u32 = 0;
 pub const WEIR_PARAMETER_BUFFER: u32 = 1;
@@ -149,8 +153,12 @@ pub struct weir_device_info {
     pub max_blocks_per_multiprocessor: u32,
     pub shared_bytes_per_multiprocessor: u32,
     pub max_registers_per_block: u32,
+    pub dlpack_type: u32,
+    pub dlpack_host_type: u32,
+    pub dlpack_id: i32,
+    pub reserved: u32,
 }
-const _: () = assert!(std::mem::size_of::<weir_device_info>() == 1832);
+const _: () = assert!(std::mem::size_of::<weir_device_info>() == 1848);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -169,6 +177,16 @@ pub struct weir_memory_options {
     pub alignment: u64,
 }
 const _: () = assert!(std::mem::size_of::<weir_memory_options>() == 24);
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct weir_external_memory {
+    pub struct_size: u32,
+    pub kind: u32,
+    pub address: u64,
+    pub size: u64,
+}
+const _: () = assert!(std::mem::size_of::<weir_external_memory>() == 24);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -313,8 +331,9 @@ pub struct weir_driver_table {
     pub graph_update: Option<unsafe extern "C" fn(graph: weir_graph, index: u32, node: *const weir_graph_node, status: *mut weir_status) -> weir_result>,
     pub graph_launch: Option<unsafe extern "C" fn(graph: weir_graph, stream: weir_stream, status: *mut weir_status) -> weir_result>,
     pub graph_destroy: Option<unsafe extern "C" fn(graph: weir_graph, status: *mut weir_status) -> weir_result>,
+    pub memory_wrap: Option<unsafe extern "C" fn(device: weir_device, memory: *const weir_external_memory, out_allocation: *mut weir_allocation, status: *mut weir_status) -> weir_result>,
 }
-const _: () = assert!(std::mem::size_of::<weir_driver_table>() == 352);
+const _: () = assert!(std::mem::size_of::<weir_driver_table>() == 360);
 
 #[repr(C)]
 #[derive(Clone, Copy)]

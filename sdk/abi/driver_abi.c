@@ -23,6 +23,9 @@ SHOWN(enum weir_parameter_kind, parameter_kind);
 #if OLD_MINOR >= 1
 SHOWN(enum weir_graph_node_kind, graph_node_kind);
 #endif
+#if OLD_MINOR >= 2
+SHOWN(enum weir_external_kind, external_kind);
+#endif
 SHOWN(weir_buffer_argument, buffer_argument);
 SHOWN(weir_driver_table, driver_table);
 SHOWN(weir_cpu_run, cpu_run);

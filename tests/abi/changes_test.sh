@@ -38,18 +38,18 @@ judge() {
   fi
 }
 
-last_slot='/(\*graph_destroy)/'
-judge slot-at-the-end appended "${last_slot}a weir_result (*new_slot)(weir_graph graph, weir_status *status);"
-judge field-at-the-end appended '/uint32_t max_registers_per_block;/a uint64_t more[2];'
-judge enumerator appended 's/WEIR_CAP_GRAPHS = 1u << 9 /WEIR_CAP_GRAPHS = 1u << 9, WEIR_CAP_NEW = 1u << 10 /'
+# The last slot has two lines.
+judge slot-at-the-end appended -e '/(\*memory_wrap)/{n;a weir_result (*new_slot)(weir_graph graph, weir_status *status);' -e '}'
+judge field-at-the-end appended '/uint32_t reserved; /a uint64_t more[2];'
+judge enumerator appended 's/WEIR_CAP_EXTERNAL_MEMORY = 1u << 10 /WEIR_CAP_EXTERNAL_MEMORY = 1u << 10, WEIR_CAP_NEW = 1u << 11 /'
 judge slot-in-the-middle changed '/(\*graph_update)/i weir_result (*new_slot)(weir_graph graph, weir_status *status);'
 judge slots-that-change-places changed 's/(\*stream_flush)/(*STREAM)/; s/(\*stream_query)/(*stream_flush)/; s/(\*STREAM)/(*stream_query)/'
-judge slot-that-is-gone changed "${last_slot}d"
+judge slot-that-is-gone changed '/(\*memory_wrap)/{N;d}'
 judge argument-of-another-type changed '/(\*event_create)/s/uint32_t flags/uint64_t flags/'
 judge field-of-another-sign changed 's/uint32_t registers; /int32_t registers; /'
 judge field-that-is-wider changed 's/uint32_t local_bytes; /uint64_t local_bytes; /'
 judge field-of-another-name changed 's/uint32_t dynamic_shared_bytes;/uint32_t dynamic_bytes;/'
-judge field-changed-and-appended changed '/uint32_t max_registers_per_block;/a uint64_t more;
+judge field-changed-and-appended changed '/uint32_t reserved; /a uint64_t more;
 s/uint32_t lanes;                  /int32_t lanes; /'
 judge other-number changed 's/WEIR_NOT_READY = 1,/WEIR_NOT_READY = 15,/'
 judge shorter-array changed 's/^#define WEIR_MAX_CODE_TARGETS 4/#define WEIR_MAX_CODE_TARGETS 3/'

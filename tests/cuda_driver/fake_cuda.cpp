@@ -192,10 +192,14 @@ EXPORT cuMemAlloc_v2(Address* out, std::size_t size) {
   BEGIN(nullptr, {size});
   if (size > std::size_t{1} << 36) return 2;
   count(1);
-  return *out = number(std::aligned_alloc(256, (size + 255) / 256 * 256)), 0;
+  return *out = new_block(size), 0;
 }
 EXPORT cuMemFree_v2(Address address) {
   BEGIN(nullptr, {address});
+  {
+    std::lock_guard lock(runtime().mutex);
+    runtime().blocks.erase(address);
+  }
   std::free(pointer<void>(address));
   return count(-1), 0;
 }
@@ -215,8 +219,16 @@ EXPORT cuMemFreeHost(void* memory) {
   std::free(memory);
   return count(-1), 0;
 }
-EXPORT cuPointerGetAttribute(void* out, int, Address address) {
+EXPORT cuPointerGetAttribute(void* out, int attribute, Address address) {
   std::lock_guard lock(runtime().mutex);
+  constexpr int device_ordinal = 9;
+  if (attribute == device_ordinal) {
+    const auto next = runtime().blocks.upper_bound(address);
+    if (next == runtime().blocks.begin()) return 1;
+    const auto& [begin, block] = *std::prev(next);
+    if (address >= begin + block.size) return 1;
+    return *static_cast<int*>(out) = block.device, 0;
+  }
   const auto after = runtime().pinned.upper_bound(address);
   if (after == runtime().pinned.begin()) return 1;
   const auto& [begin, size] = *std::prev(after);
@@ -224,6 +236,7 @@ EXPORT cuPointerGetAttribute(void* out, int, Address address) {
   return *static_cast<unsigned*>(out) = 1, 0;
 }
 EXPORT cuMemHostGetDevicePointer_v2(Address* out, void* memory, unsigned) {
+  BEGIN(nullptr);
   return *out = number(memory), 0;
 }
 EXPORT cuMemPoolCreate(void** out, const weir::sdk::vendor::PoolProperties*) {
@@ -253,12 +266,13 @@ EXPORT cuMemAllocFromPoolAsync(Address* out, std::size_t size, void*, void* stre
   BEGIN(stream, {size});
   if (size > std::size_t{1} << 36) return 2;
   count(1);
-  return *out = number(std::aligned_alloc(256, (size + 255) / 256 * 256)), 0;
+  return *out = new_block(size), 0;
 }
 EXPORT cuMemFreeAsync(Address address, void* stream) {
   BEGIN(stream, {address});
   runtime().submit(as_stream(stream), {nullptr,
                                        [address] {
+                                         runtime().blocks.erase(address);
                                          std::free(pointer<void>(address));
                                          --runtime().objects;
                                        },

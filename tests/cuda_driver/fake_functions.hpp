@@ -41,6 +41,13 @@ inline void count(int change) {
   runtime().objects += change;
 }
 
+inline Address new_block(std::size_t size) {
+  const Address address = number(std::aligned_alloc(256, (size + 255) / 256 * 256));
+  std::lock_guard lock(runtime().mutex);
+  runtime().blocks[address] = {size, now().index};
+  return address;
+}
+
 template <class T, class... Values>
 void* make(Values... values) {
   count(1);

@@ -262,6 +262,56 @@ TEST_F(Rules, AnAddressInFreedMemoryIsFound) {
 }
 
 // proves R35
+TEST_F(Rules, ExternalMemoryIsChecked) {
+  Objects objects(t);
+  weir_allocation out = nullptr;
+  Answer answer;
+  weir_result result = t.memory_wrap(objects.device, nullptr, &out, &answer);
+  expect(result, answer, "null", HasSubstr("memory is null"));
+  weir_external_memory memory{sizeof memory, 7, 4096, 64};
+  result = t.memory_wrap(objects.device, &memory, &out, &answer);
+  expect(result, answer, "argument", HasSubstr("memory.kind is 7"));
+  for (const auto& [address, size] :
+       {std::pair(0ull, 64ull), std::pair(4096ull, 0ull), std::pair(4096ull, ~0ull)}) {
+    memory = {sizeof memory, WEIR_EXTERNAL_DEVICE, address, size};
+    result = t.memory_wrap(objects.device, &memory, &out, &answer);
+    expect(result, answer, "argument", HasSubstr("an address other than 0"));
+  }
+}
+
+// proves R35
+TEST_F(Rules, ExternalMemoryIsKnownUntilItIsFreed) {
+  alignas(64) static std::int32_t values[64] = {};
+  Objects objects(t);
+  const weir_stream stream = objects.stream();
+  weir_kernel kernel = nullptr;
+  ASSERT_EQ(t.module_get_kernel(objects.module(), "add_value", &add_layout, &kernel, nullptr), WEIR_OK);
+  const auto wrap = [&](const std::int32_t* begin, std::uint64_t size) {
+    const weir_external_memory memory{sizeof memory, WEIR_EXTERNAL_HOST,
+                                      reinterpret_cast<std::uint64_t>(begin), size};
+    weir_allocation out = nullptr;
+    EXPECT_EQ(t.memory_wrap(objects.device, &memory, &out, nullptr), WEIR_OK);
+    EXPECT_EQ(objects.address(out), memory.address);
+    return out;
+  };
+  // The second is inside the first.
+  const weir_allocation whole = wrap(values, sizeof values), part = wrap(values + 16, 64);
+  alignas(16) std::byte block[32] = {};
+  const AddValueArguments arguments{reinterpret_cast<std::uint64_t>(values + 40), 1, 1};
+  std::memcpy(block, &arguments, sizeof arguments);
+  const weir_launch launch = launch_of(kernel, block, 32);
+  EXPECT_EQ(t.memory_free(part, nullptr), WEIR_OK);
+  EXPECT_EQ(t.kernel_launch(stream, &launch, nullptr), WEIR_OK);
+  EXPECT_EQ(t.stream_synchronize(stream, nullptr), WEIR_OK);
+  EXPECT_EQ(values[40], 1);
+  EXPECT_TRUE(layer.take().empty());
+  EXPECT_EQ(t.memory_free(whole, nullptr), WEIR_OK);
+  Answer answer;
+  const weir_result result = t.kernel_launch(stream, &launch, &answer);
+  expect(result, answer, "dead", HasSubstr("which memory_free ended"));
+}
+
+// proves R35
 TEST_F(Rules, AKernelDiesWithItsModule) {
   Objects objects(t);
   const weir_stream stream = objects.stream();

@@ -192,6 +192,10 @@ weir_result Fault::memory_allocate_async(weir_stream stream, const weir_memory_o
                           }),
               out, handle(stream));
 }
+weir_result Fault::memory_wrap(weir_device device, const weir_external_memory* memory, weir_allocation* out,
+                               weir_status* status) {
+  return made(next.memory_wrap(device, memory, out, status), out, handle(device));
+}
 weir_result Fault::memory_free(weir_allocation allocation, weir_status* status) {
   if (held_) held_->start_all();
   give_memory(allocation);  // first, because the driver may return the same handle again at once

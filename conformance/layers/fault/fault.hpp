@@ -61,6 +61,8 @@ class Fault {
                                     weir_allocation* out, weir_status* status);
   weir_result memory_free(weir_allocation allocation, weir_status* status);
   weir_result memory_free_async(weir_stream stream, weir_allocation allocation, weir_status* status);
+  weir_result memory_wrap(weir_device device, const weir_external_memory* memory, weir_allocation* out,
+                          weir_status* status);
 
   // Functions that the options delay and reorder may hold back.
   weir_result device_close(weir_device device, weir_status* status);

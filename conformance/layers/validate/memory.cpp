@@ -50,10 +50,13 @@ weir_result Validate::memory_allocate_async(weir_stream handle, const weir_memor
 void Validate::forget_memory(Allocation& allocation, const char* by) {
   objects_.remove(allocation, by);
   Device& device = *allocation.device;
-  if (allocation.host_address) device.by_host_address.erase(allocation.host_address);
+  if (allocation.external)
+    std::erase_if(device.external,
+                  [&](const auto& other) { return other.expired() || other.lock().get() == &allocation; });
+  if (allocation.host_address && !allocation.external) device.by_host_address.erase(allocation.host_address);
   if (!allocation.address) return;
   constexpr std::size_t most_gone = 256;
-  device.by_address.erase(allocation.address);
+  if (!allocation.external) device.by_address.erase(allocation.address);
   device.gone.push_front({allocation.address, allocation.address + allocation.size,
                           describe(allocation) + ", which " + by + " ended"});
   if (device.gone.size() > most_gone) device.gone.pop_back();
@@ -103,24 +106,60 @@ weir_result Validate::memory_get_info(weir_allocation handle, weir_memory_info* 
   Device& device = *allocation->device;
   if (info->device_address && !allocation->address) {
     allocation->address = info->device_address;
-    device.by_address[allocation->address] = allocation;
+    if (!allocation->external) device.by_address[allocation->address] = allocation;
     std::erase_if(device.gone, [&](const Device::Gone& gone) {
       return gone.begin < allocation->address + allocation->size && allocation->address < gone.end;
     });
   }
   if (info->host_pointer && !allocation->host_address) {
     allocation->host_address = reinterpret_cast<std::uint64_t>(info->host_pointer);
-    device.by_host_address[allocation->host_address] = allocation;
+    if (!allocation->external) device.by_host_address[allocation->host_address] = allocation;
   }
   return WEIR_OK;
 }
 
-// mutex_ must be held.
+weir_result Validate::memory_wrap(weir_device handle, const weir_external_memory* asked, weir_allocation* out,
+                                  weir_status* status) {
+  const std::shared_ptr<Device> device = live<Device>(handle, "device");
+  out_argument(out, "out_allocation");
+  if (!asked) refuse("null", "memory is null; expected a weir_external_memory");
+  const weir_external_memory memory = sdk::read_struct(asked, "memory");
+  if (memory.kind > WEIR_EXTERNAL_HOST)
+    refuse("argument", "memory.kind is %u; expected WEIR_EXTERNAL_DEVICE or WEIR_EXTERNAL_HOST", memory.kind);
+  if (memory.address == 0 || memory.size == 0 || memory.size - 1 > ~memory.address)
+    refuse("argument",
+           "memory begins at 0x%" PRIx64 " and has %" PRIu64
+           " bytes; expected an address other than 0 and at least "
+           "1 byte, which end below 2^64",
+           memory.address, memory.size);
+  auto allocation = std::make_shared<Allocation>();
+  allocation->size = memory.size;
+  allocation->pinned = memory.kind == WEIR_EXTERNAL_HOST;
+  allocation->external = true;
+  const weir_result result = next.memory_wrap(device->real, asked, &allocation->real, status);
+  if (result != WEIR_OK) return result;
+  put(allocation, device, *out);
+  const Lock lock(mutex_);
+  device->external.push_back(allocation);
+  return WEIR_OK;
+}
+
+// The allocation that contains the byte at `address`, or else one that ends there: empty arrays may begin at
+// the end. External memory is considered last. mutex_ must be held.
 std::shared_ptr<Allocation> Validate::allocation_at(const Device& device, std::uint64_t address) const {
-  auto found = device.by_address.upper_bound(address);
-  if (found == device.by_address.begin()) return nullptr;
-  std::shared_ptr<Allocation> allocation = std::prev(found)->second.lock();
-  return allocation && address - allocation->address <= allocation->size ? allocation : nullptr;
+  std::shared_ptr<Allocation> ends;
+  const auto contains = [&](const std::shared_ptr<Allocation>& one) {
+    if (!one || !one->address || address < one->address || address - one->address > one->size) return false;
+    if (address - one->address < one->size) return true;
+    if (!ends) ends = one;
+    return false;
+  };
+  if (const auto found = device.by_address.upper_bound(address); found != device.by_address.begin())
+    if (std::shared_ptr<Allocation> allocation = std::prev(found)->second.lock(); contains(allocation))
+      return allocation;
+  for (const std::weak_ptr<Allocation>& one : device.external)
+    if (std::shared_ptr<Allocation> allocation = one.lock(); contains(allocation)) return allocation;
+  return ends;
 }
 
 }  // namespace weir::validate

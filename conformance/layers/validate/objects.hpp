@@ -54,6 +54,8 @@ struct Device : ObjectOf<Kind::device, weir_device> {
   weir_device_info info{};  ///< struct_size is 0 if the driver did not fill it
   /// Allocations by the address of their first byte, on the device and on the host.
   std::map<std::uint64_t, std::weak_ptr<struct Allocation>> by_address, by_host_address;
+  /// The driver does not own their memory; they may overlap each other and the allocations above.
+  std::vector<std::weak_ptr<struct Allocation>> external;
   struct Gone {
     std::uint64_t begin, end;
     std::string what;
@@ -74,7 +76,7 @@ struct Event : ObjectOf<Kind::event, weir_event> {
 
 struct Allocation : ObjectOf<Kind::allocation, weir_allocation> {
   std::uint64_t size = 0, address = 0, host_address = 0;
-  bool pinned = false;
+  bool pinned = false, external = false;
   History history;
 };
 

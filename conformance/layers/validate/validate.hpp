@@ -76,6 +76,8 @@ class Validate {
   weir_result memory_free(weir_allocation allocation, weir_status* status);
   weir_result memory_free_async(weir_stream stream, weir_allocation allocation, weir_status* status);
   weir_result memory_get_info(weir_allocation allocation, weir_memory_info* info, weir_status* status);
+  weir_result memory_wrap(weir_device device, const weir_external_memory* memory, weir_allocation* out,
+                          weir_status* status);
 
   // copies.cpp
   weir_result copy_to_device(weir_stream stream, weir_allocation to, std::uint64_t at, const void* from,

@@ -140,6 +140,8 @@ std::string capability_name(weir_capability capability) {
       return "CONCURRENT_STREAMS";
     case WEIR_CAP_GRAPHS:
       return "GRAPHS";
+    case WEIR_CAP_EXTERNAL_MEMORY:
+      return "EXTERNAL_MEMORY";
   }
   return "an unknown capability";
 }

@@ -23,8 +23,13 @@
 
 namespace weir {
 
+class AnyArrayView;
+
 namespace detail {
 struct Block;  // a piece of the device's memory pool
+
+/// Throws Error{invalid} unless the view is of that element type and rank. Returns it.
+WEIR_API const AnyArrayView& expect_type(const AnyArrayView& view, ElementType element, std::size_t rank);
 
 template <class T>
 std::vector<T> host_values(std::size_t count) try {
@@ -113,6 +118,10 @@ class WEIR_API AnyArray : public AnyArrayView {
     return *this;
   }
   ~AnyArray() { release(); }
+
+  /// For the runtime: the owner of a block of the pool, from its begin on.
+  static AnyArray of_block(detail::Block* block, ElementType element,
+                           std::span<const std::int64_t> extents) noexcept;
 };
 
 /// A view of an array of T with `Rank` dimensions. An array of 0 dimensions has one element. Functions that
@@ -210,6 +219,11 @@ class Array : public ArrayView<T, Rank> {
     return *this;
   }
   ~Array() { this->release(); }
+  /// Takes over an array of this element type and rank. Throws Error{invalid} for another one, which stays as
+  /// it was.
+  explicit Array(AnyArray&& array) : ArrayView<T, Rank>(detail::expect_type(array, element_type<T>, Rank)) {
+    static_cast<AnyArrayView&>(array) = AnyArrayView();
+  }
 
  private:
   friend class Device;

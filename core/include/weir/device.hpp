@@ -46,6 +46,7 @@ enum class Capability : std::uint64_t {
   native_stream = 1u << 7,
   concurrent_streams = 1u << 8,
   graphs = 1u << 9,
+  external_memory = 1u << 10,
 };
 
 /// A code object format that a device loads and its newest target: {"ptx", "sm_90"}.
@@ -83,7 +84,10 @@ struct DeviceInfo {
   std::uint32_t shared_bytes_per_multiprocessor = 0;
   std::uint32_t max_registers_per_multiprocessor = 0;
   std::uint32_t max_registers_per_block = 0;
-  std::string notes;  ///< fallbacks in use, one per line
+  std::uint32_t dlpack_type = 0;       ///< of device memory, in the DLPack format; 0 if the format has no name
+  std::uint32_t dlpack_host_type = 0;  ///< of pinned host memory
+  std::int32_t dlpack_id = 0;          ///< the device's number in the vendor's runtime
+  std::string notes;                   ///< fallbacks in use, one per line
 
   bool has(Capability capability) const noexcept {
     return (capabilities & static_cast<std::uint64_t>(capability)) != 0;

@@ -7,6 +7,7 @@
 #include <weir/compile.hpp>
 #include <weir/current_stream.hpp>
 #include <weir/device.hpp>
+#include <weir/dlpack.hpp>
 #include <weir/element.hpp>
 #include <weir/error.hpp>
 #include <weir/event.hpp>

@@ -43,6 +43,7 @@ NAVIGATION = """
 guides/install
 guides/first-program
 guides/arrays
+guides/dlpack
 guides/loops
 guides/reductions
 guides/algorithms

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Weir driver interface, ABI version 1.1. Additions of version 1.1 are marked (1.1).
+ * The Weir driver interface, ABI version 1.2. Additions of later versions than 1.0 are marked: (1.1), (1.2).
  *
  * A driver is a shared object that exports one symbol, `weir_driver_entry`. The host (libweir) calls it once
  * and passes the range of ABI versions that it supports. The driver returns a table of functions, or an error
@@ -15,7 +15,7 @@
  *
  *   { "name": "cuda",                             the table's name
  *     "library": "libweir-cuda.so",               relative to the manifest, inside its folder
- *     "abi": { "min": "1.0", "max": "1.1" },      the ABI versions that the library supports
+ *     "abi": { "min": "1.0", "max": "1.2" },      the ABI versions that the library supports
  *     "architecture": "x86_64",                   as printed by `uname -m`
  *     "vendor_libraries": ["libcuda.so.1"],       libraries opened at run time; optional
  *     "description": "NVIDIA GPUs",               optional
@@ -65,12 +65,13 @@ extern "C" {
 /* ---------------------------------------------------------------------------------- versions -- */
 
 /* An ABI version is major << 16 | minor. A new major version may change anything. A new minor version appends
- * to structs and to the table and changes nothing else. In a table of version 1.0, device_get_info sets no
- * capability that is marked (1.1), also if the library supports 1.1. */
+ * to structs and to the table and changes nothing else. In a table of an older version, device_get_info sets
+ * no capability of a later one, also if the library supports that: none that is marked (1.1) in a table of
+ * version 1.0. */
 #define WEIR_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define WEIR_ABI_MAJOR(version) ((uint32_t)(version) >> 16)
 #define WEIR_ABI_MINOR(version) ((uint32_t)(version)&0xffffu)
-#define WEIR_ABI_CURRENT WEIR_ABI_VERSION(1, 1)
+#define WEIR_ABI_CURRENT WEIR_ABI_VERSION(1, 2)
 
 /* ----------------------------------------------------------------------------------- results -- */
 
@@ -133,8 +134,8 @@ enum weir_capability {
   WEIR_CAP_DEVICE_ADDRESS = 1u << 6,            /* weir_memory_info.device_address is usable */
   WEIR_CAP_NATIVE_STREAM = 1u << 7,             /* stream_wrap, stream_get_native */
   WEIR_CAP_CONCURRENT_STREAMS = 1u << 8,        /* work of different streams can overlap */
-  WEIR_CAP_GRAPHS = 1u << 9                     /* (1.1) graph_create and the other graph functions */
-  /* A later minor version may add external handles, with new bits and slots. */
+  WEIR_CAP_GRAPHS = 1u << 9,                    /* (1.1) graph_create and the other graph functions */
+  WEIR_CAP_EXTERNAL_MEMORY = 1u << 10           /* (1.2) memory_wrap; needs WEIR_CAP_DEVICE_ADDRESS */
 };
 
 /* The form in which kernels of a device receive arrays; see weir_parameter. */
@@ -190,6 +191,12 @@ typedef struct weir_device_info {
   uint32_t max_blocks_per_multiprocessor;
   uint32_t shared_bytes_per_multiprocessor;
   uint32_t max_registers_per_block;
+  /* (1.2) How the DLPack exchange format names the memory of this device: numbers of its DLDeviceType, and the
+   * device's number in the vendor's runtime. */
+  uint32_t dlpack_type;      /* of WEIR_MEMORY_DEVICE, 2 for CUDA; 0 if the format has no name for it */
+  uint32_t dlpack_host_type; /* of pinned host memory, 3 for CUDA; 0 if there is none */
+  int32_t dlpack_id;
+  uint32_t reserved;         /* 0 */
 } weir_device_info;
 
 typedef struct weir_stream_options {
@@ -211,6 +218,20 @@ typedef struct weir_memory_options {
   uint64_t alignment; /* power of two; 0 means memory_alignment. Another number returns WEIR_ERROR_INVALID. One
                        * above memory_alignment is kept, or refused with WEIR_ERROR_UNSUPPORTED */
 } weir_memory_options;
+
+/* (1.2) */
+enum weir_external_kind {
+  WEIR_EXTERNAL_DEVICE = 0, /* memory of the device: a CUdeviceptr, a pointer of hipMalloc, host memory of a CPU */
+  WEIR_EXTERNAL_HOST = 1    /* host memory that device code accesses directly, pinned by the vendor's runtime */
+};
+
+/* (1.2) Memory that a driver does not own; see memory_wrap. */
+typedef struct weir_external_memory {
+  uint32_t struct_size;
+  uint32_t kind;    /* enum weir_external_kind */
+  uint64_t address; /* of the first byte: on the device, or on the host for WEIR_EXTERNAL_HOST. Of any alignment */
+  uint64_t size;    /* at least 1 */
+} weir_external_memory;
 
 /* The addresses of an allocation; see memory_get_info. */
 typedef struct weir_memory_info {
@@ -523,6 +544,21 @@ typedef struct weir_driver_table {
 
   /* [GRAPHS] Never blocks; submitted runs complete. */
   weir_result (*graph_destroy)(weir_graph graph, weir_status *status);
+
+  /* -- external memory (1.2) -- */
+
+  /* [EXTERNAL_MEMORY] An allocation for memory that the driver does not own. All functions take it like any
+   * other. memory_free and memory_free_async end it and leave the memory and its contents alone. The caller
+   * keeps the memory valid until then, and until the stream has passed memory_free_async. The work that the
+   * caller submits is not ordered after earlier uses of the memory. Several allocations may contain the same
+   * bytes; rules about overlapping ranges then hold, but are not checked. memory_get_info returns the given
+   * size and the address as it was given, or that of the host memory on the device; its kind is
+   * WEIR_MEMORY_DEVICE, or WEIR_MEMORY_PINNED for WEIR_EXTERNAL_HOST. Returns WEIR_ERROR_INVALID for another
+   * kind, an address or size of 0, and a range that ends above 2^64; also for memory of another device or of
+   * none, if the vendor's runtime reports that. Returns WEIR_ERROR_UNSUPPORTED for a kind that the device
+   * cannot use. Waits for no submitted work. */
+  weir_result (*memory_wrap)(weir_device device, const weir_external_memory *memory, weir_allocation *out_allocation,
+                             weir_status *status);
 } weir_driver_table;
 
 /* --------------------------------------------------------------------------------- entry point -- */
@@ -569,9 +605,11 @@ WEIR_ABI_ASSERT(offsetof(weir_device_info, target_features) == 720);
 WEIR_ABI_ASSERT(offsetof(weir_device_info, memory_bandwidth) == 1296);
 WEIR_ABI_ASSERT(offsetof(weir_device_info, notes) == 1304);
 WEIR_ABI_ASSERT(offsetof(weir_device_info, max_threads_per_multiprocessor) == 1816);
-WEIR_ABI_ASSERT(sizeof(weir_device_info) == 1832);
+WEIR_ABI_ASSERT(offsetof(weir_device_info, dlpack_type) == 1832);
+WEIR_ABI_ASSERT(sizeof(weir_device_info) == 1848);
 WEIR_ABI_ASSERT(sizeof(weir_stream_options) == 8);
 WEIR_ABI_ASSERT(sizeof(weir_memory_options) == 24);
+WEIR_ABI_ASSERT(sizeof(weir_external_memory) == 24);
 WEIR_ABI_ASSERT(sizeof(weir_memory_info) == 32);
 WEIR_ABI_ASSERT(sizeof(weir_code_object) == 48);
 WEIR_ABI_ASSERT(sizeof(weir_parameter) == 12);
@@ -584,7 +622,8 @@ WEIR_ABI_ASSERT(sizeof(weir_host) == 12);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, name) == 8);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, device_count) == 32);
 WEIR_ABI_ASSERT(offsetof(weir_driver_table, graph_create) == 32 + 36 * sizeof(void *));
-WEIR_ABI_ASSERT(sizeof(weir_driver_table) == 32 + 40 * sizeof(void *));
+WEIR_ABI_ASSERT(offsetof(weir_driver_table, memory_wrap) == 32 + 40 * sizeof(void *));
+WEIR_ABI_ASSERT(sizeof(weir_driver_table) == 32 + 41 * sizeof(void *));
 #endif
 #undef WEIR_ABI_ASSERT
 

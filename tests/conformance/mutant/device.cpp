@@ -84,6 +84,8 @@ std::span<const Mutant> device_mutants() {
        info_mutant<[](Info& i) { i.capabilities &= ~std::uint64_t{WEIR_CAP_TIMED_EVENTS}; }>},
       {"device-hides-graphs", "a clear bit means UNSUPPORTED",
        info_mutant<[](Info& i) { i.capabilities &= ~std::uint64_t{WEIR_CAP_GRAPHS}; }>},
+      {"device-hides-external-memory", "a clear bit means UNSUPPORTED",
+       info_mutant<[](Info& i) { i.capabilities &= ~std::uint64_t{WEIR_CAP_EXTERNAL_MEMORY}; }>},
       {"device-hides-ordered-allocation", "a clear bit means UNSUPPORTED",
        info_mutant<[](Info& i) { i.capabilities &= ~std::uint64_t{WEIR_CAP_STREAM_ORDERED_ALLOCATION}; }>},
       {"device-close-closes-all", "each opening is closed separately",

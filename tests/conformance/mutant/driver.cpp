@@ -128,7 +128,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
     older.device_get_info = [](std::uint32_t index, weir_device_info* info, weir_status* e) {
       const weir_result result = get_info(index, info, e);
       if (result == WEIR_OK && info->struct_size >= offsetof(weir_device_info, total_memory))
-        info->capabilities &= ~std::uint64_t{WEIR_CAP_GRAPHS};
+        info->capabilities &= std::uint64_t{WEIR_CAP_GRAPHS} - 1;
       return result;
     };
     *out_table = &older;
@@ -137,7 +137,7 @@ extern "C" weir_result weir_driver_entry(const weir_host* host, const weir_drive
   if (!in_range && !faults.accepts_any_version && !faults.version_past_the_host) {
     if (faults.touches_the_table) *out_table = nullptr;
     const weir_result code = faults.wrong_code ? WEIR_ERROR_UNSUPPORTED : WEIR_ERROR_ABI;
-    return faults.no_words ? code : refuse(status, code, "the mutant driver supports ABI 1.0 to 1.1");
+    return faults.no_words ? code : refuse(status, code, "the mutant driver supports ABI 1.0 to 1.2");
   }
   *out_table = &table;
   if (faults.another_table_each_time) *out_table = new weir_driver_table(table);

@@ -73,6 +73,9 @@ class Count {
   weir_result memory_free_async(weir_stream s, weir_allocation a, weir_status* e) {
     return changes("allocation", -1, next.memory_free_async(s, a, e));
   }
+  weir_result memory_wrap(weir_device d, const weir_external_memory* m, weir_allocation* out, weir_status* e) {
+    return changes("allocation", 1, next.memory_wrap(d, m, out, e));
+  }
   weir_result module_load(weir_device d, const weir_code_object* code, weir_module* out, weir_status* e) {
     return changes("module", 1, next.module_load(d, code, out, e));
   }

@@ -104,6 +104,9 @@ DeviceInfo to_info(const weir_device_info& raw) {
   info.shared_bytes_per_multiprocessor = raw.shared_bytes_per_multiprocessor;
   info.max_registers_per_multiprocessor = raw.max_registers_per_multiprocessor;
   info.max_registers_per_block = raw.max_registers_per_block;
+  info.dlpack_type = raw.dlpack_type;
+  info.dlpack_host_type = raw.dlpack_host_type;
+  info.dlpack_id = raw.dlpack_id;
   info.notes = bounded(raw.notes);
   return info;
 }

@@ -137,8 +137,7 @@ GraphCall copy_call(DeviceState& device, const AnyArrayView& to, const AnyArrayV
         ErrorCode::invalid,
         fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the destination {}",
                     from.size_bytes(), to.size_bytes()));
-  if (to.block() == from.block() && to.size_bytes() != 0 && to.offset() < from.offset() + from.size_bytes() &&
-      from.offset() < to.offset() + to.size_bytes())
+  if (overlap(to, from))
     throw Error(ErrorCode::invalid,
                 "a copy between overlapping parts of one array; copy through a third array");
   Transfer transfer = new_transfer(WEIR_GRAPH_COPY_ON_DEVICE, to.size_bytes());

@@ -64,8 +64,8 @@ codegen::LaunchAssumptions usual_assumptions(const ProgramState& program,
                                              const DeviceState& device) noexcept {
   // Most code for CPUs is the same for all launches. Merged loops and private counters are not.
   if (device.info.kind == DeviceKind::cpu) return {.no_alias = program.merges || program.counts};
-  // Arrays use WEIR_MEMORY_DEVICE memory and are used on their own device only. Pinned memory takes part in
-  // copies only.
+  // Arrays use WEIR_MEMORY_DEVICE memory, unless they borrow it, and are used on their own device only. Pinned
+  // memory of the pool takes part in copies only.
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 
@@ -89,6 +89,8 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
     const AnyArrayView* view = values.arguments[i].array;
     if (!view) continue;
     assumptions.index32 = assumptions.index32 && has_index32(*view);
+    if (const Borrowed* borrowed = view->block()->borrowed.get(); borrowed && borrowed->on_host) [[unlikely]]
+      assumptions.device_local = false;
     unaligned |= places(*view);
     if (!program.parameters[i].written) continue;
     for (std::size_t j = 0; j < values.arguments.size(); ++j) {

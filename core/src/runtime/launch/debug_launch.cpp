@@ -29,21 +29,54 @@
 namespace weir::detail {
 namespace {
 
-/// The part of a block that a launch's arrays use. It begins at a multiple of 8 bytes, as the marks of
-/// unwritten memory do.
+/// Consecutive memory that a launch's arrays use: of one block, or of several that borrow the same memory. It
+/// begins at a multiple of 8 bytes, as the marks of unwritten memory do.
 struct UsedPart {
-  std::size_t memory = 0;  ///< its number
-  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;  ///< as place_of
+  std::vector<const Block*> blocks;
+
+  bool meets(const UsedPart& other) const noexcept { return begin < other.end && other.begin < end; }
 };
 
-std::map<const Block*, UsedPart> used_parts(std::span<const LaunchArgument> arguments) {
-  std::map<const Block*, UsedPart> parts;
+/// The address of the array, or its offset in the block if the driver reports no addresses.
+std::uint64_t place_of(const AnyArrayView& view) {
+  return view.block()->address + view.offset();
+}
+
+void add(UsedPart& part, std::uint64_t begin, std::uint64_t end) {
+  part.begin = std::min(part.begin, begin & ~std::uint64_t{7});
+  part.end = std::max(part.end, end);
+}
+
+std::size_t part_of(const std::vector<UsedPart>& parts, const Block* block) {
+  const auto found = std::ranges::find_if(
+      parts, [&](const UsedPart& part) { return std::ranges::count(part.blocks, block); });
+  return static_cast<std::size_t>(found - parts.begin());
+}
+
+std::vector<UsedPart> used_parts(std::span<const LaunchArgument> arguments) {
+  std::vector<UsedPart> parts;
+  bool borrowed = false;
   for (const LaunchArgument& argument : arguments) {
     if (!argument.array) continue;
-    UsedPart& part = parts.try_emplace(argument.array->block(), UsedPart{parts.size()}).first->second;
-    part.begin = std::min(part.begin, argument.array->offset() & ~std::uint64_t{7});
-    part.end = std::max(part.end, argument.array->offset() + argument.array->size_bytes());
+    const Block* const block = argument.array->block();
+    const std::size_t i = part_of(parts, block);
+    if (i == parts.size()) parts.emplace_back().blocks.push_back(block);
+    add(parts[i], place_of(*argument.array), place_of(*argument.array) + argument.array->size_bytes());
+    borrowed |= block->borrowed != nullptr;
   }
+  // Only borrowed memory can be that of another block.
+  for (std::size_t i = 0; borrowed && i < parts.size(); ++i)
+    for (std::size_t j = i + 1; j < parts.size();) {
+      if (!parts[i].meets(parts[j])) {
+        ++j;
+        continue;
+      }
+      add(parts[i], parts[j].begin, parts[j].end);
+      parts[i].blocks.insert(parts[i].blocks.end(), parts[j].blocks.begin(), parts[j].blocks.end());
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(j));
+      j = i + 1;  // the part has grown
+    }
   return parts;
 }
 
@@ -57,10 +90,10 @@ std::vector<std::uint64_t> scalars_of(const LaunchArgument& argument) {
 
 /// Copies the arrays to the host; those that share memory on the device share it there, too.
 interpreter::Arguments arguments_on_host(const StreamRef& stream, std::span<const LaunchArgument> arguments) {
-  const std::map<const Block*, UsedPart> parts = used_parts(arguments);
+  const std::vector<UsedPart> parts = used_parts(arguments);
   interpreter::Arguments result;
   result.memories.resize(parts.size());
-  for (const auto& [block, part] : parts) result.memories[part.memory].resize(part.end - part.begin);
+  for (std::size_t i = 0; i < parts.size(); ++i) result.memories[i].resize(parts[i].end - parts[i].begin);
   for (const LaunchArgument& argument : arguments) {
     interpreter::ArrayArgument& array = result.arrays.emplace_back();
     auto& scalars = result.scalars.emplace_back();
@@ -70,9 +103,8 @@ interpreter::Arguments arguments_on_host(const StreamRef& stream, std::span<cons
     }
     const AnyArrayView& view = *argument.array;
     for (std::size_t d = 0; d < view.rank(); ++d) array.extents.push_back(view.extent(d));
-    const UsedPart& part = parts.at(view.block());
-    array.memory = part.memory;
-    array.offset = view.offset() - part.begin;
+    array.memory = part_of(parts, view.block());
+    array.offset = place_of(view) - parts[array.memory].begin;
     view.copy_to_bytes(stream,
                        std::span(result.memories[array.memory]).subspan(array.offset, view.size_bytes()));
   }

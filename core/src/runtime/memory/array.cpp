@@ -31,6 +31,15 @@ std::size_t checked_bytes(std::size_t count, std::size_t size) try {
   rethrow_as_error();
 }
 
+const AnyArrayView& expect_type(const AnyArrayView& view, ElementType element, std::size_t rank) try {
+  if (view.element() == element && view.rank() == rank) return view;
+  throw Error(ErrorCode::invalid,
+              fmt::format("an array of {} with rank {}; expected one of {} with rank {}",
+                          to_string(view.element()), view.rank(), to_string(element), rank));
+} catch (...) {
+  rethrow_as_error();
+}
+
 Block& live(const AnyArrayView& view) {
   if (!view.alive()) throw_dead("array");
   return *view.block();
@@ -41,7 +50,7 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) try
   if (bytes == 0) return;
   device_->memory.collect_pending();  // earlier pinned memory that was destroyed before its copies ended
   if (!device_->has(Capability::pinned_memory)) {
-    data_ = ::operator new (bytes, std::align_val_t{64});
+    data_ = ::operator new(bytes, std::align_val_t{64});
     std::memset(data_, 0, bytes);
     return;
   }
@@ -87,8 +96,7 @@ PinnedMemory::~PinnedMemory() {
       });
     });
   else
-    device_->memory.when_unused(
-        [data = data_]() noexcept { ::operator delete (data, std::align_val_t{64}); });
+    device_->memory.when_unused([data = data_]() noexcept { ::operator delete(data, std::align_val_t{64}); });
 }
 
 }  // namespace detail
@@ -97,6 +105,15 @@ AnyArray::AnyArray(const StreamRef& stream, ElementType element, std::span<const
     : AnyArrayView(stream.device(), &stream, element, extents) {
 } catch (...) {
   detail::rethrow_as_error();
+}
+
+AnyArray AnyArray::of_block(Block* block, ElementType element,
+                            std::span<const std::int64_t> extents) noexcept {
+  AnyArray array;
+  array.block_ = block;
+  array.generation_ = block->generation.load(std::memory_order_relaxed);
+  static_cast<AnyArrayView&>(array) = array.reinterpreted(0, element, extents);
+  return array;
 }
 
 AnyArrayView::AnyArrayView(const Device& device, const StreamRef* stream, ElementType element,

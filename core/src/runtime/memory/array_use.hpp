@@ -16,10 +16,17 @@ inline bool is_alive(const AnyArrayView& view) noexcept {
   return view.block() && view.block()->generation.load(std::memory_order_acquire) == view.generation();
 }
 
-/// True if two views share memory.
+/// True if two views share memory. Borrowed memory may also be that of another block.
 inline bool overlap(const AnyArrayView& a, const AnyArrayView& b) noexcept {
-  return a.block() == b.block() && a.size_bytes() != 0 && b.size_bytes() != 0 &&
-         a.offset() < b.offset() + b.size_bytes() && b.offset() < a.offset() + a.size_bytes();
+  std::uint64_t begin_a = a.offset(), begin_b = b.offset();
+  if (a.block() != b.block()) {
+    if (!a.block() || !b.block() || (!a.block()->borrowed && !b.block()->borrowed)) [[likely]]
+      return false;
+    begin_a += a.block()->address;
+    begin_b += b.block()->address;
+  }
+  return a.size_bytes() != 0 && b.size_bytes() != 0 && begin_a < begin_b + b.size_bytes() &&
+         begin_b < begin_a + a.size_bytes();
 }
 
 /// Returns the block of a view for work on `stream`, ordered after the block's earlier uses. `what` names the

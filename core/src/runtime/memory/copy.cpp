@@ -99,8 +99,7 @@ void AnyArrayView::copy_from_array(const StreamRef& on, const AnyArrayView& sour
                 fmt::format("a copy between arrays needs equal sizes; the source has {} bytes, the "
                             "destination {}",
                             source.size_bytes(), size_bytes()));
-  if (&to == &from && offset_ < source.offset_ + size_bytes() && source.offset_ < offset_ + size_bytes() &&
-      size_ != 0)
+  if (&to.device == &from.device && detail::overlap(*this, source))
     throw Error(ErrorCode::invalid,
                 "a copy between overlapping parts of one array; copy through a third array");
   detail::throw_failure(stream);

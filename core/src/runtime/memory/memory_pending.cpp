@@ -11,6 +11,7 @@
 namespace weir::detail {
 
 void MemoryPool::collect_pending() {
+  if (!pending_count_.load(std::memory_order_relaxed)) return;
   for (std::uint64_t id = 0;;) {
     EventState* mark = nullptr;
     {

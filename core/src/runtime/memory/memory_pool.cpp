@@ -43,6 +43,7 @@ Block* MemoryPool::hand_out(Block* block, StreamState& home, bool ready) noexcep
   if (block->used.load(std::memory_order_relaxed) & more_bit)
     if (ManyStreams* more = block->more_users.load(std::memory_order_relaxed)) more->clear();
   block->used.store(0, std::memory_order_relaxed);
+  block->owners.store(0, std::memory_order_relaxed);
   block->generation.fetch_add(1, std::memory_order_release);
   return block;
 }
@@ -135,7 +136,15 @@ void MemoryPool::order_after_earlier_life(Block& block, StreamState& stream) {
 
 void MemoryPool::release(Block* block) noexcept {
   block->generation.fetch_add(1, std::memory_order_release);
+  if (block->owners.load(std::memory_order_acquire)) [[unlikely]]
+    return release_share(*block);
+  release_last(block);
+}
+
+void MemoryPool::release_last(Block* block) noexcept {
   if (process_is_exiting() || device_.forked()) return;
+  if (block->borrowed) [[unlikely]]
+    return release_borrowed(block);
   if (block->available) device_.events.release(std::exchange(block->available, nullptr));
   if (StreamState* owner = only_user(*block))
     if (!owner->retired()) [[likely]]

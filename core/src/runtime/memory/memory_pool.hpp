@@ -13,6 +13,9 @@
 // the driver is asked for memory. Blocks freed longest ago return to the driver first: at once when their
 // work is done, else in the order of their stream, else when an event is reached. The host never waits for
 // that. Cached blocks are also returned before less than one sixteenth of the device's memory is free.
+//
+// A borrowed block (borrowed_memory.cpp) contains memory of another owner. It is never cached: after its last
+// use, its owner's function is called.
 #pragma once
 
 #include <weir/driver.h>
@@ -24,6 +27,7 @@
 #include <deque>
 #include <forward_list>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -59,6 +63,13 @@ class ManyStreams {
   std::array<std::atomic<std::uint64_t>, max_streams / 64> words_{};
 };
 
+/// Memory of another owner that a block borrows.
+struct Borrowed {
+  std::uint64_t size = 0;
+  bool on_host = false;
+  std::function<void()> give_back;  ///< called once after the last use; must not throw
+};
+
 struct Block {
   explicit Block(DeviceState& device_) : device(device_) {}
   DeviceState& device;
@@ -78,7 +89,11 @@ struct Block {
   /// Last copies on streams of other devices, with a share of each event; guarded by the pool. The last bit
   /// of `used` covers these too.
   std::vector<std::pair<const StreamState*, EventState*>> peer_uses;
-  Block* next = nullptr;  ///< link in a cache list
+  /// Number of owners while the block was ever shared, see share(): the array and each exported tensor. 0 if
+  /// the array alone owns the block.
+  std::atomic<std::uint32_t> owners{0};
+  std::unique_ptr<Borrowed> borrowed;  ///< null for memory of the pool
+  Block* next = nullptr;               ///< link in a cache list
 };
 
 class MemoryPool {
@@ -88,8 +103,22 @@ class MemoryPool {
 
   /// Returns a block of at least `bytes` in the order of `stream`. Throws Error{out_of_memory}.
   Block* allocate(StreamState& stream, std::uint64_t bytes);
-  /// Takes the block back, ordered after every stream that used it.
+  /// Takes the block back, ordered after every stream that used it and after its other owners. Ends the views
+  /// of the array.
   void release(Block* block) noexcept;
+
+  /// Adds an owner to the block of a live array. The memory stays as it is until release_share.
+  static void share(Block& block) noexcept;
+  /// Called once per share, by any thread.
+  void release_share(Block& block) noexcept;
+  /// Returns a block of `memory`, whose owner is told through `give_back` when it is no longer used: on the
+  /// thread that releases the block, or later on one that calls into the device. Everything submitted to
+  /// `stream` so far, by any library, precedes the first use. Throws Error, and then calls nothing.
+  Block* borrow(StreamState& stream, const weir_external_memory& memory, std::function<void()> give_back);
+  /// Submits to `stream`: its later work begins after all work so far that uses the block. Counts as a use.
+  void order_after_uses(Block& block, StreamState& stream);
+  /// Waits on the host for all work so far that uses the block.
+  void wait_for_uses(const Block& block);
 
   /// Called for each block before work that uses it is submitted to `stream`. Orders the stream after the
   /// block's earlier uses and records this use. Later uses by the same stream take no lock, for any slot.
@@ -155,6 +184,10 @@ class MemoryPool {
   void order_after_earlier_life(Block& block, StreamState& stream);
   StreamState* only_user(const Block& block) noexcept;
   void release_shared(Block* block) noexcept;
+  void release_last(Block* block) noexcept;
+  void release_borrowed(Block* block) noexcept;
+  void end_borrowed(Block* block) noexcept;
+  Marks marks_of_uses(const Block& block);
 
   Block* take_from(StreamState& owner, std::uint32_t first, std::uint32_t last, bool count = false) noexcept;
   Block* take_ready(std::uint32_t index) noexcept;

@@ -30,6 +30,7 @@ Device StreamRef::device() const try { return Device(&live(*this).device); } cat
 void StreamRef::synchronize() const try {
   StreamState& stream = live(*this);
   stream.device.streams.synchronize(stream);
+  stream.device.memory.collect_pending();
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -34,6 +34,10 @@ template <class D>
 concept HasGraphs = requires {
   typename D::Graph;
 };
+template <class D>
+concept HasExternalMemory = requires(typename D::Device& device, const weir_external_memory& memory) {
+  device.wrap_memory(memory);
+};
 
 /// The bits of the capabilities that consist of functions, for ABI 1.`minor`.
 template <class D>
@@ -45,6 +49,7 @@ constexpr std::uint64_t function_capabilities(std::uint32_t minor) {
   if (HasPeerCopy<D>) bits |= WEIR_CAP_PEER_COPY;
   if (HasNativeStream<D>) bits |= WEIR_CAP_NATIVE_STREAM;
   if (HasGraphs<D> && minor >= 1) bits |= WEIR_CAP_GRAPHS;
+  if (HasExternalMemory<D> && minor >= 2) bits |= WEIR_CAP_EXTERNAL_MEMORY;
   return bits;
 }
 

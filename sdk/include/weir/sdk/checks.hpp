@@ -91,6 +91,21 @@ inline weir_memory_options check_memory_options(const weir_memory_options* asked
   return options;
 }
 
+/// Checks a description of memory that the driver does not own. Whether the vendor knows the memory is for
+/// the driver to check.
+inline weir_external_memory check_external_memory(const weir_external_memory* asked) {
+  const weir_external_memory memory = read_struct(asked, "memory");
+  if (memory.kind > WEIR_EXTERNAL_HOST)
+    fail(WEIR_ERROR_INVALID, "memory.kind is %u; expected WEIR_EXTERNAL_DEVICE or WEIR_EXTERNAL_HOST",
+         memory.kind);
+  if (memory.address == 0) fail(WEIR_ERROR_INVALID, "memory.address is 0; expected the address of memory");
+  if (memory.size == 0) fail(WEIR_ERROR_INVALID, "memory.size is 0; expected at least 1 byte");
+  if (memory.size - 1 > ~memory.address)
+    fail(WEIR_ERROR_INVALID, "memory of %" PRIu64 " bytes at 0x%" PRIx64 " ends above 2^64", memory.size,
+         memory.address);
+  return memory;
+}
+
 /// Checks that a kernel's layout describes an argument block that the device accepts.
 inline void check_layout(const weir_kernel_layout& layout, const DeviceObject& device, const char* kernel) {
   if (layout.argument_bytes > device.limits.max_argument_bytes)
@@ -104,8 +119,8 @@ inline void check_layout(const weir_kernel_layout& layout, const DeviceObject& d
     const weir_parameter& parameter = layout.parameters[i];
     if (parameter.offset > layout.argument_bytes || parameter.size > layout.argument_bytes - parameter.offset)
       fail(WEIR_ERROR_INVALID,
-           "kernel '%.128s': parameter %u, %u bytes at offset %u, is outside of %u argument bytes", kernel,
-           i, parameter.size, parameter.offset, layout.argument_bytes);
+           "kernel '%.128s': parameter %u, %u bytes at offset %u, is outside of %u argument bytes", kernel, i,
+           parameter.size, parameter.offset, layout.argument_bytes);
     if (parameter.kind > WEIR_PARAMETER_BUFFER)
       fail(WEIR_ERROR_INVALID, "kernel '%.128s': parameter %u has kind %u; expected a value or a buffer",
            kernel, i, parameter.kind);

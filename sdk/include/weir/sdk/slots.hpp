@@ -256,6 +256,22 @@ struct Slots {
     });
   }
 
+  static weir_result memory_wrap(weir_device handle, const weir_external_memory* asked,
+                                 weir_allocation* out_allocation, weir_status* status) {
+    return call(status, [&] {
+      Device& device = live<Device>(handle, "device");
+      weir_allocation& out = output(out_allocation, "out_allocation");
+      check_capability(device, WEIR_CAP_EXTERNAL_MEMORY, "external memory");
+      const weir_external_memory memory = check_external_memory(asked);
+      Allocation& allocation = device.wrap_memory(memory);
+      say(allocation.device, &device);
+      say(allocation.memory_kind,
+          std::uint32_t{memory.kind == WEIR_EXTERNAL_HOST ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE});
+      say(allocation.size, memory.size);
+      out = handle_of<weir_allocation>(allocation);
+    });
+  }
+
   // -- copies and fills --
 
   static weir_result copy_to_device(weir_stream stream_handle, weir_allocation handle, uint64_t offset,

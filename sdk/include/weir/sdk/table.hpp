@@ -23,6 +23,7 @@
 //       Stream& wrap_stream(void* native);  // NATIVE_STREAM
 //       Event& create_event(bool timed);
 //       Allocation& allocate(const weir_memory_options& options);
+//       Allocation& wrap_memory(const weir_external_memory& memory);  // EXTERNAL_MEMORY
 //       Module& load_module(const weir_code_object& object);
 //     };
 //     struct Stream : StreamObject<Device> {
@@ -91,6 +92,8 @@
 //     called only if both events are timed, recorded and reached.
 //   - STREAM_ORDERED_ALLOCATION: `allocate` returns memory that later work of the stream may use, and `free`
 //     releases it when the stream reaches it. Neither blocks.
+//   - EXTERNAL_MEMORY: `free` of an allocation of `wrap_memory`, of either object, ends the allocation and
+//     leaves the memory alone.
 //   - GRAPHS: the data that nodes point to (dependencies, launch.arguments) must be copied before `create` or
 //     `update` returns; host_source and host_destination are memory of the caller that each run reads or
 //     writes.
@@ -105,8 +108,9 @@
 //     that this device lacks, and adds those without functions (priority, pinned memory, addresses,
 //     concurrency). A call without its bit returns UNSUPPORTED.
 //   - It counts openings of devices, and returns the same kernel for repeated look-ups.
-//   - It negotiates the host's ABI range: versions 1.0 to 1.1 are supported, and a host of 1.0 gets no
-//     graphs.
+//   - It negotiates the host's ABI range: versions 1.0 to 1.2 are supported. A host of 1.0 gets no graphs,
+//   and
+//     one of 1.1 no external memory.
 //   - It refuses every call in a process forked after notice_forks() (fork.hpp).
 //
 // An exception from these functions becomes the result and the status; `fail(code, "...")` refuses a call.
@@ -177,6 +181,7 @@ constexpr weir_driver_table make_table() {
     t.graph_launch = G::graph_launch;
     t.graph_destroy = G::graph_destroy;
   }
+  if constexpr (HasExternalMemory<D> && Minor >= 2) t.memory_wrap = S::memory_wrap;
   return t;
 }
 
@@ -185,8 +190,9 @@ constexpr weir_driver_table make_table() {
 template <class D>
 weir_result driver_entry(const weir_host* host, const weir_driver_table** out_table,
                          weir_status* status) noexcept {
-  static constexpr weir_driver_table tables[] = {make_table<D, 0>(), make_table<D, 1>()};
-  static_assert(tables[1].abi_version == WEIR_ABI_CURRENT, "the newest version of driver.h has no table");
+  static constexpr weir_driver_table tables[] = {make_table<D, 0>(), make_table<D, 1>(), make_table<D, 2>()};
+  constexpr const weir_driver_table& newest = tables[std::size(tables) - 1];
+  static_assert(newest.abi_version == WEIR_ABI_CURRENT, "the newest version of driver.h has no table");
   return guarded(status, [&] {
     const weir_host known = read_struct(host, "host");
     const weir_driver_table*& out = output(out_table, "out_table");
@@ -195,7 +201,7 @@ weir_result driver_entry(const weir_host* host, const weir_driver_table** out_ta
       if (known.abi_min <= table.abi_version && table.abi_version <= known.abi_max) best = &table;
     if (!best)
       fail(WEIR_ERROR_ABI, "the %s driver speaks driver ABI 1.0 to 1.%u; the host speaks %u.%u to %u.%u",
-           D::name, WEIR_ABI_MINOR(tables[1].abi_version), WEIR_ABI_MAJOR(known.abi_min),
+           D::name, WEIR_ABI_MINOR(newest.abi_version), WEIR_ABI_MAJOR(known.abi_min),
            WEIR_ABI_MINOR(known.abi_min), WEIR_ABI_MAJOR(known.abi_max), WEIR_ABI_MINOR(known.abi_max));
     out = best;
   });

@@ -46,6 +46,7 @@ struct Device : DeviceObject {
   Stream<V>& wrap_stream(void* native) requires requires { &V::check_foreign_stream; };
   Event<V>& create_event(bool timed);
   Allocation<V>& allocate(const weir_memory_options& options);
+  Allocation<V>& wrap_memory(const weir_external_memory& memory) requires requires { &V::device_of; };
   Module<V>& load_module(const weir_code_object& object);
 
   /// If the device is lost, throws DEVICE_LOST with the message of the original error.

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a vendor's runtime: from its allocator, from its stream-ordered pool, or pinned on the host.
+// Memory of a vendor's runtime: from its allocator, from its stream-ordered pool, pinned on the host, or
+// owned by the caller.
+//
+// Requires of the vendor's traits V, for external memory only:
+//   static Code device_of(Address address, int* out) noexcept;
+//       the number of the device whose memory this is; fails for memory that the vendor does not know
 #pragma once
 
 #include "device.hpp"
@@ -8,7 +13,7 @@ namespace weir::sdk::vendor {
 
 template <class V>
 struct Allocation : AllocationObject<Device<V>> {
-  enum class Origin : std::uint8_t { allocator, pool, host };
+  enum class Origin : std::uint8_t { allocator, pool, host, external };
 
   using AllocationObject<Device<V>>::device;
   Address base = 0;     ///< the vendor's address
@@ -18,7 +23,7 @@ struct Allocation : AllocationObject<Device<V>> {
 
   void place(std::uint64_t& device_address, void*& host_pointer) const noexcept {
     device_address = address;
-    host_pointer = origin == Origin::host ? static_cast<std::byte*>(host) + (address - base) : nullptr;
+    host_pointer = host ? static_cast<std::byte*>(host) + (address - base) : nullptr;
   }
 
   void free() noexcept {
@@ -32,7 +37,7 @@ struct Allocation : AllocationObject<Device<V>> {
     auto& self = *static_cast<Allocation*>(what);
     if (self.origin == Origin::host)
       V::calls().host_free(self.host);
-    else
+    else if (self.origin != Origin::external)
       V::calls().memory_free(self.base);
     Pool<Allocation>::of().give(self);
   }
@@ -109,6 +114,8 @@ Allocation<V>& allocate_ordered(Device<V>& device, void* stream, const weir_memo
 /// point.
 template <class V>
 void free_ordered(Device<V>& device, void* stream, Allocation<V>& allocation) {
+  if (allocation.origin == Allocation<V>::Origin::external)
+    return Allocation<V>::give_back(device, &allocation);
   if (allocation.origin != Allocation<V>::Origin::pool)
     return device.deferred.add(device, stream, &Allocation<V>::give_back, &allocation);
   device.check(V::calls().memory_free_async(allocation.base, stream), "free memory in a stream's order");
@@ -125,6 +132,40 @@ Allocation<V>& Device<V>::allocate(const weir_memory_options& options) {
   detail::allocate_or_raise(*this, size, "device memory",
                             [&] { return V::calls().memory_allocate(&allocation->base, size); });
   return detail::finish(allocation, options);
+}
+
+template <class V>
+Allocation<V>& Device<V>::wrap_memory(const weir_external_memory& memory)
+  requires requires { &V::device_of; }
+{
+  Current<V> current(*this);
+  const bool on_host = memory.kind == WEIR_EXTERNAL_HOST;
+  Address address = memory.address;
+  if (on_host) {
+    const Code code = V::calls().host_get_address(&address, reinterpret_cast<void*>(memory.address), 0);
+    if (code != success)
+      fail(WEIR_ERROR_INVALID,
+           "the host memory at 0x%" PRIx64 " is not pinned by %s (%s); pin it first, or copy it",
+           memory.address, V::names.runtime, V::error_name(code).c_str());
+  } else {
+    int owner = 0;
+    if (const Code code = V::device_of(address, &owner); code != success)
+      fail(WEIR_ERROR_INVALID,
+           "the memory at 0x%" PRIx64 " does not belong to %s (%s); expected memory of device %u", address,
+           V::names.runtime, V::error_name(code).c_str(), index);
+    if (owner != static_cast<int>(index))
+      fail(WEIR_ERROR_INVALID,
+           "the memory at 0x%" PRIx64 " belongs to device %d; expected memory of device %u", address, owner,
+           index);
+  }
+  Fresh<Allocation<V>> allocation;
+  allocation->device = this;
+  allocation->memory_kind = on_host ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE;
+  allocation->size = memory.size;
+  allocation->origin = Allocation<V>::Origin::external;
+  allocation->host = on_host ? reinterpret_cast<void*>(memory.address) : nullptr;
+  allocation->base = allocation->address = address;
+  return allocation.publish();
 }
 
 }  // namespace weir::sdk::vendor
