@@ -137,9 +137,15 @@ struct Options {
   friend bool operator==(const Options&, const Options&) = default;
 };
 
-/// A kernel as written: parameters and a body. In the body and in the blocks of its regions, each `parallel`
-/// and `reduce` becomes a task, and the statements between them become serial tasks. `parallel`, `reduce` and
-/// `region` are allowed nowhere else, and a region only in the kernel's body.
+/// The bodies of a `repeat`: with a condition, the first one computes it before each repetition.
+inline bool has_condition(const Statement& repeat) noexcept {
+  return repeat.bodies.size() == 2;
+}
+
+/// A kernel as written: parameters and a body. In the body, in the blocks of its regions and in those of
+/// `repeat`, each `parallel` and `reduce` becomes a task, and the statements between them become serial tasks.
+/// `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, and a region only in the kernel's
+/// body.
 struct Kernel {
   std::string name;  ///< any text without control characters, not empty
   Options options;

@@ -66,7 +66,7 @@ const KernelOrigin* GraphCall::kernel() const noexcept {
 }
 
 std::size_t GraphCall::node_count() const noexcept {
-  if (const auto* call = std::get_if<ProgramCall>(&what)) return call->compiled->placed.size();
+  if (const auto* call = std::get_if<ProgramCall>(&what)) return call->repeats.tasks;
   if (const auto* call = std::get_if<TransferCall>(&what)) return call->transfers.size();
   return 1;
 }
@@ -101,6 +101,7 @@ GraphCall program_call(DeviceState& device, const Program& program, std::span<co
   }
   LaunchValues values(call.arguments);
   call.compiled = &compiled_for(state, device, choose_variant(state, device, values));
+  call.repeats = count_repetitions(*call.compiled, values);
   GraphCall result{std::move(call), {}, 1};
   result.arrays = std::get<ProgramCall>(result.what).views;
   return result;

@@ -84,7 +84,9 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   if (auto* program = std::get_if<ProgramCall>(&call.what)) {
     const auto& before = std::get<ProgramCall>(held.what);
     program->scratch_offset = before.scratch_offset;
-    if (program->compiled->placed != before.compiled->placed) ++shape;
+    if (program->compiled->placed != before.compiled->placed ||
+        program->repeats.counts != before.repeats.counts)
+      ++shape;
   }
   if (auto* kernel = std::get_if<KernelCall>(&call.what)) {
     kernel->region = std::get<KernelCall>(held.what).region;

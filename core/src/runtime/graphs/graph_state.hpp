@@ -30,6 +30,7 @@ struct ProgramCall {
   std::vector<LaunchArgument> arguments;  ///< point into `scalars` and `views`
   const DeviceProgram* compiled = nullptr;
   std::uint64_t scratch_offset = 0;
+  RepeatCounts repeats{};  ///< with these arguments
 
   const passes::Plan& plan() const noexcept { return *compiled->plan; }
 };
