@@ -30,6 +30,7 @@ enum class Row : std::uint8_t {
   cpu_reduce_final,
   cpu_private_counters,
   cpu_direct_counters,
+  cpu_phases,
   gpu_serial,
   gpu_thread_loop,
   gpu_packets_2,
@@ -45,6 +46,7 @@ enum class Row : std::uint8_t {
   gpu_reduce,
   gpu_reduce_strips,
   gpu_reduce_final,
+  gpu_phases,
   gpu_facts  ///< the first of eight: no_alias, index32 and aligned as bits 0, 1 and 2
 };
 inline constexpr std::size_t facts_rows = 8;

@@ -43,6 +43,10 @@ class Collector {
       case Op::parallel:
       case Op::reduce:
       case Op::region:
+      case Op::repeat:
+      case Op::phase:
+      case Op::repetition:
+      case Op::failed:
         break;
       default:
         kinds_.set(kind_of(s.op));
@@ -100,6 +104,9 @@ class Collector {
 bool is_kind(Kind kind) noexcept {
   // Statements of group loops, which these kernels do not have; tests/language/group_test.cpp has them.
   for (const Op op : {Op::shared, Op::shared_atomic, Op::barrier, Op::shuffle, Op::threads})
+    if (kind == static_cast<Kind>(op)) return false;
+  // Numbers and failures of repetitions, which no form of code treats in its own way; chains have them.
+  for (const Op op : {Op::repetition, Op::failed})
     if (kind == static_cast<Kind>(op)) return false;
   return kind != static_cast<Kind>(Op::math) && kind != static_cast<Kind>(Op::atomic);
 }

@@ -311,6 +311,18 @@ TEST(Repeat, CallsOfAGraphMayGetOtherCounts) {
   }
 }
 
+TEST(Repeat, LongRepetitionsGoOverStreams) {
+  const Kernel kernel{"long", [](View<int> x, Value<int> count) {
+                        repeat(count, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
+                      },
+                      {.phases = false}};
+  const Stream stream = tested().create_stream();
+  auto x = upload(std::vector<int>(10, 0));
+  kernel(LaunchOptions{.mode = LaunchMode::graph}, stream, x, 10'001);
+  EXPECT_EQ(stream.last_launch().why_no_graph, WhyNoGraph::too_many_nodes);
+  EXPECT_EQ(x.to_host(stream), std::vector<int>(10, 10'001));
+}
+
 TEST(Repeat, GroupLoopsRepeatByCountsOfTheHost) {
   const Kernel kernel{"groups", [](View<int> x, Value<int> count) {
                         repeat(count, [&] {

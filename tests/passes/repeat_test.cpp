@@ -11,13 +11,13 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using Kind = passes::HostBound::Kind;
+using BoundKind = passes::HostBound::Kind;
 
 std::string repeat(const std::string& tag, const std::string& count, const std::string& body) {
   return "repeat (%k" + tag + ") to " + count + " {\n" + body + "}\n";
 }
 
-const std::string half = "%load = load @n[%zero] : i32\n%count = cast %load : i64\n";
+const std::string loaded_count = "%load = load @n[%zero] : i32\n%count = cast %load : i64\n";
 
 TEST(Repeat, TheHostSubmitsTasksWhoseCountItKnows) {
   const passes::Plan p = plan("%arg = arg @c : i64\n" + fill("x", "0") +
@@ -26,7 +26,7 @@ TEST(Repeat, TheHostSubmitsTasksWhoseCountItKnows) {
   ASSERT_EQ(p.repeats.size(), 1u);
   EXPECT_EQ(p.repeats[0].begin, 1u);
   EXPECT_EQ(p.repeats[0].end, 3u);
-  EXPECT_EQ(p.repeats[0].count.kind, Kind::scalar);
+  EXPECT_EQ(p.repeats[0].count.kind, BoundKind::scalar);
 }
 
 TEST(Repeat, CountsAndBoundsMayUseTheNumbersOfOuterRepetitions) {
@@ -43,7 +43,7 @@ TEST(Repeat, CountsAndBoundsMayUseTheNumbersOfOuterRepetitions) {
 }
 
 TEST(Repeat, CountsOfTheDeviceMakeOneTaskOfPhases) {
-  const passes::Plan p = plan(half + repeat("", "%count", fill("y", "1") + copy("y", "z", "2")));
+  const passes::Plan p = plan(loaded_count + repeat("", "%count", fill("y", "1") + copy("y", "z", "2")));
   EXPECT_THAT(shape(p), ElementsAre("serial", "phases"));
   EXPECT_THAT(p.repeats, IsEmpty());
   EXPECT_EQ(p.tasks[1].phases.size(), 2u);
@@ -102,7 +102,7 @@ TEST(Repeat, GroupLoopsAreRefusedWhereTheDeviceCounts) {
                             "%f = const 1 : f32\nstore @x[%t], %f\n}\n";
   const std::string four = "%four = const 4 : i64\n";
   EXPECT_EQ(refusal(four + repeat("", "%len", group)), "");
-  EXPECT_THAT(refusal(four + half + repeat("", "%count", group)),
+  EXPECT_THAT(refusal(four + loaded_count + repeat("", "%count", group)),
               AllOf(HasSubstr("k.weir"), HasSubstr("group_for is inside the repeat at "), HasSubstr("Use a count")));
   EXPECT_THAT(shape(passes::make_plan(kernel(four + fill("x", "0") + group + fill("y", "1") + fill("z", "2")), 8,
                                       {.phases = true})),

@@ -134,6 +134,7 @@ struct Options {
   bool fast_math = false;     ///< gives up "same bits everywhere" for speed
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
   bool no_fusion = false;     ///< each loop stays a task of its own
+  bool no_phases = false;     ///< short loops stay tasks of their own, unless only the device can repeat them
   friend bool operator==(const Options&, const Options&) = default;
 };
 

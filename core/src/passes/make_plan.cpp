@@ -211,7 +211,12 @@ class Planner {
       if (!segment.live || (segment.kind != Segment::Kind::parallel && segment.kind != Segment::Kind::reduce))
         continue;
       const ir::Statement& loop = *segment.statements.front();
-      planned.phases.push_back({loop.location, bounds.describe(loop.operands)});
+      const auto known = merged_.find(loop.bodies[0].arguments.front());
+      if (known == merged_.end())
+        planned.phases.push_back({loop.location, bounds.describe(loop.operands)});
+      else
+        for (const WrittenLoop& written : known->second)
+          planned.phases.push_back({written.location, bounds.describe(written.bounds)});
     }
     planned.title = title(planned.task, planned.phases);
   }

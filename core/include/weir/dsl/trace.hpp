@@ -210,6 +210,7 @@ struct KernelSource {
   bool fast_math = false;
   bool check_bounds = false;
   bool fusion = true;
+  bool phases = true;
   const std::string* parameter_names = nullptr;
   std::size_t parameter_name_count = 0;
   const ParameterType* parameters = nullptr;

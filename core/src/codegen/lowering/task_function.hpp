@@ -45,6 +45,8 @@ struct TaskFunction {
   /// Ends the current block with a jump unless it has ended already.
   void jump(llvm::BasicBlock* to);
   bool ended() const { return b.GetInsertBlock()->getTerminator() != nullptr; }
+  /// Whether the task runs so many short loops that their instructions, not their iterations, take its time.
+  bool keeps_code_small() const { return loops_ > most_fast_loops; }
   /// The number of a statement that can fail, for error records.
   std::uint32_t site(const ir::Statement& s) const { return sites_.at(&s); }
   /// Throws Error{compile} that names the kernel and the task.
@@ -88,6 +90,8 @@ struct TaskFunction {
 
   void number_sites(const ir::Block& block);
 
+  static constexpr std::size_t most_fast_loops = 16;
+  std::size_t loops_ = 0;  ///< parallel loops and reductions
   std::vector<BlockMemory> block_memory_;
 
   std::map<const ir::Statement*, std::uint32_t> sites_;

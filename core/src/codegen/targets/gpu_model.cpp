@@ -138,6 +138,7 @@ Share GpuModel::share(Builder& b, llvm::Function&, const ir::Kernel& kernel, con
                       bool) const {
   const std::uint32_t size = block_threads(kernel, task);
   llvm::Type* wide = b.getInt64Ty();
+  if (task.kind == ir::TaskKind::phases) return {b.CreateZExt(thread(b), wide), n, b.getInt64(size)};
   Value* block = b.CreateZExt(this->block(b), wide);
   Value* step = b.CreateMul(b.CreateZExt(grid(b, size), wide), b.getInt64(size), "", true, true);
   Value* begin = b.CreateMul(block, b.getInt64(size), "", true, true);

@@ -71,6 +71,11 @@ std::size_t GraphCall::node_count() const noexcept {
   return 1;
 }
 
+std::size_t GraphCall::repeated_tasks() const noexcept {
+  const auto* call = std::get_if<ProgramCall>(&what);
+  return call && !call->repeats.counts.empty() ? call->repeats.tasks : 0;
+}
+
 GraphCall program_call(DeviceState& device, const Program& program, std::span<const LaunchArgument> arguments,
                        const LaunchOptions& options) {
   ProgramState& state = *program.state();

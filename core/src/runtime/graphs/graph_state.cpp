@@ -71,6 +71,7 @@ std::uint32_t GraphState::record(GraphCall call) {
     throw;
   }
   scratch_bytes += bytes;
+  repeated_tasks += calls.back().repeated_tasks();
   uses_record |= recorded;
   uses_keys |= keyed_call;
   if (keyed_call) keyed.push_back(index);
@@ -95,6 +96,7 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   count(call);
   discount(held);
   if (call.node_count() != held.node_count()) ++shape;
+  repeated_tasks += call.repeated_tasks() - held.repeated_tasks();
   call.version = ++version;
   held = std::move(call);
 }
@@ -103,6 +105,7 @@ void GraphState::truncate(std::size_t step_count, std::size_t call_count) noexce
   steps.resize(std::min(steps.size(), step_count), GraphStep{GraphStep::Kind::join, 0});
   while (calls.size() > call_count) {
     discount(calls.back());
+    repeated_tasks -= calls.back().repeated_tasks();
     calls.pop_back();
   }
   const auto gone = [&](std::uint32_t call) { return call >= call_count; };

@@ -49,7 +49,7 @@ void prepare_fusion(ProgramState& program) {
   const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
   if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2 && program.plan->repeats.empty()) return;
   // Lines of prints would be in the order of the phases.
-  if (allowed == Fusion::shared_index && !program.plan->prints)
+  if (allowed == Fusion::shared_index && !program.plan->prints && !program.kernel->options.no_phases)
     program.has_phases = passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
                          !program.plan->repeats.empty();
   constexpr passes::FusionAssumptions best{.no_alias = true, .index32 = true};

@@ -153,11 +153,10 @@ void run_as_graph_while_cheap(const Launch& launch, ProgramGraph& own) {
   own.graph.reset();
 }
 
-/// Whether repetitions make the launch too long for a graph, whose nodes take memory and time to make.
+/// Whether repetitions make the launch too long for a graph.
 bool has_too_many_nodes(const Launch& launch) {
-  constexpr std::size_t most_nodes = 10'000;
   return !launch.compiled.repeats.empty() &&
-         count_repetitions(launch.compiled, launch.values).tasks > most_nodes;
+         count_repetitions(launch.compiled, launch.values).tasks > most_repeated_nodes;
 }
 
 void run_automatically(const Launch& launch, ProgramGraph& own) {
