@@ -60,6 +60,38 @@ void add_triad() {
        .higher_is_better = true});
 }
 
+/// 100 loops over 256 floats, each of which needs all of the one before.
+template <class X, class Y>
+void reverse_twice(const X& x, const Y& y) {
+  range_for(x.size(), [&](Index i) { y[i] = x[x.size() - 1 - i] * 1.5f; });
+  range_for(x.size(), [&](Index i) { x[i] = y[x.size() - 1 - i] * 0.5f + 1.0f; });
+}
+
+void add_short_chains() {
+  const auto written = [](View<float> x, View<float> y) {
+    for (int k = 0; k < 50; ++k) reverse_twice(x, y);
+  };
+  const auto repeated = [](View<float> x, View<float> y) { repeat(50, [&] { reverse_twice(x, y); }); };
+  static Kernel chain{"chain", written}, apart{"apart", written, {.phases = false}}, loop{"loop", repeated};
+  auto x = upload(std::vector<float>(256, 1.0f)), y = upload(std::vector<float>(256, 1.0f));
+  const auto run = [=](const auto& kernel, LaunchMode mode) {
+    for (int launch = 0; launch < 20; ++launch) kernel(LaunchOptions{.mode = mode}, stream(), *x, *y);
+    stream().synchronize();
+  };
+  add({.name = "chain_of_100_short_loops",
+       .bar = "at most 0.5 of a graph of 100 tasks",
+       .samples = 31,
+       .units = 20,
+       .ours = [=] { run(chain, LaunchMode::automatic); },
+       .peer = [=] { run(apart, LaunchMode::graph); }});
+  add({.name = "repeat_of_2_short_loops_50_times",
+       .bar = "at most 0.5 of a graph of 100 tasks",
+       .samples = 31,
+       .units = 20,
+       .ours = [=] { run(loop, LaunchMode::automatic); },
+       .peer = [=] { run(apart, LaunchMode::graph); }});
+}
+
 void add_stencil() {
   constexpr std::size_t n = 4096;
   constexpr int sweeps = 20;
@@ -206,6 +238,7 @@ void add_nbody() {
 
 void add_compute_cases() {
   add_triad();
+  add_short_chains();
   add_stencil();
   add_maps();
   add_nbody();

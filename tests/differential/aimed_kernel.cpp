@@ -46,6 +46,9 @@ bool is_between_loops(Row row) {
   return row == Row::cpu_serial || row == Row::gpu_serial || row == Row::cpu_reduce_final ||
          row == Row::gpu_reduce_final;
 }
+bool is_phases(Row row) {
+  return row == Row::cpu_phases || row == Row::gpu_phases;
+}
 bool is_facts(Row row) {
   return row >= Row::gpu_facts;
 }
@@ -105,6 +108,7 @@ class AimedGenerator : private AimedGroups {
       narrow_ = !c_.chance(4);
       aligned_ = needs.aligned || (c_.chance(4) ? false : aim_.row != Row::gpu_tiles || c_.chance(2));
     }
+    k_.options.no_phases = !is_phases(aim_.row) || c_.chance(2);
     k_.options.check_bounds = !needs.unchecked && c_.chance(8);
   }
 
@@ -131,7 +135,7 @@ class AimedGenerator : private AimedGroups {
       const Needs needs = needs_of(aim.row);
       if (is_facts(aim.row) || is_gpu_row(aim.row) != for_gpu() || (needs.no_alias && !distinct_) ||
           (needs.aligned && !aligned_) || (needs.unchecked && k_.options.check_bounds) ||
-          aim.kind == kind_of(Op::scratch_store))
+          aim.kind == kind_of(Op::scratch_store) || is_phases(aim.row))
         continue;
       return aim;
     }
@@ -142,6 +146,7 @@ class AimedGenerator : private AimedGroups {
     used_.clear();
     Aim part = aim;
     if (is_facts(part.row)) part.row = is_group_kind(part.kind) ? Row::gpu_group_blocks : plain_row();
+    if (is_phases(part.row)) return phases(part);
     if (part.kind == kind_of(Op::scratch_store) && !is_between_loops(part.row))
       part.row = for_gpu() ? Row::gpu_serial : Row::cpu_serial;
     if (is_between_loops(part.row)) {
@@ -152,6 +157,37 @@ class AimedGenerator : private AimedGroups {
     }
     if (c_.chance(10)) return region(part);
     loop(k_.body, part);
+  }
+
+  // A repeat whose count only the device knows.
+  void phases(const Aim& aim) {
+    const std::size_t visible = values_.size();
+    const ValueId any = loaded(k_.body, input(ScalarType::i64, 1), 0, 0);
+    const ValueId few = binary(k_.body, Op::bit_and, ScalarType::i64, any, number(k_.body, 1));
+    Statement s = make(Op::repeat);
+    s.operands = {binary(k_.body, Op::add, ScalarType::i64, few, number(k_.body, 1))};
+    values_.resize(visible);
+    const Scope scope = enter();
+    const std::size_t outside = top_.size();
+    repeats_ = true;
+    Block block;
+    index(block);
+    const std::size_t loops = 1 + c_.below(2), aimed = c_.below(loops);
+    for (std::size_t n = 0; n < loops; ++n) {
+      used_.clear();
+      if (n == aimed && aim.kind == kind_of(Op::scratch_store)) insert(block, aim.kind);
+      const bool reduces = c_.chance(4);
+      const Row plain = reduces ? for_gpu() ? Row::gpu_reduce_strips : Row::cpu_reduce : plain_row();
+      const bool passes = aim.kind == kind_of(Op::scratch_store);
+      loop(block, {plain, passes       ? kind_of(Op::scratch_load)
+                          : n == aimed ? aim.kind
+                                       : kind_of(Op::add)});
+    }
+    repeats_ = false;
+    top_.resize(outside);
+    s.bodies.push_back(std::move(block));
+    leave(scope);
+    k_.body.statements.push_back(std::move(s));
   }
 
   void region(const Aim& aim) {

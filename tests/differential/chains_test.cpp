@@ -29,8 +29,18 @@ enum class Form : std::uint8_t { same_space, reduction, shared_index };
 constexpr std::size_t form_count = 3;
 constexpr const char* form_names[] = {"same space", "reduction", "shared index"};
 
+struct Result {
+  bool failed;
+  std::string difference;
+  std::size_t tasks;  // of the code that ran
+  bool phases;        // some of them run several loops in one block
+};
+
 class Record {
  public:
+  void add_phases(const Result& result) { phases_ += result.phases; }
+  int phases() const { return phases_; }
+
   void add(const ir::Kernel& kernel, const passes::Plan& plan) {
     for (const passes::PlannedTask& planned : plan.tasks) {
       if (planned.merged.empty()) continue;
@@ -67,6 +77,7 @@ class Record {
 
  private:
   std::uint64_t counts_[form_count][kind_count] = {};
+  int phases_ = 0;
 };
 
 // ---- one chain
@@ -107,19 +118,16 @@ Chain make(std::uint64_t seed) {
   return made;
 }
 
-struct Result {
-  bool failed;
-  std::string difference;
-  std::size_t tasks;  // of the code that ran
-};
-
 Result run(const Chain& chain, const Program& program, const Device& device, const LaunchOptions& options,
            const Components& expected) {
   Launch launch(chain.runnable, chain.data, device);
   launch.submit(program, options);
   const bool failed = launch.finish().has_value();
   const auto variants = program.variants(launch.stream());
-  return {failed, difference(chain.runnable, launch.components(), expected), variants.at(0).tasks.size()};
+  const auto& tasks = variants.at(0).tasks;
+  const bool phases = std::any_of(tasks.begin(), tasks.end(),
+                                  [](const auto& task) { return task.lowering.takes(LoweringPath::phases); });
+  return {failed, difference(chain.runnable, launch.components(), expected), tasks.size(), phases};
 }
 
 std::uint64_t key_of(std::uint64_t seed) {
@@ -141,7 +149,7 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   }
   const Device device = open(tested_device());
   Record record;
-  int ran = 0, merged = 0;
+  int ran = 0, merged = 0, repeated = 0;
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE("run again with WEIR_CHAINS=" + std::to_string(seed));
     Chain chain = make(seed);
@@ -157,14 +165,17 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
     if (machine.failed_between_loops()) continue;
     ++ran;
     const Components expected = components_of(chain.runnable, machine);
-    std::string apart = chain.chain.text;
-    apart.insert(apart.find('\n', apart.find("kernel")), " no_fusion");
-    const Result on = run(chain, Program::parse(chain.chain.text), device, {seed, 0}, expected);
-    const Result off = run(chain, Program::parse(apart), device, {seed, 0}, expected);
-    EXPECT_EQ(on.difference, "") << "merged\n" << chain.chain.text;
-    EXPECT_EQ(off.difference, "") << "apart\n" << chain.chain.text;
-    EXPECT_EQ(on.failed, machine.failed()) << chain.chain.text;
-    EXPECT_EQ(off.failed, machine.failed()) << chain.chain.text;
+    const auto with = [&](const char* option) {
+      std::string text = chain.chain.text;
+      text.insert(text.find('\n', text.find("kernel")), option);
+      const Result result = run(chain, Program::parse(text), device, {seed, 0}, expected);
+      EXPECT_EQ(result.difference, "") << text;
+      EXPECT_EQ(result.failed, machine.failed()) << text;
+      return result;
+    };
+    const Result phased = with(""), on = with(" no_phases"), off = with(" no_fusion");
+    repeated += chain.chain.text.find("repeat") != std::string::npos;
+    record.add_phases(phased);
     if (on.tasks == off.tasks) continue;
     ++merged;
     for (const passes::Fusion how : {passes::Fusion::same_space, passes::Fusion::shared_index}) {
@@ -174,9 +185,12 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   }
   RecordProperty("kernels", std::to_string(ran));
   RecordProperty("merged", std::to_string(merged));
-  std::printf("%d chains ran, %d of them merged\n", ran, merged);
+  std::printf("%d chains ran, %d of them merged, %d in phases, %d with repeats\n", ran, merged, record.phases(),
+              repeated);
   if (count < 100 || HasFailure()) return;
   EXPECT_GT(merged, ran / 8);
+  EXPECT_GT(record.phases(), ran / 2);
+  EXPECT_GT(repeated, ran / 8);
   EXPECT_EQ(record.missing(), "");
 }
 

@@ -25,6 +25,7 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "CPU direct counters",
                                      "CPU group loops",
                                      "CPU group loops, vectors",
+                                     "CPU phases",
                                      "GPU serial",
                                      "GPU thread loop",
                                      "GPU packets of 2",
@@ -40,7 +41,8 @@ constexpr const char* row_names[] = {"CPU serial",
                                      "GPU reduction",
                                      "GPU reduction in strips",
                                      "GPU after a reduction",
-                                     "GPU group blocks"};
+                                     "GPU group blocks",
+                                     "GPU phases"};
 
 std::size_t number(Row row) {
   return static_cast<std::size_t>(row);
@@ -76,12 +78,17 @@ std::uint32_t assumptions_of(const std::string& words) {
 passes::Plan plan_of(const ir::Kernel& kernel, const CompiledVariant& variant) {
   const auto has = [&](const char* word) { return variant.assume.find(word) != std::string::npos; };
   const passes::FusionAssumptions known{.no_alias = has("no_alias"), .index32 = has("index32")};
-  for (const passes::Fusion how : {passes::Fusion::shared_index, passes::Fusion::same_space}) {
-    passes::Plan plan = passes::make_plan(kernel, 8, {how, known});
-    const bool fits = std::equal(plan.tasks.begin(), plan.tasks.end(), variant.tasks.begin(),
-                                 variant.tasks.end(), [](const auto& planned, const auto& task) {
-                                   return std::max<std::size_t>(planned.merged.size(), 1) == task.loops;
-                                 });
+  for (const passes::PlanOptions& options :
+       {passes::PlanOptions{passes::Fusion::shared_index, known},
+        passes::PlanOptions{passes::Fusion::same_space, known},
+        passes::PlanOptions{passes::Fusion::same_space, known, true},
+        passes::PlanOptions{passes::Fusion::none, {}, true}}) {
+    passes::Plan plan = passes::make_plan(kernel, 8, options);
+    const bool fits =
+        std::equal(plan.tasks.begin(), plan.tasks.end(), variant.tasks.begin(), variant.tasks.end(),
+                   [](const auto& planned, const auto& task) {
+                     return std::max<std::size_t>(planned.merged.size() + planned.phases.size(), 1) == task.loops;
+                   });
     if (fits) return plan;
   }
   return passes::make_plan(kernel, 8);
@@ -102,7 +109,8 @@ const char* impossible(Row row, Kind kind) noexcept {
   const bool control = one_of(kind, {kind_of(Op::if_), kind_of(Op::while_), kind_of(Op::break_),
                                      kind_of(Op::continue_), assert_kind, chosen_write_kind});
   if (kind == kind_of(Op::scratch_store) && row != Row::cpu_serial && row != Row::gpu_serial &&
-      row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row < Row::gpu_facts)
+      row != Row::cpu_reduce_final && row != Row::gpu_reduce_final && row != Row::cpu_phases &&
+      row != Row::gpu_phases && row < Row::gpu_facts)
     return "values leave a task for another one outside of loops only";
   if (is_group_kind(kind) && !is_group_row(row) && row < Row::gpu_facts) return "statements of group loops";
   switch (row) {
@@ -130,6 +138,10 @@ const char* impossible(Row row, Kind kind) noexcept {
     case Row::gpu_staged_reads:
       if (control) return "staging.cpp and packets.cpp take straight code and loops only";
       if (kind == local_array_kind) return "staging.cpp and packets.cpp take no local array";
+      return nullptr;
+    case Row::cpu_phases:
+    case Row::gpu_phases:
+      if (kind == print_kind) return "the verifier refuses prints in a repeat";
       return nullptr;
     case Row::gpu_reduce:
       if (kind == kind_of(Op::store) || kind == chosen_write_kind || is_atomic(kind) || kind == print_kind)
@@ -174,6 +186,7 @@ void Coverage::add(const RunnableKernel& runnable, const CompiledVariant& varian
       ++reductions_[gpu][loop.index][static_cast<std::size_t>(loop.type)];
     }
     met(Path::serial, gpu ? Row::gpu_serial : Row::cpu_serial);
+    met(Path::phases, gpu ? Row::gpu_phases : Row::cpu_phases);
     met(Path::reduce_final, gpu ? Row::gpu_reduce_final : Row::cpu_reduce_final);
     met(Path::scalar_loop, Row::cpu_scalar_loop);
     met(Path::lane_loop, Row::cpu_lane_loop);

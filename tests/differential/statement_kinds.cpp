@@ -62,6 +62,10 @@ class Collector {
       case Op::parallel:
       case Op::reduce:
       case Op::region:
+      case Op::repeat:
+      case Op::phase:
+      case Op::repetition:
+      case Op::failed:
         break;
       default:
         kinds_.set(kind_of(s.op));
@@ -127,7 +131,9 @@ class Collector {
 }  // namespace
 
 bool is_kind(Kind kind) noexcept {
-  for (const Op op : {Op::math, Op::atomic, Op::shared_atomic, Op::threads})
+  // Kinds of their own stand for functions and atomics. No form of code treats the numbers and failures of
+  // repetitions in its own way; chains have them.
+  for (const Op op : {Op::math, Op::atomic, Op::shared_atomic, Op::threads, Op::repetition, Op::failed})
     if (kind == static_cast<Kind>(op)) return false;
   return true;
 }

@@ -92,9 +92,62 @@ class Chain {
         nested_ = false;
         return region;
       }
+      case 5:
+        return repeat();
       default:
         return loop();
     }
+  }
+
+  /// A number of times that the host knows, or that the device computes, or while a condition holds.
+  std::string repeat() {
+    const bool outer = nested_;
+    const std::size_t depth = repeats_++;
+    nested_ = true;
+    std::string code, count;
+    switch (depth == 0 ? c_.below(6) : c_.below(3)) {
+      case 0:
+        count = c_.chance(3) ? "%zero" : "%one";
+        break;
+      case 1:
+        count = c_.chance(2) ? "%two" : "%three";
+        break;
+      case 2:
+        count = line(code, "m", "min %k, %three : i64");
+        break;
+      default: {
+        const std::string loaded = line(code, "m", "load @p1[%one] : i32");
+        const std::string wide = line(code, "m", "cast " + loaded + " : i64");
+        const std::string few = line(code, "m", "rem " + wide + ", %three : i64");
+        count = c_.chance(2) ? few : line(code, "m", "add " + few + ", %one : i64");
+      }
+    }
+    const bool conditional = c_.chance(3);
+    const std::string number = fresh("q"), local = "$w" + std::to_string(next_++);
+    const Names outside = known_;
+    code += "local " + local + " : f32\nrepeat (" + number + ") to " + count;
+    if (conditional) {
+      std::string condition;
+      const std::string so_far = line(condition, "g", "get " + local + " : f32");
+      const std::string limit = line(condition, "m", "const " + std::to_string(c_.below(4)) + " : f32");
+      if (c_.chance(3)) condition += reduction();
+      const std::string holds = line(condition, "c", "le " + so_far + ", " + limit + " : bool");
+      code += " while {\n" + condition + "yield " + holds + "\n} do";
+      known_ = outside;
+    }
+    std::string body;
+    if (c_.chance(2)) known_.push_back(line(body, "f", "cast " + number + " : f32"));
+    if (c_.chance(2)) known_.push_back(line(body, "g", "get " + local + " : f32"));
+    for (std::size_t loops = 1 + c_.below(3); loops > 0; --loops) body += depth < 2 ? top() : loop();
+    const std::string before = line(body, "g", "get " + local + " : f32");
+    const std::string after = line(body, "g", "const 1 : f32");
+    body += "set " + local + ", " + line(body, "g", "add " + before + ", " + after + " : f32") + "\n";
+    code += " {\n" + body + "}\n";
+    known_ = outside;
+    if (c_.chance(2)) known_.push_back(line(code, "g", "get " + local + " : f32"));
+    nested_ = outer;
+    --repeats_;
+    return code;
   }
 
   std::string between() {
@@ -314,6 +367,7 @@ class Chain {
   std::vector<Array> arrays_;
   Names known_;  // values of type f32
   Names space_;
+  std::size_t repeats_ = 0;  // around the current statement
   int shape_ = 0, last_shape_ = 0;
   bool counts_ = false;  // the loop changes the counters, and so does not read them
   std::vector<std::uint32_t> written_;

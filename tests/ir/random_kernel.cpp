@@ -46,6 +46,10 @@ class Generator : private RandomOperations {
       case 1:
         task_loop(out, Op::reduce);
         break;
+      case 2:
+        if (repeats_ < 3 && c_.chance(2)) return repeat(out);
+        statement(out, Place{});
+        break;
       case 5:
         region(out);
         break;
@@ -53,6 +57,32 @@ class Generator : private RandomOperations {
         statement(out, Place{});
         break;
     }
+  }
+
+  void repeat(Block& out) {
+    Statement s = make(Op::repeat);
+    s.operands = {c_.chance(4) ? value(out, ScalarType::i64) : small_number(out, 4)};
+    ++repeats_;
+    const Scope around = enter();
+    Block first, second;
+    index(first);
+    const bool conditional = c_.chance(3);
+    for (Block* block : {&first, &second}) {
+      const Scope scope = enter();
+      for (std::size_t n = c_.below(4); n > 0; --n) top(*block, false);
+      if (conditional && block == &first) {
+        const ValueId holds = value(*block, ScalarType::boolean);
+        Statement yield = make(Op::yield);
+        yield.operands = {holds};
+        block->statements.push_back(std::move(yield));
+      }
+      leave(scope);
+      s.bodies.push_back(std::move(*block));
+      if (!conditional) break;
+    }
+    leave(around);
+    --repeats_;
+    out.statements.push_back(std::move(s));
   }
 
   void region(Block& out) {
@@ -299,6 +329,7 @@ class Generator : private RandomOperations {
   }
 
   void print(Block& out) {
+    if (repeats_ > 0) return;
     static constexpr std::string_view formats[] = {"", "{{}} \"{}\"\n", "{:>8} and {}"};
     const std::size_t values = c_.below(3);
     Statement s = make(Op::print);
@@ -360,6 +391,8 @@ class Generator : private RandomOperations {
     }
     out.statements.push_back(std::move(s));
   }
+
+  std::size_t repeats_ = 0;  // around the current statement
 };
 
 }  // namespace

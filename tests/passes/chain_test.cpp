@@ -10,8 +10,10 @@
 #include "chain_kernel.hpp"
 #include "interpreter.hpp"
 #include "ir/parser.hpp"
+#include "ir/printer.hpp"
 #include "ir/verifier.hpp"
 #include "passes/plan.hpp"
+#include "run_plan.hpp"
 
 namespace weir::test {
 namespace {
@@ -61,7 +63,7 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   // WEIR_CHAINS=N runs that many.
   const char* const wanted = std::getenv("WEIR_CHAINS");
   const std::uint64_t chains = wanted ? std::strtoull(wanted, nullptr, 10) : usual_chains;
-  int ran = 0, same = 0, shared = 0, failed = 0, aliased = 0;
+  int ran = 0, same = 0, shared = 0, failed = 0, aliased = 0, repeated = 0, phases = 0;
   for (std::uint64_t seed = 0; seed < chains && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Choices choices(seed);
@@ -82,19 +84,33 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
     ++ran;
     failed += expected.failed();
     aliased += aliases;
-    for (const passes::Fusion how : {passes::Fusion::same_space, passes::Fusion::shared_index}) {
-      passes::Plan plan = passes::make_plan(written, 8, {how, {.no_alias = !aliases, .index32 = true}});
-      if (plan.has_merged) ++(how == passes::Fusion::same_space ? same : shared);
+    const passes::FusionAssumptions known{.no_alias = !aliases, .index32 = true};
+    for (const passes::PlanOptions& options :
+         {passes::PlanOptions{}, passes::PlanOptions{passes::Fusion::same_space, known},
+          passes::PlanOptions{passes::Fusion::shared_index, known},
+          passes::PlanOptions{passes::Fusion::none, {}, true},
+          passes::PlanOptions{passes::Fusion::same_space, known, true}}) {
+      passes::Plan plan = passes::make_plan(written, 8, options);
+      if (plan.has_merged && !options.phases)
+        ++(options.fusion == passes::Fusion::same_space ? same : shared);
+      repeated += !plan.repeats.empty();
+      phases += std::any_of(plan.tasks.begin(), plan.tasks.end(), [](const passes::PlannedTask& planned) {
+        return planned.task.kind == ir::TaskKind::phases;
+      });
       for (const bool backward : {false, true}) {
         Machine machine = start;
         if (backward) machine.run_backward();
         std::vector<std::byte> scratch(plan.scratch_bytes, std::byte{0xa5});
-        for (passes::PlannedTask& planned : plan.tasks) {
-          ASSERT_TRUE(ir::verify_task(written, planned.task).empty());
-          ir::Task task = planned.task;
-          rename(task.body, chain.memory);
-          machine.run_task(task, scratch, 20 * chain_steps);
+        std::vector<ir::Task> tasks;
+        for (const passes::PlannedTask& planned : plan.tasks) {
+          const auto wrong = ir::verify_task(written, planned.task);
+          ASSERT_TRUE(wrong.empty()) << wrong.front().message << ir::print(written, planned.task);
+          tasks.push_back(planned.task);
+          rename(tasks.back().body, chain.memory);
         }
+        for_each_task(plan, machine, [&](std::size_t task) {
+          machine.run_task(tasks[task], scratch, 20 * chain_steps);
+        });
         ASSERT_EQ(machine.contents(), expected.contents())
             << (backward ? "backward\n" : "forward\n") << chain.text;
         ASSERT_EQ(machine.failed(), expected.failed());
@@ -105,9 +121,11 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   EXPECT_GT(shared, 300);
   EXPECT_GT(aliased, 100);
   EXPECT_GT(failed, 20);
+  EXPECT_GT(repeated, 300);
+  EXPECT_GT(phases, 300);
   RecordProperty("kernels", ran);
-  std::printf("%d ran, %d merged, %d also by a shared index, %d with aliases, %d failed\n", ran, same, shared,
-              aliased, failed);
+  std::printf("%d ran, %d merged, %d also by a shared index, %d with aliases, %d failed, %d repeat, %d with phases\n", ran,
+              same, shared, aliased, failed, repeated, phases);
 }
 
 }  // namespace

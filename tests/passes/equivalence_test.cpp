@@ -13,6 +13,7 @@
 #include "kernels.hpp"
 #include "passes/plan.hpp"
 #include "random_kernel.hpp"
+#include "run_plan.hpp"
 
 namespace weir::test {
 namespace {
@@ -39,7 +40,8 @@ std::string text_of(const ir::Kernel& kernel, const passes::Plan& plan) {
 std::vector<std::uint64_t> run_tasks(Machine machine, const passes::Plan& plan,
                                      const std::vector<std::size_t>& order) {
   std::vector<std::byte> scratch(plan.scratch_bytes, std::byte{0xa5});
-  for (const std::size_t i : order) machine.run_task(plan.tasks[i].task, scratch, 20 * steps);
+  for_each_task(plan, machine,
+                [&](std::size_t i) { machine.run_task(plan.tasks[order[i]].task, scratch, 20 * steps); });
   return machine.contents();
 }
 
@@ -87,15 +89,22 @@ bool compare(const ir::Kernel& kernel, const passes::Plan& plan, const std::vect
 }
 
 TEST(Equivalence, TasksOfRandomKernelsDoWhatTheKernelDoes) {
-  int ran = 0;
+  int ran = 0, repeated = 0, phases = 0;
   for (std::uint64_t seed = 0; seed < seeds && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Choices choices(seed);
     const ir::Kernel kernel = random_kernel(choices);
     const auto plan = plan_of(kernel);
-    if (plan && compare(kernel, *plan, program_order(*plan), choices)) ++ran;
+    if (!plan || !compare(kernel, *plan, program_order(*plan), choices)) continue;
+    ++ran;
+    repeated += !plan->repeats.empty();
+    const passes::Plan phased = passes::make_plan(kernel, 8, {.phases = true});
+    if (phased.tasks.size() == plan->tasks.size() && phased.repeats.size() == plan->repeats.size()) continue;
+    if (compare(kernel, phased, program_order(phased), choices)) ++phases;
   }
   EXPECT_GT(ran, 500) << "too few kernels ran for a meaningful result";
+  EXPECT_GT(repeated, 20);
+  EXPECT_GT(phases, 200);
   RecordProperty("kernels", ran);
 }
 
@@ -113,7 +122,7 @@ TEST(Equivalence, BlocksOfARegionMayRunInAnyOrder) {
     const ir::Kernel kernel = random_kernel(choices);
     if (allows_conflicts(kernel)) continue;
     const auto plan = plan_of(kernel);
-    if (!plan || plan->region_blocks.empty()) continue;
+    if (!plan || plan->region_blocks.empty() || !plan->repeats.empty()) continue;
     // A lenient machine wraps indices, and so makes different elements the same.
     if (std::any_of(plan->tasks.begin(), plan->tasks.end(),
                     [](const auto& planned) { return !planned.divided.empty(); }))
@@ -140,7 +149,9 @@ TEST(Equivalence, TasksOfRandomKernelsKeepTheRules) {
     const ir::Kernel kernel = random_kernel(choices);
     const auto plan = plan_of(kernel);
     if (!plan) continue;
-    for (const auto& planned : plan->tasks) {
+    auto tasks = plan->tasks;
+    for (const auto& planned : passes::make_plan(kernel, 8, {.phases = true}).tasks) tasks.push_back(planned);
+    for (const auto& planned : tasks) {
       const auto diagnostics = ir::verify_task(kernel, planned.task);
       EXPECT_TRUE(diagnostics.empty()) << "seed " << seed << ": " << diagnostics.front().message << "\n"
                                        << text_of(kernel, *plan);

@@ -30,7 +30,7 @@ inline passes::Plan plan(const std::string& body, const std::string& options = "
 /// One word per task, with region and block if it has them: "serial", "loop", "reduce", "combine",
 /// "loop@0.1".
 inline std::vector<std::string> shape(const passes::Plan& plan) {
-  static const char* const words[] = {"serial", "loop", "reduce", "combine"};
+  static const char* const words[] = {"serial", "loop", "reduce", "combine", "phases"};
   std::vector<std::string> out;
   for (const auto& planned : plan.tasks) {
     std::string word = words[static_cast<std::size_t>(planned.task.kind)];

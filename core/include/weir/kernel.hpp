@@ -41,6 +41,8 @@ struct KernelOptions {
   /// Names of the parameters and then of the returned values, for messages and the text form; p0, p1, ...
   /// where none is given, and result, or result_0, result_1, ... for returned values.
   std::vector<std::string> parameter_names = {};
+  /// Chains of short loops may run in one block, one loop after the other, where that saves launches.
+  bool phases = true;
 };
 
 /// A lambda whose captures are read once, when the kernel is built; made by with_constants().
@@ -122,6 +124,7 @@ KernelSource source_of(std::string_view name, F& lambda, const KernelOptions& op
   source.fast_math = options.fast_math;
   source.check_bounds = options.check_bounds;
   source.fusion = options.fusion;
+  source.phases = options.phases;
   source.parameter_names = options.parameter_names.data();
   source.parameter_name_count = options.parameter_names.size();
   source.parameters = parameters.types.data();

@@ -31,10 +31,11 @@ enum class LoweringPath : std::uint8_t {
   reduce_final,   ///< the chunks' results into one, and the statements after the reduction
   group_loops,    ///< CPU: the threads of a group in loops between its barriers
   group_blocks,   ///< GPU: a block for each group
+  phases,         ///< several loops, one after the other or repeatedly, in one block
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
 inline constexpr std::uint32_t lowering_path_count =
-    static_cast<std::uint32_t>(LoweringPath::group_blocks) + 1;
+    static_cast<std::uint32_t>(LoweringPath::phases) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;
@@ -58,7 +59,7 @@ struct CompiledVariant {
   struct Task {
     std::string symbol;
     Lowering lowering;
-    std::uint32_t loops = 1;  ///< loops of the kernel that were merged into this task
+    std::uint32_t loops = 1;  ///< loops of the kernel that this task runs
   };
   std::string assume;       ///< the assumptions, as CompileTarget::assume takes them
   std::vector<Task> tasks;  ///< in program order

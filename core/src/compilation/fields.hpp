@@ -26,8 +26,8 @@ void fields(auto& archive, Is<ir::Location> auto& location) {
 }
 
 void fields(auto& archive, Is<ir::Options> auto& options) {
-  auto& [fast_math, check_bounds, no_fusion] = options;
-  archive(fast_math, check_bounds, no_fusion);
+  auto& [fast_math, check_bounds, no_fusion, no_phases] = options;
+  archive(fast_math, check_bounds, no_fusion, no_phases);
 }
 
 void fields(auto& archive, Is<ir::Parameter> auto& parameter) {

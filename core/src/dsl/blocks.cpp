@@ -96,7 +96,7 @@ bool Trace::is_open(std::uint32_t block) const noexcept {
 }
 
 bool Trace::at_task_level() const noexcept {
-  return stack_.back().kind == BlockKind::body || stack_.back().kind == BlockKind::stream_block;
+  return stack_.back().kind < BlockKind::parallel;
 }
 
 std::size_t Trace::task_depth() const noexcept {
@@ -111,6 +111,10 @@ std::string_view Trace::describe(BlockKind kind) const noexcept {
       return "kernel";
     case BlockKind::stream_block:
       return "stream_parallel block";
+    case BlockKind::repeat_condition:
+      return "condition of the repeat_while";
+    case BlockKind::repeat_body:
+      return "repeat";
     case BlockKind::parallel:
       return "range_for";
     case BlockKind::reduce:
@@ -138,6 +142,7 @@ void Trace::open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Han
                        const Where& where) {
   scope.trace_ = id_;
   if (!at_task_level()) {
+    expect_parallel("range_for", where);
     const Handle one = constant(ScalarType::i64, 1, where);
     for (std::size_t d = 0; d < rank; ++d) {
       open_for(scope, bounds[d].low, bounds[d].high, one, where);
@@ -213,6 +218,51 @@ void Trace::open_for(Scope& scope, const Handle& low, const Handle& high, const 
   open(BlockKind::for_body, std::move(loop), 1, where);
   scope.trace_ = id_;
   ++scope.depth_;
+}
+
+void Trace::expect_parallel(std::string_view what, const Where& where) {
+  std::size_t depth = stack_.size() - 1;
+  const OpenBlock* loop = nullptr;
+  for (; stack_[depth].kind >= BlockKind::parallel; --depth) {
+    const BlockKind kind = stack_[depth].kind;
+    if (kind == BlockKind::parallel || kind == BlockKind::reduce) return;
+    if (kind == BlockKind::for_body || kind == BlockKind::while_body || kind == BlockKind::while_condition)
+      loop = &stack_[depth];
+  }
+  if (loop == nullptr) return;
+  const bool counts = loop->kind == BlockKind::for_body;
+  report(std::string(what) + " is inside the " + (counts ? "for_" : "while_") + " at " + at(loop->opened) +
+             ", which one thread would run with everything in it: make the outer loop " +
+             (counts ? "repeat(count, [&](Index k) { ... })" : "repeat_while([&] { ... }, [&] { ... })") +
+             ", so that inner loops run in parallel, or the inner loops for_ if one thread is meant",
+         where);
+}
+
+Handle Trace::open_repeat(Scope& scope, BlockKind kind, const Handle& count, const Where& where) {
+  ir::Statement loop = statement_of(ir::Op::repeat);
+  if (!at_task_level())
+    report("repeat is inside the " + std::string(describe(stack_.back().kind)) + " at " +
+               at(stack_.back().opened) +
+               ": it belongs directly in the kernel, in another repeat or in a stream_parallel block; use for_ "
+               "or while_ here",
+           where);
+  loop.operands = {use(count, where)};
+  loop.location = locate(where);
+  open(kind, std::move(loop), 1, where);
+  scope.trace_ = id_;
+  scope.depth_ = 1;
+  return argument(0);
+}
+
+void Trace::open_repeat_body(const Handle& condition, const Where& where) {
+  operation(ir::Op::yield, ScalarType::boolean, {condition}, where);
+  OpenBlock finished = std::move(stack_.back());
+  stack_.pop_back();
+  open_[finished.id] = false;
+  const ir::ValueId number = finished.block.arguments[0];
+  finished.owner.bodies.push_back(std::move(finished.block));
+  open(BlockKind::repeat_body, std::move(finished.owner), 0, where);
+  values_[number].block = stack_.back().id;  // known in both blocks
 }
 
 void Trace::open_condition(Scope& scope, const Where& where) {
@@ -324,6 +374,10 @@ void Trace::leave_loop(ir::Op op, const Where& where) {
   if (is_break && is_iteration) {
     report("break_ cannot leave the " + std::string(describe(target.kind)) + " at " + at(target.opened) +
                ": its iterations run in parallel; use continue_() to end this iteration, or a for_ loop",
+           where);
+  } else if (target.kind == BlockKind::repeat_body) {
+    report(std::string(is_break ? "break_" : "continue_") + " cannot leave the repeat at " + at(target.opened) +
+               ": compute a condition in a Var and use repeat_while, or if_ around what does not run",
            where);
   } else if (!is_loop && !is_iteration) {
     report(std::string(is_break ? "break_" : "continue_") + " is outside any loop: it belongs inside for_" +

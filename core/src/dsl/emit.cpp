@@ -245,6 +245,19 @@ void open_for(Scope& scope, Handle low, Handle high, Handle step, Handle* index,
   *index = trace.argument(0);
 }
 
+Handle open_repeat(Scope& scope, Handle count, Where where) {
+  return Trace::current("repeat", where).open_repeat(scope, Trace::BlockKind::repeat_body, count, where);
+}
+
+Handle open_repeat_while(Scope& scope, Handle most, Where where) {
+  return Trace::current("repeat_while", where)
+      .open_repeat(scope, Trace::BlockKind::repeat_condition, most, where);
+}
+
+void open_repeat_body(Scope&, Handle condition, Where where) {
+  Trace::current("repeat_while", where).open_repeat_body(condition, where);
+}
+
 void open_condition(Scope& scope, Where where) {
   Trace::current("while_", where).open_condition(scope, where);
 }

@@ -18,7 +18,8 @@ std::uint32_t name_number(std::string_view name) {
 // Row-major number of the iteration in its parallel loop or reduction; 0 in serial code.
 Handle Trace::element_number(const Where& where) {
   const std::size_t depth = task_depth();
-  if (stack_[depth].block.arguments.empty()) return constant(ScalarType::i64, 0, where);
+  if (stack_[depth].kind != BlockKind::parallel && stack_[depth].kind != BlockKind::reduce)
+    return constant(ScalarType::i64, 0, where);
   const std::size_t rank = stack_[depth].block.arguments.size();
   Handle number;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -67,6 +68,30 @@ Handle Trace::draw_number(const Where& where) {
   return count;
 }
 
+// The number of the repetition, with those of outer repetitions spread over all bits.
+Handle Trace::repetition_number(const Where& where) {
+  Handle number{id_, ir::no_value};
+  for (const OpenBlock& block : stack_) {
+    ir::ValueId index = ir::no_value;
+    if (block.kind == BlockKind::repeat_condition ||
+        (block.kind == BlockKind::repeat_body && block.owner.bodies.empty()))
+      index = block.block.arguments[0];
+    else if (block.kind == BlockKind::repeat_body)
+      index = block.owner.bodies[0].arguments[0];
+    else
+      continue;
+    const Handle inner = operation(ir::Op::cast, ScalarType::u32, {Handle{id_, index}}, where);
+    if (number.value == ir::no_value) {
+      number = inner;
+      continue;
+    }
+    const Handle factor = constant(ScalarType::u32, 0x9e3779b9u, where);
+    const Handle outer = operation(ir::Op::mul, ScalarType::u32, {number, factor}, where);
+    number = operation(ir::Op::add, ScalarType::u32, {outer, inner}, where);
+  }
+  return number;
+}
+
 void Trace::random(Handle* words, std::size_t count, const Handle* element, const Where& where) {
   const Handle key = append(statement_of(ir::Op::launch_key, ScalarType::u64), where);
   const Handle half = constant(ScalarType::u64, 32, where);
@@ -78,7 +103,9 @@ void Trace::random(Handle* words, std::size_t count, const Handle* element, cons
       operation(ir::Op::cast, ScalarType::u64, {element ? *element : element_number(where)}, where);
   const Handle number_low = operation(ir::Op::cast, ScalarType::u32, {number}, where);
   const Handle number_upper = operation(ir::Op::shr, ScalarType::u64, {number, half}, where);
-  const Handle number_high = operation(ir::Op::cast, ScalarType::u32, {number_upper}, where);
+  Handle number_high = operation(ir::Op::cast, ScalarType::u32, {number_upper}, where);
+  if (const Handle repetition = repetition_number(where); repetition.value != ir::no_value)
+    number_high = operation(ir::Op::add, ScalarType::u32, {number_high, repetition}, where);
   const std::uint32_t site_number = name_number(kernel_.name) + random_sites_++;
   const Handle site = constant(ScalarType::u32, site_number, where);
   const Handle draw = draw_number(where);

@@ -98,6 +98,7 @@ Reduction::Reduction(std::string_view kind, ScalarType type, const Bounds* bound
     trace.open_reduce(scope_, kind, type, bounds, rank, indices, where);
     return;
   }
+  trace.expect_parallel("a reduction", where);
   accumulator_ = trace.make_local(type, 1, 1, where);
   const Handle start = trace.constant(type, identity(reduce_named(kind), type), where);
   trace.set_local(accumulator_, 0, type, start, where);

@@ -33,6 +33,8 @@ class Trace {
   enum class BlockKind : std::uint8_t {
     body,
     stream_block,
+    repeat_condition,
+    repeat_body,
     parallel,
     reduce,
     for_body,
@@ -105,6 +107,10 @@ class Trace {
   Handle thread_number(std::string_view caller, const Where& where);  ///< i64, in the group
   void open_range(Scope& scope, const Bounds* bounds, std::size_t rank, Handle* indices, const Where& where);
   void open_for(Scope& scope, const Handle& low, const Handle& high, const Handle& step, const Where& where);
+  Handle open_repeat(Scope& scope, BlockKind kind, const Handle& count, const Where& where);
+  void open_repeat_body(const Handle& condition, const Where& where);  ///< closes the condition
+  /// Reports `what` in a loop that one thread runs.
+  void expect_parallel(std::string_view what, const Where& where);
   void open_condition(Scope& scope, const Where& where);
   void open_while(Scope& scope, const Handle& condition, const Where& where);
   BranchPoint open_if(Scope& scope, const Handle& condition, const Where& where);
@@ -173,6 +179,7 @@ class Trace {
   Handle is_component(const Choice& choice, std::size_t i, const Where& where);
   Handle element_number(const Where& where);
   Handle draw_number(const Where& where);
+  Handle repetition_number(const Where& where);  ///< u32; no value outside of any `repeat`
   std::vector<ir::ValueId> bound_operands(const Bounds* bounds, std::size_t rank, const Where& where);
   bool has_effects(const ir::Block& block, std::uint32_t outermost) const;
   void check();

@@ -240,6 +240,17 @@ Machine::Flow Machine::statement(const Statement& s) {
     case Op::region:
       for (const ir::Block& body : s.bodies) block(body);
       break;
+    case Op::repeat:
+      return repeat(s);
+    case Op::phase:
+      phase(s);
+      break;
+    case Op::repetition:
+      set(s, static_cast<std::uint64_t>(repetitions_.at(s.index)));
+      break;
+    case Op::failed:
+      set(s, failed_);
+      break;
     default:
       set(s, operation(s));
       break;
@@ -306,6 +317,36 @@ Machine::Flow Machine::while_loop(const Statement& s) {
     if (flow == Flow::leave) return Flow::next;
     if (flow == Flow::yielded || flow == Flow::failed) return flow;
   }
+}
+
+Machine::Flow Machine::repeat(const Statement& s) {
+  const std::int64_t count = number(s.operands[0]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (steps_-- == 0) throw CannotRun{};
+    values_[s.bodies[0].arguments[0]] = {static_cast<std::uint64_t>(i), ScalarType::i64};
+    if (has_condition(s)) {
+      const Flow condition = block(s.bodies[0]);
+      if (condition != Flow::yielded) return condition;
+      if (yielded_.bits == 0 || failed_) break;
+    }
+    const Flow flow = block(s.bodies.back());
+    if (flow != Flow::next) return flow;
+  }
+  return Flow::next;
+}
+
+// Statements after a failed one do not run; later phases do.
+void Machine::phase(const Statement& s) {
+  const ir::Block& body = s.bodies[0];
+  if (body.statements.empty() || body.statements.back().op != Op::reduce) {
+    block(body);
+    return;
+  }
+  const Statement& loop = body.statements.back();
+  for (const Statement& before : body.statements)
+    if (&before != &loop) statement(before);
+  const std::uint64_t result = strict_ ? reduce_in_order(loop) : reduce(loop);
+  std::memcpy(scratch_->data() + (s.immediate & 0xffffffff), &result, size_of(loop.type));
 }
 
 void Machine::iterate(const Statement& s, const std::function<void(Flow)>& after) {

@@ -3,6 +3,7 @@
 // of the differential tests, and the machine of debugged launches (runtime/launch/debug_launch.hpp).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "interpreter/observer.hpp"
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
+#include "ir/verifier.hpp"
 
 namespace weir::interpreter {
 
@@ -61,6 +63,8 @@ class Machine {
   void run_kernel(std::uint64_t steps);
   /// Runs one task. The tasks of a launch share `scratch`.
   void run_task(const ir::Task& task, std::vector<std::byte>& scratch, std::uint64_t steps);
+  /// The number of the repetition in which tasks run, by depth; see ir::Op::repetition.
+  void set_repetition(std::size_t depth, std::int64_t number) { repetitions_.at(depth) = number; }
 
   /// Runs the iterations of `parallel` loops from the last one to the first.
   void run_backward() { backward_ = true; }
@@ -94,6 +98,8 @@ class Machine {
   Flow statement(const ir::Statement& s);
   Flow for_loop(const ir::Statement& s);
   Flow while_loop(const ir::Statement& s);
+  Flow repeat(const ir::Statement& s);
+  void phase(const ir::Statement& s);
   Flow threads(const ir::Statement& s);
   void run_groups(const ir::Statement& s);
   std::uint64_t shared_atomic(const ir::Statement& s);
@@ -133,6 +139,7 @@ class Machine {
   const ir::Statement* group_ = nullptr;                           ///< the group loop that runs
   std::uint64_t group_number_ = 0, thread_ = 0;
   std::vector<std::byte>* scratch_ = nullptr;
+  std::array<std::int64_t, ir::max_repeats> repetitions_{};
   std::uint64_t steps_ = 0;
   Value yielded_;
   Iteration iteration_;

@@ -344,7 +344,7 @@ std::uint64_t on_booleans(Op op, std::uint64_t a, std::uint64_t b) {
 }  // namespace
 
 bool is_host_evaluable(const Statement& s) noexcept {
-  if (s.op <= Op::extent) return true;
+  if (s.op <= Op::extent || s.op == Op::repetition) return true;
   if (s.op >= Op::add && s.op <= Op::bitcast) return true;
   if (s.op != Op::math) return false;
   switch (static_cast<MathFunction>(s.index)) {
@@ -412,6 +412,9 @@ std::uint64_t evaluate(std::span<const Statement> statements, ValueId result,
         break;
       case Op::extent:
         known[i] = static_cast<std::uint64_t>(values.extent(s.index, s.component));
+        break;
+      case Op::repetition:
+        known[i] = static_cast<std::uint64_t>(values.repetition(s.index));
         break;
       default: {
         std::array<ScalarType, 3> types{};

@@ -16,6 +16,8 @@ class HostValues {
   virtual std::int64_t extent(std::uint32_t parameter, std::uint32_t dimension) const noexcept = 0;
   /// The bits of a component of a scalar parameter, zero extended.
   virtual std::uint64_t scalar(std::uint32_t parameter, std::uint32_t component) const noexcept = 0;
+  /// The number of the current repetition of the `repeat` at `depth`; see Op::repetition.
+  virtual std::int64_t repetition(std::uint32_t) const noexcept { return 0; }
 
  protected:
   ~HostValues() = default;

@@ -50,6 +50,8 @@ class HeaderReader {
         kernel_.options.check_bounds = true;
       } else if (in_.accept_word("no_fusion")) {
         kernel_.options.no_fusion = true;
+      } else if (in_.accept_word("no_phases")) {
+        kernel_.options.no_phases = true;
       } else {
         return;
       }

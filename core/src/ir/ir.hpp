@@ -134,12 +134,19 @@ struct Options {
   bool fast_math = false;     ///< gives up "same bits everywhere" for speed
   bool check_bounds = false;  ///< an index outside its array fails the launch like an assert
   bool no_fusion = false;     ///< each loop stays a task of its own
+  bool no_phases = false;     ///< short loops stay tasks of their own, unless only the device can repeat them
   friend bool operator==(const Options&, const Options&) = default;
 };
 
-/// A kernel as written: parameters and a body. In the body and in the blocks of its regions, each `parallel`
-/// and `reduce` becomes a task, and the statements between them become serial tasks. `parallel`, `reduce` and
-/// `region` are allowed nowhere else, and a region only in the kernel's body.
+/// The bodies of a `repeat`: with a condition, the first one computes it before each repetition.
+inline bool has_condition(const Statement& repeat) noexcept {
+  return repeat.bodies.size() == 2;
+}
+
+/// A kernel as written: parameters and a body. In the body, in the blocks of its regions and in those of
+/// `repeat`, each `parallel` and `reduce` becomes a task, and the statements between them become serial tasks.
+/// `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, and a region only in the kernel's
+/// body.
 struct Kernel {
   std::string name;  ///< any text without control characters, not empty
   Options options;

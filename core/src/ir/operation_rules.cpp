@@ -150,6 +150,12 @@ class Rules {
         return group_loop();
       case Op::reduce:
         return reduction();
+      case Op::repetition:
+        return result(ScalarType::i64);
+      case Op::failed:
+        return result(ScalarType::boolean);
+      case Op::repeat:
+        return indices(types_, "the number of repetitions");
       case Op::region:
         return s_.immediate <= 1 ? ""
                                  : "the mark of 'region' is 0 or 1, found " + std::to_string(s_.immediate);
@@ -449,7 +455,7 @@ bool fits(ScalarType type, std::uint64_t immediate) noexcept {
 }
 
 bool known(Op op) noexcept {
-  return op <= Op::region;
+  return op <= Op::phase;
 }
 
 std::string check_operation(const Kernel& kernel, const Statement& statement,

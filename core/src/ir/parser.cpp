@@ -421,6 +421,11 @@ class Parser {
         s.location = in_.place(start);
         s.bodies.push_back(block(depth + 1));
         break;
+      case Op::repeat:
+        repeat(s, start, depth);
+        break;
+      case Op::phase:
+        in_.fail_at(mnemonic, "expected an operation of kernels, found 'phase', which only tasks have");
       case Op::region:
         s.immediate = in_.accept_word("allow_conflicts") ? 1 : 0;
         s.location = in_.place(start);
@@ -431,6 +436,22 @@ class Parser {
         task_loop(s, start, mnemonic, result, detail, depth);
         break;
     }
+  }
+
+  void repeat(Statement& s, const Token& start, std::size_t depth) {
+    in_.expect_mark('(', "and the number of the repetition");
+    const Token number = in_.expect(Kind::value, "the number of the repetition, such as %0");
+    in_.expect_mark(')', "after the number of the repetition");
+    in_.expect_word("to", "and how many repetitions there are at most");
+    operand(s);
+    const ValueId id = define(number, ScalarType::i64);
+    const bool conditional = in_.accept_word("while");
+    s.location = in_.place(start);
+    s.bodies.push_back(block(depth + 1));
+    s.bodies[0].arguments.push_back(id);
+    if (!conditional) return;
+    in_.expect_word("do", "between the condition and the body of 'repeat'");
+    s.bodies.push_back(block(depth + 1));
   }
 
   void for_loop(Statement& s, const Token& start, std::size_t depth) {

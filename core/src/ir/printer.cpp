@@ -56,6 +56,7 @@ class Printer {
     if (kernel_.options.fast_math) out_ += " fast_math";
     if (kernel_.options.check_bounds) out_ += " check_bounds";
     if (kernel_.options.no_fusion) out_ += " no_fusion";
+    if (kernel_.options.no_phases) out_ += " no_phases";
     out_ += '\n';
     if (with_locations_) {
       for (const std::string& file : kernel_.files) out_ += "  file " + quote(file) + "\n";
@@ -93,7 +94,8 @@ class Printer {
   }
 
   std::string task(const Task& task) {
-    static constexpr std::string_view kinds[] = {"serial", "parallel", "reduce_partial", "reduce_final"};
+    static constexpr std::string_view kinds[] = {"serial", "parallel", "reduce_partial", "reduce_final",
+                                                 "phases"};
     out_ = "task " + task.name + " " + std::string(kinds[static_cast<std::size_t>(task.kind)]);
     location(task.location);
     out_ += '\n';
@@ -325,8 +327,13 @@ class Printer {
       case Op::reduce:
       case Op::threads:
       case Op::region:
+      case Op::repeat:
+      case Op::phase:
         control(s);
         return;
+      case Op::repetition:
+        out_ += ' ' + std::to_string(s.index);
+        break;
       default:
         operands(s);
         break;
@@ -380,6 +387,24 @@ class Printer {
           out_ += " unless ";
           local(s.index);
         }
+        opening(s);
+        break;
+      case Op::repeat:
+        out_ += ' ';
+        arguments(body(s, 0));
+        out_ += " to ";
+        value(operand(s, 0));
+        if (has_condition(s)) out_ += " while";
+        opening(s);
+        if (has_condition(s)) {
+          out_ += " do ";
+          block(body(s, 1));
+        }
+        break;
+      case Op::phase:
+        if (s.immediate != 0)
+          out_ += " partials " + std::to_string(s.immediate >> 32) + " result " +
+                  std::to_string(s.immediate & 0xffffffff);
         opening(s);
         break;
       case Op::region:

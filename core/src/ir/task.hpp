@@ -18,7 +18,13 @@ enum class TaskKind : std::uint8_t {
   parallel,        ///< the body ends in one `parallel`
   reduce_partial,  ///< the body ends in one `reduce`, whose chunks each leave a partial result in scratch
                    ///< memory
-  reduce_final     ///< combines the partials in order, then the body runs once; grid 1
+  reduce_final,    ///< combines the partials in order, then the body runs once; grid 1
+  /// The body holds `phase` statements, in `repeat` statements or outside, whose operands all threads compute.
+  /// One block runs the phases one after the other, with a barrier after each; grid 1. The body of a phase is
+  /// that of another task: of a serial one, or of one that ends in its loop. After a `reduce`, the chunks are
+  /// combined: bits 32 to 63 of the phase's immediate are the offset of the partials, the others that of the
+  /// result.
+  phases
 };
 
 /// One field of a task's argument block. Fields are aligned to their size, arrays first.
@@ -32,7 +38,8 @@ struct TaskArgument {
     launch_key,  ///< u64, see Op::launch_key
     site_base,   ///< u32: added to site numbers, so that one record serves all kernels
     print,       ///< address of the stream's print buffer (ir/print_buffer.hpp), like `array`
-    launch       ///< u32: number of the launch, in the order of the stream; for prints
+    launch,      ///< u32: number of the launch, in the order of the stream; for prints
+    repetition   ///< i64: number of the repetition at depth `index`, see Op::repetition
   };
   Kind kind;
   std::uint16_t parameter = 0;

@@ -12,7 +12,7 @@ void add(std::vector<std::uint8_t>& sorted, std::uint8_t value) {
   if (at == sorted.end() || *at != value) sorted.insert(at, value);
 }
 
-void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
+void gather(const Kernel& kernel, const Block& block, bool task_of_phases, ArgumentNeeds& needs) {
   for (const Statement& s : block.statements) {
     switch (s.op) {
       case Op::argument:
@@ -43,6 +43,15 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
       case Op::launch_key:
         needs.launch_key = true;
         break;
+      case Op::repetition:
+        if (s.index < max_repeats) add(needs.repetitions, static_cast<std::uint8_t>(s.index));
+        break;
+      case Op::failed:
+        needs.error = true;
+        break;
+      case Op::reduce:
+        if (task_of_phases) needs.scratch = true;
+        break;
       case Op::scratch_load:
       case Op::scratch_store:
         needs.scratch = true;
@@ -56,7 +65,7 @@ void gather(const Kernel& kernel, const Block& block, ArgumentNeeds& needs) {
       default:
         break;
     }
-    for (const Block& body : s.bodies) gather(kernel, body, needs);
+    for (const Block& body : s.bodies) gather(kernel, body, task_of_phases, needs);
   }
 }
 
@@ -85,12 +94,33 @@ class TaskRules {
         if (loops != 0)
           report("a task that runs its body once has no parallel loop, found " + std::to_string(loops));
         break;
+      case TaskKind::phases:
+        if (loops != 0)
+          report("parallel loops of a task of phases are in its phases, found " + std::to_string(loops) +
+                 " outside");
+        check_phases(task_.body);
+        break;
       case TaskKind::parallel:
         expect_last(Op::parallel, loops);
         break;
       case TaskKind::reduce_partial:
         expect_last(Op::reduce, loops);
         break;
+    }
+  }
+
+  void check_phases(const Block& block) {
+    for (const Statement& s : block.statements) {
+      if (s.op == Op::repeat) {
+        for (const Block& body : s.bodies) check_phases(body);
+      } else if (s.op == Op::phase) {
+        const auto& inner = s.bodies.front().statements;
+        for (const Statement& other : inner)
+          if ((other.op == Op::parallel || other.op == Op::reduce) && &other != &inner.back())
+            report("a phase ends in its loop, found one before its end");
+      } else if (s.op != Op::yield && s.op != Op::scratch_load && s.op > Op::philox) {
+        report("between phases, only values are computed, found '" + std::string(info(s.op).mnemonic) + "'");
+      }
     }
   }
 
@@ -127,6 +157,8 @@ class TaskRules {
       expect(TaskArgument::Kind::launch, 0, 0, "the number of the launch");
     }
     if (needs.error || needs.print) expect(TaskArgument::Kind::site_base, 0, 0, "the base of site numbers");
+    for (const auto d : needs.repetitions)
+      expect(TaskArgument::Kind::repetition, 0, d, "the number of a repetition");
     if (needs.launch_key) expect(TaskArgument::Kind::launch_key, 0, 0, "the launch key");
   }
 
@@ -134,7 +166,7 @@ class TaskRules {
     const bool named = kind == TaskArgument::Kind::array || kind == TaskArgument::Kind::extent ||
                        kind == TaskArgument::Kind::scalar;
     for (const TaskArgument& a : task_.arguments) {
-      if (a.kind == kind && (!named || (a.parameter == parameter && a.index == index))) return;
+      if (a.kind == kind && a.index == index && (!named || a.parameter == parameter)) return;
     }
     report("uses " + what + (named ? "@" + kernel_.parameters[parameter].name : "") +
            " that its argument block does not hold");
@@ -152,7 +184,7 @@ ArgumentNeeds argument_needs(const Kernel& kernel, const Task& task) {
   needs.extents.resize(kernel.parameters.size());
   needs.components.resize(kernel.parameters.size());
   needs.arrays.resize(kernel.parameters.size());
-  gather(kernel, task.body, needs);
+  gather(kernel, task.body, task.kind == TaskKind::phases, needs);
   if (task.kind == TaskKind::reduce_partial || task.kind == TaskKind::reduce_final) needs.scratch = true;
   return needs;
 }

@@ -20,6 +20,9 @@ struct Context {
   enum class Ends : std::uint8_t { open, condition, reduction };
   const Statement* enclosing = nullptr;  // the innermost enclosing statement
   const Statement* task_loop = nullptr;  // the enclosing parallel or reduce
+  const Statement* repeat = nullptr;     // the innermost enclosing repeat
+  std::size_t repeats = 0;               // number of enclosing repeats
+  bool in_phase = false;                 // of a task
   bool sequential_loop = false;          // an enclosing while or for inside task_loop
   bool condition = false;                // in the condition of the innermost while
   Ends ends = Ends::open;                // condition, reduction: the block ends in yield
@@ -235,7 +238,8 @@ class Verifier {
     const std::size_t values = scope_values_.size();
     const std::size_t locals = scope_locals_.size();
     const Location where = context.enclosing == nullptr ? Location{} : context.enclosing->location;
-    for (const ValueId id : block.arguments) define(id, ScalarType::i64, where);
+    if (context.enclosing == nullptr || context.enclosing->op != Op::repeat)
+      for (const ValueId id : block.arguments) define(id, ScalarType::i64, where);
     const Statement* ended_by = nullptr;
     for (const Statement& s : block.statements) {
       if (full()) break;
@@ -254,8 +258,7 @@ class Verifier {
     }
     const bool cut_short = ended_by != nullptr && ended_by != &block.statements.back();
     if (!cut_short) check_end(block, context, where);
-    for (; scope_values_.size() > values; scope_values_.pop_back())
-      values_[scope_values_.back()].state = State::gone;
+    leave_values(values);
     for (; scope_locals_.size() > locals; scope_locals_.pop_back())
       locals_[scope_locals_.back()].state = State::gone;
   }
@@ -268,7 +271,7 @@ class Verifier {
     }
     report(where,
            context.ends == Context::Ends::condition
-               ? "the condition of 'while' ends in 'yield' of a bool, found none at its end"
+               ? "the condition of a loop ends in 'yield' of a bool, found none at its end"
                : "the body of 'reduce' ends in 'yield' of the iteration's value, found none at its end");
   }
 
@@ -321,6 +324,16 @@ class Verifier {
     for (const Block& block : s.bodies) {
       const std::size_t found = block.arguments.size();
       const bool loop = s.op == Op::parallel || s.op == Op::reduce;  // by rank, see operation_rules
+      if (s.op == Op::repeat) {
+        const bool first = &block == &s.bodies.front();
+        if (s.bodies.size() <= 2 && found == (first ? 1u : 0u)) continue;
+        report(s.location,
+               "'repeat' has a body, or a condition and a body, of which the first takes the number of the "
+               "repetition; found " +
+                   std::to_string(s.bodies.size()) + " blocks, one with " + std::to_string(found) +
+                   " arguments");
+        return false;
+      }
       if (!loop && found != (s.op == Op::for_ ? 1u : 0u)) {
         report(s.location, "the blocks of " + name + " take " +
                                (s.op == Op::for_ ? "the index" : "no arguments") + ", found " +
@@ -409,13 +422,46 @@ class Verifier {
         break;
       case Op::parallel:
       case Op::reduce:
-        if (context.enclosing != nullptr && context.enclosing->op != Op::region) {
+        if (!at_task_level(context)) {
+          const bool loop = context.enclosing->op == Op::for_ || context.enclosing->op == Op::while_;
           report(s.location,
                  name + " is inside '" + std::string(info(context.enclosing->op).mnemonic) + "' at " +
                      at(context.enclosing->location) +
-                     "; parallel loops belong directly in the kernel or in a stream_parallel block. Use "
-                     "a sequential 'for' here, or move the outer statement into the parallel loop");
+                     "; parallel loops belong directly in the kernel, in a 'repeat' or in a stream_parallel "
+                     "block. " +
+                     (loop ? "Make the outer loop a 'repeat'"
+                           : "Use a sequential 'for' here, or move the outer statement into the parallel "
+                             "loop"));
         }
+        break;
+      case Op::repeat:
+        if (!at_task_level(context)) {
+          report(s.location, "'repeat' is inside '" + std::string(info(context.enclosing->op).mnemonic) +
+                                 "' at " + at(context.enclosing->location) +
+                                 "; it belongs directly in the kernel, in another 'repeat' or in a "
+                                 "stream_parallel block. Use a sequential 'for' or 'while' here");
+        } else if (context.repeats == max_repeats) {
+          report(s.location, "'repeat' is inside " + std::to_string(max_repeats) +
+                                 " others, the innermost at " + at(context.repeat->location) +
+                                 "; at most " + std::to_string(max_repeats) +
+                                 " are possible inside one another");
+        }
+        break;
+      case Op::print:
+        if (context.repeat != nullptr && !task_)
+          report(s.location,
+                 "'print' is inside the 'repeat' at " + at(context.repeat->location) +
+                     "; lines of different repetitions would have no order. Store the values to an array, with "
+                     "an element for each repetition, and print after the 'repeat'");
+        break;
+      case Op::phase:
+        if (!task_ || context.in_phase)
+          report(s.location, "'phase' is allowed only in tasks, outside of other phases; a kernel uses "
+                             "parallel loops");
+        break;
+      case Op::repetition:
+      case Op::failed:
+        if (!task_) report(s.location, name + " is allowed only in tasks");
         break;
       case Op::region:
         check_region(s, context);
@@ -452,13 +498,21 @@ class Verifier {
     }
   }
 
+  // Whether parallel loops are allowed in the block.
+  bool at_task_level(const Context& context) const {
+    if (context.enclosing == nullptr) return true;
+    const Op op = context.enclosing->op;
+    return op == Op::region || op == Op::repeat || op == Op::phase;
+  }
+
   void check_yield(const Statement& s, const Context& context, const std::vector<ScalarType>& types) {
     if (context.ends == Context::Ends::open) {
       report(s.location,
-             "'yield' ends the condition of a 'while' or the body of a 'reduce', found it elsewhere");
+             "'yield' ends the condition of a 'while' or 'repeat' or the body of a 'reduce', found it "
+             "elsewhere");
     } else if (types.size() == 1 && types[0] != context.yields) {
       report(s.location,
-             std::string(context.ends == Context::Ends::condition ? "the condition of 'while' yields "
+             std::string(context.ends == Context::Ends::condition ? "the condition of a loop yields "
                                                                   : "the body of this 'reduce' yields ") +
                  std::string(to_string(context.yields)) + ", found " + std::string(to_string(types[0])));
     }
@@ -472,6 +526,11 @@ class Verifier {
              "a stream_parallel block is inside the stream_parallel block at " +
                  at(context.enclosing->location) +
                  "; blocks do not nest. Put them side by side in the kernel, or leave out the inner one");
+    } else if (context.enclosing != nullptr && context.enclosing->op == Op::repeat) {
+      report(s.location,
+             "a stream_parallel block is inside the 'repeat' at " + at(context.enclosing->location) +
+                 "; blocks are not repeated together. Put a 'repeat' into each block, or launch a kernel "
+                 "without 'repeat' as often, in a Graph");
     } else if (context.enclosing != nullptr) {
       report(s.location,
              "a stream_parallel block is inside '" + std::string(info(context.enclosing->op).mnemonic) +
@@ -504,10 +563,25 @@ class Verifier {
         if (s.op == Op::reduce) inner.ends = Context::Ends::reduction;
         inner.yields = s.type;
         break;
+      case Op::repeat:
+        inner.repeat = &s;
+        ++inner.repeats;
+        break;
+      case Op::phase:
+        inner.in_phase = true;
+        break;
       default:
         break;
     }
+    // The number of a repetition is defined in the condition and in the body.
+    const std::size_t values = scope_values_.size();
+    if (s.op == Op::repeat) define(s.bodies[0].arguments.empty() ? no_value : s.bodies[0].arguments[0],
+                                   ScalarType::i64, s.location);
     for (std::size_t i = 0; i < s.bodies.size(); ++i) {
+      if (s.op == Op::repeat) {
+        inner.ends = i == 0 && has_condition(s) ? Context::Ends::condition : Context::Ends::open;
+        inner.yields = ScalarType::boolean;
+      }
       if (s.op == Op::while_) {
         inner.sequential_loop = true;
         inner.condition = i == 0;
@@ -516,6 +590,12 @@ class Verifier {
       }
       walk(s.bodies[i], inner);
     }
+    leave_values(values);
+  }
+
+  void leave_values(std::size_t count) {
+    for (; scope_values_.size() > count; scope_values_.pop_back())
+      values_[scope_values_.back()].state = State::gone;
   }
 
   const Kernel& kernel_;

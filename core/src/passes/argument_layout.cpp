@@ -38,6 +38,7 @@ void lay_out_arguments(const ir::Kernel& kernel, std::uint32_t address_bytes, ir
     const auto size = static_cast<std::uint32_t>(size_of(type));
     for (const std::uint8_t component : needs.components[p]) add(Kind::scalar, p, component, type, size);
   }
+  for (const std::uint8_t depth : needs.repetitions) add(Kind::repetition, 0, depth, ScalarType::i64, 8);
   if (needs.launch_key) add(Kind::launch_key, 0, 0, ScalarType::u64, 8);
   if (needs.error || needs.print) add(Kind::site_base, 0, 0, ScalarType::u32, 4);
   if (needs.print) add(Kind::launch, 0, 0, ScalarType::u32, 4);

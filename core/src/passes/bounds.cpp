@@ -63,15 +63,16 @@ HostBound Bounds::expression(ValueId id) {
             [this](ValueId a, ValueId b) { return draft_.values[a].order < draft_.values[b].order; });
   std::unordered_map<ValueId, ValueId> renamed;
   HostExpression expression;
+  HostBound bound;
   for (const ValueId old : cone) {
     Statement s = *draft_.values[old].definition;
+    bound.varies = bound.varies || s.op == Op::repetition;
     s.result = static_cast<ValueId>(expression.statements.size());
     for (ValueId& operand : s.operands) operand = renamed.at(operand);
     renamed.emplace(old, s.result);
     expression.statements.push_back(std::move(s));
   }
   expression.result = renamed.at(id);
-  HostBound bound;
   bound.kind = HostBound::Kind::expression;
   bound.expression = static_cast<std::uint32_t>(expressions_.size());
   expressions_.push_back(std::move(expression));

@@ -14,11 +14,13 @@ class Bounds {
   Bounds(const Draft& draft, std::vector<HostExpression>& expressions)
       : draft_(draft), expressions_(expressions) {}
 
+  /// A value that is defined outside of loops.
+  HostBound bound(ir::ValueId id);
+
   /// The space of a loop: low0 high0 low1 high1 ..., values that are defined outside of loops.
   LoopBounds describe(const std::vector<ir::ValueId>& bounds);
 
  private:
-  HostBound bound(ir::ValueId id);
   HostBound expression(ir::ValueId id);
 
   const Draft& draft_;

@@ -64,19 +64,6 @@ void gather(const Block& block, Uses& uses) {
   }
 }
 
-// Throws the diagnostics, preceded by the kernel's name and first line.
-[[noreturn]] void refuse_kernel(const ir::Kernel& kernel, const std::vector<ir::Diagnostic>& diagnostics) {
-  std::string text = "kernel '" + kernel.name + "'";
-  if (!kernel.parameters.empty() && kernel.parameters.front().location.line != 0)
-    text += " (" + ir::describe(kernel, kernel.parameters.front().location) + ")";
-  text += " cannot be built:";
-  for (const ir::Diagnostic& diagnostic : diagnostics)
-    text += "\n  " + ir::describe(kernel, diagnostic.location) + ": " + diagnostic.message;
-  const Location& first = diagnostics.front().location;
-  const std::string file = first.file < kernel.files.size() ? kernel.files[first.file] : "";
-  throw Error(ErrorCode::kernel, text, kernel.name, file, first.line);
-}
-
 class Conflicts {
  public:
   Conflicts(Draft& draft, std::vector<AliasCheck>& checks) : draft_(draft), checks_(checks) {}
@@ -217,6 +204,18 @@ void gather_uses(const Block& block, std::vector<ParameterUse>& uses) {
 }
 
 }  // namespace
+
+void refuse_kernel(const ir::Kernel& kernel, const std::vector<ir::Diagnostic>& diagnostics) {
+  std::string text = "kernel '" + kernel.name + "'";
+  if (!kernel.parameters.empty() && kernel.parameters.front().location.line != 0)
+    text += " (" + ir::describe(kernel, kernel.parameters.front().location) + ")";
+  text += " cannot be built:";
+  for (const ir::Diagnostic& diagnostic : diagnostics)
+    text += "\n  " + ir::describe(kernel, diagnostic.location) + ": " + diagnostic.message;
+  const Location& first = diagnostics.front().location;
+  const std::string file = first.file < kernel.files.size() ? kernel.files[first.file] : "";
+  throw Error(ErrorCode::kernel, text, kernel.name, file, first.line);
+}
 
 void find_conflicts(Draft& draft, std::vector<AliasCheck>& checks) {
   Conflicts(draft, checks).run();

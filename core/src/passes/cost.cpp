@@ -10,6 +10,7 @@ namespace weir::passes {
 namespace {
 
 constexpr std::uint64_t max_cost = 1'000'000'000;
+constexpr std::uint64_t assumed_iterations = 256;  // of loops in phases
 constexpr std::uint64_t assumed_trips = 16;  // of loops whose bounds are not constants
 
 class Cost {
@@ -53,7 +54,17 @@ class Cost {
       case Op::print:
         return 16;
       case Op::threads:
+      case Op::phase:
         return block(s.bodies[0]);
+      case Op::repetition:
+        return 0;
+      case Op::parallel:  // of a phase
+      case Op::reduce:
+        exact_ = false;
+        return times(assumed_iterations, block(s.bodies[0]));
+      case Op::repeat:
+        exact_ = false;
+        return times(assumed_trips, block(s.bodies[0]) + (ir::has_condition(s) ? block(s.bodies[1]) : 0));
       case Op::if_:
         return 1 + std::max(block(s.bodies[0]), block(s.bodies[1]));
       case Op::while_:
@@ -93,7 +104,7 @@ class Cost {
 TaskCost estimate_cost(const ir::Task& task) {
   Cost cost(task);
   std::uint64_t operations = 1;
-  if (task.kind == ir::TaskKind::serial) {
+  if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::phases) {
     operations = cost.block(task.body);
   } else if (task.kind == ir::TaskKind::reduce_final) {
     operations = std::min(ir::reduce_max_chunks + cost.block(task.body), max_cost);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <unordered_set>
 #include <vector>
@@ -20,10 +21,18 @@ struct LocalUse {
   bool set = false;
 };
 
-/// Consecutive statements between loops, or one loop.
+/// Consecutive statements between loops, one loop, or a place where a `repeat` decides.
 struct Segment {
-  enum class Kind : std::uint8_t { serial, parallel, reduce };
+  enum class Kind : std::uint8_t {
+    serial,
+    parallel,
+    reduce,
+    repeat_begin,  ///< takes the number of repetitions
+    repeat_test,   ///< takes the condition; after the segments that compute it
+    repeat_end
+  };
   Kind kind = Kind::serial;
+  std::int32_t repeat = -1;  ///< the innermost `repeat` around it, or the one that decides here
   std::vector<const ir::Statement*> statements;
   std::int32_t region = -1;  ///< index among the kept regions, in program order
   std::int32_t block = -1;
@@ -33,7 +42,17 @@ struct Segment {
   bool live = false;
 };
 
-/// A value that is defined directly in the body or in a block of a region.
+/// A `repeat` with effects. Segments begin to end contain it.
+struct Repeat {
+  const ir::Statement* statement = nullptr;
+  ir::Statement number;      ///< defines the number of the repetition in each segment that uses it
+  std::int32_t parent = -1;  ///< the one around it
+  std::uint32_t depth = 0;   ///< number of those around it
+  std::uint32_t begin = 0, end = 0;  ///< segments of the kinds repeat_begin and repeat_end
+  std::uint32_t flag_offset = 0;     ///< in scratch memory: the condition, a bool
+};
+
+/// A value that is defined directly in the body, in a block of a region or in one of a `repeat`.
 struct TopValue {
   const ir::Statement* definition = nullptr;  ///< null for values inside loops and conditionals
   std::uint32_t segment = nowhere;
@@ -55,6 +74,7 @@ struct TopLocal {
 struct Draft {
   const ir::Kernel* kernel = nullptr;
   std::vector<Segment> segments;
+  std::deque<Repeat> repeats;                        ///< in program order
   std::vector<TopValue> values;                      ///< by value id
   std::vector<TopLocal> locals;                      ///< by local id
   std::unordered_set<const ir::Statement*> effects;  ///< statements with effects visible outside their block
@@ -64,6 +84,10 @@ struct Draft {
       divided;                          ///< by region: parameters of which blocks use different parts
   std::vector<std::uint32_t> partials;  ///< by segment: offset of a reduction's partial results
   std::uint32_t scratch_bytes = 0;
+
+  bool is_control(const Segment& segment) const noexcept {
+    return segment.kind >= Segment::Kind::repeat_begin;
+  }
 };
 
 /// True for operations whose result does not depend on when they run.

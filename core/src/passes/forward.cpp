@@ -125,7 +125,7 @@ void visit(Block& block, const MergedLoops& merged, Forwarding& forwarding) {
   for (Statement& s : block.statements) {
     const bool loop = s.op == Op::parallel || s.op == Op::reduce;
     if (loop && merged.contains(s.bodies[0].arguments.front())) forwarding.loop(s);
-    if (s.op == Op::region) {
+    if (s.op == Op::region || s.op == Op::repeat) {
       for (Block& body : s.bodies) visit(body, merged, forwarding);
     }
   }

@@ -90,6 +90,7 @@ class Pass {
  private:
   Block block(const Block& from) {
     Block out;
+    out.arguments = from.arguments;
     Group group;
     const Statement *last = nullptr, *between = nullptr;
     ir::Location last_at;
@@ -114,7 +115,7 @@ class Pass {
         flush(group, out);
         between = &s;
         out.statements.push_back(s);
-        if (s.op == Op::region && s.immediate == 0) {
+        if ((s.op == Op::region && s.immediate == 0) || s.op == Op::repeat) {
           for (std::size_t b = 0; b < s.bodies.size(); ++b)
             out.statements.back().bodies[b] = block(s.bodies[b]);
         }

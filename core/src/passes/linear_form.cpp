@@ -54,16 +54,18 @@ LinearForms::LinearForms(const ir::Kernel& kernel)
 }
 
 void LinearForms::block(const ir::Block& block, bool invariant) {
-  for (const ir::ValueId id : block.arguments) forms_[id] = fresh(false);
+  for (const ir::ValueId id : block.arguments) forms_[id] = fresh(invariant);
   for (const Statement& s : block.statements) {
     for (const ir::ValueId id : s.operands) used_[id] = true;
     if (s.result != ir::no_value) {
       forms_[s.result] = form_of(s, invariant);
       types_[s.result] = s.type;
     }
-    // Blocks of a region run once; those of loops and conditions do not.
+    // Blocks of a region run once. Two loops that are compared are in one repetition of a repeat, or in
+    // blocks of a region that have no repeat in common.
+    const bool once = s.op == Op::region || s.op == Op::repeat;
     for (const ir::Block& body : s.bodies) {
-      this->block(body, invariant && s.op == Op::region);
+      this->block(body, invariant && once);
       if (s.op != Op::parallel && s.op != Op::reduce) continue;
       for (std::size_t d = 0; d < body.arguments.size(); ++d) {
         const std::uint32_t index = symbol(body.arguments[d]);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <weir/error.hpp>
 
+#include "ir/groups.hpp"
 #include "ir/verifier.hpp"
 #include "passes/argument_layout.hpp"
 #include "passes/bounds.hpp"
@@ -41,14 +42,21 @@ std::string_view symbol_end(ir::TaskKind kind) {
       return "reduce";
     case ir::TaskKind::reduce_final:
       return "combine";
+    case ir::TaskKind::phases:
+      return "phases";
   }
   return "task";
 }
 
 class Planner {
  public:
-  Planner(const ir::Kernel& kernel, std::uint32_t address_bytes, const MergedLoops& merged)
-      : kernel_(kernel), address_bytes_(address_bytes), merged_(merged), stem_(symbol_stem(kernel.name)) {}
+  Planner(const ir::Kernel& kernel, std::uint32_t address_bytes, const PlanOptions& options,
+          const MergedLoops& merged)
+      : kernel_(kernel),
+        address_bytes_(address_bytes),
+        options_(options),
+        merged_(merged),
+        stem_(symbol_stem(kernel.name)) {}
 
   Plan run() {
     draft_.kernel = &kernel_;
@@ -68,8 +76,24 @@ class Planner {
   void build_tasks() {
     TaskBuilder builder(draft_);
     Bounds bounds(draft_, plan_.expressions);
+    std::vector<std::uint32_t> open;  // entries of plan_.repeats
     for (std::size_t i = next_live(0); i < draft_.segments.size(); i = next_live(i + 1)) {
       const Segment& segment = draft_.segments[i];
+      if (const std::size_t end = end_of_phases(i, bounds); end != i) {
+        add_phases(builder, bounds, i, end);
+        i = end - 1;
+        continue;
+      }
+      if (segment.kind == Segment::Kind::repeat_begin) {
+        open.push_back(static_cast<std::uint32_t>(plan_.repeats.size()));
+        begin_repeat(segment, bounds);
+        continue;
+      }
+      if (segment.kind == Segment::Kind::repeat_end) {
+        end_repeat(open.back());
+        open.pop_back();
+        continue;
+      }
       PlannedTask& planned = add(builder.build(i), segment);
       if (segment.kind == Segment::Kind::serial) continue;
       const ir::Statement& loop = *segment.statements.front();
@@ -77,7 +101,7 @@ class Planner {
       if (const auto known = merged_.find(loop.bodies[0].arguments.front()); known != merged_.end()) {
         for (const WrittenLoop& written : known->second)
           planned.merged.push_back({written.location, bounds.describe(written.bounds)});
-        planned.title = title(planned);
+        planned.title = title(planned.task, planned.merged);
         plan_.has_merged = true;
       }
       if (segment.kind == Segment::Kind::reduce) {
@@ -89,15 +113,123 @@ class Planner {
     }
   }
 
-  std::string title(const PlannedTask& planned) const {
+  void begin_repeat(const Segment& segment, Bounds& bounds) {
+    const Repeat& repeat = draft_.repeats[static_cast<std::size_t>(segment.repeat)];
+    PlannedRepeat& planned = plan_.repeats.emplace_back();
+    planned.begin = planned.end = static_cast<std::uint32_t>(plan_.tasks.size());
+    planned.depth = repeat.depth;
+    planned.count = bounds.bound(repeat.statement->operands[0]);
+    planned.location = repeat.statement->location;
+  }
+
+  // A repeat whose tasks were all dropped is the last entry, since those in it were dropped before.
+  void end_repeat(std::uint32_t number) {
+    plan_.repeats[number].end = static_cast<std::uint32_t>(plan_.tasks.size());
+    if (plan_.repeats[number].begin == plan_.repeats[number].end) plan_.repeats.resize(number);
+  }
+
+  // ---- phases
+
+  // The end of the phases that begin at segment `i`, or `i` for none.
+  std::size_t end_of_phases(std::size_t i, Bounds& bounds) const {
+    const Segment& first = draft_.segments[i];
+    const std::int32_t around = repeat_around(first);
+    std::size_t end = i, tasks = 0;
+    for (std::size_t s = i; s < draft_.segments.size(); s = end) {
+      const Segment& segment = draft_.segments[s];
+      if (segment.region != first.region || segment.block != first.block) break;
+      std::size_t next = s + 1;
+      if (segment.kind == Segment::Kind::repeat_begin) {
+        const Repeat& repeat = draft_.repeats[static_cast<std::size_t>(segment.repeat)];
+        next = repeat.end + std::size_t{1};
+        const bool must = only_device_repeats(repeat, bounds);
+        if (must) check_phases(repeat);
+        if (!options_.phases) return must && s == i ? next : i;
+      } else if (!options_.phases || repeat_around(segment) != around || draft_.is_control(segment)) {
+        break;
+      }
+      if (has_group_loop(s, next)) break;
+      tasks += tasks_of(s, next);
+      end = next;
+    }
+    return tasks > 1 || (end != i && begins_with_device_repeat(first, bounds)) ? end : i;
+  }
+
+  bool begins_with_device_repeat(const Segment& first, Bounds& bounds) const {
+    return first.kind == Segment::Kind::repeat_begin &&
+           only_device_repeats(draft_.repeats[static_cast<std::size_t>(first.repeat)], bounds);
+  }
+
+  std::int32_t repeat_around(const Segment& segment) const {
+    if (segment.kind != Segment::Kind::repeat_begin) return segment.repeat;
+    return draft_.repeats[static_cast<std::size_t>(segment.repeat)].parent;
+  }
+
+  static bool only_device_repeats(const Repeat& repeat, Bounds& bounds) {
+    return ir::has_condition(*repeat.statement) ||
+           bounds.bound(repeat.statement->operands[0]).kind == HostBound::Kind::device;
+  }
+
+  std::size_t tasks_of(std::size_t begin, std::size_t end) const {
+    std::size_t count = 0;
+    for (std::size_t s = begin; s < end; ++s) {
+      const Segment& segment = draft_.segments[s];
+      if (!draft_.is_control(segment)) count += segment.live ? segment.kind == Segment::Kind::reduce ? 2 : 1 : 0;
+    }
+    return count;
+  }
+
+  bool has_group_loop(std::size_t begin, std::size_t end) const {
+    return group_loop(begin, end) != nullptr;
+  }
+
+  const ir::Statement* group_loop(std::size_t begin, std::size_t end) const {
+    for (std::size_t s = begin; s < end; ++s) {
+      const Segment& segment = draft_.segments[s];
+      if (segment.kind == Segment::Kind::parallel && ir::is_group_loop(*segment.statements.front()))
+        return segment.statements.front();
+    }
+    return nullptr;
+  }
+
+  void check_phases(const Repeat& repeat) const {
+    const ir::Statement* const loop = group_loop(repeat.begin, repeat.end);
+    if (!loop) return;
+    const ir::Statement& s = *repeat.statement;
+    refuse_kernel(kernel_, {{loop->location,
+                    "group_for is inside the repeat at " + ir::describe(kernel_, s.location) + ", which ends when " +
+                        (ir::has_condition(s) ? "a condition that the device computes is false"
+                                              : "a count that the device computes is reached") +
+                        "; such a repetition runs in one block, which cannot hold other groups. Use a count that "
+                        "is computed from constants, scalars and extents, or range_for"}});
+  }
+
+  void add_phases(TaskBuilder& builder, Bounds& bounds, std::size_t begin, std::size_t end) {
+    PlannedTask& planned = add(builder.phases(begin, end), draft_.segments[begin]);
+    for (std::size_t s = begin; s < end; ++s) {
+      const Segment& segment = draft_.segments[s];
+      if (!segment.live || (segment.kind != Segment::Kind::parallel && segment.kind != Segment::Kind::reduce))
+        continue;
+      const ir::Statement& loop = *segment.statements.front();
+      const auto known = merged_.find(loop.bodies[0].arguments.front());
+      if (known == merged_.end())
+        planned.phases.push_back({loop.location, bounds.describe(loop.operands)});
+      else
+        for (const WrittenLoop& written : known->second)
+          planned.phases.push_back({written.location, bounds.describe(written.bounds)});
+    }
+    planned.title = title(planned.task, planned.phases);
+  }
+
+  std::string title(const ir::Task& task, const std::vector<PlannedLoop>& loops) const {
     std::string lines;
-    for (const PlannedLoop& loop : planned.merged) {
+    for (const PlannedLoop& loop : loops) {
       if (!kernel_.knows(loop.location)) continue;
       lines += (lines.empty() ? "" : ", ") + kernel_.files[loop.location.file] + ":" +
                std::to_string(loop.location.line);
     }
-    if (lines.empty()) lines = std::to_string(planned.merged.size()) + " loops";
-    return planned.task.name + " (" + lines + ")";
+    if (lines.empty()) lines = std::to_string(loops.size()) + " loops";
+    return task.name + " (" + lines + ")";
   }
 
   std::size_t next_live(std::size_t i) const {
@@ -170,6 +302,7 @@ class Planner {
 
   const ir::Kernel& kernel_;
   std::uint32_t address_bytes_;
+  const PlanOptions& options_;
   const MergedLoops& merged_;
   std::string stem_;
   Draft draft_;
@@ -184,9 +317,9 @@ Plan make_plan(const ir::Kernel& kernel, std::uint32_t address_bytes, const Plan
                 "an address takes 8 or 16 bytes in argument blocks, found " + std::to_string(address_bytes));
   }
   ir::verify_or_throw(kernel);
-  if (options.fusion == Fusion::none) return Planner(kernel, address_bytes, {}).run();
+  if (options.fusion == Fusion::none) return Planner(kernel, address_bytes, options, {}).run();
   FusedKernel fused = fuse(kernel, options.fusion, options.known);
-  Plan plan = Planner(fused.kernel, address_bytes, fused.merged).run();
+  Plan plan = Planner(fused.kernel, address_bytes, options, fused.merged).run();
   plan.fusion = std::move(fused.decisions);
   return plan;
 }

@@ -28,7 +28,12 @@ class Needs {
     for (std::size_t i = draft_.segments.size(); i-- > 0;) {
       segment_ = static_cast<std::uint32_t>(i);
       Segment& segment = draft_.segments[i];
-      for (std::size_t s = segment.statements.size(); s-- > 0;) top(*segment.statements[s]);
+      if (draft_.is_control(segment)) {
+        segment.live = true;
+        if (segment.kind != Segment::Kind::repeat_end) use(segment.statements[0]->operands[0]);
+      } else {
+        for (std::size_t s = segment.statements.size(); s-- > 0;) top(*segment.statements[s]);
+      }
       const auto earlier = [this](ValueId a, ValueId b) {
         return draft_.values[a].order < draft_.values[b].order;
       };

@@ -23,6 +23,7 @@ struct HostBound {
   std::uint16_t parameter = 0;   ///< extent, scalar
   std::uint8_t index = 0;        ///< extent: dimension; scalar: component
   std::uint32_t expression = 0;  ///< index into Plan::expressions; evaluated by ir::evaluate
+  bool varies = false;           ///< uses the number of a repetition, so it may differ between repetitions
 };
 
 /// Pure statements over constants, arguments and extents; `result` is i64.
@@ -35,12 +36,26 @@ struct HostExpression {
 struct LoopBounds {
   std::uint8_t rank = 0;  ///< 0 for serial tasks
   std::array<HostBound, max_rank> low, high;
+
+  bool vary() const noexcept {
+    for (std::uint8_t d = 0; d < rank; ++d)
+      if (low[d].varies || high[d].varies) return true;
+    return false;
+  }
 };
 
 /// A loop of the kernel as written, in the task that runs it.
 struct PlannedLoop {
   ir::Location location;
   LoopBounds bounds;
+};
+
+/// Tasks that each launch submits several times, because the host can compute how often.
+struct PlannedRepeat {
+  std::uint32_t begin = 0, end = 0;  ///< tasks
+  std::uint32_t depth = 0;           ///< number of those around it; see ir::Op::repetition
+  HostBound count;                   ///< evaluated when it begins; may use the numbers of those around it
+  ir::Location location;
 };
 
 /// Position of a task in the plan.
@@ -54,7 +69,8 @@ struct PlannedTask : LoopBounds {
       divided;  ///< array parameters of which the blocks of the region use different parts
   std::vector<ArrayTraffic> traffic;  ///< of the arrays that it accesses
   std::vector<PlannedLoop> merged;    ///< the loops of a merged task, else empty
-  std::string title;                  ///< of a merged task: its name and the lines of its loops
+  std::vector<PlannedLoop> phases;    ///< the loops of a task of phases, else empty
+  std::string title;                  ///< of a merged task or one of phases: its name and its loops' lines
 
   /// The name for profiles.
   const std::string& label() const noexcept { return title.empty() ? task.name : title; }
@@ -76,6 +92,7 @@ struct ParameterUse {
 struct Plan {
   std::vector<PlannedTask> tasks;            ///< in program order; tasks of one region are consecutive
   std::vector<std::uint32_t> region_blocks;  ///< number of non-empty blocks of each region
+  std::vector<PlannedRepeat> repeats;        ///< in the order of their first tasks; outer before inner ones
   std::vector<HostExpression> expressions;
   std::vector<AliasCheck> alias_checks;
   std::vector<ParameterUse> parameters;
@@ -91,6 +108,9 @@ struct Plan {
 struct PlanOptions {
   Fusion fusion = Fusion::none;
   FusionAssumptions known{};  ///< properties of launches that merging may rely on
+  /// Makes several consecutive tasks the phases of one. A `repeat` whose count or condition only the device
+  /// knows is always one task.
+  bool phases = false;
 };
 
 /// Makes the plan. `address_bytes` is the size of an address in argument blocks: 8, or 16 for devices that

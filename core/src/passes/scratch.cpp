@@ -40,6 +40,9 @@ void place_scratch(Draft& draft) {
     if (segment.region != region || segment.block != block) layout.next_line();
     region = segment.region;
     block = segment.block;
+    if (segment.kind == Segment::Kind::repeat_test)
+      draft.repeats[static_cast<std::size_t>(segment.repeat)].flag_offset = layout.take(1, 1);
+    if (draft.is_control(segment)) continue;
     for (const ir::Statement* const s : segment.statements) {
       if (s->op == ir::Op::local && draft.locals[s->index].shared) {
         draft.locals[s->index].offset = layout.take(s->immediate * size_of(s->type), size_of(s->type));

@@ -31,6 +31,12 @@ class Splitter {
         case Op::region:
           region(s);
           break;
+        case Op::repeat:
+          repeat(s);
+          break;
+        case Op::yield:  // of the condition of a repeat
+          control(Segment::Kind::repeat_test, s);
+          break;
         default:
           plain(s);
           break;
@@ -43,6 +49,7 @@ class Splitter {
     segment.kind = kind;
     segment.region = region_;
     segment.block = block_;
+    segment.repeat = repeat_;
     draft_.segments.push_back(std::move(segment));
   }
 
@@ -57,6 +64,37 @@ class Splitter {
     open(kind);
     stretch_ = false;
     add(s);
+  }
+
+  void control(Segment::Kind kind, const Statement& s) {
+    open(kind);
+    stretch_ = false;
+    draft_.segments.back().statements.push_back(&s);
+  }
+
+  void repeat(const Statement& s) {
+    if (!draft_.effects.contains(&s)) return;
+    const std::int32_t around = repeat_;
+    repeat_ = static_cast<std::int32_t>(draft_.repeats.size());
+    Repeat& repeat = draft_.repeats.emplace_back();
+    repeat.statement = &s;
+    repeat.parent = around;
+    repeat.depth = around < 0 ? 0 : draft_.repeats[static_cast<std::size_t>(around)].depth + 1;
+    repeat.begin = static_cast<std::uint32_t>(draft_.segments.size());
+    repeat.number.op = Op::repetition;
+    repeat.number.type = ScalarType::i64;
+    repeat.number.index = repeat.depth;
+    repeat.number.result = s.bodies[0].arguments[0];
+    repeat.number.location = s.location;
+    control(Segment::Kind::repeat_begin, s);
+    TopValue& number = draft_.values[repeat.number.result];
+    number.definition = &repeat.number;
+    number.order = order_++;
+    number.recomputable = true;
+    for (const Block& body : s.bodies) block(body);
+    control(Segment::Kind::repeat_end, s);
+    repeat.end = static_cast<std::uint32_t>(draft_.segments.size() - 1);
+    repeat_ = around;
   }
 
   void add(const Statement& s) {
@@ -98,7 +136,7 @@ class Splitter {
 
   Draft& draft_;
   bool stretch_ = false;  // the last segment is serial and still growing
-  std::int32_t region_ = -1, block_ = -1;
+  std::int32_t region_ = -1, block_ = -1, repeat_ = -1;
   std::uint32_t order_ = 0;
 };
 

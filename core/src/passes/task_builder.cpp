@@ -17,29 +17,17 @@ TaskBuilder::TaskBuilder(const Draft& draft)
     : draft_(draft),
       values_(draft.kernel->value_count),
       locals_(draft.kernel->local_count),
-      read_ahead_(draft.kernel->local_count) {}
+      read_ahead_(draft.kernel->local_count),
+      failures_(std::any_of(draft.kernel->body.statements.begin(), draft.kernel->body.statements.end(),
+                            [&](const Statement& s) { return passes::can_fail(s, draft.kernel->options); })) {}
 
 ir::Task TaskBuilder::build(std::size_t index) {
   const Segment& segment = draft_.segments[index];
-  task_ = ir::Task{};
+  begin();
+  append(index, task_.body);
   if (segment.kind == Segment::Kind::parallel) task_.kind = ir::TaskKind::parallel;
-  if (segment.kind == Segment::Kind::reduce) task_.kind = ir::TaskKind::reduce_partial;
-  if (task_.kind != ir::TaskKind::serial) task_.location = segment.statements.back()->location;  // the loop
-  prologue(segment);
-  if (segment.kind == Segment::Kind::serial && can_fail(segment)) clear_exports(segment);
-  for (const Statement* const s : segment.statements) {
-    if (!draft_.kept.contains(s)) continue;
-    if (task_.location.line == 0) task_.location = s->location;
-    statement(*s, task_.body);
-    const bool crosses =
-        s->result != ir::no_value && s->op != Op::reduce && draft_.values[s->result].exported;
-    if (crosses) store(s->type, draft_.values[s->result].offset, values_[s->result], s->location);
-  }
-  epilogue(segment);
-  if (segment.kind == Segment::Kind::parallel && ir::is_group_loop(task_.body.statements.back()))
-    ir::split_group(task_.body.statements.back(), draft_.kernel->options.check_bounds, task_.value_count,
-                    task_.local_count);
   if (segment.kind == Segment::Kind::reduce) {
+    task_.kind = ir::TaskKind::reduce_partial;
     const Statement& loop = *segment.statements.back();
     task_.partials_offset = draft_.partials[index];
     task_.result_offset = draft_.values[loop.result].offset;
@@ -47,6 +35,120 @@ ir::Task TaskBuilder::build(std::size_t index) {
     task_.reduce_kind = static_cast<ir::ReduceKind>(loop.index);
   }
   return std::move(task_);
+}
+
+void TaskBuilder::begin() {
+  task_ = ir::Task{};
+  numbers_.fill(ir::no_value);
+}
+
+void TaskBuilder::append(std::size_t index, Block& out) {
+  const Segment& segment = draft_.segments[index];
+  out_ = &out;
+  kind_ = segment.kind;
+  if (kind_ != Segment::Kind::serial && task_.location.line == 0)
+    task_.location = segment.statements.back()->location;  // the loop
+  prologue(segment);
+  if (kind_ == Segment::Kind::serial && can_fail(segment)) clear_exports(segment);
+  for (const Statement* const s : segment.statements) {
+    if (!draft_.kept.contains(s)) continue;
+    if (task_.location.line == 0) task_.location = s->location;
+    statement(*s, out);
+    const bool crosses =
+        s->result != ir::no_value && s->op != Op::reduce && draft_.values[s->result].exported;
+    if (crosses) store(s->type, draft_.values[s->result].offset, values_[s->result], s->location);
+  }
+  epilogue(segment);
+  if (kind_ == Segment::Kind::parallel && ir::is_group_loop(out.statements.back()))
+    ir::split_group(out.statements.back(), draft_.kernel->options.check_bounds, task_.value_count,
+                    task_.local_count);
+}
+
+ir::Task TaskBuilder::phases(std::size_t begin, std::size_t end) {
+  this->begin();
+  task_.kind = ir::TaskKind::phases;
+  append_phases(begin, end, task_.body);
+  return std::move(task_);
+}
+
+void TaskBuilder::append_phases(std::size_t i, std::size_t end, Block& out) {
+  for (; i < end; ++i) {
+    const Segment& segment = draft_.segments[i];
+    if (segment.kind == Segment::Kind::repeat_begin) {
+      append_repeat(draft_.repeats[static_cast<std::size_t>(segment.repeat)], out);
+      i = draft_.repeats[static_cast<std::size_t>(segment.repeat)].end;
+    } else if (segment.live) {
+      append_phase(i, out);
+    }
+  }
+}
+
+void TaskBuilder::append_phase(std::size_t index, Block& out) {
+  const Segment& segment = draft_.segments[index];
+  Statement phase;
+  phase.op = Op::phase;
+  phase.location = segment.statements.front()->location;
+  if (segment.kind == Segment::Kind::reduce)
+    phase.immediate = std::uint64_t{draft_.partials[index]} << 32 |
+                      draft_.values[segment.statements.back()->result].offset;
+  append(index, phase.bodies.emplace_back());
+  out.statements.push_back(std::move(phase));
+}
+
+void TaskBuilder::append_repeat(const Repeat& repeat, Block& out) {
+  const Statement& s = *repeat.statement;
+  if (task_.location.line == 0) task_.location = s.location;
+  out_ = &out;
+  kind_ = Segment::Kind::repeat_begin;
+  prologue(draft_.segments[repeat.begin]);
+  Statement loop;
+  loop.op = Op::repeat;
+  loop.location = s.location;
+  loop.operands = {values_[s.operands[0]]};
+  loop.bodies.resize(s.bodies.size());
+  loop.bodies[0].arguments = {numbers_[repeat.depth] = fresh()};
+  std::size_t first = repeat.begin + 1;
+  if (has_condition(s)) {
+    std::size_t test = first;
+    while (draft_.segments[test].kind != Segment::Kind::repeat_test ||
+           &draft_.repeats[static_cast<std::size_t>(draft_.segments[test].repeat)] != &repeat)
+      ++test;
+    append_phases(first, test, loop.bodies[0]);
+    append_test(repeat, test, loop.bodies[0]);
+    first = test + 1;
+  }
+  append_phases(first, repeat.end, loop.bodies.back());
+  numbers_[repeat.depth] = ir::no_value;
+  out.statements.push_back(std::move(loop));
+}
+
+// One thread computes the condition for all: they would otherwise read a failure at different times.
+void TaskBuilder::append_test(const Repeat& repeat, std::size_t index, Block& out) {
+  const Statement& yield = *draft_.segments[index].statements.front();
+  const auto make = [&](Op op, std::vector<ValueId> operands) {
+    Statement s;
+    s.op = op;
+    s.operands = std::move(operands);
+    s.result = fresh();
+    s.location = yield.location;
+    out_->statements.push_back(std::move(s));
+    return out_->statements.back().result;
+  };
+  Statement phase;
+  phase.op = Op::phase;
+  phase.location = yield.location;
+  out_ = &phase.bodies.emplace_back();
+  kind_ = Segment::Kind::serial;
+  prologue(draft_.segments[index]);
+  ValueId holds = values_[yield.operands[0]];
+  if (failures_)
+    holds = make(Op::bit_and, {holds, make(Op::bit_not, {make(Op::failed, {})})});
+  store(ScalarType::boolean, repeat.flag_offset, holds, yield.location);
+  out.statements.push_back(std::move(phase));
+  out_ = &out;
+  Statement result = yield;
+  result.operands = {load(ScalarType::boolean, repeat.flag_offset, yield.location)};
+  out.statements.push_back(std::move(result));
 }
 
 ir::Task TaskBuilder::combine(const ir::Task& partial, std::optional<std::size_t> behind) {
@@ -73,7 +175,7 @@ bool TaskBuilder::mirrored(std::uint32_t local) const {
 
 // A parallel loop cannot set outer variables, so one read before the loop serves all iterations.
 bool TaskBuilder::unchanging(std::uint32_t local) const {
-  return task_.kind != ir::TaskKind::serial && in_scratch(local) &&
+  return kind_ != Segment::Kind::serial && in_scratch(local) &&
          draft_.locals[local].declaration->immediate == 1;
 }
 
@@ -90,7 +192,7 @@ void TaskBuilder::prologue(const Segment& segment) {
       values_[*imported] = load(value.definition->type, value.offset, value.definition->location);
       ++imported;
     } else {
-      statement(*draft_.values[*recomputed].definition, task_.body);
+      statement(*draft_.values[*recomputed].definition, *out_);
       ++recomputed;
     }
   }
@@ -140,6 +242,10 @@ void TaskBuilder::statement(const Statement& s, Block& out) {
       return declare(s, out);
     case Op::shared:
       return declare(s, out);
+    case Op::repetition:
+      if (numbers_[s.index] == ir::no_value) break;
+      values_[s.result] = numbers_[s.index];
+      return;
     case Op::get:
     case Op::set:
       if (in_scratch(s.index)) return access_scratch(s, out);
@@ -204,7 +310,7 @@ void TaskBuilder::declare(const Statement& s, Block& out) {
 }
 
 void TaskBuilder::import_array(const Statement& local) {
-  declare(local, task_.body);
+  declare(local, *out_);
   for_each_element(local, [&](ValueId index, Block& body) {
     Statement load;
     load.op = Op::scratch_load;
@@ -251,7 +357,7 @@ ValueId TaskBuilder::constant(ScalarType type, std::uint64_t bits, ir::Location 
   s.immediate = bits;
   s.result = fresh();
   s.location = where;
-  task_.body.statements.push_back(std::move(s));
+  out_->statements.push_back(std::move(s));
   return task_.value_count - 1;
 }
 
@@ -262,7 +368,7 @@ ValueId TaskBuilder::load(ScalarType type, std::uint32_t offset, ir::Location wh
   s.immediate = offset;
   s.result = fresh();
   s.location = where;
-  task_.body.statements.push_back(std::move(s));
+  out_->statements.push_back(std::move(s));
   return task_.value_count - 1;
 }
 
@@ -273,7 +379,7 @@ void TaskBuilder::store(ScalarType type, std::uint32_t offset, ValueId value, ir
   s.immediate = offset;
   s.operands = {value};
   s.location = where;
-  task_.body.statements.push_back(std::move(s));
+  out_->statements.push_back(std::move(s));
 }
 
 template <class Body>
@@ -288,7 +394,7 @@ void TaskBuilder::for_each_element(const Statement& local, Body body) {
   Block& block = loop.bodies.emplace_back();
   block.arguments = {fresh()};
   body(block.arguments.front(), block);
-  task_.body.statements.push_back(std::move(loop));
+  out_->statements.push_back(std::move(loop));
 }
 
 }  // namespace weir::passes

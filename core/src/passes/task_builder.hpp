@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "ir/task.hpp"
+#include "ir/verifier.hpp"
 #include "passes/draft.hpp"
 
 namespace weir::passes {
@@ -20,6 +22,9 @@ class TaskBuilder {
   /// no name and no arguments yet.
   ir::Task build(std::size_t segment);
 
+  /// Builds the task whose phases are the live segments of [begin, end), which holds whole `repeat`s only.
+  ir::Task phases(std::size_t begin, std::size_t end);
+
   /// Builds the task that combines the partial results of `partial` and then runs the serial segment
   /// `behind`.
   ir::Task combine(const ir::Task& partial, std::optional<std::size_t> behind);
@@ -31,6 +36,12 @@ class TaskBuilder {
   bool mirrored(std::uint32_t local) const;
   bool unchanging(std::uint32_t local) const;
 
+  void begin();
+  void append(std::size_t segment, ir::Block& out);
+  void append_phases(std::size_t begin, std::size_t end, ir::Block& out);
+  void append_phase(std::size_t segment, ir::Block& out);
+  void append_repeat(const Repeat& repeat, ir::Block& out);
+  void append_test(const Repeat& repeat, std::size_t segment, ir::Block& out);
   bool can_fail(const Segment& segment) const;
   void clear_exports(const Segment& segment);
   void prologue(const Segment& segment);
@@ -51,9 +62,13 @@ class TaskBuilder {
 
   const Draft& draft_;
   ir::Task task_;
+  ir::Block* out_ = nullptr;  // of the segment
+  Segment::Kind kind_ = Segment::Kind::serial;
+  std::array<ir::ValueId, ir::max_repeats> numbers_{};  // of the repetitions that the task runs, by depth
   std::vector<ir::ValueId> values_;      // by the kernel's value id: the task's value
   std::vector<std::uint32_t> locals_;    // by the kernel's local id: the task's local
   std::vector<ir::ValueId> read_ahead_;  // by the kernel's local id: its value, read before the loop
+  bool failures_;                        // some statement of the kernel can fail
 };
 
 }  // namespace weir::passes

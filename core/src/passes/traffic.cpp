@@ -18,7 +18,7 @@ class Traffic {
     for (const ir::Statement& s : block.statements) {
       if (s.op == Op::load || s.op == Op::atomic) access(s, repeated, &ArrayTraffic::read, reads_);
       if (s.op == Op::store || s.op == Op::atomic) access(s, repeated, &ArrayTraffic::written, writes_);
-      const bool loop = s.op == Op::for_ || s.op == Op::while_;
+      const bool loop = s.op == Op::for_ || s.op == Op::while_ || s.op == Op::phase;
       for (const ir::Block& body : s.bodies) this->block(body, repeated || loop);
     }
   }

@@ -103,8 +103,8 @@ void trace_range(F& body, Where where, const N&... extents) {
 }  // namespace detail
 
 /// Runs the body for every index of the ranges. Directly in the kernel or in a stream_parallel block all
-/// iterations run in parallel, in any order; inside any other loop or branch it is a sequential loop, the
-/// last range innermost. Bounds are evaluated once, on the device if need be.
+/// iterations run in parallel, in any order, also in repeat; inside other loops and branches it is a
+/// sequential loop, the last range innermost. A for_ or while_ around it must be in a parallel loop. Bounds are evaluated once, on the device if need be.
 template <class F>
 void range_for(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {
   detail::trace_range(body, where, n);
@@ -157,6 +157,73 @@ void while_(C&& condition, F&& body, detail::Where where = detail::Where::curren
     detail::open_while(scope, holds, where);
     body();
   }
+}
+
+namespace detail {
+
+/// The body of a repetition takes its number or nothing.
+template <class F>
+decltype(auto) call_repeated(F& body, const Handle& number) {
+  static_assert(std::is_invocable_v<F&, Index> || std::is_invocable_v<F&>,
+                "the body of repeat takes the number of the repetition or nothing: [&](Index k) { ... } or "
+                "[&] { ... }");
+  if constexpr (std::is_invocable_v<F&, Index>) {
+    return body(Access::value<std::int64_t>(&number));
+  } else {
+    return body();
+  }
+}
+
+template <class C, class F>
+void trace_repeat_while(const Handle& most, C& condition, F& body, Where where) {
+  static_assert(std::is_invocable_v<C&, Index> || std::is_invocable_v<C&>,
+                "the condition of repeat_while is evaluated before every repetition: write it as a lambda, "
+                "repeat_while([&] { return error > limit; }, [&] { ... })");
+  if constexpr (std::is_invocable_v<C&, Index> || std::is_invocable_v<C&>) {
+    Scope scope;
+    const Handle number = open_repeat_while(scope, most, where);
+    const Handle holds = Operand<bool>(call_repeated(condition, number), where)[0];
+    open_repeat_body(scope, holds, where);
+    check_returns_nothing<decltype(call_repeated(body, number))>();
+    call_repeated(body, number);
+  }
+}
+
+}  // namespace detail
+
+/// Runs the body `count` times, one repetition after the other, within the launch: loops and reductions in it
+/// run in parallel. A count of 0 or less runs nothing. Directly in the kernel, in another repeat or in a
+/// stream_parallel block; the body holds anything but stream_parallel and print. Variables that are declared
+/// outside keep their values from one repetition to the next. The count is evaluated once, on the device if
+/// need be. The host never waits.
+///
+/// A count that is computed from constants, scalars and extents, and from the numbers of outer repetitions, lets
+/// loops in the body use the whole device. With any other count one block of a GPU, or one thread of a CPU,
+/// runs the repetitions.
+template <class F>
+void repeat(const detail::Subscript& count, F&& body, detail::Where where = detail::Where::current()) {
+  detail::expect_kernel("repeat", where);
+  detail::Scope scope;
+  const detail::Handle number = detail::open_repeat(scope, count.handle(), where);
+  detail::check_returns_nothing<decltype(detail::call_repeated(body, number))>();
+  detail::call_repeated(body, number);
+}
+
+/// Runs the body as long as the condition, a lambda that is evaluated on the device before each repetition,
+/// gives true. The condition may hold loops and reductions. It counts as false after a failure of an assert_ or
+/// a bounds check. One block of a GPU, or one thread of a CPU, runs the repetitions; otherwise as repeat.
+template <class C, class F>
+void repeat_while(C&& condition, F&& body, detail::Where where = detail::Where::current()) {
+  detail::expect_kernel("repeat_while", where);
+  detail::trace_repeat_while(detail::emit_constant(ScalarType::i64, ~std::uint64_t{0} >> 1, where), condition,
+                             body, where);
+}
+/// The same, at most `most` times.
+template <class C, class F>
+void repeat_while(const detail::Subscript& most, C&& condition, F&& body,
+                  detail::Where where = detail::Where::current()) {
+  detail::expect_kernel("repeat_while", where);
+  detail::trace_repeat_while(most.handle(), condition, body, where);
 }
 
 /// Leaves the innermost for_ or while_.

@@ -156,6 +156,10 @@ WEIR_API void emit_shuffle(ScalarType type, const Handle* values, std::size_t co
 /// The number of the thread in its group, i64.
 WEIR_API Handle emit_thread_number(std::string_view caller, Where where);
 WEIR_API void open_for(Scope& scope, Handle low, Handle high, Handle step, Handle* index, Where where);
+/// Returns the number of the repetition.
+WEIR_API Handle open_repeat(Scope& scope, Handle count, Where where);
+WEIR_API Handle open_repeat_while(Scope& scope, Handle most, Where where);
+WEIR_API void open_repeat_body(Scope& scope, Handle condition, Where where);  ///< closes the condition
 WEIR_API void open_condition(Scope& scope, Where where);
 WEIR_API void open_while(Scope& scope, Handle condition, Where where);  ///< closes the condition
 WEIR_API BranchPoint open_if(Scope& scope, Handle condition, Where where);
@@ -206,6 +210,7 @@ struct KernelSource {
   bool fast_math = false;
   bool check_bounds = false;
   bool fusion = true;
+  bool phases = true;
   const std::string* parameter_names = nullptr;
   std::size_t parameter_name_count = 0;
   const ParameterType* parameters = nullptr;

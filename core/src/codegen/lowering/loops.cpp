@@ -111,6 +111,8 @@ void counted_loop(TaskFunction& f, Value* from, Value* to, const VectorHints& hi
     if (hints.lanes > 1) {
       property("llvm.loop.vectorize.enable", b.getTrue());
       property("llvm.loop.vectorize.width", f.i32(std::uint32_t(hints.lanes)));
+    } else if (f.keeps_code_small()) {
+      property("llvm.loop.interleave.count", f.i32(1));
     } else if (side_by_side > 1 && f.device.vector_bytes() > 0 && !llvm::isa<llvm::Constant>(to)) {
       property("llvm.loop.interleave.count", f.i32(side_by_side));
     }

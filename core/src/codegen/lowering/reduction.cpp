@@ -8,11 +8,11 @@ namespace weir::codegen {
 
 using llvm::Value;
 
-Reduction::Reduction(TaskFunction& f, ir::ReduceKind kind, ScalarType type)
-    : FunctionPart(f), kind_(kind), scalar_(type), type_(memory_type(context_, type)) {}
+Reduction::Reduction(TaskFunction& f, ir::ReduceKind kind, ScalarType type, const ReduceScratch& scratch)
+    : FunctionPart(f), kind_(kind), scalar_(type), type_(memory_type(context_, type)), scratch_(scratch) {}
 
-Reduction::Reduction(TaskFunction& f, const ir::Statement& loop)
-    : Reduction(f, static_cast<ir::ReduceKind>(loop.index), loop.type) {}
+Reduction::Reduction(TaskFunction& f, const ir::Statement& loop, const ReduceScratch& scratch)
+    : Reduction(f, static_cast<ir::ReduceKind>(loop.index), loop.type, scratch) {}
 
 llvm::Constant* Reduction::identity() {
   switch (kind_) {
@@ -64,17 +64,17 @@ std::pair<Value*, Value*> Reduction::chunks_of(Value* n) {
 }
 
 Value* Reduction::chunk_count_address() {
-  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(task_.partials_offset));
+  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(scratch_.partials));
 }
 
 Value* Reduction::partial_address(Value* chunk) {
   Value* first = b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(),
-                                      i64(task_.partials_offset + ir::reduce_header));
+                                      i64(scratch_.partials + ir::reduce_header));
   return b_.CreateInBoundsGEP(type_, first, chunk);
 }
 
 Value* Reduction::result_address() {
-  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(task_.result_offset));
+  return b_.CreateInBoundsGEP(b_.getInt8Ty(), f_.arguments.scratch(), i64(scratch_.result));
 }
 
 void Reduction::accumulate(const Iteration& around, const ir::Statement& loop,

@@ -9,11 +9,16 @@
 
 namespace weir::codegen {
 
+/// Offsets in scratch memory of a reduction: of its chunks' results, and of its own.
+struct ReduceScratch {
+  std::uint32_t partials, result;
+};
+
 class Reduction : private FunctionPart {
  public:
-  Reduction(TaskFunction& f, ir::ReduceKind kind, ScalarType type);
+  Reduction(TaskFunction& f, ir::ReduceKind kind, ScalarType type, const ReduceScratch& scratch);
   /// Of a loop of the kind `reduce`.
-  Reduction(TaskFunction& f, const ir::Statement& loop);
+  Reduction(TaskFunction& f, const ir::Statement& loop, const ReduceScratch& scratch);
 
   /// The type of values in memory.
   llvm::Type* type() const { return type_; }
@@ -39,6 +44,7 @@ class Reduction : private FunctionPart {
   ir::ReduceKind kind_;
   ScalarType scalar_;
   llvm::Type* type_;
+  ReduceScratch scratch_;
 };
 
 }  // namespace weir::codegen

@@ -24,6 +24,7 @@ llvm::Type* argument_type(llvm::LLVMContext& context, const ir::TaskArgument& ar
   switch (argument.kind) {
     case Kind::extent:
     case Kind::launch_key:
+    case Kind::repetition:
       return llvm::Type::getInt64Ty(context);
     case Kind::scalar:
       return memory_type(context, argument.type);
@@ -63,6 +64,9 @@ void TaskArguments::load(Builder& b, llvm::Function& entry, const DeviceModel& d
         break;
       case Kind::launch_key:
         launch_key_ = value;
+        break;
+      case Kind::repetition:
+        repetitions_.at(argument.index) = value;
         break;
       case Kind::site_base:
         site_base_ = value;
@@ -111,6 +115,10 @@ Value* TaskArguments::scratch() const {
 
 Value* TaskArguments::launch_key() const {
   return expect(launch_key_, "the launch key");
+}
+
+Value* TaskArguments::repetition(std::uint32_t depth) const {
+  return expect(repetitions_.at(depth), "the number of a repetition");
 }
 
 Value* TaskArguments::error_record() const {

@@ -2,6 +2,7 @@
 // The values of a task's argument block. Each is loaded once, in the entry block.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "codegen/targets/device_model.hpp"
 #include "ir/ir.hpp"
 #include "ir/task.hpp"
+#include "ir/verifier.hpp"
 
 namespace weir::codegen {
 
@@ -28,6 +30,8 @@ class TaskArguments {
   llvm::Value* scalar(std::uint32_t parameter, std::uint32_t component) const;
   llvm::Value* scratch() const;
   llvm::Value* launch_key() const;
+  /// i64.
+  llvm::Value* repetition(std::uint32_t depth) const;
   llvm::Value* error_record() const;
   /// The number of this task's first site, i32.
   llvm::Value* site_base() const;
@@ -45,6 +49,7 @@ class TaskArguments {
   ByPart extents_, scalars_;          // by parameter, and by dimension or component
   llvm::Value* scratch_ = nullptr;
   llvm::Value* error_record_ = nullptr;
+  std::array<llvm::Value*, ir::max_repeats> repetitions_{};  // by depth
   llvm::Value* launch_key_ = nullptr;
   llvm::Value* site_base_ = nullptr;
   llvm::Value* print_buffer_ = nullptr;

@@ -62,11 +62,21 @@ llvm::AllocaInst* TaskFunction::stack_slot(llvm::Type* type, std::uint64_t count
 }
 
 llvm::GlobalVariable* TaskFunction::block_memory(llvm::Type* type, const char* name) {
+  for (BlockMemory& memory : block_memory_) {
+    if (memory.used || memory.variable->getValueType() != type) continue;
+    memory.used = true;
+    return memory.variable;
+  }
   auto* shared = new llvm::GlobalVariable(
       module, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type), task.name + name,
       nullptr, llvm::GlobalValue::NotThreadLocal, device.threads()->shared_space());
   shared->setAlignment(llvm::Align(16));
+  block_memory_.push_back({shared, true});
   return shared;
+}
+
+void TaskFunction::reuse_block_memory() {
+  for (BlockMemory& memory : block_memory_) memory.used = false;
 }
 
 llvm::Function* TaskFunction::cold_function(const std::string& name, llvm::ArrayRef<llvm::Type*> parameters) {
@@ -88,6 +98,7 @@ void TaskFunction::fail(const std::string& reason) const {
 
 void TaskFunction::number_sites(const ir::Block& block) {
   for (const ir::Statement& s : block.statements) {
+    loops_ += s.op == ir::Op::parallel || s.op == ir::Op::reduce;
     if (ir::has_site(s)) sites_.emplace(&s, std::uint32_t(sites_.size()));
     for (const ir::Block& body : s.bodies) number_sites(body);
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 #include <weir/lowering.hpp>
 
 #include "codegen/debug_lines.hpp"
@@ -37,11 +38,15 @@ struct TaskFunction {
   llvm::AllocaInst* stack_slot(llvm::Type* type, std::uint64_t count, const char* name);
   /// Memory that the threads of a block share; only for devices with threads().
   llvm::GlobalVariable* block_memory(llvm::Type* type, const char* name);
+  /// Lets block_memory() return the memory of earlier phases again.
+  void reuse_block_memory();
   /// A function of this module without a body, which returns nothing and is seldom called.
   llvm::Function* cold_function(const std::string& name, llvm::ArrayRef<llvm::Type*> parameters);
   /// Ends the current block with a jump unless it has ended already.
   void jump(llvm::BasicBlock* to);
   bool ended() const { return b.GetInsertBlock()->getTerminator() != nullptr; }
+  /// Whether the task runs so many short loops that their instructions, not their iterations, take its time.
+  bool keeps_code_small() const { return loops_ > most_fast_loops; }
   /// The number of a statement that can fail, for error records.
   std::uint32_t site(const ir::Statement& s) const { return sites_.at(&s); }
   /// Throws Error{compile} that names the kernel and the task.
@@ -78,7 +83,16 @@ struct TaskFunction {
   unsigned long_chains = 0;  ///< calls so far of math functions that are one long chain of operations
 
  private:
+  struct BlockMemory {
+    llvm::GlobalVariable* variable;
+    bool used;
+  };
+
   void number_sites(const ir::Block& block);
+
+  static constexpr std::size_t most_fast_loops = 16;
+  std::size_t loops_ = 0;  ///< parallel loops and reductions
+  std::vector<BlockMemory> block_memory_;
 
   std::map<const ir::Statement*, std::uint32_t> sites_;
 };

@@ -25,6 +25,9 @@ constexpr std::uint32_t usual_threads = 256;
 // threads took 0.965.
 constexpr std::uint32_t counting_threads = 512;
 
+// One block runs all phases. A thread can still have 128 registers.
+constexpr std::uint32_t phase_threads = 512;
+
 constexpr std::size_t padding = ~std::size_t{0};
 
 struct Field {
@@ -76,6 +79,12 @@ const ir::Statement* loop_of(const ir::Task& task) {
                                                                               : nullptr;
 }
 
+bool has_barriers(const ir::Task& task) {
+  if (task.kind == ir::TaskKind::phases) return true;
+  const ir::Statement* loop = loop_of(task);
+  return loop && ir::is_group_loop(*loop);
+}
+
 }  // namespace
 
 llvm::Function* GpuModel::declare_entry(llvm::Module& module, const ir::Kernel& kernel,
@@ -100,8 +109,12 @@ llvm::Function* GpuModel::declare_entry(llvm::Module& module, const ir::Kernel& 
     }
     if (!argument.is_address()) continue;
     const bool array = argument.kind == Kind::array;
-    if (!array || assumptions_.no_alias) f->addParamAttr(p, llvm::Attribute::NoAlias);
-    if (array && !writes(task.body, argument.parameter)) f->addParamAttr(p, llvm::Attribute::ReadOnly);
+    // What one thread writes before a barrier another reads after it, through the same argument. LLVM takes a
+    // barrier for a call that cannot access memory without an alias.
+    const bool read_only = array && !writes(task.body, argument.parameter);
+    const bool exchanged = has_barriers(task) && !read_only;
+    if ((!array || assumptions_.no_alias) && !exchanged) f->addParamAttr(p, llvm::Attribute::NoAlias);
+    if (read_only) f->addParamAttr(p, llvm::Attribute::ReadOnly);
     const std::uint64_t align = !array || assumptions_.aligned
                                     ? 16
                                     : size_of(kernel.parameters.at(argument.parameter).element.scalar);
@@ -125,6 +138,7 @@ Share GpuModel::share(Builder& b, llvm::Function&, const ir::Kernel& kernel, con
                       bool) const {
   const std::uint32_t size = block_threads(kernel, task);
   llvm::Type* wide = b.getInt64Ty();
+  if (task.kind == ir::TaskKind::phases) return {b.CreateZExt(thread(b), wide), n, b.getInt64(size)};
   Value* block = b.CreateZExt(this->block(b), wide);
   Value* step = b.CreateMul(b.CreateZExt(grid(b, size), wide), b.getInt64(size), "", true, true);
   Value* begin = b.CreateMul(block, b.getInt64(size), "", true, true);
@@ -136,6 +150,9 @@ std::uint32_t GpuModel::block_threads(const ir::Kernel& kernel, const ir::Task& 
   switch (task.kind) {
     case ir::TaskKind::serial:
       return 1;
+    case ir::TaskKind::phases:
+      if (max_block_threads_ < ir::reduce_lanes) return usual_threads;
+      return std::min(phase_threads, std::bit_floor(max_block_threads_));
     case ir::TaskKind::reduce_final:
       return std::clamp(std::bit_floor(max_block_threads_), std::uint32_t(ir::reduce_lanes),
                         std::uint32_t(ir::reduce_final_lanes));

@@ -140,8 +140,9 @@ class HostModel final : public DeviceModel {
 
   // The blocks of a run are one consecutive range. Long loops are divided at multiples of 16 iterations, so
   // that no two blocks write one cache line of an array that is aligned to one.
-  Share share(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task&, Value* n,
+  Share share(Builder& b, llvm::Function& entry, const ir::Kernel&, const ir::Task& task, Value* n,
               bool whole) const override {
+    if (task.kind == ir::TaskKind::phases) return {b.getInt64(0), n, b.getInt64(1)};
     const auto field = [&](llvm::Type* type, std::size_t offset) {
       llvm::LoadInst* load =
           b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), entry.getArg(1), offset));

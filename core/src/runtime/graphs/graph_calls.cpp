@@ -66,9 +66,14 @@ const KernelOrigin* GraphCall::kernel() const noexcept {
 }
 
 std::size_t GraphCall::node_count() const noexcept {
-  if (const auto* call = std::get_if<ProgramCall>(&what)) return call->compiled->placed.size();
+  if (const auto* call = std::get_if<ProgramCall>(&what)) return call->repeats.tasks;
   if (const auto* call = std::get_if<TransferCall>(&what)) return call->transfers.size();
   return 1;
+}
+
+std::size_t GraphCall::repeated_tasks() const noexcept {
+  const auto* call = std::get_if<ProgramCall>(&what);
+  return call && !call->repeats.counts.empty() ? call->repeats.tasks : 0;
 }
 
 GraphCall program_call(DeviceState& device, const Program& program, std::span<const LaunchArgument> arguments,
@@ -101,6 +106,7 @@ GraphCall program_call(DeviceState& device, const Program& program, std::span<co
   }
   LaunchValues values(call.arguments);
   call.compiled = &compiled_for(state, device, choose_variant(state, device, values));
+  call.repeats = count_repetitions(*call.compiled, values);
   GraphCall result{std::move(call), {}, 1};
   result.arrays = std::get<ProgramCall>(result.what).views;
   return result;

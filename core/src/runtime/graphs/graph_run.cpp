@@ -25,12 +25,12 @@ weir_launch pack_program_task(const DeviceState& device, const ProgramCall& call
 // -- over streams
 
 void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, StreamState& stream) {
-  const LaunchValues values = values_of(run, index, call, key_of(run, index, call));
+  LaunchValues values = values_of(run, index, call, key_of(run, index, call));
   const std::string* name = &call.program.state()->name();
   ArgumentBuffer block(call.compiled->argument_bytes);
   const std::uint64_t in_order =
       regions_in_order(stream.device.info, *call.compiled, values, SubmittedAs::streams);
-  run_on_streams(stream, call.compiled->placed, in_order, [&](std::size_t task, StreamState& target) {
+  const auto submit_task = [&](std::size_t task, StreamState& target) {
     const passes::PlannedTask& planned = call.plan().tasks[task];
     const std::uint32_t grid =
         choose_grid(stream.device.info, call.plan(), planned, call.compiled->tasks[task], values);
@@ -40,7 +40,8 @@ void submit(const GraphRun& run, std::uint32_t index, const ProgramCall& call, S
         target, {name, planned.label(), planned.region, planned.block},
         [&] { submit_launch(target, packed, call.compiled->tasks[task].origin); },
         [&] { return memory_traffic(call.plan(), planned, values); });
-  });
+  };
+  run_on_streams(stream, call.compiled->placed, in_order, submit_task, HostRepeats{call.compiled, &values});
 }
 
 void submit(const GraphRun&, std::uint32_t, const KernelCall& call, StreamState& stream) {
@@ -112,6 +113,13 @@ std::uint64_t regions_in_order_of(const GraphRun& run, const ProgramCall& call) 
                           SubmittedAs::graph);
 }
 
+void add_call(const GraphRun& run, const ProgramCall& call, GraphOrder& order, const KernelOrigin* kernel,
+              std::vector<std::uint32_t>& nodes) {
+  LaunchValues values = values_of(run, 0, call, 0);
+  add_tasks(order, call.compiled->placed, regions_in_order_of(run, call), kernel, nodes,
+            HostRepeats{call.compiled, &values});
+}
+
 void add_nodes(const GraphRun& run, GraphInstance& own) {
   GraphOrder order(own.graph.emplace(run.graph.device));
   for (const GraphStep& step : run.graph.steps) {
@@ -129,8 +137,7 @@ void add_nodes(const GraphRun& run, GraphInstance& own) {
         const GraphCall& call = run.graph.calls[step.value];
         own.first_nodes.push_back(static_cast<std::uint32_t>(own.nodes.size()));
         if (const auto* program = std::get_if<ProgramCall>(&call.what))
-          add_tasks(order, program->compiled->placed, regions_in_order_of(run, *program), call.kernel(),
-                    own.nodes);
+          add_call(run, *program, order, call.kernel(), own.nodes);
         else if (const auto* call_of_transfers = std::get_if<TransferCall>(&call.what))
           for (const Transfer& transfer : call_of_transfers->transfers)
             own.nodes.push_back(order.add(transfer.work.kind, nullptr));
@@ -143,16 +150,26 @@ void add_nodes(const GraphRun& run, GraphInstance& own) {
 }
 
 void set(const GraphRun& run, GraphInstance& own, std::uint32_t index, const ProgramCall& call) {
-  const LaunchValues values = values_of(run, index, call, call.plan().uses_launch_key ? own.keys[index] : 0);
-  const std::uint32_t* nodes = own.nodes.data() + own.first_nodes[index];
+  LaunchValues values = values_of(run, index, call, call.plan().uses_launch_key ? own.keys[index] : 0);
   ArgumentBuffer block(call.compiled->argument_bytes);
-  for (std::size_t task = 0; task < call.plan().tasks.size(); ++task) {
-    const std::uint32_t grid = choose_grid(run.graph.device.info, call.plan(), call.plan().tasks[task],
-                                           call.compiled->tasks[task], values);
-    // Empty tasks launch one block, which exits immediately.
-    own.graph->set(nodes[task],
-                   pack_program_task(run.graph.device, call, task, std::max(grid, 1u), values, block.data()));
-  }
+  struct Target : HostRepeats {
+    const GraphRun& run;
+    DriverGraph& graph;
+    const ProgramCall& call;
+    const std::uint32_t* node;
+    std::byte* block;
+    void fork(std::uint32_t) const noexcept {}
+    void join() const noexcept {}
+    void task(std::size_t task, std::uint32_t) {
+      const std::uint32_t grid = choose_grid(run.graph.device.info, call.plan(), call.plan().tasks[task],
+                                             call.compiled->tasks[task], *values);
+      // Empty tasks launch one block, which exits immediately.
+      graph.set(*node++,
+                pack_program_task(run.graph.device, call, task, std::max(grid, 1u), *values, block));
+    }
+  } target{{call.compiled, &values}, run, *own.graph, call, own.nodes.data() + own.first_nodes[index],
+           block.data()};
+  walk(std::span<const PlacedTask>(call.compiled->placed), 0, target, target.tasks());
 }
 
 void set(const GraphRun&, GraphInstance& own, std::uint32_t index, const KernelCall& call) {

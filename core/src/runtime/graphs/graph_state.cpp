@@ -71,6 +71,7 @@ std::uint32_t GraphState::record(GraphCall call) {
     throw;
   }
   scratch_bytes += bytes;
+  repeated_tasks += calls.back().repeated_tasks();
   uses_record |= recorded;
   uses_keys |= keyed_call;
   if (keyed_call) keyed.push_back(index);
@@ -84,7 +85,9 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   if (auto* program = std::get_if<ProgramCall>(&call.what)) {
     const auto& before = std::get<ProgramCall>(held.what);
     program->scratch_offset = before.scratch_offset;
-    if (program->compiled->placed != before.compiled->placed) ++shape;
+    if (program->compiled->placed != before.compiled->placed ||
+        program->repeats.counts != before.repeats.counts)
+      ++shape;
   }
   if (auto* kernel = std::get_if<KernelCall>(&call.what)) {
     kernel->region = std::get<KernelCall>(held.what).region;
@@ -93,6 +96,7 @@ void GraphState::replace(std::uint32_t index, GraphCall call) {
   count(call);
   discount(held);
   if (call.node_count() != held.node_count()) ++shape;
+  repeated_tasks += call.repeated_tasks() - held.repeated_tasks();
   call.version = ++version;
   held = std::move(call);
 }
@@ -101,6 +105,7 @@ void GraphState::truncate(std::size_t step_count, std::size_t call_count) noexce
   steps.resize(std::min(steps.size(), step_count), GraphStep{GraphStep::Kind::join, 0});
   while (calls.size() > call_count) {
     discount(calls.back());
+    repeated_tasks -= calls.back().repeated_tasks();
     calls.pop_back();
   }
   const auto gone = [&](std::uint32_t call) { return call >= call_count; };

@@ -30,6 +30,7 @@ struct ProgramCall {
   std::vector<LaunchArgument> arguments;  ///< point into `scalars` and `views`
   const DeviceProgram* compiled = nullptr;
   std::uint64_t scratch_offset = 0;
+  RepeatCounts repeats{};  ///< with these arguments
 
   const passes::Plan& plan() const noexcept { return *compiled->plan; }
 };
@@ -61,6 +62,8 @@ struct GraphCall {
 
   const KernelOrigin* kernel() const noexcept;
   std::size_t node_count() const noexcept;
+  /// node_count() of a call with repeats, else 0.
+  std::size_t repeated_tasks() const noexcept;
 };
 
 struct GraphStep {
@@ -105,6 +108,7 @@ struct GraphState {
   std::uint64_t version = 1;
   std::uint64_t shape = 1;  ///< changes with the number and the order of the tasks of a call
   std::uint64_t scratch_bytes = 0;
+  std::size_t repeated_tasks = 0;  ///< of calls with repeats, with all repetitions
   bool uses_record = false, uses_keys = false;
   std::vector<std::uint32_t> keyed;         ///< calls with a launch key, so with new arguments in each launch
   std::vector<std::uint32_t> printing;      ///< calls that print, likewise with a number of each launch

@@ -73,16 +73,29 @@ LaunchVariant choose_variant(const ProgramState& program, const DeviceState& dev
   LaunchVariant variant{usual_assumptions(program, device)};
   codegen::LaunchAssumptions& assumptions = variant.assumptions;
   const passes::Plan& plan = *program.plan;
+  bool same = true;  // in all repetitions
+  variant.phases = program.has_phases;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
-    const LoopSpace space = loop_space(plan, plan.tasks[i], values);
+    const passes::PlannedTask& planned = plan.tasks[i];
+    for (const passes::PlannedLoop& loop : planned.phases)
+      assumptions.index32 =
+          assumptions.index32 && !loop.bounds.vary() && loop_space(plan, loop.bounds, values).index32;
+    same = same && !planned.vary();
+    if (planned.vary()) {
+      assumptions.index32 = variant.phases = false;
+      continue;
+    }
+    const LoopSpace space = loop_space(plan, planned, values);
     if (space.count > LoopSpace::most) [[unlikely]]
       refuse_space(program, plan.tasks[i]);
-    values.remember(i, space);
+    if (same) values.remember(i, space);
     assumptions.index32 = assumptions.index32 && space.index32;
+    variant.phases = variant.phases && fits_a_phase(device, planned, space);
   }
+  if (variant.phases) values.forget();
   const bool cpu = device.info.kind == DeviceKind::cpu;
-  if (cpu && !program.merges && !program.counts) return {};
-  variant.shared_index = prefers_shared_index(program, device, values);
+  if (cpu && !program.merges && !program.counts) return {{}, false, variant.phases};
+  variant.shared_index = !variant.phases && prefers_shared_index(program, device, values);
 
   std::uint64_t unaligned = 0;
   for (std::size_t i = 0; i < values.arguments.size(); ++i) {

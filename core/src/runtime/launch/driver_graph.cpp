@@ -168,27 +168,4 @@ std::uint32_t GraphOrder::add(std::uint32_t kind, const KernelOrigin* kernel) {
   return node;
 }
 
-void add_tasks(GraphOrder& order, std::span<const PlacedTask> tasks, std::uint64_t in_order,
-               const KernelOrigin* kernel, std::vector<std::uint32_t>& nodes) {
-  struct Target {
-    GraphOrder& order;
-    const KernelOrigin* kernel;
-    std::vector<std::uint32_t>& nodes;
-    bool in_region = false;
-    void fork(std::uint32_t branch_count) {
-      order.fork(branch_count);
-      in_region = true;
-    }
-    void task(std::size_t, std::uint32_t branch) {
-      if (in_region) order.branch(branch);
-      nodes.push_back(order.add(WEIR_GRAPH_KERNEL, kernel));
-    }
-    void join() {
-      order.join();
-      in_region = false;
-    }
-  } target{order, kernel, nodes};
-  walk(tasks, in_order, target);
-}
-
 }  // namespace weir::detail

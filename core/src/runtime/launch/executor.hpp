@@ -35,16 +35,67 @@ inline bool runs_in_order(const PlacedTask& task, std::uint64_t in_order) noexce
 /// negative.
 std::vector<PlacedTask> place_tasks(std::span<const TaskPlace> places);
 
+/// Tasks that are submitted several times in a row, all in one branch.
+struct RepeatedTasks {
+  std::uint32_t begin = 0, end = 0;
+};
+
 /// Walks a list. `target` has fork(branch_count), task(index, branch) and join(). The regions of `in_order`
 /// (see launch_model.hpp) are not forked: their tasks are in branch 0, one block after the other.
+///
+/// Walks each of `repeats`, which are in the order of their first tasks, outer ones before inner ones, as often
+/// as `target.repetitions(number)` returns when it begins; `target.repetition(number, i)` announces the i-th
+/// time. A list without repeats needs neither.
 template <class Target>
-void walk(std::span<const PlacedTask> tasks, std::uint64_t in_order, Target& target) {
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const bool alone = runs_in_order(tasks[i], in_order);
-    if (tasks[i].fork && !alone) target.fork(tasks[i].fork);
-    target.task(i, alone ? 0 : tasks[i].branch);
-    if (tasks[i].join && !alone) target.join();
+class Walk {
+ public:
+  Walk(std::span<const PlacedTask> tasks, std::span<const RepeatedTasks> repeats, std::uint64_t in_order,
+       Target& target)
+      : tasks_(tasks), repeats_(repeats), in_order_(in_order), target_(target) {}
+
+  void run() {
+    std::size_t repeat = 0;
+    for (std::size_t i = 0; i < tasks_.size();) {
+      const std::size_t first = i;
+      if (tasks_[first].fork && !alone(first)) target_.fork(tasks_[first].fork);
+      i = step(i, repeat);
+      if (tasks_[i - 1].join && !alone(i - 1)) target_.join();
+    }
   }
+
+ private:
+  bool alone(std::size_t i) const { return runs_in_order(tasks_[i], in_order_); }
+
+  /// Task `i`, or the repeat that begins there; `repeat` is the next one. Returns the task after it.
+  std::size_t step(std::size_t i, std::size_t& repeat) {
+    if constexpr (requires { target_.repetitions(std::size_t{}); }) {
+      if (repeat < repeats_.size() && repeats_[repeat].begin == i) {
+        const std::size_t number = repeat++;
+        const std::size_t inner = repeat, end = repeats_[number].end;
+        const std::int64_t count = target_.repetitions(number);
+        for (std::int64_t k = 0; k < count; ++k) {
+          target_.repetition(number, k);
+          repeat = inner;
+          for (std::size_t at = i; at < end;) at = step(at, repeat);
+        }
+        while (repeat < repeats_.size() && repeats_[repeat].begin < end) ++repeat;
+        return end;
+      }
+    }
+    target_.task(i, alone(i) ? 0 : tasks_[i].branch);
+    return i + 1;
+  }
+
+  std::span<const PlacedTask> tasks_;
+  std::span<const RepeatedTasks> repeats_;
+  std::uint64_t in_order_;
+  Target& target_;
+};
+
+template <class Target>
+void walk(std::span<const PlacedTask> tasks, std::uint64_t in_order, Target& target,
+          std::span<const RepeatedTasks> repeats = {}) {
+  Walk<Target>(tasks, repeats, in_order, target).run();
 }
 
 /// Forks by one event of the caller's stream that every leased stream waits for, and joins by one event of
@@ -71,19 +122,28 @@ class StreamFork {
   std::uint32_t leased_ = 0;
 };
 
+/// The repeats of a list that has none.
+struct NoRepeats {
+  std::span<const RepeatedTasks> tasks() const noexcept { return {}; }
+  std::int64_t repetitions(std::size_t) const noexcept { return 0; }
+  void repetition(std::size_t, std::int64_t) const noexcept {}
+};
+
 /// Walks `tasks` over streams and events; `submit(index, stream)` submits one task. The submission lock must
-/// be held.
-template <class Submit>
+/// be held. `repeats` is as NoRepeats.
+template <class Submit, class Repeats = NoRepeats>
 void run_on_streams(StreamState& caller, std::span<const PlacedTask> tasks, std::uint64_t in_order,
-                    Submit&& submit) {
-  struct Target {
-    StreamFork streams;
-    Submit& submit;
+                    Submit&& submit, Repeats repeats = {}) {
+  struct Target : Repeats {
+    Target(StreamState& on, Submit& how, const Repeats& repeated)
+        : Repeats(repeated), streams(on), submit(how) {}
     void fork(std::uint32_t branch_count) { streams.fork(branch_count); }
     void task(std::size_t index, std::uint32_t branch) { submit(index, streams.stream(branch)); }
     void join() { streams.join(); }
-  } target{StreamFork(caller), submit};
-  walk(tasks, in_order, target);
+    StreamFork streams;
+    Submit& submit;
+  } target(caller, submit, repeats);
+  walk(tasks, in_order, target, repeats.tasks());
 }
 
 inline weir_launch make_launch(weir_kernel kernel, const LaunchShape& shape, const void* arguments,

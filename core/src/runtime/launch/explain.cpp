@@ -36,12 +36,19 @@ void list_tasks(std::string& out, const ir::Kernel& kernel, const passes::Plan& 
     out += ": " + to_string(lowerings[i]);
     if (!compiled.empty()) out += numbers(compiled[i]);
     out += '\n';
+    if (planned.task.kind == ir::TaskKind::phases)
+      out += "    one block of a GPU, or one thread of a CPU, runs its loops one after the other:\n";
+    for (const passes::PlannedLoop& loop : planned.phases)
+      out += "    the loop at " + line_of(kernel, loop.location) + '\n';
     for (const passes::PlannedLoop& loop : planned.merged) {
       out += "    the loop at " + line_of(kernel, loop.location);
       if (loop.bounds.rank > planned.rank) out += ", sequential but for the shared index";
       out += '\n';
     }
   }
+  for (const passes::PlannedRepeat& repeat : plan.repeats)
+    out += fmt::format("  the repeat at {}: its {} tasks are submitted as often as the host computes\n",
+                       line_of(kernel, repeat.location), repeat.end - repeat.begin);
   for (const passes::FusionDecision& decision : plan.fusion) {
     if (decision.merged) continue;
     out += fmt::format("  apart: {} and {}, because {}\n", line_of(kernel, decision.first),
@@ -55,10 +62,11 @@ codegen::LaunchAssumptions usual_for(const std::string& format) {
   return {.no_alias = true, .index32 = true, .aligned = true, .device_local = true};
 }
 
-std::string heading(const std::string& name, const codegen::LaunchAssumptions& assumptions, bool shared) {
-  const std::string words = detail::format_assumptions(assumptions.number());
-  return fmt::format("{}, launches that meet {}{}:\n", name, words.empty() ? "nothing" : words,
-                     shared ? ", with many values of the shared index" : "");
+std::string heading(const std::string& name, const detail::LaunchVariant& variant) {
+  const std::string words = detail::format_assumptions(variant.assumptions.number());
+  return fmt::format("{}, launches that meet {}{}{}:\n", name, words.empty() ? "nothing" : words,
+                     variant.shared_index ? ", with many values of the shared index" : "",
+                     variant.phases ? ", with few iterations in each loop" : "");
 }
 
 }  // namespace
@@ -72,7 +80,7 @@ std::string Program::explain(const StreamRef& on) const try {
   for (std::uint32_t number = 0; number < detail::LaunchVariant::count; ++number) {
     const detail::DeviceProgram* compiled = all.by_variant[number].load(std::memory_order_acquire);
     if (!compiled) continue;
-    text += heading(name(), compiled->assumptions, number >= codegen::LaunchAssumptions::sets);
+    text += heading(name(), detail::LaunchVariant::of(number));
     std::vector<Lowering> lowerings;
     for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
     list_tasks(text, *state_->kernel, *compiled->plan, lowerings, compiled->tasks);
@@ -88,14 +96,16 @@ std::string explain(const Program& program, const CompileTarget& target) try {
   codegen::Target wanted = detail::target_of(target);
   if (target.assume.empty()) wanted.assumptions = usual_for(target.format);
   std::string text;
-  for (const bool shared : {false, true}) {
-    if (shared && !state.shared_plan) continue;
-    const auto plan = detail::plan_for(state, 8, {wanted.assumptions, shared});
+  for (const detail::LaunchVariant& variant :
+       {detail::LaunchVariant{wanted.assumptions}, detail::LaunchVariant{wanted.assumptions, true},
+        detail::LaunchVariant{wanted.assumptions, false, true}}) {
+    if ((variant.shared_index && !state.shared_plan) || (variant.phases && !state.has_phases)) continue;
+    const auto plan = detail::plan_for(state, 8, variant);
     const codegen::CodeObject object =
         compilation::compiler().compile(*state.kernel, detail::tasks_of(*plan), wanted);
     std::vector<Lowering> lowerings;
     for (const auto& entry : object.entries) lowerings.push_back(entry.lowering);
-    text += heading(program.name(), wanted.assumptions, shared);
+    text += heading(program.name(), variant);
     list_tasks(text, *state.kernel, *plan, lowerings, {});
   }
   return text;

@@ -17,6 +17,30 @@ std::string tuple(const std::int64_t (&values)[4], std::size_t count) {
   return text + ")";
 }
 
+bool contains(const ir::Block& block, const ir::Statement& wanted) {
+  for (const ir::Statement& s : block.statements) {
+    if (&s == &wanted) return true;
+    for (const ir::Block& body : s.bodies)
+      if (contains(body, wanted)) return true;
+  }
+  return false;
+}
+
+/// The number of indices of the parallel loop around `statement`, or 0.
+std::size_t loop_rank(const ir::Block& block, const ir::Statement& statement) {
+  for (const ir::Statement& s : block.statements)
+    for (const ir::Block& body : s.bodies) {
+      if (!contains(body, statement)) continue;
+      const bool loop = s.op == ir::Op::parallel || s.op == ir::Op::reduce;
+      return loop ? body.arguments.size() : loop_rank(body, statement);
+    }
+  return 0;
+}
+
+std::size_t rank_of(const passes::PlannedTask& planned, const ir::Statement& statement) {
+  return planned.task.kind == ir::TaskKind::phases ? loop_rank(planned.task.body, statement) : planned.rank;
+}
+
 class ProgramFailures final : public FailureSource {
  public:
   ProgramFailures(std::shared_ptr<const ir::Kernel> kernel, std::shared_ptr<const passes::Plan> plan)
@@ -71,7 +95,8 @@ class ProgramFailures final : public FailureSource {
       words += fmt::format("index {} is outside {} of extents {}", tuple(record.array_index, rank), what,
                            tuple(record.extent, rank));
     }
-    if (planned.rank) words += fmt::format(", in the iteration {}", tuple(record.index, planned.rank));
+    if (const std::size_t rank = rank_of(planned, statement))
+      words += fmt::format(", in the iteration {}", tuple(record.index, rank));
     const ir::Location& at = statement.location;
     if (!kernel_->knows(at)) return Error(ErrorCode::assertion, words, kernel_->name, std::string(), 0);
     const std::string& file = kernel_->files[at.file];

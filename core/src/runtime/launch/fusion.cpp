@@ -17,6 +17,11 @@ constexpr std::uint64_t least_cpu_values_per_core = 256;
 /// microsecond on a GPU, and an iteration 15 to 150 nanoseconds, depending on its memory accesses.
 constexpr std::uint64_t iterations_per_launch = 8;
 
+/// Largest loops that are phases of one block. A CPU runs a loop of that work in one block anyway.
+constexpr std::uint64_t phase_operations_of_cpu = 2 * operations_per_cpu_block - 1;
+/// A launch of a GPU takes as long as a phase of about this many iterations, see sdk/docs/fusion.md.
+constexpr std::uint64_t phase_iterations_of_gpu = 2048, phase_operations_of_gpu = 65'536;
+
 Fusion allowed_fusion() {
   static constexpr Fusion kinds[] = {Fusion::shared_index, Fusion::same_space, Fusion::none};
   static const Fusion allowed =
@@ -42,7 +47,11 @@ void prepare_fusion(ProgramState& program) {
   if (allowed == Fusion::none || program.kernel->options.no_fusion) return;
   const auto& tasks = program.plan->tasks;
   const auto is_loop = [](const passes::PlannedTask& planned) { return planned.rank != 0; };
-  if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2) return;
+  if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2 && program.plan->repeats.empty()) return;
+  // Lines of prints would be in the order of the phases.
+  if (allowed == Fusion::shared_index && !program.plan->prints && !program.kernel->options.no_phases)
+    program.has_phases = passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
+                         !program.plan->repeats.empty();
   constexpr passes::FusionAssumptions best{.no_alias = true, .index32 = true};
   const auto same = merged_plan(*program.kernel, *program.plan, 8, {Fusion::same_space, best});
   program.merges = same && same->has_merged;
@@ -61,12 +70,24 @@ std::shared_ptr<const passes::Plan> separate_plan(const ProgramState& program, s
 std::shared_ptr<const passes::Plan> plan_for(const ProgramState& program, std::uint32_t address_bytes,
                                              const LaunchVariant& variant) {
   auto separate = separate_plan(program, address_bytes);
-  if (!program.merges) return separate;
+  if (!program.merges && !variant.phases) return separate;
   const passes::PlanOptions options{
-      variant.shared_index ? Fusion::shared_index : Fusion::same_space,
-      {.no_alias = variant.assumptions.no_alias, .index32 = variant.assumptions.index32}};
+      variant.shared_index ? Fusion::shared_index
+      : program.merges     ? Fusion::same_space
+                           : Fusion::none,
+      {.no_alias = variant.assumptions.no_alias, .index32 = variant.assumptions.index32},
+      variant.phases};
   auto plan = merged_plan(*program.kernel, *separate, address_bytes, options);
   return plan ? plan : separate;
+}
+
+bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned,
+                  const LoopSpace& space) noexcept {
+  if (planned.rank == 0) return true;  // one thread runs it anyway
+  if (!space.known || planned.vary()) return false;
+  const std::uint64_t cost = std::max(planned.task.cost, 1u);
+  if (device.info.kind == DeviceKind::cpu) return space.count <= phase_operations_of_cpu / cost;
+  return space.count <= phase_iterations_of_gpu && space.count <= phase_operations_of_gpu / cost;
 }
 
 bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
@@ -77,6 +98,8 @@ bool prefers_shared_index(const ProgramState& program, const DeviceState& device
                                   ? least_cpu_values_per_core * std::max(device.info.multiprocessors, 1u)
                                   : least_gpu_values;
   for (const passes::PlannedTask& planned : plan.tasks) {
+    if (planned.task.kind == ir::TaskKind::phases) continue;
+    if (planned.vary()) return false;
     // Loops over one space lose nothing.
     if (std::all_of(planned.merged.begin(), planned.merged.end(),
                     [&](const passes::PlannedLoop& loop) { return loop.bounds.rank == planned.rank; }))

@@ -48,7 +48,9 @@ std::uint32_t choose_grid(const DeviceInfo& info, const passes::Plan& plan,
                           const passes::PlannedTask& planned, const CompiledTask& compiled,
                           const LaunchValues& values) noexcept {
   const ir::Task& task = planned.task;
-  if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final) return 1;
+  if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final ||
+      task.kind == ir::TaskKind::phases)
+    return 1;
   const LoopSpace* const remembered = values.remembered(std::size_t(&planned - plan.tasks.data()));
   const LoopSpace space = remembered ? *remembered : loop_space(plan, planned, values);
   const std::uint64_t count = space.known ? space.count : unknown;

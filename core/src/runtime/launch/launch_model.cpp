@@ -67,6 +67,7 @@ TaskLoad load_of(const DeviceInfo& device, const DeviceProgram& program, std::si
   TaskLoad load{unknown_work, 1, 1, program.placed[index].branch};
   load.capacity = std::max<std::uint64_t>(
       device.kind == DeviceKind::cpu ? device.multiprocessors : program.tasks[index].resident_blocks, 1);
+  if (task.kind == ir::TaskKind::phases) return load;
   if (task.kind == ir::TaskKind::serial || task.kind == ir::TaskKind::reduce_final) {
     const bool final = task.kind == ir::TaskKind::reduce_final;
     // The estimate for a final task assumes the largest number of chunks.

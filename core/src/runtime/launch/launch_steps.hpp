@@ -9,6 +9,7 @@
 
 #include "codegen/codegen.hpp"
 #include "ir/evaluate.hpp"
+#include "ir/verifier.hpp"
 #include "runtime/launch/loop_space.hpp"
 #include "runtime/launch/program_state.hpp"
 
@@ -21,6 +22,7 @@ struct LaunchValues final : ir::HostValues {
   LaunchValues(std::span<const LaunchArgument> arguments_) : arguments(arguments_) {}
   std::int64_t extent(std::uint32_t parameter, std::uint32_t dimension) const noexcept override;
   std::uint64_t scalar(std::uint32_t parameter, std::uint32_t component) const noexcept override;
+  std::int64_t repetition(std::uint32_t depth) const noexcept override { return repetitions[depth]; }
 
   std::span<const LaunchArgument> arguments;
   const Block* scratch = nullptr;
@@ -29,6 +31,7 @@ struct LaunchValues final : ir::HostValues {
   const PrintBuffer* prints = nullptr;
   std::uint32_t launch_number = 0;  ///< of the stream, for prints
   std::uint64_t key = 0;
+  std::array<std::int64_t, ir::max_repeats> repetitions{};  ///< the current ones, by depth
 
   /// Keeps the loop space of a task for reuse by later steps. Only the first tasks are kept, and they must
   /// come in order.
@@ -46,6 +49,28 @@ struct LaunchValues final : ir::HostValues {
   std::size_t known_spaces_ = 0;
 };
 
+/// The repeats of a program whose repetitions the host submits, for walk().
+struct HostRepeats {
+  const DeviceProgram* compiled;
+  LaunchValues* values;
+
+  std::span<const RepeatedTasks> tasks() const noexcept { return compiled->repeats; }
+  std::int64_t repetitions(std::size_t number) const noexcept {
+    return repetition_count(*compiled->plan, compiled->plan->repeats[number], *values);
+  }
+  void repetition(std::size_t number, std::int64_t k) const noexcept {
+    values->repetitions[compiled->plan->repeats[number].depth] = k;
+  }
+};
+
+/// The counts of a launch's repeats, in the order in which it begins them, and the number of its tasks with all
+/// repetitions. Launches with equal counts are equal lists of tasks.
+struct RepeatCounts {
+  std::vector<std::int64_t> counts;
+  std::size_t tasks = 0;
+};
+RepeatCounts count_repetitions(const DeviceProgram& compiled, LaunchValues& values);
+
 /// Submits a launch; see Program::launch. `returns` receives its values; null if it returns none.
 void launch(const std::shared_ptr<ProgramState>& program, const StreamRef& on,
             std::span<const LaunchArgument> arguments, const LaunchOptions& options, ReturnTarget* returns);
@@ -62,6 +87,9 @@ codegen::LaunchAssumptions usual_assumptions(const ProgramState& program, const 
 /// The code that this launch takes; its arguments must be checked. Throws Error{invalid} for a loop
 /// with more iterations than can be counted.
 LaunchVariant choose_variant(const ProgramState& program, const DeviceState& device, LaunchValues& values);
+/// Whether a loop of so many iterations takes at most as long in one block as in a launch of its own.
+bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned,
+                  const LoopSpace& space) noexcept;
 /// Whether one thread for each value of the shared indices is expected to be faster for these arguments.
 bool prefers_shared_index(const ProgramState& program, const DeviceState& device,
                           const LaunchValues& values) noexcept;
@@ -88,7 +116,7 @@ std::uint64_t memory_traffic(const passes::Plan& plan, const passes::PlannedTask
 
 /// Submits all tasks of a launch. Its arguments must be checked, and their earlier uses ordered before it.
 void run_tasks(const ProgramState& program, const DeviceProgram& compiled, StreamState& stream,
-               const LaunchValues& values, LaunchMode mode);
+               LaunchValues& values, LaunchMode mode);
 
 /// The key of a launch's random numbers: the same on every device.
 std::uint64_t launch_key(std::uint64_t seed, std::uint64_t launch_number) noexcept;

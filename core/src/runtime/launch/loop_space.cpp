@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/loop_space.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/launch/launch_steps.hpp"
 
 namespace weir::detail {
@@ -29,6 +32,25 @@ bool fits_i32(std::int64_t v) noexcept {
 }
 
 }  // namespace
+
+std::int64_t repetition_count(const passes::Plan& plan, const passes::PlannedRepeat& repeat,
+                              const LaunchValues& values) noexcept {
+  return std::max<std::int64_t>(evaluate(repeat.count, plan, values), 0);
+}
+
+RepeatCounts count_repetitions(const DeviceProgram& compiled, LaunchValues& values) {
+  struct Target : HostRepeats {
+    RepeatCounts found;
+    std::int64_t repetitions(std::size_t number) {
+      return found.counts.emplace_back(HostRepeats::repetitions(number));
+    }
+    void fork(std::uint32_t) const noexcept {}
+    void task(std::size_t, std::uint32_t) noexcept { ++found.tasks; }
+    void join() const noexcept {}
+  } target{{&compiled, &values}, {}};
+  walk(std::span<const PlacedTask>(compiled.placed), 0, target, target.tasks());
+  return std::move(target.found);
+}
 
 LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
                      const LaunchValues& values) noexcept {

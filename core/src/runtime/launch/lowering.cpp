@@ -12,10 +12,10 @@ namespace weir {
 namespace {
 
 constexpr std::array<std::string_view, lowering_path_count> path_names{
-    "serial",        "scalar loop",      "vector loop",     "lane loop",     "thread loop",
-    "packets",       "packet edges",     "shared loops",    "tiles",         "tile packets",
-    "staged reads",  "private counters", "direct counters", "reduce chunks", "reduce blocks",
-    "reduce strips", "reduce final",     "group loops",     "group blocks"};
+    "serial",          "scalar loop",   "vector loop",   "lane loop",     "thread loop",  "packets",
+    "packet edges",    "shared loops",  "tiles",         "tile packets",  "staged reads", "private counters",
+    "direct counters", "reduce chunks", "reduce blocks", "reduce strips", "reduce final",
+    "group loops",     "group blocks",  "phases"};
 
 }  // namespace
 
@@ -58,7 +58,8 @@ std::vector<CompiledVariant> Program::variants(const StreamRef& on) const {
     for (std::size_t i = 0; i < compiled->tasks.size(); ++i)
       variant.tasks.push_back(
           {compiled->plan->tasks[i].task.name, compiled->tasks[i].lowering,
-           static_cast<std::uint32_t>(std::max<std::size_t>(compiled->plan->tasks[i].merged.size(), 1))});
+           static_cast<std::uint32_t>(std::max<std::size_t>(
+               compiled->plan->tasks[i].merged.size() + compiled->plan->tasks[i].phases.size(), 1))});
   }
   return result;
 }

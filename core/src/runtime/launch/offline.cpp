@@ -11,6 +11,7 @@
 
 #include "compilation/remote_compiler.hpp"
 #include "ir/error_record.hpp"
+#include "ir/verifier.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/launch/launch_steps.hpp"
 
@@ -77,6 +78,18 @@ Field field_of(const detail::ProgramState& program, const ir::TaskArgument& argu
           argument.type};
 }
 
+/// The plan of shipped code. Its tasks run once each, so repeats are phases of one.
+std::shared_ptr<const passes::Plan> shipped_plan(const detail::ProgramState& state) {
+  if (state.plan->repeats.empty()) return state.plan;
+  auto plan = std::make_shared<const passes::Plan>(passes::make_plan(*state.kernel, 8, {.phases = true}));
+  if (plan->repeats.empty()) return plan;
+  const ir::Location& at = plan->repeats.front().location;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("kernel '{}': the repeat at {} holds a group_for, and code that is loaded without its "
+                          "program submits each task once; launch it as a Kernel or Program",
+                          state.name(), ir::describe(*state.kernel, at)));
+}
+
 }  // namespace
 
 namespace detail {
@@ -122,16 +135,17 @@ CompiledProgram compile(const Program& program, const CompileTarget& target) try
         fmt::format("kernel '{}' prints, and code that is loaded without its program has no place for "
                     "the lines; remove its prints, or launch it as a Kernel or Program",
                     state.name()));
+  const auto plan = shipped_plan(state);
   codegen::CodeObject object =
-      compilation::compiler().compile(*state.kernel, tasks_of(*state.plan), target_of(target));
+      compilation::compiler().compile(*state.kernel, tasks_of(*plan), target_of(target));
   CompiledProgram result;
   result.format = std::move(object.format);
   result.target = std::move(object.target);
   result.bytes = std::move(object.bytes);
-  result.scratch_bytes = state.plan->scratch_bytes;
+  result.scratch_bytes = plan->scratch_bytes;
   std::uint32_t site = 0;
   for (std::size_t i = 0; i < object.entries.size(); ++i) {
-    const passes::PlannedTask& planned = state.plan->tasks[i];
+    const passes::PlannedTask& planned = plan->tasks[i];
     const auto& [x, y, z] = object.entries[i].block;
     CompiledProgram::Task& task = result.tasks.emplace_back();
     task.symbol = std::move(object.entries[i].symbol);
@@ -161,7 +175,7 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
   ir::ErrorRecord copy;
   std::memcpy(&copy, record.data(), sizeof copy);
   if (copy.state != ir::ErrorRecord::complete) return {};
-  return detail::make_failure_source(program.state()->kernel, program.state()->plan)
+  return detail::make_failure_source(program.state()->kernel, shipped_plan(*program.state()))
       ->describe(copy.site, copy)
       .what();
 } catch (...) {
@@ -171,7 +185,7 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
 std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
-  return compilation::compiler().emit_text(*state.kernel, tasks_of(*state.plan), target_of(target), what);
+  return compilation::compiler().emit_text(*state.kernel, tasks_of(*shipped_plan(state)), target_of(target), what);
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -76,6 +76,9 @@ void pack_task(const DeviceState& device, const ir::Task& task, const CompiledTa
       case Kind::launch_key:
         std::memcpy(at, &values.key, sizeof values.key);
         break;
+      case Kind::repetition:
+        std::memcpy(at, &values.repetitions[field.index], sizeof values.repetitions[field.index]);
+        break;
       case Kind::site_base:
         std::memcpy(at, &compiled.site_base, sizeof compiled.site_base);
         break;

@@ -89,6 +89,7 @@ void Program::prepare(const StreamRef& on) const try {
   const codegen::LaunchAssumptions usual = detail::usual_assumptions(program, device);
   detail::compiled_for(program, device, {usual});
   if (program.shared_plan) detail::compiled_for(program, device, {usual, true});
+  if (program.has_phases) detail::compiled_for(program, device, {usual, false, true});
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -20,10 +20,11 @@ namespace weir::detail {
 
 /// State that a compiled program keeps between launches on one stream.
 struct ProgramGraph {
-  std::vector<std::uint32_t> grids;  ///< of the last launch, by task
+  std::vector<std::uint32_t> grids;  ///< of the last launch, by task, repeated ones each time
+  std::vector<std::int64_t> repetitions;  ///< of the last launch, see RepeatCounts
   std::uint32_t repeats = 0;         ///< consecutive launches with these grids
   std::optional<DriverGraph> graph;
-  std::vector<std::uint32_t> nodes;    ///< by task
+  std::vector<std::uint32_t> nodes;    ///< likewise
   std::uint64_t in_order = 0;          ///< regions that `graph` runs in order, see launch_model.hpp
   std::uint32_t updates_too_many = 0;  ///< see launch_model.hpp
   std::uint32_t too_many = 0;          ///< consecutive launches as a graph with as many updates or more

@@ -48,6 +48,7 @@ struct DeviceProgram {
   std::vector<std::shared_ptr<ModuleState>> modules;
   std::vector<CompiledTask> tasks;
   std::vector<PlacedTask> placed;
+  std::vector<RepeatedTasks> repeats;  ///< by entry of the plan's repeats
   bool forks = false;                ///< a region has several blocks
   std::uint32_t argument_bytes = 0;  ///< largest argument block of a task
   std::uint32_t first_site = 0;      ///< 0 when no statement can fail or prints
@@ -59,10 +60,18 @@ struct DeviceProgram {
 struct LaunchVariant {
   codegen::LaunchAssumptions assumptions;  ///< that the launch meets
   bool shared_index = false;               ///< loops are merged by one shared index; see passes::Fusion
+  bool phases = false;                     ///< consecutive tasks are the phases of one; see passes::PlanOptions
 
-  static constexpr std::uint32_t count = 2 * codegen::LaunchAssumptions::sets;
+  static constexpr std::uint32_t count = 4 * codegen::LaunchAssumptions::sets;
   constexpr std::uint32_t number() const noexcept {
-    return assumptions.number() + (shared_index ? codegen::LaunchAssumptions::sets : 0);
+    return assumptions.number() + (shared_index ? codegen::LaunchAssumptions::sets : 0) +
+           (phases ? 2 * codegen::LaunchAssumptions::sets : 0);
+  }
+  static constexpr LaunchVariant of(std::uint32_t number) noexcept {
+    constexpr std::uint32_t sets = codegen::LaunchAssumptions::sets;
+    return {{(number & 1) != 0, (number & 2) != 0, (number & 4) != 0, (number & 8) != 0},
+            (number & sets) != 0,
+            (number & 2 * sets) != 0};
   }
 };
 
@@ -85,6 +94,7 @@ struct ProgramState {
   bool counts = false;                       ///< loops without aliases may count in private memory
   /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
   std::shared_ptr<const passes::Plan> shared_plan;
+  bool has_phases = false;  ///< launches over few iterations take the plan with phases
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
   std::vector<ir::StructParameter> structs;

@@ -2,6 +2,7 @@
 // The last step of a launch: runs its tasks over streams or as a graph. Both executors walk the same plan,
 // choose the same grids and pack the same arguments.
 #include <algorithm>
+#include <utility>
 
 #include "driver/environment.hpp"
 #include "runtime/devices/profile.hpp"
@@ -16,8 +17,9 @@ struct Launch {
   const ProgramState& program;
   const DeviceProgram& compiled;
   StreamState& stream;
-  const LaunchValues& values;
+  LaunchValues& values;
 
+  HostRepeats repeats() const noexcept { return {&compiled, &values}; }
   std::uint32_t grid(std::size_t task) const noexcept {
     const passes::Plan& plan = *compiled.plan;
     return choose_grid(stream.device.info, plan, plan.tasks[task], compiled.tasks[task], values);
@@ -48,20 +50,46 @@ void run_over_streams(const Launch& launch, WhyNoGraph why) {
   };
   const std::uint64_t in_order = launch.in_order(SubmittedAs::streams);
   const Submission submission(launch.stream);
-  if (launch.compiled.forks) return run_on_streams(launch.stream, launch.compiled.placed, in_order, submit);
+  if (launch.compiled.forks || !launch.compiled.repeats.empty())
+    return run_on_streams(launch.stream, launch.compiled.placed, in_order, submit, launch.repeats());
   for (std::size_t i = 0; i < launch.compiled.tasks.size(); ++i) submit(i, launch.stream);
+}
+
+/// Calls `visit(task)` for each task of the launch, repeated ones each time.
+template <class Visit>
+void for_each_task(const Launch& launch, Visit&& visit) {
+  if (launch.compiled.repeats.empty()) {
+    for (std::size_t i = 0; i < launch.compiled.tasks.size(); ++i) visit(i);
+    return;
+  }
+  struct Target : HostRepeats {
+    Visit& visit;
+    void fork(std::uint32_t) const noexcept {}
+    void task(std::size_t index, std::uint32_t) { visit(index); }
+    void join() const noexcept {}
+  } target{launch.repeats(), visit};
+  walk(std::span<const PlacedTask>(launch.compiled.placed), 0, target, target.tasks());
 }
 
 /// Stores the grids of this launch; false when they differ from the previous launch.
 bool take_grids(const Launch& launch, ProgramGraph& own) {
-  const std::size_t tasks = launch.compiled.tasks.size();
-  bool same = own.grids.size() == tasks;
-  if (!same) own.grids.resize(tasks);
-  for (std::size_t i = 0; i < tasks; ++i) {
-    const std::uint32_t grid = launch.grid(i);
-    same &= own.grids[i] == grid;
-    own.grids[i] = grid;
+  std::size_t tasks = launch.compiled.tasks.size();
+  bool same = true;
+  if (!launch.compiled.repeats.empty()) {
+    RepeatCounts found = count_repetitions(launch.compiled, launch.values);
+    tasks = found.tasks;
+    same = found.counts == own.repetitions;
+    if (!same) own.graph.reset();  // another list of tasks
+    own.repetitions = std::move(found.counts);
   }
+  same &= own.grids.size() == tasks;
+  if (!same) own.grids.resize(tasks);
+  std::size_t node = 0;
+  for_each_task(launch, [&](std::size_t task) {
+    const std::uint32_t grid = launch.grid(task);
+    same &= own.grids[node] == grid;
+    own.grids[node++] = grid;
+  });
   return same;
 }
 
@@ -69,7 +97,7 @@ void add_nodes(const Launch& launch, ProgramGraph& own) {
   own.nodes.clear();
   GraphOrder order(own.graph.emplace(launch.stream.device));
   try {
-    add_tasks(order, launch.compiled.placed, own.in_order, launch.program.origin, own.nodes);
+    add_tasks(order, launch.compiled.placed, own.in_order, launch.program.origin, own.nodes, launch.repeats());
   } catch (...) {
     own.graph.reset();
     throw;
@@ -86,8 +114,11 @@ void run_as_graph(const Launch& launch, ProgramGraph& own) {
   own.in_order = in_order;
   if (!own.graph) add_nodes(launch, own);
   ArgumentBuffer block(launch.compiled.argument_bytes);
-  for (std::size_t i = 0; i < own.nodes.size(); ++i)  // empty tasks launch one block
-    own.graph->set(own.nodes[i], launch.pack(i, std::max(own.grids[i], 1u), block.data()));
+  std::size_t node = 0;
+  for_each_task(launch, [&](std::size_t task) {  // empty tasks launch one block
+    own.graph->set(own.nodes[node], launch.pack(task, std::max(own.grids[node], 1u), block.data()));
+    ++node;
+  });
   own.graph->launch(launch.stream, launch.program.origin);
 }
 
@@ -122,6 +153,12 @@ void run_as_graph_while_cheap(const Launch& launch, ProgramGraph& own) {
   own.graph.reset();
 }
 
+/// Whether repetitions make the launch too long for a graph.
+bool has_too_many_nodes(const Launch& launch) {
+  return !launch.compiled.repeats.empty() &&
+         count_repetitions(launch.compiled, launch.values).tasks > most_repeated_nodes;
+}
+
 void run_automatically(const Launch& launch, ProgramGraph& own) {
   own.repeats = take_grids(launch, own) ? own.repeats + 1 : 0;
   if (own.repeats < (own.graph ? 1 : ProgramGraphs::warm_up))
@@ -136,7 +173,7 @@ WhyNoGraph why_no_graph(const Launch& launch, LaunchMode mode) noexcept {
   if (!launch.stream.device.has(Capability::graphs)) return WhyNoGraph::no_capability;
   if (profile_of(launch.stream.device)) return WhyNoGraph::profiled;  // times each task separately
   if (mode == LaunchMode::graph) return WhyNoGraph::is_graph;
-  if (launch.compiled.tasks.size() == 1) return WhyNoGraph::one_task;
+  if (launch.compiled.tasks.size() == 1 && launch.compiled.repeats.empty()) return WhyNoGraph::one_task;
   // Graph nodes have the default priority, whatever the stream's priority is.
   if (launch.stream.priority != 0) return WhyNoGraph::stream_priority;
   return launch.compiled.graphs.refused.load(std::memory_order_relaxed);
@@ -152,11 +189,12 @@ LaunchMode launch_mode(LaunchMode asked) {
 }
 
 void run_tasks(const ProgramState& program, const DeviceProgram& compiled, StreamState& stream,
-               const LaunchValues& values, LaunchMode asked) {
+               LaunchValues& values, LaunchMode asked) {
   const Launch launch{program, compiled, stream, values};
   const LaunchMode mode = launch_mode(asked);
   if (const WhyNoGraph why = why_no_graph(launch, mode); why != WhyNoGraph::is_graph)
     return run_over_streams(launch, why);
+  if (has_too_many_nodes(launch)) return run_over_streams(launch, WhyNoGraph::too_many_nodes);
   const auto own = compiled.graphs.slots.take(stream);
   if (!own) return run_over_streams(launch, WhyNoGraph::no_slot);
   if (mode == LaunchMode::automatic) return run_automatically(launch, *own);
@@ -192,6 +230,8 @@ std::string_view weir::to_string(WhyNoGraph why) noexcept {
       return "another thread launches it on this stream, or 16 other busy streams do";
     case WhyNoGraph::nothing_to_do:
       return "no task has an iteration";
+    case WhyNoGraph::too_many_nodes:
+      return "its repeats submit more than 10000 tasks";
   }
   return "unknown";
 }

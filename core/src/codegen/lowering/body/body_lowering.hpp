@@ -48,6 +48,7 @@ class BodyLowering : private FunctionPart {
   void lower_while(const ir::Statement& s);
   void lower_for(const ir::Statement& s);
   void lower_assert(const ir::Statement& s);
+  llvm::Value* has_failed();
   void lower_print(const ir::Statement& s);
   void check_index(const ir::Statement& s, const std::vector<llvm::Value*>& indices,
                    const std::vector<llvm::Value*>& extents);

@@ -5,6 +5,7 @@
 #include "codegen/lowering/body/print_entry.hpp"
 #include "codegen/lowering/loops.hpp"
 #include "codegen/lowering/threads/staged_loops.hpp"
+#include "ir/error_record.hpp"
 
 namespace weir::codegen {
 
@@ -54,6 +55,14 @@ void BodyLowering::lower_for(const ir::Statement& s) {
 
 void BodyLowering::lower_assert(const ir::Statement& s) {
   fail_unless(it_.value(s.operands.at(0)), s, {}, {});
+}
+
+/// Whether the record holds a failure that the host has not reported, complete or not.
+Value* BodyLowering::has_failed() {
+  llvm::LoadInst* state = b_.CreateAlignedLoad(b_.getInt32Ty(), f_.arguments.error_record(), llvm::Align(4));
+  state->setAtomic(llvm::AtomicOrdering::Monotonic, device_.device_scope(context_));
+  static_assert(ir::ErrorRecord::being_written == 1 && ir::ErrorRecord::complete == 2);
+  return b_.CreateICmpULT(b_.CreateSub(state, i32(ir::ErrorRecord::being_written)), i32(2));
 }
 
 void BodyLowering::lower_print(const ir::Statement& s) {

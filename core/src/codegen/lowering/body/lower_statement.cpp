@@ -96,6 +96,10 @@ Value* BodyLowering::lower_value(const ir::Statement& s) {
       return f_.arguments.extent(s.index, s.component);
     case Op::launch_key:
       return f_.arguments.launch_key();
+    case Op::repetition:
+      return f_.arguments.repetition(s.index);
+    case Op::failed:
+      return has_failed();
     case Op::neg:
     case Op::abs:
     case Op::bit_not:

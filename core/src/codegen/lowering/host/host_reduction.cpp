@@ -169,14 +169,14 @@ void HostReduction::combine_chunks() {
 
 }  // namespace
 
-void reduce_on_host(TaskFunction& f, const Iteration& around, const ir::Statement& loop) {
+void reduce_on_host(TaskFunction& f, const Reduction& how, const Iteration& around,
+                    const ir::Statement& loop) {
   const Space space = space_of(f, around, loop);
-  HostReduction(f, Reduction(f, loop), ir::reduce_lanes).reduce(around, loop, space);
+  HostReduction(f, how, ir::reduce_lanes).reduce(around, loop, space);
 }
 
-void combine_chunks_on_host(TaskFunction& f) {
-  const Reduction reduction(f, f.task.reduce_kind, f.task.reduce_type);
-  HostReduction(f, reduction, ir::reduce_final_lanes).combine_chunks();
+void combine_chunks_on_host(TaskFunction& f, const Reduction& how) {
+  HostReduction(f, how, ir::reduce_final_lanes).combine_chunks();
 }
 
 }  // namespace weir::codegen

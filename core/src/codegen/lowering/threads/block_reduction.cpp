@@ -371,16 +371,17 @@ bool reduces_in_strips(const ir::Statement& loop) {
   return body.statements.size() > max_unrolled_statements || writes_memory(body);
 }
 
-void reduce_in_blocks(TaskFunction& f, const Iteration& around, const ir::Statement& loop) {
-  BlockReduction reduction(f, Reduction(f, loop));
+void reduce_in_blocks(TaskFunction& f, const Reduction& how, const Iteration& around,
+                      const ir::Statement& loop) {
+  BlockReduction reduction(f, how);
   if (reduces_in_strips(loop))
     reduction.reduce_strips(around, loop);
   else
     reduction.reduce(around, loop);
 }
 
-void combine_chunks_in_block(TaskFunction& f) {
-  BlockReduction(f, Reduction(f, f.task.reduce_kind, f.task.reduce_type)).combine_chunks();
+void combine_chunks_in_block(TaskFunction& f, const Reduction& how) {
+  BlockReduction(f, how).combine_chunks();
 }
 
 }  // namespace weir::codegen

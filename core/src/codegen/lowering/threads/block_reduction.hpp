@@ -4,7 +4,7 @@
 // the block compute them for the lanes.
 #pragma once
 
-#include "codegen/lowering/iteration.hpp"
+#include "codegen/lowering/reduction.hpp"
 
 namespace weir::codegen {
 
@@ -13,8 +13,10 @@ namespace weir::codegen {
 /// could start before the earlier values are complete.
 bool reduces_in_strips(const ir::Statement& loop);
 /// Reduces each chunk to its partial result.
-void reduce_in_blocks(TaskFunction& f, const Iteration& around, const ir::Statement& loop);
-/// Reduces the partial results to the task's result, in one block. Thread 0 continues alone.
-void combine_chunks_in_block(TaskFunction& f);
+void reduce_in_blocks(TaskFunction& f, const Reduction& how, const Iteration& around,
+                      const ir::Statement& loop);
+/// Reduces the partial results to the result, in one block. Thread 0 continues alone; the others continue at
+/// f.return_block.
+void combine_chunks_in_block(TaskFunction& f, const Reduction& how);
 
 }  // namespace weir::codegen

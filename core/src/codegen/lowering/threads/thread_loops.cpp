@@ -113,7 +113,8 @@ class ThreadLoop : private FunctionPart {
     std::vector<Value*> indices;
     for (std::size_t d = 0; d < place.size(); ++d)
       indices.push_back(words_.index_of(space_.low[d], place[d]));
-    if (tiles_ || !has_staged_arrays(kernel_, loop_, device_.assumptions()))
+    if (tiles_ || task_.kind == ir::TaskKind::phases ||
+        !has_staged_arrays(kernel_, loop_, device_.assumptions()))
       return lower_iteration(f_, around_, loop_, indices);
     StagedLoops staged(f_, loop_, words_, b_.CreateLoad(words_.type(), position), end);
     lower_iteration(f_, around_, loop_, indices, nullptr, &staged);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lowering/phases.hpp"
+
+#include <utility>
+
+#include "codegen/lowering/body/body_lowering.hpp"
+#include "codegen/lowering/task_loops.hpp"
+#include "codegen/targets/thread_model.hpp"
+
+namespace weir::codegen {
+
+using llvm::Value;
+
+namespace {
+
+class Phases : private FunctionPart {
+ public:
+  Phases(TaskFunction& f, Iteration& around) : FunctionPart(f), around_(around) {}
+
+  void lower(const ir::Block& block) {
+    for (const ir::Statement& s : block.statements) {
+      const TaskFunction::LineScope line(f_, s);
+      if (s.op == ir::Op::repeat)
+        repeat(s);
+      else if (s.op == ir::Op::phase)
+        phase(s);
+      else
+        BodyLowering(f_, around_).lower(s);
+    }
+  }
+
+ private:
+  /// All threads run the loop. The barrier at the end of a repetition lets all threads read the values that
+  /// control it before one thread writes them again.
+  void repeat(const ir::Statement& s) {
+    Value* count = around_.value(s.operands.at(0));
+    llvm::AllocaInst* number = stack_slot(b_.getInt64Ty(), 1, "repetition");
+    llvm::BasicBlock* head = new_block("repeat");
+    llvm::BasicBlock* inside = new_block("repeat.body");
+    llvm::BasicBlock* done = new_block("repeat.done");
+    b_.CreateStore(i64(0), number);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    Value* i = b_.CreateLoad(b_.getInt64Ty(), number);
+    b_.CreateCondBr(b_.CreateICmpSLT(i, count), inside, done);
+    b_.SetInsertPoint(inside);
+    around_.define(s.bodies.at(0).arguments.at(0), Type::i64, i);
+    if (ir::has_condition(s)) {
+      lower(s.bodies[0]);
+      llvm::BasicBlock* body = new_block("repeat.holds");
+      b_.CreateCondBr(around_.yielded, body, done);
+      b_.SetInsertPoint(body);
+    }
+    lower(s.bodies.back());
+    barrier();
+    b_.CreateStore(b_.CreateAdd(i, i64(1)), number);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(done);
+  }
+
+  /// A failure or the end of a thread's part ends the phase, not the task.
+  void phase(const ir::Statement& s) {
+    const ir::Block& block = s.bodies.at(0);
+    llvm::BasicBlock* const end = new_block("phase.end");
+    llvm::BasicBlock* const outer = std::exchange(f_.return_block, end);
+    f_.reuse_block_memory();
+    const ir::Op last = block.statements.empty() ? ir::Op::constant : block.statements.back().op;
+    const bool reduces = last == ir::Op::reduce;
+    const ReduceScratch scratch{std::uint32_t(s.immediate >> 32), std::uint32_t(s.immediate)};
+    if (!reduces && last != ir::Op::parallel) {
+      f_.lowering.take(LoweringPath::serial);
+      stay_in_one_thread(f_);
+    }
+    {
+      Iteration iteration(around_, s, {});
+      iteration.end = end;
+      lower_statements(f_, iteration, block, scratch);
+    }
+    if (reduces) {
+      barrier();
+      combine_chunks(f_, Reduction(f_, block.statements.back(), scratch));
+    }
+    f_.return_block = outer;
+    f_.jump(end);
+    end->moveAfter(&f_.function->back());
+    b_.SetInsertPoint(end);
+    barrier();
+  }
+
+  void barrier() {
+    if (device_.threads()) device_.threads()->barrier(b_);
+  }
+
+  Iteration& around_;
+};
+
+}  // namespace
+
+void lower_phases(TaskFunction& f, Iteration& around) {
+  f.lowering.take(LoweringPath::phases);
+  Phases(f, around).lower(f.task.body);
+}
+
+}  // namespace weir::codegen

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowers the statements of a task or of a phase: those of one thread, or a loop.
+#pragma once
+
+#include "codegen/lowering/iteration.hpp"
+#include "codegen/lowering/reduction.hpp"
+
+namespace weir::codegen {
+
+/// Makes all threads but one continue at f.return_block. Nothing on devices without threads().
+void stay_in_one_thread(TaskFunction& f);
+/// The statements of `block`, of which the last may be a loop. `scratch` is that of the loop if it is a
+/// reduction, which leaves the results of its chunks there.
+void lower_statements(TaskFunction& f, Iteration& around, const ir::Block& block, const ReduceScratch& scratch);
+/// Combines the results of the chunks. One thread continues; the others continue at f.return_block.
+void combine_chunks(TaskFunction& f, const Reduction& how);
+
+}  // namespace weir::codegen

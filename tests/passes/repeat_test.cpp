@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Repetitions in plans: tasks that the host submits several times, and tasks of phases.
+#include <gmock/gmock.h>
+
+#include "plans.hpp"
+
+namespace weir::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using BoundKind = passes::HostBound::Kind;
+
+std::string repeat(const std::string& tag, const std::string& count, const std::string& body) {
+  return "repeat (%k" + tag + ") to " + count + " {\n" + body + "}\n";
+}
+
+const std::string loaded_count = "%load = load @n[%zero] : i32\n%count = cast %load : i64\n";
+
+TEST(Repeat, TheHostSubmitsTasksWhoseCountItKnows) {
+  const passes::Plan p = plan("%arg = arg @c : i64\n" + fill("x", "0") +
+                              repeat("", "%arg", fill("y", "1") + copy("y", "z", "2")) + fill("x", "3"));
+  EXPECT_THAT(shape(p), ElementsAre("loop", "loop", "loop", "loop"));
+  ASSERT_EQ(p.repeats.size(), 1u);
+  EXPECT_EQ(p.repeats[0].begin, 1u);
+  EXPECT_EQ(p.repeats[0].end, 3u);
+  EXPECT_EQ(p.repeats[0].count.kind, BoundKind::scalar);
+}
+
+TEST(Repeat, CountsAndBoundsMayUseTheNumbersOfOuterRepetitions) {
+  const passes::Plan p =
+      plan(repeat("0", "%len", "%next = add %k0, %one : i64\n" +
+                                   repeat("1", "%next", "parallel (%i) in (%k1 to %len) {\n%f = const 1 : f32\n"
+                                                        "store @x[%i], %f\n}\n")));
+  EXPECT_THAT(shape(p), ElementsAre("loop"));
+  ASSERT_EQ(p.repeats.size(), 2u);
+  EXPECT_FALSE(p.repeats[0].count.varies);
+  EXPECT_TRUE(p.repeats[1].count.varies);
+  EXPECT_EQ(p.repeats[1].depth, 1u);
+  EXPECT_TRUE(p.tasks[0].vary());
+}
+
+TEST(Repeat, CountsOfTheDeviceMakeOneTaskOfPhases) {
+  const passes::Plan p = plan(loaded_count + repeat("", "%count", fill("y", "1") + copy("y", "z", "2")));
+  EXPECT_THAT(shape(p), ElementsAre("serial", "phases"));
+  EXPECT_THAT(p.repeats, IsEmpty());
+  EXPECT_EQ(p.tasks[1].phases.size(), 2u);
+}
+
+TEST(Repeat, ConditionsMakeOneTaskOfPhases) {
+  const std::string body =
+      "local $s : f32\nrepeat (%k) to %len while {\n"
+      "%sum = reduce.sum (%i) in (%zero to %len) : f32 {\n%v = load @x[%i] : f32\nyield %v\n}\n"
+      "%a = arg @a : f32\n%more = gt %sum, %a : bool\nyield %more\n} do {\n" +
+      fill("x", "1") + "%old = get $s : f32\n%b = arg @a : f32\n%new = add %old, %b : f32\nset $s, %new\n}\n"
+      "%end = get $s : f32\nstore @y[%zero], %end\n";
+  const ir::Kernel k = kernel(body);
+  const passes::Plan p = passes::make_plan(k, 8);
+  EXPECT_THAT(shape(p), ElementsAre("serial", "phases", "serial"));
+  const std::string text = task_text(k, p.tasks[1]);
+  EXPECT_THAT(text, AllOf(HasSubstr("while {"), HasSubstr("reduce.sum"), HasSubstr("phase {"),
+                          HasSubstr("scratch.store"), Not(HasSubstr("failed"))));
+}
+
+TEST(Repeat, AConditionOfAKernelThatCanFailEndsWithTheFirstFailure) {
+  const ir::Kernel k = kernel("repeat (%k) to %len while {\n%t = const true : bool\nyield %t\n} do {\n"
+                              "parallel (%i) in (%zero to %len) {\n%v = load @x[%i] : f32\n"
+                              "%ok = gt %v, %v : bool\nassert %ok, \"no\"\n}\n}\n");
+  EXPECT_THAT(task_text(k, passes::make_plan(k, 8).tasks[0]), HasSubstr("failed"));
+}
+
+TEST(Repeat, ARepeatWithoutEffectMakesNoTask) {
+  EXPECT_THAT(shape(plan(repeat("", "%len", "%v = load @x[%k] : f32\n"))), IsEmpty());
+}
+
+TEST(Repeat, LoopsInTheBodyAreMerged) {
+  const passes::Plan p = passes::make_plan(kernel(repeat("", "%len", fill("y", "1") + copy("y", "z", "2"))), 8,
+                                           {passes::Fusion::same_space, {.no_alias = true}});
+  EXPECT_THAT(shape(p), ElementsAre("loop"));
+  EXPECT_EQ(p.tasks[0].merged.size(), 2u);
+  EXPECT_EQ(p.repeats.size(), 1u);
+}
+
+TEST(Repeat, PhasesHoldConsecutiveTasksAndWholeRepeats) {
+  const std::string body = fill("x", "0") + repeat("", "%len", fill("y", "1") + copy("y", "z", "2")) +
+                           "region {\n" + fill("x", "3") + copy("x", "y", "4") + "} and {\n" + fill("z", "5") +
+                           fill("z", "6") + "}\n" + fill("x", "7") + fill("y", "8");
+  const passes::Plan p = passes::make_plan(kernel(body), 8, {.phases = true});
+  EXPECT_THAT(shape(p), ElementsAre("phases", "phases@0.0", "phases@0.1", "phases"));
+  EXPECT_THAT(p.repeats, IsEmpty());
+  EXPECT_EQ(p.tasks[0].phases.size(), 3u);
+}
+
+TEST(Repeat, OneTaskAloneHasNoPhases) {
+  EXPECT_THAT(shape(passes::make_plan(kernel(fill("x", "0")), 8, {.phases = true})), ElementsAre("loop"));
+}
+
+TEST(Repeat, GroupLoopsAreRefusedWhereTheDeviceCounts) {
+  const std::string group = "parallel (%g, %t) in (%zero to %one, %zero to %four) group 4 {\n"
+                            "%f = const 1 : f32\nstore @x[%t], %f\n}\n";
+  const std::string four = "%four = const 4 : i64\n";
+  EXPECT_EQ(refusal(four + repeat("", "%len", group)), "");
+  EXPECT_THAT(refusal(four + loaded_count + repeat("", "%count", group)),
+              AllOf(HasSubstr("k.weir"), HasSubstr("group_for is inside the repeat at "), HasSubstr("Use a count")));
+  EXPECT_THAT(shape(passes::make_plan(kernel(four + fill("x", "0") + group + fill("y", "1") + fill("z", "2")), 8,
+                                      {.phases = true})),
+              ElementsAre("loop", "loop", "phases"));
+}
+
+}  // namespace
+}  // namespace weir::test
