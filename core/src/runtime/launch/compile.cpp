@@ -176,7 +176,8 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   for (const passes::PlannedTask& planned : plan.tasks)
     places.push_back({planned.region, std::max(planned.block, 0)});
   compiled->placed = place_tasks(places);
-  for (const passes::PlannedRepeat& repeat : plan.repeats) compiled->repeats.push_back({repeat.begin, repeat.end});
+  for (const passes::PlannedRepeat& repeat : plan.repeats)
+    compiled->repeats.push_back({repeat.begin, repeat.end});
   compiled->forks =
       std::ranges::any_of(compiled->placed, [](const PlacedTask& task) { return task.fork != 0; });
 
@@ -264,7 +265,7 @@ std::unique_ptr<DeviceProgram> find_weaker(const ProgramState& program, DeviceSt
   const std::uint32_t all = variant.assumptions.number();
   std::vector<std::uint32_t> sets;
   for (std::uint32_t set = 0; set < codegen::LaunchAssumptions::sets; ++set)
-    if ((set & ~all) == 0 && (set != all || variant.shared_index)) sets.push_back(set);
+    if ((set & ~all) == 0 && (set != all || variant.shared_index || variant.phases)) sets.push_back(set);
   std::ranges::stable_sort(sets, std::greater(), bits);
   for (const std::uint32_t set : sets)
     if (auto found =

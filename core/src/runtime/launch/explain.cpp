@@ -96,10 +96,7 @@ std::string explain(const Program& program, const CompileTarget& target) try {
   codegen::Target wanted = detail::target_of(target);
   if (target.assume.empty()) wanted.assumptions = usual_for(target.format);
   std::string text;
-  for (const detail::LaunchVariant& variant :
-       {detail::LaunchVariant{wanted.assumptions}, detail::LaunchVariant{wanted.assumptions, true},
-        detail::LaunchVariant{wanted.assumptions, false, true}}) {
-    if ((variant.shared_index && !state.shared_plan) || (variant.phases && !state.has_phases)) continue;
+  for (const detail::LaunchVariant& variant : detail::variants_with(state, wanted.assumptions)) {
     const auto plan = detail::plan_for(state, 8, variant);
     const codegen::CodeObject object =
         compilation::compiler().compile(*state.kernel, detail::tasks_of(*plan), wanted);

@@ -50,8 +50,9 @@ void prepare_fusion(ProgramState& program) {
   if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2 && program.plan->repeats.empty()) return;
   // Lines of prints would be in the order of the phases.
   if (allowed == Fusion::shared_index && !program.plan->prints && !program.kernel->options.no_phases)
-    program.has_phases = passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
-                         !program.plan->repeats.empty();
+    program.has_phases =
+        passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
+        !program.plan->repeats.empty();
   constexpr passes::FusionAssumptions best{.no_alias = true, .index32 = true};
   const auto same = merged_plan(*program.kernel, *program.plan, 8, {Fusion::same_space, best});
   program.merges = same && same->has_merged;
@@ -88,6 +89,14 @@ bool fits_a_phase(const DeviceState& device, const passes::PlannedTask& planned,
   const std::uint64_t cost = std::max(planned.task.cost, 1u);
   if (device.info.kind == DeviceKind::cpu) return space.count <= phase_operations_of_cpu / cost;
   return space.count <= phase_iterations_of_gpu && space.count <= phase_operations_of_gpu / cost;
+}
+
+std::vector<LaunchVariant> variants_with(const ProgramState& program,
+                                         const codegen::LaunchAssumptions& assumptions) {
+  std::vector<LaunchVariant> variants{{assumptions}};
+  if (program.shared_plan) variants.push_back({assumptions, true});
+  if (program.has_phases) variants.push_back({assumptions, false, true});
+  return variants;
 }
 
 bool prefers_shared_index(const ProgramState& program, const DeviceState& device,

@@ -105,15 +105,15 @@ void add_target_code(detail::PackDraft& draft, const detail::ProgramState& progr
                      std::uint32_t number) {
   const PackContents::Target& named = draft.contents.targets[number];
   codegen::Target target{named.format, named.cpu, named.features};
-  for (const std::uint32_t set : sets_for(program, named, draft.sets[number]))
-    for (const bool shared : {false, true}) {
-      if (shared && !program.shared_plan) continue;
-      target.assumptions = codegen::LaunchAssumptions::of(set);
-      const auto plan = detail::plan_for(program, 8, {target.assumptions, shared});
+  for (const std::uint32_t set : sets_for(program, named, draft.sets[number])) {
+    target.assumptions = codegen::LaunchAssumptions::of(set);
+    for (const detail::LaunchVariant& variant : detail::variants_with(program, target.assumptions)) {
+      const auto plan = detail::plan_for(program, 8, variant);
       if (plan->tasks.empty()) continue;
       add_code(draft, *program.kernel, *plan, target,
                {.kernel = kernel, .target = number, .assumptions = set});
     }
+  }
 }
 
 }  // namespace
