@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"UnknownSubcommand",
                {"frobnicate"},
                "there is no subcommand 'frobnicate'; weir has: cache compile completion demo driver "
-               "help info new-driver run"},
+               "help info new-driver pack run"},
         Misuse{"UnknownOption",
                {"info", "--frobnicate"},
                "The following argument was not expected: --frobnicate; --help lists the arguments"},
