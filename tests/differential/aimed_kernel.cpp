@@ -306,7 +306,7 @@ class AimedGenerator : private AimedGroups {
     std::uint64_t size = 1;
     do size = sizes[row == Row::cpu_group_loops ? c_.below(3) : c_.below(std::size(sizes))];
     while (size > static_cast<std::uint64_t>(most));
-    return row == Row::cpu_group_vectors && last ? 32 : size;
+    return row == Row::cpu_group_vectors && last && most >= 32 ? 32 : size;
   }
 
   void group_loop(Block& out, const Aim& aim) {

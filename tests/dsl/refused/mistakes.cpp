@@ -120,6 +120,36 @@ void loops(View<float> x) {
   arg_min(4, [&](Index i) { Value y = x[i]; return vec(y, y); });              // refuse: arg_min and arg_max returns one number
 }
 
+void branches(View<float> x, View<std::int32_t> n) {
+  for_(x.size(), [&](Index i) { x[i] = 1.0f; });                               // refuse: write for_(0, n, [&](Index k) { ... })
+  range_for(x, [&](Index i) { x[i] = 1.0f; });                                 // refuse: write range_for(x.size(), [&](Index i) { ... })
+  if_(x[0] > 0, [&] { x[0] = 1.0f; }, [&] { x[0] = 2.0f; });                   // refuse: write if_(c, [&] { ... }).else_([&] { ... })
+  if_(n[0], [&] { x[0] = 1.0f; });                                             // refuse: if_ takes a condition: write if_(x != 0, [&] { ... })
+}
+
+void group_loops(View<float> x, View<double> d, Index i) {
+  group_for(x.size(), threads<64>, [&](Index, Index) {});                      // refuse: write group_for(groups(n), threads<64>
+  group_for(groups(4), 64, [&](Index, Index) {});                              // refuse: which are a constant
+  group_for(groups(4), threads<2048>, [&](Index, Index) {});                   // refuse: a group has at most 1024 threads
+  group_for(groups(4), threads<8, 0>, [&](Index, Index, Index) {});           // refuse: each of 1 or more
+  group_for(groups(4), threads<64>, [&](Index) {});                            // refuse: takes 2 indices
+  group_for(groups(4, 4, 4), threads<8, 8>, [&](Index, Index, Index, Index, Index) {});  // refuse: at most 4 indices
+  group_for(groups(4), threads<32>, [&](Index, Index t) { return x[t]; });     // refuse: the body of a loop or branch returns nothing
+  Shared<float, 4, 8> tile;
+  tile[i] = 1.0f;                                                              // refuse: name all indices: s(i, j)
+  tile(i) = 1.0f;                                                              // refuse: takes as many indices as Shared<T, N...> has dimensions
+  tile(i, i) = d[i];                                                           // refuse: write cast<T>(...) around the value
+  auto other = tile;                                                           // refuse: use of deleted function|deleted constructor
+  atomic_add(tile, 1.0f);                                                      // refuse: an atomic works on one element of an array
+  lane<5>();                                                                   // refuse: the width of a sub-group is 1, 2, 4, 8, 16 or 32
+  shuffle<64>(x[i], 1);                                                        // refuse: the width of a sub-group is 1, 2, 4, 8, 16 or 32
+  shuffle<32>(x[i], i);                                                        // refuse: the number of a lane is an i32
+  ballot<32>(x[i]);                                                            // refuse: ballot takes a condition
+  subgroup_any<32>(x[i]);                                                      // refuse: subgroup_any takes a condition
+  subgroup_all<32>(x[i]);                                                      // refuse: subgroup_all takes a condition
+  (void)other;
+}
+
 void products(Value<Mat<float, 2, 3>> m, Value<Mat<double, 2, 2>> d, Value<Vec<float, 4>> v) {
   m * v;                                   // refuse: as many columns on the left as there are rows
   cross(v, v);                             // refuse: takes vectors of 3 components

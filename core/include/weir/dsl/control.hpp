@@ -34,8 +34,8 @@ namespace detail {
 class Extent {
  public:
   template <class N>
-  requires(Traced<N> || HostNumber<N>) Extent(N&& count, Where where = Where::current())
-      : count_(static_cast<N&&>(count), where) {}
+    requires(Traced<N> || HostNumber<N>)
+  Extent(N&& count, Where where = Where::current()) : count_(static_cast<N&&>(count), where) {}
   Extent(const Range& range) : count_(0, Where()), range_(&range) {}
   Bounds bounds() const {
     if (range_ != nullptr) return range_->bounds();
@@ -125,6 +125,13 @@ void range_for(const detail::Extent& n0, const detail::Extent& n1, const detail:
   detail::trace_range(body, where, n0, n1, n2, n3);
 }
 
+template <class N, class F>
+  requires(!std::convertible_to<N, detail::Extent>)
+void range_for(N&&, F&&) {
+  static_assert(detail::always_false<N>,
+                "range_for takes a number or a range: write range_for(x.size(), [&](Index i) { ... })");
+}
+
 /// A sequential loop: index = low, low + step, ... while index < high. A step of 0 or less runs nothing.
 template <class F>
 void for_(const detail::Subscript& low, const detail::Subscript& high, const detail::Subscript& step,
@@ -140,6 +147,11 @@ template <class F>
 void for_(const detail::Subscript& low, const detail::Subscript& high, F&& body,
           detail::Where where = detail::Where::current()) {
   for_(low, high, detail::Subscript(1, where), body, where);
+}
+
+template <class N, class F>
+void for_(const N&, F&&) {
+  static_assert(detail::always_false<F>, "for_ names both bounds: write for_(0, n, [&](Index k) { ... })");
 }
 
 /// Runs the body as long as the condition, a lambda that is evaluated before each iteration, gives true.
@@ -271,6 +283,17 @@ Branch if_(const detail::Operand<bool>& condition, F&& body, detail::Where where
   const detail::BranchPoint point = detail::open_if(scope, condition[0], where);
   body();
   return Branch(point);
+}
+
+template <class F, class G>
+  requires std::is_invocable_v<G&>
+void if_(const detail::Operand<bool>&, F&&, G&&) {
+  static_assert(detail::always_false<G>, "write if_(c, [&] { ... }).else_([&] { ... })");
+}
+template <class C, class F>
+  requires(!std::convertible_to<C, detail::Operand<bool>>)
+void if_(C&&, F&&) {
+  static_assert(detail::always_false<C>, "if_ takes a condition: write if_(x != 0, [&] { ... })");
 }
 
 /// Says that blocks of a region may touch the same memory, and that the kernel sees to it that this is right.

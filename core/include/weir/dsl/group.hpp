@@ -3,6 +3,7 @@
 // Threads and errors: as in dsl/value.hpp.
 #pragma once
 
+#include <weir/dsl/atomic.hpp>
 #include <weir/dsl/common.hpp>
 #include <weir/dsl/control.hpp>
 #include <weir/dsl/math.hpp>
@@ -28,14 +29,28 @@ inline Groups<3> groups(const detail::Extent& n0, const detail::Extent& n1, cons
 /// The threads of a group, per dimension: at most 1024 together. Threads are numbered with the last dimension
 /// fastest.
 template <std::size_t... N>
-struct Threads {
-  static_assert(sizeof...(N) > 0 && ((N > 0) && ...),
-                "threads<N, ...> names at least one dimension, each of 1 or more");
-  static_assert((N * ...) <= 1024,
-                "a group has at most 1024 threads; let each thread compute several elements");
-};
+struct Threads {};
 template <std::size_t... N>
 inline constexpr Threads<N...> threads{};
+
+namespace detail {
+template <class T>
+inline constexpr bool is_groups = false;
+template <std::size_t Rank>
+inline constexpr bool is_groups<Groups<Rank>> = true;
+template <class T>
+inline constexpr bool is_threads = false;
+template <std::size_t... N>
+inline constexpr bool is_threads<Threads<N...>> = true;
+
+template <std::uint32_t Width>
+constexpr void check_width() {
+  static_assert(Width > 0 && Width <= 32 && (Width & (Width - 1)) == 0,
+                "the width of a sub-group is 1, 2, 4, 8, 16 or 32");
+}
+template <class V>
+concept NoCondition = !std::convertible_to<V, Operand<bool>>;
+}  // namespace detail
 
 /// Runs the body for each thread of each group; it takes the indices of the group, then those of the thread,
 /// together at most 4. Must be directly in the kernel or in a stream_parallel block. Groups run in any order,
@@ -45,6 +60,11 @@ inline constexpr Threads<N...> threads{};
 template <std::size_t Rank, std::size_t... N, class F>
 void group_for(const Groups<Rank>& groups, Threads<N...>, F&& body,
                detail::Where where = detail::Where::current()) {
+  // Not in Threads, for which g++ does not name the line of the caller.
+  static_assert(sizeof...(N) > 0 && ((N > 0) && ...),
+                "threads<N, ...> names at least one dimension, each of 1 or more");
+  static_assert((N * ... * 1) <= 1024,
+                "a group has at most 1024 threads; let each thread compute several elements");
   constexpr std::size_t rank = Rank + sizeof...(N);
   static_assert(rank <= max_rank, "a group_for has at most 4 indices, of groups and threads together");
   if constexpr (rank <= max_rank) {
@@ -54,6 +74,14 @@ void group_for(const Groups<Rank>& groups, Threads<N...>, F&& body,
     detail::open_group(scope, groups.bounds, Rank, extents, sizeof...(N), indices, where);
     detail::call_loop_body<std::remove_reference_t<F>, rank>(body, indices);
   }
+}
+template <class G, class T, class F>
+  requires(!detail::is_groups<std::remove_cvref_t<G>> || !detail::is_threads<std::remove_cvref_t<T>>)
+void group_for(G&&, T&&, F&&) {
+  static_assert(detail::always_false<F>,
+                "write group_for(groups(n), threads<64>, [&](Index g, Index t) { ... }): first the number of "
+                "groups, then "
+                "the threads of a group, which are a constant");
 }
 
 /// An array that the threads of a group share, one for each group, directly in the body of a group_for. It is
@@ -112,6 +140,11 @@ class Shared {
   detail::Place place_;
 };
 
+namespace detail {
+template <class T, std::size_t... N>
+inline constexpr bool is_no_element<Shared<T, N...>> = true;
+}  // namespace detail
+
 /// Waits for all threads of the group; their writes before it are visible after it. All threads of a group
 /// must reach it or none: inside of if_, for_ and while_ only where conditions and bounds are computed from
 /// constants, scalars, extents, indices of groups and of such loops, and variables that only hold such
@@ -133,23 +166,29 @@ inline Index thread_number(detail::Where where = detail::Where::current()) {
 /// The number of the thread in its sub-group, from 0 to Width - 1.
 template <std::uint32_t Width>
 Value<std::int32_t> lane(detail::Where where = detail::Where::current()) {
+  detail::check_width<Width>();
   const Index number = thread_number(where);
   return cast<std::int32_t>(number) & static_cast<std::int32_t>(Width - 1);
 }
 
 /// The value that lane `from` of the sub-group passes; `from` is taken modulo Width. After a thread ended
-/// early, its value is the last one that it passed here, or 0.
+/// early, its value is 0.
 template <std::uint32_t Width, detail::Traced V>
 Value<detail::traced_t<V>> shuffle(V&& value, const detail::Operand<std::int32_t>& from,
                                    detail::Where where = detail::Where::current()) {
-  static_assert(Width > 0 && Width <= 32 && (Width & (Width - 1)) == 0,
-                "the width of a sub-group is 1, 2, 4, 8, 16 or 32");
+  detail::check_width<Width>();
   using T = detail::traced_t<V>;
   const detail::Operand<T> operand(static_cast<V&&>(value), where);
   detail::Handle results[detail::component_count<T>];
   detail::emit_shuffle(detail::scalar_type<T>, operand.components(), detail::component_count<T>, Width,
                        from[0], results, where);
   return detail::Access::value<T>(results);
+}
+template <std::uint32_t Width, detail::Traced V, class L>
+  requires(!std::convertible_to<L, detail::Operand<std::int32_t>>)
+void shuffle(V&&, L&&) {
+  static_assert(detail::always_false<L>,
+                "the number of a lane is an i32: write cast<std::int32_t>(...) around it");
 }
 /// The value of the lane whose number differs in the bits of `mask`.
 template <std::uint32_t Width, detail::Traced V>
@@ -217,6 +256,10 @@ Value<std::uint32_t> ballot(const detail::Operand<bool>& value,
   return subgroup_reduce<Width>(
       bit, [](const Value<std::uint32_t>& a, const Value<std::uint32_t>& b) { return a | b; }, where);
 }
+template <std::uint32_t Width, detail::NoCondition V>
+void ballot(V&&) {
+  static_assert(detail::always_false<V>, "ballot takes a condition: write x != 0");
+}
 /// Whether the value is true in some lane, or in all.
 template <std::uint32_t Width>
 Value<bool> subgroup_any(const detail::Operand<bool>& value, detail::Where where = detail::Where::current()) {
@@ -225,6 +268,14 @@ Value<bool> subgroup_any(const detail::Operand<bool>& value, detail::Where where
 template <std::uint32_t Width>
 Value<bool> subgroup_all(const detail::Operand<bool>& value, detail::Where where = detail::Where::current()) {
   return ballot<Width>(value, where) == static_cast<std::uint32_t>((std::uint64_t{1} << Width) - 1);
+}
+template <std::uint32_t Width, detail::NoCondition V>
+void subgroup_any(V&&) {
+  static_assert(detail::always_false<V>, "subgroup_any takes a condition: write x != 0");
+}
+template <std::uint32_t Width, detail::NoCondition V>
+void subgroup_all(V&&) {
+  static_assert(detail::always_false<V>, "subgroup_all takes a condition: write x != 0");
 }
 
 }  // namespace weir
