@@ -4,6 +4,7 @@
 // instead.
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <vector>
 #include <weir/weir.hpp>
 
@@ -27,8 +28,14 @@ struct DLManagedTensor {
 
 namespace {
 
+/// A tensor until another owner takes it.
+struct EndTensor {
+  void operator()(DLManagedTensor* tensor) const { tensor->deleter(tensor); }
+};
+using OwnedTensor = std::unique_ptr<DLManagedTensor, EndTensor>;
+
 /// A library that owns vectors and lends them.
-DLManagedTensor* lend(std::vector<float> values) {
+OwnedTensor lend(std::vector<float> values) {
   struct Lent {
     std::vector<float> values;
     std::int64_t size;
@@ -41,7 +48,7 @@ DLManagedTensor* lend(std::vector<float> values) {
   lent->tensor.dl_tensor = {lent->values.data(), host, 0, 1, floating, 32, 1, &lent->size, nullptr, 0};
   lent->tensor.manager_ctx = lent;
   lent->tensor.deleter = [](DLManagedTensor* tensor) { delete static_cast<Lent*>(tensor->manager_ctx); };
-  return &lent->tensor;
+  return OwnedTensor(&lent->tensor);
 }
 
 }  // namespace
@@ -54,23 +61,24 @@ int main() try {
   // From the other library. A CPU uses its memory directly; a GPU copies it, since we allow that.
   std::vector<float> numbers(1000);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
-  auto x = dlpack::from_tensor<float>(stream, lend(std::move(numbers)), dlpack::Copy::if_needed);
+  OwnedTensor lent = lend(std::move(numbers));
+  auto x = dlpack::from_tensor<float>(stream, lent.get(), dlpack::Copy::if_needed);
+  lent.release();  // the array owns it now
   square(stream, x);
 
   // To the other library, which works on a stream of its own. It waits for the kernel; the host does not.
   bool correct = true;
   if (device.info().dlpack_type) {
     Stream others = device.create_stream();
-    DLManagedTensor* tensor = dlpack::to_tensor(x, dlpack::Order(others));
+    OwnedTensor tensor(dlpack::to_tensor(x, dlpack::Order(others)));
     x = {};  // the tensor keeps the memory
 
     // As the consumer, borrow it again and look.
     if (device.info().has(Capability::external_memory)) {
-      auto y = dlpack::from_tensor<float>(others, tensor);
+      auto y = dlpack::from_tensor<float>(others, tensor.get());
+      tensor.release();
       const std::vector<float> result = y.to_host(others);
       for (std::size_t i = 0; i < result.size(); ++i) correct &= result[i] == static_cast<float>(i * i);
-    } else {
-      tensor->deleter(tensor);
     }
   } else {
     std::printf("DLPack has no name for the memory of %s\n", device.name().c_str());
