@@ -144,6 +144,43 @@ TEST_P(RunRanks, ExchangeMovesManyArraysInOneStepAndCountsThem) {
   });
 }
 
+TEST(RunRanksInCode, StartsAsManyThreadsAsAreAskedFor) {
+  const Ranks environment("5");
+  EXPECT_EQ(requested_ranks(), 5u);
+  std::atomic<int> ranks{0};
+  run_ranks(3, [&] {
+    const Communicator world = join(std::chrono::minutes(1));
+    EXPECT_EQ(world.size(), 3u);
+    ++ranks;
+    world.barrier();
+  });
+  EXPECT_EQ(ranks, 3);
+  EXPECT_THAT(thrown_by([] { run_ranks(0, [] {}); }), HasSubstr("0 ranks are asked for, expected 1 to 1024"));
+  EXPECT_THAT(thrown_by([] { run_ranks(1025, [] {}); }), HasSubstr("expected 1 to 1024"));
+}
+
+TEST(RunRanksInCode, RefusesAnotherNumberThanTheLaunchers) {
+  setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+  const bool known = requested_ranks() == 4;
+  const std::string words = thrown_by([] { run_ranks(2, [] {}); });
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  if (!known) GTEST_SKIP() << "the communicator mpi is not built";
+  EXPECT_THAT(words, HasSubstr("2 ranks are asked for, and OMPI_COMM_WORLD_SIZE is 4"));
+  EXPECT_EQ(requested_ranks(), 1u);
+}
+
+TEST(RankFailure, TheLimitOfJoinIsTheTimeThatTheOthersWait) {
+  setenv("WEIR_RANKS", "2", 1);
+  run_ranks([] {
+    const Communicator world = join(300ms);
+    if (world.rank() == 1)
+      std::this_thread::sleep_for(1s);
+    else
+      EXPECT_THAT(thrown_by([&] { world.barrier(); }), HasSubstr("rank 1 has made no call"));
+  });
+  unsetenv("WEIR_RANKS");
+}
+
 TEST(RankFailure, AnExceptionEndsTheOthersAndIsThrown) {
   const Ranks ranks("3");
   Device device = open("cpu");

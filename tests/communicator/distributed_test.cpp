@@ -189,6 +189,65 @@ TEST_P(Distribution, ExchangeSendsTwoMessages) {
   });
 }
 
+TEST_P(Distribution, AnotherArrayTakesTheCutOfOneWithoutTheOtherRanks) {
+  on_ranks([](const Communicator& world, const StreamRef& stream) {
+    const Cut cut{.rows = uneven_cut(40, world.size(), 3).rows, .halo = 2, .periodic = true};
+    const Distributed<float, 2> x(world, stream, {40, 3}, cut);
+    if (world.rank() != 0) return;  // making one that all ranks must make would wait for them
+    const Distributed<double, 2> y(stream, x);
+    EXPECT_EQ(y.rows(), x.rows());
+    EXPECT_EQ(y.owned(), x.owned());
+    EXPECT_EQ(y.interior(), x.interior());
+    EXPECT_EQ(y.halo(), 2);
+    EXPECT_TRUE(y.periodic());
+    EXPECT_EQ(y.local().extent(1), 3);
+    EXPECT_EQ(y.local().size_bytes(), x.local().size_bytes() * 2);
+    EXPECT_THAT(thrown_by([&] { const Distributed<float> z(stream, x); }).what(),
+                HasSubstr("an array of 1 dimensions cannot have the cut of one with 2"));
+  });
+}
+
+// The arrays differ in type, cut and width of the halo, so a message in another's place has another size or
+// other values.
+TEST_P(Distribution, HalosOfSeveralArraysAreOneStep) {
+  on_ranks([](const Communicator& world, const StreamRef& stream) {
+    const Distributed<std::int32_t, 2> x(world, stream, {40, 3}, {.halo = 1, .periodic = true});
+    const Distributed<std::int64_t> y(world, stream, {50}, {.halo = 4, .periodic = true});
+    const Distributed<std::int32_t, 2> z(stream, x);
+    const auto number = [&](const auto& array, std::int64_t row, std::int64_t first) {
+      const std::int64_t rows = array.extent(0);
+      return first + (array.origin() + row + rows) % rows;
+    };
+    const auto fill_own = [&](const auto& array, std::int64_t first) {
+      array.local().fill(stream, -1);
+      for (std::int64_t row = array.owned().begin; row < array.owned().end; ++row)
+        array.local().slice(row, row + 1).fill(stream, number(array, row, first));
+    };
+    fill_own(x, 1000), fill_own(y, 2000), fill_own(z, 3000);
+    const MessageStatistics before = world.message_statistics();
+    exchange_halos(stream, {x, y, z});
+    world.synchronize(stream);
+    EXPECT_EQ(world.message_statistics().sent - before.sent, 6u);
+    const auto expect_full = [&](const auto& array, std::int64_t first) {
+      const auto values = array.local().to_host(stream);
+      const std::size_t columns = values.size() / static_cast<std::size_t>(array.local().extent(0));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        ASSERT_EQ(values[i], number(array, static_cast<std::int64_t>(i / columns), first)) << i;
+    };
+    expect_full(x, 1000), expect_full(y, 2000), expect_full(z, 3000);
+    exchange_halos(stream, {});  // nothing
+  });
+}
+
+TEST(DistributedErrors, RefuseToExchangeArraysOfTwoGroupsTogether) {
+  const Device device = open(tested_device());
+  const Stream stream = device.create_stream();
+  const Communicator one = join(), other = join();
+  const Distributed<float> x(one, stream, {5}), y(other, stream, {5});
+  EXPECT_THAT(thrown_by([&] { exchange_halos(stream, {x, y}); }).what(),
+              HasSubstr("the arrays belong to different Communicators"));
+}
+
 // A rank moves no more than one chunk to the rank before, and redistributes what changes its owner.
 TEST_P(Distribution, AReductionSendsAtMostAChunk) {
   on_ranks([](const Communicator& world, const StreamRef& stream) {

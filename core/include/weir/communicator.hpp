@@ -112,10 +112,20 @@ WEIR_API Communicator join(const JoinOptions& options);
 WEIR_API Communicator join();
 /// As join(), with JoinOptions::device.
 WEIR_API Communicator join(const Device& device);
+/// As join(), with JoinOptions::limit, for programs whose ranks wait longer for each other than the default.
+/// WEIR_RANK_LIMIT has precedence.
+WEIR_API Communicator join(std::chrono::milliseconds limit);
 
 /// Runs `rank` in WEIR_RANKS threads, 1 by default, each of which may join(). When one throws, the groups
 /// that it has joined end. Returns when all threads have ended; throws the first exception. In a process that
 /// a launcher started as one of several ranks, runs `rank` once, on this thread.
 WEIR_API void run_ranks(const std::function<void()>& rank);
+/// As above with `ranks` threads, 1 to 1024, whatever WEIR_RANKS is. Throws Error{invalid} for other numbers
+/// and in a process that a launcher started as one of another number of ranks.
+WEIR_API void run_ranks(std::uint32_t ranks, const std::function<void()>& rank);
+
+/// The number of ranks that a launcher has started or that WEIR_RANKS asks for; 1 otherwise. Reads manifests
+/// and the environment; loads no communicator. Throws Error{invalid} if these contradict each other.
+WEIR_API std::uint32_t requested_ranks();
 
 }  // namespace weir

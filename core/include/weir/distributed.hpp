@@ -34,6 +34,10 @@ struct Cut {
   bool periodic = false;             ///< the last row is the neighbour of the first
 };
 
+class AnyDistributed;
+/// Arrays whose halos travel together.
+using DistributedList = std::span<const std::reference_wrapper<const AnyDistributed>>;
+
 /// A Distributed whose element type and number of dimensions are known at run time only.
 ///
 /// local() of a rank holds, in this order: `halo` rows of the rank before, the rank's own rows, `halo` rows
@@ -47,6 +51,9 @@ class WEIR_API AnyDistributed {
   /// if the sizes do not add up to extents[0], or if a rank with a neighbour has fewer rows than the halo.
   AnyDistributed(const Communicator& world, const StreamRef& stream, ElementType element,
                  std::span<const std::int64_t> extents, const Cut& cut = {});
+  /// An array of other elements with the extents, cut and halos of `like`; the elements are undefined. The
+  /// ranks neither wait nor exchange messages, because `like` has been checked. Throws as Device::array.
+  AnyDistributed(const StreamRef& stream, const AnyDistributed& like, ElementType element);
 
   const Communicator& world() const noexcept { return *world_; }
   const ElementType& element() const noexcept { return local_.element(); }
@@ -90,6 +97,8 @@ class WEIR_API AnyDistributed {
   void copy_from(const StreamRef& stream, const AnyDistributed& other) const;
 
  private:
+  friend WEIR_API void exchange_halos(const StreamRef& stream, DistributedList arrays);
+  void append_halos(std::vector<Message>& sends, std::vector<Message>& receives) const;
   void check_whole(const char* function, const AnyArrayView& whole, std::uint32_t root) const;
   std::vector<Rows> pieces() const;
   std::vector<Rows> on_root(std::uint32_t root) const;
@@ -102,6 +111,11 @@ class WEIR_API AnyDistributed {
   AnyArray local_;
 };
 
+namespace detail {
+/// `like`, if it has `dimensions` dimensions.
+WEIR_API const AnyDistributed& expect_dimensions(const AnyDistributed& like, std::size_t dimensions);
+}  // namespace detail
+
 /// An array of T with `Rank` dimensions, cut along the first. Movable; its memory is freed as that of an
 /// Array.
 template <KernelElement T, std::size_t Rank = 1>
@@ -113,6 +127,10 @@ class Distributed : public AnyDistributed {
   Distributed(const Communicator& world, const StreamRef& stream,
               const std::array<std::int64_t, Rank>& extents, const Cut& cut = {})
       : AnyDistributed(world, stream, element_type<T>, extents, cut) {}
+  /// With the extents, cut and halos of `like`, without communication. Throws Error{invalid} if `like` has
+  /// another number of dimensions.
+  Distributed(const StreamRef& stream, const AnyDistributed& like)
+      : AnyDistributed(stream, detail::expect_dimensions(like, Rank), element_type<T>) {}
 
   /// This rank's piece with its halos.
   ArrayView<T, Rank> local() const noexcept { return Local(AnyDistributed::local()); }
@@ -125,10 +143,19 @@ class Distributed : public AnyDistributed {
   };
 };
 
-/// Submits the exchange of the halos of `arrays` and, at the same time, body(rows) for their interior; then,
-/// after both, body(rows) for each border that is not empty. `body` submits to `stream` work that writes the
-/// given rows of other arrays and reads rows of `arrays` up to `halo` away; it does not write `arrays`.
-/// Throws Error{invalid} unless all arrays have this rank's rows and halos in common.
+/// Submits: as exchange() of each of `arrays`, but as one step, whose messages do not wait for each other.
+/// The arrays may have different elements, cuts and halos. Throws Error{invalid} unless all have the same
+/// Communicator; no array is a step of nothing.
+WEIR_API void exchange_halos(const StreamRef& stream, DistributedList arrays);
+inline void exchange_halos(const StreamRef& stream,
+                           std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays) {
+  exchange_halos(stream, DistributedList(arrays.begin(), arrays.size()));
+}
+
+/// Submits the exchange of the halos of `arrays`, as one step, and, at the same time, body(rows) for their
+/// interior; then, after both, body(rows) for each border that is not empty. `body` submits to `stream` work
+/// that writes the given rows of other arrays and reads rows of `arrays` up to `halo` away; it does not write
+/// `arrays`. Throws Error{invalid} unless all arrays have this rank's rows and halos in common.
 WEIR_API void overlap_exchange(const StreamRef& stream,
                                std::initializer_list<std::reference_wrapper<const AnyDistributed>> arrays,
                                const std::function<void(Rows)>& body);

@@ -76,6 +76,13 @@ WEIR_API std::string chrome_trace(std::span<const TaskTime> times, std::string_v
 WEIR_API void write_trace(const std::filesystem::path& path, std::span<const TaskTime> times,
                           std::string_view title);
 
+namespace detail {
+/// The events of a trace: one group of rows with a title. Several are joined by commas.
+WEIR_API std::string trace_events(std::span<const TaskTime> times, std::string_view title,
+                                  std::uint32_t group);
+WEIR_API void write_trace_file(const std::filesystem::path& path, std::string_view events);
+}  // namespace detail
+
 /// While it lives, every task that this thread submits to `device` is timed with two events on the task's own
 /// stream. Nothing waits for them: a profile adds the cost of two records per task and no synchronisation.
 /// Profiles nest; the innermost one of the device counts. A profile belongs to the thread that made it;

@@ -37,6 +37,29 @@ AnyDistributed::AnyDistributed(const Communicator& world, const StreamRef& strea
   detail::rethrow_as_error();
 }
 
+AnyDistributed::AnyDistributed(const StreamRef& stream, const AnyDistributed& like, ElementType element) try
+    : world_(like.world_),
+      starts_(like.starts_),
+      halo_(like.halo_),
+      periodic_(like.periodic_),
+      low_(like.low_),
+      high_(like.high_) {
+  std::vector<std::int64_t> mine;
+  for (std::size_t d = 0; d < like.dimensions(); ++d) mine.push_back(like.local_.extent(d));
+  local_ = AnyArray(stream, element, mine);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+const AnyDistributed& detail::expect_dimensions(const AnyDistributed& like, std::size_t dimensions) {
+  if (like.dimensions() != dimensions)
+    throw Error(ErrorCode::invalid,
+                fmt::format("Distributed: an array of {} dimensions cannot have the cut of "
+                            "one with {}; give one with as many dimensions",
+                            dimensions, like.dimensions()));
+  return like;
+}
+
 AnyArrayView AnyDistributed::own() const {
   return rows_of(local_, owned());
 }
@@ -55,16 +78,30 @@ std::array<Rows, 2> AnyDistributed::borders() const noexcept {
 
 // The first message to a rank is for its low halo, which it receives first: with two ranks in a circle, both
 // messages of a rank go to the same one.
-void AnyDistributed::exchange(const StreamRef& stream) const try {
+void AnyDistributed::append_halos(std::vector<Message>& sends, std::vector<Message>& receives) const {
   const std::uint32_t ranks = world_->size(), rank = world_->rank();
   const std::uint32_t before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
   const Rows all = owned();
-  std::vector<Message> sends, receives;
   if (high_ != 0) sends.push_back({rows_of(local_, {all.end - halo_, all.end}), after});
   if (low_ != 0) sends.push_back({rows_of(local_, {all.begin, all.begin + halo_}), before});
   if (low_ != 0) receives.push_back({rows_of(local_, {0, low_}), before});
   if (high_ != 0) receives.push_back({rows_of(local_, {all.end, all.end + high_}), after});
-  if (!sends.empty()) world_->exchange(stream, sends, receives);
+}
+
+void AnyDistributed::exchange(const StreamRef& stream) const {
+  exchange_halos(stream, {*this});
+}
+
+void exchange_halos(const StreamRef& stream, DistributedList arrays) try {
+  std::vector<Message> sends, receives;
+  for (const AnyDistributed& array : arrays) {
+    if (&array.world() != &arrays.front().get().world())
+      throw Error(ErrorCode::invalid,
+                  "exchange_halos: the arrays belong to different Communicators; exchange those of each on "
+                  "their own");
+    array.append_halos(sends, receives);
+  }
+  if (!sends.empty()) arrays.front().get().world().exchange(stream, sends, receives);
 } catch (...) {
   detail::rethrow_as_error();
 }
@@ -147,7 +184,7 @@ void overlap_exchange(const StreamRef& stream,
   before.record(stream);
   if (!first.interior().empty()) body(first.interior());
   side.wait(before);
-  for (const AnyDistributed& array : arrays) array.exchange(side);
+  exchange_halos(side, arrays);
   stream.wait(side);
   for (const Rows& border : first.borders())
     if (!border.empty()) body(border);

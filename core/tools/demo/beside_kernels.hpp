@@ -22,12 +22,12 @@ inline Value<float> carried(const Value<float>& flux, const Value<float>& here, 
   return flux * select(flux > 0.0f, here, there);
 }
 
-/// Concentrations before the step, computed from amounts per area.
+/// Concentrations before the step, computed from amounts per area; also in the rows of neighbouring ranks.
 inline void concentrate(const Field& amount, const ReadField& depth, const Field& concentration,
                         const Index& rows, const Index& cols,
                         detail::Where where = detail::Where::current()) {
   range_for(
-      range(1, rows - 1), range(1, cols - 1),
+      range(0, rows), range(1, cols - 1),
       [&](Index r, Index c) {
         const Value water = depth(r, c);
         concentration(r, c) = select(water > dry_depth, amount(r, c) / water, 0.0f);

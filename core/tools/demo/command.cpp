@@ -32,6 +32,12 @@ std::function<int()> set_up_river(CLI::App& app) {
   app.add_option("--device", options.device,
                  "Device to run on, such as cpu or cuda:1; by default WEIR_DEVICE or the best device present")
       ->type_name("DEVICE");
+  app.add_option(
+         "--ranks", options.ranks,
+         "Threads that share the terrain, each on a device of its own if there are several; by default "
+         "the processes that mpirun started, WEIR_RANKS threads, or one")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--steps", options.steps, "Number of time steps")->type_name("N")->capture_default_str();
   app.add_option("--out", options.out, "Folder for the maps and the timeline")
       ->type_name("DIR")

@@ -34,33 +34,45 @@ void beside(bool regions, Body&& body, detail::Where where = detail::Where::curr
 }
 
 /// Indices into the clock: values of a step that the host reads and that kernels share.
-inline constexpr int clock_step = 0, clock_rain = 1,
-                     clock_places = 2;  // seconds; metres of mean rain in this step
+inline constexpr int clock_step = 0, clock_rain = 1;  // seconds; metres of mean rain in this step
+inline constexpr int clock_fastest = 2;               // see fastest_wave(); for the reduction over ranks
+inline constexpr int clock_places = 3;
+
+/// Cells crossed per second by the fastest wave, summed over both axes.
+inline Value<float> fastest_wave(const ReadField& h, const ReadField& qx, const ReadField& qy,
+                                 const Value<float>& dx, const Value<float>& dy,
+                                 const Value<float>& gravity) {
+  const Index rows = h.extent(0), cols = h.extent(1);
+  return reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+    const Value depth = h(r, c);
+    const Value<float> inverse = select(depth > dry_depth, 1.0f / depth, 0.0f);
+    const Value wave = sqrt(gravity * depth);
+    return (abs(qx(r, c)) * inverse + wave) / dx + (abs(qy(r, c)) * inverse + wave) / dy;
+  });
+}
 
 /// Chooses the time step from the fastest wave, advances the time and looks up the rain.
+inline void advance_clock(const View<float>& clock, const View<double>& time, const Value<float>& fastest,
+                          const Value<float>& courant, const Value<float>& longest, const Value<float>& rain,
+                          const Value<float>& duration, const Value<float>& peak) {
+  const Value step = min(courant / fastest, longest);
+  const Value<double> now = time[0];
+  // The triangular storm profile at the middle of the step, as a fraction of the duration.
+  const Value at = cast<float>(now + 0.5 * cast<double>(step)) / duration;
+  const Value<float> rising = at / peak, falling = (1.0f - at) / (1.0f - peak);
+  const Value intensity = max(min(rising, falling), 0.0f) * 2.0f * rain / duration;
+  clock[clock_step] = step;
+  clock[clock_rain] = intensity * step;
+  time[0] = now + cast<double>(step);
+}
+
 inline auto clock_kernel() {
   return Kernel{"river.clock",
                 [](ReadField h, ReadField qx, ReadField qy, View<float> clock, View<double> time,
                    Value<float> dx, Value<float> dy, Value<float> gravity, Value<float> courant,
                    Value<float> longest, Value<float> rain, Value<float> duration, Value<float> peak) {
-                  const Index rows = h.extent(0), cols = h.extent(1);
-                  // Cells crossed per second by the fastest wave, summed over both axes.
-                  const Value fastest =
-                      reduce_max(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-                        const Value depth = h(r, c);
-                        const Value<float> inverse = select(depth > dry_depth, 1.0f / depth, 0.0f);
-                        const Value wave = sqrt(gravity * depth);
-                        return (abs(qx(r, c)) * inverse + wave) / dx + (abs(qy(r, c)) * inverse + wave) / dy;
-                      });
-                  const Value step = min(courant / fastest, longest);
-                  const Value<double> now = time[0];
-                  // The triangular storm profile at the middle of the step, as a fraction of the duration.
-                  const Value at = cast<float>(now + 0.5 * cast<double>(step)) / duration;
-                  const Value<float> rising = at / peak, falling = (1.0f - at) / (1.0f - peak);
-                  const Value intensity = max(min(rising, falling), 0.0f) * 2.0f * rain / duration;
-                  clock[clock_step] = step;
-                  clock[clock_rain] = intensity * step;
-                  time[0] = now + cast<double>(step);
+                  const Value fastest = fastest_wave(h, qx, qy, dx, dy, gravity);
+                  advance_clock(clock, time, fastest, courant, longest, rain, duration, peak);
                 },
                 {.parameter_names = {"h", "qx", "qy", "clock", "time", "dx", "dy", "gravity", "courant",
                                      "longest", "rain", "duration", "peak"}}};
@@ -175,30 +187,44 @@ inline auto flux_kernel(bool regions) {
                            "open"}}};
 }
 
-/// Reduces the outflow of cells that would lose more water than they have; only films that run dry are
-/// affected.
+/// The share of its outflow that a cell can give without losing more water than it has. Only films that run
+/// dry give less than all.
+inline void find_shares(const ReadField& h, const Field& share, const Field& east, const Field& south,
+                        detail::Where where = detail::Where::current()) {
+  range_for(
+      range(1, h.extent(0) - 1), range(1, h.extent(1) - 1),
+      [&](Index r, Index c) {
+        const Value out = max(east(r, c), 0.0f) + max(-east(r, c - 1), 0.0f) + max(south(r, c), 0.0f) +
+                          max(-south(r - 1, c), 0.0f);
+        // Slightly less than all, so that rounding cannot remove more water than exists.
+        share(r, c) = select(out > h(r, c), 0.999999f * h(r, c) / out, 1.0f);
+      },
+      where);
+}
+
+/// Multiplies the flux of water across each edge by the share of the cell that it leaves.
+inline void apply_shares(bool regions, const Field& share, const Field& east, const Field& south) {
+  const Index rows = share.extent(0), cols = share.extent(1);
+  beside(regions, [&] {
+    range_for(range(1, rows - 1), range(0, cols - 1), [&](Index r, Index c) {
+      const Value flux = east(r, c);
+      east(r, c) = flux * select(flux > 0.0f, share(r, c), share(r, c + 1));
+    });
+  });
+  beside(regions, [&] {
+    range_for(range(0, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
+      const Value flux = south(r, c);
+      south(r, c) = flux * select(flux > 0.0f, share(r, c), share(r + 1, c));
+    });
+  });
+}
+
+/// Reduces the outflow of cells that would lose more water than they have.
 inline auto limit_kernel(bool regions) {
   return Kernel{"river.limit",
                 with_constants([regions](ReadField h, Field share, Field east, Field south) {
-                  const Index rows = h.extent(0), cols = h.extent(1);
-                  range_for(range(1, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-                    const Value out = max(east(r, c), 0.0f) + max(-east(r, c - 1), 0.0f) +
-                                      max(south(r, c), 0.0f) + max(-south(r - 1, c), 0.0f);
-                    // Slightly less than all, so that rounding cannot remove more water than exists.
-                    share(r, c) = select(out > h(r, c), 0.999999f * h(r, c) / out, 1.0f);
-                  });
-                  beside(regions, [&] {
-                    range_for(range(1, rows - 1), range(0, cols - 1), [&](Index r, Index c) {
-                      const Value flux = east(r, c);
-                      east(r, c) = flux * select(flux > 0.0f, share(r, c), share(r, c + 1));
-                    });
-                  });
-                  beside(regions, [&] {
-                    range_for(range(0, rows - 1), range(1, cols - 1), [&](Index r, Index c) {
-                      const Value flux = south(r, c);
-                      south(r, c) = flux * select(flux > 0.0f, share(r, c), share(r + 1, c));
-                    });
-                  });
+                  find_shares(h, share, east, south);
+                  apply_shares(regions, share, east, south);
                 }),
                 {.parameter_names = {"h", "share", "east", "south"}}};
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace weir::demo {
 namespace {
@@ -14,20 +15,29 @@ namespace {
 constexpr double shortest_side = 640, longest_side = 1100;
 
 /// Elevations with the holes filled from their rims, so that sampling near a hole finds no cliff.
-std::vector<float> without_holes(const Terrain& terrain) {
+std::vector<float> without_holes(const Terrain& terrain, const Ranks& ranks) {
   std::vector<float> z = terrain.elevation;
-  double sum = 0;
-  std::int64_t known = 0;
-  for (float value : z)
-    if (!std::isnan(value)) sum += value, ++known;
+  struct Known {
+    double sum = 0;
+    std::int64_t cells = 0;
+  };
+  const auto [sum, known] = ranks.in_turn(Known(), [&](Known before) {
+    for (float value : z)
+      if (!std::isnan(value)) before.sum += value, ++before.cells;
+    return before;
+  });
+  if (known == terrain.rows * terrain.cols) return z;
+  const Rows own = ranks.rows(terrain.rows);
   for (int pass = 0; pass < 4; ++pass) {
-    const std::vector<float> before = z;
-    for (std::int64_t r = 0; r < terrain.rows; ++r) {
+    const std::vector<float> before = ranks.with_neighbours(z, terrain.rows, terrain.cols, 1);
+    const std::int64_t low = own.begin > 0 ? 1 : 0;  // rows of `before` from the rank before
+    const std::int64_t end = static_cast<std::int64_t>(before.size()) / terrain.cols;
+    for (std::int64_t r = low; r < low + own.size(); ++r) {
       for (std::int64_t c = 0; c < terrain.cols; ++c) {
-        float& here = z[static_cast<std::size_t>(r * terrain.cols + c)];
+        float& here = z[static_cast<std::size_t>((r - low) * terrain.cols + c)];
         if (!std::isnan(here)) continue;
         float total = 0, count = 0;
-        for (std::int64_t i = std::max<std::int64_t>(r - 1, 0); i <= std::min(r + 1, terrain.rows - 1); ++i) {
+        for (std::int64_t i = std::max<std::int64_t>(r - 1, 0); i <= std::min(r + 1, end - 1); ++i) {
           for (std::int64_t j = std::max<std::int64_t>(c - 1, 0); j <= std::min(c + 1, terrain.cols - 1);
                ++j) {
             const float near = before[static_cast<std::size_t>(i * terrain.cols + j)];
@@ -124,7 +134,8 @@ const Ramp& Relief::tints() {
   return ramp;
 }
 
-Relief::Relief(const Terrain& terrain) : rows_(terrain.rows), cols_(terrain.cols) {
+Relief::Relief(const Terrain& terrain, const Ranks& ranks)
+    : ranks_(ranks), rows_(terrain.rows), cols_(terrain.cols) {
   const double east_west = terrain.cell_width * static_cast<double>(cols_);
   const double north_south = terrain.cell_height * static_cast<double>(rows_);
   const double extent = std::max(east_west, north_south);
@@ -136,7 +147,7 @@ Relief::Relief(const Terrain& terrain) : rows_(terrain.rows), cols_(terrain.cols
   std::vector<float> known(terrain.elevation.size());
   for (std::size_t i = 0; i < known.size(); ++i) known[i] = std::isnan(terrain.elevation[i]) ? 0.0f : 1.0f;
   coverage_ = resample(known);
-  height_field_ = resample(without_holes(terrain));
+  height_field_ = resample(without_holes(terrain, ranks));
   low_ = quantile(height_field_, coverage_, 0.01);
   high_ = std::max(quantile(height_field_, coverage_, 0.995), low_ + 1);
 
@@ -169,16 +180,39 @@ Relief::Relief(const Terrain& terrain) : rows_(terrain.rows), cols_(terrain.cols
   }
 }
 
-std::vector<float> Relief::resample(std::span<const float> field) const {
-  std::vector<float> pixels(static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_));
+Relief::CellRow Relief::cell_row(int y) const {
+  const float v =
+      (static_cast<float>(y) + 0.5f) * static_cast<float>(rows_) / static_cast<float>(height_) - 0.5f;
+  const auto row = static_cast<std::int64_t>(std::floor(v));
+  return {row, v - static_cast<float>(row)};
+}
+
+std::vector<std::int64_t> Relief::pixel_rows() const {
+  std::vector<std::int64_t> counts(ranks_.size());
+  for (int y = 0; y < height_; ++y) {
+    const std::int64_t row = std::clamp<std::int64_t>(cell_row(y).row, 0, rows_ - 1);
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
+      if (const Rows rows = ranks_.rows(rows_, rank); row >= rows.begin && row < rows.end) ++counts[rank];
+  }
+  return counts;
+}
+
+std::vector<float> Relief::resample(std::span<const float> own) const {
+  constexpr std::int64_t reach = 2;  // rows of cells that a row of pixels needs around its own
+  const std::vector<float> field = ranks_.with_neighbours(own, rows_, cols_, reach);
+  const std::int64_t begin = ranks_.rows(rows_).begin;
+  const std::int64_t first_row = begin > 0 ? begin - reach : 0;
+  const std::vector<std::int64_t> counts = pixel_rows();
+  const auto first =
+      static_cast<int>(std::accumulate(counts.begin(), counts.begin() + ranks_.rank(), std::int64_t{0}));
+  const auto mine = static_cast<int>(counts[ranks_.rank()]);
+  std::vector<float> pixels(static_cast<std::size_t>(width_) * static_cast<std::size_t>(mine));
   const auto clamp_index = [](std::int64_t i, std::int64_t count) {
     return std::clamp<std::int64_t>(i, 0, count - 1);
   };
-  for (int y = 0; y < height_; ++y) {
-    const float v =
-        (static_cast<float>(y) + 0.5f) * static_cast<float>(rows_) / static_cast<float>(height_) - 0.5f;
-    const auto row = static_cast<std::int64_t>(std::floor(v));
-    const std::array<float, 4> wy = spline_weights(v - static_cast<float>(row));
+  for (int y = 0; y < mine; ++y) {
+    const auto [row, way] = cell_row(first + y);
+    const std::array<float, 4> wy = spline_weights(way);
     for (int x = 0; x < width_; ++x) {
       const float u =
           (static_cast<float>(x) + 0.5f) * static_cast<float>(cols_) / static_cast<float>(width_) - 0.5f;
@@ -186,7 +220,7 @@ std::vector<float> Relief::resample(std::span<const float> field) const {
       const std::array<float, 4> wx = spline_weights(u - static_cast<float>(col));
       float sum = 0;
       for (int i = 0; i < 4; ++i) {
-        const std::int64_t r = clamp_index(row - 1 + i, rows_) * cols_;
+        const std::int64_t r = (clamp_index(row - 1 + i, rows_) - first_row) * cols_;
         for (int j = 0; j < 4; ++j) {
           sum += wy[static_cast<std::size_t>(i)] * wx[static_cast<std::size_t>(j)] *
                  field[static_cast<std::size_t>(r + clamp_index(col - 1 + j, cols_))];
@@ -196,7 +230,7 @@ std::vector<float> Relief::resample(std::span<const float> field) const {
           sum;
     }
   }
-  return pixels;
+  return ranks_.gather(std::move(pixels), counts, width_);
 }
 
 Image Relief::draw(bool tint) const {

@@ -24,10 +24,12 @@ class Ramp {
   std::vector<Stop> stops_;
 };
 
-/// A terrain seen from above with soft light from the north-west. Drawn once and copied for each map.
+/// A terrain seen from above with soft light from the north-west. Drawn once and copied for each map. Over
+/// several ranks, each samples its rows of the terrain and receives the pixels of all; the constructor and
+/// resample() are collective.
 class Relief {
  public:
-  explicit Relief(const Terrain& terrain);
+  explicit Relief(const Terrain& terrain, const Ranks& ranks = {});
 
   int width() const noexcept { return width_; }
   int height() const noexcept { return height_; }
@@ -40,8 +42,8 @@ class Relief {
   Image tinted() const { return draw(true); }
   Image pale() const { return draw(false); }
 
-  /// A field of rows * cols values, smoothed by a cubic B-spline and sampled at width * height pixels. Stays
-  /// in the range of the values.
+  /// A field of rows * cols values, those of the rank's rows, smoothed by a cubic B-spline and sampled at
+  /// width * height pixels. Stays in the range of the values.
   std::vector<float> resample(std::span<const float> field) const;
   /// Share of each pixel where the terrain has data: 0 to 1.
   std::span<const float> coverage() const noexcept { return coverage_; }
@@ -50,7 +52,16 @@ class Relief {
 
  private:
   Image draw(bool tint) const;
+  /// The row of cells whose centre is at or before that of the row of pixels, and the way to the next one.
+  struct CellRow {
+    std::int64_t row;
+    float way;
+  };
+  CellRow cell_row(int y) const;
+  /// The number of rows of pixels that each rank samples.
+  std::vector<std::int64_t> pixel_rows() const;
 
+  Ranks ranks_;
   std::int64_t rows_, cols_;
   int width_ = 0, height_ = 0;
   double pixel_ = 0;

@@ -2,11 +2,14 @@
 #include "river.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "beside_kernels.hpp"
 #include "flow_kernels.hpp"
+#include "rank_kernels.hpp"
 
 namespace weir::demo {
 namespace {
@@ -35,28 +38,69 @@ struct Ground {
   std::vector<float> rain_pattern;  ///< rain relative to the mean; 0 outside
 };
 
-Ground survey(const Terrain& terrain, const RiverParameters& parameters) {
-  std::vector<float> sorted;
-  for (float z : terrain.elevation)
-    if (!std::isnan(z)) sorted.push_back(z);
-  std::sort(sorted.begin(), sorted.end());
-  const auto part = [&](double q) {
-    return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1))];
-  };
-  const float low = sorted.front(), high = std::max(sorted.back(), low + 1e-3f);
+/// The elevations of all ranks in ascending order, of which each rank holds some.
+class SortedElevations {
+ public:
+  SortedElevations(const Terrain& terrain, const Ranks& ranks) : ranks_(ranks) {
+    for (float z : terrain.elevation)
+      if (!std::isnan(z)) mine_.push_back(z + 0.0f);  // -0 becomes 0, so that both orders agree
+    std::sort(mine_.begin(), mine_.end());
+    size_ = total(mine_.size());
+  }
+  double size() const noexcept { return size_; }
+
+  /// The element of index `q` times the last index, rounded down.
+  float at(double q) const {
+    const double index = std::floor(q * (size_ - 1));
+    // The largest float with at most `index` elements below it, one bit of its order after the other.
+    std::uint32_t found = 0;
+    for (std::uint32_t bit = 1u << 31; bit != 0; bit >>= 1) {
+      const auto below = std::lower_bound(mine_.begin(), mine_.end(), in_order(found | bit),
+                                          [](float a, float b) { return order(a) < order(b); });
+      if (total(static_cast<std::size_t>(below - mine_.begin())) <= index) found |= bit;
+    }
+    return in_order(found);
+  }
+
+ private:
+  double total(std::size_t count) const {
+    double sum = static_cast<double>(count);
+    ranks_.reduce(std::span(&sum, 1), Reduction::sum);
+    return sum;
+  }
+  /// Orders floats as their values do.
+  static std::uint32_t order(float z) {
+    const auto bits = std::bit_cast<std::uint32_t>(z);
+    return bits >> 31 ? ~bits : bits | 1u << 31;
+  }
+  static float in_order(std::uint32_t place) {
+    return std::bit_cast<float>(place >> 31 ? place & ~(1u << 31) : ~place);
+  }
+
+  const Ranks& ranks_;
+  std::vector<float> mine_;
+  double size_ = 0;
+};
+
+Ground survey(const Terrain& terrain, const RiverParameters& parameters, const Ranks& ranks) {
+  const SortedElevations sorted(terrain, ranks);
+  const float low = sorted.at(0), high = std::max(sorted.at(1), low + 1e-3f);
+  const float slopes = sorted.at(0.40), peaks = sorted.at(0.75);
 
   Ground ground;
-  double sum = 0;
   for (float z : terrain.elevation) {
     const bool inside = !std::isnan(z);
     ground.inside.push_back(inside);
     ground.height.push_back(inside ? z : 0);
-    ground.zone.push_back(static_cast<std::uint8_t>(z > part(0.75) ? 0 : z > part(0.40) ? 1 : 2));
+    ground.zone.push_back(static_cast<std::uint8_t>(z > peaks ? 0 : z > slopes ? 1 : 2));
     ground.rain_pattern.push_back(inside ? 1 + parameters.orographic * (2 * (z - low) / (high - low) - 1)
                                          : 0);
-    sum += ground.rain_pattern.back();
   }
-  const float scale = static_cast<float>(static_cast<double>(sorted.size()) / sum);
+  const double sum = ranks.in_turn(0.0, [&](double before) {
+    for (float pattern : ground.rain_pattern) before += pattern;
+    return before;
+  });
+  const float scale = static_cast<float>(sorted.size() / sum);
   for (float& pattern : ground.rain_pattern) pattern *= scale;
   return ground;
 }
@@ -73,30 +117,52 @@ double RiverTotals::imbalance() const {
   return all > 0 ? (volume + outflow - all) / all : 0;
 }
 
+/// The kernels that replace `clock` and `limit` over ranks.
+struct RankKernels {
+  explicit RankKernels(bool regions) : edges(edges_kernel(regions)) {}
+  decltype(fastest_kernel()) fastest = fastest_kernel();
+  decltype(advance_kernel()) advance = advance_kernel();
+  decltype(share_kernel()) share = share_kernel();
+  decltype(edges_kernel(true)) edges;
+};
+
 struct RiverKernels::Set {
-  explicit Set(bool regions)
-      : flux(flux_kernel(regions)), limit(limit_kernel(regions)), beside(beside_kernel(regions)) {}
+  Set(bool regions, bool alone)
+      : flux(flux_kernel(regions)), limit(limit_kernel(regions)), beside(beside_kernel(regions)) {
+    if (!alone) over_ranks.emplace(regions);
+  }
   decltype(clock_kernel()) clock = clock_kernel();
   decltype(flux_kernel(true)) flux;
   decltype(limit_kernel(true)) limit;
   decltype(update_kernel()) update = update_kernel();
   decltype(beside_kernel(true)) beside;
+  std::optional<RankKernels> over_ranks;
+
+  std::vector<const Program*> programs() const {
+    if (over_ranks)
+      return {&over_ranks->fastest.program(),
+              &over_ranks->advance.program(),
+              &flux.program(),
+              &over_ranks->share.program(),
+              &over_ranks->edges.program(),
+              &update.program(),
+              &beside.program()};
+    return {&clock.program(), &flux.program(), &limit.program(), &update.program(), &beside.program()};
+  }
 };
 
-RiverKernels::RiverKernels(Regions regions) : set_(std::make_unique<Set>(regions == Regions::on)) {}
+RiverKernels::RiverKernels(Regions regions, const Ranks& ranks)
+    : set_(std::make_unique<Set>(regions == Regions::on, ranks.alone())) {}
 RiverKernels::RiverKernels(RiverKernels&&) noexcept = default;
 RiverKernels::~RiverKernels() = default;
 
 void RiverKernels::prepare(const StreamRef& stream) const {
-  for (const Program* program : {&set_->clock.program(), &set_->flux.program(), &set_->limit.program(),
-                                 &set_->update.program(), &set_->beside.program()})
-    program->prepare(stream);
+  for (const Program* program : set_->programs()) program->prepare(stream);
 }
 
 int RiverKernels::loops() const {
   int count = 0;
-  for (const Program* program : {&set_->clock.program(), &set_->flux.program(), &set_->limit.program(),
-                                 &set_->update.program(), &set_->beside.program()}) {
+  for (const Program* program : set_->programs()) {
     const std::string text = program->text();
     for (std::string_view word : {" parallel (", " reduce."})
       for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
@@ -105,13 +171,15 @@ int RiverKernels::loops() const {
 }
 
 struct River::Fields {
-  using Plane = Array<float, 2>;
-  std::int64_t rows = 0, cols = 0;
+  using Plane = ArrayView<float, 2>;
+  using Halos = std::vector<std::reference_wrapper<const AnyDistributed>>;
+  Ranks ranks;
+  std::int64_t rows = 0, cols = 0;  ///< of this rank, without the ring
   float cell_width = 0, cell_height = 0;
   RiverParameters parameters;
   double initial = 0;
 
-  Array<std::uint8_t, 2> inside, zone;
+  ArrayView<std::uint8_t, 2> inside, zone;
   Plane ground, rain_pattern;
   Plane h, rest, before, qx, qy, share, rain;
   Plane east, east_first, east_second, east_along, south, south_first, south_second, south_along;
@@ -123,19 +191,54 @@ struct River::Fields {
   Array<std::uint32_t, 2> counts;
   Array<std::uint32_t> histogram;
 
-  Plane plane(const Device& device) const {
-    Plane field = device.array<float>(rows + 2, cols + 2);
-    field.fill(0.0f);
+  std::vector<std::shared_ptr<const void>> owners;  ///< of the planes' memory
+  std::shared_ptr<const AnyDistributed> layout;     ///< of all planes, over ranks
+  Halos at_begin, in_limit;                         ///< exchanged by each step
+
+  /// A field of zeros: the rank's rows, and around them the ring or a row of each neighbour. `exchanged` is
+  /// the list that it joins.
+  template <class T>
+  ArrayView<T, 2> plane(const Device& device, Halos* exchanged = nullptr) {
+    ArrayView<T, 2> field;
+    if (ranks.alone()) {
+      auto owner = std::make_shared<Array<T, 2>>(device.array<T>(rows + 2, cols + 2));
+      field = *owner;
+      owners.push_back(std::move(owner));
+    } else {
+      auto owner = std::make_shared<Distributed<T, 2>>(ranks.stream(), *layout);
+      field = owner->local();
+      if (exchanged) exchanged->push_back(*owner);
+      owners.push_back(std::move(owner));
+    }
+    field.fill(T{});
     return field;
+  }
+  template <class T>
+  ArrayView<T, 2> plane_of(const Device& device, const std::vector<T>& inner, Halos* exchanged = nullptr) {
+    const ArrayView<T, 2> field = plane<T>(device, exchanged);
+    field.copy_from(ringed(rows, cols, T{}, inner));
+    return field;
+  }
+  /// Cuts the fields of `total` rows, whose ring belongs to the first and the last rank.
+  void cut_rows(std::int64_t total) {
+    rows = ranks.rows(total).size();
+    if (ranks.alone()) return;
+    Cut cut;
+    cut.halo = 1;
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+      cut.rows.push_back(ranks.rows(total, rank).size() + (rank == 0) + (rank + 1 == ranks.size()));
+    const std::array<std::int64_t, 2> extents{total + 2, cols + 2};
+    layout = std::make_shared<Distributed<std::uint8_t, 2>>(ranks.world(), ranks.stream(), extents, cut);
   }
   double cell_area() const { return static_cast<double>(cell_width) * static_cast<double>(cell_height); }
 };
 
 River::River(const Device& device, const Terrain& terrain, const RiverParameters& parameters,
-             std::span<const float> depth)
+             std::span<const float> depth, const Ranks& ranks)
     : fields_(std::make_unique<Fields>()) {
   Fields& f = *fields_;
-  f.rows = terrain.rows, f.cols = terrain.cols;
+  f.ranks = ranks;
+  f.cols = terrain.cols;
   f.cell_width = static_cast<float>(terrain.cell_width),
   f.cell_height = static_cast<float>(terrain.cell_height);
   f.parameters = parameters;
@@ -145,20 +248,21 @@ River::River(const Device& device, const Terrain& terrain, const RiverParameters
                                         " like the terrain");
   }
 
-  for (Fields::Plane* field :
-       {&f.ground,     &f.rain_pattern, &f.h,           &f.rest,         &f.before,      &f.qx,
-        &f.qy,         &f.share,        &f.rain,        &f.east,         &f.east_first,  &f.east_second,
-        &f.east_along, &f.south,        &f.south_first, &f.south_second, &f.south_along, &f.dye[0],
-        &f.dye[1],     &f.dye[2],       &f.dye_part[0], &f.dye_part[1],  &f.dye_part[2], &f.silt,
-        &f.silt_part,  &f.bed})
-    *field = f.plane(device);
-  const Ground ground = survey(terrain, parameters);
-  f.ground.copy_from(ringed(f.rows, f.cols, 0.0f, ground.height));
-  f.rain_pattern.copy_from(ringed(f.rows, f.cols, 0.0f, ground.rain_pattern));
-  f.inside = device.array<std::uint8_t>(f.rows + 2, f.cols + 2);
-  f.inside.copy_from(ringed<std::uint8_t>(f.rows, f.cols, 0, ground.inside));
-  f.zone = device.array<std::uint8_t>(f.rows + 2, f.cols + 2);
-  f.zone.copy_from(ringed<std::uint8_t>(f.rows, f.cols, 0, ground.zone));
+  f.cut_rows(terrain.rows);
+  for (Fields::Plane* field : {&f.rest, &f.before, &f.rain, &f.east, &f.east_first, &f.east_second,
+                               &f.east_along, &f.south, &f.south_first, &f.south_second, &f.south_along,
+                               &f.dye_part[0], &f.dye_part[1], &f.dye_part[2], &f.silt_part, &f.bed})
+    *field = f.plane<float>(device);
+  for (Fields::Plane* field : {&f.h, &f.qx, &f.qy, &f.dye[0], &f.dye[1], &f.dye[2], &f.silt})
+    *field = f.plane<float>(device, &f.at_begin);
+  f.share = f.plane<float>(device, &f.in_limit);
+  const Ground ground = survey(terrain, parameters, ranks);
+  Fields::Halos still;  // never changes, so it is exchanged once
+  f.ground = f.plane_of(device, ground.height, &still);
+  f.inside = f.plane_of(device, ground.inside, &still);
+  f.rain_pattern = f.plane_of(device, ground.rain_pattern);
+  f.zone = f.plane_of(device, ground.zone);
+  if (!ranks.alone()) exchange_halos(ranks.stream(), still);
 
   if (!depth.empty()) {
     std::vector<float> water(depth.begin(), depth.end());
@@ -166,6 +270,7 @@ River::River(const Device& device, const Terrain& terrain, const RiverParameters
       if (!ground.inside[i]) water[i] = 0;
       f.initial += static_cast<double>(water[i]);
     }
+    ranks.reduce(std::span(&f.initial, 1), Reduction::sum);
     f.initial *= f.cell_area();
     f.h.copy_from(ringed(f.rows, f.cols, 0.0f, water));
   }
@@ -191,12 +296,28 @@ void River::step(const StreamRef& stream, const RiverKernels& kernels) {
   Fields& f = *fields_;
   const RiverParameters& p = f.parameters;
   const RiverKernels::Set& k = *kernels.set_;
-  k.clock(stream, f.h, f.qx, f.qy, f.clock, f.time, f.cell_width, f.cell_height, p.gravity, p.courant,
-          p.longest_step, p.rain, p.rain_duration, p.rain_peak);
+  if (f.ranks.alone()) {
+    k.clock(stream, f.h, f.qx, f.qy, f.clock, f.time, f.cell_width, f.cell_height, p.gravity, p.courant,
+            p.longest_step, p.rain, p.rain_duration, p.rain_peak);
+  } else {
+    exchange_halos(stream, f.at_begin);
+    for (const std::int64_t row : {std::int64_t{0}, f.rows + 1})
+      f.before.slice(row, row + 1).copy_from(stream, f.h.slice(row, row + 1));
+    k.over_ranks->fastest(stream, f.h, f.qx, f.qy, f.clock, f.cell_width, f.cell_height, p.gravity);
+    f.ranks.world().all_reduce(stream, f.clock.slice(clock_fastest, clock_fastest + 1), Reduction::maximum);
+    k.over_ranks->advance(stream, f.clock, f.time, p.courant, p.longest_step, p.rain, p.rain_duration,
+                          p.rain_peak);
+  }
   k.flux(stream, f.h, f.qx, f.qy, f.ground, f.inside, f.clock, f.east, f.east_first, f.east_second,
          f.east_along, f.south, f.south_first, f.south_second, f.south_along, f.rain_pattern, f.rain,
          f.rain_total, f.cell_width, f.cell_height, p.gravity, p.open_border ? 1.0f : 0.0f);
-  k.limit(stream, f.h, f.share, f.east, f.south);
+  if (f.ranks.alone()) {
+    k.limit(stream, f.h, f.share, f.east, f.south);
+  } else {
+    k.over_ranks->share(stream, f.h, f.share, f.east, f.south);
+    exchange_halos(stream, f.in_limit);
+    k.over_ranks->edges(stream, f.share, f.east, f.south);
+  }
   k.update(stream, f.h, f.rest, f.before, f.qx, f.qy, f.inside, f.clock, f.east, f.east_first, f.east_second,
            f.east_along, f.south, f.south_first, f.south_second, f.south_along, f.rain, p.gravity, p.manning);
   k.beside(stream, f.before, f.h, f.rest, f.qx, f.qy, f.inside, f.clock, f.east, f.south, f.rain, f.zone,
@@ -209,23 +330,36 @@ void River::step(const StreamRef& stream, const RiverKernels& kernels) {
 RiverTotals River::totals(const StreamRef& stream) const {
   const Fields& f = *fields_;
   const std::vector<double> statistics = f.statistics.to_host(stream), silt = f.silt_totals.to_host(stream);
+  const std::vector<std::uint32_t> histogram = f.histogram.to_host(stream);
+  std::vector<double> sums = {f.rain_total.to_host(stream)[0],
+                              statistics[stat_outflow],
+                              statistics[stat_volume],
+                              statistics[stat_wet],
+                              f.dye_totals[0].to_host(stream)[0],
+                              f.dye_totals[1].to_host(stream)[0],
+                              f.dye_totals[2].to_host(stream)[0],
+                              silt[0],
+                              silt[1]};
+  const std::size_t first_bin = sums.size();
+  sums.insert(sums.end(), histogram.begin(), histogram.end());
+  std::array<double, 2> largest{statistics[stat_depth], statistics[stat_speed]};
+  f.ranks.reduce(sums, Reduction::sum);
+  f.ranks.reduce(largest, Reduction::maximum);
+
   RiverTotals totals;
   totals.time = f.time.to_host(stream)[0];
   totals.initial = f.initial;
-  totals.rain = f.rain_total.to_host(stream)[0] * f.cell_area();
-  totals.outflow = statistics[stat_outflow] * f.cell_area();
-  totals.volume = totals.time > 0 ? statistics[stat_volume] * f.cell_area() : f.initial;
-  totals.depth = statistics[stat_depth];
-  totals.speed = statistics[stat_speed];
-  totals.wet = static_cast<std::int64_t>(statistics[stat_wet]);
-  for (std::size_t k = 0; k < totals.dye.size(); ++k)
-    totals.dye[k] = f.dye_totals[k].to_host(stream)[0] * f.cell_area();
-  totals.silt = silt[0] * f.cell_area();
-  totals.bed = silt[1] * f.cell_area();
-  const std::vector<std::uint32_t> histogram = f.histogram.to_host(stream);
+  totals.rain = sums[0] * f.cell_area();
+  totals.outflow = sums[1] * f.cell_area();
+  totals.volume = totals.time > 0 ? sums[2] * f.cell_area() : f.initial;
+  totals.depth = largest[0];
+  totals.speed = largest[1];
+  totals.wet = static_cast<std::int64_t>(sums[3]);
+  for (std::size_t k = 0; k < totals.dye.size(); ++k) totals.dye[k] = sums[4 + k] * f.cell_area();
+  totals.silt = sums[7] * f.cell_area();
+  totals.bed = sums[8] * f.cell_area();
   for (std::size_t bin = 0; bin < histogram.size(); ++bin)
-    totals.depth_classes.push_back(
-        {class_start(bin), class_start(bin + 1), static_cast<double>(histogram[bin])});
+    totals.depth_classes.push_back({class_start(bin), class_start(bin + 1), sums[first_bin + bin]});
   return totals;
 }
 

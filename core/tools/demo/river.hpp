@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A river on a device: its fields, and one time step as a few launches on a stream.
+// A river on a device: its fields, and one time step as a few launches on a stream. Over several ranks, each
+// holds consecutive rows of the fields.
+//
+// With ranks, functions that take a stream are collective. Fields have the same bits with any number of
+// ranks. Totals are sums of the ranks' sums, so their last bits differ.
 #pragma once
 
 #include <array>
@@ -10,6 +14,7 @@
 #include <weir/weir.hpp>
 
 #include "depth_class.hpp"
+#include "ranks.hpp"
 #include "river_parameters.hpp"
 #include "terrain.hpp"
 
@@ -18,7 +23,7 @@ namespace weir::demo {
 /// Whether independent parts of a step are in stream_parallel blocks or run one after the other.
 enum class Regions : bool { off, on };
 
-/// Sums over the whole terrain, computed on the device in double precision.
+/// Sums over the whole terrain, computed on the device in double precision. The same on all ranks.
 struct RiverTotals {
   double time = 0;                        ///< seconds since the start
   double initial = 0;                     ///< cubic metres of water at the start
@@ -42,7 +47,8 @@ struct RiverTotals {
 /// equal probability: 2000 steps leave about 1e-9, and the tolerance suffices for ten million steps.
 inline constexpr double balance_tolerance = 1e-7;
 
-/// The complete input of the next step, on the host. Fields have rows * cols values from the north-west.
+/// The complete input of the next step, on the host. Fields have rows * cols values from the north-west,
+/// those of the rank's rows.
 struct RiverState {
   double time = 0;                        ///< seconds
   std::vector<float> depth;               ///< metres
@@ -56,7 +62,7 @@ struct RiverState {
 /// The kernels of a step, compiled once for any number of rivers.
 class RiverKernels {
  public:
-  explicit RiverKernels(Regions regions);
+  explicit RiverKernels(Regions regions, const Ranks& ranks = {});
   RiverKernels(RiverKernels&&) noexcept;
   ~RiverKernels();
   /// Compiles for the stream's device now, so that the first step has no compilation time.
@@ -73,9 +79,10 @@ class RiverKernels {
 class River {
  public:
   /// Creates a dry river, or one with `depth` metres of water in each cell (rows * cols values; no water
-  /// where the terrain has no data).
+  /// where the terrain has no data). Over `ranks`, terrain and depth are those of the rank's rows, and their
+  /// stream carries the halos.
   River(const Device& device, const Terrain& terrain, const RiverParameters& parameters,
-        std::span<const float> depth = {});
+        std::span<const float> depth = {}, const Ranks& ranks = {});
   River(River&&) noexcept;
   ~River();
 

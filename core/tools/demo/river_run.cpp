@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -15,11 +16,13 @@
 #include <limits>
 #include <span>
 #include <system_error>
+#include <weir/distributed_profile.hpp>
 
 #include "conditioning.hpp"
 #include "maps.hpp"
 #include "number_text.hpp"
 #include "progress.hpp"
+#include "ranks.hpp"
 #include "river.hpp"
 
 namespace weir::demo {
@@ -28,14 +31,23 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr float deepest_cut = 60;  // metres, limit for open_hollows
+/// The longest wait of a rank for the others: the first one opens the hollows of the largest terrain
+/// meanwhile.
+constexpr std::chrono::minutes rank_limit{2};
+constexpr std::int64_t least_rows = 2;  // of a rank; maps need as many of the neighbours
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void write_profile(const std::filesystem::path& path, const Device& device, const Profile& profile) {
+void write_profile(const std::filesystem::path& path, const Device& device, const Profile& profile,
+                   const Ranks& ranks) {
   const std::vector<TaskTime> times = profile.results();
-  write_trace(path, times, "weir demo river on " + device.name() + " (" + device.info().name + ")");
+  const std::string title = "weir demo river on " + device.name() + " (" + device.info().name + ")";
+  if (ranks.alone())
+    write_trace(path, times, title);
+  else
+    write_trace(ranks.world(), ranks.stream(), path, times, title);
 }
 
 void make_folder(const std::filesystem::path& folder) {
@@ -54,18 +66,39 @@ struct Land {
   Terrain shown, wet;
 };
 
-Land prepare_land(const RiverOptions& options, std::ostream& log) {
+/// Water follows paths across the whole map, so one rank opens the hollows for all.
+Conditioning open_hollows(Terrain& piece, const std::filesystem::path& path, const RiverOptions& options,
+                          const Ranks& ranks) {
+  if (ranks.alone()) return open_hollows(piece, deepest_cut);
+  Terrain whole;
+  Conditioning done;
+  if (ranks.first()) {
+    whole = read_terrain(path, options.units);
+    done = open_hollows(whole, deepest_cut);
+  }
+  piece.elevation = ranks.scatter(whole.elevation, piece.rows, piece.cols);
+  return done;
+}
+
+Land prepare_land(const RiverOptions& options, const Ranks& ranks, std::ostream& log) {
   const std::filesystem::path path = options.terrain.empty() ? shipped_terrain() : options.terrain;
-  Land land{read_terrain(path, options.units), {}};
+  Land land{read_terrain(path, options.units, ranks), {}};
+  if (land.shown.rows < least_rows * ranks.size() && !ranks.alone())
+    throw Error(ErrorCode::invalid, path.string() + ": " + std::to_string(land.shown.rows) +
+                                        " rows are too few for " + std::to_string(ranks.size()) +
+                                        " ranks; use fewer ranks, of " + std::to_string(least_rows) +
+                                        " rows or more each");
   land.wet = land.shown;
-  float low = std::numeric_limits<float>::max(), high = std::numeric_limits<float>::lowest();
-  for (float z : land.shown.elevation)
+  double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+  for (const double z : land.shown.elevation)
     if (!std::isnan(z)) low = std::min(low, z), high = std::max(high, z);
+  ranks.reduce(std::span(&low, 1), Reduction::minimum);
+  ranks.reduce(std::span(&high, 1), Reduction::maximum);
   log << "terrain   " << path.filename().string() << ": " << land.shown.rows << " x " << land.shown.cols
       << " cells of " << short_number(land.shown.cell_height) << " x " << short_number(land.shown.cell_width)
       << " m, " << short_number(low) << " to " << short_number(high) << " m high\n";
   if (!options.keep_hollows) {
-    const Conditioning done = open_hollows(land.wet, deepest_cut);
+    const Conditioning done = open_hollows(land.wet, path, options, ranks);
     log << "          opened " << done.pits << " hollows by lowering " << done.cells
         << " cells, the deepest cut " << short_number(done.deepest_cut) << " m\n";
   }
@@ -76,8 +109,10 @@ Land prepare_land(const RiverOptions& options, std::ostream& log) {
 /// accurate.
 class Pacer {
  public:
-  explicit Pacer(const Device& device)
-      : marks_{device.create_event(), device.create_event()}, times_(device.pinned_array<double>(2)) {}
+  Pacer(const Device& device, const Ranks& ranks)
+      : ranks_(ranks),
+        marks_{device.create_event(), device.create_event()},
+        times_(device.pinned_array<double>(2)) {}
 
   /// Submits `steps` steps; calls `reached(n, time)` when the device has completed the first n.
   template <class Reached>
@@ -97,18 +132,21 @@ class Pacer {
       marks_[slot].record(stream);
       stream.flush();
     }
-    stream.synchronize();
+    ranks_.synchronize(stream);
     reached(steps, times_[last_]);
   }
 
  private:
+  Ranks ranks_;
   std::array<Event, 2> marks_;
   PinnedArray<double> times_;
   std::size_t last_ = 0;
 };
 
+/// Every rank draws, because each samples its rows of the fields for all; the first one writes.
 void draw_maps(const Relief& relief, const River& river, const StreamRef& stream, std::int64_t steps,
-               std::span<const DepthClass> depth_classes, const std::filesystem::path& folder) {
+               std::span<const DepthClass> depth_classes, const std::filesystem::path& folder,
+               const Ranks& ranks) {
   const RiverState state = river.state(stream);
   std::vector<float> concentration(state.depth.size());
   std::array<std::vector<float>, 3> dye;
@@ -124,46 +162,58 @@ void draw_maps(const Relief& relief, const River& river, const StreamRef& stream
                            depth_classes,
                            std::to_string(steps) + (steps == 1 ? " step, " : " steps, ") +
                                span_of_time(state.time) + " after the rain began"};
-  write_png(draw_water_map(relief, fields), folder / "water.png");
-  write_png(draw_sediment_map(relief, fields), folder / "sediment.png");
-  write_png(draw_dye_map(relief, fields, {"on high ground", "on slopes", "in valleys"}), folder / "dye.png");
+  const auto write = [&](const Image& map, const char* name) {
+    if (ranks.first()) write_png(map, folder / name);
+  };
+  write(draw_water_map(relief, fields), "water.png");
+  write(draw_sediment_map(relief, fields), "sediment.png");
+  write(draw_dye_map(relief, fields, {"on high ground", "on slopes", "in valleys"}), "dye.png");
 }
 
 /// Runs the same steps with and without regions, in turn, and keeps the best time of each, to reduce the
 /// effect of other programs.
 void compare(const Device& device, const Terrain& terrain, const RiverOptions& options,
              const RiverState& start, const StreamRef& stream,
-             const std::array<const RiverKernels*, 2>& off_on, RiverReport& report) {
+             const std::array<const RiverKernels*, 2>& off_on, const Ranks& ranks, RiverReport& report) {
   constexpr int rounds = 4;
   const std::int64_t steps = std::clamp<std::int64_t>(options.steps / 20, 1, 50);
   std::array<double, 2> seconds;
   seconds.fill(std::numeric_limits<double>::infinity());
   std::array<RiverState, 2> end;
-  River river(device, terrain, options.parameters);
-  Pacer pacer(device);
+  River river(device, terrain, options.parameters, {}, ranks);
+  Pacer pacer(device, ranks);
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t on : {1, 0}) {
       river.restore(stream, start);
-      stream.synchronize();
+      ranks.synchronize(stream);
+      ranks.meet();
       const Clock::time_point begin = Clock::now();
       pacer.run(river, *off_on[on], stream, steps, [](std::int64_t, double) {});
       seconds[on] = std::min(seconds[on], seconds_since(begin));
       if (round == 0) end[on] = river.state(stream);
     }
   }
+  double different = end[0] == end[1] ? 0 : 1;
+  ranks.reduce(std::span(&different, 1), Reduction::maximum);
+  ranks.reduce(seconds, Reduction::maximum);
   report.steps_per_second_on = static_cast<double>(steps) / seconds[1];
   report.steps_per_second_off = static_cast<double>(steps) / seconds[0];
-  report.same_bits = end[0] == end[1];
+  report.same_bits = different == 0;
 }
 
-/// FNV-1a hash of the bits of every field; equal on all devices with equal results.
-std::uint64_t hash_of(const RiverState& state) {
+/// FNV-1a hash of the bits of every field, one field after the other, each from the first row to the last;
+/// equal on all devices and ranks with equal results.
+std::uint64_t hash_of(const RiverState& state, const Ranks& ranks) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&hash](const auto& values) {
-    for (const std::byte byte : std::as_bytes(std::span(values)))
-      hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+  const auto add = [&](std::span<const float> values) {
+    hash = ranks.in_turn(hash, [&](std::uint64_t before) {
+      for (const std::byte byte : std::as_bytes(values))
+        before = (before ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+      return before;
+    });
   };
-  add(std::array{state.time});
+  const auto time = std::bit_cast<std::array<float, 2>>(state.time);
+  add(ranks.first() ? std::span<const float>(time) : std::span<const float>());
   for (const auto* field : {&state.depth, &state.rest, &state.flow_x, &state.flow_y, &state.dye[0],
                             &state.dye[1], &state.dye[2], &state.silt, &state.bed})
     add(*field);
@@ -184,12 +234,12 @@ void print_balance(std::ostream& log, const RiverTotals& totals) {
 
 /// Runs all steps, with a timeline of a few in the middle; returns false if the device cannot time them.
 bool flow(River& river, const RiverKernels& kernels, const Device& device, const StreamRef& stream,
-          const RiverOptions& options, std::ostream& log, bool terminal) {
+          const RiverOptions& options, const Ranks& ranks, std::ostream& log, bool terminal) {
   const bool timed = device.info().has(Capability::timed_events);
   const std::int64_t before = options.steps / 2;
   const std::int64_t watched = timed ? std::min<std::int64_t>(options.steps - before, 5) : 0;
   Progress progress(log, terminal, "river    ", options.steps);
-  Pacer pacer(device);
+  Pacer pacer(device, ranks);
   const Clock::time_point start = Clock::now();
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     pacer.run(river, kernels, stream, end - begin, [&](std::int64_t done, double time) {
@@ -198,12 +248,69 @@ bool flow(River& river, const RiverKernels& kernels, const Device& device, const
   };
   run(0, before);
   if (timed) {
+    ranks.meet();  // the times of each rank begin here
     const Profile profile(device);
     run(before, before + watched);
-    write_profile(options.out / "trace.json", device, profile);
+    write_profile(options.out / "trace.json", device, profile, ranks);
   }
   run(before + watched, options.steps);
   return timed;
+}
+
+/// The device of the name; of several ranks, each takes another device of the same driver, in turn, unless
+/// the name has a number.
+Device open_device(const std::string& name, std::uint32_t rank) {
+  const Device device = name.empty() ? open() : open(name);
+  if (rank == 0 || name.find(':') != std::string::npos) return device;
+  std::vector<Device> same;
+  for (const Device& other : devices())
+    if (other.driver() == device.driver()) same.push_back(other);
+  return same[rank % same.size()];
+}
+
+RiverReport run_rank(const RiverOptions& options, const Communicator* world, std::ostream& log,
+                     bool terminal) {
+  const Device device = open_device(options.device, world ? world->rank() : 0);
+  const Stream stream = device.create_stream();
+  const CurrentStream current(stream);
+  const Ranks ranks = world ? Ranks(*world, stream) : Ranks();
+  const Land land = prepare_land(options, ranks, log);
+  if (ranks.first()) make_folder(options.out);
+
+  const Clock::time_point compiling = Clock::now();
+  const RiverKernels with_regions(Regions::on, ranks), without_regions(Regions::off, ranks);
+  with_regions.prepare(stream);
+  without_regions.prepare(stream);
+  log << "device    " << device.name() << " (" << device.info().name << "), "
+      << (ranks.alone() ? "" : std::to_string(ranks.size()) + " ranks, ") << with_regions.loops()
+      << " loops per step, compiled in " << short_number(seconds_since(compiling)) << " s\n"
+      << std::flush;
+
+  River river(device, land.wet, options.parameters, {}, ranks);
+  const Clock::time_point start = Clock::now();
+  const bool timed = flow(river, with_regions, device, stream, options, ranks, log, terminal);
+  const double seconds = seconds_since(start);
+  const RiverTotals totals = river.totals(stream);
+  print_balance(log, totals);
+  log << "time      " << span_of_time(totals.time) << " of flow in " << short_number(seconds) << " s\n"
+      << std::flush;
+  draw_maps(Relief(land.shown, ranks), river, stream, options.steps, totals.depth_classes, options.out,
+            ranks);
+
+  RiverReport report;
+  report.imbalance = totals.imbalance();
+  const RiverState end = river.state(stream);
+  log << "state     " << std::hex << std::setw(16) << std::setfill('0') << hash_of(end, ranks) << std::dec
+      << std::setfill(' ') << ", a hash of all fields\n";
+  compare(device, land.wet, options, end, stream, {&without_regions, &with_regions}, ranks, report);
+  log << "speed     " << short_number(report.steps_per_second_on) << " steps per second with regions, "
+      << short_number(report.steps_per_second_off) << " without, "
+      << (report.same_bits ? "the same bits" : "NOT the same bits") << '\n'
+      << std::flush;
+  conclude(report, log,
+           std::string("water.png, sediment.png, dye.png") + (timed ? " and trace.json" : "") + " to " +
+               options.out.string());
+  return report;
 }
 
 }  // namespace
@@ -246,43 +353,18 @@ void conclude(const RiverReport& report, std::ostream& log, const std::string& w
 
 RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal) {
   check_options(options);
-  const Land land = prepare_land(options, log);
-  make_folder(options.out);
-  const Device device = options.device.empty() ? open() : open(options.device);
-  const Stream stream = device.create_stream();
-  const CurrentStream current(stream);
-
-  const Clock::time_point compiling = Clock::now();
-  const RiverKernels with_regions(Regions::on), without_regions(Regions::off);
-  with_regions.prepare(stream);
-  without_regions.prepare(stream);
-  log << "device    " << device.name() << " (" << device.info().name << "), " << with_regions.loops()
-      << " loops per step, compiled in " << short_number(seconds_since(compiling)) << " s\n"
-      << std::flush;
-
-  River river(device, land.wet, options.parameters);
-  const Clock::time_point start = Clock::now();
-  const bool timed = flow(river, with_regions, device, stream, options, log, terminal);
-  const double seconds = seconds_since(start);
-  const RiverTotals totals = river.totals(stream);
-  print_balance(log, totals);
-  log << "time      " << span_of_time(totals.time) << " of flow in " << short_number(seconds) << " s\n"
-      << std::flush;
-  draw_maps(Relief(land.shown), river, stream, options.steps, totals.depth_classes, options.out);
-
+  const std::uint32_t requested = requested_ranks();
+  const std::uint32_t count = options.ranks != 0 ? options.ranks : requested;
+  if (count == 1 && requested == 1) return run_rank(options, nullptr, log, terminal);
   RiverReport report;
-  report.imbalance = totals.imbalance();
-  const RiverState end = river.state(stream);
-  log << "state     " << std::hex << std::setw(16) << std::setfill('0') << hash_of(end) << std::dec
-      << std::setfill(' ') << ", a hash of all fields\n";
-  compare(device, land.wet, options, end, stream, {&without_regions, &with_regions}, report);
-  log << "speed     " << short_number(report.steps_per_second_on) << " steps per second with regions, "
-      << short_number(report.steps_per_second_off) << " without, "
-      << (report.same_bits ? "the same bits" : "NOT the same bits") << '\n'
-      << std::flush;
-  conclude(report, log,
-           std::string("water.png, sediment.png, dye.png") + (timed ? " and trace.json" : "") + " to " +
-               options.out.string());
+  run_ranks(count, [&] {
+    const Communicator world = join(rank_limit);
+    std::ostream silent(nullptr);
+    if (world.rank() == 0)
+      report = run_rank(options, &world, log, terminal);
+    else
+      run_rank(options, &world, silent, false);
+  });
   return report;
 }
 

@@ -17,6 +17,7 @@ inline constexpr std::int64_t max_steps = 10'000'000;
 struct RiverOptions {
   std::filesystem::path terrain;  ///< empty: the valley included in Weir
   std::string device;             ///< empty: the choice of weir::open()
+  std::uint32_t ranks = 0;        ///< threads that share the terrain; 0: as requested_ranks()
   std::int64_t steps = 2000;
   std::filesystem::path out = "out";
   CellUnits units = CellUnits::automatic;
@@ -37,7 +38,8 @@ void check_options(const RiverOptions& options);
 
 /// Runs the demo. Writes water.png, sediment.png, dye.png and trace.json to options.out, and its report to
 /// `log`. Throws Error for invalid options, terrain and folders before any work, and for failures on the
-/// device.
+/// device. Of several ranks, the first one writes the files and the report. In a process that a launcher
+/// started as another rank, the result is empty and nothing is written to `log`.
 RiverReport run_river(const RiverOptions& options, std::ostream& log, bool terminal);
 
 /// Final step of run_river. Checks the device's results: throws Error{unknown} if the water balance is off or

@@ -48,7 +48,7 @@ std::string position(std::int64_t index, std::int64_t cols) {
   return "row " + std::to_string(index / cols + 1) + ", column " + std::to_string(index % cols + 1);
 }
 
-std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& header) {
+std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& header, const Ranks& ranks) {
   const std::int64_t total = header.rows * header.cols;
   const auto too_few = [&](std::int64_t found, const std::string& hint) {
     scanner.fail("the grid ends after " + std::to_string(found) + " of " + std::to_string(total) +
@@ -59,7 +59,11 @@ std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& he
   std::vector<float> elevation;
   // A value takes a digit and a separator, so that a false header cannot cause an allocation larger than the
   // file.
-  elevation.reserve(std::min(static_cast<std::size_t>(total), scanner.left() / 2 + 1));
+  const Rows kept = ranks.rows(header.rows);
+  elevation.reserve(std::min(static_cast<std::size_t>(kept.size() * header.cols), scanner.left() / 2 + 1));
+  const auto keep = [&](std::int64_t i, float value) {
+    if (i >= kept.begin * header.cols && i < kept.end * header.cols) elevation.push_back(value);
+  };
   bool any = false;
   for (std::int64_t i = 0; i < total; ++i) {
     const std::string_view word = scanner.next();
@@ -71,7 +75,7 @@ std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& he
                    ", expected a finite number; unknown elevations are written as the NODATA_value");
     }
     if (header.no_data && *value == *header.no_data) {
-      elevation.push_back(std::numeric_limits<float>::quiet_NaN());
+      keep(i, std::numeric_limits<float>::quiet_NaN());
       continue;
     }
     if (*value < lowest_elevation || *value > highest_elevation) {
@@ -79,7 +83,7 @@ std::vector<float> read_elevations(WordScanner& scanner, const TerrainHeader& he
                    ", expected metres from -12000 to 10000" +
                    (header.no_data ? "" : "; the header has no NODATA_value"));
     }
-    elevation.push_back(static_cast<float>(*value));
+    keep(i, static_cast<float>(*value));
     any = true;
   }
   const std::string_view extra = scanner.next();
@@ -99,10 +103,7 @@ bool looks_geographic(const TerrainHeader& header) {
          header.south >= -90 && north <= 90;
 }
 
-}  // namespace
-
-Terrain parse_terrain(std::string_view text, std::string_view name, CellUnits units) {
-  WordScanner scanner(text, name);
+Terrain parse(WordScanner& scanner, CellUnits units, const Ranks& ranks) {
   if (scanner.peek().empty()) scanner.fail("the file is empty; expected an ESRI ASCII grid");
   const TerrainHeader header = read_header(scanner);
   Terrain terrain;
@@ -121,11 +122,18 @@ Terrain parse_terrain(std::string_view text, std::string_view name, CellUnits un
     terrain.cell_height *= metres_per_degree;
     terrain.cell_width *= metres_per_degree * std::cos(latitude * std::numbers::pi / 180);
   }
-  terrain.elevation = read_elevations(scanner, header);
+  terrain.elevation = read_elevations(scanner, header, ranks);
   return terrain;
 }
 
-Terrain read_terrain(const std::filesystem::path& path, CellUnits units) {
+}  // namespace
+
+Terrain parse_terrain(std::string_view text, std::string_view name, CellUnits units) {
+  WordScanner scanner(text, name);
+  return parse(scanner, units, {});
+}
+
+Terrain read_terrain(const std::filesystem::path& path, CellUnits units, const Ranks& ranks) {
   const std::string name = path.string();
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::system, name + ": cannot read the terrain: " + why);
@@ -141,11 +149,8 @@ Terrain read_terrain(const std::filesystem::path& path, CellUnits units) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) refuse(std::strerror(errno));
-  std::string text(static_cast<std::size_t>(size), '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) refuse(std::strerror(errno));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_terrain(text, name, units);
+  WordScanner scanner(file, static_cast<std::size_t>(size), name);
+  return parse(scanner, units, ranks);
 }
 
 }  // namespace weir::demo

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "terrain_header.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <weir/error.hpp>
 
 #include "terrain.hpp"
@@ -111,20 +114,45 @@ double corner(const WordScanner& scanner, const Entries& entries, Key at_corner,
 }  // namespace
 
 std::string_view WordScanner::next() {
-  while (position_ < text_.size() && is_space(text_[position_])) {
-    if (text_[position_] == '\n') ++line_;
-    ++position_;
-  }
-  const std::size_t begin = position_;
-  while (position_ < text_.size() && !is_space(text_[position_])) ++position_;
+  const std::string_view word = ahead_ ? *ahead_ : scan();
+  ahead_.reset();
   // At the end the line of the last word is kept, so that a message refers to a line with text.
-  if (position_ > begin) word_line_ = line_;
+  if (!word.empty()) word_line_ = line_;
+  return word;
+}
+
+std::string_view WordScanner::peek() {
+  if (!ahead_) ahead_ = scan();
+  return *ahead_;
+}
+
+std::string_view WordScanner::scan() {
+  std::size_t begin = position_;
+  const auto more = [&] { return position_ < text_.size() || refill(begin); };
+  for (; more() && is_space(text_[position_]); begin = ++position_)
+    if (text_[position_] == '\n') ++line_;
+  while (more() && !is_space(text_[position_])) ++position_;
   return text_.substr(begin, position_ - begin);
 }
 
-std::string_view WordScanner::peek() const {
-  WordScanner ahead = *this;
-  return ahead.next();
+/// Reads a block after the bytes from `kept` on, which becomes 0. False at the end of the text.
+bool WordScanner::refill(std::size_t& kept) {
+  constexpr std::size_t block = std::size_t{1} << 16;
+  if (unread_ == 0) return false;
+  block_.erase(0, kept);
+  position_ -= kept;
+  kept = 0;
+  const std::size_t held = block_.size();
+  block_.resize(held + std::min(unread_, block));
+  errno = 0;
+  file_->read(block_.data() + held, static_cast<std::streamsize>(block_.size() - held));
+  if (file_->bad())
+    throw Error(ErrorCode::system, std::string(name_) + ": cannot read the terrain: " + std::strerror(errno));
+  const auto found = static_cast<std::size_t>(file_->gcount());
+  unread_ = found == block_.size() - held ? unread_ - found : 0;  // it may have become shorter
+  block_.resize(held + found);
+  text_ = block_;
+  return found > 0;
 }
 
 void WordScanner::fail_at(std::int64_t line, const std::string& message) const {

@@ -144,6 +144,14 @@ Communicator join(const Device& device) try {
   detail::rethrow_as_error();
 }
 
+Communicator join(std::chrono::milliseconds limit) try {
+  JoinOptions options;
+  options.limit = limit;
+  return join_all(options);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
 namespace {
 
 /// Whether the exception being handled says only that another rank failed.
@@ -159,9 +167,16 @@ bool is_of_another_rank() {
 
 }  // namespace
 
-void run_ranks(const std::function<void()>& rank) try {
-  if (launched()) return rank();
-  const std::uint32_t size = wanted_ranks();
+namespace {
+
+std::uint32_t size_of(const LaunchedCommunicator& by) {
+  std::uint32_t ranks = 0;
+  std::from_chars(by.ranks.data(), by.ranks.data() + by.ranks.size(), ranks);
+  return ranks;
+}
+
+/// Runs `rank` in `size` threads.
+void run_threads(std::uint32_t size, const std::function<void()>& rank) {
   const std::uint64_t run = runs++;
   std::mutex mutex;
   std::exception_ptr first, consequence;  // of the rank that failed, and of one that learned of it
@@ -182,6 +197,37 @@ void run_ranks(const std::function<void()>& rank) try {
   for (std::uint32_t number = 0; number < size; ++number) threads.emplace_back(body, number);
   threads.clear();
   if (first || consequence) std::rethrow_exception(first ? first : consequence);
+}
+
+}  // namespace
+
+void run_ranks(const std::function<void()>& rank) try {
+  if (launched()) return rank();
+  run_threads(wanted_ranks(), rank);
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+void run_ranks(std::uint32_t ranks, const std::function<void()>& rank) try {
+  if (ranks == 0 || ranks > most_ranks)
+    throw Error(ErrorCode::invalid,
+                fmt::format("run_ranks: {} ranks are asked for, expected 1 to {}", ranks, most_ranks));
+  const auto by = launched();
+  if (!by) return run_threads(ranks, rank);
+  if (size_of(*by) != ranks)
+    throw Error(
+        ErrorCode::invalid,
+        fmt::format("run_ranks: {} ranks are asked for, and {} is {}: a launcher started this process "
+                    "as one of as many; ask for the same number, or for none",
+                    ranks, by->variable, by->ranks));
+  rank();
+} catch (...) {
+  detail::rethrow_as_error();
+}
+
+std::uint32_t requested_ranks() try {
+  const auto by = launched();
+  return by ? size_of(*by) : wanted_ranks();
 } catch (...) {
   detail::rethrow_as_error();
 }

@@ -39,19 +39,19 @@ std::string json_string(std::string_view text) {
 
 }  // namespace
 
-std::string chrome_trace(std::span<const TaskTime> times, std::string_view title) {
+std::string detail::trace_events(std::span<const TaskTime> times, std::string_view title,
+                                 std::uint32_t group) {
   std::set<std::uint32_t> streams;
   for (const TaskTime& time : times) streams.insert(time.stream);
-  std::string text = R"({"displayTimeUnit": "ns", "traceEvents": [)";
-  text += fmt::format(
+  std::string text = fmt::format(
       "\n"
-      R"({{"name":"process_name","ph":"M","pid":1,"tid":0,"args":{{"name":{}}}}})",
-      json_string(title));
+      R"({{"name":"process_name","ph":"M","pid":{},"tid":0,"args":{{"name":{}}}}})",
+      group, json_string(title));
   for (const std::uint32_t stream : streams)
     text += fmt::format(
         ",\n"
-        R"({{"name":"thread_name","ph":"M","pid":1,"tid":{0},"args":{{"name":"stream {0}"}}}})",
-        stream);
+        R"({{"name":"thread_name","ph":"M","pid":{0},"tid":{1},"args":{{"name":"stream {1}"}}}})",
+        group, stream);
   for (const TaskTime& time : times) {
     const std::string kernel = json_string(time.kernel);
     std::string details = R"("kernel":)" + kernel;
@@ -59,14 +59,30 @@ std::string chrome_trace(std::span<const TaskTime> times, std::string_view title
     if (time.bytes > 0) details += fmt::format(R"(,"bytes":{})", time.bytes);
     text += fmt::format(
         ",\n"
-        R"({{"name":{},"cat":{},"ph":"X","pid":1,"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
-        json_string(time.task), kernel, time.stream, time.start / 1000, time.duration / 1000, details);
+        R"({{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
+        json_string(time.task), kernel, group, time.stream, time.start / 1000, time.duration / 1000, details);
   }
-  return text + "\n]}\n";
+  return text;
+}
+
+namespace {
+
+std::string trace_of(std::string_view events) {
+  return fmt::format(R"({{"displayTimeUnit": "ns", "traceEvents": [{})", events) + "\n]}\n";
+}
+
+}  // namespace
+
+std::string chrome_trace(std::span<const TaskTime> times, std::string_view title) {
+  return trace_of(detail::trace_events(times, title, 1));
 }
 
 void write_trace(const std::filesystem::path& path, std::span<const TaskTime> times, std::string_view title) {
-  const std::string text = chrome_trace(times, title);
+  detail::write_trace_file(path, detail::trace_events(times, title, 1));
+}
+
+void detail::write_trace_file(const std::filesystem::path& path, std::string_view events) {
+  const std::string text = trace_of(events);
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
   if (file.get() < 0 || !write_all(file.get(), text))
     throw Error(ErrorCode::system,
