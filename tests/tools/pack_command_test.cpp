@@ -57,7 +57,8 @@ class PackCommand : public testing::Test {
     fs::copy_file(tool(), bare / "bin/weir");
     for (const fs::directory_entry& file : fs::directory_iterator(library))
       if (file.path().filename().string().starts_with("libweir.so"))
-        fs::copy(file.path(), bare / library_folder(), fs::copy_options::copy_symlinks);
+        fs::copy(file.path(), bare / library_folder() / file.path().filename(),
+                 fs::copy_options::copy_symlinks);
     fs::copy(library / "weir/weir-probe", bare / library_folder() / "weir");
     fs::copy(library / "weir/drivers", bare / library_folder() / "weir/drivers");
     return bare / "bin/weir";
