@@ -162,7 +162,7 @@ class Regions : public Choosing {
 TEST_F(Regions, OfTinyLoopsNeedNoEvents) {
   EXPECT_EQ(records<1>(64), 0u);
 }
-// Four blocks of 7 microseconds, if their code computed one iteration at a time.
+// Four blocks of 10 microseconds, if their code computed one iteration at a time.
 TEST_F(Regions, OfSmallLoopsOfVectorsNeedNoEvents) {
   using Numbers = View<std::int32_t>;
   const Kernel kernel{"four loops", [](Numbers x, Numbers y, Numbers z, Numbers w) {
@@ -171,7 +171,7 @@ TEST_F(Regions, OfSmallLoopsOfVectorsNeedNoEvents) {
                         };
                         block(x), block(y), block(z), block(w);
                       }};
-  const auto a = zeros(3000), b = zeros(3000), c = zeros(3000), d = zeros(3000);
+  const auto a = zeros(3900), b = zeros(3900), c = zeros(3900), d = zeros(3900);
   const LaunchOptions options{.mode = LaunchMode::streams};
   kernel(options, stream, a, b, c, d);
   const std::uint64_t before = calls("event_record");
