@@ -162,6 +162,23 @@ class Regions : public Choosing {
 TEST_F(Regions, OfTinyLoopsNeedNoEvents) {
   EXPECT_EQ(records<1>(64), 0u);
 }
+// Four blocks of 10 microseconds, if their code computed one iteration at a time.
+TEST_F(Regions, OfSmallLoopsOfVectorsNeedNoEvents) {
+  using Numbers = View<std::int32_t>;
+  const Kernel kernel{"four loops", [](Numbers x, Numbers y, Numbers z, Numbers w) {
+                        const auto block = [](Numbers& to) {
+                          stream_parallel([&] { range_for(to.size(), [&](Index i) { to[i] += 1; }); });
+                        };
+                        block(x), block(y), block(z), block(w);
+                      }};
+  const auto a = zeros(3900), b = zeros(3900), c = zeros(3900), d = zeros(3900);
+  const LaunchOptions options{.mode = LaunchMode::streams};
+  kernel(options, stream, a, b, c, d);
+  const std::uint64_t before = calls("event_record");
+  kernel(options, stream, a, b, c, d);
+  EXPECT_EQ(calls("event_record") - before, 0u);
+  EXPECT_EQ(d.to_host(stream).back(), 2);
+}
 TEST_F(Regions, OfLoopsThatEachFillTheDeviceNeedNoEvents) {
   EXPECT_EQ(records<1>(50'000 * std::int64_t{device.info().multiprocessors}), 0u);
 }

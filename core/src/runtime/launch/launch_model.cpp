@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "runtime/launch/launch_steps.hpp"
 
@@ -35,19 +36,30 @@ bool each_block_fills(std::span<const TaskLoad> tasks) noexcept {
 }
 
 /// An upper bound of the operations by which concurrent blocks shorten the region, or TaskLoad::unknown. Two
-/// bounds hold: the idle share of the device while each task runs alone, and the work outside the longest
-/// block.
+/// bounds hold: the idle share of the device, whose size is the same for all tasks, while each task runs
+/// alone, and the work outside the longest block. Divides seldom: launches of small regions feel it.
 std::uint64_t saved_by_concurrency(std::span<const TaskLoad> tasks) noexcept {
-  std::uint64_t idle = 0, total = 0;
+  std::uint64_t work = 0, total = 0, longest = 0;
   BranchTimes blocks{};
   for (const TaskLoad& task : tasks) {
     if (task.operations == unknown_work) return unknown_work;
-    const std::uint64_t time = task.operations / std::clamp<std::uint64_t>(task.width, 1, task.capacity);
-    idle = add(idle, time - task.operations / task.capacity);
+    const std::uint64_t width = std::min(task.width, task.capacity);
+    const std::uint64_t time = width > 1 ? task.operations / width : task.operations;
+    work = add(work, task.operations);
     total = add(total, time);
-    blocks[task.branch] = add(blocks[task.branch], time);
+    std::uint64_t& block = blocks[task.branch];
+    block = add(block, time);
+    longest = std::max(longest, block);
   }
-  return std::min(idle, total - *std::ranges::max_element(blocks));
+  return std::min(total - std::min(total, work / tasks.front().capacity), total - longest);
+}
+
+/// True if all work together takes no longer than two wake-ups, so that concurrency saves less. Cheaper than
+/// saved_by_concurrency: tiny regions are launched most often.
+bool is_tiny(std::span<const TaskLoad> tasks) noexcept {
+  std::uint64_t total = 0;
+  for (const TaskLoad& task : tasks) total = add(total, task.operations);
+  return total <= wake_up_operations;
 }
 
 /// Costs of calls to the host, of which only proportions matter. GPU: nanoseconds of CUDA on an H200, from
@@ -79,9 +91,16 @@ TaskLoad load_of(const DeviceInfo& device, const DeviceProgram& program, std::si
   const LoopSpace space = remembered ? *remembered : loop_space(*program.plan, planned, values);
   chunks = unknown_work;
   if (!space.known) return load;
-  const std::uint64_t operations =
-      space.count > unknown_work / task.cost ? unknown_work - 1 : space.count * task.cost;
-  if (planned.cost_is_exact) load.operations = operations;
+  std::uint64_t operations;
+  if (__builtin_mul_overflow(space.count, std::uint64_t{task.cost}, &operations) ||
+      operations == unknown_work)
+    operations = unknown_work - 1;
+  // Vector code computes several iterations at a time, of which memory and longer instructions take a half.
+  const Lowering& lowering = program.tasks[index].lowering;
+  const bool vectors = lowering.takes(LoweringPath::vector_loop) || lowering.takes(LoweringPath::lane_loop);
+  const unsigned halvings =
+      vectors && lowering.vector_width > 2 ? std::countr_zero(lowering.vector_width) - 1 : 0;
+  if (planned.cost_is_exact) load.operations = operations >> halvings;
   std::uint64_t pieces = space.count;
   if (task.kind == ir::TaskKind::reduce_partial) {
     const std::uint64_t chunk = ir::reduce_chunk(space.count);
@@ -98,14 +117,14 @@ bool runs_in_order(DeviceKind kind, SubmittedAs how, std::span<const TaskLoad> t
   if (tasks.empty() || tasks.size() > max_modelled_tasks) return false;
   if (each_block_fills(tasks)) return true;
   return kind == DeviceKind::cpu && how == SubmittedAs::streams &&
-         saved_by_concurrency(tasks) <= wake_up_operations;
+         (is_tiny(tasks) || saved_by_concurrency(tasks) <= wake_up_operations);
 }
 
 std::uint64_t regions_in_order(const DeviceInfo& device, const DeviceProgram& program,
                                const LaunchValues& values, SubmittedAs how) noexcept {
   std::uint64_t result = 0;
   if (!program.forks) return result;
-  std::array<TaskLoad, max_modelled_tasks> loads;
+  std::array<TaskLoad, max_modelled_tasks> loads;  // not initialised, which would cost more than the model
   std::size_t count = 0;
   std::uint64_t chunks = unknown_work;
   for (std::size_t i = 0; i < program.placed.size(); ++i) {

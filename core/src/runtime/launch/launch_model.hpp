@@ -18,10 +18,10 @@ inline constexpr std::size_t max_modelled_tasks = 64;
 /// Work of one task of a region, as far as the host can compute it before the launch.
 struct TaskLoad {
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
-  std::uint64_t operations = unknown;
-  std::uint64_t width = 1;     ///< blocks that its work can be divided into
-  std::uint64_t capacity = 1;  ///< blocks of this task that the device runs at once
-  std::uint32_t branch = 0;    ///< of the region, below max_modelled_tasks
+  std::uint64_t operations;  ///< or unknown
+  std::uint64_t width;       ///< blocks that its work can be divided into
+  std::uint64_t capacity;    ///< blocks of this task that the device runs at once
+  std::uint32_t branch;      ///< of the region, below max_modelled_tasks
 };
 
 /// How the tasks of a launch are submitted.
