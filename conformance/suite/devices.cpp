@@ -131,6 +131,16 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(!known || unknown == 0) << "unknown bits " << unknown;
 }
 
+WEIR_REQUIREMENT(
+    0, 49, Devices, NamesInDlpackAreComplete,
+    "dlpack_host_type is set only together with dlpack_type, dlpack_id is not negative, and reserved is 0.") {
+  needs_version(2);
+  EXPECT_TRUE(info().dlpack_type != 0 || info().dlpack_host_type == 0)
+      << "dlpack_host_type is " << info().dlpack_host_type << " and dlpack_type is 0";
+  EXPECT_GE(info().dlpack_id, 0);
+  EXPECT_EQ(info().reserved, 0u);
+}
+
 WEIR_REQUIREMENT(0, 40, Devices, OpenedTwiceIsTheSameDevice,
                  "Opening one device twice gives the same device, and each opening is closed separately.") {
   const weir_device first = device();

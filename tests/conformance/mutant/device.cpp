@@ -69,6 +69,8 @@ std::span<const Mutant> device_mutants() {
        info_mutant<[](Info& i) { i.memory_alignment = 96; }>},
       {"device-alignment-small", "memory_alignment is at least 64",
        info_mutant<[](Info& i) { i.memory_alignment = 32; }>},
+      {"device-pinned-name-alone", "DLPack's name of pinned memory needs one of device memory",
+       info_mutant<[](Info& i) { i.dlpack_type = 0, i.dlpack_host_type = 3; }>},
       {"device-priorities-reversed", "max_priority is not above min_priority",
        info_mutant<[](Info& i) { i.min_priority = -1, i.max_priority = 1; }>},
       {"device-unknown-kind", "kind is a number of the header", info_mutant<[](Info& i) { i.kind = 17; }>},
