@@ -127,9 +127,9 @@ struct RankKernels {
 };
 
 struct RiverKernels::Set {
-  Set(bool regions, bool alone)
+  Set(bool regions, bool cut)
       : flux(flux_kernel(regions)), limit(limit_kernel(regions)), beside(beside_kernel(regions)) {
-    if (!alone) over_ranks.emplace(regions);
+    if (cut) over_ranks.emplace(regions);
   }
   decltype(clock_kernel()) clock = clock_kernel();
   decltype(flux_kernel(true)) flux;
@@ -151,8 +151,8 @@ struct RiverKernels::Set {
   }
 };
 
-RiverKernels::RiverKernels(Regions regions, const Ranks& ranks)
-    : set_(std::make_unique<Set>(regions == Regions::on, ranks.alone())) {}
+RiverKernels::RiverKernels(Regions regions, bool over_ranks)
+    : set_(std::make_unique<Set>(regions == Regions::on, over_ranks)) {}
 RiverKernels::RiverKernels(RiverKernels&&) noexcept = default;
 RiverKernels::~RiverKernels() = default;
 

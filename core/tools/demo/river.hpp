@@ -59,10 +59,11 @@ struct RiverState {
   friend bool operator==(const RiverState&, const RiverState&) = default;
 };
 
-/// The kernels of a step, compiled once for any number of rivers.
+/// The kernels of a step, compiled once for any number of rivers. Ranks that are threads share them.
 class RiverKernels {
  public:
-  explicit RiverKernels(Regions regions, const Ranks& ranks = {});
+  /// `over_ranks`: for rivers over several ranks.
+  explicit RiverKernels(Regions regions, bool over_ranks = false);
   RiverKernels(RiverKernels&&) noexcept;
   ~RiverKernels();
   /// Compiles for the stream's device now, so that the first step has no compilation time.

@@ -268,8 +268,23 @@ Device open_device(const std::string& name, std::uint32_t rank) {
   return same[rank % same.size()];
 }
 
-RiverReport run_rank(const RiverOptions& options, const Communicator* world, std::ostream& log,
-                     bool terminal) {
+struct BothKernels {
+  explicit BothKernels(bool over_ranks)
+      : with_regions(Regions::on, over_ranks), without_regions(Regions::off, over_ranks) {}
+  RiverKernels with_regions, without_regions;
+};
+
+/// Compiles on the first rank, whose code the others find: ready, or in the cache.
+void prepare(const BothKernels& kernels, const StreamRef& stream, const Ranks& ranks) {
+  for (const bool turn : {true, false}) {
+    if (ranks.first() == turn)
+      for (const RiverKernels* set : {&kernels.with_regions, &kernels.without_regions}) set->prepare(stream);
+    ranks.meet();
+  }
+}
+
+RiverReport run_rank(const RiverOptions& options, const BothKernels& kernels, const Communicator* world,
+                     std::ostream& log, bool terminal) {
   const Device device = open_device(options.device, world ? world->rank() : 0);
   const Stream stream = device.create_stream();
   const CurrentStream current(stream);
@@ -278,17 +293,15 @@ RiverReport run_rank(const RiverOptions& options, const Communicator* world, std
   if (ranks.first()) make_folder(options.out);
 
   const Clock::time_point compiling = Clock::now();
-  const RiverKernels with_regions(Regions::on, ranks), without_regions(Regions::off, ranks);
-  with_regions.prepare(stream);
-  without_regions.prepare(stream);
+  prepare(kernels, stream, ranks);
   log << "device    " << device.name() << " (" << device.info().name << "), "
-      << (ranks.alone() ? "" : std::to_string(ranks.size()) + " ranks, ") << with_regions.loops()
+      << (ranks.alone() ? "" : std::to_string(ranks.size()) + " ranks, ") << kernels.with_regions.loops()
       << " loops per step, compiled in " << short_number(seconds_since(compiling)) << " s\n"
       << std::flush;
 
   River river(device, land.wet, options.parameters, {}, ranks);
   const Clock::time_point start = Clock::now();
-  const bool timed = flow(river, with_regions, device, stream, options, ranks, log, terminal);
+  const bool timed = flow(river, kernels.with_regions, device, stream, options, ranks, log, terminal);
   const double seconds = seconds_since(start);
   const RiverTotals totals = river.totals(stream);
   print_balance(log, totals);
@@ -302,7 +315,8 @@ RiverReport run_rank(const RiverOptions& options, const Communicator* world, std
   const RiverState end = river.state(stream);
   log << "state     " << std::hex << std::setw(16) << std::setfill('0') << hash_of(end, ranks) << std::dec
       << std::setfill(' ') << ", a hash of all fields\n";
-  compare(device, land.wet, options, end, stream, {&without_regions, &with_regions}, ranks, report);
+  compare(device, land.wet, options, end, stream, {&kernels.without_regions, &kernels.with_regions}, ranks,
+          report);
   log << "speed     " << short_number(report.steps_per_second_on) << " steps per second with regions, "
       << short_number(report.steps_per_second_off) << " without, "
       << (report.same_bits ? "the same bits" : "NOT the same bits") << '\n'
@@ -355,15 +369,17 @@ RiverReport run_river(const RiverOptions& options, std::ostream& log, bool termi
   check_options(options);
   const std::uint32_t requested = requested_ranks();
   const std::uint32_t count = options.ranks != 0 ? options.ranks : requested;
-  if (count == 1 && requested == 1) return run_rank(options, nullptr, log, terminal);
+  const bool alone = count == 1 && requested == 1;
+  const BothKernels kernels(!alone);
+  if (alone) return run_rank(options, kernels, nullptr, log, terminal);
   RiverReport report;
   run_ranks(count, [&] {
     const Communicator world = join(rank_limit);
     std::ostream silent(nullptr);
     if (world.rank() == 0)
-      report = run_rank(options, &world, log, terminal);
+      report = run_rank(options, kernels, &world, log, terminal);
     else
-      run_rank(options, &world, silent, false);
+      run_rank(options, kernels, &world, silent, false);
   });
   return report;
 }

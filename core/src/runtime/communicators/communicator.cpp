@@ -9,6 +9,7 @@
 
 #include "runtime/communicators/direct_operation.hpp"
 #include "runtime/communicators/group_state.hpp"
+#include "runtime/devices/device_state.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir {
@@ -64,6 +65,7 @@ void submit(GroupState& group, const StreamRef& stream, Staged::Views sent, Stag
             OperandFunction function) {
   group.check();
   const Device device = stream.device();
+  if (group.size() > 1) device.state()->streams.note_ranks();
   if (group.takes_memory_of(device) && detail::submit_directly(group, stream, sent, received, function))
     return;
   const bool callbacks = group.may_wait_in_callback(device);

@@ -47,7 +47,7 @@ StreamState* StreamManager::lease(StreamState& caller) {
     if (chosen < 0 && leasable_count_.load(std::memory_order_relaxed) < lease_limit()) {
       if (StreamState* leased = add_leasable_if_possible(caller.priority)) return leased;
     }
-    if (chosen < 0) chosen = oldest;
+    if (chosen < 0 && !waits_for_ranks_.load(std::memory_order_relaxed)) chosen = oldest;
     if (chosen < 0) return nullptr;
     if (free_leasable_.compare_exchange_weak(free, free & ~(std::uint64_t{1} << chosen),
                                              std::memory_order_acq_rel)) {

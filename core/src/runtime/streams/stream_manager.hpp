@@ -103,6 +103,10 @@ class StreamManager {
   std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
   std::uint32_t created() const noexcept { return created_.load(std::memory_order_relaxed); }
   std::uint32_t leased() const noexcept;
+  /// Called before a stream of the device waits for other ranks, which may be threads that submit to the same
+  /// device. From then on, no region leases a stream after unfinished work of another caller: that work may
+  /// wait for a rank whose own work would then be behind it.
+  void note_ranks() noexcept { waits_for_ranks_.store(true, std::memory_order_relaxed); }
   std::uint32_t lease_limit() const noexcept;
 
  private:
@@ -141,6 +145,7 @@ class StreamManager {
   std::atomic<std::uint64_t> free_leasable_{0};
   std::atomic<std::uint64_t> lease_clock_{0};
   std::atomic<std::uint32_t> created_{0};
+  std::atomic<bool> waits_for_ranks_{false};
 };
 
 }  // namespace weir::detail
