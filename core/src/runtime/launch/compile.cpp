@@ -127,7 +127,8 @@ std::unique_ptr<DeviceProgram> compile(const ProgramState& program, DeviceState&
   for (const passes::PlannedTask& planned : plan.tasks)
     places.push_back({planned.region, std::max(planned.block, 0)});
   compiled->placed = place_tasks(places);
-  for (const passes::PlannedRepeat& repeat : plan.repeats) compiled->repeats.push_back({repeat.begin, repeat.end});
+  for (const passes::PlannedRepeat& repeat : plan.repeats)
+    compiled->repeats.push_back({repeat.begin, repeat.end});
   compiled->forks =
       std::ranges::any_of(compiled->placed, [](const PlacedTask& task) { return task.fork != 0; });
 

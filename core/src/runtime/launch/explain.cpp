@@ -7,8 +7,8 @@
 
 #include "compilation/remote_compiler.hpp"
 #include "ir/verifier.hpp"
-#include "runtime/launch/offline.hpp"
 #include "runtime/launch/launch_steps.hpp"
+#include "runtime/launch/offline.hpp"
 
 namespace weir {
 namespace {

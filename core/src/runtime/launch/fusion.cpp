@@ -50,8 +50,9 @@ void prepare_fusion(ProgramState& program) {
   if (std::count_if(tasks.begin(), tasks.end(), is_loop) < 2 && program.plan->repeats.empty()) return;
   // Lines of prints would be in the order of the phases.
   if (allowed == Fusion::shared_index && !program.plan->prints && !program.kernel->options.no_phases)
-    program.has_phases = passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
-                         !program.plan->repeats.empty();
+    program.has_phases =
+        passes::make_plan(*program.kernel, 8, {.phases = true}).tasks.size() < tasks.size() ||
+        !program.plan->repeats.empty();
   constexpr passes::FusionAssumptions best{.no_alias = true, .index32 = true};
   const auto same = merged_plan(*program.kernel, *program.plan, 8, {Fusion::same_space, best});
   program.merges = same && same->has_merged;

@@ -48,10 +48,10 @@ struct DeviceProgram {
   std::vector<CompiledTask> tasks;
   std::vector<PlacedTask> placed;
   std::vector<RepeatedTasks> repeats;  ///< by entry of the plan's repeats
-  bool forks = false;                ///< a region has several blocks
-  std::uint32_t argument_bytes = 0;  ///< largest argument block of a task
-  std::uint32_t first_site = 0;      ///< 0 when no statement can fail or prints
-  mutable ProgramGraphs graphs;      ///< destroyed before the modules whose kernels they use
+  bool forks = false;                  ///< a region has several blocks
+  std::uint32_t argument_bytes = 0;    ///< largest argument block of a task
+  std::uint32_t first_site = 0;        ///< 0 when no statement can fail or prints
+  mutable ProgramGraphs graphs;        ///< destroyed before the modules whose kernels they use
   ~DeviceProgram();
 };
 
@@ -59,7 +59,7 @@ struct DeviceProgram {
 struct LaunchVariant {
   codegen::LaunchAssumptions assumptions;  ///< that the launch meets
   bool shared_index = false;               ///< loops are merged by one shared index; see passes::Fusion
-  bool phases = false;                     ///< consecutive tasks are the phases of one; see passes::PlanOptions
+  bool phases = false;  ///< consecutive tasks are the phases of one; see passes::PlanOptions
 
   static constexpr std::uint32_t count = 4 * codegen::LaunchAssumptions::sets;
   constexpr std::uint32_t number() const noexcept {
@@ -93,7 +93,7 @@ struct ProgramState {
   bool counts = false;                       ///< loops without aliases may count in private memory
   /// The plan with loops merged by a shared index, if any are in launches that meet all assumptions.
   std::shared_ptr<const passes::Plan> shared_plan;
-  bool has_phases = false;  ///< launches over few iterations take the plan with phases
+  bool has_phases = false;               ///< launches over few iterations take the plan with phases
   const KernelOrigin* origin = nullptr;  ///< of its first task
   std::vector<ParameterInfo> parameters;
   std::vector<ir::StructParameter> structs;
