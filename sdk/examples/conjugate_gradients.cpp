@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conjugate gradients until the residual is small, in one launch: the device computes when it is done, and the
-// host never waits in between. The same steps with a test on the host after each one give the same bits.
+// Conjugate gradients until the residual is small, in one launch: the device computes when it is done, and
+// the host never waits in between. The same steps with a test on the host after each one give the same bits.
 #include <chrono>
 #include <cstdio>
 #include <vector>
@@ -60,20 +60,20 @@ int main() try {
                        begin(x, b, r, p);
                        Var<double> rr = dot(r, r);
                        Var<int> steps = 0;
-                       repeat_while(1000, [&] { return rr > limit; },
-                                    [&] {
-                                      rr = step(x, r, p, q, rr);
-                                      steps = steps + 1;
-                                    });
+                       repeat_while(
+                           1000, [&] { return rr > limit; },
+                           [&] {
+                             rr = step(x, r, p, q, rr);
+                             steps = steps + 1;
+                           });
                        return Value<int>(steps);
                      }};
   const Kernel start{"start", [](Field x, Field b, Field r, Field p) {
                        begin(x, b, r, p);
                        return dot(r, r);
                      }};
-  const Kernel one_step{"one_step", [](Field x, Field r, Field p, Field q, Value<double> rr) {
-                          return step(x, r, p, q, rr);
-                        }};
+  const Kernel one_step{
+      "one_step", [](Field x, Field r, Field p, Field q, Value<double> rr) { return step(x, r, p, q, rr); }};
 
   constexpr std::int64_t n = 64;
   constexpr double limit = 1e-16;
@@ -108,8 +108,9 @@ int main() try {
                  device_steps, host_steps);
     return 1;
   }
-  std::printf("conjugate_gradients: %d steps of %lld unknowns; %.1f us each, with a test on the host %.1f us\n",
-              device_steps, (long long)(n * n), device_time, host_time);
+  std::printf(
+      "conjugate_gradients: %d steps of %lld unknowns; %.1f us each, with a test on the host %.1f us\n",
+      device_steps, (long long)(n * n), device_time, host_time);
 } catch (const Error& error) {
   std::fprintf(stderr, "conjugate_gradients: %s\n", error.what());
   return 1;

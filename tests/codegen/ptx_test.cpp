@@ -231,6 +231,28 @@ TEST(PtxFast, UsesApproximationsAndContracts) {
   EXPECT_THAT(portable.text, HasSubstr("sqrt.rn.f32"));
 }
 
+// An argument that aliases no other one is still memory that other threads change before the barrier.
+TEST(PtxBarrier, LoadsAfterItComeFromMemory) {
+  const std::string head =
+      "weir-ir 1\nkernel \"k\"\n  param @x : array<f32, 1>\n  param @y : array<f32, 1>\n{\n"
+      "%zero = const 0 : i64\n%one = const 1 : i64\n%n = const 64 : i64\n%f = const 1 : f32\n";
+  const std::string group = head +
+                            "parallel (%g, %t) in (%zero to %one, %zero to %n) group 64 {\n"
+                            "store @x[%t], %f\nbarrier\n%v = load @x[%t] : f32\nstore @y[%t], %v\n}\n}\n";
+  const std::string phases = head +
+                             "repeat (%k) to %one while {\n%true = const true : bool\nyield %true\n} do {\n"
+                             "parallel (%i) in (%zero to %one) {\nstore @x[%i], %f\n}\n"
+                             "parallel (%j) in (%zero to %one) {\n%v = load @x[%j] : f32\n"
+                             "store @y[%j], %v\n}\n}\n}\n";
+  for (const std::string& text : {group, phases}) {
+    const std::string ptx = compile(text, everything).text;
+    const std::size_t store = ptx.find("st.global"), barrier = ptx.find("bar.sync", store),
+                      load = ptx.find("ld.global", barrier);
+    EXPECT_NE(store, std::string::npos) << ptx;
+    EXPECT_NE(load, std::string::npos) << ptx;
+  }
+}
+
 TEST(PtxReduction, FoldsLanesInTheOrderOfTheHalves) {
   const std::string entry = compile(dot, everything).entry(0);
   std::size_t at = entry.find("bar.sync");
@@ -389,17 +411,19 @@ TEST(PtxLoops, InWhichAllThreadsReadTheSameTakeItFromTheBlocksMemory) {
 // ptxas makes min(max(x, 0), 1) of max(min(x, 1), 0), which returns 0 for a NaN instead of 1
 // (tests/evidence/ptxas-clamp.md).
 TEST(PtxFloats, ClampedFromZeroToOneEndInIntegers) {
-  const std::string min = "%a = min %x, %one : T\n", less = "%l = lt %x, %one : bool\n%a = select %l, %x, %one : T\n";
-  const std::string max = "%b = max %a, %nil : T\n", more = "%g = gt %a, %nil : bool\n%b = select %g, %a, %nil : T\n";
+  const std::string min = "%a = min %x, %one : T\n",
+                    less = "%l = lt %x, %one : bool\n%a = select %l, %x, %one : T\n";
+  const std::string max = "%b = max %a, %nil : T\n",
+                    more = "%g = gt %a, %nil : bool\n%b = select %g, %a, %nil : T\n";
   for (const std::string type : {"f32", "f64"})
     for (const std::string& limit : {min, less})
       for (const std::string& floor : {max, more})
         for (const char* nil : {"0.0", "-0.0"}) {
-          const std::string text = "weir-ir 1\nkernel \"clamp\"\n  param @x : array<T, 1>\n{\n"
-                                   "%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
-                                   "parallel (%i) in (%zero to %n) {\n%one = const 1.0 : T\n%nil = const " +
-                                   std::string(nil) + " : T\n%x = load @x[%i] : T\n" + limit + floor +
-                                   "store @x[%i], %b\n}\n}\n";
+          const std::string text =
+              "weir-ir 1\nkernel \"clamp\"\n  param @x : array<T, 1>\n{\n"
+              "%zero = const 0 : i64\n%n = extent @x, 0 : i64\n"
+              "parallel (%i) in (%zero to %n) {\n%one = const 1.0 : T\n%nil = const " +
+              std::string(nil) + " : T\n%x = load @x[%i] : T\n" + limit + floor + "store @x[%i], %b\n}\n}\n";
           const Ptx ptx = compile(std::regex_replace(text, std::regex("\\bT\\b"), type), everything);
           EXPECT_EQ(ptx.count("max." + type), 0u) << ptx.text;
           EXPECT_EQ(ptx.count("setp.gt." + type), 0u) << ptx.text;

@@ -179,9 +179,7 @@ class AimedGenerator : private AimedGroups {
       const bool reduces = c_.chance(4);
       const Row plain = reduces ? for_gpu() ? Row::gpu_reduce_strips : Row::cpu_reduce : plain_row();
       const bool passes = aim.kind == kind_of(Op::scratch_store);
-      loop(block, {plain, passes       ? kind_of(Op::scratch_load)
-                          : n == aimed ? aim.kind
-                                       : kind_of(Op::add)});
+      loop(block, {plain, passes ? kind_of(Op::scratch_load) : n == aimed ? aim.kind : kind_of(Op::add)});
     }
     repeats_ = false;
     top_.resize(outside);

@@ -185,8 +185,8 @@ TEST(Chains, GiveTheSameBitsMergedAndApart) {
   }
   RecordProperty("kernels", std::to_string(ran));
   RecordProperty("merged", std::to_string(merged));
-  std::printf("%d chains ran, %d of them merged, %d in phases, %d with repeats\n", ran, merged, record.phases(),
-              repeated);
+  std::printf("%d chains ran, %d of them merged, %d in phases, %d with repeats\n", ran, merged,
+              record.phases(), repeated);
   if (count < 100 || HasFailure()) return;
   EXPECT_GT(merged, ran / 8);
   EXPECT_GT(record.phases(), ran / 2);

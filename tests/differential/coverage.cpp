@@ -78,17 +78,16 @@ std::uint32_t assumptions_of(const std::string& words) {
 passes::Plan plan_of(const ir::Kernel& kernel, const CompiledVariant& variant) {
   const auto has = [&](const char* word) { return variant.assume.find(word) != std::string::npos; };
   const passes::FusionAssumptions known{.no_alias = has("no_alias"), .index32 = has("index32")};
-  for (const passes::PlanOptions& options :
-       {passes::PlanOptions{passes::Fusion::shared_index, known},
-        passes::PlanOptions{passes::Fusion::same_space, known},
-        passes::PlanOptions{passes::Fusion::same_space, known, true},
-        passes::PlanOptions{passes::Fusion::none, {}, true}}) {
+  for (const passes::PlanOptions& options : {passes::PlanOptions{passes::Fusion::shared_index, known},
+                                             passes::PlanOptions{passes::Fusion::same_space, known},
+                                             passes::PlanOptions{passes::Fusion::same_space, known, true},
+                                             passes::PlanOptions{passes::Fusion::none, {}, true}}) {
     passes::Plan plan = passes::make_plan(kernel, 8, options);
-    const bool fits =
-        std::equal(plan.tasks.begin(), plan.tasks.end(), variant.tasks.begin(), variant.tasks.end(),
-                   [](const auto& planned, const auto& task) {
-                     return std::max<std::size_t>(planned.merged.size() + planned.phases.size(), 1) == task.loops;
-                   });
+    const bool fits = std::equal(plan.tasks.begin(), plan.tasks.end(), variant.tasks.begin(),
+                                 variant.tasks.end(), [](const auto& planned, const auto& task) {
+                                   return std::max<std::size_t>(planned.merged.size() + planned.phases.size(),
+                                                                1) == task.loops;
+                                 });
     if (fits) return plan;
   }
   return passes::make_plan(kernel, 8);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// repeat and repeat_while: counts of the host and of the device, conditions, values between repetitions, failures.
+// repeat and repeat_while: counts of the host and of the device, conditions, values between repetitions,
+// failures.
 #include <algorithm>
 #include <cmath>
 #include <weir/graph.hpp>
@@ -127,11 +128,12 @@ TEST(Repeat, TakesCountsThatTheDeviceComputes) {
 TEST(Repeat, EndsWhenAConditionOfTheDeviceIsFalse) {
   const Kernel halve{"halve", [](View<float> x, View<int> steps, Value<float> limit) {
                        Var<int> count = 0;
-                       repeat_while([&] { return reduce_max(x.size(), [&](Index i) { return x[i]; }) > limit; },
-                                    [&] {
-                                      range_for(x.size(), [&](Index i) { x[i] = x[i] * 0.5f; });
-                                      count = count + 1;
-                                    });
+                       repeat_while(
+                           [&] { return reduce_max(x.size(), [&](Index i) { return x[i]; }) > limit; },
+                           [&] {
+                             range_for(x.size(), [&](Index i) { x[i] = x[i] * 0.5f; });
+                             count = count + 1;
+                           });
                        steps[0] = count;
                      }};
   for (const std::size_t n : {1, 64, 3000}) {
@@ -152,10 +154,12 @@ TEST(Repeat, EndsWhenAConditionOfTheDeviceIsFalse) {
 }
 
 TEST(Repeat, StopsAtTheMostRepetitions) {
-  const Kernel kernel{"most", [](View<int> x, Value<int> most) {
-                        repeat_while(most, [&](Index k) { return (x[0] < 1000) & (k < 50); },
-                                     [&](Index k) { range_for(x.size(), [&](Index i) { x[i] = x[i] + cast<int>(k); }); });
-                      }};
+  const Kernel kernel{
+      "most", [](View<int> x, Value<int> most) {
+        repeat_while(
+            most, [&](Index k) { return (x[0] < 1000) & (k < 50); },
+            [&](Index k) { range_for(x.size(), [&](Index i) { x[i] = x[i] + cast<int>(k); }); });
+      }};
   for (const int most : {0, 3, 100}) {
     int value = 1;
     for (int k = 0; k < most && value < 1000 && k < 50; ++k) value += k;
@@ -166,27 +170,26 @@ TEST(Repeat, StopsAtTheMostRepetitions) {
 }
 
 TEST(Repeat, MayBeNested) {
-  const Kernel host{"host", [](View<std::int64_t> x, Value<int> outer) {
-                      repeat(outer, [&](Index j) {
-                        range_for(x.size(), [&](Index i) { x[i] = x[i] + j; });
-                        repeat(j, [&](Index k) {
-                          range_for(x.size(), [&](Index i) { x[i] = x[i] * 2 - j * k; });
-                        });
-                        repeat(2, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
-                      });
-                    }};
-  const Kernel device{"device", [](View<std::int64_t> x, Value<int> outer) {
-                        Var<std::int64_t> j = 0;
-                        repeat_while([&] { return j < cast<std::int64_t>(outer); },
-                                     [&] {
-                                       range_for(x.size(), [&](Index i) { x[i] = x[i] + j; });
-                                       repeat(j, [&](Index k) {
-                                         range_for(x.size(), [&](Index i) { x[i] = x[i] * 2 - j * k; });
-                                       });
-                                       repeat(2, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
-                                       j = j + 1;
-                                     });
-                      }};
+  const Kernel host{
+      "host", [](View<std::int64_t> x, Value<int> outer) {
+        repeat(outer, [&](Index j) {
+          range_for(x.size(), [&](Index i) { x[i] = x[i] + j; });
+          repeat(j, [&](Index k) { range_for(x.size(), [&](Index i) { x[i] = x[i] * 2 - j * k; }); });
+          repeat(2, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
+        });
+      }};
+  const Kernel device{
+      "device", [](View<std::int64_t> x, Value<int> outer) {
+        Var<std::int64_t> j = 0;
+        repeat_while(
+            [&] { return j < cast<std::int64_t>(outer); },
+            [&] {
+              range_for(x.size(), [&](Index i) { x[i] = x[i] + j; });
+              repeat(j, [&](Index k) { range_for(x.size(), [&](Index i) { x[i] = x[i] * 2 - j * k; }); });
+              repeat(2, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
+              j = j + 1;
+            });
+      }};
   const Kernel mixed{"mixed", [](View<std::int64_t> x, Value<int> outer) {
                        repeat(outer, [&](Index j) {
                          Var<std::int64_t> k = 0;
@@ -217,25 +220,26 @@ TEST(Repeat, MayBeNested) {
 }
 
 TEST(Repeat, BlocksOfARegionRepeatOnTheirOwn) {
-  const Kernel kernel{"blocks", [](View<int> x, View<int> y, View<int> z, Value<int> a, Value<int> b) {
-                        stream_parallel(
-                            [&] { repeat(a, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); }); });
-                        stream_parallel([&] {
-                          repeat(b, [&](Index k) {
-                            range_for(y.size(), [&](Index i) { y[i] = y[i] + cast<int>(k); });
-                            range_for(y.size(), [&](Index i) { y[i] = y[i] * 2; });
-                          });
-                        });
-                        stream_parallel([&] {
-                          repeat_while([&] { return z[0] < a; },
-                                       [&] { range_for(z.size(), [&](Index i) { z[i] = z[i] + 1; }); });
-                        });
-                        range_for(x.size(), [&](Index i) { x[i] = x[i] + y[i] + z[i]; });
-                      }};
+  const Kernel kernel{
+      "blocks", [](View<int> x, View<int> y, View<int> z, Value<int> a, Value<int> b) {
+        stream_parallel([&] { repeat(a, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); }); });
+        stream_parallel([&] {
+          repeat(b, [&](Index k) {
+            range_for(y.size(), [&](Index i) { y[i] = y[i] + cast<int>(k); });
+            range_for(y.size(), [&](Index i) { y[i] = y[i] * 2; });
+          });
+        });
+        stream_parallel([&] {
+          repeat_while([&] { return z[0] < a; },
+                       [&] { range_for(z.size(), [&](Index i) { z[i] = z[i] + 1; }); });
+        });
+        range_for(x.size(), [&](Index i) { x[i] = x[i] + y[i] + z[i]; });
+      }};
   const std::size_t n = 5000;
   auto x = tested().array<int>(n), y = tested().array<int>(n), z = tested().array<int>(n);
   for (const LaunchMode mode : modes)
-    for (const auto& [a, b] : {std::pair(0, 0), std::pair(3, 0), std::pair(2, 3), std::pair(3, 2), std::pair(0, 5)}) {
+    for (const auto& [a, b] :
+         {std::pair(0, 0), std::pair(3, 0), std::pair(2, 3), std::pair(3, 2), std::pair(0, 5)}) {
       int expected = 0;
       for (int k = 0; k < b; ++k) expected = (expected + k) * 2;
       for (int round = 0; round < 6; ++round) {
@@ -312,7 +316,8 @@ TEST(Repeat, CallsOfAGraphMayGetOtherCounts) {
 }
 
 TEST(Repeat, LongRepetitionsGoOverStreams) {
-  const Kernel kernel{"long", [](View<int> x, Value<int> count) {
+  const Kernel kernel{"long",
+                      [](View<int> x, Value<int> count) {
                         repeat(count, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
                       },
                       {.phases = false}};
@@ -367,7 +372,9 @@ TEST(Repeat, AFailureNamesTheIterationAndEndsAConditionalRepetition) {
                         repeat_while([&] { return true; },
                                      [&] {
                                        counts[0] = counts[0] + 1;
-                                       range_for(x.size(), [&](Index i) { assert_(counts[0] < 4 + cast<int>(i * 0), "four"); });
+                                       range_for(x.size(), [&](Index i) {
+                                         assert_(counts[0] < 4 + cast<int>(i * 0), "four");
+                                       });
                                      });
                       }};
   auto counts = tested().array<int>(1);
@@ -391,14 +398,14 @@ TEST(Repeat, AFailureNamesTheIterationAndEndsAConditionalRepetition) {
 }
 
 TEST(Repeat, ADebuggedLaunchRunsThem) {
-  const Kernel kernel{"debugged", [](View<int> x, Value<int> count) {
-                  repeat(count, [&](Index k) {
-                    range_for(x.size(), [&](Index i) { x[i] = x[i] + cast<int>(k); });
-                  });
-                  repeat_while([&] { return x[0] < 20; },
-                               [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
-                },
-                {.debug = true}};
+  const Kernel kernel{
+      "debugged",
+      [](View<int> x, Value<int> count) {
+        repeat(count, [&](Index k) { range_for(x.size(), [&](Index i) { x[i] = x[i] + cast<int>(k); }); });
+        repeat_while([&] { return x[0] < 20; },
+                     [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
+      },
+      {.debug = true}};
   auto x = upload(std::vector<int>(10, 1));
   kernel(x, 4);
   EXPECT_EQ(x.to_host(), std::vector<int>(10, 20));
@@ -416,22 +423,21 @@ TEST(Repeat, ALoopOfTheHostLanguageAroundAParallelLoopIsRefused) {
       while_([&] { return x[0] < 3; }, [&] { range_for(x.size(), [&](Index i) { x[i] = x[i] + 1; }); });
     });
   });
-  EXPECT_THAT(conditional, AllOf(HasSubstr("range_for is inside the while_ at "), HasSubstr("repeat_while(")));
+  EXPECT_THAT(conditional,
+              AllOf(HasSubstr("range_for is inside the while_ at "), HasSubstr("repeat_while(")));
 }
 
 TEST(Repeat, RefusalsNameBothPlacesAndTheRemedy) {
   const auto refusal = [](auto body) { return error_of([&] { Kernel("wrong", body); }); };
-  EXPECT_THAT(refusal([](View<int> x) {
-                repeat(3, [&] { stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = 1; }); }); });
-              }),
-              AllOf(HasSubstr("stream_parallel is inside the repeat at "), HasSubstr("put the repeat inside")));
-  EXPECT_THAT(refusal([](View<int> x) {
-                range_for(x.size(), [&](Index i) { repeat(3, [&] { x[i] = 1; }); });
-              }),
-              AllOf(HasSubstr("repeat is inside the range_for at "), HasSubstr("use for_ or while_")));
-  EXPECT_THAT(refusal([](View<int> x) {
-                repeat(3, [&] { if_(x[0] == 1, [&] { break_(); }); });
-              }),
+  EXPECT_THAT(
+      refusal([](View<int> x) {
+        repeat(3, [&] { stream_parallel([&] { range_for(x.size(), [&](Index i) { x[i] = 1; }); }); });
+      }),
+      AllOf(HasSubstr("stream_parallel is inside the repeat at "), HasSubstr("put the repeat inside")));
+  EXPECT_THAT(
+      refusal([](View<int> x) { range_for(x.size(), [&](Index i) { repeat(3, [&] { x[i] = 1; }); }); }),
+      AllOf(HasSubstr("repeat is inside the range_for at "), HasSubstr("use for_ or while_")));
+  EXPECT_THAT(refusal([](View<int> x) { repeat(3, [&] { if_(x[0] == 1, [&] { break_(); }); }); }),
               AllOf(HasSubstr("break_ cannot leave the repeat at "), HasSubstr("repeat_while")));
   EXPECT_THAT(refusal([](View<int> x) {
                 repeat(3, [&] { range_for(x.size(), [&](Index i) { print("{}", x[i]); }); });

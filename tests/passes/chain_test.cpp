@@ -108,9 +108,8 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
           tasks.push_back(planned.task);
           rename(tasks.back().body, chain.memory);
         }
-        for_each_task(plan, machine, [&](std::size_t task) {
-          machine.run_task(tasks[task], scratch, 20 * chain_steps);
-        });
+        for_each_task(plan, machine,
+                      [&](std::size_t task) { machine.run_task(tasks[task], scratch, 20 * chain_steps); });
         ASSERT_EQ(machine.contents(), expected.contents())
             << (backward ? "backward\n" : "forward\n") << chain.text;
         ASSERT_EQ(machine.failed(), expected.failed());
@@ -124,8 +123,9 @@ TEST(Chains, MergedLoopsDoWhatTheKernelDoes) {
   EXPECT_GT(repeated, 300);
   EXPECT_GT(phases, 300);
   RecordProperty("kernels", ran);
-  std::printf("%d ran, %d merged, %d also by a shared index, %d with aliases, %d failed, %d repeat, %d with phases\n", ran,
-              same, shared, aliased, failed, repeated, phases);
+  std::printf(
+      "%d ran, %d merged, %d also by a shared index, %d with aliases, %d failed, %d repeat, %d with phases\n",
+      ran, same, shared, aliased, failed, repeated, phases);
 }
 
 }  // namespace

@@ -30,10 +30,11 @@ TEST(Repeat, TheHostSubmitsTasksWhoseCountItKnows) {
 }
 
 TEST(Repeat, CountsAndBoundsMayUseTheNumbersOfOuterRepetitions) {
-  const passes::Plan p =
-      plan(repeat("0", "%len", "%next = add %k0, %one : i64\n" +
-                                   repeat("1", "%next", "parallel (%i) in (%k1 to %len) {\n%f = const 1 : f32\n"
-                                                        "store @x[%i], %f\n}\n")));
+  const passes::Plan p = plan(
+      repeat("0", "%len",
+             "%next = add %k0, %one : i64\n" + repeat("1", "%next",
+                                                      "parallel (%i) in (%k1 to %len) {\n%f = const 1 : f32\n"
+                                                      "store @x[%i], %f\n}\n")));
   EXPECT_THAT(shape(p), ElementsAre("loop"));
   ASSERT_EQ(p.repeats.size(), 2u);
   EXPECT_FALSE(p.repeats[0].count.varies);
@@ -54,7 +55,8 @@ TEST(Repeat, ConditionsMakeOneTaskOfPhases) {
       "local $s : f32\nrepeat (%k) to %len while {\n"
       "%sum = reduce.sum (%i) in (%zero to %len) : f32 {\n%v = load @x[%i] : f32\nyield %v\n}\n"
       "%a = arg @a : f32\n%more = gt %sum, %a : bool\nyield %more\n} do {\n" +
-      fill("x", "1") + "%old = get $s : f32\n%b = arg @a : f32\n%new = add %old, %b : f32\nset $s, %new\n}\n"
+      fill("x", "1") +
+      "%old = get $s : f32\n%b = arg @a : f32\n%new = add %old, %b : f32\nset $s, %new\n}\n"
       "%end = get $s : f32\nstore @y[%zero], %end\n";
   const ir::Kernel k = kernel(body);
   const passes::Plan p = passes::make_plan(k, 8);
@@ -65,9 +67,10 @@ TEST(Repeat, ConditionsMakeOneTaskOfPhases) {
 }
 
 TEST(Repeat, AConditionOfAKernelThatCanFailEndsWithTheFirstFailure) {
-  const ir::Kernel k = kernel("repeat (%k) to %len while {\n%t = const true : bool\nyield %t\n} do {\n"
-                              "parallel (%i) in (%zero to %len) {\n%v = load @x[%i] : f32\n"
-                              "%ok = gt %v, %v : bool\nassert %ok, \"no\"\n}\n}\n");
+  const ir::Kernel k = kernel(
+      "repeat (%k) to %len while {\n%t = const true : bool\nyield %t\n} do {\n"
+      "parallel (%i) in (%zero to %len) {\n%v = load @x[%i] : f32\n"
+      "%ok = gt %v, %v : bool\nassert %ok, \"no\"\n}\n}\n");
   EXPECT_THAT(task_text(k, passes::make_plan(k, 8).tasks[0]), HasSubstr("failed"));
 }
 
@@ -76,8 +79,8 @@ TEST(Repeat, ARepeatWithoutEffectMakesNoTask) {
 }
 
 TEST(Repeat, LoopsInTheBodyAreMerged) {
-  const passes::Plan p = passes::make_plan(kernel(repeat("", "%len", fill("y", "1") + copy("y", "z", "2"))), 8,
-                                           {passes::Fusion::same_space, {.no_alias = true}});
+  const passes::Plan p = passes::make_plan(kernel(repeat("", "%len", fill("y", "1") + copy("y", "z", "2"))),
+                                           8, {passes::Fusion::same_space, {.no_alias = true}});
   EXPECT_THAT(shape(p), ElementsAre("loop"));
   EXPECT_EQ(p.tasks[0].merged.size(), 2u);
   EXPECT_EQ(p.repeats.size(), 1u);
@@ -85,8 +88,8 @@ TEST(Repeat, LoopsInTheBodyAreMerged) {
 
 TEST(Repeat, PhasesHoldConsecutiveTasksAndWholeRepeats) {
   const std::string body = fill("x", "0") + repeat("", "%len", fill("y", "1") + copy("y", "z", "2")) +
-                           "region {\n" + fill("x", "3") + copy("x", "y", "4") + "} and {\n" + fill("z", "5") +
-                           fill("z", "6") + "}\n" + fill("x", "7") + fill("y", "8");
+                           "region {\n" + fill("x", "3") + copy("x", "y", "4") + "} and {\n" +
+                           fill("z", "5") + fill("z", "6") + "}\n" + fill("x", "7") + fill("y", "8");
   const passes::Plan p = passes::make_plan(kernel(body), 8, {.phases = true});
   EXPECT_THAT(shape(p), ElementsAre("phases", "phases@0.0", "phases@0.1", "phases"));
   EXPECT_THAT(p.repeats, IsEmpty());
@@ -98,14 +101,16 @@ TEST(Repeat, OneTaskAloneHasNoPhases) {
 }
 
 TEST(Repeat, GroupLoopsAreRefusedWhereTheDeviceCounts) {
-  const std::string group = "parallel (%g, %t) in (%zero to %one, %zero to %four) group 4 {\n"
-                            "%f = const 1 : f32\nstore @x[%t], %f\n}\n";
+  const std::string group =
+      "parallel (%g, %t) in (%zero to %one, %zero to %four) group 4 {\n"
+      "%f = const 1 : f32\nstore @x[%t], %f\n}\n";
   const std::string four = "%four = const 4 : i64\n";
   EXPECT_EQ(refusal(four + repeat("", "%len", group)), "");
-  EXPECT_THAT(refusal(four + loaded_count + repeat("", "%count", group)),
-              AllOf(HasSubstr("k.weir"), HasSubstr("group_for is inside the repeat at "), HasSubstr("Use a count")));
-  EXPECT_THAT(shape(passes::make_plan(kernel(four + fill("x", "0") + group + fill("y", "1") + fill("z", "2")), 8,
-                                      {.phases = true})),
+  EXPECT_THAT(
+      refusal(four + loaded_count + repeat("", "%count", group)),
+      AllOf(HasSubstr("k.weir"), HasSubstr("group_for is inside the repeat at "), HasSubstr("Use a count")));
+  EXPECT_THAT(shape(passes::make_plan(kernel(four + fill("x", "0") + group + fill("y", "1") + fill("z", "2")),
+                                      8, {.phases = true})),
               ElementsAre("loop", "loop", "phases"));
 }
 

@@ -183,16 +183,16 @@ class Kernel<R(P...)> {
   }
   /// Any other number of arguments is refused.
   template <class... A>
-  requires(sizeof...(A) < sizeof...(P) || sizeof...(A) > sizeof...(P) + 2) void operator()(
-      const A&...) const {
+    requires(sizeof...(A) < sizeof...(P) || sizeof...(A) > sizeof...(P) + 2)
+  void operator()(const A&...) const {
     static_assert(
         detail::always_false<A...>,
         "this launch has too few or too many arguments: the kernel takes one for each parameter of its "
         "lambda, after a stream if one is named");
   }
   template <class First, class... A>
-  requires(sizeof...(A) == sizeof...(P) && !std::convertible_to<const First&, StreamRef>) void operator()(
-      const First&, const A&...) const {
+    requires(sizeof...(A) == sizeof...(P) && !std::convertible_to<const First&, StreamRef>)
+  void operator()(const First&, const A&...) const {
     static_assert(
         detail::always_false<First>,
         "this launch has too many arguments, or its first one is no stream: the kernel takes one for "

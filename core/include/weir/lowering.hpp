@@ -12,21 +12,21 @@ namespace weir {
 
 /// One form of generated code. A task takes one or more of them.
 enum class LoweringPath : std::uint8_t {
-  serial,           ///< statements outside loops, in one thread
-  scalar_loop,      ///< CPU: a loop that computes one iteration at a time
-  vector_loop,      ///< CPU: a loop that computes Lowering::vector_width iterations at a time
-  lane_loop,        ///< CPU: vectors hold consecutive iterations around the task's sequential loops
-  thread_loop,      ///< GPU: one iteration per thread and step
-  packets,          ///< GPU: Lowering::packet_width consecutive iterations per thread and step
-  packet_edges,     ///< GPU: packets that reach outside the loop's bounds, one iteration at a time
-  shared_loops,     ///< GPU: one sequential loop for all iterations of a packet
-  tiles,            ///< GPU: blocks that cover several rows of the last two dimensions
-  tile_packets,     ///< GPU: several packets per thread in each tile
-  staged_reads,     ///< GPU: elements that all threads read, loaded once into the block's memory
+  serial,            ///< statements outside loops, in one thread
+  scalar_loop,       ///< CPU: a loop that computes one iteration at a time
+  vector_loop,       ///< CPU: a loop that computes Lowering::vector_width iterations at a time
+  lane_loop,         ///< CPU: vectors hold consecutive iterations around the task's sequential loops
+  thread_loop,       ///< GPU: one iteration per thread and step
+  packets,           ///< GPU: Lowering::packet_width consecutive iterations per thread and step
+  packet_edges,      ///< GPU: packets that reach outside the loop's bounds, one iteration at a time
+  shared_loops,      ///< GPU: one sequential loop for all iterations of a packet
+  tiles,             ///< GPU: blocks that cover several rows of the last two dimensions
+  tile_packets,      ///< GPU: several packets per thread in each tile
+  staged_reads,      ///< GPU: elements that all threads read, loaded once into the block's memory
   private_counters,  ///< additions to a small array, gathered in memory of a block, or of a CPU's thread
   direct_counters,   ///< the same additions to an array that does not fit there
-  reduce_chunks,    ///< CPU: the chunks of a reduction, one after the other
-  reduce_blocks,    ///< GPU: the chunks of a reduction, each by 64 threads
+  reduce_chunks,     ///< CPU: the chunks of a reduction, one after the other
+  reduce_blocks,     ///< GPU: the chunks of a reduction, each by 64 threads
   reduce_strips,  ///< GPU: the chunks of a reduction, each by a block, whose threads compute 64 lanes' values
   reduce_final,   ///< the chunks' results into one, and the statements after the reduction
   group_loops,    ///< CPU: the threads of a group in loops between its barriers
@@ -34,8 +34,7 @@ enum class LoweringPath : std::uint8_t {
   phases,         ///< several loops, one after the other or repeatedly, in one block
   block_counters [[deprecated("use private_counters")]] = private_counters
 };
-inline constexpr std::uint32_t lowering_path_count =
-    static_cast<std::uint32_t>(LoweringPath::phases) + 1;
+inline constexpr std::uint32_t lowering_path_count = static_cast<std::uint32_t>(LoweringPath::phases) + 1;
 
 /// "vector loop", "packets", ...
 WEIR_API std::string_view to_string(LoweringPath path) noexcept;

@@ -241,11 +241,12 @@ void Trace::expect_parallel(std::string_view what, const Where& where) {
 Handle Trace::open_repeat(Scope& scope, BlockKind kind, const Handle& count, const Where& where) {
   ir::Statement loop = statement_of(ir::Op::repeat);
   if (!at_task_level())
-    report("repeat is inside the " + std::string(describe(stack_.back().kind)) + " at " +
-               at(stack_.back().opened) +
-               ": it belongs directly in the kernel, in another repeat or in a stream_parallel block; use for_ "
-               "or while_ here",
-           where);
+    report(
+        "repeat is inside the " + std::string(describe(stack_.back().kind)) + " at " +
+            at(stack_.back().opened) +
+            ": it belongs directly in the kernel, in another repeat or in a stream_parallel block; use for_ "
+            "or while_ here",
+        where);
   loop.operands = {use(count, where)};
   loop.location = locate(where);
   open(kind, std::move(loop), 1, where);
@@ -376,7 +377,8 @@ void Trace::leave_loop(ir::Op op, const Where& where) {
                ": its iterations run in parallel; use continue_() to end this iteration, or a for_ loop",
            where);
   } else if (target.kind == BlockKind::repeat_body) {
-    report(std::string(is_break ? "break_" : "continue_") + " cannot leave the repeat at " + at(target.opened) +
+    report(std::string(is_break ? "break_" : "continue_") + " cannot leave the repeat at " +
+               at(target.opened) +
                ": compute a condition in a Var and use repeat_while, or if_ around what does not run",
            where);
   } else if (!is_loop && !is_iteration) {

@@ -144,9 +144,9 @@ inline bool has_condition(const Statement& repeat) noexcept {
 }
 
 /// A kernel as written: parameters and a body. In the body, in the blocks of its regions and in those of
-/// `repeat`, each `parallel` and `reduce` becomes a task, and the statements between them become serial tasks.
-/// `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, and a region only in the kernel's
-/// body.
+/// `repeat`, each `parallel` and `reduce` becomes a task, and the statements between them become serial
+/// tasks. `parallel`, `reduce`, `repeat` and `region` are allowed nowhere else, and a region only in the
+/// kernel's body.
 struct Kernel {
   std::string name;  ///< any text without control characters, not empty
   Options options;

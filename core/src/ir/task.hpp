@@ -19,11 +19,11 @@ enum class TaskKind : std::uint8_t {
   reduce_partial,  ///< the body ends in one `reduce`, whose chunks each leave a partial result in scratch
                    ///< memory
   reduce_final,    ///< combines the partials in order, then the body runs once; grid 1
-  /// The body holds `phase` statements, in `repeat` statements or outside, whose operands all threads compute.
-  /// One block runs the phases one after the other, with a barrier after each; grid 1. The body of a phase is
-  /// that of another task: of a serial one, or of one that ends in its loop. After a `reduce`, the chunks are
-  /// combined: bits 32 to 63 of the phase's immediate are the offset of the partials, the others that of the
-  /// result.
+  /// The body holds `phase` statements, in `repeat` statements or outside, whose operands all threads
+  /// compute. One block runs the phases one after the other, with a barrier after each; grid 1. The body of a
+  /// phase is that of another task: of a serial one, or of one that ends in its loop. After a `reduce`, the
+  /// chunks are combined: bits 32 to 63 of the phase's immediate are the offset of the partials, the others
+  /// that of the result.
   phases
 };
 

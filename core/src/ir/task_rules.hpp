@@ -15,7 +15,7 @@ struct ArgumentNeeds {
   std::vector<std::vector<std::uint8_t>> extents;     ///< per parameter: the dimensions, sorted
   std::vector<std::vector<std::uint8_t>> components;  ///< per parameter: the components of a scalar, sorted
   std::vector<bool> arrays;                           ///< per parameter: loaded, stored or changed atomically
-  std::vector<std::uint8_t> repetitions;              ///< depths of the `repeat`s whose numbers it uses, sorted
+  std::vector<std::uint8_t> repetitions;  ///< depths of the `repeat`s whose numbers it uses, sorted
   bool scratch = false;
   bool error = false;
   bool launch_key = false;

@@ -271,7 +271,8 @@ class Verifier {
     }
     report(where,
            context.ends == Context::Ends::condition
-               ? "the condition of a loop ends in 'yield' of a bool, found none at its end"
+               ? "the condition of '" + std::string(info(context.enclosing->op).mnemonic) +
+                     "' ends in 'yield' of a bool, found none at its end"
                : "the body of 'reduce' ends in 'yield' of the iteration's value, found none at its end");
   }
 
@@ -407,6 +408,10 @@ class Verifier {
                  : context.task_loop != nullptr
                      ? "'break' leaves a 'while' or 'for' inside the parallel loop, found none around it; "
                        "iterations of a parallel loop cannot stop one another, 'continue' ends one"
+                 : context.repeat != nullptr
+                     ? "'break' leaves a 'while' or 'for', found none inside the 'repeat' at " +
+                           at(context.repeat->location) +
+                           "; a 'repeat' with a condition ends when the condition is false"
                      : "'break' leaves a 'while' or 'for', found none around it");
         }
         break;
@@ -442,22 +447,23 @@ class Verifier {
                                  "stream_parallel block. Use a sequential 'for' or 'while' here");
         } else if (context.repeats == max_repeats) {
           report(s.location, "'repeat' is inside " + std::to_string(max_repeats) +
-                                 " others, the innermost at " + at(context.repeat->location) +
-                                 "; at most " + std::to_string(max_repeats) +
-                                 " are possible inside one another");
+                                 " others, the innermost at " + at(context.repeat->location) + "; at most " +
+                                 std::to_string(max_repeats) + " are possible inside one another");
         }
         break;
       case Op::print:
         if (context.repeat != nullptr && !task_)
-          report(s.location,
-                 "'print' is inside the 'repeat' at " + at(context.repeat->location) +
-                     "; lines of different repetitions would have no order. Store the values to an array, with "
-                     "an element for each repetition, and print after the 'repeat'");
+          report(
+              s.location,
+              "'print' is inside the 'repeat' at " + at(context.repeat->location) +
+                  "; lines of different repetitions would have no order. Store the values to an array, with "
+                  "an element for each repetition, and print after the 'repeat'");
         break;
       case Op::phase:
         if (!task_ || context.in_phase)
-          report(s.location, "'phase' is allowed only in tasks, outside of other phases; a kernel uses "
-                             "parallel loops");
+          report(s.location,
+                 "'phase' is allowed only in tasks, outside of other phases; a kernel uses "
+                 "parallel loops");
         break;
       case Op::repetition:
       case Op::failed:
@@ -512,8 +518,9 @@ class Verifier {
              "elsewhere");
     } else if (types.size() == 1 && types[0] != context.yields) {
       report(s.location,
-             std::string(context.ends == Context::Ends::condition ? "the condition of a loop yields "
-                                                                  : "the body of this 'reduce' yields ") +
+             (context.ends == Context::Ends::condition
+                  ? "the condition of '" + std::string(info(context.enclosing->op).mnemonic) + "' yields "
+                  : "the body of this 'reduce' yields ") +
                  std::string(to_string(context.yields)) + ", found " + std::string(to_string(types[0])));
     }
   }
@@ -575,8 +582,9 @@ class Verifier {
     }
     // The number of a repetition is defined in the condition and in the body.
     const std::size_t values = scope_values_.size();
-    if (s.op == Op::repeat) define(s.bodies[0].arguments.empty() ? no_value : s.bodies[0].arguments[0],
-                                   ScalarType::i64, s.location);
+    if (s.op == Op::repeat)
+      define(s.bodies[0].arguments.empty() ? no_value : s.bodies[0].arguments[0], ScalarType::i64,
+             s.location);
     for (std::size_t i = 0; i < s.bodies.size(); ++i) {
       if (s.op == Op::repeat) {
         inner.ends = i == 0 && has_condition(s) ? Context::Ends::condition : Context::Ends::open;

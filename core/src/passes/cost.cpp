@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t max_cost = 1'000'000'000;
 constexpr std::uint64_t assumed_iterations = 256;  // of loops in phases
-constexpr std::uint64_t assumed_trips = 16;  // of loops whose bounds are not constants
+constexpr std::uint64_t assumed_trips = 16;        // of loops whose bounds are not constants
 
 class Cost {
  public:

@@ -45,9 +45,9 @@ struct Segment {
 /// A `repeat` with effects. Segments begin to end contain it.
 struct Repeat {
   const ir::Statement* statement = nullptr;
-  ir::Statement number;      ///< defines the number of the repetition in each segment that uses it
-  std::int32_t parent = -1;  ///< the one around it
-  std::uint32_t depth = 0;   ///< number of those around it
+  ir::Statement number;              ///< defines the number of the repetition in each segment that uses it
+  std::int32_t parent = -1;          ///< the one around it
+  std::uint32_t depth = 0;           ///< number of those around it
   std::uint32_t begin = 0, end = 0;  ///< segments of the kinds repeat_begin and repeat_end
   std::uint32_t flag_offset = 0;     ///< in scratch memory: the condition, a bool
 };

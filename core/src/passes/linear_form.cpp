@@ -106,8 +106,8 @@ std::optional<LinearForm> LinearForms::linear_form(const Statement& s) const {
 
 // Equal operations on equal operands get equal symbols.
 LinearForm LinearForms::operation(const Statement& s, bool invariant) {
-  std::vector<std::uint64_t> key{static_cast<std::uint64_t>(s.op), static_cast<std::uint64_t>(s.type), s.component,
-                                 s.index, s.immediate};
+  std::vector<std::uint64_t> key{static_cast<std::uint64_t>(s.op), static_cast<std::uint64_t>(s.type),
+                                 s.component, s.index, s.immediate};
   bool same = true;
   for (const ir::ValueId id : s.operands) {
     const LinearForm& form = forms_[id];

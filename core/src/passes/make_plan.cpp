@@ -174,14 +174,13 @@ class Planner {
     std::size_t count = 0;
     for (std::size_t s = begin; s < end; ++s) {
       const Segment& segment = draft_.segments[s];
-      if (!draft_.is_control(segment)) count += segment.live ? segment.kind == Segment::Kind::reduce ? 2 : 1 : 0;
+      if (!draft_.is_control(segment))
+        count += segment.live ? segment.kind == Segment::Kind::reduce ? 2 : 1 : 0;
     }
     return count;
   }
 
-  bool has_group_loop(std::size_t begin, std::size_t end) const {
-    return group_loop(begin, end) != nullptr;
-  }
+  bool has_group_loop(std::size_t begin, std::size_t end) const { return group_loop(begin, end) != nullptr; }
 
   const ir::Statement* group_loop(std::size_t begin, std::size_t end) const {
     for (std::size_t s = begin; s < end; ++s) {
@@ -196,12 +195,14 @@ class Planner {
     const ir::Statement* const loop = group_loop(repeat.begin, repeat.end);
     if (!loop) return;
     const ir::Statement& s = *repeat.statement;
-    refuse_kernel(kernel_, {{loop->location,
-                    "group_for is inside the repeat at " + ir::describe(kernel_, s.location) + ", which ends when " +
-                        (ir::has_condition(s) ? "a condition that the device computes is false"
-                                              : "a count that the device computes is reached") +
-                        "; such a repetition runs in one block, which cannot hold other groups. Use a count that "
-                        "is computed from constants, scalars and extents, or range_for"}});
+    refuse_kernel(
+        kernel_,
+        {{loop->location,
+          "group_for is inside the repeat at " + ir::describe(kernel_, s.location) + ", which ends when " +
+              (ir::has_condition(s) ? "a condition that the device computes is false"
+                                    : "a count that the device computes is reached") +
+              "; such a repetition runs in one block, which cannot hold other groups. Use a count that "
+              "is computed from constants, scalars and extents, or range_for"}});
   }
 
   void add_phases(TaskBuilder& builder, Bounds& bounds, std::size_t begin, std::size_t end) {

@@ -19,7 +19,8 @@ TaskBuilder::TaskBuilder(const Draft& draft)
       locals_(draft.kernel->local_count),
       read_ahead_(draft.kernel->local_count),
       failures_(std::any_of(draft.kernel->body.statements.begin(), draft.kernel->body.statements.end(),
-                            [&](const Statement& s) { return passes::can_fail(s, draft.kernel->options); })) {}
+                            [&](const Statement& s) { return passes::can_fail(s, draft.kernel->options); })) {
+}
 
 ir::Task TaskBuilder::build(std::size_t index) {
   const Segment& segment = draft_.segments[index];
@@ -89,8 +90,8 @@ void TaskBuilder::append_phase(std::size_t index, Block& out) {
   phase.op = Op::phase;
   phase.location = segment.statements.front()->location;
   if (segment.kind == Segment::Kind::reduce)
-    phase.immediate = std::uint64_t{draft_.partials[index]} << 32 |
-                      draft_.values[segment.statements.back()->result].offset;
+    phase.immediate =
+        std::uint64_t{draft_.partials[index]} << 32 | draft_.values[segment.statements.back()->result].offset;
   append(index, phase.bodies.emplace_back());
   out.statements.push_back(std::move(phase));
 }
@@ -141,8 +142,7 @@ void TaskBuilder::append_test(const Repeat& repeat, std::size_t index, Block& ou
   kind_ = Segment::Kind::serial;
   prologue(draft_.segments[index]);
   ValueId holds = values_[yield.operands[0]];
-  if (failures_)
-    holds = make(Op::bit_and, {holds, make(Op::bit_not, {make(Op::failed, {})})});
+  if (failures_) holds = make(Op::bit_and, {holds, make(Op::bit_not, {make(Op::failed, {})})});
   store(ScalarType::boolean, repeat.flag_offset, holds, yield.location);
   out.statements.push_back(std::move(phase));
   out_ = &out;

@@ -65,8 +65,8 @@ class TaskBuilder {
   ir::Block* out_ = nullptr;  // of the segment
   Segment::Kind kind_ = Segment::Kind::serial;
   std::array<ir::ValueId, ir::max_repeats> numbers_{};  // of the repetitions that the task runs, by depth
-  std::vector<ir::ValueId> values_;      // by the kernel's value id: the task's value
-  std::vector<std::uint32_t> locals_;    // by the kernel's local id: the task's local
+  std::vector<ir::ValueId> values_;                     // by the kernel's value id: the task's value
+  std::vector<std::uint32_t> locals_;                   // by the kernel's local id: the task's local
   std::vector<ir::ValueId> read_ahead_;  // by the kernel's local id: its value, read before the loop
   bool failures_;                        // some statement of the kernel can fail
 };

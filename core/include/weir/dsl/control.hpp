@@ -104,7 +104,8 @@ void trace_range(F& body, Where where, const N&... extents) {
 
 /// Runs the body for every index of the ranges. Directly in the kernel or in a stream_parallel block all
 /// iterations run in parallel, in any order, also in repeat; inside other loops and branches it is a
-/// sequential loop, the last range innermost. A for_ or while_ around it must be in a parallel loop. Bounds are evaluated once, on the device if need be.
+/// sequential loop, the last range innermost. A for_ or while_ around it must be in a parallel loop. Bounds
+/// are evaluated once, on the device if need be.
 template <class F>
 void range_for(const detail::Extent& n, F&& body, detail::Where where = detail::Where::current()) {
   detail::trace_range(body, where, n);
@@ -209,9 +210,9 @@ void trace_repeat_while(const Handle& most, C& condition, F& body, Where where) 
 /// outside keep their values from one repetition to the next. The count is evaluated once, on the device if
 /// need be. The host never waits.
 ///
-/// A count that is computed from constants, scalars and extents, and from the numbers of outer repetitions, lets
-/// loops in the body use the whole device. With any other count one block of a GPU, or one thread of a CPU,
-/// runs the repetitions.
+/// A count that is computed from constants, scalars and extents, and from the numbers of outer repetitions,
+/// lets loops in the body use the whole device. With any other count one block of a GPU, or one thread of a
+/// CPU, runs the repetitions.
 template <class F>
 void repeat(const detail::Subscript& count, F&& body, detail::Where where = detail::Where::current()) {
   detail::expect_kernel("repeat", where);
@@ -222,8 +223,8 @@ void repeat(const detail::Subscript& count, F&& body, detail::Where where = deta
 }
 
 /// Runs the body as long as the condition, a lambda that is evaluated on the device before each repetition,
-/// gives true. The condition may hold loops and reductions. It counts as false after a failure of an assert_ or
-/// a bounds check. One block of a GPU, or one thread of a CPU, runs the repetitions; otherwise as repeat.
+/// gives true. The condition may hold loops and reductions. It counts as false after a failure of an assert_
+/// or a bounds check. One block of a GPU, or one thread of a CPU, runs the repetitions; otherwise as repeat.
 template <class C, class F>
 void repeat_while(C&& condition, F&& body, detail::Where where = detail::Where::current()) {
   detail::expect_kernel("repeat_while", where);

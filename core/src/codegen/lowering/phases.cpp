@@ -98,6 +98,11 @@ class Phases : private FunctionPart {
 
 void lower_phases(TaskFunction& f, Iteration& around) {
   f.lowering.take(LoweringPath::phases);
+  if (const ThreadModel* threads = f.device.threads()) {  // other blocks return
+    llvm::BasicBlock* first = f.new_block("phases");
+    f.b.CreateCondBr(f.b.CreateICmpEQ(threads->block(f.b), f.i32(0)), first, f.return_block);
+    f.b.SetInsertPoint(first);
+  }
   Phases(f, around).lower(f.task.body);
 }
 

@@ -11,7 +11,8 @@ namespace weir::codegen {
 void stay_in_one_thread(TaskFunction& f);
 /// The statements of `block`, of which the last may be a loop. `scratch` is that of the loop if it is a
 /// reduction, which leaves the results of its chunks there.
-void lower_statements(TaskFunction& f, Iteration& around, const ir::Block& block, const ReduceScratch& scratch);
+void lower_statements(TaskFunction& f, Iteration& around, const ir::Block& block,
+                      const ReduceScratch& scratch);
 /// Combines the results of the chunks. One thread continues; the others continue at f.return_block.
 void combine_chunks(TaskFunction& f, const Reduction& how);
 

@@ -164,10 +164,13 @@ void set(const GraphRun& run, GraphInstance& own, std::uint32_t index, const Pro
       const std::uint32_t grid = choose_grid(run.graph.device.info, call.plan(), call.plan().tasks[task],
                                              call.compiled->tasks[task], *values);
       // Empty tasks launch one block, which exits immediately.
-      graph.set(*node++,
-                pack_program_task(run.graph.device, call, task, std::max(grid, 1u), *values, block));
+      graph.set(*node++, pack_program_task(run.graph.device, call, task, std::max(grid, 1u), *values, block));
     }
-  } target{{call.compiled, &values}, run, *own.graph, call, own.nodes.data() + own.first_nodes[index],
+  } target{{call.compiled, &values},
+           run,
+           *own.graph,
+           call,
+           own.nodes.data() + own.first_nodes[index],
            block.data()};
   walk(std::span<const PlacedTask>(call.compiled->placed), 0, target, target.tasks());
 }

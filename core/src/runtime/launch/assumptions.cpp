@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/launch/loop_space.hpp"
 #include "runtime/launch/launch_steps.hpp"
+#include "runtime/launch/loop_space.hpp"
 #include "runtime/memory/array_use.hpp"
 
 namespace weir::detail {
 namespace {
 
-constexpr std::uint64_t access_bytes = 16;    // the widest load or store of a thread
+constexpr std::uint64_t access_bytes = 16;         // the widest load or store of a thread
 constexpr std::uint64_t max_components = 16 * 16;  // scalars of the largest element, a Mat
 constexpr std::uint64_t narrow_scalars = std::uint64_t{1}
                                          << 31;  // also the limit of an extent, which is passed as an i32

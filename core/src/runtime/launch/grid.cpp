@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/launch/loop_space.hpp"
 #include "runtime/launch/launch_steps.hpp"
+#include "runtime/launch/loop_space.hpp"
 
 namespace weir::detail {
 namespace {

@@ -63,8 +63,8 @@ struct HostRepeats {
   }
 };
 
-/// The counts of a launch's repeats, in the order in which it begins them, and the number of its tasks with all
-/// repetitions. Launches with equal counts are equal lists of tasks.
+/// The counts of a launch's repeats, in the order in which it begins them, and the number of its tasks with
+/// all repetitions. Launches with equal counts are equal lists of tasks.
 struct RepeatCounts {
   std::vector<std::int64_t> counts;
   std::size_t tasks = 0;

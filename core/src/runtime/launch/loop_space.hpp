@@ -21,8 +21,8 @@ struct LoopSpace {
 LoopSpace loop_space(const passes::Plan& plan, const passes::LoopBounds& loop,
                      const LaunchValues& values) noexcept;
 
-/// How often the host submits the tasks of a repeat in this launch, and in the current repetition of those around
-/// it; never negative.
+/// How often the host submits the tasks of a repeat in this launch, and in the current repetition of those
+/// around it; never negative.
 std::int64_t repetition_count(const passes::Plan& plan, const passes::PlannedRepeat& repeat,
                               const LaunchValues& values) noexcept;
 

@@ -84,10 +84,11 @@ std::shared_ptr<const passes::Plan> shipped_plan(const detail::ProgramState& sta
   auto plan = std::make_shared<const passes::Plan>(passes::make_plan(*state.kernel, 8, {.phases = true}));
   if (plan->repeats.empty()) return plan;
   const ir::Location& at = plan->repeats.front().location;
-  throw Error(ErrorCode::unsupported,
-              fmt::format("kernel '{}': the repeat at {} holds a group_for, and code that is loaded without its "
-                          "program submits each task once; launch it as a Kernel or Program",
-                          state.name(), ir::describe(*state.kernel, at)));
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("kernel '{}': the repeat at {} holds a group_for, and code that is loaded without its "
+                  "program submits each task once; launch it as a Kernel or Program",
+                  state.name(), ir::describe(*state.kernel, at)));
 }
 
 }  // namespace
@@ -185,7 +186,8 @@ std::string failure_of(const Program& program, std::span<const std::byte> record
 std::string compile_to_text(const Program& program, const CompileTarget& target, std::string_view what) try {
   if (!program.state()) detail::throw_dead("kernel");
   const detail::ProgramState& state = *program.state();
-  return compilation::compiler().emit_text(*state.kernel, tasks_of(*shipped_plan(state)), target_of(target), what);
+  return compilation::compiler().emit_text(*state.kernel, tasks_of(*shipped_plan(state)), target_of(target),
+                                           what);
 } catch (...) {
   detail::rethrow_as_error();
 }

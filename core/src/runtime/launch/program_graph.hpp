@@ -20,9 +20,9 @@ namespace weir::detail {
 
 /// State that a compiled program keeps between launches on one stream.
 struct ProgramGraph {
-  std::vector<std::uint32_t> grids;  ///< of the last launch, by task, repeated ones each time
+  std::vector<std::uint32_t> grids;       ///< of the last launch, by task, repeated ones each time
   std::vector<std::int64_t> repetitions;  ///< of the last launch, see RepeatCounts
-  std::uint32_t repeats = 0;         ///< consecutive launches with these grids
+  std::uint32_t repeats = 0;              ///< consecutive launches with these grids
   std::optional<DriverGraph> graph;
   std::vector<std::uint32_t> nodes;    ///< likewise
   std::uint64_t in_order = 0;          ///< regions that `graph` runs in order, see launch_model.hpp

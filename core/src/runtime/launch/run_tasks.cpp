@@ -97,7 +97,8 @@ void add_nodes(const Launch& launch, ProgramGraph& own) {
   own.nodes.clear();
   GraphOrder order(own.graph.emplace(launch.stream.device));
   try {
-    add_tasks(order, launch.compiled.placed, own.in_order, launch.program.origin, own.nodes, launch.repeats());
+    add_tasks(order, launch.compiled.placed, own.in_order, launch.program.origin, own.nodes,
+              launch.repeats());
   } catch (...) {
     own.graph.reset();
     throw;

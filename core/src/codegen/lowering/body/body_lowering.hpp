@@ -34,7 +34,9 @@ class BodyLowering : private FunctionPart {
   void declare_local(const ir::Statement& s);
   llvm::Value* local_address(const ir::Statement& s, bool indexed);
   /// Whether the local's memory is accessed by threads of a group that are independent between barriers.
-  bool is_of_group(const ir::Statement& s) const { return it_.local(s.index).threads > 1 || it_.local(s.index).shared; }
+  bool is_of_group(const ir::Statement& s) const {
+    return it_.local(s.index).threads > 1 || it_.local(s.index).shared;
+  }
   llvm::Value* scratch_address(const ir::Statement& s, bool indexed);
 
   // lower_group.cpp
