@@ -87,12 +87,8 @@ function(weir_add_kernels target)
     list(APPEND files ${file})
     list(APPEND arguments --text ${file})
   endforeach()
-  set(generator "")
-  foreach(one weir-codegen weir_codegen) # in Weir's own build
-    if(TARGET ${one})
-      list(APPEND generator ${one})
-    endif()
-  endforeach()
+  # In Weir's own build, whose folders may define these targets later.
+  set(generator $<TARGET_NAME_IF_EXISTS:weir-codegen> $<TARGET_NAME_IF_EXISTS:weir_codegen>)
   add_custom_command(
     OUTPUT ${pack}
     COMMAND ${name} ${arguments}
