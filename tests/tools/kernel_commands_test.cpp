@@ -196,6 +196,14 @@ TEST_F(KernelCommands, ExplainPrintsTheFormsOfEachTasksCode) {
   EXPECT_THAT(run.out, HasSubstr("scale, launches that meet nothing:\n  scale_0_loop: vector loop of "));
 }
 
+TEST_F(KernelCommands, TimesAreThoseOfEachTaskAndStage) {
+  const ProgramResult result =
+      run_program({tool(), "compile", write("scale.weir", scale_text), "--times", "--target", "ptx:sm_90"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, testing::ContainsRegex("lower +optimise +generate +link +all +bytes\n"));
+  EXPECT_THAT(result.out, testing::ContainsRegex("\nscale_0_loop( +[0-9]+\\.[0-9]+){5} +[0-9]+\n"));
+}
+
 TEST_F(KernelCommands, RunWithDebugStopsAtARace) {
   const std::string kernel =
       write("shift.weir",
