@@ -20,7 +20,7 @@ class Chain {
   explicit Chain(Choices& choices) : c_(choices) {}
 
   ChainKernel run() {
-    static constexpr std::int64_t sizes[] = {1, 2, 5, 17, 63, 256, 300, 700};
+    static constexpr std::int64_t sizes[] = {1, 2, 5, 17, 63, 256, 600, 700};
     n_ = sizes[c_.below(8)];
     k_ = 1 + static_cast<std::int64_t>(c_.below(4));
     check_bounds_ = c_.chance(12);
@@ -196,7 +196,7 @@ class Chain {
       if (a.shape != 3) written_.push_back(a.memory);
     }
     std::string body;
-    if (c_.chance(5)) leave(body);
+    if (c_.chance(4)) leave(body);
     if (c_.chance(20)) check(body);
     statements(body, 2 + c_.below(3));
     write_own(body);
