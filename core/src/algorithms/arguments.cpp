@@ -26,6 +26,17 @@ struct Words : AnyArrayView {
   }
 };
 
+/// A part of an array of bytes.
+struct PartOf : AnyArrayView {
+  PartOf(const AnyArrayView& bytes, std::uint64_t offset, const Workspace::Part& part) : AnyArrayView(bytes) {
+    offset_ += offset;
+    element_ = part.element;
+    size_ = static_cast<std::uint64_t>(part.count);
+    extents_ = {part.count, 0, 0, 0};
+  }
+};
+
+constexpr std::uint64_t part_alignment = 256;
 constexpr std::uint64_t least_chunk = 1024;
 constexpr std::uint64_t chunks_per_core = 4;
 
@@ -84,6 +95,18 @@ AnyArrayView as_words(const AnyArrayView& view) {
 AnyArray scratch(const StreamRef& stream, ElementType element, std::int64_t count) {
   const std::int64_t extents[] = {count};
   return AnyArray(stream, element, extents);
+}
+
+Workspace::Workspace(const StreamRef& stream, std::initializer_list<Part> parts) {
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t bytes = 0;
+  for (const Part& part : parts) {
+    offsets.push_back(bytes);
+    const std::uint64_t size = static_cast<std::uint64_t>(part.count) * part.element.size();
+    bytes += (size + part_alignment - 1) / part_alignment * part_alignment;
+  }
+  memory_ = scratch(stream, element_type<std::uint8_t>, static_cast<std::int64_t>(bytes));
+  for (const Part& part : parts) parts_.push_back(PartOf(memory_, offsets[parts_.size()], part));
 }
 
 Chunks fixed_chunks(std::uint64_t elements) {

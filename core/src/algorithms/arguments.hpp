@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 #include <weir/array.hpp>
 
 namespace weir::algorithms {
@@ -28,6 +29,22 @@ void expect_apart(std::string_view function, const Named& result, const Named& o
 AnyArrayView as_words(const AnyArrayView& view);
 /// An array of `count` elements that lives until the work submitted so far is done.
 AnyArray scratch(const StreamRef& stream, ElementType element, std::int64_t count);
+
+/// Several arrays of scratch memory in one allocation, so that an algorithm has all its memory before it
+/// submits anything, or throws.
+class Workspace {
+ public:
+  struct Part {
+    ElementType element;
+    std::int64_t count;
+  };
+  Workspace(const StreamRef& stream, std::initializer_list<Part> parts);
+  AnyArrayView operator[](std::size_t part) const { return parts_.at(part); }
+
+ private:
+  AnyArray memory_;
+  std::vector<AnyArrayView> parts_;
+};
 
 /// Consecutive elements that one iteration works through.
 struct Chunks {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms. Each chunk counts into bins of its own, whose sums are the result. Many bins are counted with
-// atomics instead, which then rarely meet.
+// Histograms. On CPUs each chunk counts into bins of its own, whose sums are the result. Groups count into
+// bins in shared memory, which they add to the result. Many bins are counted with atomics instead, which then
+// rarely meet.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
 
 #include "algorithms/arguments.hpp"
+#include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"
@@ -72,9 +74,59 @@ const Kernel<void(View<const std::int64_t>, View<std::int64_t>, Value<std::int64
 }
 
 template <class T>
+using GroupHistogramKernel = void(View<const T>, View<std::int64_t>, Value<double>, Value<double>,
+                                  Value<std::int64_t>);
+
+/// At most `most_bins` bins.
+template <class T, std::size_t most_bins>
+const Kernel<GroupHistogramKernel<T>>& group_kernel() {
+  static const auto& kernel = *new Kernel<GroupHistogramKernel<T>>(
+      "histogram",
+      [](View<const T> x, View<std::int64_t> counts, Value<double> low, Value<double> high, Index size) {
+        const Index n = x.size(), bins = counts.size();
+        group_for(groups((n + size - 1) / size), threads<group_size>, [&](Index g, Index t) {
+          Shared<std::uint32_t, most_bins> own;
+          for_(t, bins, group_size, [&](Index bin) { own[bin] = 0u; });
+          barrier();
+          for_tiles<std::uint32_t>(g, size, n, [&](Index base) {
+            const std::vector<Value<T>> values =
+                loaded<std::uint32_t>(t, base, n, T(0), [&](const Index& i) { return x[i]; });
+            for_loaded<std::uint32_t>(t, base, n, [&](std::int64_t k, const Index&) {
+              with_bin<T>(values[std::size_t(k)], low, high, bins,
+                          [&](const Index& bin) { atomic_add(own[bin], 1u); });
+            });
+          });
+          barrier();
+          for_(t, bins, group_size, [&](Index bin) {
+            const Value<std::uint32_t> count = own[bin];
+            if_(count != 0u, [&] { atomic_add(counts[bin], cast<std::int64_t>(count)); });
+          });
+        });
+      });
+  return kernel;
+}
+
+constexpr std::size_t few_bins = 1024, most_shared_bins = most_shared_bytes / sizeof(std::uint32_t);
+
+/// A group counts at least four elements for each bin that it adds to the result.
+template <class T>
+void count_by_groups(const StreamRef& stream, const AnyArrayView& x, double low, double high,
+                     const AnyArrayView& counts) {
+  constexpr std::int64_t tile = tile_size<std::uint32_t>;
+  const auto bins = static_cast<std::int64_t>(counts.size());
+  const Chunks ranges = group_ranges(stream.device(), x.size(), tile * ((4 * bins + tile - 1) / tile));
+  const auto& kernel =
+      counts.size() <= few_bins ? group_kernel<T, few_bins>() : group_kernel<T, most_shared_bins>();
+  counts.fill_zero(stream);
+  kernel(stream, x, counts, low, high, ranges.size);
+}
+
+template <class T>
 void count_bins(const StreamRef& stream, const AnyArrayView& x, double low, double high,
                 const AnyArrayView& counts) {
-  if (counts.size() > most_own_bins) {
+  const bool by_groups = uses_groups(stream.device());
+  if (by_groups && counts.size() <= most_shared_bins) return count_by_groups<T>(stream, x, low, high, counts);
+  if (by_groups || counts.size() > most_own_bins) {
     counts.fill_zero(stream);
     return atomic_kernel<T>()(stream, x, counts, low, high);
   }

@@ -60,6 +60,14 @@ void for_number_type(ScalarType scalar, const Action& action) {
               "an algorithm on numbers was given an array of bool or half; convert it first");
 }
 
+/// As for_number_type, also for bool and half.
+template <class Action>
+void for_element_type(ScalarType scalar, const Action& action) {
+  if (scalar == ScalarType::boolean) return action(false);
+  if (scalar == ScalarType::f16) return action(half());
+  for_number_type(scalar, action);
+}
+
 /// Calls action(U()) for the unsigned type U of a view from as_words().
 template <class Action>
 void for_word_type(const AnyArrayView& words, const Action& action) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines the values of equal keys. Each chunk combines the runs inside it. A run that continues in later
-// chunks is completed from their combined leading values.
+// Combines the values of equal keys. The form for CPUs, and for floats: each chunk combines the runs inside
+// it. A run that continues in later chunks is completed from their combined leading values.
+// group_reduce_by_key.cpp has that of groups.
+#include "algorithms/reduce_by_key.hpp"
+
+#include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
 #include "algorithms/select.hpp"
 #include "runtime/errors/stream_errors.hpp"
@@ -100,6 +104,9 @@ void reduce_by_key(const StreamRef& stream, const AnyArrayView& keys, const AnyA
   algorithms::expect_one_element(function, number);
   const SubmissionSequence one_step(live(stream));
   if (keys.empty()) return count.fill_zero(stream);
+  if (algorithms::uses_groups(stream.device()) && !is_float(values.element().scalar))
+    return algorithms::submit_group_reduce_by_key(stream, keys, values, result_keys, result_values, count,
+                                                  combine);
   const algorithms::Chunks chunks = algorithms::fixed_chunks(keys.size());
   const AnyArray heads =
       algorithms::scratch(stream, element_type<bool>, static_cast<std::int64_t>(keys.size()));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans: the combination of each chunk, an exclusive scan of these, and each chunk from its start value.
+// Scans. The form for CPUs, and for floats: the combination of each chunk, an exclusive scan of these, and
+// each chunk from its start value. The form of groups, for integers: the combination of each range, and each
+// range from the combination of those before it.
 #include "algorithms/scan.hpp"
 
 #include "algorithms/arguments.hpp"
+#include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
 #include "runtime/errors/stream_errors.hpp"
 #include "runtime/streams/submission.hpp"
@@ -71,12 +74,108 @@ void scan_of(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView&
   scan_kernel<T>(combine, inclusive, true)(stream, x, sums, result, chunks.size, chunks.count);
 }
 
+// ---- of groups
+
+template <class T, class W = Word<T>>
+using RangeKernel = void(View<const T>, View<W>, Value<std::int64_t>);
+
+template <class T, class W = Word<T>>
+const Kernel<RangeKernel<T>>& range_kernel(Combine combine) {
+  static auto& cache = *new KernelCache<RangeKernel<T>>;
+  return cache.get(static_cast<std::uint32_t>(combine), [&] {
+    return Kernel<RangeKernel<T>>(
+        "scan_ranges", with_constants([combine](View<const T> x, View<W> sums, Index size) {
+          const Index n = x.size();
+          group_for(groups(sums.size()), threads<group_size>, [&](Index g, Index t) {
+            GroupScan<W> scan;
+            const W neutral = identity<T>(combine);
+            const auto element = [&](const Index& i) { return cast<W>(Value<T>(x[i])); };
+            Var<W> sum = neutral;
+            for_tiles<W>(g, size, n, [&](Index base) {
+              for (const Value<W>& next : loaded<W>(t, base, n, neutral, element))
+                sum = combined<W>(combine, sum, next);
+            });
+            const Value<W> total = scan(t, sum, neutral, [&](const Value<W>& a, const Value<W>& b) {
+                                     return combined<W>(combine, a, b);
+                                   }).total;
+            if_(t == 0, [&] { sums[g] = total; });
+          });
+        }));
+  });
+}
+
+template <class T, class W = Word<T>>
+using GroupScanKernel = void(View<const T>, View<const W>, View<T>, Value<std::int64_t>);
+
+template <class T, class W = Word<T>>
+const Kernel<GroupScanKernel<T>>& group_scan_kernel(Combine combine, bool inclusive) {
+  static auto& cache = *new KernelCache<GroupScanKernel<T>>;
+  return cache.get(static_cast<std::uint32_t>(combine) * 2 + inclusive, [&] {
+    return Kernel<GroupScanKernel<T>>(
+        inclusive ? "inclusive_scan" : "exclusive_scan",
+        with_constants([=](View<const T> x, View<const W> sums, View<T> result, Index size) {
+          const Index n = x.size();
+          group_for(groups(sums.size()), threads<group_size>, [&](Index g, Index t) {
+            Tile<W> tile(t);
+            GroupScan<W> scan;
+            const W neutral = identity<T>(combine);
+            const auto both = [&](const Value<W>& a, const Value<W>& b) {
+              return combined<W>(combine, a, b);
+            };
+            const auto element = [&](const Index& i) { return cast<W>(Value<T>(x[i])); };
+            Var<W> sum = neutral;
+            for_(t, g, group_size, [&](Index i) {
+              const Value<W> next = sums[i];
+              sum = both(sum, next);
+            });
+            Var<W> start = scan(t, sum, neutral, both).total;
+            for_tiles<W>(g, size, n, [&](Index base) {
+              tile.load(loaded<W>(t, base, n, neutral, element));
+              barrier();
+              std::vector<Value<W>> own;
+              sum = neutral;
+              for (std::int64_t k = 0; k < per_thread<W>; ++k) {
+                own.emplace_back(tile.own(k));
+                sum = both(sum, own.back());
+              }
+              const auto [before, total] = scan(t, sum, neutral, both);
+              sum = both(start, before);
+              for (std::int64_t k = 0; k < per_thread<W>; ++k) {
+                const Value<W> here = sum, after = both(here, own[std::size_t(k)]);
+                tile.own(k) = inclusive ? after : here;
+                sum = after;
+              }
+              start = both(start, total);
+              barrier();
+              for_loaded<W>(t, base, n, [&](std::int64_t k, const Index& i) {
+                result[i] = cast<T>(Value<W>(tile.loaded(k)));
+              });
+            });
+          });
+        }));
+  });
+}
+
+template <class T>
+void group_scan_of(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result,
+                   Combine combine, bool inclusive) {
+  const Chunks ranges = group_ranges(stream.device(), x.size(), tile_size<Word<T>>);
+  const AnyArray sums = scratch(stream, element_type<Word<T>>, ranges.count);
+  if (ranges.count > 1) range_kernel<T>(combine)(stream, x, sums, ranges.size);
+  group_scan_kernel<T>(combine, inclusive)(stream, x, sums, result, ranges.size);
+}
+
 }  // namespace
 
 void submit_scan(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& result, Combine combine,
                  bool inclusive) {
   if (x.empty()) return;
-  for_number_type(x.element().scalar, [&]<class T>(T) { scan_of<T>(stream, x, result, combine, inclusive); });
+  const bool by_groups = uses_groups(stream.device());
+  for_number_type(x.element().scalar, [&]<class T>(T) {
+    if constexpr (std::integral<T>)
+      if (by_groups) return group_scan_of<T>(stream, x, result, combine, inclusive);
+    scan_of<T>(stream, x, result, combine, inclusive);
+  });
 }
 
 }  // namespace weir::algorithms

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// compact, partition and unique: the number of kept elements of each chunk, an exclusive scan of these, and a
-// move of each chunk's elements to their places.
+// compact, partition and unique. The form for CPUs: the number of kept elements of each chunk, an exclusive
+// scan of these, and a move of each chunk's elements to their places. group_select.cpp has that of groups.
 #include "algorithms/select.hpp"
 
+#include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
 #include "algorithms/scan.hpp"
 #include "runtime/errors/stream_errors.hpp"
@@ -91,14 +92,7 @@ Array<std::int64_t> submit_select(const StreamRef& stream, const AnyArrayView& x
 }
 
 void submit_heads(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& heads) {
-  switch (x.element().scalar) {
-    case ScalarType::boolean:
-      return heads_kernel<bool>()(stream, x, heads);
-    case ScalarType::f16:
-      return heads_kernel<half>()(stream, x, heads);
-    default:
-      for_number_type(x.element().scalar, [&]<class T>(T) { heads_kernel<T>()(stream, x, heads); });
-  }
+  for_element_type(x.element().scalar, [&]<class T>(T) { heads_kernel<T>()(stream, x, heads); });
 }
 
 }  // namespace weir::algorithms
@@ -118,6 +112,8 @@ void select(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& 
   algorithms::expect_apart(function, {"count", count}, {"result", result});
   const SubmissionSequence one_step(live(stream));
   if (x.empty()) return count.fill_zero(stream);
+  if (algorithms::uses_groups(stream.device()))
+    return algorithms::submit_group_select(stream, x, keep, result, count, with_rest);
   algorithms::submit_select(stream, x, keep, result, count, with_rest, algorithms::fixed_chunks(x.size()));
 } catch (...) {
   rethrow_as_error();
@@ -132,6 +128,8 @@ void unique(const StreamRef& stream, const AnyArrayView& x, const AnyArrayView& 
   algorithms::expect_apart("unique", {"count", count}, {"result", result});
   const SubmissionSequence one_step(live(stream));
   if (x.empty()) return count.fill_zero(stream);
+  if (algorithms::uses_groups(stream.device()))
+    return algorithms::submit_group_unique(stream, x, result, count);
   const auto n = static_cast<std::int64_t>(x.size());
   const AnyArray heads = algorithms::scratch(stream, element_type<bool>, n);
   algorithms::submit_heads(stream, x, heads);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable radix sort, from the least significant byte on: counts by digit and chunk, their scan in the order
-// of digits, and a move of each chunk's elements to their places.
+// Stable radix sort, from the least significant byte on. The form for CPUs: counts by digit and chunk, their
+// scan in the order of digits, and a move of each chunk's elements to their places. group_sort.cpp has that
+// of groups.
+#include "algorithms/sort.hpp"
+
 #include <utility>
 
 #include "algorithms/arguments.hpp"
+#include "algorithms/groups.hpp"
 #include "algorithms/kernels.hpp"
 #include "algorithms/move.hpp"
 #include "algorithms/scan.hpp"
@@ -13,37 +17,8 @@
 namespace weir::algorithms {
 namespace {
 
-constexpr std::int64_t digits = 256;
 /// Bounds the counts to 128 MiB.
 constexpr std::uint64_t most_chunks = 65536;
-
-/// How the bits of a key give its place.
-struct KeyOrder {
-  ScalarType type;
-  bool descending;
-  std::uint32_t number() const { return static_cast<std::uint32_t>(type) * 2 + descending; }
-};
-
-template <class U>
-constexpr U infinity_bits = U(sizeof(U) == 2   ? 0x7c00
-                              : sizeof(U) == 4 ? 0x7f800000
-                                               : 0x7ff0000000000000);
-
-/// Unsigned numbers in the ascending order of the keys. NaNs are the largest number.
-template <class U>
-Value<U> ascending(ScalarType type, const Value<U>& key) {
-  constexpr U sign = U(U(1) << (8 * sizeof(U) - 1)), all = U(~U(0));
-  if (!is_float(type)) return is_signed(type) ? key ^ sign : key;
-  const Value<U> number = select((key & sign) != U(0), key ^ all, key | sign);
-  return select((key & U(sign - 1)) > infinity_bits<U>, Value<U>(all), number);
-}
-
-template <class U>
-Index digit_of(const KeyOrder& order, const Value<U>& key, const Value<U>& shift) {
-  const Value<U> up = ascending<U>(order.type, key);
-  const Value<U> number = order.descending ? ~up : up;
-  return cast<std::int64_t>((number >> shift) & U(digits - 1));
-}
 
 template <class U>
 using CountKernel = void(View<const U>, View<std::int64_t>, Value<U>, Value<std::int64_t>,
@@ -97,11 +72,6 @@ const Kernel<MoveKernel<U, I>>& move_kernel(const KeyOrder& order, bool indexed)
   });
 }
 
-/// A pair of arrays that the passes read and write in turn.
-struct Buffers {
-  AnyArrayView from, to;
-};
-
 /// Sorts `keys`, and `index` with them unless it is null. The result is in `from`.
 template <class U, class I>
 void sort_words(const StreamRef& stream, const KeyOrder& order, Buffers& keys, Buffers* index) {
@@ -145,8 +115,9 @@ void submit_sort(const StreamRef& stream, const AnyArrayView& keys, const AnyArr
                  SortOrder order) {
   if (keys.size() < 2) return;
   const AnyArrayView words = as_words(keys);
-  const AnyArray other = scratch(stream, words.element(), static_cast<std::int64_t>(words.size()));
   const KeyOrder by{keys.element().scalar, order == SortOrder::descending};
+  if (uses_groups(stream.device())) return submit_group_sort(stream, by, words, values);
+  const AnyArray other = scratch(stream, words.element(), static_cast<std::int64_t>(words.size()));
   Buffers buffers{words, other};
   if (!values)
     for_word_type(words, [&]<class U>(U) { sort_words<U, std::uint32_t>(stream, by, buffers, nullptr); });

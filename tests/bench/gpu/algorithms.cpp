@@ -211,6 +211,7 @@ void add_algorithm_cases() {
   add_sort("1Mi", std::int64_t{1} << 20);
   add_sort("16Mi", std::int64_t{1} << 24);
   add_sort("256Mi", std::int64_t{1} << 28);
+  add_sort_by_key("1Mi", std::int64_t{1} << 20);
   add_sort_by_key("16Mi", std::int64_t{1} << 24);
   add_sort_by_key("256Mi", std::int64_t{1} << 28);
   add_scan();

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the kernels for GPUs, which are made of groups of threads. A group works through a range of tiles.
+// Its threads load a tile with adjacent addresses, and exchange it in shared memory, after which each thread
+// has consecutive elements.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "algorithms/arguments.hpp"
+#include "algorithms/kernels.hpp"
+
+namespace weir::algorithms {
+
+/// Whether algorithms use their kernels of groups: on devices that are not CPUs and run groups of this size,
+/// and everywhere if WEIR_ALGORITHM_GROUPS is set. Throws Error{invalid} if its value is not a number.
+bool uses_groups(const Device& device);
+
+/// Consecutive elements for each group, a multiple of a tile: as many ranges as keep the device busy, but at
+/// most most_ranges, and at most WEIR_ALGORITHM_GROUPS.
+Chunks group_ranges(const Device& device, std::uint64_t elements, std::int64_t tile);
+inline constexpr std::uint64_t most_ranges = 2048;
+
+/// Threads of a group.
+inline constexpr std::int64_t group_size = 256;
+/// Shared memory that each kernel of groups takes at most.
+inline constexpr std::uint32_t most_shared_bytes = 32 * 1024;
+
+/// Integers that are computed with in place of T: shared memory of 8 and 16 bits is not available everywhere.
+template <class T>
+using Word = std::conditional_t<(sizeof(T) >= 4), T,
+                                std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
+
+/// Elements of a tile that each thread has: 4,096 elements of 4 bytes or 2,048 of 8 take 17 KiB, so that a
+/// multiprocessor with 64 KiB holds several groups. One element in 17 is unused: with it, neither adjacent
+/// elements nor the first elements of all threads are in one bank.
+template <class W>
+inline constexpr std::int64_t per_thread = sizeof(W) > 4 ? 8 : 16;
+template <class W>
+inline constexpr std::int64_t tile_size = per_thread<W> * group_size;
+
+/// A tile in shared memory. Declare it directly in the body of a group loop.
+template <class W>
+class Tile {
+ public:
+  explicit Tile(const Index& thread)
+      : row_(thread + thread / spacing), own_(thread * each + thread * each / spacing) {}
+
+  /// Element k * group_size + thread: the k-th that the thread loads.
+  Element<W> loaded(std::int64_t k) const { return memory_[row_ + k * (group_size + group_size / spacing)]; }
+  void load(const std::vector<Value<W>>& values) const {
+    for (std::size_t k = 0; k < values.size(); ++k) loaded(std::int64_t(k)) = values[k];
+  }
+  /// Element thread * per_thread + k: the k-th of the thread's consecutive ones.
+  Element<W> own(std::int64_t k) const { return memory_[own_ + k]; }
+  Element<W> operator[](const Index& i) const { return memory_[i + i / spacing]; }
+
+ private:
+  static constexpr std::int64_t each = per_thread<W>, spacing = 16;
+  static_assert(spacing % each == 0 && group_size % spacing == 0);
+  Shared<W, std::size_t(tile_size<W> + tile_size<W> / spacing)> memory_;
+  Index row_, own_;
+};
+
+/// Combines one value of each thread of a group. Declare it directly in the body of a group loop. All threads
+/// must call it together; calls may follow one another without a barrier.
+template <class W>
+class GroupScan {
+ public:
+  struct Result {
+    Value<W> before;  ///< of the threads with lower numbers
+    Value<W> total;
+  };
+  template <class F>
+  Result operator()(const Index& thread, const Value<W>& value, W identity, const F& combine) const {
+    const Index row = thread / each;
+    values_[thread + row] = value;
+    barrier();
+    if_(thread < rows, [&] {
+      Var<W> sum = identity;
+      for (std::int64_t k = 0; k < each; ++k) {
+        const Value<W> before = sum, next = values_[thread * (each + 1) + k];
+        values_[thread * (each + 1) + k] = before;
+        sum = combine(before, next);
+      }
+      sums_[thread] = sum;
+    });
+    barrier();
+    Var<W> before = identity, total = identity;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const Value<W> next = sums_[r], so_far = total;
+      before = select(row == r, so_far, Value<W>(before));
+      total = combine(so_far, next);
+    }
+    const Value<W> own = values_[thread + row], above = before;
+    return {combine(above, own), Value<W>(total)};
+  }
+  Result sum(const Index& thread, const Value<W>& value) const {
+    return (*this)(thread, value, W(0), [](const Value<W>& a, const Value<W>& b) { return a + b; });
+  }
+
+ private:
+  static constexpr std::int64_t each = 16, rows = group_size / each;
+  Shared<W, std::size_t(group_size + rows)> values_;
+  Shared<W, std::size_t(rows)> sums_;
+};
+
+/// Calls body(base) for the first element of each tile in the group's range of `size` elements.
+template <class W, class Body>
+void for_tiles(const Index& group, const Index& size, const Index& n, const Body& body) {
+  const Index begin = group * size;
+  for_(begin, min(begin + size, n), tile_size<W>, body);
+}
+
+/// Calls body(k, i) for each element i of the tile that the thread loads, unless it is past the end. The body
+/// is traced twice, because whole tiles need no comparisons and have constant distances between addresses.
+template <class W, class Body>
+void for_loaded(const Index& thread, const Index& base, const Index& n, const Body& body) {
+  const Index first = base + thread;
+  if_(base + tile_size<W> <= n, [&] {
+    for (std::int64_t k = 0; k < per_thread<W>; ++k) body(k, first + k * group_size);
+  }).else_([&] {
+    for (std::int64_t k = 0; k < per_thread<W>; ++k)
+      if_(first + k * group_size < n, [&] { body(k, first + k * group_size); });
+  });
+}
+
+/// The values of element(i) for these elements, and `neutral` in place of those past the end.
+template <class W, class V, class Element>
+std::vector<Value<V>> loaded(const Index& thread, const Index& base, const Index& n, V neutral,
+                             const Element& element) {
+  std::deque<Var<V>> values;
+  for (std::int64_t k = 0; k < per_thread<W>; ++k) values.emplace_back(neutral);
+  for_loaded<W>(thread, base, n,
+                [&](std::int64_t k, const Index& i) { values[std::size_t(k)] = Value<V>(element(i)); });
+  return {values.begin(), values.end()};
+}
+
+}  // namespace weir::algorithms

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts that both forms of the radix sort share.
+#pragma once
+
+#include "algorithms/kernels.hpp"
+
+namespace weir::algorithms {
+
+/// Digits of one pass, of 8 bits.
+inline constexpr std::int64_t digits = 256;
+
+/// How the bits of a key give its place.
+struct KeyOrder {
+  ScalarType type;
+  bool descending;
+  std::uint32_t number() const { return static_cast<std::uint32_t>(type) * 2 + descending; }
+};
+
+template <class U>
+inline constexpr U infinity_bits = U(sizeof(U) == 2   ? 0x7c00
+                                     : sizeof(U) == 4 ? 0x7f800000
+                                                      : 0x7ff0000000000000);
+
+/// Unsigned numbers in the ascending order of the keys. NaNs are the largest number.
+template <class U>
+Value<U> ascending(ScalarType type, const Value<U>& key) {
+  constexpr U sign = U(U(1) << (8 * sizeof(U) - 1)), all = U(~U(0));
+  if (!is_float(type)) return is_signed(type) ? key ^ sign : key;
+  const Value<U> number = select((key & sign) != U(0), key ^ all, key | sign);
+  return select((key & U(sign - 1)) > infinity_bits<U>, Value<U>(all), number);
+}
+
+template <class U>
+Index digit_of(const KeyOrder& order, const Value<U>& key, const Value<U>& shift) {
+  const Value<U> up = ascending<U>(order.type, key);
+  const Value<U> number = order.descending ? ~up : up;
+  return cast<std::int64_t>((number >> shift) & U(digits - 1));
+}
+
+/// A pair of arrays that the passes read and write in turn.
+struct Buffers {
+  AnyArrayView from, to;
+};
+
+/// Sorts `keys`, words of at least two keys, by groups, and moves values[i] with keys[i] unless `values` is
+/// null.
+void submit_group_sort(const StreamRef& stream, const KeyOrder& order, const AnyArrayView& keys,
+                       const AnyArrayView* values);
+
+}  // namespace weir::algorithms
