@@ -42,6 +42,7 @@ void AimedGroups::group_body(Block& out, const std::vector<std::uint64_t>& exten
   barrier(out);
   const std::size_t parts = 1 + c_.below(3), aimed = c_.below(parts);
   for (std::size_t n = 0; n < parts; ++n) {
+    if (c_.chance(5)) end_some(out);
     if (n == aimed)
       group_part(out, kind);
     else
