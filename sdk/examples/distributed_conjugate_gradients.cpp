@@ -18,8 +18,8 @@ using namespace weir;
 
 namespace {
 
-constexpr std::int64_t rows = 90, columns = 70;
-constexpr int steps = 320;
+constexpr std::int64_t rows = 44, columns = 36;
+constexpr int steps = 150;
 
 Value<bool> is_rim(const Index& row, const Index& j) {
   return (row == 0) | (row == rows - 1) | (j == 0) | (j == columns - 1);
