@@ -69,7 +69,8 @@ std::vector<std::byte> pack(const Program& program, const ir::Task& task, const 
         break;
       case Kind::print:
       case Kind::launch:
-        throw std::runtime_error("these tests run no prints");
+      case Kind::repetition:
+        throw std::runtime_error("these tests run no prints, and tasks once");
     }
   }
   return block;

@@ -158,6 +158,8 @@ std::vector<std::byte> Code::pack(const ir::Task& task) const {
       case Kind::launch:
         put(&launch);
         break;
+      case Kind::repetition:
+        throw std::runtime_error("these tests run tasks once");
     }
   }
   return bytes;
