@@ -460,6 +460,7 @@ static TABLE: Table = Table(weir_driver_table {
     graph_update: None,
     graph_launch: None,
     graph_destroy: None,
+    memory_wrap: None,
 });
 
 /// # Safety

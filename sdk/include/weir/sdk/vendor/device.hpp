@@ -32,6 +32,10 @@ struct Allocation;
 template <class V>
 struct Module;
 
+/// The vendor finds the device that owns an address.
+template <class V>
+concept FindsOwners = requires { &V::device_of; };
+
 template <class V>
 struct Device : DeviceObject {
   typename V::Context context = V::no_context;
@@ -46,7 +50,7 @@ struct Device : DeviceObject {
   Stream<V>& wrap_stream(void* native) requires requires { &V::check_foreign_stream; };
   Event<V>& create_event(bool timed);
   Allocation<V>& allocate(const weir_memory_options& options);
-  Allocation<V>& wrap_memory(const weir_external_memory& memory) requires requires { &V::device_of; };
+  Allocation<V>& wrap_memory(const weir_external_memory& memory) requires FindsOwners<V>;
   Module<V>& load_module(const weir_code_object& object);
 
   /// If the device is lost, throws DEVICE_LOST with the message of the original error.

@@ -7,6 +7,8 @@
 //       the number of the device whose memory this is; fails for memory that the vendor does not know
 #pragma once
 
+#include <cinttypes>
+
 #include "device.hpp"
 
 namespace weir::sdk::vendor {
@@ -82,6 +84,32 @@ void allocate_or_raise(Device<V>& device, std::size_t size, const char* what, Tr
   }
 }
 
+/// The address at which the current device accesses pinned host memory.
+template <class V>
+Address device_address_of(std::uint64_t host) {
+  Address address{};
+  const Code code = V::calls().host_get_address(&address, reinterpret_cast<void*>(host), 0);
+  if (code != success)
+    fail(WEIR_ERROR_INVALID,
+         "the host memory at 0x%" PRIx64 " is not pinned by %s (%s); pin it first, or copy it", host,
+         V::names.runtime, V::error_name(code).c_str());
+  return address;
+}
+
+/// Throws unless the device of that index owns the memory.
+template <class V>
+void check_owner(Address address, std::uint32_t index) {
+  int owner = 0;
+  if (const Code code = V::device_of(address, &owner); code != success)
+    fail(WEIR_ERROR_INVALID,
+         "the memory at 0x%" PRIx64 " does not belong to %s (%s); expected memory of device %u", address,
+         V::names.runtime, V::error_name(code).c_str(), index);
+  if (owner != static_cast<int>(index))
+    fail(WEIR_ERROR_INVALID,
+         "the memory at 0x%" PRIx64 " belongs to device %d; expected memory of device %u", address, owner,
+         index);
+}
+
 }  // namespace detail
 
 /// The functions below run with the device's context current.
@@ -136,28 +164,15 @@ Allocation<V>& Device<V>::allocate(const weir_memory_options& options) {
 
 template <class V>
 Allocation<V>& Device<V>::wrap_memory(const weir_external_memory& memory)
-  requires requires { &V::device_of; }
+  requires FindsOwners<V>
 {
   Current<V> current(*this);
   const bool on_host = memory.kind == WEIR_EXTERNAL_HOST;
   Address address = memory.address;
-  if (on_host) {
-    const Code code = V::calls().host_get_address(&address, reinterpret_cast<void*>(memory.address), 0);
-    if (code != success)
-      fail(WEIR_ERROR_INVALID,
-           "the host memory at 0x%" PRIx64 " is not pinned by %s (%s); pin it first, or copy it",
-           memory.address, V::names.runtime, V::error_name(code).c_str());
-  } else {
-    int owner = 0;
-    if (const Code code = V::device_of(address, &owner); code != success)
-      fail(WEIR_ERROR_INVALID,
-           "the memory at 0x%" PRIx64 " does not belong to %s (%s); expected memory of device %u", address,
-           V::names.runtime, V::error_name(code).c_str(), index);
-    if (owner != static_cast<int>(index))
-      fail(WEIR_ERROR_INVALID,
-           "the memory at 0x%" PRIx64 " belongs to device %d; expected memory of device %u", address, owner,
-           index);
-  }
+  if (on_host)
+    address = detail::device_address_of<V>(memory.address);
+  else
+    detail::check_owner<V>(memory.address, index);
   Fresh<Allocation<V>> allocation;
   allocation->device = this;
   allocation->memory_kind = on_host ? WEIR_MEMORY_PINNED : WEIR_MEMORY_DEVICE;
