@@ -174,7 +174,7 @@ TEST(Compiler, RefusesWhatItCannotGenerate) {
   EXPECT_THAT(error_of({"elf-x86_64", "znver9", "", 1, 1}), HasSubstr("did you mean znver"));
   EXPECT_THAT(error_of({"elf-x86_64", "x86-64-v33", "", 1, 1}), HasSubstr("did you mean x86-64-v3"));
   EXPECT_THAT(error_of({"elf-x86_64", "x86-64", "", 1, 1}), HasSubstr("lacks avx2"));
-  EXPECT_THAT(error_of(host_target(), "wasm"), HasSubstr("expected llvm, llvm-opt or asm"));
+  EXPECT_THAT(error_of(host_target(), "wasm"), HasSubstr("expected llvm, llvm-opt, asm or times"));
 }
 
 TEST(Compiler, GeneratesForAnotherProcessor) {

@@ -83,6 +83,9 @@ SteppedMachine::Mask SteppedMachine::statement(const Statement& s, const Mask& a
       return for_loop(s, active);
     case Op::while_:
       return while_loop(s, active);
+    case Op::repeat:
+      repeat(s, active);
+      return active;
     case Op::parallel:
       loop(s);
       return active;
@@ -194,6 +197,20 @@ SteppedMachine::Mask SteppedMachine::while_loop(const Statement& s, const Mask& 
   }
   rounds_.pop_back();
   return done;
+}
+
+// Only outside of loops, where one thread runs.
+void SteppedMachine::repeat(const Statement& s, const Mask& active) {
+  const auto count = static_cast<std::int64_t>(threads_[0].values[s.operands[0]].bits);
+  for (std::int64_t i = 0; i < count; ++i) {
+    threads_[0].values[s.bodies[0].arguments[0]] = {static_cast<std::uint64_t>(i), ScalarType::i64};
+    if (ir::has_condition(s)) {
+      block(s.bodies[0], active);
+      const ir::ValueId holds = s.bodies[0].statements.back().operands[0];
+      if (failed_ || threads_[0].values[holds].bits == 0) return;
+    }
+    block(s.bodies.back(), active);
+  }
 }
 
 // A group at a time, or an iteration of an ordinary loop as a group of one thread.

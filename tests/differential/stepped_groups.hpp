@@ -48,6 +48,7 @@ class SteppedMachine {
   Mask branch(const ir::Statement& s, const Mask& active);
   Mask for_loop(const ir::Statement& s, const Mask& active);
   Mask while_loop(const ir::Statement& s, const Mask& active);
+  void repeat(const ir::Statement& s, const Mask& active);
   void loop(const ir::Statement& s);
   bool run_one(const ir::Statement& s, std::size_t thread);  ///< false: the thread ends
   std::uint64_t compute(const ir::Statement& s, const Thread& thread) const;
