@@ -80,7 +80,9 @@ std::string Program::explain(const StreamRef& on) const try {
   for (std::uint32_t number = 0; number < detail::LaunchVariant::count; ++number) {
     const detail::DeviceProgram* compiled = all.by_variant[number].load(std::memory_order_acquire);
     if (!compiled) continue;
-    text += heading(name(), detail::LaunchVariant::of(number));
+    detail::LaunchVariant variant = detail::LaunchVariant::of(number);
+    variant.assumptions = compiled->assumptions;  // fewer if the code is from a pack
+    text += heading(name(), variant);
     std::vector<Lowering> lowerings;
     for (const CompiledTask& task : compiled->tasks) lowerings.push_back(task.lowering);
     list_tasks(text, *state_->kernel, *compiled->plan, lowerings, compiled->tasks);
