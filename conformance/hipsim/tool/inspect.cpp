@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <stdexcept>
+#include <string_view>
 
 #include "code/code_object.hpp"
 #include "tool/commands.hpp"
@@ -85,14 +86,13 @@ int hide_functions(const std::string& library, const std::vector<std::string>& f
   for (const std::string& function : functions) {
     // In the table of dynamic names, each name has a zero before and after it. Changing the first letter
     // hides both names: the hash tables still hold the hash of the old one.
-    std::string whole(1, '\0');
-    whole += function;
-    whole += '\0';
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     std::size_t hidden = 0;
-    for (auto at = bytes.begin();; ++at, ++hidden) {
-      at = std::search(at, bytes.end(), whole.begin(), whole.end());
-      if (at == bytes.end()) break;
-      at[1] = 'x';
+    for (auto at = text.find(function, 1); at < text.size() - function.size();
+         at = text.find(function, at + 1)) {
+      if (text[at - 1] != '\0' || text[at + function.size()] != '\0') continue;
+      bytes[at] = 'x';
+      ++hidden;
     }
     if (hidden == 0) throw std::runtime_error(library + " has no function " + function);
   }

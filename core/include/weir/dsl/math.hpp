@@ -38,6 +38,7 @@ constexpr void check_operands() {
 }
 
 template <class Result, class T, std::size_t N>
+WEIR_OUT_OF_LINE
 Value<Result> emit_components(std::string_view op, std::string_view function,
                               const Operand<T> (&operands)[N]) {
   Handle components[component_count<T>];

@@ -89,7 +89,7 @@ void read(const Value<T>& value, Handle* components, Where) {
 }
 
 template <class T>
-void read_place(const Place& place, Handle* components, Where where) {
+WEIR_OUT_OF_LINE void read_place(const Place& place, Handle* components, Where where) {
   constexpr bool is_half = std::same_as<scalar_t<T>, half>;
   for (std::size_t i = 0; i < component_count<T>; ++i) {
     components[i] = emit_load(place, i, scalar_type<T>, where);
@@ -98,7 +98,7 @@ void read_place(const Place& place, Handle* components, Where where) {
 }
 
 template <class T>
-void write_place(const Place& place, const Handle* components, Where where) {
+WEIR_OUT_OF_LINE void write_place(const Place& place, const Handle* components, Where where) {
   constexpr bool is_half = std::same_as<scalar_t<T>, half>;
   for (std::size_t i = 0; i < component_count<T>; ++i) {
     Handle component = components[i];
@@ -130,7 +130,8 @@ class Source {
           detail::read(static_cast<Plain&&>(*static_cast<Plain*>(const_cast<void*>(source))), components,
                        where);
         }) {}
-  explicit Source(const T& constant) noexcept requires(!is_scalar<T>)
+  explicit Source(const T& constant) noexcept
+    requires(!is_scalar<T>)
       : source_(&constant), read_([](const void* source, Handle* components, Where where) {
           const T& constant = *static_cast<const T*>(source);
           for (std::size_t i = 0; i < component_count<T>; ++i) {
@@ -179,18 +180,21 @@ template <class T>
 class Operand {
  public:
   template <Traced E>
-  requires FitsAs<E, T> Operand(E&& traced, Where where = Where::current())
+    requires FitsAs<E, T>
+  WEIR_OUT_OF_LINE Operand(E&& traced, Where where = Where::current())
       : source_(traced), broadcasts_(!std::same_as<traced_t<E>, T>), where_(where) {
     check_not_kept<E&&>();
   }
   template <HostNumber U>
-  requires FitsAs<U, T> Operand(U constant, Where where = Where::current())
+    requires FitsAs<U, T>
+  WEIR_OUT_OF_LINE Operand(U constant, Where where = Where::current())
       : source_(constant_bits<scalar_t<T>>(constant, where)), broadcasts_(true), where_(where) {}
-  Operand(const T& constant, Where where = Where::current()) requires(!is_scalar<T>)
+  Operand(const T& constant, Where where = Where::current())
+    requires(!is_scalar<T>)
       : source_(constant), where_(where) {}
 
   /// The components; reads the source on the first call.
-  const Handle* components() const {
+  WEIR_OUT_OF_LINE const Handle* components() const {
     if (!read_) {
       source_.read(components_, where_);
       for (std::size_t i = 1; broadcasts_ && i < component_count<T>; ++i) components_[i] = components_[0];
@@ -222,7 +226,7 @@ class Subscript {
   template <HostNumber U>
   Subscript(U constant, Where where = Where::current()) : source_(bits(constant, where)), where_(where) {}
 
-  Handle handle() const {
+  WEIR_OUT_OF_LINE Handle handle() const {
     Handle handle;
     source_.read(&handle, where_);
     return type_ == ScalarType::i64 ? handle : emit("cast", ScalarType::i64, &handle, 1, where_);

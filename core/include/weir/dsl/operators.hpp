@@ -8,7 +8,7 @@
 namespace weir::detail {
 
 template <class Result, class T>
-Value<Result> emit_unary(std::string_view op, const Operand<T>& a) {
+WEIR_OUT_OF_LINE Value<Result> emit_unary(std::string_view op, const Operand<T>& a) {
   Handle components[component_count<T>];
   for (std::size_t i = 0; i < component_count<T>; ++i)
     components[i] = emit(op, scalar_type<Result>, &a[i], 1, a.where());
@@ -16,7 +16,7 @@ Value<Result> emit_unary(std::string_view op, const Operand<T>& a) {
 }
 
 template <class Result, class T>
-Value<Result> emit_binary(std::string_view op, const Operand<T>& a, const Operand<T>& b) {
+WEIR_OUT_OF_LINE Value<Result> emit_binary(std::string_view op, const Operand<T>& a, const Operand<T>& b) {
   Handle components[component_count<T>];
   for (std::size_t i = 0; i < component_count<T>; ++i) {
     const Handle operands[] = {a[i], b[i]};
@@ -76,7 +76,7 @@ class Arithmetic<Mat<S, R, C>> {
   friend Value<T> operator*(const Operand<S>& a, const Operand<T>& b) { return scale("mul", b, a); }
   friend Value<T> operator/(const Operand<T>& a, const Operand<S>& b) { return scale("div", a, b); }
 
-  static Value<T> scale(std::string_view op, const Operand<T>& a, const Operand<S>& b) {
+  WEIR_OUT_OF_LINE static Value<T> scale(std::string_view op, const Operand<T>& a, const Operand<S>& b) {
     static_assert(numbers, "matrices of booleans have no arithmetic");
     Handle components[component_count<T>];
     for (std::size_t i = 0; i < component_count<T>; ++i) {
@@ -122,7 +122,7 @@ Result refused();
 
 #define WEIR_MIXED(symbol)                                                                           \
   template <class A, class B>                                                                        \
-  requires detail::Mixed<A, B>                                                                       \
+    requires detail::Mixed<A, B>                                                                     \
   auto operator symbol(A&&, B&&) {                                                                   \
     static_assert(                                                                                   \
         detail::always_false<A, B>,                                                                  \
@@ -148,7 +148,7 @@ WEIR_MIXED(>=)
 #undef WEIR_MIXED
 
 template <class A, class B>
-requires detail::AnyTraced<A, B>
+  requires detail::AnyTraced<A, B>
 auto operator&&(A&&, B&&) {
   static_assert(
       detail::always_false<A, B>,
@@ -157,7 +157,7 @@ auto operator&&(A&&, B&&) {
   return detail::refused<Value<detail::bool_beside<A>>>();
 }
 template <class A, class B>
-requires detail::AnyTraced<A, B>
+  requires detail::AnyTraced<A, B>
 auto operator||(A&&, B&&) {
   static_assert(
       detail::always_false<A, B>,
@@ -167,7 +167,8 @@ auto operator||(A&&, B&&) {
 }
 
 template <detail::OutputStream S, class A>
-requires detail::Traced<A> S& operator<<(S& stream, A&&) {
+  requires detail::Traced<A>
+S& operator<<(S& stream, A&&) {
   static_assert(
       detail::always_false<A>,
       "a traced value has no number while the kernel is built: store it to an array and print its to_host()");
@@ -177,7 +178,8 @@ requires detail::Traced<A> S& operator<<(S& stream, A&&) {
 // overloads refuse it.
 #define WEIR_PRINT(name)                                                                                     \
   template <class... A>                                                                                      \
-  requires(detail::Traced<A> || ...) int name(A&&...) {                                                      \
+    requires(detail::Traced<A> || ...)                                                                       \
+  int name(A&&...) {                                                                                         \
     static_assert(                                                                                           \
         detail::always_false<A...>, #name                                                                    \
         " cannot print a traced value, which has no number while the kernel is built: store it to an array " \
@@ -197,9 +199,9 @@ WEIR_PRINT(snprintf)
                   "kernels have no ++ and --: write x[i] += 1, or atomic_add(x[i], 1) where iterations " \
                   "share the element, and make a Value that is to change a Var");                        \
   }
-WEIR_STEP(++, (A &&))
+WEIR_STEP(++, (A&&))
 WEIR_STEP(++, (A&&, int))
-WEIR_STEP(--, (A &&))
+WEIR_STEP(--, (A&&))
 WEIR_STEP(--, (A&&, int))
 #undef WEIR_STEP
 
@@ -213,12 +215,12 @@ Value<detail::traced_t<A>> operator!(A&& a) {
 
 /// Both sides are evaluated. Component by component on Vec.
 template <class A, class B>
-requires detail::AnyTraced<A, B>
+  requires detail::AnyTraced<A, B>
 auto and_(A&& a, B&& b) {
   return static_cast<A&&>(a) & static_cast<B&&>(b);
 }
 template <class A, class B>
-requires detail::AnyTraced<A, B>
+  requires detail::AnyTraced<A, B>
 auto or_(A&& a, B&& b) {
   return static_cast<A&&>(a) | static_cast<B&&>(b);
 }

@@ -22,6 +22,10 @@ namespace weir::detail {
 
 using Where = std::source_location;
 
+// Code that builds a kernel runs once, so that its own speed matters little. Out of line and compiled for
+// size, a file with many kernels takes three quarters of the time to compile.
+#define WEIR_OUT_OF_LINE [[gnu::cold, gnu::noinline]]
+
 /// A scalar value of one trace. Names, never addresses: a handle of another kernel is recognised and refused.
 struct Handle {
   std::uint32_t trace = 0;

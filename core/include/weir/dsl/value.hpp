@@ -136,6 +136,7 @@ class Value : public detail::Arithmetic<T>, public detail::NoHostCondition<Value
   Value(const detail::Handle* components, int) noexcept {
     for (std::size_t i = 0; i < detail::component_count<T>; ++i) components_[i] = components[i];
   }
+  WEIR_OUT_OF_LINE
   Value<detail::scalar_t<T>> component_at(const detail::Choice& choice, detail::Where where) const {
     const detail::Handle chosen = detail::emit_chosen(components_, choice, detail::scalar_type<T>, where);
     return detail::Access::value<detail::scalar_t<T>>(&chosen);
@@ -154,6 +155,7 @@ using Index = Value<std::int64_t>;
 
 // What Element and Var share: assignment in all its forms.
 #define WEIR_COMPOUND(symbol, qualifier)                                          \
+  WEIR_OUT_OF_LINE                                                                \
   void operator symbol##=(const detail::Operand<value_type>& change) qualifier {  \
     const Value<value_type> by = as_value(change), before = read(change.where()); \
     const Value<value_type> result = before symbol by;                            \
@@ -171,7 +173,7 @@ using Index = Value<std::int64_t>;
   WEIR_COMPOUND(<<, qualifier)    \
   WEIR_COMPOUND(>>, qualifier)
 #define WEIR_PLACE(T)                                                                                     \
-  Value<value_type> read(detail::Where where) const {                                                     \
+  WEIR_OUT_OF_LINE Value<value_type> read(detail::Where where) const {                                    \
     detail::Handle components[detail::component_count<T>];                                                \
     detail::read_place<std::remove_const_t<T>>(place_, components, where);                                \
     return detail::Access::value<value_type>(components);                                                 \
@@ -179,7 +181,7 @@ using Index = Value<std::int64_t>;
   static Value<value_type> as_value(const detail::Operand<value_type>& operand) {                         \
     return detail::Access::value<value_type>(operand.components());                                       \
   }                                                                                                       \
-  void write(const detail::Operand<value_type>& value) const {                                            \
+  WEIR_OUT_OF_LINE void write(const detail::Operand<value_type>& value) const {                           \
     static_assert(!std::is_const_v<T>,                                                                    \
                   "this array is read-only in the kernel: take View<T> instead of View<const T>");        \
     if constexpr (!std::is_const_v<T>) detail::write_place<T>(place_, value.components(), value.where()); \

@@ -88,7 +88,7 @@ class View {
   struct Indices {
     const detail::Subscript* at[max_rank];
   };
-  Element<T> at(const Indices& indices, std::size_t count) const {
+  WEIR_OUT_OF_LINE Element<T> at(const Indices& indices, std::size_t count) const {
     detail::Place place;
     place.trace = trace_;
     place.id = parameter_;
