@@ -219,13 +219,6 @@ void copy_back(const StreamRef& stream, const AnyArrayView& array, const Buffers
     array.copy_from_array(stream, sorted.from);
 }
 
-template <class I>
-const Kernel<void(View<I>)>& count_up_kernel() {
-  static const auto& kernel = *new Kernel<void(View<I>)>(
-      "count_up", [](View<I> x) { range_for(x.size(), [&](Index i) { x[i] = cast<I>(i); }); });
-  return kernel;
-}
-
 template <class U>
 class GroupSort {
  public:

@@ -28,6 +28,14 @@ class KernelCache {
   std::map<std::uint32_t, Kernel<Signature>> kernels_;  // its nodes do not move
 };
 
+/// Writes each element's index.
+template <class I>
+const Kernel<void(View<I>)>& count_up_kernel() {
+  static const auto& kernel = *new Kernel<void(View<I>)>(
+      "count_up", [](View<I> x) { range_for(x.size(), [&](Index i) { x[i] = cast<I>(i); }); });
+  return kernel;
+}
+
 /// Calls action(T()) for the host type T of `scalar`, among the types of arithmetic.
 template <class Action>
 void for_number_type(ScalarType scalar, const Action& action) {

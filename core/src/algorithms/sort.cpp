@@ -92,13 +92,6 @@ void sort_words(const StreamRef& stream, const KeyOrder& order, Buffers& keys, B
 }
 
 template <class I>
-const Kernel<void(View<I>)>& count_up_kernel() {
-  static const auto& kernel = *new Kernel<void(View<I>)>(
-      "count_up", [](View<I> x) { range_for(x.size(), [&](Index i) { x[i] = cast<I>(i); }); });
-  return kernel;
-}
-
-template <class I>
 void sort_pairs(const StreamRef& stream, const KeyOrder& order, Buffers& keys, const AnyArrayView& values) {
   const auto count = static_cast<std::int64_t>(keys.from.size());
   const AnyArray indices[] = {scratch(stream, element_type<I>, count),
