@@ -140,21 +140,22 @@ TYPED_TEST_SUITE(SubGroups, Widths);
 
 TYPED_TEST(SubGroups, Exchange) {
   constexpr std::uint32_t w = TypeParam::value;
-  const Kernel kernel{
-      "exchange", [](View<const double> x, View<double> out, View<std::uint32_t> bits) {
-        group_for(groups(x.size() / 96), threads<3, 32>, [&](Index g, Index, Index) {
-          const Index i = g * 96 + thread_number(), n = x.size();
-          const Value v = x[i];
-          out[i] = shuffle<w>(v, cast<std::int32_t>(i) * 5 + 3);
-          out[n + i] = shuffle_up<w>(v, 1);
-          out[n * 2 + i] = shuffle_down<w>(v, 2);
-          out[n * 3 + i] = subgroup_reduce<w>(v, [](Value<double> a, Value<double> b) { return a + b; });
-          out[n * 4 + i] = subgroup_scan<w>(v, [](Value<double> a, Value<double> b) { return a + b; });
-          bits[i] = ballot<w>(v > 40.0);
-          bits[n + i] =
-              select(subgroup_any<w>(v > 100.0), 1u, 0u) + select(subgroup_all<w>(v > 40.0), 2u, 0u);
-        });
-      }};
+  const Kernel kernel{"exchange", [](View<const double> x, View<double> out, View<std::uint32_t> bits) {
+                        group_for(groups(x.size() / 96), threads<3, 32>, [&](Index g, Index, Index) {
+                          const Index i = g * 96 + thread_number(), n = x.size();
+                          const Value v = x[i];
+                          out[i] = shuffle<w>(v, cast<std::int32_t>(i) * 5 + 3);
+                          out[n + i] = shuffle_up<w>(v, 1);
+                          out[n * 2 + i] = shuffle_down<w>(v, 2);
+                          const auto add = [](Value<double> a, Value<double> b) { return a + b; };
+                          Var<double> variable = v;
+                          out[n * 3 + i] = subgroup_reduce<w>(variable, add);
+                          out[n * 4 + i] = subgroup_scan<w>(x[i], add);
+                          bits[i] = ballot<w>(v > 40.0);
+                          bits[n + i] = select(subgroup_any<w>(v > 100.0), 1u, 0u) +
+                                        select(subgroup_all<w>(v > 40.0), 2u, 0u);
+                        });
+                      }};
   const std::size_t n = 288;
   std::vector<double> values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = double(i * 37 % 101);

@@ -209,14 +209,80 @@ TEST(TallMatrices, OfOneColumnAreFactorized) {
   EXPECT_THAT(out.to_host(), testing::ElementsAre(3, 2));
 }
 
-TEST(SpectralFailures, OfMatricesThatAreNotFiniteAreNan) {
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    const Mat<float, 3, 3> a{{1, 0, 0, 0, 1, 0, bad, 0, 1}};
-    const auto e = eigen_symmetric(a);
-    const auto s = svd(a);
-    EXPECT_TRUE(std::any_of(e.values.data.begin(), e.values.data.end(), [](float x) { return x != x; }));
-    EXPECT_TRUE(std::any_of(s.values.data.begin(), s.values.data.end(), [](float x) { return x != x; }));
+template <class T, std::size_t N>
+struct SpectralResults {
+  Vec<T, N> eigenvalues, singular_values;
+  Mat<T, N, N> vectors, u, v, rotation, stretch;
+};
+
+/// Numbers that are not NaN in the results.
+template <class T, std::size_t N>
+std::size_t numbers_in(const SpectralResults<T, N>& of) {
+  const auto count = [](const auto& entries) {
+    return std::count_if(entries.data.begin(), entries.data.end(), [](T x) { return x == x; });
+  };
+  return count(of.eigenvalues) + count(of.singular_values) + count(of.vectors) + count(of.u) + count(of.v) +
+         count(of.rotation) + count(of.stretch);
+}
+
+/// Symmetric matrices with one entry of the lower triangle that is not finite, its mirror image included: of
+/// zeros, the unit matrix, and others.
+template <class T, std::size_t N>
+std::vector<Mat<T, N, N>> matrices_that_are_not_finite() {
+  std::vector<Mat<T, N, N>> matrices;
+  const T infinity = std::numeric_limits<T>::infinity();
+  for (const T bad : {std::numeric_limits<T>::quiet_NaN(), infinity, -infinity})
+    for (const int kind : {0, 1, 2})
+      for (std::size_t row = 0; row < N; ++row)
+        for (std::size_t column = 0; column <= row; ++column) {
+          Mat<T, N, N> a{};
+          for (std::size_t r = 0; r < N; ++r)
+            for (std::size_t c = 0; c < N; ++c) {
+              if (kind == 1) a(r, c) = r == c ? T(1) : T(0);
+              if (kind == 2) a(r, c) = T(1 + (r + c) % 3);
+            }
+          a(row, column) = a(column, row) = bad;
+          matrices.push_back(a);
+        }
+  return matrices;
+}
+
+template <class T, std::size_t N>
+void every_result_is_nan() {
+  using M = Mat<T, N, N>;
+  using R = SpectralResults<T, N>;
+  const Kernel decompose{"decompose", [](View<const M> a, View<R> out) {
+                           range_for(a.size(), [&](Index i) {
+                             const auto e = eigen_symmetric(a[i]);
+                             out[i][&R::eigenvalues] = e.values;
+                             out[i][&R::vectors] = e.vectors;
+                             const auto s = svd(a[i]);
+                             out[i][&R::singular_values] = s.values;
+                             out[i][&R::u] = s.u;
+                             out[i][&R::v] = s.v;
+                             const auto p = polar(a[i]);
+                             out[i][&R::rotation] = p.rotation;
+                             out[i][&R::stretch] = p.stretch;
+                           });
+                         }};
+  const std::vector<M> matrices = matrices_that_are_not_finite<T, N>();
+  StructArray<R> results(tested(), matrices.size());
+  decompose(upload(matrices), results);
+  const std::vector<R> found = results.to_host();
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    EXPECT_EQ(numbers_in(found[i]), 0u) << "matrix " << i << " of size " << N << " on the device";
+    const auto e = eigen_symmetric(matrices[i]);
+    const auto s = svd(matrices[i]);
+    const auto p = polar(matrices[i]);
+    const R host{e.values, s.values, e.vectors, s.u, s.v, p.rotation, p.stretch};
+    EXPECT_EQ(numbers_in(host), 0u) << "matrix " << i << " of size " << N << " on the host";
   }
+}
+
+TEST(SpectralFailures, OfMatricesThatAreNotFiniteAreNan) {
+  every_result_is_nan<float, 2>();
+  every_result_is_nan<float, 3>();
+  every_result_is_nan<double, 5>();
 }
 
 }  // namespace

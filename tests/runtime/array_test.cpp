@@ -85,6 +85,20 @@ TEST(Array, FillsWithEveryElementSize) {
   check(Vec<double, 5>{1, 2, 3, 4, 5});
 }
 
+TEST(Array, FillsOnTheDeviceWithElementsThatAreNoPattern) {
+  const Device device = Watch::open();
+  const Stream stream = device.create_stream();
+  const std::size_t count = 1'000'000;
+  const auto x = device.array<Vec<float, 3>>(stream, count);
+  const std::uint64_t before = Watch::get().total();
+  const std::uint64_t fills = Watch::get().count("fill"), copies = Watch::get().count("copy_on_device");
+  x.fill(stream, Vec<float, 3>{1, 2, 3});
+  EXPECT_EQ(Watch::get().count("fill") - fills, 2u);              // of 8 and 4 bytes
+  EXPECT_EQ(Watch::get().count("copy_on_device") - copies, 20u);  // which double 1 element to 2^20
+  EXPECT_EQ(Watch::get().total() - before, 22u) << "another call than fills and copies on the device";
+  EXPECT_THAT(x.to_host(stream), Each((Vec<float, 3>{1, 2, 3})));
+}
+
 TEST(Array, OfNoElementsIsAllowedEverywhere) {
   const Device device = open_real();
   const Stream stream = device.create_stream();

@@ -67,6 +67,9 @@ TEST(Device, IsTheOneThatTheEnvironmentNames) {
   setenv("WEIR_DEVICE", "cpu:99", 1);
   EXPECT_THAT(error_of(ErrorCode::no_device, [] { weir::open(); }),
               ::testing::AllOf(HasSubstr("WEIR_DEVICE"), HasSubstr("numbered from 0")));
+  setenv("WEIR_DEVICE", "CPU", 1);
+  EXPECT_THAT(error_of(ErrorCode::no_device, [] { weir::open(); }),
+              ::testing::AllOf(HasSubstr("WEIR_DEVICE"), HasSubstr("did you mean 'cpu'?")));
   unsetenv("WEIR_DEVICE");
   EXPECT_FALSE(weir::open().name().empty());
   setenv("WEIR_DEVICE", tested.c_str(), 1);

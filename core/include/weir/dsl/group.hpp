@@ -218,7 +218,7 @@ template <std::uint32_t Width, detail::Traced V, class Combine>
 Value<detail::traced_t<V>> subgroup_reduce(V&& value, Combine&& combine,
                                            detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<V>;
-  Var<T> result(static_cast<V&&>(value), where);
+  Var<T> result(Value<T>(static_cast<V&&>(value), where), where);  // a Var is not copied
   const Value<std::int32_t> own = lane<Width>(where);
   for (std::uint32_t step = 1; step < Width; step *= 2) {
     const Value<T> mine(result, where);
@@ -235,7 +235,7 @@ template <std::uint32_t Width, detail::Traced V, class Combine>
 Value<detail::traced_t<V>> subgroup_scan(V&& value, Combine&& combine,
                                          detail::Where where = detail::Where::current()) {
   using T = detail::traced_t<V>;
-  Var<T> result(static_cast<V&&>(value), where);
+  Var<T> result(Value<T>(static_cast<V&&>(value), where), where);  // a Var is not copied
   const Value<std::int32_t> own = lane<Width>(where);
   for (std::uint32_t step = 1; step < Width; step *= 2) {
     const Value<T> mine(result, where);

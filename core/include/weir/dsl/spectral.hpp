@@ -33,6 +33,24 @@ struct PolarFactors {
 
 namespace detail {
 
+/// Makes all entries of m NaN if one is not finite, because Jacobi's methods need not spread it to all
+/// results. Returns 1, or NaN then.
+template <class W, std::size_t R, std::size_t C, class Matrix>
+typename W::Scalar spread_nonfinite(Matrix& m) {
+  using T = typename W::Number;
+  using Scalar = typename W::Scalar;
+  typename W::template Variable<bool> all = typename W::Truth(true);
+  W::loop(std::size_t{0}, R, [&](auto r) {
+    W::loop(std::size_t{0}, C,
+            [&](auto c) { all = all & (W::absolute(m.get(r, c)) <= std::numeric_limits<T>::max()); });
+  });
+  const typename W::Truth finite = all;
+  W::loop(std::size_t{0}, R, [&](auto r) {
+    W::loop(std::size_t{0}, C, [&](auto c) { m.set(r, c, if_regular<W>(finite, m.get(r, c))); });
+  });
+  return if_regular<W>(finite, Scalar(1));
+}
+
 /// The rotation by which Jacobi's methods annihilate an entry.
 template <class W>
 struct Rotation {
@@ -176,10 +194,9 @@ auto eigen_symmetric(A&& a) {
   constexpr std::size_t n = detail::rows_of<detail::small_t<A>>;
   static_assert(n == detail::cols_of<detail::small_t<A>>, "eigen_symmetric takes square matrices");
   typename W::template Table<T, n, n> m{detail::kind_of<W>(static_cast<A&&>(a))}, v;
-  W::loop(std::size_t{0}, n, [&](auto i) {
-    v.set(i, i, typename W::Scalar(1));
-    W::loop(i + 1, n, [&](auto j) { m.set(i, j, m.get(j, i)); });
-  });
+  W::loop(std::size_t{0}, n, [&](auto i) { W::loop(i + 1, n, [&](auto j) { m.set(i, j, m.get(j, i)); }); });
+  const typename W::Scalar one = detail::spread_nonfinite<W, n, n>(m);
+  W::loop(std::size_t{0}, n, [&](auto i) { v.set(i, i, one); });
   W::sweep([&](auto& active) {
     W::loop(std::size_t{0}, n, [&](auto p) {
       W::loop(p + 1, n, [&](auto q) { detail::turn_symmetric<W, n>(m, v, p, q, active); });
@@ -204,10 +221,11 @@ auto svd(A&& a) {
   static_assert(rows >= columns, "svd takes matrices with at least as many rows as columns: transpose it");
   typename W::template Table<T, rows, columns> b{detail::kind_of<W>(static_cast<A&&>(a))}, u;
   typename W::template Table<T, columns, columns> v;
+  const Scalar one = detail::spread_nonfinite<W, rows, columns>(b);
   // Squares of scaled entries neither overflow nor all vanish.
   const Scalar size = detail::largest_entry<W, rows, columns>(b);
   W::loop(std::size_t{0}, columns, [&](auto c) {
-    v.set(c, c, Scalar(1));
+    v.set(c, c, one);
     W::loop(std::size_t{0}, rows, [&](auto r) { b.set(r, c, W::scaled(b.get(r, c), size, -1)); });
   });
   W::sweep([&](auto& active) {
