@@ -68,3 +68,8 @@ KERNEL shared(const void* arguments, const weir_cpu_run* run) {
     given->out[n] = right;
   }
 }
+
+/* Has no arguments. */
+KERNEL nothing(const void* arguments, const weir_cpu_run* run) {
+  (void)arguments, (void)run;
+}

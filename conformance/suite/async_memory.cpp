@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "kernels/gate.hpp"
+#include "kernels/held_kernel.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -268,6 +269,64 @@ WEIR_REQUIREMENT(
   EXPECT_NE(memory.info().host_pointer, nullptr)
       << "driver.h: host_pointer is non-null for all pinned memory";
   stream.synchronize();
+}
+
+WEIR_REQUIREMENT(
+    4, 15, AsyncMemory, FreeingWaitsForRunningWork,
+    "memory_free_async of memory that a running kernel uses makes it available after the kernel, although "
+    "nothing else is queued.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  HeldKernel held;
+  const Stream stream, other;
+  // The kernel writes to it when it ends.
+  constexpr std::uint64_t size = 1u << 20;
+  const weir_allocation result = allocate(stream, size);
+  stream.synchronize();
+  held.launch(stream, result);
+  ASSERT_TRUE(held.starts()) << "the kernel did not start";
+  free_on(stream, result);
+  std::vector<Memory> taken;
+  for (int i = 0; i < 16; ++i) {
+    taken.emplace_back(size);
+    fill<std::uint8_t>(other, taken.back(), 0, size, 99);
+  }
+  other.synchronize();
+  held.release();
+  stream.synchronize();
+  for (const Memory& memory : taken)
+    ASSERT_TRUE(same_bytes(read_through(other, memory, 0, size), Bytes(size, 99)))
+        << "memory_free_async was submitted after a kernel that still ran; the kernel wrote to memory that "
+           "was "
+           "allocated meanwhile. Look first at when memory_free_async takes the stream for idle";
+}
+
+WEIR_REQUIREMENT(4, 16, AsyncMemory, ReachedFreesAreNotWaitedFor,
+                 "After many rounds of memory_free_async, allocation past the memory returns "
+                 "WEIR_ERROR_OUT_OF_MEMORY and waits for nothing.") {
+  needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const std::uint64_t size = total / 8;
+  const Stream stream;
+  for (int i = 0; i < 16; ++i) {
+    const weir_memory_options options = memory_options(size);
+    weir_allocation memory = nullptr;
+    if (result_of(table().memory_allocate_async, weir_stream(stream), &options, &memory) != WEIR_OK)
+      throw Skipped("an eighth of the device's memory is not free");
+    free_on(stream, memory);
+    stream.synchronize();
+  }
+  std::vector<Memory> live;
+  weir_result result = WEIR_OK;
+  while (result == WEIR_OK && live.size() < 32) {
+    const weir_memory_options options = memory_options(size);
+    weir_allocation memory = nullptr;
+    result = result_of(table().memory_allocate, device(), &options, &memory);
+    if (result == WEIR_OK) live.emplace_back(memory);
+  }
+  if (live.size() == 32) throw Unsupported("the device allocates four times the memory that it has");
+  EXPECT_EQ(result, WEIR_ERROR_OUT_OF_MEMORY)
+      << "after " << live.size() << " live allocations of an eighth of the device's memory";
 }
 
 }  // namespace

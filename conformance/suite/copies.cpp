@@ -78,6 +78,15 @@ WEIR_REQUIREMENT(
   copy_on(stream, memory, 1000, memory, 0, 1000);
   stream.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(1000, 1000), memory.read(0, 1000)));
+  // The other way, to ranges below their sources.
+  Bytes expected = pattern(2000, 2);
+  memory.write(expected);
+  copy_on(stream, memory, 0, memory, 1000, 1000);
+  copy_on(stream, memory, 100, memory, 1900, 50);
+  stream.synchronize();
+  std::copy(expected.begin() + 1000, expected.end(), expected.begin());
+  std::copy_n(expected.begin() + 1900, 50, expected.begin() + 100);
+  EXPECT_TRUE(same_bytes(memory.read(), expected)) << "after copies to ranges below their sources";
 }
 
 WEIR_REQUIREMENT(1, 25, Copies, OverlapIsInvalid,

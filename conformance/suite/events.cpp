@@ -237,10 +237,13 @@ WEIR_REQUIREMENT(2, 43, Events, ChainsOfStreamsHold, "A chain of 100 waits over 
 
 WEIR_REQUIREMENT(2, 44, Events, UnknownFlagsAreRefused,
                  "event_create with unknown flags is refused and leaves the output unchanged.") {
-  weir_event out = nullptr;
-  const weir_result result = result_of(table().event_create, device(), 0x100u, &out);
-  EXPECT_TRUE(result == WEIR_ERROR_INVALID || result == WEIR_ERROR_UNSUPPORTED) << result_name(result);
-  EXPECT_EQ(out, nullptr);
+  for (std::uint32_t flag = 2; flag; flag <<= 1) {
+    weir_event out = nullptr;
+    const weir_result result = result_of(table().event_create, device(), flag, &out);
+    EXPECT_TRUE(result == WEIR_ERROR_INVALID || result == WEIR_ERROR_UNSUPPORTED)
+        << "event_create with flags 0x" << std::hex << flag << " returned " << result_name(result);
+    EXPECT_EQ(out, nullptr) << "after event_create with flags 0x" << std::hex << flag;
+  }
 }
 
 WEIR_REQUIREMENT(2, 45, Events, OutliveTheirStream,

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 4: memory that the driver does not own. The suite lends the driver memory of its own allocations.
+#include <sys/mman.h>
+
 #include <cstring>
+#include <memory>
 
 #include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 #include "kernels/kernels.hpp"
 
 namespace weir::conformance {
@@ -185,6 +189,85 @@ WEIR_REQUIREMENT(
   weir_allocation out = nullptr;
   refusal(WEIR_ERROR_INVALID, table().memory_wrap, device(),
           static_cast<const weir_external_memory*>(nullptr), &out);
+}
+
+WEIR_REQUIREMENT(
+    4, 67, ExternalMemory, TakesNothingFromTheDevice,
+    "External memory counts neither as memory in use nor, when it is freed, as memory that became free.") {
+  needs(WEIR_CAP_EXTERNAL_MEMORY);
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const std::uint64_t size = std::min<std::uint64_t>(free / 4, 64u << 20);
+  const Memory owner(size);
+  const auto allocate = [&](const char* when) {
+    const weir_memory_options options = memory_options(size);
+    Memory made(weir_allocation{});
+    const weir_result result = result_of(table().memory_allocate, device(), &options, made.out());
+    EXPECT_EQ(result, WEIR_OK) << "memory_allocate of " << size << " bytes returned " << result_name(result)
+                               << " " << when
+                               << ": one allocation of that size is live, which memory_wrap was "
+                               << "given " << total / size + 2
+                               << " times. driver.h: external memory is memory that the driver does not own. "
+                                  "Look first at what memory_wrap and memory_free count";
+  };
+  {
+    std::vector<Memory> all;
+    for (std::uint64_t i = 0; i < total / size + 2; ++i) all.push_back(wrapped(owner, 0, size));
+    allocate("while external memory of more than the device's total was live");
+  }
+  allocate("after external memory of more than the device's total was freed");
+}
+
+WEIR_REQUIREMENT(4, 68, ExternalMemory, MayBeLargerThan4GiB,
+                 "External memory of more than 2^32 bytes has its whole size, up to its last byte.") {
+  needs(WEIR_CAP_EXTERNAL_MEMORY);
+  const std::uint64_t size = (std::uint64_t{1} << 32) + 4096;
+  if (info().kind == WEIR_DEVICE_CPU) {
+    // Address space of the process; only the pages that are written take memory.
+    void* const space =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED) throw Skipped("the process has no 4 GiB of address space left");
+    const std::unique_ptr<void, void (*)(void*)> unmap(
+        space, [](void* begin) { munmap(begin, (std::uint64_t{1} << 32) + 4096); });
+    const weir_external_memory memory = external_memory(WEIR_EXTERNAL_DEVICE, space, size);
+    Memory external(weir_allocation{});
+    call(table().memory_wrap, device(), &memory, external.out());
+    EXPECT_EQ(external.info().size, size);
+    const Stream stream;
+    fill<std::uint8_t>(stream, external, size - 100, 100, 7);
+    stream.synchronize();
+    EXPECT_TRUE(same_bytes(external.read(size - 100, 100), Bytes(100, 7)));
+    return;
+  }
+  throw Skipped("only address space of the host takes no memory");
+}
+
+WEIR_REQUIREMENT(5, 37, ExternalMemory, IsUsedByGraphs,
+                 "Copies, fills and kernels of graphs take external memory like any other.") {
+  needs(WEIR_CAP_EXTERNAL_MEMORY);
+  needs(WEIR_CAP_GRAPHS);
+  const Kernel iota("iota");
+  const Memory owner(3 * 512);
+  const Memory first = wrapped(owner, 0, 512), second = wrapped(owner, 512, 512),
+               third = wrapped(owner, 1024, 512);
+  HostMemory host(512);
+  GraphNodes nodes;
+  const auto filled = nodes.fill<std::uint8_t>(first, 0, 512, 7);
+  const auto copied = nodes.copy_on_device(second, 0, first, 0, 512, {filled});
+  nodes.copy_to_host(host.data(), second, 512, {copied});
+  nodes.kernel(iota, arguments(third, std::int64_t{64}, std::int64_t{5}));
+  const Graph graph = nodes.make();
+  const Stream stream;
+  launch(graph, stream);
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(host.bytes(), Bytes(512, 7)));
+  EXPECT_TRUE(same_bytes(owner.read(0, 1024), Bytes(1024, 7)));
+  const Bytes numbers = owner.read(1024, 512);
+  for (std::size_t i = 0; i < 64; ++i) {
+    std::int64_t number = 0;
+    std::memcpy(&number, numbers.data() + 8 * i, 8);
+    ASSERT_EQ(number, static_cast<std::int64_t>(5 + i)) << "element " << i << " of the kernel's result";
+  }
 }
 
 }  // namespace

@@ -180,14 +180,15 @@ WEIR_REQUIREMENT(
     5, 63, GraphUpdates, KeepKindAndKernel,
     "An update to another kind or kernel returns WEIR_ERROR_INVALID, and the graph stays unchanged.") {
   needs(WEIR_CAP_GRAPHS);
-  const Kernel iota("iota"), append("append");
+  const Kernel iota("iota"), append("append"), same_name("iota");  // of a module of its own
   const Memory a(8 * 4), b(64);
-  GraphNodes nodes, kinds, kernels;
+  GraphNodes nodes, kinds, kernels, modules;
   nodes.kernel(iota, arguments(a, std::int64_t{4}, std::int64_t{30}));
   kinds.fill<std::uint8_t>(b, 0, 64, 1);
   kernels.kernel(append, arguments(a, std::int64_t{1}));
+  modules.kernel(same_name, arguments(a, std::int64_t{4}, std::int64_t{40}));
   const Graph graph = nodes.make();
-  for (GraphNodes* other : {&kinds, &kernels})
+  for (GraphNodes* other : {&kinds, &kernels, &modules})
     refusal(WEIR_ERROR_INVALID, table().graph_update, weir_graph(graph), 0u,
             static_cast<const weir_graph_node*>(&(*other)[0]));
   const Stream stream;

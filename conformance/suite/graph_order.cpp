@@ -56,6 +56,36 @@ WEIR_REQUIREMENT(
 }
 
 WEIR_REQUIREMENT(
+    5, 38, GraphOrder, EmptyNodesJoinTheirDependencies,
+    "A node after an empty node does not run before each dependency of the empty node has ended.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Stream control;
+  for (std::uint32_t place = 0; place < 3; ++place) {
+    HeldKernel held;
+    const Memory memory(64 * 4);
+    memory.write(Bytes(64 * 4, 0));
+    GraphNodes nodes;
+    for (std::uint32_t i = 0; i < 3; ++i)
+      if (i == place)
+        nodes.kernel(held.kernel(), held.arguments());
+      else
+        nodes.fill<std::uint8_t>(memory, 64 * (1 + i), 64, 1);
+    const auto join = nodes.empty({0, 1, 2});
+    nodes.fill<std::uint8_t>(memory, 0, 64, 9, {join});
+    const HeldRun run(nodes, held);
+    EXPECT_TRUE(never([&] { return read_through(control, memory, 0, 1)[0] != 0; }))
+        << "a node that depends on an empty node ran while dependency " << place
+        << " of the empty node was running; driver.h: WEIR_GRAPH_EMPTY joins its dependencies. Look first at "
+           "what graph_create does with nodes without an operation";
+    held.release();
+    run.stream().synchronize();
+    EXPECT_TRUE(held.was_released()) << "the held node was not released in time";
+    EXPECT_EQ(memory.read(0, 1)[0], 9) << "the node after the empty node did not run";
+    if (HasFailure()) return;
+  }
+}
+
+WEIR_REQUIREMENT(
     5, 24, GraphOrder, ARunEndsWithAllItsNodes,
     "A run ends when all of its nodes have ended, whichever ends last: one of up to 5 is held, and "
     "neither the stream's later work nor an event after the run goes on.") {

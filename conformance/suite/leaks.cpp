@@ -141,13 +141,20 @@ WEIR_REQUIREMENT(1, 60, Leaks, OfMemory, "Allocating and freeing memory 10,000 t
 WEIR_REQUIREMENT(1, 61, Leaks, OfRefusedCalls, "10,000 refused calls leak nothing.") {
   const Stream stream;
   const Memory memory(100);
-  expect_flat("a refused allocation and a refused fill", often, [&] {
+  expect_flat("refused allocations, a refused fill and refused copies", often, [&] {
     const weir_memory_options options = memory_options(0);
     weir_allocation out = nullptr;
-    const std::uint8_t byte = 1;
+    std::uint8_t byte = 1;
+    const std::uint64_t past = 99, two = 2;
+    const weir_allocation there = memory;
+    const weir_memory_options huge = memory_options(std::uint64_t{1} << 60);
     (void)result_of(table().memory_allocate, device(), &options, &out);
-    (void)result_of(table().fill, weir_stream(stream), weir_allocation(memory), std::uint64_t{99},
-                    std::uint64_t{2}, static_cast<const void*>(&byte), 1u);
+    (void)result_of(table().memory_allocate, device(), &huge, &out);
+    (void)result_of(table().fill, weir_stream(stream), there, past, two, static_cast<const void*>(&byte), 1u);
+    (void)result_of(table().copy_to_device, weir_stream(stream), there, past, static_cast<const void*>(&byte),
+                    two);
+    (void)result_of(table().copy_to_host, weir_stream(stream), static_cast<void*>(&byte), there, past, two);
+    (void)result_of(table().copy_on_device, weir_stream(stream), there, past, there, std::uint64_t{0}, two);
   });
 }
 
@@ -209,6 +216,15 @@ WEIR_REQUIREMENT(
               });
 }
 
+WEIR_REQUIREMENT(2, 75, Leaks, OfRefusedEvents,
+                 "Refusing an event with unknown flags 10,000 times leaks nothing.") {
+  device();
+  expect_flat("a refused event_create", often, [] {
+    weir_event out = nullptr;
+    (void)result_of(table().event_create, device(), 0x100u, &out);
+  });
+}
+
 WEIR_REQUIREMENT(3, 59, Leaks, OfModulesAndLaunches,
                  "Loading, launching and unloading a module 250 times, or 10,000 times with --thorough, and "
                  "10,000 launches of one kernel, leak nothing.") {
@@ -239,6 +255,46 @@ WEIR_REQUIREMENT(3, 61, Leaks, OfLookUps,
   });
 }
 
+WEIR_REQUIREMENT(3, 63, Leaks, OfLargeArguments,
+                 "10,000 launches with an argument block of more than 800 bytes leak nothing.") {
+  const Kernel sum("sum_values");
+  const Memory out(8);
+  Arguments values = arguments(out);
+  while (values.bytes().size() < sum.layout().argument_bytes) values.add(std::int64_t{1});
+  const Stream stream;
+  expect_flat("kernel_launch with a large argument block", often, [&] {
+    sum.launch(stream, values);
+    stream.synchronize();
+  });
+}
+
+WEIR_REQUIREMENT(3, 64, Leaks, OfRefusedCode,
+                 "Refusing code objects, layouts and launches 10,000 times leaks nothing.") {
+  const Kernel iota("iota");
+  const Memory out(8 * 64);
+  const Stream stream;
+  weir_launch empty = iota.launch_of(arguments(out, std::int64_t{64}, std::int64_t{1}));
+  empty.grid[0] = 0;
+  weir_kernel_layout wrong = iota.layout();
+  const weir_parameter outside = {wrong.argument_bytes, 8, WEIR_PARAMETER_VALUE};
+  wrong.parameter_count = 1;
+  wrong.parameters = &outside;
+  const Bytes noise = pattern(1000);
+  weir_code_object object = iota.ready().code_object();
+  object.data = noise.data();
+  object.size = noise.size();
+  expect_flat("a refused kernel_launch and a refused module_get_kernel", often, [&] {
+    weir_kernel found = nullptr;
+    (void)result_of(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&empty));
+    (void)result_of(table().module_get_kernel, iota.module(), iota.ready().symbol.c_str(),
+                    static_cast<const weir_kernel_layout*>(&wrong), &found);
+  });
+  expect_flat("a refused module_load", sometimes(), [&] {
+    weir_module loaded = nullptr;
+    (void)result_of(table().module_load, device(), static_cast<const weir_code_object*>(&object), &loaded);
+  });
+}
+
 WEIR_REQUIREMENT(4, 13, Leaks, OfStreamOrderedMemory,
                  "Allocating and freeing memory in stream order 10,000 times leaks nothing.") {
   needs(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
@@ -258,6 +314,29 @@ WEIR_REQUIREMENT(4, 26, Leaks, OfPinnedMemory,
   needs(WEIR_CAP_PINNED_MEMORY);
   expect_flat("memory_allocate of pinned memory, memory_free", often,
               [] { const Memory memory(1000, WEIR_MEMORY_PINNED); });
+}
+
+WEIR_REQUIREMENT(
+    4, 66, Leaks, OfExternalMemory,
+    "Wrapping external memory, freeing it with each function, and refusing it 10,000 times leaks "
+    "nothing.") {
+  needs(WEIR_CAP_EXTERNAL_MEMORY);
+  const Memory owner(4096);
+  const Stream stream;
+  const bool ordered = has(WEIR_CAP_STREAM_ORDERED_ALLOCATION);
+  const weir_external_memory memory = {sizeof memory, WEIR_EXTERNAL_DEVICE, owner.info().device_address,
+                                       4096};
+  const weir_external_memory nowhere = {sizeof nowhere, WEIR_EXTERNAL_DEVICE, 0, 4096};
+  expect_flat("memory_wrap, memory_free, memory_free_async, and a refused memory_wrap", often, [&] {
+    weir_allocation first = nullptr, second = nullptr;
+    call(table().memory_wrap, device(), &memory, &first);
+    call(table().memory_free, first);
+    call(table().memory_wrap, device(), &memory, &first);
+    ordered ? call(table().memory_free_async, weir_stream(stream), first) : call(table().memory_free, first);
+    (void)result_of(table().memory_wrap, device(), &nowhere, &second);
+    const Memory usual(64);  // may reuse the record of external memory
+    stream.synchronize();
+  });
 }
 
 WEIR_REQUIREMENT(4, 65, Leaks, OfWrappedStreams,
@@ -301,6 +380,52 @@ WEIR_REQUIREMENT(5, 28, Leaks, OfGraphs,
       launch(graph, streams[0]);
     }
     for (const Stream& stream : streams) stream.synchronize();
+  });
+}
+
+WEIR_REQUIREMENT(
+    5, 35, Leaks, OfUpdatesOfWaitingGraphs,
+    "Updating graphs whose runs wait, and once more after these runs, 10,000 times leaks nothing.") {
+  needs(WEIR_CAP_GRAPHS);
+  needs(WEIR_CAP_HOST_CALLBACK);  // without it, nothing holds streams for so short a time
+  const Memory memory(4096);
+  const Stream stream;
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, 64, 1);
+  constexpr int together = 50;
+  const auto cycle = [&] {
+    std::vector<Graph> graphs;
+    for (int i = 0; i < together; ++i) graphs.push_back(nodes.make());
+    const auto update = [&](const Graph& graph) {
+      (void)result_of(table().graph_update, weir_graph(graph), 0u,
+                      static_cast<const weir_graph_node*>(&nodes[0]));
+      launch(graph, stream);
+    };
+    Gate gate;
+    gate.hold(stream);
+    for (const Graph& graph : graphs) {
+      launch(graph, stream);
+      for (int i = 0; i < 3; ++i) update(graph);
+    }
+    gate.open();
+    stream.synchronize();
+    for (const Graph& graph : graphs) update(graph);
+    stream.synchronize();
+  };
+  expect_flat("50 graphs, each updated three times while its runs wait and once after them", often / together,
+              cycle, together);
+}
+
+WEIR_REQUIREMENT(5, 36, Leaks, OfRefusedUpdates, "Refusing an update 10,000 times leaks nothing.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64);
+  GraphNodes nodes, wrong;
+  nodes.fill<std::uint8_t>(memory, 0, 64, 1);
+  wrong.fill<std::uint8_t>(memory, 1, 64, 1);
+  const Graph graph = nodes.make();
+  expect_flat("a refused graph_update", often, [&] {
+    (void)result_of(table().graph_update, weir_graph(graph), 0u,
+                    static_cast<const weir_graph_node*>(&wrong[0]));
   });
 }
 

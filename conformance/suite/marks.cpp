@@ -2,6 +2,7 @@
 // Level 2: which work marks and waits refer to, when events and streams are used again.
 #include <atomic>
 #include <future>
+#include <set>
 #include <thread>
 
 #include "kernels/gate.hpp"
@@ -314,6 +315,48 @@ WEIR_REQUIREMENT(2, 68, TimedEvents, PlainEventsHaveNoTime,
   refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(plain), weir_event(timed), &out);
   refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(timed), weir_event(plain), &out);
   refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(plain), weir_event(plain), &out);
+  // Plain events that take the place of timed ones.
+  for (int i = 0; i < 256; ++i) const Event destroyed(WEIR_EVENT_TIMED);
+  std::vector<Event> events(1024);
+  for (const Event& event : events) {
+    event.record(stream);
+    refusal(WEIR_ERROR_INVALID, table().event_elapsed, weir_event(event), weir_event(timed), &out);
+    if (HasFailure()) return;
+  }
+}
+
+WEIR_REQUIREMENT(
+    2, 57, Marks, NewStreamsOutliveTheirFirstWork,
+    "A stream that is created after busy streams were destroyed stays in use when its work ends: no other "
+    "new stream is the same one.") {
+  const Memory memory(64);
+  {
+    const Stream held;
+    const Event begin;
+    std::vector<Stream> streams(64);
+    std::vector<Event> ends(64);
+    Gate gate;
+    gate.hold(held);
+    begin.record(held);
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      streams[i].wait(begin);
+      fill<std::uint8_t>(streams[i], memory, 0, 64, 1);
+      ends[i].record(streams[i]);
+      streams[i].destroy();
+    }
+    gate.open();
+    for (const Event& end : ends) end.synchronize();
+  }
+  std::vector<Stream> first(128);
+  for (const Stream& stream : first) fill<std::uint8_t>(stream, memory, 0, 64, 2);
+  for (const Stream& stream : first) stream.synchronize();
+  std::vector<Stream> second(128);
+  std::set<weir_stream> all(first.begin(), first.end());
+  for (const Stream& stream : second)
+    ASSERT_TRUE(all.insert(stream).second) << "64 streams were destroyed while they were busy; 128 new ones "
+                                              "did their work, and then stream_create gave a "
+                                              "handle that one of these still has. Look first at what a "
+                                              "stream keeps from the one whose place it takes";
 }
 
 WEIR_REQUIREMENT(2, 52, Marks, MarksAreExactAfterManySubmissions,
@@ -378,6 +421,31 @@ WEIR_REQUIREMENT(2, 54, Marks, EveryWaitForAStreamHolds,
          "done. Look first at where stream_wait_event finds a wait unnecessary";
   end.open();
   waiting.synchronize();
+}
+
+WEIR_REQUIREMENT(
+    2, 56, Marks, DestroyedStreamsAreWaitedFor,
+    "A stream that waits for an event of a stream that was destroyed while it was held does not go on "
+    "before that work.") {
+  const Memory memory(64);
+  const Event event;
+  const Stream waiting;
+  Stream held;
+  Gate gate;
+  gate.hold(held);
+  fill<std::uint8_t>(held, memory, 0, 64, 1);
+  event.record(held);
+  held.destroy();
+  waiting.wait(event);
+  waiting.flush();
+  EXPECT_TRUE(never([&] { return waiting.done(); }))
+      << "an event was recorded on a held stream, which was destroyed; stream_query of a stream that waits "
+         "for the "
+         "event returned WEIR_OK. Look first at what stream_wait_event does if the event's stream has no "
+         "handle";
+  gate.open();
+  waiting.synchronize();
+  EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 1)));
 }
 
 }  // namespace

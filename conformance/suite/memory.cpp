@@ -150,6 +150,36 @@ void check_alignments(
     }
 }
 
+WEIR_REQUIREMENT(
+    1, 17, Memory, UnknownKindsAreInvalid,
+    "Memory of a kind that driver.h does not name returns WEIR_ERROR_INVALID and leaves the output "
+    "alone.") {
+  for (const std::uint32_t kind : {WEIR_MEMORY_PINNED + 1u, 0x100u, 0x10000u, 0x80000000u, ~0u}) {
+    const weir_memory_options options = memory_options(100, kind);
+    weir_allocation out = nullptr;
+    refusal(WEIR_ERROR_INVALID, table().memory_allocate, device(), &options, &out);
+    EXPECT_EQ(out, nullptr) << "with options.kind " << kind;
+  }
+}
+
+WEIR_REQUIREMENT(
+    1, 18, Memory, MemoryInUseIsNotFree,
+    "While memory is allocated, device_get_memory reports no more than the rest of the total as free.") {
+  std::uint64_t free = 0, total = 0;
+  call(table().device_get_memory, device(), &free, &total);
+  const std::uint64_t size = std::min<std::uint64_t>(free / 4, 64u << 20);
+  const Memory memory(size);
+  const Stream stream;
+  fill<std::uint8_t>(stream, memory, 0, size, 1);  // some systems count memory when it is first written
+  stream.synchronize();
+  call(table().device_get_memory, device(), &free, &total);
+  EXPECT_LE(free, total - size)
+      << "of " << total << " bytes, " << size << " are allocated and written; device_get_memory reports "
+      << free
+      << " as free. driver.h: free and total memory at present. Look first at where "
+         "device_get_memory gets *out_free from";
+}
+
 WEIR_REQUIREMENT(1, 13, Memory, LargeAlignmentsAreKeptOrRefused,
                  "An alignment above memory_alignment is kept, or refused with WEIR_ERROR_UNSUPPORTED.") {
   needs_version(1);

@@ -120,6 +120,29 @@ WEIR_REQUIREMENT(
   EXPECT_TRUE(same_bytes(b.read(), pattern(200)));
 }
 
+WEIR_REQUIREMENT(4, 76, PeerCopies, TakeExternalMemory,
+                 "copy_peer takes external memory like any other, as its source and as its destination.") {
+  needs(WEIR_CAP_PEER_COPY);
+  needs(WEIR_CAP_EXTERNAL_MEMORY);
+  const weir_device other = other_device();
+  const Memory owner(1000), theirs(1000, WEIR_MEMORY_DEVICE, other);
+  owner.write(pattern(1000));
+  const weir_external_memory memory = {sizeof memory, WEIR_EXTERNAL_DEVICE, owner.info().device_address,
+                                       1000};
+  Memory external(weir_allocation{});
+  call(table().memory_wrap, device(), &memory, external.out());
+  const Stream stream;
+  call(table().copy_peer, weir_stream(stream), weir_allocation(theirs), std::uint64_t{0},
+       weir_allocation(external), std::uint64_t{0}, std::uint64_t{1000});
+  fill<std::uint8_t>(stream, external, 0, 1000, 0);
+  call(table().copy_peer, weir_stream(stream), weir_allocation(external), std::uint64_t{0},
+       weir_allocation(theirs), std::uint64_t{0}, std::uint64_t{500});
+  stream.synchronize();
+  Bytes expected = pattern(1000);
+  std::fill(expected.begin() + 500, expected.end(), std::uint8_t{0});
+  EXPECT_TRUE(same_bytes(owner.read(), expected));
+}
+
 WEIR_REQUIREMENT(
     4, 72, PeerCopies, EventsOrderDevices,
     "A stream waits for an event of another device, or the wait returns WEIR_ERROR_UNSUPPORTED.") {

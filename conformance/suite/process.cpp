@@ -5,12 +5,16 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
+#include "kernels/held_kernel.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -33,50 +37,17 @@ class Shared {
   char* text_;
 };
 
-/// Calls functions of the table in a child; their results do not matter.
-void call_in_a_child(char* now, weir_stream stream, weir_event event, weir_allocation memory) {
-  const auto calling = [&](const char* name) { std::strcpy(now, name); };
-  weir_status status = new_status();
-  std::uint32_t count = 0;
-  weir_device opened = nullptr;
-  weir_stream made = nullptr;
-  weir_allocation allocated = nullptr;
-  std::uint64_t free = 0, total = 0;
-  const weir_memory_options options = memory_options(64);
-  const std::uint8_t byte = 1;
-  std::uint8_t host[64];
-  calling("device_count"), (void)table().device_count(&count, &status);
-  calling("device_open"), (void)table().device_open(judged().device, &opened, &status);
-  calling("device_get_memory"), (void)table().device_get_memory(device(), &free, &total, &status);
-  calling("stream_create"), (void)table().stream_create(device(), nullptr, &made, &status);
-  calling("stream_query"), (void)table().stream_query(stream, &status);
-  calling("event_query"), (void)table().event_query(event, &status);
-  calling("memory_allocate"), (void)table().memory_allocate(device(), &options, &allocated, &status);
-  calling("fill"), (void)table().fill(stream, memory, 0, 64, &byte, 1, &status);
-  calling("copy_to_host"), (void)table().copy_to_host(stream, host, memory, 0, 64, &status);
-  calling("stream_flush"), (void)table().stream_flush(stream, &status);
-  calling("stream_synchronize"), (void)table().stream_synchronize(stream, &status);
-  calling("event_synchronize"), (void)table().event_synchronize(event, &status);
-  calling("exit"), std::exit(0);
-}
-
-WEIR_REQUIREMENT(
-    2, 70, Process, AForkedChildNeitherHangsNorCrashes,
-    "In a child made by fork while work is held, functions of the table return, the child exits, "
-    "and the parent goes on.") {
-  const Memory memory(64);
-  const Stream stream;
-  const Event event;
+/// Runs `calls` in a child made by fork, which must end soon. `calls` gets a function that names the call
+/// that comes next; the results of the calls do not matter.
+void run_in_a_child(const std::function<void(const std::function<void(const char*)>& calling)>& calls) {
   const Shared now;
-  std::unique_ptr<Gate> gate;
-  if (Gate::possible()) {
-    gate = std::make_unique<Gate>();
-    gate->hold(stream);
-  }
-  event.record(stream);
   const pid_t child = fork();
   ASSERT_GE(child, 0) << "fork failed";
-  if (child == 0) call_in_a_child(now.text(), stream, event, memory);
+  if (child == 0) {
+    calls([&](const char* name) { std::strcpy(now.text(), name); });
+    std::strcpy(now.text(), "exit");
+    std::exit(0);
+  }
   int status = 0;
   const auto limit = std::chrono::steady_clock::now() + patience() / 2.0;
   pid_t ended = 0;
@@ -94,10 +65,95 @@ WEIR_REQUIREMENT(
     ADD_FAILURE() << "a child that was forked while work was held was ended by signal " << WTERMSIG(status)
                   << " (" << strsignal(WTERMSIG(status)) << ") in " << now.text();
   }
+}
+
+WEIR_REQUIREMENT(
+    2, 70, Process, AForkedChildNeitherHangsNorCrashes,
+    "In a child made by fork while work is held, functions of the table return, the child exits, "
+    "and the parent goes on.") {
+  Memory memory(64), other(64);
+  Stream stream, destroyed;
+  Event event, end;
+  std::unique_ptr<Gate> gate;
+  if (Gate::possible()) {
+    gate = std::make_unique<Gate>();
+    gate->hold(stream);
+  }
+  event.record(stream);
+  destroyed.wait(event);  // still has work when it is destroyed
+  fill<std::uint8_t>(destroyed, other, 0, 64, 2);
+  end.record(destroyed);
+  destroyed.destroy();
+  run_in_a_child([&](const auto& calling) {
+    weir_status status = new_status();
+    std::uint32_t count = 0;
+    weir_device opened = nullptr;
+    weir_stream made = nullptr;
+    weir_event created = nullptr;
+    weir_allocation allocated = nullptr;
+    weir_memory_info filled{};
+    filled.struct_size = sizeof filled;
+    std::uint64_t free = 0, total = 0;
+    const weir_memory_options options = memory_options(64);
+    const std::uint8_t byte = 1;
+    std::uint8_t host[64];
+    calling("device_count"), (void)table().device_count(&count, &status);
+    calling("device_open"), (void)table().device_open(judged().device, &opened, &status);
+    calling("device_get_memory"), (void)table().device_get_memory(device(), &free, &total, &status);
+    calling("stream_create"), (void)table().stream_create(device(), nullptr, &made, &status);
+    calling("event_create"), (void)table().event_create(device(), WEIR_EVENT_PLAIN, &created, &status);
+    calling("stream_query"), (void)table().stream_query(stream, &status);
+    calling("event_query"), (void)table().event_query(event, &status);
+    calling("memory_allocate"), (void)table().memory_allocate(device(), &options, &allocated, &status);
+    calling("memory_get_info"), (void)table().memory_get_info(memory, &filled, &status);
+    calling("fill"), (void)table().fill(stream, memory, 0, 64, &byte, 1, &status);
+    calling("copy_to_host"), (void)table().copy_to_host(stream, host, memory, 0, 64, &status);
+    calling("event_record"), (void)table().event_record(event, stream, &status);
+    calling("stream_wait_event"), (void)table().stream_wait_event(stream, event, &status);
+    calling("stream_flush"), (void)table().stream_flush(stream, &status);
+    calling("stream_synchronize"), (void)table().stream_synchronize(stream, &status);
+    calling("event_synchronize"), (void)table().event_synchronize(event, &status);
+    calling("event_destroy"), (void)table().event_destroy(event, &status);
+    calling("stream_destroy"), (void)table().stream_destroy(stream, &status);
+    calling("memory_free"), (void)table().memory_free(memory, &status);
+    calling("device_close"), (void)table().device_close(device(), &status);
+    calling("device_close"), (void)table().device_close(device(), &status);
+  });
   if (gate) gate->open();
   fill<std::uint8_t>(stream, memory, 0, 64, 3);
   stream.synchronize();
+  end.synchronize();
   EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 3))) << "in the parent, after the child";
+}
+
+WEIR_REQUIREMENT(
+    5, 34, Process, AForkedChildDoesNotWaitForGraphs,
+    "In a child made by fork while a graph is held, the functions of graphs return, the child exits, and the "
+    "graph goes on in the parent.") {
+  needs(WEIR_CAP_GRAPHS);
+  const Memory memory(64);
+  Stream stream;
+  GraphNodes nodes;
+  nodes.fill<std::uint8_t>(memory, 0, 64, 5);
+  Graph graph = nodes.make();
+  std::unique_ptr<Gate> gate;
+  if (Gate::possible()) {
+    gate = std::make_unique<Gate>();
+    gate->hold(stream);
+  }
+  launch(graph, stream);
+  const auto given = nodes.pointers();
+  run_in_a_child([&](const auto& calling) {
+    weir_status status = new_status();
+    weir_graph made = nullptr;
+    calling("graph_create"), (void)table().graph_create(device(), nodes.size(), given.data(), &made, &status);
+    calling("graph_update"), (void)table().graph_update(graph, 0, given[0], &status);
+    calling("graph_launch"), (void)table().graph_launch(graph, stream, &status);
+    calling("graph_destroy"), (void)table().graph_destroy(graph, &status);
+  });
+  if (gate) gate->open();
+  stream.synchronize();
+  EXPECT_TRUE(same_bytes(memory.read(), Bytes(64, 5))) << "in the parent, after the child";
 }
 
 // Runs in a process of its own, in which no other opening keeps the device open.
@@ -133,6 +189,53 @@ WEIR_REQUIREMENT(
       << "is complete. Look first at what device_close waits for";
   // The callbacks use this process.
   for (int i = 0; i < 1000 && ended < streams; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// Runs in a process that has not used the driver, so that its child can.
+WEIR_REQUIREMENT(3, 67, FirstCall, AProcessExitsWhileAKernelRuns,
+                 "A process exits promptly although a kernel runs.") {
+  const Shared now;
+  auto& began = *reinterpret_cast<std::atomic<std::int64_t>*>(now.text());
+  const auto milliseconds = [] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  constexpr int cannot = 77;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0) << "fork failed";
+  if (child == 0) {
+    try {
+      // Neither is destroyed: exit() does not return to here.
+      auto* const held = new HeldKernel;
+      auto* const stream = new Stream;
+      held->launch(*stream);
+      if (!held->starts()) _exit(cannot);
+    } catch (...) {
+      _exit(cannot);
+    }
+    began = milliseconds();
+    std::exit(0);
+  }
+  int status = 0;
+  const std::int64_t limit = std::chrono::milliseconds(patience()).count() / 2;
+  pid_t ended = 0;
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && (began == 0 || milliseconds() - began < limit))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (ended == 0) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    ADD_FAILURE()
+        << "a process called exit() while a kernel ran and had not ended " << limit
+        << " ms later; driver.h: exit handlers of the driver must neither crash nor wait. Look first at "
+           "what they and the destructors of the driver's static objects wait for";
+  } else if (WIFSIGNALED(status)) {
+    ADD_FAILURE() << "a process that called exit() while a kernel ran was ended by signal "
+                  << WTERMSIG(status) << " (" << strsignal(WTERMSIG(status))
+                  << "); driver.h: exit handlers of the driver must neither crash nor wait";
+  } else if (WEXITSTATUS(status) == cannot) {
+    throw Skipped("no kernel could be held in a child of this process");
+  }
 }
 
 }  // namespace

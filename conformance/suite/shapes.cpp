@@ -195,6 +195,35 @@ WEIR_REQUIREMENT(3, 53, Shapes, GridsUpToTheLimits,
                        std::min(info().max_grid[2], 7u)});
 }
 
+WEIR_REQUIREMENT(
+    3, 66, Shapes, KernelsWithoutArgumentsAreLaunched,
+    "A kernel without parameters is looked up and launched with null for parameters and arguments.") {
+  const ReadyKernel& ready = ready_kernel("nothing");
+  const weir_code_object object = ready.code_object();
+  Module module;
+  call(table().module_load, device(), &object, module.out());
+  weir_kernel_layout layout{};
+  layout.struct_size = sizeof layout;
+  weir_kernel kernel = nullptr;
+  call(table().module_get_kernel, weir_module(module), ready.symbol.c_str(),
+       static_cast<const weir_kernel_layout*>(&layout), &kernel);
+  weir_launch launch{};
+  launch.struct_size = sizeof launch;
+  launch.kernel = kernel;
+  for (int i = 0; i < 3; ++i) launch.grid[i] = launch.block[i] = 1;
+  const Stream stream;
+  call(table().kernel_launch, weir_stream(stream), static_cast<const weir_launch*>(&launch));
+  stream.synchronize();
+}
+
+WEIR_REQUIREMENT(3, 65, Shapes, GridsAreCountedIn64Bits,
+                 "Grids of 2^32 blocks and of a few more run whole.") {
+  const Kernel tally("tally");
+  if (tally.ready().format != "elf-x86_64") throw Skipped("the device needs time for each block");
+  for (const auto& [x, y] : {std::pair{1u << 17, 1u << 15}, std::pair{(1u << 17) + 1, 1u << 15}})
+    if (x <= info().max_grid[0] && y <= info().max_grid[1]) expect_tally(tally, {x, y, 1});
+}
+
 /// Launches "shared" with one-dimensional grids and checks its result.
 void expect_shared(const Kernel& shared, const Stream& stream, std::uint32_t bytes, std::uint32_t blocks) {
   const Memory out = Memory::of(std::vector<std::int64_t>(blocks, -9));
@@ -355,7 +384,8 @@ WEIR_REQUIREMENT(3, 17, Modules, UnknownTargetIsRefused,
                  "WEIR_ERROR_CODE_OBJECT, and the message names the target.") {
   const ReadyKernel& ready = ready_kernel("iota");
   if (ready.target.empty()) throw Skipped("targets of the format " + ready.format + " have no names");
-  for (const std::string target : {"no-such-target", "z9999"}) {
+  for (const std::string& target : {std::string("no-such-target"), std::string("z9999"), ready.target + "-v9",
+                                    ready.target + "9", ready.target.substr(0, 1)}) {
     weir_code_object object = ready.code_object();
     object.target = target.c_str();
     weir_module out = nullptr;

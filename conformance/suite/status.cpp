@@ -123,5 +123,24 @@ WEIR_REQUIREMENT(
   });
 }
 
+WEIR_REQUIREMENT(3, 23, Status, LongFormatsAreCutAtCharacters,
+                 "The message for a code object whose format or target does not fit is terminated and ends "
+                 "with a whole UTF-8 "
+                 "character.") {
+  const std::uint64_t data[8] = {};
+  weir_code_object object{};
+  object.struct_size = sizeof object;
+  object.data = data;
+  object.size = sizeof data;
+  for (const char** text : {&object.format, &object.target}) {
+    object.format = object.target = "no-such-format";
+    try_long_texts(WEIR_ERROR_CODE_OBJECT, [&](const char* name, weir_status* status) {
+      *text = name;
+      weir_module out = nullptr;
+      return table().module_load(device(), &object, &out, status);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace weir::conformance

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "kernels/gate.hpp"
+#include "kernels/held_kernel.hpp"
 
 namespace weir::conformance {
 namespace {
@@ -273,6 +274,63 @@ WEIR_REQUIREMENT(2, 15, Streams, HaveNothingToDoWhenCreated,
                  "A new stream is done: nothing was submitted to it.") {
   std::vector<Stream> held;
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(held.emplace_back().done()) << "stream " << i;
+}
+
+WEIR_REQUIREMENT(
+    2, 19, Streams, TakeHundredsOfSubmissions,
+    "499 pieces of work are submitted to a held stream without blocking: room is needed for 500.") {
+  const Stream stream;
+  const Memory memory(4096);
+  Gate gate;
+  gate.hold(stream);
+  ASSERT_TRUE(gate.reached()) << "the stream did not begin its first work";
+  // A call that waits for room ends only when the gate opens by itself, which fails the test.
+  for (std::uint32_t i = 0; i < 498; ++i) fill<std::uint32_t>(stream, memory, 4 * i, 4, i);
+  EXPECT_FALSE(stream.done()) << "stream_query returned WEIR_OK while a host callback held the stream back";
+  gate.open();
+  stream.synchronize();
+  const auto values = memory.values<std::uint32_t>();
+  for (std::uint32_t i = 0; i < 498; ++i) ASSERT_EQ(values[i], i);
+}
+
+WEIR_REQUIREMENT(
+    2, 20, Streams, SmallCopiesWaitForRunningWork,
+    "Copies and fills of few bytes wait for the one piece of work before them, also while it runs and "
+    "nothing else is queued.") {
+  for (const std::uint64_t size : {1u, 64u, 4096u}) {
+    const Memory to_device(size), filled(size), from(size), copied(size);
+    const Bytes ones(size, 1);
+    for (const Memory* memory : {&to_device, &filled, &copied}) memory->write(Bytes(size, 9));
+    from.write(ones);
+    const HostMemory source(ones), destination(Bytes(size, 9));
+    for (int kind = 0; kind < 4; ++kind) {
+      static constexpr const char* names[] = {"copy_to_device", "copy_to_host", "copy_on_device", "fill"};
+      const Stream held, control;
+      Gate running;
+      running.hold(held);
+      ASSERT_TRUE(running.reached()) << "the stream did not begin its first work";
+      if (kind == 0)
+        call(table().copy_to_device, weir_stream(held), weir_allocation(to_device), std::uint64_t{0},
+             static_cast<const void*>(source.data()), size);
+      else if (kind == 1)
+        call(table().copy_to_host, weir_stream(held), static_cast<void*>(destination.data()),
+             weir_allocation(from), std::uint64_t{0}, size);
+      else if (kind == 2)
+        call(table().copy_on_device, weir_stream(held), weir_allocation(copied), std::uint64_t{0},
+             weir_allocation(from), std::uint64_t{0}, size);
+      else
+        fill<std::uint8_t>(held, filled, 0, size, 1);
+      const Memory& written = kind == 0 ? to_device : kind == 2 ? copied : filled;
+      const Bytes seen = kind == 1 ? destination.bytes() : read_through(control, written, 0, size);
+      EXPECT_TRUE(same_bytes(seen, Bytes(size, 9))) << names[kind] << " of " << size
+                                                    << " bytes was submitted while a host callback of the "
+                                                       "stream ran; the copy did not wait for it. Look "
+                                                       "first at when "
+                                                    << names[kind] << " takes the stream for idle";
+      running.open();
+      held.synchronize();
+    }
+  }
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level 8: threads, exhaustion, long runs.
 #include <atomic>
+#include <cstring>
 #include <functional>
 
 #include "kernels/gate.hpp"
+#include "kernels/graph_nodes.hpp"
 #include "kernels/kernels.hpp"
 
 namespace weir::conformance {
@@ -146,6 +148,98 @@ WEIR_REQUIREMENT(8, 15, Threads, GoOnWhileOneWaits,
   gate.open();
   waiter.join();
   held.synchronize();
+}
+
+WEIR_REQUIREMENT(8, 16, Threads, LoadAndUnloadCode,
+                 "Eight threads load, look up, launch and unload code of their own at once.") {
+  const Kernel once[] = {Kernel("iota"), Kernel("scale_add")};  // compiled before
+  on_threads(8, [](int i) {
+    const Memory out(8 * 16);
+    const Stream stream;
+    for (std::int64_t round = 0; round < 40; ++round) {
+      fill<std::uint8_t>(stream, out, 0, out.size(), 0);
+      if (i % 2) {
+        const Kernel iota("iota");
+        iota.launch(stream, arguments(out, std::int64_t{16}, round));
+        stream.synchronize();
+      } else {
+        const Kernel scale_add("scale_add");
+        const Memory in = Memory::of(std::vector<std::int64_t>(16, round));
+        scale_add.launch(stream, arguments(out, in, std::int64_t{16}, std::int64_t{3}));
+        stream.synchronize();
+      }
+      const auto values = out.values<std::int64_t>();
+      for (std::int64_t k = 0; k < 16; ++k)
+        if (values[static_cast<std::size_t>(k)] != (i % 2 ? round + k : 3 * round))
+          throw std::runtime_error("another module's kernel ran");
+    }
+  });
+}
+
+WEIR_REQUIREMENT(8, 17, Threads, MakeGraphs,
+                 "Eight threads make, launch, update and destroy graphs of their own at once.") {
+  needs(WEIR_CAP_GRAPHS);
+  on_threads(8, [](int i) {
+    const auto count = static_cast<std::uint32_t>(i + 1);
+    const Memory memory(64 * count);
+    const Stream stream;
+    for (int round = 0; round < 150; ++round) {
+      const auto value = static_cast<std::uint8_t>(i * 31 + round);
+      fill<std::uint8_t>(stream, memory, 0, memory.size(), static_cast<std::uint8_t>(~value));
+      GraphNodes nodes;
+      for (std::uint32_t k = 0; k < count; ++k) nodes.fill<std::uint8_t>(memory, 64 * k, 64, value);
+      const Graph graph = nodes.make();
+      launch(graph, stream);
+      stream.synchronize();
+      if (memory.read() != Bytes(memory.size(), value))
+        throw std::runtime_error("round " + std::to_string(round) + ": a graph of " + std::to_string(count) +
+                                 " fills left memory unfilled, or filled it with another value");
+    }
+  });
+}
+
+WEIR_REQUIREMENT(
+    8, 18, Threads, FailWithMessagesOfTheirOwn,
+    "Of eight threads whose look-ups fail at once, each gets the message that names its kernel.") {
+  on_threads(8, [](int i) {
+    const Kernel iota("iota");  // a module of its own, as look-ups in one module may exclude one another
+    // Texts of different lengths, so that parts of two differ from both.
+    const std::string name =
+        "missing_" + std::string(static_cast<std::size_t>(10 * i + 1), static_cast<char>('a' + i));
+    for (int round = 0; round < 3000; ++round) {
+      weir_status status = new_status();
+      weir_kernel out = nullptr;
+      const weir_result result =
+          table().module_get_kernel(iota.module(), name.c_str(), &iota.layout(), &out, &status);
+      if (result != WEIR_ERROR_NOT_FOUND || !std::strstr(status.message, name.c_str()))
+        throw std::runtime_error("module_get_kernel of '" + name + "' returned " +
+                                 std::string(result_name(result)) + " with the message of another thread: '" +
+                                 status.message + "'. Look first at the memory in which messages are made");
+    }
+  });
+}
+
+WEIR_REQUIREMENT(
+    8, 19, Threads, FillOneRangeInTurn,
+    "Fills of one range in one stream by several threads take effect one after the other: the range "
+    "never has bytes of two of them.") {
+  constexpr std::uint64_t size = 1u << 20;
+  const Memory memory(size);
+  const Stream stream;
+  for (int round = 0; round < 20; ++round) {
+    on_threads(4, [&](int i) {
+      for (int k = 0; k < 4; ++k)
+        fill<std::uint8_t>(stream, memory, 0, size, static_cast<std::uint8_t>(16 * i + k));
+    });
+    stream.synchronize();
+    const Bytes bytes = memory.read();
+    ASSERT_TRUE(same_bytes(bytes, Bytes(size, bytes[0])))
+        << "four threads filled one range in one stream; bytes of two fills are mixed. driver.h: calls that "
+           "submit to "
+           "one stream from several threads take effect one after the other. Look first at what fill holds "
+           "while it "
+           "works or submits";
+  }
 }
 
 WEIR_REQUIREMENT(8, 20, Exhaustion, OfMemoryIsSurvived,

@@ -124,5 +124,41 @@ WEIR_REQUIREMENT(2, 65, TimedEvents, MeasureAnewWhenRecordedAgain,
   EXPECT_LE(out, 0) << "it still measures from the earlier record";
 }
 
+WEIR_REQUIREMENT(
+    2, 69, TimedEvents, DestroyedEventsChangeNoOther,
+    "A timed event that is destroyed while its mark is pending leaves the times of later events alone.") {
+  needs(WEIR_CAP_TIMED_EVENTS);
+  const Stream held, free;
+  Event start(WEIR_EVENT_TIMED);
+  start.record(free);
+  Gate gate;
+  gate.hold(held);
+  for (int i = 0; i < 64; ++i) {
+    const Event destroyed(WEIR_EVENT_TIMED);
+    destroyed.record(held);
+  }
+  // Enough to use the objects of all events that earlier tests destroyed.
+  std::vector<Event> events;
+  for (int i = 0; i < 4096; ++i) events.emplace_back(WEIR_EVENT_TIMED);
+  for (const Event& event : events) event.record(free);
+  free.synchronize();
+  const auto times = [&] {
+    std::vector<double> all(events.size());
+    for (std::size_t i = 0; i < events.size(); ++i)
+      call(table().event_elapsed, weir_event(start), weir_event(events[i]), &all[i]);
+    return all;
+  };
+  const std::vector<double> before = times();
+  gate.open();
+  held.synchronize();
+  const std::vector<double> after = times();
+  for (std::size_t i = 0; i < before.size(); ++i)
+    ASSERT_EQ(before[i], after[i])
+        << "64 timed events were recorded on a held stream and destroyed; then 4096 were made and recorded "
+           "on "
+           "another stream. When the held stream went on, the time of event "
+        << i << " of these changed. Look first at what keeps an event until its pending marks are reached";
+}
+
 }  // namespace
 }  // namespace weir::conformance

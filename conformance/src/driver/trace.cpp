@@ -46,11 +46,16 @@ std::string name_of(std::uint32_t slot) {
   return slot < slots().size() ? std::string(slots()[slot].name) : "?";
 }
 
-std::string text_of(const Trace& trace) {
-  std::string pending;
+std::string in_flight(const Trace& trace) {
+  std::string names;
   for (const auto& call : trace.in_flight)
     if (const std::uint32_t slot = call.load(std::memory_order_relaxed))
-      pending += (pending.empty() ? "" : ", ") + name_of(slot - 1);
+      names += (names.empty() ? "" : ", ") + name_of(slot - 1);
+  return names;
+}
+
+std::string text_of(const Trace& trace) {
+  const std::string pending = in_flight(trace);
   const std::uint32_t count = trace.count.load(std::memory_order_acquire);
   std::string calls, previous;
   std::uint32_t repeats = 0;
@@ -148,6 +153,10 @@ void trace_end(int slot, weir_result result) {
 
 std::string trace_text() {
   return text_of(*current());
+}
+
+std::string calls_in_flight() {
+  return in_flight(*current());
 }
 
 std::string contract_of(const std::string& text) {

@@ -40,6 +40,9 @@ void trace_end(int slot, weir_result result);
 /// As TraceMemory::text(), of this process.
 std::string trace_text();
 
+/// The names of the slots that threads of this process are in, with commas; empty if there are none.
+std::string calls_in_flight();
+
 /// What driver.h says about each function of the table that `text` names, with the line, for messages.
 std::string contract_of(const std::string& text);
 

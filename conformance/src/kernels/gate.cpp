@@ -3,8 +3,10 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <string>
 
 #include "driver/live_objects.hpp"
+#include "driver/trace.hpp"
 
 namespace weir::conformance {
 
@@ -18,7 +20,8 @@ struct Gate::State {
   bool opened = false;
   bool expired = false;
   bool reached = false;
-  int waiting = 0;  ///< callbacks that were submitted and have not returned
+  int waiting = 0;      ///< callbacks that were submitted and have not returned
+  std::string blocked;  ///< the calls in flight when it expired
 
   static void pass(void* user) {
     // Each callback owns a reference, so the state outlives the gate for callbacks that run late.
@@ -28,7 +31,7 @@ struct Gate::State {
     state.reached = true;
     state.changed.notify_all();
     if (!state.changed.wait_for(lock, patience(), [&] { return state.opened; }))
-      state.expired = state.opened = true;
+      state.expired = state.opened = true, state.blocked = calls_in_flight();
     --state.waiting;
     state.changed.notify_all();
   }
@@ -57,9 +60,16 @@ Gate::~Gate() {
   open();
   std::unique_lock lock(state_->mutex);
   const bool ended = state_->changed.wait_for(lock, patience(), [&] { return state_->waiting == 0; });
-  EXPECT_TRUE(ended) << "a submitted host callback did not run within " << patience().count() << " seconds";
-  EXPECT_FALSE(state_->expired) << "a call blocked while work of a stream was held back, for more than "
-                                << patience().count() << " seconds";
+  if (!ended)
+    ADD_FAILURE()
+        << "a callback of stream_host_callback did not run within " << patience().count()
+        << " seconds, although nothing held its stream. Look first at what starts the stream's work";
+  if (state_->expired)
+    ADD_FAILURE()
+        << (state_->blocked.empty() ? "a call" : state_->blocked) << " blocked for more than "
+        << patience().count()
+        << " seconds while a host callback held the work of a stream. driver.h: a call that submits "
+           "returns without waiting for the work. Look first at what it waits for";
 }
 
 void Gate::hold(const Stream& stream) {

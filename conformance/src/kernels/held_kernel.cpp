@@ -42,6 +42,13 @@ Arguments HeldKernel::arguments() const {
                                 rounds_of(kernel_));
 }
 
+void HeldKernel::launch(const Stream& stream, weir_allocation result) const {
+  Memory lent(result);
+  kernel_.launch(stream, conformance::arguments(flags_, lent, std::int64_t{2}, std::int64_t{0},
+                                                std::int64_t{1}, rounds_of(kernel_)));
+  lent.release();
+}
+
 bool HeldKernel::starts() const {
   return eventually([&] { return read_through(control_, flags_, 0, 1)[0] != 0; });
 }

@@ -19,6 +19,9 @@ class HeldKernel {
   const Kernel& kernel() const { return kernel_; }
   Arguments arguments() const;
   void launch(const Stream& stream) const { kernel_.launch(stream, arguments()); }
+  /// Launches it with memory of the caller, of at least 8 bytes, for its result, which it writes when it
+  /// ends.
+  void launch(const Stream& stream, weir_allocation result) const;
 
   /// Waits until the kernel runs. Returns false after twice patience().
   bool starts() const;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses one fault of the spoilt CPU driver: WEIR_MUTANT names it.
+// Chooses one fault of a spoilt driver: WEIR_MUTANT names it. For C++ and C.
 #pragma once
 
+#ifdef __cplusplus
 #include <cstdlib>
 #include <string_view>
 
@@ -14,3 +15,13 @@
     }();                                               \
     return chosen;                                     \
   }())
+#else
+#include <stdlib.h>
+#include <string.h>
+
+static inline int weir_spoilt(const char* name) {
+  const char* given = getenv("WEIR_MUTANT");
+  return given && strcmp(given, name) == 0;
+}
+#define WEIR_SPOILT(name) weir_spoilt(name)
+#endif
